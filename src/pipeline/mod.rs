@@ -1,0 +1,1 @@
+//! What order the pipeline runs in.

@@ -1,0 +1,86 @@
+//! Every paper, document and data sheet that a number here comes from, once.
+
+/// Something published that can be looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// How the page names it: "Fujii 2024".
+    pub short: &'static str,
+    /// Authors, title, year or the document's own name.
+    pub title: &'static str,
+    /// Where it is: a URL, or what to search for.
+    pub locator: &'static str,
+}
+
+/// A value tied to the place it was taken from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cited<T> {
+    /// The value, in the unit its user documents.
+    pub value: T,
+    /// The document.
+    pub source: &'static Source,
+    /// Section, table, equation or page within it.
+    pub place: &'static str,
+}
+
+impl<T> Cited<T> {
+    /// `value`, from `place` in `source`.
+    pub const fn new(value: T, source: &'static Source, place: &'static str) -> Self {
+        Self {
+            value,
+            source,
+            place,
+        }
+    }
+}
+
+macro_rules! sources {
+    ($($name:ident = $short:literal, $title:literal, $locator:literal;)*) => {
+        $(
+            #[doc = $title]
+            pub static $name: Source = Source { short: $short, title: $title, locator: $locator };
+        )*
+        /// All of them, for the sources page and the tests.
+        pub static ALL: &[&Source] = &[$(&$name),*];
+    };
+}
+
+sources! {
+    FUJII_2024 = "Fujii 2024", "Fujii et al., Accelerating Large Language Model Training with 4D Parallelism and Memory Consumption Estimator, 2024", "https://arxiv.org/abs/2411.06465";
+    KORTHIKANTI_2022 = "Korthikanti 2022", "Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, 2022", "https://arxiv.org/abs/2205.05198";
+    NARAYANAN_2021 = "Narayanan 2021", "Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM, 2021", "https://arxiv.org/abs/2104.04473";
+    HE_BLOG = "He blog", "Pengfei He, Memory of LLM training and its parallel variants (blog)", "memory of LLM training, Pengfei He";
+    UNEVEN_PP = "Uneven PP note", "NVIDIA technical note: uneven pipeline parallelism for vision-language models (Qwen2-VL on H20)", "uneven pipeline parallelism, Qwen2-VL, H20";
+    PLAYBOOK = "Ultra-Scale Playbook", "Nanotron team, The Ultra-Scale Playbook: Training LLMs on GPU Clusters, 2025", "https://huggingface.co/spaces/nanotron/ultrascale-playbook";
+    LECTURE = "Fudan lecture", "Model Parallelism in LLM Training (Fudan University lecture, 2026)", "Model Parallelism in LLM Training, Fudan";
+    GPIPE = "GPipe", "Huang et al., GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism, 2019", "https://arxiv.org/abs/1811.06965";
+    PIPEDREAM = "PipeDream", "Narayanan et al., PipeDream: Generalized Pipeline Parallelism for DNN Training, 2019", "https://arxiv.org/abs/1806.03377";
+    MEGATRON = "Megatron-LM", "NVIDIA, Megatron-LM and Megatron Core", "https://github.com/NVIDIA/Megatron-LM";
+    SIMUMAX = "SimuMax", "Moore Threads, SimuMax: published peaks of Megatron-LM on B200", "https://github.com/MooreThreads/SimuMax";
+    LLAMA_3 = "Llama 3", "Llama team, The Llama 3 Herd of Models, 2024", "https://arxiv.org/abs/2407.21783";
+    LLAMA_2 = "Llama 2", "Touvron et al., Llama 2: Open Foundation and Fine-Tuned Chat Models, 2023", "https://arxiv.org/abs/2307.09288";
+    MISTRAL_7B = "Mistral 7B", "Jiang et al., Mistral 7B, 2023", "https://arxiv.org/abs/2310.06825";
+    QWEN_25 = "Qwen 2.5", "Qwen team, Qwen2.5 Technical Report, 2024", "https://arxiv.org/abs/2412.15115";
+    GPT_3 = "GPT-3", "Brown et al., Language Models are Few-Shot Learners, 2020", "https://arxiv.org/abs/2005.14165";
+    GPT_2 = "GPT-2", "Radford et al., Language Models are Unsupervised Multitask Learners, 2019", "https://openai.com/index/better-language-models/";
+    STAS = "ML Engineering", "Bekman, Machine Learning Engineering: compute/accelerator and network", "https://github.com/stas00/ml-engineering";
+    TORCH_OOM = "PyTorch OOM", "\"GiB total capacity\" as PyTorch's out-of-memory message prints it", "torch.cuda.OutOfMemoryError, total capacity";
+    TSUBAME = "TSUBAME 4.0", "TSUBAME 4.0 hardware: H100 SXM5 94 GB, 2.4 TB/s, four a node", "TSUBAME4 hardware specifications";
+    H20_SHEET = "H20 data", "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)", "H20 96GB specification";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_source_can_be_looked_up_and_stands_once() {
+        for (index, source) in ALL.iter().enumerate() {
+            assert!(!source.short.is_empty() && !source.locator.is_empty());
+            assert!(
+                ALL[..index].iter().all(|other| other.short != source.short),
+                "{} stands twice",
+                source.short
+            );
+        }
+    }
+}
