@@ -1,0 +1,22 @@
+//! How much memory each GPU needs, by pipeline rank and by what it is for.
+//!
+//! Memory does not know pipelines: what a schedule makes each rank hold arrives as [`RankLoad`]s, numbers only.
+//! Several methods answer the same question; each lives in its own file and says what it leaves out.
+
+mod assumptions;
+mod estimate;
+pub mod methods;
+
+pub use estimate::{Estimate, RankLoad, StageMemory, Verdict};
+
+use crate::run::{Method, Scenario};
+
+/// The memory of every pipeline rank by the method that the Run names.
+#[must_use]
+pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
+    match scenario.run.memory_method {
+        Method::Fujii => methods::fujii::estimate(scenario, loads),
+        // The other methods arrive with issue 2; until then they are not offered.
+        _ => methods::fujii::estimate(scenario, loads),
+    }
+}
