@@ -4,10 +4,14 @@
 //! Several methods answer the same question; each lives in its own file and says what it leaves out.
 
 mod assumptions;
+pub mod detailed;
 mod estimate;
 pub mod methods;
+pub mod recompute;
+pub mod verdict;
 
-pub use estimate::{Estimate, RankLoad, StageMemory, Verdict};
+pub use detailed::chunk_activation_bytes;
+pub use estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};
 
 use crate::run::{Method, Scenario};
 
@@ -17,6 +21,6 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
     match scenario.run.memory_method {
         Method::Fujii => methods::fujii::estimate(scenario, loads),
         // The other methods arrive with issue 2; until then they are not offered.
-        _ => methods::fujii::estimate(scenario, loads),
+        _ => detailed::estimate(scenario, loads),
     }
 }

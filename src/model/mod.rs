@@ -1,9 +1,12 @@
-//! What a model is made of: its shapes, its parameters and its FLOPs, before any layout.
+//! What a model is made of: its shapes, its parameters, its FLOPs and what its layers keep, before any layout.
 
 mod architecture;
 mod flops;
+mod inventory;
 mod parameters;
+mod routed;
 
 pub use architecture::{Architecture, Biases, Mla, Moe, Norm, Vision};
 pub use flops::{AttentionCount, head_forward_flops, layer_forward_flops, model_flops_per_token};
+pub use inventory::{Cut, Kept, Role, layer_inventory};
 pub use parameters::{LayerElements, layer_elements};
