@@ -23,12 +23,11 @@ impl Policy {
     #[must_use]
     pub fn of(scenario: &Scenario, position: u64) -> Self {
         match &scenario.run.recompute {
-            Recompute::None => Self::Keep,
             Recompute::Selective if scenario.zero.stage == 3 => Self::EverySecondProduct,
             Recompute::Selective => Self::Scores,
             Recompute::Full => Self::Full,
             Recompute::Layers(n) if position < *n => Self::Full,
-            Recompute::Layers(_) => Self::Keep,
+            Recompute::None | Recompute::Layers(_) => Self::Keep,
             Recompute::Modules(modules) => Self::Modules(modules.clone()),
         }
     }

@@ -22,6 +22,36 @@ pub static PROCESS: Cited<Bytes> =
 /// Half the width of the band around all of the visible memory in which a run is called tight.
 pub static HALF_BAND: Cited<f64> = Cited::new(0.07, &FUJII_2024, "fitted on tables 3 and 4");
 
+/// What became of the runs of one verdict.
+#[derive(Clone, Copy, Debug)]
+pub struct Band {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Runs that it was given.
+    pub runs: u64,
+    /// Those that ran out of memory.
+    pub ran_out: u64,
+}
+
+/// Observed over the 232 outcomes of Fujii 2024, tables 3 and 4.
+pub static BANDS: &[Band] = &[
+    Band {
+        verdict: Verdict::Fits,
+        runs: 132,
+        ran_out: 0,
+    },
+    Band {
+        verdict: Verdict::Tight,
+        runs: 31,
+        ran_out: 18,
+    },
+    Band {
+        verdict: Verdict::Oom,
+        runs: 69,
+        ran_out: 69,
+    },
+];
+
 /// Fits below the band, tight within it, out of memory above it.
 #[must_use]
 pub fn verdict(needed: Bytes, visible: Bytes) -> Verdict {
