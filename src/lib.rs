@@ -16,5 +16,10 @@ pub mod model;
 pub mod run;
 
 pub mod memory;
-
 pub mod pipeline;
+pub mod time;
+pub mod traffic;
+
+pub mod report;
+
+pub mod share;

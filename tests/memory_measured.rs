@@ -3,6 +3,8 @@
 //! `max_memory_allocated` is held against what is allocated (everything but the overhead), `max_memory_reserved`
 //! against that with fragmentation and the momentary peak of the logits.
 
+#![allow(clippy::unwrap_used)]
+
 mod memory;
 
 use memory::{Row, estimate, table};

@@ -23,6 +23,8 @@ pub struct Mesh {
     pub dp: u64,
     /// Pipeline-parallel size.
     pub pp: u64,
+    /// Ranks that share the experts: expert- times expert-tensor-parallel size.
+    pub ep: u64,
     /// GPUs a node.
     pub per_node: u64,
 }
@@ -52,6 +54,11 @@ impl Mesh {
     pub fn dp_link(self) -> Link {
         self.link(self.dp * self.cp, self.tp)
     }
+    /// Wire of the expert-parallel group, spread over the innermost ranks.
+    #[must_use]
+    pub fn ep_link(self) -> Link {
+        self.link(self.ep, 1)
+    }
     /// Wire between neighbouring pipeline stages.
     #[must_use]
     pub fn pp_link(self) -> Link {
@@ -70,6 +77,7 @@ mod tests {
             cp: 1,
             dp: 8,
             pp: 4,
+            ep: 1,
             per_node: 8,
         };
         assert_eq!(mesh.tp_link(), Link::Intra);

@@ -7,12 +7,14 @@
 
 mod activations;
 mod dummies;
+mod explain;
 mod holding;
 mod logits;
 mod sharding;
 mod states;
 mod transient;
 
+pub use explain::explain;
 pub use holding::{Holding, Kind, holdings, padded_vocabulary};
 
 use super::estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};

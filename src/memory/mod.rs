@@ -13,7 +13,17 @@ pub mod verdict;
 pub use detailed::chunk_activation_bytes;
 pub use estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};
 
+use crate::explain::Term;
 use crate::run::{Method, Scenario};
+
+/// How the total of pipeline rank `rank` comes about, by the Run's method.
+#[must_use]
+pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
+    match scenario.run.memory_method {
+        Method::Fujii => methods::fujii::explain(scenario, loads, rank),
+        _ => detailed::explain(scenario, loads, rank),
+    }
+}
 
 /// The memory of every pipeline rank by the method that the Run names.
 #[must_use]

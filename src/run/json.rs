@@ -76,6 +76,15 @@ impl Run {
         self.changes_from(&Self::default())
     }
 
+    /// The same as a link writes them: dotted key and text.
+    #[must_use]
+    pub fn changed_texts(&self) -> Vec<(String, String)> {
+        let changes = self.changes().into_iter();
+        changes
+            .filter_map(|(key, value)| Some((key, super::registry::plain(&value)?)))
+            .collect()
+    }
+
     fn changes_from(&self, default: &Self) -> Vec<(String, Value)> {
         let mut pairs = Vec::new();
         for field in FIELDS {
@@ -117,11 +126,13 @@ impl Run {
         for (key, text) in pairs {
             run.forget_base(key, pairs);
             let Some(field) = field(key) else {
-                let message = match run.assign(key, &Value::Null) {
-                    Err(message) if DERIVED.iter().any(|(name, _)| name == key) => message,
-                    _ => format!("this version does not know it; left out{}", near(key)),
-                };
-                issues.push(Issue::notice(key.clone(), message));
+                issues.push(match DERIVED.iter().find(|(name, _)| name == key) {
+                    Some((_, why)) => Issue::warning(key.clone(), *why),
+                    None => Issue::notice(
+                        key.clone(),
+                        format!("this version does not know it; left out{}", near(key)),
+                    ),
+                });
                 continue;
             };
             let set = field

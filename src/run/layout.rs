@@ -40,6 +40,7 @@ impl Layout {
             cp: self.cp,
             dp: self.dp,
             pp: self.pp,
+            ep: self.ep * self.etp,
             per_node: self.per_node,
         }
     }

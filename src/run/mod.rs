@@ -185,3 +185,14 @@ impl Default for Run {
         }
     }
 }
+
+impl Run {
+    /// In words: how model FLOPs count attention.
+    #[must_use]
+    pub fn attention_flops_note(&self) -> &'static str {
+        match self.attention_flops {
+            AttentionCount::Causal => "by half the square, as current Megatron-LM does",
+            AttentionCount::Full => "by the full square, as papers up to 2023 do",
+        }
+    }
+}

@@ -348,7 +348,7 @@ pub fn field(key: &str) -> Option<&'static Field> {
 }
 
 /// A scalar or a flat list as text: integers plain, numbers by their shortest form that reads back.
-fn plain(value: &Value) -> Option<String> {
+pub fn plain(value: &Value) -> Option<String> {
     match value {
         Value::Null | Value::Map(_) => None,
         Value::Bool(yes) => Some(yes.to_string()),

@@ -1,6 +1,6 @@
 //! Shared by the memory tests: a Run from JSON, and what 1F1B or interleaving makes each rank hold.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::missing_panics_doc)]
+#![allow(dead_code, clippy::unwrap_used, clippy::cast_possible_truncation)]
 
 use serde_json::Value as Json;
 use shardscope::memory::{self, Estimate, RankLoad, StageMemory};

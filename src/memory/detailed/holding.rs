@@ -1,7 +1,7 @@
 //! Which parameters a pipeline rank holds, and over how many ranks their states are sharded.
 
 use crate::memory::estimate::RankLoad;
-use crate::model::{LayerElements, layer_elements};
+use crate::model::{LayerElements, layer_elements, stage_range};
 use crate::run::Scenario;
 use std::ops::Range;
 
@@ -46,9 +46,7 @@ pub fn embedding_elements(scenario: &Scenario) -> f64 {
 /// The transformer layers of global stage `stage`.
 #[must_use]
 pub fn layers_of(scenario: &Scenario, stage: usize) -> Range<u64> {
-    let before: u64 = scenario.stage_layers.iter().take(stage).sum();
-    let own = scenario.stage_layers.get(stage).copied().unwrap_or(0);
-    before..before + own
+    stage_range(&scenario.stage_layers, stage)
 }
 
 /// Whether global stage `stage` ends the model.
