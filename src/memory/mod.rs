@@ -14,23 +14,16 @@ pub use detailed::chunk_activation_bytes;
 pub use estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};
 
 use crate::explain::Term;
-use crate::run::{Method, Scenario};
-
-/// How the total of pipeline rank `rank` comes about, by the Run's method.
-#[must_use]
-pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
-    match scenario.run.memory_method {
-        Method::Fujii => methods::fujii::explain(scenario, loads, rank),
-        _ => detailed::explain(scenario, loads, rank),
-    }
-}
+use crate::run::Scenario;
 
 /// The memory of every pipeline rank by the method that the Run names.
 #[must_use]
 pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-    match scenario.run.memory_method {
-        Method::Fujii => methods::fujii::estimate(scenario, loads),
-        // The other methods arrive with issue 2; until then they are not offered.
-        _ => detailed::estimate(scenario, loads),
-    }
+    (methods::info(scenario.run.memory_method).estimate)(scenario, loads)
+}
+
+/// How the total of pipeline rank `rank` comes about, by the Run's method.
+#[must_use]
+pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
+    (methods::info(scenario.run.memory_method).explain)(scenario, loads, rank)
 }

@@ -7,6 +7,7 @@
 //! `tests/verdicts.rs` fits them again on either table and tries them on the other.
 
 use super::estimate::Verdict;
+use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, GIB};
 
@@ -63,4 +64,18 @@ pub fn verdict(needed: Bytes, visible: Bytes) -> Verdict {
     } else {
         Verdict::Oom
     }
+}
+
+/// Processes of κ each on a GPU of this scenario: its own, and one for each of context and expert parallelism.
+#[must_use]
+pub fn processes(scenario: &Scenario) -> f64 {
+    let communicator = |size: u64| if size > 1 { 1.0 } else { 0.0 };
+    1.0 + communicator(scenario.layout.cp) + communicator(scenario.layout.ep)
+}
+
+/// The rule on a method that counts tensors only.
+#[must_use]
+pub fn verdict_of_tensors(scenario: &Scenario, allocated: f64) -> Verdict {
+    let needed = FRAGMENTATION.value * allocated + PROCESS.value.0 * processes(scenario);
+    verdict(Bytes(needed), scenario.gpu.usable)
 }
