@@ -10,3 +10,9 @@ pub mod source;
 pub mod units;
 
 pub mod pipeline;
+
+#[cfg(feature = "ui")]
+pub mod ui;
+
+#[cfg(feature = "js")]
+pub mod api;
