@@ -58,7 +58,7 @@ fn matches(field: &Field, words: &str) -> bool {
 fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
     let open = RwSignal::new(!matches!(group, Group::Method));
     let more = RwSignal::new(false);
-    let fields = || FIELDS.iter().filter(move |field| field.group == group);
+    let fields = move || FIELDS.iter().filter(move |field| field.group == group);
     let searching = move || state.search.with(|words| !words.trim().is_empty());
     let found = move |field: &Field| state.search.with(|words| matches(field, words));
     let any_found = move || !searching() || fields().any(found);
