@@ -2,7 +2,7 @@
 
 use super::holding::{is_last, kinds, layers_of};
 use crate::memory::recompute::Policy;
-use crate::model::{Cut, layer_inventory};
+use crate::model::{Cut, layer_inventory, vision_inventory};
 use crate::run::{CpComm, Scenario};
 
 /// What a chunk keeps of one micro-batch, by tensor.
@@ -95,6 +95,12 @@ pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
             if count > 0 {
                 add_layers(scenario, &policy, count as f64, index, &mut sum);
             }
+        }
+    }
+    if stage == 0 {
+        let images = scenario.run.micro_batch as f64;
+        for tensor in vision_inventory(&scenario.model, images, &cut(scenario)) {
+            sum.add(tensor.name, tensor.bytes);
         }
     }
     if is_last(scenario, stage) && scenario.model.mtp_modules > 0 {

@@ -143,10 +143,17 @@ impl Holdings<'_> {
         }
     }
 
-    /// The vision tower stands on the first stage.
+    /// The vision tower and its projector stand on the first stage; a frozen tower keeps its weights only.
     fn vision(&mut self) {
-        let tp = self.scenario.layout.tp;
-        let elements = self.scenario.model.vision_tower().dense_per_rank(tp);
-        self.add("vision tower and projector", elements, Kind::Dense);
+        let (model, tp) = (&self.scenario.model, self.scenario.layout.tp);
+        let projector = model.projector().dense_per_rank(tp);
+        let tower = model.vision_tower().dense_per_rank(tp) - projector;
+        let kind = if model.vision.is_some_and(|vision| vision.frozen) {
+            Kind::Frozen
+        } else {
+            Kind::Dense
+        };
+        self.add("vision tower", tower, kind);
+        self.add("projector", projector, Kind::Dense);
     }
 }

@@ -44,12 +44,6 @@ impl Block {
     }
 }
 
-/// Patches of one image: `floor((W + p - 1)/p) floor((H + p - 1)/p)`.
-fn patches(vision: &Vision) -> f64 {
-    let along = |pixels: u64| pixels.div_ceil(vision.patch.max(1)) as f64;
-    along(vision.image_width) * along(vision.image_height)
-}
-
 /// The note's layers a rank: `per_middle = ceil((FLOPs/pp)/FLOPs of a layer)`, the first rank takes what is left, at
 /// least none; then the layers are spread over the other ranks.
 ///
@@ -80,7 +74,7 @@ pub fn split(scenario: &Scenario) -> Vec<u64> {
 
 /// Forward FLOPs of the tower and its linear projector for one image.
 fn tower_flops(vision: &Vision, hidden: u64) -> f64 {
-    let n = patches(vision);
+    let n = vision.patches() as f64;
     let (h, p) = (vision.hidden as f64, vision.patch as f64);
     let patching = 2.0 * n * h * vision.channels as f64 * p * p;
     let projector = 2.0 * n * h * hidden as f64;
@@ -143,7 +137,7 @@ fn parts(scenario: &Scenario, load: &RankLoad) -> Vec<Part> {
 /// `16 (p² C h + L · layer) + 2 W H C + 34 b s h L/t` and the projector `16 h_vit h_llm + 2 b s_vit h_vit`.
 fn vision_parts(scenario: &Scenario, vision: &Vision) -> [Part; 2] {
     let b = scenario.run.micro_batch as f64;
-    let tokens = b * patches(vision);
+    let tokens = b * vision.patches() as f64;
     let block = tower(vision, scenario.layout.tp as f64);
     let (layers, p) = (vision.layers as f64, vision.patch as f64);
     let channels = vision.channels as f64;
@@ -253,6 +247,7 @@ mod tests {
                 hidden: vit_hidden,
                 ffn: 4 * vit_hidden,
                 layers: 28,
+                frozen: false,
             }),
             ..Architecture::llama(28, 3584, 18944, 28, 4, 152_064)
         };
