@@ -28,6 +28,9 @@ pub struct Holding {
     pub elements: f64,
     /// How they are sharded.
     pub kind: Kind,
+    /// Elements of the largest hidden matrix among them on one GPU, which Muon keeps whole; 0 where Adam steps in:
+    /// embedding, head and norms.
+    pub largest_matrix: f64,
 }
 
 /// The vocabulary as every tensor-parallel rank gets an equal, aligned part of it: `ceil(v / (128 t)) 128 t`.
@@ -78,6 +81,19 @@ pub fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
     list.list
 }
 
+/// Elements of the largest matrix of a layer on one rank, outside and inside the experts: gate and up are one matrix.
+fn largest_matrices(scenario: &Scenario) -> [f64; 2] {
+    let (model, layout) = (&scenario.model, &scenario.layout);
+    let h = model.hidden as f64;
+    let up = if model.gated_ffn { 2.0 } else { 1.0 };
+    let attention = (model.query_width() + 2 * model.kv_width()) as f64;
+    let dense = h * attention.max(up * model.ffn as f64) / layout.tp as f64;
+    let expert = model.moe.map_or(0.0, |moe| {
+        h * up * moe.expert_ffn as f64 / layout.etp as f64
+    });
+    [dense, expert]
+}
+
 struct Holdings<'a> {
     scenario: &'a Scenario,
     list: Vec<Holding>,
@@ -85,20 +101,28 @@ struct Holdings<'a> {
 
 impl Holdings<'_> {
     fn add(&mut self, name: &'static str, elements: f64, kind: Kind) {
+        self.add_matrices(name, elements, kind, 0.0);
+    }
+
+    fn add_matrices(&mut self, name: &'static str, elements: f64, kind: Kind, largest: f64) {
         if elements > 0.0 {
             self.list.push(Holding {
                 name,
                 elements,
                 kind,
+                largest_matrix: largest,
             });
         }
     }
 
     fn block(&mut self, name: &'static str, count: u64, block: LayerElements) {
         let (layout, count) = (&self.scenario.layout, count as f64);
-        self.add(name, count * block.dense_per_rank(layout.tp), Kind::Dense);
+        let [dense, expert] = largest_matrices(self.scenario);
+        let own = if block.sharded > 0 { dense } else { 0.0 };
+        let elements = count * block.dense_per_rank(layout.tp);
+        self.add_matrices(name, elements, Kind::Dense, own);
         let experts = count * block.experts_per_rank(layout.ep, layout.etp);
-        self.add("routed experts", experts, Kind::Expert);
+        self.add_matrices("routed experts", experts, Kind::Expert, expert);
     }
 
     fn stage(&mut self, stage: usize, load: &RankLoad) {
