@@ -1,7 +1,7 @@
 //! Every schedule, one row: what it is, what it asks for, who makes its order. Menus, help and validation read this.
 
 use super::durations::Durations;
-use super::families::{flush, interleaved};
+use super::families::{chimera, dualpipe, flush, interleaved, sequence, slots, zb_v, zero_bubble};
 use super::order::Order;
 use super::papers;
 use super::spec::Spec;
@@ -212,6 +212,55 @@ pub static SCHEDULES: &[Schedule] = &[
         ..ROW
     },
     Schedule {
+        id: "chimera",
+        name: "Chimera",
+        idea: "Two pipelines in opposite directions fill each other's bubbles.",
+        cost: "Total bubble (D − 2)/(2N + D − 2) for equal forward and backward; two copies of the weights.",
+        needs: "An even number of ranks and of micro-batches, best in multiples of the ranks.",
+        options: &["variant"],
+        source: &papers::CHIMERA,
+        make: Make::Sometimes(chimera::chimera),
+        warn: chimera::warn,
+        ..ROW
+    },
+    Schedule {
+        id: "hanayo",
+        name: "Hanayo",
+        idea: "The model folded into waves over the ranks: Chimera's bubble with one copy of the weights.",
+        cost: "Total bubble (P − 1)/(2WP + P − 1) for equal forward and backward; 4W(P − 1) transfers.",
+        needs: "Layers for 2 W P stages; micro-batches in units of P.",
+        options: &["waves"],
+        virtual_stages: None,
+        stages: Stages::Waves,
+        source: &papers::HANAYO,
+        make: Make::Always(slots::hanayo),
+        warn: slots::notice_units,
+        ..ROW
+    },
+    Schedule {
+        id: "zb-h1",
+        name: "ZB-H1",
+        idea: "1F1B with the backward cut in two, weight gradients filling the gaps.",
+        cost: "Bubble (p − 1)(tF + tB − tW); p micro-batches held on every rank.",
+        needs: "A backward that can be cut.",
+        splits_backward: true,
+        source: &papers::ZERO_BUBBLE,
+        make: Make::Always(zero_bubble::h1),
+        ..ROW
+    },
+    Schedule {
+        id: "zb-h2",
+        name: "ZB-H2",
+        idea: "ZB-H1 with twice the warm-up, so that no rank waits between its first and last op.",
+        cost: "Up to 2p − 1 micro-batches on every rank; the start-up skew remains.",
+        needs: "m ≥ 2p − 1; an optimizer step that does not synchronise at its start.",
+        splits_backward: true,
+        source: &papers::ZERO_BUBBLE,
+        make: Make::Always(zero_bubble::h2),
+        warn: zero_bubble::warn_h2,
+        ..ROW
+    },
+    Schedule {
         id: "interleaved-zb1p",
         name: "Interleaved zero bubble",
         idea: "Interleaved 1F1B with the backward cut in two, weight gradients filling the gaps.",
@@ -223,6 +272,47 @@ pub static SCHEDULES: &[Schedule] = &[
         source: &papers::TORCH_PIPELINING,
         make: Make::Sometimes(interleaved::zero_bubble),
         warn: |spec| interleaved::warn_rounds(spec).into_iter().collect(),
+        ..ROW
+    },
+    Schedule {
+        id: "zb-v",
+        name: "ZB-V",
+        idea: "Two chunks a rank in a V: zero bubble in the memory of 1F1B.",
+        cost: "No idle time inside a rank's span for tF = tB = tW; 2p chunks held on every rank.",
+        needs: "Two chunks a rank, m ≥ 2p − 1, equal tF, tB and tW.",
+        virtual_stages: Some(2),
+        stages: Stages::TwoEach,
+        splits_backward: true,
+        source: &papers::CONTROLLABLE,
+        fill: Some(|p| p.saturating_mul(2)),
+        make: Make::Always(zb_v::zb_v),
+        ..ROW
+    },
+    Schedule {
+        id: "dualpipe",
+        name: "DualPipe",
+        idea: "Both directions at once, forward and backward overlapped in pairs that hide expert communication.",
+        cost: "Bubble (p/2 − 1)(F&B + B − 3W); two copies of the weights, p + 1 micro-batches held.",
+        needs: "Even p, even m, m ≥ 2p; a fused forward-backward block.",
+        virtual_stages: Some(2),
+        splits_backward: true,
+        source: &papers::DUALPIPE,
+        make: Make::Sometimes(dualpipe::dualpipe),
+        warn: dualpipe::warn,
+        ..ROW
+    },
+    Schedule {
+        id: "dualpipev",
+        name: "DualPipeV",
+        idea: "DualPipe cut in half: the V of two chunks a rank, without the second copy of the weights.",
+        cost: "Bubble (p − 1)(F&B + B − 3W) of a chunk; 2p + 1 chunks held.",
+        needs: "m ≥ 2p, two chunks a rank; a fused forward-backward block.",
+        virtual_stages: Some(2),
+        stages: Stages::TwoEach,
+        splits_backward: true,
+        source: &papers::DUALPIPE,
+        make: Make::Sometimes(dualpipe::dualpipev),
+        warn: dualpipe::warn,
         ..ROW
     },
     Schedule {
@@ -246,6 +336,28 @@ pub static SCHEDULES: &[Schedule] = &[
         source: &source::MEGATRON,
         make: Make::Sometimes(interleaved::overlap),
         warn: interleaved::warn_short_group,
+        ..ROW
+    },
+    Schedule {
+        id: "seq1f1b",
+        name: "Seq1F1B",
+        idea: "1F1B over pieces of each sequence.",
+        cost: "Bubble (p − 1)(tF + tBW)/c; p − r + c − 1 pieces held on rank r.",
+        needs: "Causal attention; pieces of equal work.",
+        options: &["splits"],
+        source: &papers::SEQ1F1B,
+        make: Make::Always(sequence::seq1f1b),
+        ..ROW
+    },
+    Schedule {
+        id: "terapipe",
+        name: "TeraPipe",
+        idea: "GPipe over pieces of each sequence.",
+        cost: "Bubble (p − 1)(tF + tBW)/c; all m c pieces held.",
+        needs: "Causal attention; pieces of equal work.",
+        options: &["splits"],
+        source: &papers::TERAPIPE,
+        make: Make::Always(sequence::terapipe),
         ..ROW
     },
     Schedule {

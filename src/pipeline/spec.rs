@@ -91,6 +91,18 @@ impl Spec {
     pub fn chunks(&self) -> u32 {
         self.schedule.virtual_stages.unwrap_or(self.virtual_stages)
     }
+    /// Op indices of a micro-batch: the splits of a sequence, the halves of backward halving, else 1. Durations are of
+    /// one piece.
+    #[must_use]
+    pub fn pieces(&self) -> u32 {
+        if self.schedule.uses("splits") {
+            self.splits
+        } else if self.schedule.uses("variant") && self.variant == Variant::BackwardHalving {
+            2
+        } else {
+            1
+        }
+    }
     /// Global stages, S: what `stage_layers` and the lists of [`Durations`] have entries for. For `custom` see the
     /// order.
     #[must_use]
@@ -154,18 +166,10 @@ fn op_count_of_one_microbatch(spec: &Spec) -> u64 {
         Stages::Waves => [u64::from(spec.pp), 2, u64::from(spec.waves)],
         Stages::Order => [1, 1, 1],
     };
-    let splits = if spec.schedule.uses("splits") {
-        u64::from(spec.splits)
-    } else {
-        1
-    };
-    let halves = if spec.variant == Variant::BackwardHalving {
-        2
-    } else {
-        1
-    };
     let product = |total: u64, factor: u64| total.saturating_mul(factor);
-    factors.into_iter().fold(kinds * halves * splits, product)
+    factors
+        .into_iter()
+        .fold(kinds * u64::from(spec.pieces()), product)
 }
 
 fn guard_size(spec: &Spec) -> Result<(), Issue> {
