@@ -1,7 +1,10 @@
 //! Every schedule, one row: what it is, what it asks for, who makes its order. Menus, help and validation read this.
 
 use super::durations::Durations;
-use super::families::{chimera, dualpipe, flush, interleaved, sequence, slots, zb_v, zero_bubble};
+use super::families::{
+    chimera, controllable, dualpipe, flush, interleaved, sequence, slots, zb_auto, zb_v, zb_v_auto,
+    zero_bubble,
+};
 use super::order::Order;
 use super::papers;
 use super::spec::Spec;
@@ -261,6 +264,19 @@ pub static SCHEDULES: &[Schedule] = &[
         ..ROW
     },
     Schedule {
+        id: "zb-auto",
+        name: "ZB automatic",
+        idea: "Zero bubble laid out from the real durations within a memory limit.",
+        cost: "The less memory, the more bubble: 1F1B's memory at limit p, next to no idle span at 2p.",
+        needs: "Durations of F, B and W that are known and steady.",
+        options: &["memory_limit"],
+        splits_backward: true,
+        uses_durations: true,
+        source: &papers::ZERO_BUBBLE,
+        make: Make::Timed(zb_auto::zb_auto),
+        ..ROW
+    },
+    Schedule {
         id: "interleaved-zb1p",
         name: "Interleaved zero bubble",
         idea: "Interleaved 1F1B with the backward cut in two, weight gradients filling the gaps.",
@@ -286,6 +302,47 @@ pub static SCHEDULES: &[Schedule] = &[
         source: &papers::CONTROLLABLE,
         fill: Some(|p| p.saturating_mul(2)),
         make: Make::Always(zb_v::zb_v),
+        ..ROW
+    },
+    Schedule {
+        id: "zb-v-auto",
+        name: "ZB-V automatic",
+        idea: "ZB-V laid out from the real durations within a memory limit.",
+        cost: "2p chunks on a rank by default, as ZB-V.",
+        needs: "Two chunks a rank; durations of F, B and W that are known and steady.",
+        options: &["memory_limit"],
+        virtual_stages: Some(2),
+        stages: Stages::TwoEach,
+        splits_backward: true,
+        uses_durations: true,
+        source: &papers::CONTROLLABLE,
+        make: Make::Timed(zb_v_auto::zb_v_auto),
+        ..ROW
+    },
+    Schedule {
+        id: "v-half",
+        name: "V-Half",
+        idea: "A V of two chunks whose lifetimes are balanced: half the activations of 1F1B.",
+        cost: "About half of 1F1B's bubble for equal tF, tB and tW; 2(⌊p/2⌋ + 1) chunks held.",
+        needs: "Two chunks a rank, near-equal tF, tB and tW.",
+        virtual_stages: Some(2),
+        stages: Stages::TwoEach,
+        splits_backward: true,
+        source: &papers::CONTROLLABLE,
+        make: Make::Always(controllable::v_half),
+        ..ROW
+    },
+    Schedule {
+        id: "v-min",
+        name: "V-Min",
+        idea: "A V of two chunks with the least activations: a third of 1F1B's.",
+        cost: "About two thirds of 1F1B's bubble for equal times, more where they differ; 2⌈(p + 2)/3⌉ chunks held.",
+        needs: "Two chunks a rank, near-equal tF, tB and tW.",
+        virtual_stages: Some(2),
+        stages: Stages::TwoEach,
+        splits_backward: true,
+        source: &papers::CONTROLLABLE,
+        make: Make::Always(controllable::v_min),
         ..ROW
     },
     Schedule {

@@ -144,7 +144,11 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
     let order = match spec.schedule.make {
         Make::Always(make) => make(spec),
         Make::Sometimes(make) => make(spec)?,
-        Make::Timed(make) => make(spec, durations)?,
+        Make::Timed(make) => {
+            let fits = durations.check(spec.stages(), spec.microbatches);
+            fits.map_err(|fault| fault.issue("schedule"))?;
+            make(spec, durations)?
+        }
     };
     let mut warnings = ignored_options(spec);
     warnings.extend((spec.schedule.warn)(spec));
