@@ -178,13 +178,27 @@ fn op_count_of_one_microbatch(spec: &Spec) -> u64 {
 
 fn guard_size(spec: &Spec) -> Result<(), Issue> {
     let one = op_count_of_one_microbatch(spec);
-    let fill = u64::from(spec.schedule.fill.map_or(0, |fill| fill(spec.pp)));
-    if one.saturating_mul(fill.max(1)) > MAX_OPS {
+    let fill = u64::from(spec.schedule.fill.map_or(1, |fill| fill(spec.pp)));
+    if one.saturating_mul(fill) > MAX_OPS {
+        // No number of micro-batches is small enough: what multiplies most is to blame.
+        let factors = [
+            (
+                "virtual_stages",
+                spec.virtual_stages,
+                spec.schedule.stages == Stages::Chunks,
+            ),
+            ("waves", spec.waves, spec.schedule.uses("waves")),
+            ("splits", spec.splits, spec.schedule.uses("splits")),
+            ("pp", spec.pp, true),
+        ];
+        let used = factors.into_iter().filter(|(_, _, used)| *used);
+        let (field, value, _) = used
+            .max_by_key(|(_, value, _)| *value)
+            .unwrap_or(factors[3]);
         let message = format!(
-            "{} on {} ranks is larger than the {MAX_OPS} ops that are drawn here: fewer ranks would work",
-            spec.schedule.name, spec.pp
+            "{field}={value} makes more than the {MAX_OPS} ops that are simulated here, whatever the micro-batches: a smaller one works"
         );
-        return Err(Issue::error("pp", message));
+        return Err(Issue::error(field, message));
     }
     let ops = op_count(spec);
     if ops > MAX_OPS {

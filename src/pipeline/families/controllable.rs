@@ -284,33 +284,31 @@ fn squeeze(ranks: &mut [Rank]) {
 
 /// The list of a rank; a W is of the second chunk wherever one is pending, else of the first.
 fn write(r: u32, p: u32, rank: &Rank) -> Vec<Item> {
-    let stages = [r, 2 * p - 1 - r];
-    let ops: [fn(u32) -> (usize, fn(u32, u32) -> Op); 1] = [|kind| match kind {
-        0 => (0, Op::f),
-        1 => (1, Op::f),
-        2 => (1, Op::b),
-        _ => (0, Op::b),
-    }];
-    let mut slots: Vec<(u64, u32)> = Vec::new();
-    for (kind, list) in (0u32..).zip(rank) {
+    let (lo, hi) = (r, 2 * p - 1 - r);
+    let mut slots: Vec<(u64, usize)> = Vec::with_capacity(6 * rank[0].len());
+    for (kind, list) in rank.iter().enumerate() {
         slots.extend(list.iter().map(|slot| (*slot, kind)));
     }
     slots.sort_unstable();
-    let mut next = [0u32; 4];
-    let mut weights = [0u32; 2];
+    // Next micro-batch of F lo, F hi, B hi, B lo, W hi, W lo.
+    let mut next = [0u32; 6];
     let mut items = Vec::with_capacity(slots.len());
     for (_, kind) in slots {
-        if kind == 4 {
-            // Gradients done, second chunk (kind 2) and first (kind 3), less weights done.
-            let chunk = usize::from(next[2] > weights[1]);
-            items.push(Op::w(stages[chunk], weights[chunk]).into());
-            weights[chunk] += 1;
+        let kind = if kind == W && next[2] == next[4] {
+            5
         } else {
-            let (chunk, op) = ops[0](kind);
-            let microbatch = &mut next[kind as usize];
-            items.push(op(stages[chunk], *microbatch).into());
-            *microbatch += 1;
-        }
+            kind
+        };
+        let op = match kind {
+            0 => Op::f(lo, next[0]),
+            1 => Op::f(hi, next[1]),
+            2 => Op::b(hi, next[2]),
+            B_LO => Op::b(lo, next[3]),
+            W => Op::w(hi, next[4]),
+            _ => Op::w(lo, next[5]),
+        };
+        next[kind] += 1;
+        items.push(op.into());
     }
     items
 }

@@ -56,6 +56,13 @@ impl Rank {
         self.weights.push_back(Op::w(op.stage, op.microbatch));
         self.out.push(op.into());
     }
+    fn last(&mut self, flow: usize, split: bool) {
+        if split {
+            self.b(flow);
+        } else {
+            self.bw(flow);
+        }
+    }
     fn w(&mut self) {
         self.out.extend(self.weights.pop_front().map(Item::from));
     }
@@ -106,13 +113,9 @@ fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> Vec<Item> {
     let mut split = false;
     for turn in 0..=i {
         split |= turn == switch && !i.is_multiple_of(2);
-        if split {
-            rank.b(1)
-        } else {
-            rank.bw(1)
-        }
+        rank.last(1, split);
         split |= turn == switch && i.is_multiple_of(2);
-        if split { rank.b(0) } else { rank.bw(0) }
+        rank.last(0, split);
     }
     for _ in 0..inner {
         rank.w();
@@ -135,11 +138,11 @@ pub(crate) fn dualpipe(spec: &Spec) -> Result<Order, Issue> {
         return Err(Issue::error("pp", message).with_fix("pp", p + 1));
     }
     if !m.is_multiple_of(2) {
+        let even = (m + 1).max(2 * p);
         let message = format!(
-            "DualPipe runs half the micro-batches in each direction: {m} is odd, {} works",
-            m + 1
+            "DualPipe runs half the micro-batches in each direction: {m} is odd, {even} works"
         );
-        return Err(Issue::error("microbatches", message).with_fix("microbatches", m + 1));
+        return Err(Issue::error("microbatches", message).with_fix("microbatches", even));
     }
     enough(spec, m / 2, p)?;
     let (half, n) = (p / 2, m / 2);

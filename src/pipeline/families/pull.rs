@@ -77,8 +77,7 @@ impl Tail {
         }
         to
     }
-    /// Whether what is held stays within `most` with the op of `slot` in `to`. The rank's last slot counts only while
-    /// something stands in it or after it.
+    /// Whether what is held stays within `most` with the op of `slot` in `to`.
     fn fits(&self, to: usize, slot: usize, most: u32) -> bool {
         let mut state = self.before(to);
         for at in to..self.kinds.len() {

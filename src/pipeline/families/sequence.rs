@@ -1,4 +1,4 @@
-//! Sequences cut into pieces: Seq1F1B and TeraPipe. Op index = micro-batch · c + split.
+//! Sequences cut into pieces: `Seq1F1B` and TeraPipe. Op index = micro-batch · c + split.
 //!
 //! Attention is causal: forwards run the splits of a micro-batch ascending, backwards descending.
 
@@ -32,7 +32,7 @@ fn order(spec: &Spec, warm_up: impl Fn(u32) -> u64) -> Order {
 
 /// weave(min(p − r − 2 + c, m c)) over the splits.
 ///
-/// Source: Sun et al. 2024 (Seq1F1B).
+/// Source: Sun et al. 2024 (`Seq1F1B`).
 pub(crate) fn seq1f1b(spec: &Spec) -> Order {
     let (p, c) = (u64::from(spec.pp), u64::from(spec.splits));
     order(spec, |r| p - 1 - u64::from(r) + c - 1)

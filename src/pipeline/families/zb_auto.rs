@@ -46,6 +46,8 @@ struct Layout<'a> {
     m: usize,
     limit: usize,
     switches: Switches,
+    /// The most that any rank has lost.
+    most_lost: f64,
 }
 
 impl<'a> Layout<'a> {
@@ -65,6 +67,7 @@ impl<'a> Layout<'a> {
             m,
             limit,
             switches,
+            most_lost: 0.0,
         }
     }
     fn time(&self, j: usize, kind: Kind) -> f64 {
@@ -95,6 +98,7 @@ impl<'a> Layout<'a> {
         let rank = &mut self.ranks[j];
         if rank.done[0] > 0 {
             rank.lost += end - unhindered;
+            self.most_lost = self.most_lost.max(rank.lost);
         }
         let next = &mut rank.done[kind as usize];
         #[allow(clippy::cast_possible_truncation)] // both come from u32
@@ -106,8 +110,7 @@ impl<'a> Layout<'a> {
         rank.clock = end;
     }
     fn slack(&self, j: usize) -> f64 {
-        let most = self.ranks.iter().map(|rank| rank.lost).fold(0.0, f64::max);
-        most - self.ranks[j].lost
+        self.most_lost - self.ranks[j].lost
     }
     /// Room for one more activation on rank j. A pending W exists whenever it is needed: before a forward, a rank has
     /// run all backwards but those of its warm-up, which the limit has bounded.
@@ -155,9 +158,14 @@ impl<'a> Layout<'a> {
             first_b = clock.max(arrival) + self.time(j, Kind::B);
         }
         for j in 1..p {
-            while extra[j] > 0 && extra[j] >= extra[j - 1] && 1 + extra[j] < self.m {
-                extra[j] -= 1;
-            }
+            // A rank stays behind the one before it; level with it only where both have run every forward.
+            let full = 1 + extra[j - 1] >= self.m;
+            let most = if full {
+                extra[j - 1]
+            } else {
+                extra[j - 1].saturating_sub(1)
+            };
+            extra[j] = extra[j].min(most);
         }
         for (j, extra) in extra.into_iter().enumerate() {
             (0..extra).for_each(|_| self.run(j, Kind::F));

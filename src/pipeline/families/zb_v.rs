@@ -28,7 +28,9 @@ impl Rank {
         *next += 1;
     }
     fn all(&mut self, chunk: usize, kinds: &[Kind]) {
-        kinds.iter().for_each(|kind| self.run(chunk, *kind));
+        for kind in kinds {
+            self.run(chunk, *kind);
+        }
     }
     fn done(&self, chunk: usize, kind: Kind) -> u32 {
         self.next[chunk][kind as usize]

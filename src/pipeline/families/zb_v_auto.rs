@@ -44,6 +44,10 @@ struct Layout<'a> {
     switches: Switches,
     /// Idle time that the attempt before lost on each rank.
     approved: Vec<f64>,
+    /// The most of these.
+    most_approved: f64,
+    /// The most that any rank has lost.
+    most_lost: f64,
     ranks: Vec<Rank>,
     /// Ends by kind, lane, rank and micro-batch.
     ends: Vec<f64>,
@@ -59,6 +63,8 @@ impl<'a> Layout<'a> {
             durations,
             switches,
             approved: vec![0.0; p],
+            most_approved: 0.0,
+            most_lost: 0.0,
             ranks: (0..p).map(|_| Rank::default()).collect(),
             ends: vec![f64::NAN; 4 * p * m],
         }
@@ -135,6 +141,7 @@ impl<'a> Layout<'a> {
         let state = &mut self.ranks[rank];
         if state.done[F][0] > 0 {
             state.lost += end - unhindered;
+            self.most_lost = self.most_lost.max(state.lost);
         }
         state.clock = end;
         state.done[kind][lane] += 1;
@@ -158,9 +165,6 @@ impl<'a> Layout<'a> {
         self.push(rank, Kind::W, stage, i);
         true
     }
-    fn most_lost(&self) -> f64 {
-        self.ranks.iter().map(|rank| rank.lost).fold(0.0, f64::max)
-    }
     /// W into the gap before `ready`: those that fit; one that does not where `partly` and the gap matters.
     fn fill(&mut self, rank: usize, ready: Option<f64>, partly: bool) {
         let Some(ready) = ready else { return };
@@ -170,8 +174,8 @@ impl<'a> Layout<'a> {
             }
             self.run_weight(rank);
         }
-        let approved = self.approved.iter().copied().fold(0.0, f64::max) - self.approved[rank];
-        let slack = self.most_lost().max(approved) - self.ranks[rank].lost;
+        let approved = self.most_approved - self.approved[rank];
+        let slack = self.most_lost.max(approved) - self.ranks[rank].lost;
         if partly && ready - self.ranks[rank].clock > slack {
             self.run_weight(rank);
         }
@@ -204,7 +208,8 @@ impl<'a> Layout<'a> {
             loop {
                 let (own, before) = (self.ranks[rank].done[F], self.ranks[rank - 1].done[F]);
                 let fewer = own[0] + own[1] < before[0] + before[1];
-                if !fewer && !(own[1] <= before[1] && before[1] < self.m) {
+                let behind = own[1] <= before[1] && before[1] < self.m;
+                if !fewer && !behind {
                     break;
                 }
                 for next in (rank..self.p).rev() {
@@ -304,10 +309,11 @@ fn settle<'a>(
         let approved = best.ranks.iter().map(|rank| rank.lost).collect();
         let again = Layout {
             approved,
+            most_approved: best.most_lost,
             ..Layout::new(spec, durations, limit, switches)
         };
         match again.lay_out() {
-            Ok(again) if again.most_lost() < best.most_lost() => best = again,
+            Ok(again) if again.most_lost < best.most_lost => best = again,
             _ => break,
         }
     }
@@ -322,7 +328,7 @@ fn best_of_four(spec: &Spec, durations: &Durations, limit: usize) -> Option<Orde
         };
         if best
             .as_ref()
-            .is_none_or(|best| layout.most_lost() < best.most_lost())
+            .is_none_or(|best| layout.most_lost < best.most_lost)
         {
             best = Some(layout);
         }
