@@ -1,7 +1,7 @@
 //! The closed forms that papers and implementations print, against the simulation, over the range each is stated for.
 //!
 //! Where the simulation does not give a printed figure, a test says which and why. tF, tB and tW are of one chunk.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
+#![allow(clippy::unwrap_used, clippy::expect_used)] // functions that tests share
 
 use shardscope::pipeline::{Durations, Spec, Stats, Variant, build, measure, schedule};
 

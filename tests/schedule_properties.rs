@@ -1,5 +1,5 @@
 //! What holds for every schedule at every size and under any durations.
-#![allow(clippy::unwrap_used, clippy::expect_used)] // helpers of tests
+#![allow(clippy::unwrap_used, clippy::expect_used)] // functions that tests share
 #![allow(clippy::float_cmp)] // equal times are the same number
 
 use proptest::prelude::*;

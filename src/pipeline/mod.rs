@@ -16,6 +16,7 @@ pub mod op;
 pub mod order;
 pub mod papers;
 pub mod registry;
+mod rows;
 pub mod simulate;
 pub mod spec;
 pub mod stats;
