@@ -141,7 +141,7 @@ fn wanted(op: Op, order: &Order) -> Vec<(bool, u32, u32)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_op_runs_exactly_once((spec, durations) in asked()) {

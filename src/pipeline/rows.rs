@@ -146,7 +146,7 @@ pub static SCHEDULES: &[Schedule] = &[
         cost: "Total bubble (P − 1)/(2WP + P − 1) for equal forward and backward; 4W(P − 1) transfers.",
         needs: "Layers for 2 W P stages; micro-batches in units of P.",
         options: &["waves"],
-        virtual_stages: None,
+        virtual_stages: None, // 2 · waves
         stages: Stages::Waves,
         source: &papers::HANAYO,
         make: Make::Always(slots::hanayo),

@@ -312,3 +312,35 @@ fn write(r: u32, p: u32, rank: &Rank) -> Vec<Item> {
     }
     items
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_take_the_first_idle_slots_and_then_follow_the_last_op() {
+        // F F B . B : the idle slot 3 takes the first W, the second follows.
+        let mut rank: Rank = [vec![0], vec![1], vec![2], vec![4], Vec::new()];
+        place_weights(&mut rank);
+        assert_eq!(rank[W], [3, 5]);
+        assert_eq!(held(&rank), [1, 2, 2, 1, 1, 0]);
+    }
+
+    #[test]
+    fn a_squeezed_block_leaves_no_slot_that_nothing_waits_in() {
+        let mut ranks: Vec<Rank> = vec![[vec![3], vec![8], vec![10], vec![15], vec![20, 30]]];
+        squeeze(&mut ranks);
+        assert_eq!(ranks[0], [vec![0], vec![1], vec![2], vec![3], vec![4, 5]]);
+    }
+
+    #[test]
+    fn nothing_moves_between_the_first_gradient_of_rank_0_and_the_last_micro_batch() {
+        let mut phase = Phase::default();
+        assert!(!phase.step(0, F_LO, false));
+        assert!(!phase.step(1, B_LO, false));
+        assert!(phase.step(0, B_LO, false));
+        assert!(phase.step(1, 2, false));
+        assert!(phase.step(0, F_LO, true));
+        assert!(!phase.step(0, B_LO, false));
+    }
+}

@@ -153,6 +153,13 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
         });
     }
     warnings.extend(warn_rounds(spec));
+    if m > 1 && !m.is_multiple_of(p) {
+        let message = format!(
+            "sail-sg's interleaving raises for {m} micro-batches on {p} ranks: it wants a multiple"
+        );
+        let nearest = (m / p).max(1) * p;
+        warnings.push(Issue::warning("microbatches", message).with_fix("microbatches", nearest));
+    }
     warnings
 }
 

@@ -84,3 +84,26 @@ pub(crate) fn zb_v(spec: &Spec) -> Order {
     });
     Order::new(ranks, 2 * p, Placement::Snake, m)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::schedule;
+
+    #[test]
+    fn few_micro_batches_run_the_order_of_2p_minus_1_without_the_missing() {
+        let row = schedule("zb-v").unwrap();
+        for p in 1..6 {
+            let full = zb_v(&Spec::new(row, p, 2 * p - 1));
+            for m in 1..2 * p {
+                let kept = |rank: Vec<Item>| -> Vec<Item> {
+                    rank.into_iter()
+                        .filter(|item| item.first().microbatch < m)
+                        .collect()
+                };
+                let filtered: Vec<Vec<Item>> = full.ranks.clone().into_iter().map(kept).collect();
+                assert_eq!(zb_v(&Spec::new(row, p, m)).ranks, filtered, "p={p} m={m}");
+            }
+        }
+    }
+}

@@ -52,3 +52,33 @@ pub(crate) fn warn_h2(spec: &Spec) -> Vec<Issue> {
     );
     vec![Issue::warning("microbatches", message).with_fix("microbatches", fills)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{Durations, build, schedule};
+
+    #[test]
+    fn h2_runs_2p_minus_1_forwards_on_rank_0_then_b_w_f() {
+        // As the paper describes rank 0; the last rank keeps its weight gradients back.
+        let spec = Spec::new(schedule("zb-h2").unwrap(), 3, 8);
+        let order = build(&spec, &Durations::unit(3)).unwrap().order;
+        let text = order.print();
+        assert!(
+            text.starts_with("0F0,0F1,0F2,0F3,0F4,0B0,0W0,0F5,0B1,0W1,"),
+            "{text}"
+        );
+        let last = text.lines().last().unwrap();
+        assert!(
+            last.starts_with("2F0,2B0,2F1,2B1,2F2,2B2,2F3,2B3,2F4,2B4,2W0,"),
+            "{last}"
+        );
+    }
+
+    #[test]
+    fn few_micro_batches_for_h2_are_a_warning() {
+        let spec = Spec::new(schedule("zb-h2").unwrap(), 4, 6);
+        let built = build(&spec, &Durations::unit(4)).unwrap();
+        assert!(built.warnings[0].message.contains("m ≥ 2p − 1 = 7"));
+    }
+}
