@@ -59,7 +59,13 @@ impl Run {
                 let errors = |run: &Self| Scenario::new(run).err().map_or(0, |issues| issues.len());
                 let wrong_now = errors(self);
                 (1..=SEARCH)
-                    .map(|distance| now + if up { distance as f64 } else { -(distance as f64) })
+                    .map(|distance| {
+                        now + if up {
+                            distance as f64
+                        } else {
+                            -(distance as f64)
+                        }
+                    })
                     .take_while(|value| *value >= 1.0)
                     .filter_map(with)
                     .find(|run| errors(run) <= wrong_now)
