@@ -68,6 +68,7 @@ pub struct ModelParts {
     pub vision_hidden: Option<u64>,
     pub vision_ffn: Option<u64>,
     pub vision_layers: Option<u64>,
+    pub vision_frozen: Option<bool>,
 }
 
 /// Figures of a GPU that were set one by one; none: the preset's.
@@ -270,7 +271,8 @@ impl Based<ModelParts> {
             || parts.patch.is_some()
             || parts.vision_hidden.is_some()
             || parts.vision_ffn.is_some()
-            || parts.vision_layers.is_some();
+            || parts.vision_layers.is_some()
+            || parts.vision_frozen.is_some();
         (given || base.is_some()).then(|| {
             let hidden = missing.need(
                 "model.vision.hidden",
@@ -300,6 +302,10 @@ impl Based<ModelParts> {
                     base.map(|m| m.layers),
                     1,
                 ),
+                frozen: parts
+                    .vision_frozen
+                    .or(base.map(|m| m.frozen))
+                    .unwrap_or(false),
             }
         })
     }

@@ -109,6 +109,7 @@ impl From<Architecture> for ModelParts {
             vision_hidden: vision.map(|vision| vision.hidden),
             vision_ffn: vision.map(|vision| vision.ffn),
             vision_layers: vision.map(|vision| vision.layers),
+            vision_frozen: vision.map(|vision| vision.frozen),
         }
     }
 }

@@ -448,7 +448,8 @@ impl Check<'_> {
                 );
             }
         }
-        if run.recompute == Recompute::Selective && run.flash_attention {
+        // With FSDP "selective" is PyTorch's: every second matrix product is dropped.
+        if run.recompute == Recompute::Selective && run.flash_attention && run.zero < 3 {
             self.warnings.push(Issue::warning(
                 "recompute",
                 "selective recomputation drops attention scores, which FlashAttention never keeps: no effect",
