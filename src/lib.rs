@@ -1,18 +1,34 @@
 //! Shardscope: what a layout of large-model training costs, before the launch.
 //!
-//! A pure calculator with a thin face. A [`run`] comes in (what a link holds), becomes a Scenario or a list of
-//! [`issue`]s, becomes one report; every door (page, link, JavaScript, embed, headless example) shows that report and
-//! computes nothing itself. Dependencies run one way, in the order of the modules below; `tests/boundaries.rs` holds
-//! the crate to it.
+//! A pure calculator with a thin face. A [`run::Run`] comes in (what a link holds), becomes a [`run::Scenario`] or a
+//! list of [`issue::Issue`]s, becomes one report; every door (page, link, JavaScript, embed, headless example) shows
+//! that report and computes nothing itself. Dependencies run one way, in the order of the modules below;
+//! `tests/boundaries.rs` holds the crate to it.
 
+pub mod explain;
 pub mod issue;
 pub mod source;
 pub mod units;
 
-pub mod pipeline;
+pub mod cluster;
+pub mod model;
 
-#[cfg(feature = "ui")]
-pub mod ui;
+pub mod run;
+
+pub mod memory;
+pub mod pipeline;
+pub mod time;
+pub mod traffic;
+
+pub mod report;
+
+pub mod scene;
+
+pub mod paint;
+
+pub mod share;
 
 #[cfg(feature = "js")]
 pub mod api;
+#[cfg(feature = "ui")]
+pub mod ui;

@@ -1,6 +1,5 @@
-//! The page: reports a panic readably, then mounts the calculator.
+//! The page: a panic shows itself, then the calculator takes the skeleton's place.
 
 fn main() {
-    console_error_panic_hook::set_once();
-    leptos::mount::mount_to_body(shardscope::ui::App);
+    shardscope::ui::start();
 }

@@ -60,6 +60,13 @@ sources! {
     LLAMA_2 = "Llama 2", "Touvron et al., Llama 2: Open Foundation and Fine-Tuned Chat Models, 2023", "https://arxiv.org/abs/2307.09288";
     MISTRAL_7B = "Mistral 7B", "Jiang et al., Mistral 7B, 2023", "https://arxiv.org/abs/2310.06825";
     QWEN_25 = "Qwen 2.5", "Qwen team, Qwen2.5 Technical Report, 2024", "https://arxiv.org/abs/2412.15115";
+    MIXTRAL = "Mixtral", "Jiang et al., Mixtral of Experts, 2024", "https://arxiv.org/abs/2401.04088";
+    DEEPSEEK_V3 = "DeepSeek-V3", "DeepSeek-AI, DeepSeek-V3 Technical Report, 2024", "https://arxiv.org/abs/2412.19437";
+    DEEPEP = "DeepEP", "DeepSeek-AI, DeepEP: an expert-parallel communication library (README)", "https://github.com/deepseek-ai/DeepEP";
+    TORCHTITAN = "torchtitan", "PyTorch, torchtitan (benchmarks, footnotes on hardware)", "https://github.com/pytorch/torchtitan";
+    TRANSFORMER_ENGINE = "Transformer Engine", "NVIDIA, Transformer Engine", "https://github.com/NVIDIA/TransformerEngine";
+    ZERO = "ZeRO", "Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, 2020", "https://arxiv.org/abs/1910.02054";
+    FP8_LM = "FP8-LM", "Peng et al., FP8-LM: Training FP8 Large Language Models, 2023", "https://arxiv.org/abs/2310.18313";
     GPT_3 = "GPT-3", "Brown et al., Language Models are Few-Shot Learners, 2020", "https://arxiv.org/abs/2005.14165";
     GPT_2 = "GPT-2", "Radford et al., Language Models are Unsupervised Multitask Learners, 2019", "https://openai.com/index/better-language-models/";
     STAS = "ML Engineering", "Bekman, Machine Learning Engineering: compute/accelerator and network", "https://github.com/stas00/ml-engineering";

@@ -366,10 +366,7 @@ mod tests {
         assert_eq!(parse_count("131 072"), Some(131_072));
         assert_eq!(parse_count("4*8"), Some(32));
         assert_eq!(parse_count("1e6"), Some(1_000_000));
-        assert_eq!(
-            parse_count("1000000000000000"),
-            Some(1_000_000_000_000_000)
-        );
+        assert_eq!(parse_count("1000000000000000"), Some(1_000_000_000_000_000));
         assert_eq!(parse_count("2.5"), None);
         assert_eq!(parse_count("-1"), None);
         assert_eq!(parse_count(""), None);

@@ -1,1 +1,33 @@
-//! What order the pipeline runs in.
+//! What order the pipeline runs in, how long that order takes and what it holds meanwhile: for the report, the
+//! pictures and the headless `schedule` door.
+//!
+//! A [`Spec`] (schedule id and options) becomes an [`Order`] (for each rank the list of what it runs) by one of the
+//! generators in [`families`]; the one simulator, [`simulate()`], times any order under any [`Durations`]; [`Stats`]
+//! measures the timeline. Formulas of papers are nowhere used for a result, only in the tests.
+//!
+//! Conventions: `p` ranks, `m` micro-batches, `v` chunks a rank, `S` global stages; tF forward, tB gradient of the
+//! input **only**, tW gradient of the weight, all of one chunk and one micro-batch.
+
+pub mod durations;
+pub mod families;
+pub mod fault;
+pub mod needs;
+pub mod op;
+pub mod order;
+pub mod papers;
+pub mod registry;
+pub mod request;
+pub mod simulate;
+pub mod spec;
+pub mod stats;
+pub mod trace;
+
+pub use durations::Durations;
+pub use fault::Fault;
+pub use op::{Item, Kind, Op};
+pub use order::{Order, Placement};
+pub use registry::{SCHEDULES, Schedule, schedule};
+pub use simulate::{Half, TimedOp, Timeline, simulate};
+pub use spec::{Built, Spec, Variant, build};
+pub use stats::{Stats, measure};
+pub use trace::Trace;

@@ -1,13 +1,17 @@
-//! The page: what a visitor sees of a report.
+//! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
-use leptos::prelude::*;
+mod about;
+mod app;
+mod browser;
+mod chart;
+mod field;
+mod form;
+mod link_sync;
+mod memory;
+mod overlap;
+mod share;
+mod state;
+mod strip;
+mod timeline;
 
-/// The whole page.
-#[component]
-pub fn App() -> impl IntoView {
-    view! {
-        <main>
-            <h1>"Shardscope"</h1>
-        </main>
-    }
-}
+pub use app::start;

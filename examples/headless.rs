@@ -1,0 +1,73 @@
+//! The calculator without a page: one request a line in, one answer a line out.
+//!
+//! `headless report < runs.jsonl` (a Run as JSON or as a link's fragment) and `headless schedule < requests.jsonl`.
+
+use serde::Serialize;
+use shardscope::issue::{Issue, Severity};
+use shardscope::report::{self, Refusal};
+use shardscope::run::Value;
+use shardscope::{pipeline, share};
+use std::io::{BufRead, BufWriter, Write, stdin, stdout};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let door = match std::env::args().nth(1).as_deref() {
+        Some("report") => report_line,
+        Some("schedule") => schedule_line,
+        _ => {
+            eprintln!("usage: headless report|schedule, one request a line on standard input");
+            return ExitCode::from(2);
+        }
+    };
+    let mut out = BufWriter::new(stdout().lock());
+    for line in stdin().lock().lines() {
+        let Ok(line) = line else {
+            return ExitCode::FAILURE;
+        };
+        let line = line.trim();
+        if !line.is_empty() && writeln!(out, "{}", door(line)).is_err() {
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn report_line(line: &str) -> String {
+    if line.starts_with('{') {
+        return reply(
+            json(line).and_then(|run| report::report_value(&run).map_err(|no| no.errors)),
+        );
+    }
+    let link = share::link::decode(line);
+    let (bad, unknown): (Vec<_>, Vec<_>) = link
+        .notices
+        .into_iter()
+        .partition(|issue| issue.severity > Severity::Notice);
+    if !bad.is_empty() {
+        return reply(Err::<(), _>(bad));
+    }
+    reply(
+        report::report(&link.run)
+            .map_err(|no| no.errors)
+            .map(|mut report| {
+                report.warnings.splice(0..0, unknown);
+                report
+            }),
+    )
+}
+
+fn schedule_line(line: &str) -> String {
+    reply(json(line).and_then(|request| pipeline::request::answer(&request)))
+}
+
+fn json(line: &str) -> Result<Value, Vec<Issue>> {
+    serde_json::from_str(line).map_err(|error| vec![Issue::error("", format!("not JSON: {error}"))])
+}
+
+fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> String {
+    let text = match answer {
+        Ok(answer) => serde_json::to_string(&answer),
+        Err(errors) => serde_json::to_string(&Refusal { errors }),
+    };
+    text.unwrap_or_else(|error| format!(r#"{{"errors":[{{"field":"","message":"{error}"}}]}}"#))
+}

@@ -1,0 +1,24 @@
+//! One GPU and its links, by the data sheet.
+
+use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond};
+
+/// What one GPU holds, computes and sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gpu {
+    /// The size on the box: "80 GB" is 80 GiB.
+    pub memory: Bytes,
+    /// What the driver shows a process.
+    pub usable: Bytes,
+    /// Dense bf16 peak.
+    pub bf16: FlopsPerSecond,
+    /// Dense fp8 peak; the bf16 peak where there is no fp8.
+    pub fp8: FlopsPerSecond,
+    /// Memory bandwidth.
+    pub hbm: BytesPerSecond,
+    /// Scale-up link, one direction, per GPU.
+    pub intra: BytesPerSecond,
+    /// Network between nodes, one direction, per GPU.
+    pub inter: BytesPerSecond,
+    /// GPUs on the scale-up link.
+    pub per_node: u64,
+}

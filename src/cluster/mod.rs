@@ -1,0 +1,7 @@
+//! The machines: what one GPU can do and hold, and how GPUs are joined.
+
+mod gpu;
+mod mesh;
+
+pub use gpu::Gpu;
+pub use mesh::{Link, Mesh};

@@ -1,0 +1,114 @@
+//! What a published method takes for granted, so that a Run outside it is told which settings were ignored.
+
+use crate::issue::Issue;
+use crate::model::{Biases, Norm};
+use crate::run::registry::field;
+use crate::run::{Recompute, Scenario, Schedule};
+
+/// Something a method assumes about a Run.
+pub struct Assumption {
+    /// The field it concerns.
+    field: &'static str,
+    /// What the method assumes.
+    assumed: &'static str,
+    /// Whether the Run agrees.
+    holds: fn(&Scenario) -> bool,
+}
+
+const fn assume(
+    field: &'static str,
+    assumed: &'static str,
+    holds: fn(&Scenario) -> bool,
+) -> Assumption {
+    Assumption {
+        field,
+        assumed,
+        holds,
+    }
+}
+
+fn default(scenario: &Scenario, key: &str) -> bool {
+    field(key).is_none_or(|field| !field.is_changed(&scenario.run))
+}
+
+/// A dense Llama: RMSNorm, SwiGLU, untied embeddings, no biases, no dropout.
+pub const LLAMA: &[Assumption] = &[
+    assume("model.moe.experts", "a dense FFN", |s| {
+        s.model.moe.is_none()
+    }),
+    assume("model.mla.kv_lora_rank", "grouped-query attention", |s| {
+        s.model.mla.is_none()
+    }),
+    assume("model.vision.layers", "no vision tower", |s| {
+        s.model.vision.is_none()
+    }),
+    assume("model.gated_ffn", "a gated FFN", |s| s.model.gated_ffn),
+    assume("model.norm", "RMSNorm", |s| s.model.norm == Norm::Rms),
+    assume("model.biases", "no biases", |s| {
+        s.model.biases == Biases::None
+    }),
+    assume("model.dropout", "no dropout", |s| !s.model.dropout),
+    assume("model.tied_embeddings", "untied embeddings", |s| {
+        !s.model.tied_embeddings
+    }),
+    assume("model.mtp_modules", "no multi-token prediction", |s| {
+        s.model.mtp_modules == 0
+    }),
+];
+
+/// Megatron's usual training: 1F1B, ZeRO-1, sequence parallelism, FlashAttention, Adam with fp32 gradients.
+pub const MEGATRON: &[Assumption] = &[
+    assume("sequence_parallel", "sequence parallelism", |s| {
+        s.layout.tp == 1 || s.run.sequence_parallel
+    }),
+    assume("zero", "ZeRO-1", |s| s.zero.stage == 1),
+    assume("hsdp_shard", "shards over dp cp", |s| {
+        s.zero.shard == s.layout.dp * s.layout.cp
+    }),
+    assume("schedule", "1F1B without virtual stages", |s| {
+        s.run.schedule == Schedule::OneFOneB
+    }),
+    assume("precision", "bf16 with fp32 gradients", |s| {
+        default(s, "precision") && !s.run.precision.is_changed()
+    }),
+    assume("optimizer", "Adam", |s| default(s, "optimizer")),
+    assume("recompute", "no recomputation", |s| {
+        s.run.recompute == Recompute::None
+    }),
+    assume("flash_attention", "FlashAttention", |s| {
+        s.run.flash_attention
+    }),
+    assume("microbatch_lengths", "equal micro-batches", |s| {
+        s.run.microbatch_lengths.is_none()
+    }),
+    assume("cross_entropy", "fp32 logits, 4 bytes each", |s| {
+        default(s, "cross_entropy")
+    }),
+    assume(
+        "fused_swiglu",
+        "an unfused SwiGLU, 8 bytes a token and FFN channel",
+        |s| default(s, "fused_swiglu"),
+    ),
+    assume("dummy_wgrad", "no dummy weight gradients", |s| {
+        !s.run.dummy_wgrad
+    }),
+];
+
+/// One warning for every field that the method named `method` ignores.
+pub fn ignored(scenario: &Scenario, method: &str, lists: &[&[Assumption]]) -> Vec<Issue> {
+    lists
+        .iter()
+        .copied()
+        .flatten()
+        .filter(|assumption| !(assumption.holds)(scenario))
+        .map(|assumption| {
+            Issue::warning(
+                assumption.field,
+                format!(
+                    "the memory method {method} assumes {} and ignores this",
+                    assumption.assumed
+                ),
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,128 @@
+//! What a memory method returns: bytes by rank and purpose, the capacity they are held against, and a verdict.
+
+use crate::issue::Issue;
+use crate::units::Bytes;
+use serde::Serialize;
+
+/// What the schedule makes one pipeline rank hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankLoad {
+    /// Global stages whose weights the rank holds.
+    pub stages: Vec<usize>,
+    /// Activations of each of `stages` alive when the rank's activations peak, in micro-batches (splits count their
+    /// fraction).
+    pub in_flight: Vec<f64>,
+    /// Versions of the weights kept at once: 1, or more with weight stashing.
+    pub weight_versions: u64,
+}
+
+impl RankLoad {
+    /// In-flight activations in stage-micro-batches: chunks over chunks a rank.
+    #[must_use]
+    pub fn stage_microbatches(&self) -> f64 {
+        self.in_flight.iter().sum::<f64>() / self.stages.len().max(1) as f64
+    }
+}
+
+/// A named part of a component: "attention output", "CUDA context".
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Item {
+    /// What it is.
+    pub name: String,
+    /// How large.
+    pub bytes: Bytes,
+}
+
+/// The memory of one pipeline rank, a GPU of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StageMemory {
+    /// Pipeline rank, 0-based.
+    pub stage: usize,
+    /// Weights.
+    #[serde(rename = "weights_bytes")]
+    pub weights: Bytes,
+    /// Gradients and their accumulation.
+    #[serde(rename = "gradients_bytes")]
+    pub gradients: Bytes,
+    /// Optimizer states.
+    #[serde(rename = "optimizer_bytes")]
+    pub optimizer: Bytes,
+    /// Activations kept for the backward pass.
+    #[serde(rename = "activations_bytes")]
+    pub activations: Bytes,
+    /// Transient and communication buffers.
+    #[serde(rename = "buffers_bytes")]
+    pub buffers: Bytes,
+    /// What no tensor of the model accounts for: context, communicators, fragmentation.
+    #[serde(rename = "overhead_bytes")]
+    pub overhead: Bytes,
+    /// All of it.
+    #[serde(rename = "total_bytes")]
+    pub total: Bytes,
+    /// In-flight activations, in stage-micro-batches.
+    pub in_flight: f64,
+    /// What the components are made of.
+    pub items: Vec<Item>,
+}
+
+impl StageMemory {
+    /// Fills in the total.
+    #[must_use]
+    pub fn summed(mut self) -> Self {
+        self.total = self.components().into_iter().map(|(_, bytes)| bytes).sum();
+        self
+    }
+    /// The six components in the order of the bars.
+    #[must_use]
+    pub fn components(&self) -> [(&'static str, Bytes); 6] {
+        [
+            ("weights", self.weights),
+            ("gradients", self.gradients),
+            ("optimizer", self.optimizer),
+            ("activations", self.activations),
+            ("buffers", self.buffers),
+            ("overhead", self.overhead),
+        ]
+    }
+}
+
+/// Whether a run will fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Well below the capacity.
+    Fits,
+    /// Close to it: some such runs ran out of memory.
+    Tight,
+    /// Above it.
+    Oom,
+}
+
+/// A method's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// One entry a pipeline rank.
+    pub per_stage: Vec<StageMemory>,
+    /// What it is held against.
+    pub capacity: Bytes,
+    /// Fits, tight or out of memory.
+    pub verdict: Verdict,
+    /// Fields that the method ignores.
+    pub warnings: Vec<Issue>,
+}
+
+impl Estimate {
+    /// The fullest rank; the first of equals.
+    #[must_use]
+    pub fn peak(&self) -> (usize, Bytes) {
+        self.per_stage
+            .iter()
+            .fold((0, Bytes::ZERO), |(stage, peak), rank| {
+                if rank.total.0 > peak.0 {
+                    (rank.stage, rank.total)
+                } else {
+                    (stage, peak)
+                }
+            })
+    }
+}

@@ -1,0 +1,3 @@
+//! Published methods, reproduced as printed, one file each.
+
+pub mod fujii;

@@ -1,0 +1,181 @@
+//! The shapes of a transformer, in the names of its own configuration file.
+
+/// Which normalisation stands before attention and FFN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Norm {
+    /// One weight a channel.
+    Rms,
+    /// Weight and bias a channel.
+    Layer,
+}
+
+/// Which linear layers carry a bias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Biases {
+    /// None (Llama).
+    None,
+    /// Only the query, key and value projections (Qwen 2).
+    Qkv,
+    /// Every linear (GPT).
+    All,
+}
+
+/// Mixture of experts: the FFN of every layer but the first `dense_layers`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moe {
+    /// Routed experts a layer.
+    pub experts: u64,
+    /// Routed experts a token visits.
+    pub top_k: u64,
+    /// FFN width of one expert.
+    pub expert_ffn: u64,
+    /// Experts that every token visits, each of width `expert_ffn`.
+    pub shared_experts: u64,
+    /// Leading layers with a dense FFN.
+    pub dense_layers: u64,
+}
+
+/// Multi-head latent attention (DeepSeek-V2 and V3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mla {
+    /// Rank of the query's down-projection; 0: the query is projected directly.
+    pub q_lora_rank: u64,
+    /// Rank of the joint key-value down-projection.
+    pub kv_lora_rank: u64,
+    /// Head width of query and key without rotary position.
+    pub qk_nope_head_dim: u64,
+    /// Head width of query and key with rotary position.
+    pub qk_rope_head_dim: u64,
+    /// Head width of the value.
+    pub v_head_dim: u64,
+}
+
+/// A vision tower in front of the language model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vision {
+    /// Pixels across.
+    pub image_width: u64,
+    /// Pixels down.
+    pub image_height: u64,
+    /// Colour channels.
+    pub channels: u64,
+    /// Side of a square patch, pixels.
+    pub patch: u64,
+    /// Hidden size of the tower.
+    pub hidden: u64,
+    /// FFN width of the tower.
+    pub ffn: u64,
+    /// Layers of the tower.
+    pub layers: u64,
+}
+
+/// A decoder-only transformer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Architecture {
+    /// Transformer layers.
+    pub layers: u64,
+    /// Hidden size h.
+    pub hidden: u64,
+    /// Width of a dense FFN f.
+    pub ffn: u64,
+    /// Query heads a.
+    pub heads: u64,
+    /// Key-value heads k.
+    pub kv_heads: u64,
+    /// Width of one head; a · head width may differ from h.
+    pub head_dim: u64,
+    /// Vocabulary v, unpadded.
+    pub vocab: u64,
+    /// Gate, up and down projections (SwiGLU) rather than up and down.
+    pub gated_ffn: bool,
+    /// The language-model head shares the embedding's weights.
+    pub tied_embeddings: bool,
+    /// Normalisation.
+    pub norm: Norm,
+    /// Which linears have a bias.
+    pub biases: Biases,
+    /// Dropout after attention and FFN (its masks are kept for the backward pass).
+    pub dropout: bool,
+    /// Rows of a learned position embedding; 0 with rotary positions.
+    pub learned_positions: u64,
+    /// Multi-token-prediction modules after the last layer.
+    pub mtp_modules: u64,
+    /// Mixture of experts, if any.
+    pub moe: Option<Moe>,
+    /// Latent attention, if any.
+    pub mla: Option<Mla>,
+    /// Vision tower, if any.
+    pub vision: Option<Vision>,
+}
+
+impl Architecture {
+    /// A dense Llama-style model (RMSNorm, SwiGLU, no biases, untied embeddings); the shapes that differ are given.
+    #[must_use]
+    pub const fn llama(
+        layers: u64,
+        hidden: u64,
+        ffn: u64,
+        heads: u64,
+        kv_heads: u64,
+        vocab: u64,
+    ) -> Self {
+        Self {
+            layers,
+            hidden,
+            ffn,
+            heads,
+            kv_heads,
+            head_dim: hidden / heads,
+            vocab,
+            gated_ffn: true,
+            tied_embeddings: false,
+            norm: Norm::Rms,
+            biases: Biases::None,
+            dropout: false,
+            learned_positions: 0,
+            mtp_modules: 0,
+            moe: None,
+            mla: None,
+            vision: None,
+        }
+    }
+
+    /// A dense GPT-style model: LayerNorm, two-matrix FFN of 4 h, biases, tied embeddings, learned positions.
+    #[must_use]
+    pub const fn gpt(layers: u64, hidden: u64, heads: u64, vocab: u64, positions: u64) -> Self {
+        Self {
+            gated_ffn: false,
+            tied_embeddings: true,
+            norm: Norm::Layer,
+            biases: Biases::All,
+            dropout: true,
+            learned_positions: positions,
+            ..Self::llama(layers, hidden, 4 * hidden, heads, heads, vocab)
+        }
+    }
+
+    /// Whether layer `index` (0-based) routes its FFN over experts.
+    #[must_use]
+    pub fn is_moe_layer(&self, index: u64) -> bool {
+        self.moe.is_some_and(|moe| index >= moe.dense_layers)
+    }
+
+    /// Layers that route their FFN over experts.
+    #[must_use]
+    pub fn moe_layers(&self) -> u64 {
+        self.moe
+            .map_or(0, |moe| self.layers.saturating_sub(moe.dense_layers))
+    }
+
+    /// Width of queries (and of the attention output) over all heads.
+    #[must_use]
+    pub fn query_width(&self) -> u64 {
+        self.heads * self.head_dim
+    }
+
+    /// Width of keys (or values) over all key-value heads.
+    #[must_use]
+    pub fn kv_width(&self) -> u64 {
+        self.kv_heads * self.head_dim
+    }
+}

@@ -1,0 +1,118 @@
+//! What one pipeline stage of a model holds and computes, given how the layers are split over the stages.
+
+use super::architecture::Architecture;
+use super::flops::{AttentionCount, head_forward_flops, layer_forward_flops};
+use super::parameters::{LayerElements, layer_elements};
+use std::ops::Range;
+
+/// The layers that global stage `stage` holds, by index in the model.
+#[must_use]
+pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
+    let first: u64 = stage_layers.iter().take(stage).sum();
+    let held = stage_layers.get(stage).copied().unwrap_or(0);
+    first..first + held
+}
+
+/// Elements of global stage `stage`: its layers; the embedding and the vision tower on the first; final norm, head and
+/// multi-token prediction on the last. Tied embeddings stand on both ends of a pipeline, once where there is one stage;
+/// multi-token prediction embeds again on the last stage.
+#[must_use]
+pub fn stage_elements(model: &Architecture, stage_layers: &[u64], stage: usize) -> LayerElements {
+    let last = stage + 1 == stage_layers.len();
+    let mut elements = LayerElements::default();
+    for index in stage_range(stage_layers, stage) {
+        elements = elements.plus(layer_elements(model, index));
+    }
+    if stage == 0 {
+        elements = elements.plus(model.embedding()).plus(model.vision_tower());
+    }
+    if last {
+        elements = elements.plus(model.final_norm());
+        if !(model.tied_embeddings && stage == 0) {
+            elements = elements.plus(model.head());
+        }
+        for _ in 0..model.mtp_modules {
+            elements = elements
+                .plus(layer_elements(model, model.layers.saturating_sub(1)))
+                .plus(model.mtp_projection());
+        }
+        if model.mtp_modules > 0 && stage != 0 {
+            elements = elements.plus(model.embedding());
+        }
+    }
+    elements
+}
+
+/// Forward FLOPs of one token on global stage `stage`, by what runs them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageFlops {
+    /// The layers' linears, experts and router included.
+    pub linear: f64,
+    /// The attention core: scores and their product with the values.
+    pub attention: f64,
+    /// The language-model head.
+    pub head: f64,
+}
+
+impl StageFlops {
+    /// All of them.
+    #[must_use]
+    pub fn total(self) -> f64 {
+        self.linear + self.attention + self.head
+    }
+}
+
+/// Forward FLOPs of global stage `stage` for one token of a sequence of `seq`, attention over a causal mask.
+#[must_use]
+pub fn stage_flops(
+    model: &Architecture,
+    stage_layers: &[u64],
+    stage: usize,
+    seq: u64,
+) -> StageFlops {
+    let mut flops = StageFlops::default();
+    for index in stage_range(stage_layers, stage) {
+        let linear = layer_forward_flops(model, index, 0, AttentionCount::Causal);
+        let all = layer_forward_flops(model, index, seq, AttentionCount::Causal);
+        flops.linear += linear;
+        flops.attention += all - linear;
+    }
+    if stage + 1 == stage_layers.len() {
+        flops.head = head_forward_flops(model);
+    }
+    flops
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::model_flops_per_token;
+
+    #[test]
+    fn stages_add_up_to_the_model() {
+        let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
+        for split in [vec![32], vec![8; 4], vec![7, 9, 9, 7]] {
+            let stages = 0..split.len();
+            let elements: u64 = stages
+                .clone()
+                .map(|stage| stage_elements(&model, &split, stage).total())
+                .sum();
+            assert_eq!(elements, model.elements().total());
+            let forward: f64 = stages
+                .map(|stage| stage_flops(&model, &split, stage, 8192).total())
+                .sum();
+            let whole = model_flops_per_token(&model, 8192, AttentionCount::Causal) / 3.0;
+            assert!((forward / whole - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn tied_embeddings_stand_on_both_ends_of_a_pipeline() {
+        let model = Architecture::gpt(48, 1600, 25, 50257, 1024);
+        let one = stage_elements(&model, &[48], 0).total();
+        let two: u64 = (0..2)
+            .map(|stage| stage_elements(&model, &[24, 24], stage).total())
+            .sum();
+        assert_eq!(two - one, 50257 * 1600);
+    }
+}

@@ -1,0 +1,177 @@
+//! One chunk a rank and whole backwards: naive, GPipe, 1F1B and the schedules that share its order.
+//!
+//! The i-th unit of a stage is a micro-batch; rank r runs stage r.
+
+use super::weave::{weave, weave_pairs};
+use crate::issue::Issue;
+use crate::pipeline::op::{Item, Op};
+use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::spec::{Spec, each_rank};
+
+fn order(spec: &Spec, rank: impl Fn(u32) -> Vec<Item>) -> Order {
+    Order::new(
+        each_rank(spec.pp, rank),
+        spec.pp,
+        Placement::Loop,
+        spec.microbatches,
+    )
+}
+
+/// Rank r: F0 BW0 F1 BW1 ...: one micro-batch in the pipeline at a time.
+///
+/// Source: Ultra-Scale Playbook, pipeline parallelism.
+pub(crate) fn naive(spec: &Spec) -> Order {
+    let m = spec.microbatches;
+    let rank = |r| {
+        (0..m)
+            .flat_map(|i| [Op::f(r, i).into(), Op::bw(r, i).into()])
+            .collect()
+    };
+    order(spec, rank)
+}
+
+/// Rank r: F0 .. F(m−1), then BW0 .. BW(m−1).
+///
+/// Source: Huang et al. 2019, in PyTorch's backward order (`ScheduleGPipe`, first in first out).
+pub(crate) fn gpipe(spec: &Spec) -> Order {
+    let m = spec.microbatches;
+    let rank = |r| {
+        let forwards = (0..m).map(|i| Op::f(r, i));
+        forwards
+            .chain((0..m).map(|i| Op::bw(r, i)))
+            .map(Item::from)
+            .collect()
+    };
+    order(spec, rank)
+}
+
+/// weave(warm-up(r), F, BW).
+fn one_f_one_b_after(spec: &Spec, warm_up: impl Fn(u32) -> u32) -> Order {
+    let m = spec.microbatches;
+    order(spec, |r| {
+        let warm_up = warm_up(r).min(m) as usize;
+        let mut next = 0..m;
+        weave(
+            warm_up,
+            (0..m as usize).map(|i| Op::f(r, index(i))),
+            m as usize,
+            |_, out| {
+                out.extend(next.next().map(|i| Item::from(Op::bw(r, i))));
+            },
+        )
+    })
+}
+
+#[allow(clippy::cast_possible_truncation)] // indices come from u32 counts
+const fn index(i: usize) -> u32 {
+    i as u32
+}
+
+/// weave(min(p − 1 − r, m), F, BW).
+///
+/// Source: PipeDream-flush, Narayanan et al. 2021, section 2.2.
+pub(crate) fn one_f_one_b(spec: &Spec) -> Order {
+    let p = spec.pp;
+    one_f_one_b_after(spec, |r| p - 1 - r)
+}
+
+/// weave(min(2(p − 1 − r), m), F, BW): twice the warm-up, so that latency between ranks hides.
+pub(crate) fn eager(spec: &Spec) -> Order {
+    let p = spec.pp;
+    one_f_one_b_after(spec, |r| (p - 1 - r).saturating_mul(2))
+}
+
+/// A step's worth of the endless 1F1B, filled and drained: the order of 1F1B with p − r stashed versions of the weights
+/// on rank r.
+///
+/// Source: Narayanan et al. 2019 (PipeDream), weight stashing.
+pub(crate) fn pipedream(spec: &Spec) -> Order {
+    let mut order = one_f_one_b(spec);
+    order.weight_copies = (0..spec.pp).map(|r| spec.pp - r).collect();
+    order
+}
+
+/// As [`pipedream`] with two versions: gradients of m ≥ p micro-batches are accumulated.
+pub(crate) fn pipedream_2bw(spec: &Spec) -> Order {
+    let mut order = one_f_one_b(spec);
+    order.weight_copies = vec![2; spec.pp as usize];
+    order
+}
+
+/// Warm-up 2(p − 1 − r) + 1, then pairs (F; BW), then BW.
+///
+/// Source: the overlapped 1F1B of Victarry's PP-Schedule-Visualization.
+pub(crate) fn overlap(spec: &Spec) -> Order {
+    let (p, m) = (spec.pp, spec.microbatches);
+    order(spec, |r| {
+        let warm_up = (p - 1 - r).saturating_mul(2).saturating_add(1).min(m) as usize;
+        let forwards = (0..m as usize).map(|i| Op::f(r, index(i)));
+        weave_pairs(warm_up, forwards, (0..m).map(|i| Op::bw(r, i)))
+    })
+}
+
+/// Who refuses few micro-batches for 1F1B.
+pub(crate) fn warn_few_microbatches(spec: &Spec) -> Vec<Issue> {
+    let (p, m) = (spec.pp, spec.microbatches);
+    if m >= p {
+        return Vec::new();
+    }
+    let nanotron = if m + 1 < p {
+        ", nanotron asserts m ≥ p − 1"
+    } else {
+        ""
+    };
+    let message = format!(
+        "{m} micro-batches on {p} ranks: PyTorch's Schedule1F1B raises for m < p{nanotron}; Megatron-LM runs it"
+    );
+    vec![Issue::warning("microbatches", message).with_fix("microbatches", p)]
+}
+
+/// 2BW accumulates over at least p micro-batches.
+pub(crate) fn warn_2bw(spec: &Spec) -> Vec<Issue> {
+    if spec.microbatches >= spec.pp {
+        return Vec::new();
+    }
+    let message = format!(
+        "PipeDream-2BW accumulates over m ≥ p micro-batches: with {} on {} ranks two versions of the weights do not suffice",
+        spec.microbatches, spec.pp
+    );
+    vec![Issue::warning("microbatches", message).with_fix("microbatches", spec.pp)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{Durations, build, schedule, stats::peak_in_flight};
+
+    fn built(id: &str, p: u32, m: u32) -> Order {
+        let spec = Spec::new(schedule(id).unwrap(), p, m);
+        build(&spec, &Durations::unit(p)).unwrap().order
+    }
+
+    #[test]
+    fn one_f_one_b_holds_at_most_p_minus_r() {
+        assert_eq!(peak_in_flight(&built("1f1b", 4, 8)), [4, 3, 2, 1]);
+        assert_eq!(peak_in_flight(&built("1f1b", 4, 2)), [2, 2, 2, 1]);
+    }
+
+    #[test]
+    fn gpipe_holds_every_micro_batch_and_naive_one() {
+        assert_eq!(peak_in_flight(&built("gpipe", 3, 7)), [7, 7, 7]);
+        assert_eq!(peak_in_flight(&built("naive", 3, 7)), [1, 1, 1]);
+    }
+
+    #[test]
+    fn pipedream_stashes_a_version_for_each_micro_batch_in_flight() {
+        let order = built("pipedream", 4, 16);
+        assert_eq!(order.weight_copies, peak_in_flight(&order));
+        assert_eq!(built("pipedream-2bw", 4, 16).weight_copies, [2; 4]);
+    }
+
+    #[test]
+    fn few_micro_batches_are_a_warning_that_names_who_refuses_them() {
+        let spec = Spec::new(schedule("1f1b").unwrap(), 4, 2);
+        let built = build(&spec, &Durations::unit(4)).unwrap();
+        assert!(built.warnings[0].message.contains("PyTorch"));
+    }
+}

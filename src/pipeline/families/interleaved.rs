@@ -1,0 +1,286 @@
+//! Several chunks a rank in a loop: interleaved 1F1B with its group size, looped breadth-first, the overlapped
+//! interleaving and the interleaved zero bubble.
+//!
+//! Chunk c of rank r is stage c·p + r. The visiting order runs groups of g micro-batches through all chunks before the
+//! next group; backwards follow the same table with the chunks reversed.
+
+use super::weave::{delayed_weights, weave, weave_pairs};
+use crate::issue::Issue;
+use crate::pipeline::op::{Item, Op};
+use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::spec::{Spec, each_rank, runs};
+
+/// (micro-batch, chunk) in the order in which a rank visits them: for each group of `g` consecutive micro-batches (the
+/// last may be shorter) every chunk, for each chunk every micro-batch of the group.
+fn visits(m: u32, v: u32, g: u32) -> Vec<(u32, u32)> {
+    let mut table = Vec::with_capacity(m as usize * v as usize);
+    let mut start = 0;
+    while start < m {
+        let end = start.saturating_add(g).min(m);
+        for chunk in 0..v {
+            table.extend((start..end).map(|microbatch| (microbatch, chunk)));
+        }
+        start = end;
+    }
+    table
+}
+
+/// The forwards and the backwards of a rank as stage and micro-batch.
+struct Visits {
+    table: Vec<(u32, u32)>,
+    p: u32,
+    v: u32,
+}
+
+impl Visits {
+    fn new(spec: &Spec, g: u32) -> Self {
+        let v = spec.chunks();
+        Self {
+            table: visits(spec.microbatches, v, g),
+            p: spec.pp,
+            v,
+        }
+    }
+    fn forward(&self, rank: u32, at: usize) -> Op {
+        let (microbatch, chunk) = self.table[at];
+        Op::f(chunk * self.p + rank, microbatch)
+    }
+    fn backward(&self, rank: u32, at: usize, op: fn(u32, u32) -> Op) -> Op {
+        let (microbatch, chunk) = self.table[at];
+        op((self.v - 1 - chunk) * self.p + rank, microbatch)
+    }
+}
+
+fn order(spec: &Spec, rank: impl Fn(u32) -> Vec<Item>) -> Order {
+    let stages = spec.pp * spec.chunks();
+    Order::new(
+        each_rank(spec.pp, rank),
+        stages,
+        Placement::Loop,
+        spec.microbatches,
+    )
+}
+
+/// per · (p − 1 − r) + (v − 1) g + extra, at most m v.
+fn warm_up(spec: &Spec, r: u32, g: u32, per: u64, extra: u64) -> usize {
+    let (p, m, v) = (
+        u64::from(spec.pp),
+        u64::from(spec.microbatches),
+        u64::from(spec.chunks()),
+    );
+    let warm_up = per * (p - 1 - u64::from(r)) + (v - 1) * u64::from(g) + extra;
+    usize::try_from(warm_up.min(m * v)).unwrap_or(usize::MAX)
+}
+
+fn megatron(spec: &Spec, g: u32) -> Order {
+    let visits = Visits::new(spec, g);
+    let units = visits.table.len();
+    order(spec, |r| {
+        let forwards = (0..units).map(|at| visits.forward(r, at));
+        weave(warm_up(spec, r, g, 2, 0), forwards, units, |at, out| {
+            out.push(visits.backward(r, at, Op::bw).into());
+        })
+    })
+}
+
+/// weave(min(2(p − 1 − r) + (v − 1) g, m v)) over the visiting order.
+///
+/// Source: Narayanan et al. 2021, section 2.2; Megatron-LM `get_schedule_table` for g; Llama 3, section 3.3.2 (g free).
+pub(crate) fn interleaved(spec: &Spec) -> Result<Order, Issue> {
+    if spec.virtual_stages == 1 {
+        let message = "interleaved 1F1B needs at least 2 chunks a rank: with 1 it is plain 1F1B";
+        return Err(Issue::error("virtual_stages", message).with_fix("virtual_stages", 2));
+    }
+    let g = spec.group.unwrap_or(spec.pp);
+    let order = megatron(spec, g);
+    if is_megatron_legal(spec, g) || runs(&order) {
+        return Ok(order);
+    }
+    Err(dead_lock("group", spec, g, megatron))
+}
+
+/// p ≤ g ≤ m and a last group that is whole or holds at least p: what Megatron-LM accepts and what always runs.
+fn is_megatron_legal(spec: &Spec, g: u32) -> bool {
+    let (p, m) = (spec.pp, spec.microbatches);
+    p <= g && g <= m && (m % g == 0 || m % g >= p)
+}
+
+/// Names the group nearest to `g` that runs, or failing that the micro-batches.
+fn dead_lock(field: &'static str, spec: &Spec, g: u32, make: fn(&Spec, u32) -> Order) -> Issue {
+    let (p, m) = (spec.pp, spec.microbatches);
+    let legal = (1..=m).filter(|group| is_megatron_legal(spec, *group));
+    let nearest = legal.min_by_key(|group| group.abs_diff(g));
+    let nearest = nearest.or_else(|| runs(&make(spec, m)).then_some(m));
+    let what = format!(
+        "groups of {g} leave {} micro-batches of {m} over and the order dead-locks",
+        m % g
+    );
+    match nearest {
+        Some(group) if field == "group" => {
+            Issue::error(field, format!("{what}: group={group} works")).with_fix(field, group)
+        }
+        _ => {
+            let whole = (m / p).max(1) * p;
+            let message = format!("{what}: {whole} micro-batches work");
+            Issue::error("microbatches", message).with_fix("microbatches", whole)
+        }
+    }
+}
+
+/// Who refuses this group.
+pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
+    let (p, m) = (spec.pp, spec.microbatches);
+    let g = spec.group.unwrap_or(p);
+    let mut warnings = Vec::new();
+    if !is_megatron_legal(spec, g) {
+        let why = if g < p {
+            format!("group {g} is below the {p} ranks: Megatron-LM raises (Llama 3 allows it)")
+        } else if g > m {
+            format!("group {g} is above the {m} micro-batches: Megatron-LM raises")
+        } else {
+            format!(
+                "the last group holds {} of {m} micro-batches, fewer than the {p} ranks: Megatron-LM raises, and the short group stalls",
+                m % g
+            )
+        };
+        let legal = (1..=m).filter(|group| is_megatron_legal(spec, *group));
+        let warning = Issue::warning("group", why);
+        warnings.push(match legal.min_by_key(|group| group.abs_diff(g)) {
+            Some(group) => warning.with_fix("group", group),
+            None => warning,
+        });
+    }
+    warnings.extend(warn_rounds(spec));
+    warnings
+}
+
+/// m mod max(1, ⌊m/p⌋) ≠ 0 is refused by PyTorch.
+pub(crate) fn warn_rounds(spec: &Spec) -> Option<Issue> {
+    let (p, m) = (spec.pp, spec.microbatches);
+    let rounds = (m / p).max(1);
+    if m % rounds == 0 {
+        return None;
+    }
+    let nearest = m / rounds * rounds;
+    let message = format!(
+        "PyTorch raises for {m} micro-batches on {p} ranks: {m} does not divide into {rounds} equal rounds"
+    );
+    Some(Issue::warning("microbatches", message).with_fix("microbatches", nearest))
+}
+
+/// Rank r: every micro-batch through chunk 0, then chunk 1, ...; backwards from the last chunk, last micro-batch first.
+///
+/// Source: Lamy-Poirier 2022; the backward order is PyTorch's `ScheduleLoopedBFS`.
+pub(crate) fn looped_bfs(spec: &Spec) -> Order {
+    let (p, m, v) = (spec.pp, spec.microbatches, spec.chunks());
+    order(spec, |r| {
+        let forwards = (0..v).flat_map(|c| (0..m).map(move |i| Op::f(c * p + r, i)));
+        let chunks = (0..v).rev();
+        let backwards = chunks.flat_map(|c| (0..m).rev().map(move |i| Op::bw(c * p + r, i)));
+        forwards.chain(backwards).map(Item::from).collect()
+    })
+}
+
+/// As [`interleaved`] with g = p, one more warm-up forward and (F; BW) pairs in the steady state.
+///
+/// Source: Megatron Core's combined 1F1B (`overlap_moe_expert_parallel_comm`), as drawn by Victarry.
+pub(crate) fn overlap(spec: &Spec) -> Result<Order, Issue> {
+    let make = |spec: &Spec, g: u32| {
+        let visits = Visits::new(spec, g);
+        let units = visits.table.len();
+        order(spec, |r| {
+            let forwards = (0..units).map(|at| visits.forward(r, at));
+            let backwards = (0..units).map(|at| visits.backward(r, at, Op::bw));
+            weave_pairs(warm_up(spec, r, g, 2, 1), forwards, backwards)
+        })
+    };
+    let order = make(spec, spec.pp);
+    if runs(&order) {
+        return Ok(order);
+    }
+    Err(dead_lock("microbatches", spec, spec.pp, make))
+}
+
+/// The visiting order with PyTorch's g = m / max(1, ⌊m/p⌋), warm-up (p − 1 − r) + (v − 1) g, backward cut in two and W
+/// delayed by r backwards.
+///
+/// Source: PyTorch `ScheduleInterleavedZeroBubble`; with one chunk it is ZB-H1.
+pub(crate) fn zero_bubble(spec: &Spec) -> Result<Order, Issue> {
+    let make = |spec: &Spec, g: u32| {
+        let visits = Visits::new(spec, g);
+        let units = visits.table.len();
+        order(spec, |r| {
+            let forwards = (0..units).map(|at| visits.forward(r, at));
+            let b = |at| visits.backward(r, at, Op::b);
+            let w = |at| visits.backward(r, at, Op::w);
+            let group = delayed_weights(units, r as usize, b, w);
+            weave(warm_up(spec, r, g, 1, 0), forwards, units, group)
+        })
+    };
+    let g = spec.microbatches / (spec.microbatches / spec.pp).max(1);
+    let order = make(spec, g);
+    if spec.microbatches.is_multiple_of(g) || runs(&order) {
+        return Ok(order);
+    }
+    Err(dead_lock("microbatches", spec, g, make))
+}
+
+/// The warnings of [`overlap`].
+pub(crate) fn warn_short_group(spec: &Spec) -> Vec<Issue> {
+    let (p, m) = (spec.pp, spec.microbatches);
+    if m % p == 0 {
+        return Vec::new();
+    }
+    let message = format!(
+        "{m} micro-batches leave a group of {} on {p} ranks: Megatron-LM raises, and the short group stalls",
+        m % p
+    );
+    let nearest = (m / p).max(1) * p;
+    vec![Issue::warning("microbatches", message).with_fix("microbatches", nearest)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{Durations, build, schedule, stats::peak_in_flight};
+
+    fn spec(p: u32, m: u32, v: u32, group: Option<u32>) -> Spec {
+        Spec {
+            virtual_stages: v,
+            group,
+            ..Spec::new(schedule("interleaved-1f1b").unwrap(), p, m)
+        }
+    }
+
+    #[test]
+    fn a_short_last_group_that_dead_locks_is_rejected_with_a_group_that_runs() {
+        let spec = spec(8, 12, 4, None);
+        let issue = build(&spec, &Durations::unit(32)).unwrap_err();
+        assert_eq!(issue.field, "group");
+        let (key, group) = issue.fix.unwrap().set.remove(0);
+        assert_eq!(key, "group");
+        let mended = Spec {
+            group: Some(group.parse().unwrap()),
+            ..spec
+        };
+        assert!(build(&mended, &Durations::unit(32)).is_ok());
+    }
+
+    #[test]
+    fn one_chunk_is_an_error_that_offers_two() {
+        let issue = build(&spec(4, 8, 1, None), &Durations::unit(4)).unwrap_err();
+        assert_eq!(issue.field, "virtual_stages");
+        assert_eq!(issue.fix.unwrap().set, [("virtual_stages", "2".to_owned())]);
+    }
+
+    #[test]
+    fn the_first_rank_holds_as_korthikanti_prints() {
+        // A (1 + (p − 1)/(p v)) in chunks of A/(p v): p v + p − 1.
+        for (p, v) in [(4, 2), (8, 4), (3, 5)] {
+            let order = build(&spec(p, 4 * p, v, None), &Durations::unit(p * v))
+                .unwrap()
+                .order;
+            assert_eq!(peak_in_flight(&order)[0], p * v + p - 1);
+        }
+    }
+}

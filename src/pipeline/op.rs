@@ -1,0 +1,236 @@
+//! One thing a rank does: the vocabulary of every order, for generators, simulator and pictures.
+//!
+//! Tokens: `0F3` forward of global stage 0, micro-batch 3; `0B3` gradient of the input; `0W3` gradient of the weight;
+//! `0BW3` whole backward; `(0F7;7BW3)` an overlapped pair, run as one block.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Forward.
+    F,
+    /// Gradient of the input.
+    B,
+    /// Gradient of the weight.
+    W,
+    /// Whole backward, both gradients in one.
+    BW,
+}
+
+impl Kind {
+    /// As a token writes it.
+    #[must_use]
+    pub const fn letters(self) -> &'static str {
+        match self {
+            Self::F => "F",
+            Self::B => "B",
+            Self::W => "W",
+            Self::BW => "BW",
+        }
+    }
+    /// Gives the gradient that the stage before waits for.
+    #[must_use]
+    pub const fn sends_gradient(self) -> bool {
+        matches!(self, Self::B | Self::BW)
+    }
+    /// Ends the life of the activation.
+    #[must_use]
+    pub const fn frees(self) -> bool {
+        matches!(self, Self::W | Self::BW)
+    }
+}
+
+/// One op of one global stage on one micro-batch (on one split of it, where a schedule cuts sequences).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Op {
+    /// What is done.
+    pub kind: Kind,
+    /// Global stage, from the embedding on.
+    pub stage: u32,
+    /// Micro-batch, or micro-batch · splits + split.
+    pub microbatch: u32,
+}
+
+impl Op {
+    /// `kind` of `stage` on `microbatch`.
+    #[must_use]
+    pub const fn new(kind: Kind, stage: u32, microbatch: u32) -> Self {
+        Self {
+            kind,
+            stage,
+            microbatch,
+        }
+    }
+    /// Forward.
+    #[must_use]
+    pub const fn f(stage: u32, microbatch: u32) -> Self {
+        Self::new(Kind::F, stage, microbatch)
+    }
+    /// Gradient of the input.
+    #[must_use]
+    pub const fn b(stage: u32, microbatch: u32) -> Self {
+        Self::new(Kind::B, stage, microbatch)
+    }
+    /// Gradient of the weight.
+    #[must_use]
+    pub const fn w(stage: u32, microbatch: u32) -> Self {
+        Self::new(Kind::W, stage, microbatch)
+    }
+    /// Whole backward.
+    #[must_use]
+    pub const fn bw(stage: u32, microbatch: u32) -> Self {
+        Self::new(Kind::BW, stage, microbatch)
+    }
+}
+
+/// One entry of a rank's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Item {
+    /// An op alone.
+    One(Op),
+    /// A forward and a backward of two micro-batches, run as one block.
+    Pair(Op, Op),
+}
+
+impl Item {
+    /// The op, or the first of the pair.
+    #[must_use]
+    pub const fn first(self) -> Op {
+        match self {
+            Self::One(op) | Self::Pair(op, _) => op,
+        }
+    }
+    /// The second of a pair.
+    #[must_use]
+    pub const fn second(self) -> Option<Op> {
+        match self {
+            Self::One(_) => None,
+            Self::Pair(_, op) => Some(op),
+        }
+    }
+    /// The one op or the two.
+    pub fn ops(self) -> impl Iterator<Item = Op> {
+        std::iter::once(self.first()).chain(self.second())
+    }
+}
+
+impl From<Op> for Item {
+    fn from(op: Op) -> Self {
+        Self::One(op)
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "{}{}{}",
+            self.stage,
+            self.kind.letters(),
+            self.microbatch
+        )
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(op) => write!(out, "{op}"),
+            Self::Pair(first, second) => write!(out, "({first};{second})"),
+        }
+    }
+}
+
+/// A token that is no op.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadToken(
+    /// The token as it stood.
+    pub String,
+);
+
+impl fmt::Display for BadToken {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "`{}` is no op: write 0F3, 0B3, 0W3, 0BW3 or (0F7;7BW3), stage before and micro-batch after the letter",
+            self.0
+        )
+    }
+}
+
+impl FromStr for Op {
+    type Err = BadToken;
+    fn from_str(token: &str) -> Result<Self, BadToken> {
+        let bad = || BadToken(token.chars().take(40).collect());
+        let letters_at = token.find(|c: char| !c.is_ascii_digit()).ok_or_else(bad)?;
+        let (stage, rest) = token.split_at(letters_at);
+        let number_at = rest.find(|c: char| c.is_ascii_digit()).ok_or_else(bad)?;
+        let (letters, microbatch) = rest.split_at(number_at);
+        let kind = match letters {
+            "F" => Kind::F,
+            "B" => Kind::B,
+            "W" => Kind::W,
+            "BW" => Kind::BW,
+            _ => return Err(bad()),
+        };
+        let number = |digits: &str| digits.parse::<u32>().map_err(|_| bad());
+        Ok(Self::new(kind, number(stage)?, number(microbatch)?))
+    }
+}
+
+impl FromStr for Item {
+    type Err = BadToken;
+    fn from_str(token: &str) -> Result<Self, BadToken> {
+        let token = token.trim();
+        let Some(inner) = token.strip_prefix('(') else {
+            return token.parse().map(Self::One);
+        };
+        let bad = || BadToken(token.chars().take(40).collect());
+        let (first, second) = inner
+            .strip_suffix(')')
+            .and_then(|pair| pair.split_once(';'))
+            .ok_or_else(bad)?;
+        let (first, second): (Op, Op) = (first.trim().parse()?, second.trim().parse()?);
+        // One of the two is a forward, the other carries a gradient: two of a kind is no overlap of this sort.
+        if (first.kind == Kind::F) == (second.kind == Kind::F) {
+            return Err(bad());
+        }
+        Ok(Self::Pair(first, second))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_read_back_as_they_were_written() {
+        for token in ["0F3", "12B0", "3W44", "7BW3", "(0F7;7BW3)", "(3BW0;4F1)"] {
+            assert_eq!(token.parse::<Item>().unwrap().to_string(), token);
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused_and_named() {
+        for token in [
+            "",
+            "F",
+            "0F",
+            "F3",
+            "0X3",
+            "0F3B",
+            "0WB3",
+            "(0F1;0F2)",
+            "(0F1)",
+            "(0F1;0B2",
+            "99999999999F0",
+            "0F-1",
+            "0é3",
+        ] {
+            let error = token.parse::<Item>().unwrap_err();
+            assert!(error.to_string().contains(&error.0), "{token}");
+        }
+    }
+}

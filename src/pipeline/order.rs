@@ -1,0 +1,252 @@
+//! An order: for each rank the list of what it runs, and how stages lie on ranks.
+//!
+//! Every schedule, generated or typed by a person, is one of these; nothing after the generators knows which.
+
+use super::fault::Fault;
+use super::op::{BadToken, Item, Kind, Op};
+use std::fmt::Write;
+
+/// Which rank runs a global stage. `p` ranks, `S` stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// rank(s) = s mod p.
+    Loop,
+    /// rank(s) = s mod p if ⌊s/p⌋ is even, else p − 1 − (s mod p): the V of two chunks, the waves of more.
+    Snake,
+    /// S = p, held twice: direction 0 has stage s on rank s, direction 1 on rank p − 1 − s.
+    Bidirectional,
+    /// As the order itself says, op by op.
+    Given,
+}
+
+impl Placement {
+    /// The global stage that is chunk `chunk` of `rank` (for [`Placement::Bidirectional`] a direction is a chunk).
+    #[must_use]
+    pub const fn stage(self, rank: u32, chunk: u32, p: u32) -> u32 {
+        match self {
+            Self::Loop | Self::Given => chunk * p + rank,
+            Self::Snake if chunk.is_multiple_of(2) => chunk * p + rank,
+            Self::Snake => chunk * p + p - 1 - rank,
+            Self::Bidirectional if chunk == 0 => rank,
+            Self::Bidirectional => p - 1 - rank,
+        }
+    }
+}
+
+/// What every rank runs, in which order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    /// One list a rank.
+    pub ranks: Vec<Vec<Item>>,
+    /// Global stages, S.
+    pub stages: u32,
+    /// Which rank has which stage.
+    pub placement: Placement,
+    /// Micro-batches, m.
+    pub microbatches: u32,
+    /// Pieces a micro-batch's sequence is cut into; op index = micro-batch · splits + split.
+    pub splits: u32,
+    /// Copies of its share of the weights that each rank holds (both directions, stashed versions).
+    pub weight_copies: Vec<u32>,
+}
+
+impl Order {
+    /// An order whose ranks hold their weights once and whose micro-batches are whole.
+    #[must_use]
+    pub fn new(
+        ranks: Vec<Vec<Item>>,
+        stages: u32,
+        placement: Placement,
+        microbatches: u32,
+    ) -> Self {
+        let weight_copies = vec![1; ranks.len()];
+        Self {
+            ranks,
+            stages,
+            placement,
+            microbatches,
+            splits: 1,
+            weight_copies,
+        }
+    }
+    /// Pipeline ranks, p.
+    #[must_use]
+    pub fn pp(&self) -> u32 {
+        u32::try_from(self.ranks.len()).unwrap_or(u32::MAX)
+    }
+    /// Op indices of a stage: micro-batches times splits.
+    #[must_use]
+    pub const fn units(&self) -> u32 {
+        self.microbatches * self.splits
+    }
+    /// Stages whose weights make one rank's share: S / p.
+    #[must_use]
+    pub fn chunks_per_rank(&self) -> u32 {
+        (self.stages / self.pp().max(1)).max(1)
+    }
+    /// Entries of all ranks; a pair is one.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        self.ranks.iter().map(Vec::len).sum()
+    }
+    /// The stages that `rank` runs, ascending: those whose layers it has.
+    #[must_use]
+    pub fn stages_of(&self, rank: usize) -> Vec<u32> {
+        let mut held = vec![false; self.stages as usize];
+        for op in self
+            .ranks
+            .get(rank)
+            .into_iter()
+            .flatten()
+            .flat_map(|item| item.ops())
+        {
+            if let Some(stage) = held.get_mut(op.stage as usize) {
+                *stage = true;
+            }
+        }
+        (0..self.stages)
+            .filter(|stage| held[*stage as usize])
+            .collect()
+    }
+    /// The tokens of each rank.
+    #[must_use]
+    pub fn tokens(&self) -> Vec<Vec<String>> {
+        let tokens = |rank: &Vec<Item>| rank.iter().map(ToString::to_string).collect();
+        self.ranks.iter().map(tokens).collect()
+    }
+    /// One line a rank, tokens separated by commas; [`parse_ranks`] reads it back.
+    #[must_use]
+    pub fn print(&self) -> String {
+        let mut text = String::new();
+        for rank in &self.ranks {
+            for (at, item) in rank.iter().enumerate() {
+                let comma = if at > 0 { "," } else { "" };
+                // Writing to a String cannot fail.
+                let _ = write!(text, "{comma}{item}");
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Holds when every stage sees every micro-batch forward once and backward once, whole (BW) or split (B and W).
+    ///
+    /// # Errors
+    /// The first op that stands twice, lies outside the sizes or is missing.
+    pub fn check(&self) -> Result<(), Fault> {
+        const F: u8 = 1;
+        const B: u8 = 2;
+        const W: u8 = 4;
+        let units = self.units() as usize;
+        let mut seen = vec![0u8; self.stages as usize * units];
+        let mut home = vec![usize::MAX; self.stages as usize * units];
+        for (rank, items) in self.ranks.iter().enumerate() {
+            for op in items.iter().flat_map(|item| item.ops()) {
+                if op.stage >= self.stages || op.microbatch as usize >= units {
+                    return Err(Fault::Outside { rank, op });
+                }
+                let bits = match op.kind {
+                    Kind::F => F,
+                    Kind::B => B,
+                    Kind::W => W,
+                    Kind::BW => B | W,
+                };
+                let cell = op.stage as usize * units + op.microbatch as usize;
+                if seen[cell] & bits != 0 {
+                    return Err(Fault::Twice { rank, op });
+                }
+                if seen[cell] != 0 && home[cell] != rank {
+                    return Err(Fault::Elsewhere {
+                        rank,
+                        op,
+                        home: home[cell],
+                    });
+                }
+                home[cell] = rank;
+                seen[cell] |= bits;
+            }
+        }
+        for (cell, seen) in seen.iter().enumerate() {
+            #[allow(clippy::cast_possible_truncation)] // stages and units are u32
+            let (stage, microbatch) = ((cell / units) as u32, (cell % units) as u32);
+            let missing = match *seen {
+                bits if bits & F == 0 => Kind::F,
+                bits if bits & (B | W) == 0 => Kind::BW,
+                bits if bits & B == 0 => Kind::B,
+                bits if bits & W == 0 => Kind::W,
+                _ => continue,
+            };
+            return Err(Fault::Missing {
+                op: Op::new(missing, stage, microbatch),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Reads an order as [`Order::print`] writes it: a line a rank (or `|` between ranks), `#` lines left out.
+///
+/// # Errors
+/// The first token that is no op.
+pub fn parse_ranks(text: &str) -> Result<Vec<Vec<Item>>, BadToken> {
+    let ranks = text
+        .split(['\n', '|'])
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let items = |line: &str| {
+        let tokens = line.split(',').map(str::trim);
+        tokens
+            .filter(|token| !token.is_empty())
+            .map(str::parse)
+            .collect()
+    };
+    ranks.map(items).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(text: &str) -> Order {
+        Order::new(parse_ranks(text).unwrap(), 2, Placement::Loop, 2)
+    }
+
+    #[test]
+    fn an_order_reads_back_as_it_was_printed() {
+        let text = "0F0,0F1,0BW0,0BW1\n1F0,(1F1;1BW0),1BW1\n";
+        assert_eq!(order(text).print(), text);
+        assert_eq!(order("# a comment\n0F0, 0F1|1F0").ranks.len(), 2);
+    }
+
+    #[test]
+    fn an_op_twice_missing_or_outside_is_named() {
+        let check = |text| order(text).check();
+        assert_eq!(check("0F0,0F1,0BW0,0BW1|1F0,1BW0,1F1,1B1,1W1"), Ok(()));
+        let twice = Fault::Twice {
+            rank: 0,
+            op: Op::b(0, 0),
+        };
+        assert_eq!(check("0F0,0F1,0BW0,0B0|1F0"), Err(twice));
+        let missing = Fault::Missing { op: Op::w(1, 1) };
+        assert_eq!(check("0F0,0F1,0BW0,0BW1|1F0,1BW0,1F1,1B1"), Err(missing));
+        let outside = Fault::Outside {
+            rank: 1,
+            op: Op::f(2, 0),
+        };
+        assert_eq!(check("0F0|2F0"), Err(outside));
+        let elsewhere = Fault::Elsewhere {
+            rank: 1,
+            op: Op::bw(0, 0),
+            home: 0,
+        };
+        assert_eq!(check("0F0|0BW0"), Err(elsewhere));
+    }
+
+    #[test]
+    fn the_snake_turns_at_both_ends() {
+        let stages: Vec<u32> = (0..4)
+            .map(|chunk| Placement::Snake.stage(0, chunk, 4))
+            .collect();
+        assert_eq!(stages, [0, 7, 8, 15]);
+    }
+}

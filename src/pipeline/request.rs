@@ -1,0 +1,331 @@
+//! The `schedule` door: one schedule under given durations, as an object in and an object out.
+//!
+//! For tests, scripts and the JavaScript API; the names are the contract's.
+
+use super::durations::Durations;
+use super::op::Kind;
+use super::registry::{SCHEDULES, schedule};
+use super::simulate::Timeline;
+use super::spec::{Spec, Variant, build};
+use super::stats::measure;
+use crate::issue::Issue;
+use crate::run::Value;
+use crate::units::whole;
+use serde::{Serialize, Serializer};
+
+/// What the door answers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reply {
+    /// Empty where there is an answer.
+    pub errors: Vec<Issue>,
+    /// What some implementation refuses.
+    pub warnings: Vec<Issue>,
+    /// First start to last end.
+    pub makespan_s: f64,
+    /// Mean busy time of a rank.
+    pub ideal_s: f64,
+    /// Idle over total time.
+    pub bubble_fraction: f64,
+    /// Idle over ideal time.
+    pub bubble_over_ideal: f64,
+    /// Idle between a rank's first and last op.
+    pub bubble_span: f64,
+    /// Chunk activations that each rank holds at most.
+    pub peak_in_flight: Vec<u32>,
+    /// Copies of the weights on each rank.
+    pub weight_copies: Vec<u32>,
+    /// Tokens, a list a rank.
+    pub order: Vec<Vec<String>>,
+    /// Every op with its times, unless the request says not to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ops: Vec<OpEntry>,
+}
+
+/// `[rank, kind, stage, microbatch, start_s, end_s]`.
+#[derive(Clone, Copy, Debug)]
+pub struct OpEntry {
+    rank: usize,
+    kind: Kind,
+    stage: u32,
+    microbatch: u32,
+    start: f64,
+    end: f64,
+}
+
+impl Serialize for OpEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (
+            self.rank,
+            self.kind.letters(),
+            self.stage,
+            self.microbatch,
+            self.start,
+            self.end,
+        )
+            .serialize(serializer)
+    }
+}
+
+/// Answers one request.
+///
+/// # Errors
+/// Unknown fields, wrong types, and schedules that dead-lock or have no order.
+pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
+    let mut read = Reader::new(request)?;
+    let (spec, sizes) = read.spec();
+    let ops = read.flag("ops", true);
+    read.done()?;
+    let Some(spec) = spec else {
+        return Err(vec![Issue::error("schedule", "name a schedule")]);
+    };
+    let one = |issue| vec![issue];
+    let built = build(&spec, &sizes.durations(spec.stages())?).map_err(one)?;
+    let durations = sizes.durations(built.order.stages)?;
+    let (timeline, stats) =
+        measure(&built.order, &durations).map_err(|fault| vec![fault.issue("order")])?;
+    Ok(Reply {
+        errors: Vec::new(),
+        warnings: built.warnings,
+        makespan_s: stats.makespan_s,
+        ideal_s: stats.ideal_s,
+        bubble_fraction: stats.bubble_fraction,
+        bubble_over_ideal: stats.bubble_over_ideal,
+        bubble_span: stats.bubble_span,
+        peak_in_flight: stats.peak_in_flight,
+        weight_copies: stats.weight_copies,
+        order: built.order.tokens(),
+        ops: if ops { entries(&timeline) } else { Vec::new() },
+    })
+}
+
+fn entries(timeline: &Timeline) -> Vec<OpEntry> {
+    let ranks = timeline.ranks.iter().enumerate();
+    ranks
+        .flat_map(|(rank, ops)| {
+            ops.iter().map(move |timed| OpEntry {
+                rank,
+                kind: timed.op.kind,
+                stage: timed.op.stage,
+                microbatch: timed.op.microbatch,
+                start: timed.start,
+                end: timed.end,
+            })
+        })
+        .collect()
+}
+
+/// The durations of a request, before the number of stages is known.
+struct Sizes {
+    forward: f64,
+    backward_input: f64,
+    backward_weight: f64,
+    pair: Option<f64>,
+    p2p: f64,
+    scale: Option<Vec<f64>>,
+}
+
+impl Sizes {
+    fn durations(&self, stages: u32) -> Result<Durations, Vec<Issue>> {
+        let mut durations = Durations::uniform(
+            stages,
+            self.forward,
+            self.backward_input,
+            self.backward_weight,
+        )
+        .with_p2p(self.p2p);
+        if let Some(pair) = self.pair {
+            durations = durations.with_pair(pair);
+        }
+        let Some(scale) = &self.scale else {
+            return Ok(durations);
+        };
+        if scale.len() != stages as usize {
+            let message = format!("{} factors for {stages} global stages", scale.len());
+            return Err(vec![Issue::error("stage_scale", message)]);
+        }
+        Ok(durations.with_stage_scale(scale))
+    }
+}
+
+/// Reads the fields of an object and remembers what was wrong and what was never asked for.
+struct Reader<'a> {
+    entries: &'a [(String, Value)],
+    asked: Vec<&'static str>,
+    issues: Vec<Issue>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(request: &'a Value) -> Result<Self, Vec<Issue>> {
+        match request {
+            Value::Map(entries) => Ok(Self {
+                entries,
+                asked: Vec::new(),
+                issues: Vec::new(),
+            }),
+            other => Err(vec![Issue::error(
+                "",
+                format!("a request is an object of fields, this is {}", other.kind()),
+            )]),
+        }
+    }
+
+    fn get(&mut self, key: &'static str) -> Option<&'a Value> {
+        self.asked.push(key);
+        let entry = self.entries.iter().find(|(name, _)| name == key);
+        entry
+            .map(|(_, value)| value)
+            .filter(|value| **value != Value::Null)
+    }
+
+    fn wrong(&mut self, key: &'static str, wanted: &str) {
+        self.issues
+            .push(Issue::error(key, format!("{key} takes {wanted}")));
+    }
+
+    fn count(&mut self, key: &'static str) -> Option<u32> {
+        let count = match self.get(key)? {
+            Value::Number(number) => whole(*number).and_then(|count| u32::try_from(count).ok()),
+            _ => None,
+        };
+        if count.is_none() {
+            self.wrong(key, "a whole number below 2^32");
+        }
+        count
+    }
+
+    fn seconds(&mut self, key: &'static str) -> Option<f64> {
+        match self.get(key)? {
+            Value::Number(number) if number.is_finite() && *number >= 0.0 => Some(*number),
+            _ => {
+                self.wrong(key, "seconds, 0 or more");
+                None
+            }
+        }
+    }
+
+    fn flag(&mut self, key: &'static str, default: bool) -> bool {
+        match self.get(key) {
+            None => default,
+            Some(Value::Bool(yes)) => *yes,
+            Some(_) => {
+                self.wrong(key, "true or false");
+                default
+            }
+        }
+    }
+
+    /// Text, or a list of lists of tokens as the answer prints them.
+    fn order(&mut self) -> Option<String> {
+        let tokens = |rank: &Value| match rank {
+            Value::List(tokens) => {
+                let texts: Option<Vec<_>> = tokens
+                    .iter()
+                    .map(|token| match token {
+                        Value::Text(text) => Some(text.as_str()),
+                        _ => None,
+                    })
+                    .collect();
+                texts.map(|texts| texts.join(","))
+            }
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        let order = match self.get("order")? {
+            Value::Text(text) => Some(text.clone()),
+            Value::List(ranks) => ranks
+                .iter()
+                .map(tokens)
+                .collect::<Option<Vec<_>>>()
+                .map(|ranks| ranks.join("|")),
+            _ => None,
+        };
+        if order.is_none() {
+            self.wrong("order", "a list of tokens for each rank");
+        }
+        order
+    }
+
+    fn scale(&mut self) -> Option<Vec<f64>> {
+        let scale = match self.get("stage_scale")? {
+            Value::List(items) => items
+                .iter()
+                .map(|item| match item {
+                    Value::Number(factor) if factor.is_finite() && *factor >= 0.0 => Some(*factor),
+                    _ => None,
+                })
+                .collect(),
+            _ => None,
+        };
+        if scale.is_none() {
+            self.wrong("stage_scale", "a list of factors, one a global stage");
+        }
+        scale
+    }
+
+    fn spec(&mut self) -> (Option<Spec>, Sizes) {
+        let id = match self.get("schedule") {
+            Some(Value::Text(id)) => id.as_str(),
+            Some(_) => "",
+            None => "1f1b",
+        };
+        let found = schedule(id);
+        if found.is_none() {
+            let ids: Vec<_> = SCHEDULES.iter().map(|schedule| schedule.id).collect();
+            self.wrong("schedule", &format!("one of: {}", ids.join(", ")));
+        }
+        let custom = id == "custom";
+        let size = |count: Option<u32>, default| count.unwrap_or(if custom { 0 } else { default });
+        let (pp, microbatches) = (self.count("pp"), self.count("microbatches"));
+        let (virtual_stages, group) = (self.count("virtual_stages"), self.count("group"));
+        let (waves, limit, splits) = (
+            self.count("waves"),
+            self.count("memory_limit"),
+            self.count("splits"),
+        );
+        let variant = match self.get("variant") {
+            None => Some(Variant::default()),
+            Some(Value::Text(id)) => Variant::parse(id),
+            Some(_) => None,
+        };
+        if variant.is_none() {
+            let ids = Variant::ALL.map(Variant::id).join(", ");
+            self.wrong("variant", &format!("one of: {ids}"));
+        }
+        let order = self.order();
+        let spec = found.map(|schedule| {
+            let usual = Spec::new(schedule, size(pp, 4), size(microbatches, 8));
+            Spec {
+                virtual_stages: virtual_stages.unwrap_or(usual.virtual_stages),
+                group,
+                variant: variant.unwrap_or_default(),
+                waves: waves.unwrap_or(usual.waves),
+                memory_limit: limit,
+                splits: splits.unwrap_or(usual.splits),
+                order,
+                ..usual
+            }
+        });
+        let sizes = Sizes {
+            forward: self.seconds("forward_s").unwrap_or(1.0),
+            backward_input: self.seconds("backward_input_s").unwrap_or(1.0),
+            backward_weight: self.seconds("backward_weight_s").unwrap_or(1.0),
+            pair: self.seconds("pair_s"),
+            p2p: self.seconds("p2p_s").unwrap_or(0.0),
+            scale: self.scale(),
+        };
+        (spec, sizes)
+    }
+
+    fn done(mut self) -> Result<(), Vec<Issue>> {
+        for (key, _) in self.entries {
+            if !self.asked.contains(&key.as_str()) {
+                self.issues.push(Issue::error(key.clone(), "no such field"));
+            }
+        }
+        if self.issues.is_empty() {
+            Ok(())
+        } else {
+            Err(self.issues)
+        }
+    }
+}

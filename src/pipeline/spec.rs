@@ -1,0 +1,228 @@
+//! What is asked of a schedule, and the one way from there to an [`Order`].
+//!
+//! Rejected is only what dead-locks or has no order; what some implementation refuses is a warning that names it.
+//! Fields are named as the contract names them; those of `schedule_options` without that prefix.
+
+use super::durations::Durations;
+use super::op::Item;
+use super::order::Order;
+use super::registry::{Make, Schedule, Stages};
+use super::simulate::simulate;
+use crate::issue::Issue;
+
+/// Most ops that an order may have: a picture of more helps nobody and the tab would freeze.
+pub const MAX_OPS: u64 = 4_000_000;
+
+/// How Chimera goes on after its first D micro-batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Variant {
+    /// Basic units one behind the other.
+    #[default]
+    Concat,
+    /// Forwards of two micro-batches at a time.
+    ForwardDoubling,
+    /// The same order over half micro-batches.
+    BackwardHalving,
+}
+
+impl Variant {
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::Concat, Self::ForwardDoubling, Self::BackwardHalving];
+    /// As a link writes it.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Concat => "concat",
+            Self::ForwardDoubling => "forward-doubling",
+            Self::BackwardHalving => "backward-halving",
+        }
+    }
+    /// The variant of that id.
+    #[must_use]
+    pub fn parse(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|variant| variant.id() == id)
+    }
+}
+
+/// A schedule and its sizes.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// Which one.
+    pub schedule: &'static Schedule,
+    /// Pipeline ranks, p. For `custom` 0 takes what the order has.
+    pub pp: u32,
+    /// Micro-batches a step, m. For `custom` 0 takes what the order has.
+    pub microbatches: u32,
+    /// Chunks a rank, v; of no effect where the schedule fixes it.
+    pub virtual_stages: u32,
+    /// Micro-batches that run through a chunk before the next chunk; none: p.
+    pub group: Option<u32>,
+    /// Of Chimera.
+    pub variant: Variant,
+    /// Of Hanayo.
+    pub waves: u32,
+    /// Activations a rank may hold, of the automatic schedules; none: p (zb-auto), 2 p chunks (zb-v-auto).
+    pub memory_limit: Option<u32>,
+    /// Pieces a sequence is cut into (seq1f1b, terapipe).
+    pub splits: u32,
+    /// The order of `custom`: tokens separated by commas, ranks by a line break or `|`.
+    pub order: Option<String>,
+}
+
+impl Spec {
+    /// `schedule` on `pp` ranks with the contract's defaults.
+    #[must_use]
+    pub const fn new(schedule: &'static Schedule, pp: u32, microbatches: u32) -> Self {
+        Self {
+            schedule,
+            pp,
+            microbatches,
+            virtual_stages: 1,
+            group: None,
+            variant: Variant::Concat,
+            waves: 1,
+            memory_limit: None,
+            splits: 2,
+            order: None,
+        }
+    }
+    /// Chunks a rank as the schedule runs them: its own number where it fixes one.
+    #[must_use]
+    pub fn chunks(&self) -> u32 {
+        self.schedule.virtual_stages.unwrap_or(self.virtual_stages)
+    }
+    /// Global stages, S: what `stage_layers` and the lists of [`Durations`] have entries for. For `custom` see the
+    /// order.
+    #[must_use]
+    pub fn stages(&self) -> u32 {
+        self.schedule
+            .stages(self.pp, self.virtual_stages, self.waves)
+    }
+}
+
+/// An order and what is doubtful about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Built {
+    /// The order.
+    pub order: Order,
+    /// What implementations refuse and options of no effect.
+    pub warnings: Vec<Issue>,
+}
+
+/// The order of `spec`. `durations` matter to the automatic schedules only (`zb-auto`, `zb-v-auto`).
+///
+/// # Errors
+/// What dead-locks, has no order or is too large, with the field to change and a value that works.
+pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
+    if spec.schedule.stages == Stages::Order {
+        return super::families::custom::build(spec);
+    }
+    let at_least_one = [
+        ("pp", spec.pp),
+        ("microbatches", spec.microbatches),
+        ("virtual_stages", spec.virtual_stages),
+        ("group", spec.group.unwrap_or(1)),
+        ("waves", spec.waves),
+        ("splits", spec.splits),
+    ];
+    if let Some((field, _)) = at_least_one.into_iter().find(|(_, value)| *value == 0) {
+        return Err(Issue::error(field, format!("{field} is at least 1")).with_fix(field, 1));
+    }
+    guard_size(spec)?;
+    let order = match spec.schedule.make {
+        Make::Always(make) => make(spec),
+        Make::Sometimes(make) => make(spec)?,
+        Make::Timed(make) => make(spec, durations)?,
+    };
+    let mut warnings = ignored_options(spec);
+    warnings.extend((spec.schedule.warn)(spec));
+    Ok(Built { order, warnings })
+}
+
+/// Ops of the order that `spec` asks for.
+#[must_use]
+pub fn op_count(spec: &Spec) -> u64 {
+    op_count_of_one_microbatch(spec).saturating_mul(u64::from(spec.microbatches))
+}
+
+fn op_count_of_one_microbatch(spec: &Spec) -> u64 {
+    let kinds = if spec.schedule.splits_backward { 3 } else { 2 };
+    let factors = match spec.schedule.stages {
+        Stages::Ranks => [u64::from(spec.pp), 1, 1],
+        Stages::Chunks => [u64::from(spec.pp), u64::from(spec.virtual_stages), 1],
+        Stages::TwoEach => [u64::from(spec.pp), 2, 1],
+        Stages::Waves => [u64::from(spec.pp), 2, u64::from(spec.waves)],
+        Stages::Order => [1, 1, 1],
+    };
+    let splits = if spec.schedule.uses("splits") {
+        u64::from(spec.splits)
+    } else {
+        1
+    };
+    let halves = if spec.variant == Variant::BackwardHalving {
+        2
+    } else {
+        1
+    };
+    let product = |total: u64, factor: u64| total.saturating_mul(factor);
+    factors.into_iter().fold(kinds * halves * splits, product)
+}
+
+fn guard_size(spec: &Spec) -> Result<(), Issue> {
+    let one = op_count_of_one_microbatch(spec);
+    let fill = u64::from(spec.schedule.fill.map_or(0, |fill| fill(spec.pp)));
+    if one.saturating_mul(fill.max(1)) > MAX_OPS {
+        let message = format!(
+            "{} on {} ranks is larger than the {MAX_OPS} ops that are drawn here: fewer ranks would work",
+            spec.schedule.name, spec.pp
+        );
+        return Err(Issue::error("pp", message));
+    }
+    let ops = op_count(spec);
+    if ops > MAX_OPS {
+        let most = MAX_OPS / one.max(1);
+        let message = format!(
+            "{ops} ops are more than the {MAX_OPS} that are simulated here: {most} micro-batches of this layout would work"
+        );
+        return Err(Issue::error("microbatches", message).with_fix("microbatches", most));
+    }
+    Ok(())
+}
+
+fn ignored_options(spec: &Spec) -> Vec<Issue> {
+    let name = spec.schedule.name;
+    let mut warnings = Vec::new();
+    if let Some(own) = spec.schedule.virtual_stages
+        && spec.virtual_stages != 1
+        && spec.virtual_stages != own
+    {
+        let message = format!(
+            "{name} has {own} chunk(s) a rank by its construction: virtual_stages has no effect"
+        );
+        warnings.push(Issue::warning("virtual_stages", message).with_fix("virtual_stages", own));
+    }
+    let given = [
+        ("group", spec.group.is_some()),
+        ("variant", spec.variant != Variant::Concat),
+        ("waves", spec.waves != 1),
+        ("memory_limit", spec.memory_limit.is_some()),
+        ("order", spec.order.is_some()),
+    ];
+    for (option, given) in given {
+        if given && !spec.schedule.uses(option) {
+            let message = format!("{name} takes no {option}: it has no effect");
+            warnings.push(Issue::warning(option, message));
+        }
+    }
+    warnings
+}
+
+/// Whether an order of these lists runs to its end, whatever the durations.
+pub(crate) fn runs(order: &Order) -> bool {
+    simulate(order, &Durations::unit(order.stages)).is_ok()
+}
+
+/// One list a rank from a generator of a rank.
+pub(crate) fn each_rank(p: u32, rank: impl Fn(u32) -> Vec<Item>) -> Vec<Vec<Item>> {
+    (0..p).map(rank).collect()
+}

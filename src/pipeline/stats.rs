@@ -1,0 +1,209 @@
+//! What a timeline says: makespan, the three bubbles that papers print, activations held, messages.
+//!
+//! busy(r) = the op durations of rank r as executed; ideal = mean of busy(r).
+//! * `bubble_fraction` = 1 − ideal / makespan: share of the ranks' time that is idle (GPipe, Chimera, Hanayo);
+//! * `bubble_over_ideal` = makespan / ideal − 1: idle over ideal time (Megatron, playbook); may exceed 1;
+//! * `bubble_span` = max over r of (last end − first start − busy(r)) / busy(r): what the zero-bubble papers count, the
+//!   skew of the start left out. Where every rank works equally long, that is the contract's "over ideal"; where fused
+//!   pairs make them unequal, the published numbers divide by the rank's own work, and so does this.
+
+use super::fault::Fault;
+use super::op::{Item, Kind};
+use super::order::Order;
+use super::simulate::{Half, TimedOp, Timeline};
+
+/// The numbers of one simulated step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stats {
+    /// First start to last end over all ranks, seconds.
+    pub makespan_s: f64,
+    /// Mean busy time of a rank, seconds.
+    pub ideal_s: f64,
+    /// Idle share of the ranks' time.
+    pub bubble_fraction: f64,
+    /// Idle over ideal time.
+    pub bubble_over_ideal: f64,
+    /// Idle between a rank's first start and last end over its work, on the worst rank.
+    pub bubble_span: f64,
+    /// The largest makespan − busy(r), seconds.
+    pub idle_max_s: f64,
+    /// Seconds that each rank works.
+    pub busy_s: Vec<f64>,
+    /// Most chunk activations (of a split, where sequences are cut) that each rank holds at once.
+    pub peak_in_flight: Vec<u32>,
+    /// The same in stage-micro-batches: what multiplies the activations of a rank's layers for one micro-batch.
+    pub in_flight: Vec<f64>,
+    /// Copies of its share of the weights on each rank.
+    pub weight_copies: Vec<u32>,
+    /// Boundary tensors that cross ranks, forward and backward, per micro-batch.
+    pub messages_per_microbatch: f64,
+}
+
+impl Stats {
+    /// Measures `timeline`, which `order` gave.
+    #[must_use]
+    pub fn of(order: &Order, timeline: &Timeline) -> Self {
+        let makespan_s = timeline.makespan();
+        let busy_s: Vec<f64> = timeline.ranks.iter().map(|ops| busy(ops)).collect();
+        let ideal_s = busy_s.iter().sum::<f64>() / busy_s.len().max(1) as f64;
+        let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let spans = timeline.ranks.iter().zip(&busy_s);
+        let bubble_span = spans
+            .map(|(ops, busy)| over(span(ops) - busy, *busy))
+            .fold(0.0, f64::max);
+        let peak_in_flight = peak_in_flight(order);
+        let a_microbatch = f64::from(order.chunks_per_rank() * order.splits);
+        Self {
+            makespan_s,
+            ideal_s,
+            bubble_fraction: over(makespan_s - ideal_s, makespan_s),
+            bubble_over_ideal: over(makespan_s - ideal_s, ideal_s),
+            bubble_span,
+            idle_max_s: busy_s
+                .iter()
+                .map(|busy| makespan_s - busy)
+                .fold(0.0, f64::max),
+            busy_s,
+            in_flight: peak_in_flight
+                .iter()
+                .map(|peak| f64::from(*peak) / a_microbatch)
+                .collect(),
+            peak_in_flight,
+            weight_copies: order.weight_copies.clone(),
+            messages_per_microbatch: messages_per_microbatch(order),
+        }
+    }
+}
+
+/// A pair's two entries are one piece of work: the second is left out.
+fn busy(ops: &[TimedOp]) -> f64 {
+    let works = ops.iter().filter(|op| op.half != Half::Second);
+    works.map(|op| op.end - op.start).sum()
+}
+
+fn span(ops: &[TimedOp]) -> f64 {
+    match (ops.first(), ops.last()) {
+        (Some(first), Some(last)) => last.end - first.start,
+        _ => 0.0,
+    }
+}
+
+/// Most activations that each rank holds at once: from the start of F to the end of BW or W. It depends on the order
+/// alone, since a rank runs one entry at a time; a pair counts its new forward before it frees the old one.
+#[must_use]
+pub fn peak_in_flight(order: &Order) -> Vec<u32> {
+    let peak = |items: &Vec<Item>| {
+        let (mut held, mut peak) = (0u32, 0u32);
+        for item in items {
+            held += count(*item, |kind| kind == Kind::F);
+            peak = peak.max(held);
+            held = held.saturating_sub(count(*item, Kind::frees));
+        }
+        peak
+    };
+    order.ranks.iter().map(peak).collect()
+}
+
+fn count(item: Item, which: impl Fn(Kind) -> bool) -> u32 {
+    item.ops().map(|op| u32::from(which(op.kind))).sum()
+}
+
+/// How many activations a rank holds over time: each change with its time, ascending.
+#[must_use]
+pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
+    let mut changes: Vec<(f64, bool)> = Vec::with_capacity(ops.len());
+    for op in ops {
+        if op.op.kind == Kind::F {
+            changes.push((op.start, true));
+        } else if op.op.kind.frees() {
+            changes.push((op.end, false));
+        }
+    }
+    // What ends when another starts is freed first; ops follow each other, so that this holds no more than the peak.
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut held = 0u32;
+    let mut curve: Vec<(f64, u32)> = Vec::with_capacity(changes.len());
+    for (time, gained) in changes {
+        held = if gained {
+            held + 1
+        } else {
+            held.saturating_sub(1)
+        };
+        match curve.last_mut() {
+            Some(last) if last.0.total_cmp(&time).is_eq() => last.1 = held,
+            _ => curve.push((time, held)),
+        }
+    }
+    curve
+}
+
+fn messages_per_microbatch(order: &Order) -> f64 {
+    let (stages, units) = (order.stages as usize, order.units() as usize);
+    let mut home = vec![usize::MAX; stages * units];
+    for (rank, items) in order.ranks.iter().enumerate() {
+        for op in items.iter().flat_map(|item| item.ops()) {
+            if let Some(home) = home.get_mut(op.stage as usize * units + op.microbatch as usize) {
+                *home = rank;
+            }
+        }
+    }
+    let crossings = home.iter().zip(home.iter().skip(units));
+    let crossing = crossings.filter(|(before, after)| before != after).count();
+    2.0 * crossing as f64 / f64::from(order.microbatches.max(1))
+}
+
+/// Simulates and measures in one go.
+///
+/// # Errors
+/// As [`super::simulate()`].
+pub fn measure(order: &Order, durations: &super::Durations) -> Result<(Timeline, Stats), Fault> {
+    let timeline = super::simulate(order, durations)?;
+    let stats = Stats::of(order, &timeline);
+    Ok((timeline, stats))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::order::{Placement, parse_ranks};
+    use crate::pipeline::{Durations, simulate};
+
+    fn order(text: &str) -> Order {
+        Order::new(parse_ranks(text).unwrap(), 2, Placement::Loop, 2)
+    }
+
+    #[test]
+    fn the_three_bubbles_of_gpipe_on_two_ranks_by_hand() {
+        // F0 F1 . BW0 BW1 / . F0 F1 BW0 BW1 with BW of 2 slots: 9 slots, 6 of them work.
+        let order = order("0F0,0F1,0BW0,0BW1|1F0,1F1,1BW0,1BW1");
+        let (_, stats) = measure(&order, &Durations::unit(2)).unwrap();
+        assert_eq!((stats.makespan_s, stats.ideal_s), (9.0, 6.0));
+        assert!((stats.bubble_fraction - 1.0 / 3.0).abs() < 1e-12);
+        assert!((stats.bubble_over_ideal - 0.5).abs() < 1e-12);
+        assert!((stats.bubble_span - 0.5).abs() < 1e-12);
+        assert_eq!(stats.peak_in_flight, [2, 2]);
+        assert!((stats.messages_per_microbatch - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_pair_is_worked_once_and_holds_its_new_forward_before_it_frees() {
+        let order = order("0F0,(0F1;0BW0),0BW1|1F0,1BW0,1F1,1BW1");
+        let durations = Durations::unit(2).with_pair(2.5);
+        let (timeline, stats) = measure(&order, &durations).unwrap();
+        assert_eq!(stats.busy_s, [1.0 + 2.5 + 2.0, 6.0]);
+        assert_eq!(stats.peak_in_flight, [2, 1]);
+        let curve = in_flight_curve(&timeline.ranks[0]);
+        assert_eq!(curve.iter().map(|point| point.1).max(), Some(2));
+        assert_eq!(curve.last().map(|point| point.1), Some(0));
+    }
+
+    #[test]
+    fn an_activation_lives_until_its_weight_gradient() {
+        let order = order("0F0,0F1,0B0,0B1,0W0,0W1|1F0,1B0,1W0,1F1,1B1,1W1");
+        let timeline = simulate(&order, &Durations::unit(2)).unwrap();
+        assert_eq!(peak_in_flight(&order), [2, 1]);
+        let curve = in_flight_curve(&timeline.ranks[0]);
+        let end = timeline.ranks[0].last().unwrap().end;
+        assert_eq!(curve.last(), Some(&(end, 0)));
+    }
+}

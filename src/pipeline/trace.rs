@@ -1,0 +1,186 @@
+//! Why an op starts when it does: what it waited for and the chain that fixes the makespan. For the pictures.
+
+use super::needs::{Need, needs};
+use super::op::{Kind, Op};
+use super::order::Order;
+use super::simulate::{Half, TimedOp, Timeline};
+
+/// Where an op stands in a timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The rank.
+    pub rank: usize,
+    /// Index in the rank's timed ops.
+    pub at: usize,
+}
+
+/// Why an op did not start earlier.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cause {
+    /// It starts with the step.
+    Nothing,
+    /// The rank was busy with this op until then.
+    Rank(Place),
+    /// It waited for this op's result, `latency` included.
+    Result(Place),
+}
+
+/// Finds ops of a timeline and what they wait for.
+#[derive(Clone, Debug)]
+pub struct Trace<'a> {
+    order: &'a Order,
+    timeline: &'a Timeline,
+    p2p: f64,
+    forwards: Vec<u64>,
+    gradients: Vec<u64>,
+}
+
+impl<'a> Trace<'a> {
+    /// An index over `timeline`, which `order` gave with latency `p2p`.
+    #[must_use]
+    pub fn new(order: &'a Order, timeline: &'a Timeline, p2p: f64) -> Self {
+        let cells = order.stages as usize * order.units() as usize;
+        let mut trace = Self {
+            order,
+            timeline,
+            p2p,
+            forwards: vec![u64::MAX; cells],
+            gradients: vec![u64::MAX; cells],
+        };
+        for (rank, ops) in timeline.ranks.iter().enumerate() {
+            for (at, timed) in ops.iter().enumerate() {
+                let cell = trace.cell(timed.op.stage, timed.op.microbatch);
+                let list = if timed.op.kind == Kind::F {
+                    &mut trace.forwards
+                } else if timed.op.kind.sends_gradient() {
+                    &mut trace.gradients
+                } else {
+                    continue;
+                };
+                if let Some(place) = list.get_mut(cell) {
+                    *place = ((rank as u64) << 32) | at as u64;
+                }
+            }
+        }
+        trace
+    }
+    fn cell(&self, stage: u32, unit: u32) -> usize {
+        stage as usize * self.order.units() as usize + unit as usize
+    }
+    fn find(&self, need: Need) -> Option<Place> {
+        let (list, s, i) = match need {
+            Need::Forward(s, i) => (&self.forwards, s, i),
+            Need::Gradient(s, i) => (&self.gradients, s, i),
+        };
+        let packed = *list.get(self.cell(s, i))?;
+        let rank = usize::try_from(packed >> 32).ok()?;
+        let at = usize::try_from(packed & u64::from(u32::MAX)).ok()?;
+        (packed != u64::MAX).then_some(Place { rank, at })
+    }
+    /// The op at `place`.
+    #[must_use]
+    pub fn get(&self, place: Place) -> Option<TimedOp> {
+        self.timeline.ranks.get(place.rank)?.get(place.at).copied()
+    }
+    /// The result that arrives last of those that `op` on `rank` waits for, with the time of its arrival.
+    #[must_use]
+    pub fn latest_need(&self, op: Op, rank: usize) -> Option<(Place, f64)> {
+        let found = needs(op, self.order.stages, self.order.splits).filter_map(|need| {
+            let place = self.find(need)?;
+            let crossing = if place.rank == rank { 0.0 } else { self.p2p };
+            Some((place, self.get(place)?.end + crossing))
+        });
+        found.max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+    /// What the op at `place` waited for.
+    #[must_use]
+    pub fn cause(&self, place: Place) -> Cause {
+        let Some(timed) = self.get(place) else {
+            return Cause::Nothing;
+        };
+        let ops = &self.timeline.ranks[place.rank];
+        let (first, last) = match timed.half {
+            Half::Whole => (place.at, place.at),
+            Half::First => (place.at, (place.at + 1).min(ops.len() - 1)),
+            Half::Second => (place.at.saturating_sub(1), place.at),
+        };
+        let block = &ops[first..=last];
+        let waits = block
+            .iter()
+            .filter_map(|half| self.latest_need(half.op, place.rank));
+        let latest = waits.max_by(|a, b| a.1.total_cmp(&b.1));
+        let before = first.checked_sub(1).map(|at| Place { at, ..place });
+        let free = before
+            .and_then(|before| self.get(before))
+            .map_or(0.0, |op| op.end);
+        match (latest, before) {
+            // A tie goes to the other rank: that is the edge to draw.
+            (Some((result, arrival)), Some(_)) if arrival >= free && result.rank != place.rank => {
+                Cause::Result(result)
+            }
+            (_, Some(before)) => Cause::Rank(before),
+            (Some((result, _)), None) => Cause::Result(result),
+            (None, None) => Cause::Nothing,
+        }
+    }
+    /// The chain of ops that fixes the makespan, from the first to the last: each starts when the one before it ends
+    /// (and its result arrives).
+    #[must_use]
+    pub fn critical_path(&self) -> Vec<Place> {
+        let ranks = self.timeline.ranks.iter().enumerate();
+        let lasts = ranks.filter_map(|(rank, ops)| {
+            let at = ops.len().checked_sub(1)?;
+            Some((Place { rank, at }, ops[at].end))
+        });
+        let last = lasts.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.rank.cmp(&a.0.rank)));
+        let Some((mut place, _)) = last else {
+            return Vec::new();
+        };
+        let mut path = vec![place];
+        // Every step goes to an op that ended before: no more steps than ops.
+        while let Cause::Rank(cause) | Cause::Result(cause) = self.cause(place) {
+            path.push(cause);
+            place = cause;
+        }
+        path.reverse();
+        path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::order::{Placement, parse_ranks};
+    use crate::pipeline::{Durations, simulate};
+
+    #[test]
+    fn the_critical_path_has_no_gap_and_ends_with_the_step() {
+        let ranks = parse_ranks("0F0,(0F1;0BW0),0BW1|1F0,1BW0,1F1,1BW1").unwrap();
+        let order = Order::new(ranks, 2, Placement::Loop, 2);
+        let timeline = simulate(&order, &Durations::unit(2).with_p2p(0.25)).unwrap();
+        let trace = Trace::new(&order, &timeline, 0.25);
+        let path = trace.critical_path();
+        let ops: Vec<TimedOp> = path
+            .iter()
+            .map(|place| trace.get(*place).unwrap())
+            .collect();
+        assert!(ops[0].start.abs() < 1e-12);
+        assert!((ops[ops.len() - 1].end - timeline.makespan()).abs() < 1e-12);
+        for (before, after) in path.iter().zip(&path[1..]) {
+            let crossing = if before.rank == after.rank { 0.0 } else { 0.25 };
+            let (before, after) = (trace.get(*before).unwrap(), trace.get(*after).unwrap());
+            assert!((before.end + crossing - after.start).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_backward_waits_for_the_gradient_of_the_next_stage() {
+        let ranks = parse_ranks("0F0,0BW0|1F0,1BW0").unwrap();
+        let order = Order::new(ranks, 2, Placement::Loop, 1);
+        let timeline = simulate(&order, &Durations::unit(2)).unwrap();
+        let trace = Trace::new(&order, &timeline, 0.0);
+        let cause = trace.cause(Place { rank: 0, at: 1 });
+        assert_eq!(cause, Cause::Result(Place { rank: 1, at: 1 }));
+        assert_eq!(trace.cause(Place { rank: 0, at: 0 }), Cause::Nothing);
+    }
+}

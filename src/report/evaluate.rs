@@ -1,0 +1,444 @@
+//! From a Run to everything known about it: the order of work between memory, pipeline, traffic and time.
+
+use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
+use crate::issue::{Fix, Issue};
+use crate::memory::{self, RankLoad};
+use crate::model::stage_elements;
+use crate::pipeline::{self, Built, Durations, Item, Kind, Order, Spec, Stats, Timeline, Variant};
+use crate::run::{OneOf, Run, Scenario};
+use crate::time::{ComputeTime, Step, StepParts, optimizer_time, stage_compute};
+use crate::traffic::{
+    MicrobatchTraffic, Windows, exposed, microbatch_traffic, rows, step_traffic, wire,
+};
+use crate::units::{Bytes, Seconds};
+
+/// Above this share of idle time the page says that micro-batches are few.
+const MUCH_BUBBLE: f64 = 0.2;
+
+/// A Run understood, simulated and measured.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// What the Run means.
+    pub scenario: Scenario,
+    /// What every rank does, in order.
+    pub order: Order,
+    /// When it does it.
+    pub timeline: Timeline,
+    /// How long each global stage takes.
+    pub durations: Durations,
+    /// What the schedule makes each rank hold.
+    pub loads: Vec<RankLoad>,
+    /// The figures.
+    pub report: Report,
+}
+
+/// Understands, simulates and measures `run`.
+///
+/// # Errors
+/// Every setting that cannot work, with what would.
+pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
+    let scenario = Scenario::new(run)?;
+    let spec = spec(&scenario).map_err(|issue| vec![issue])?;
+    let stages = 0..scenario.stage_layers.len();
+    let passes: Vec<Pass> = stages.map(|stage| Pass::of(&scenario, stage)).collect();
+    let durations = durations(&scenario, &passes, &spec);
+    let in_field = |issue| vec![in_run(issue, &scenario)];
+    let Built { order, warnings } = pipeline::build(&spec, &durations).map_err(in_field)?;
+    let (timeline, stats) = pipeline::measure(&order, &durations)
+        .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
+    let loads = loads(&scenario, &order);
+    let estimate = memory::estimate(&scenario, &loads);
+    let (overlap, step) = step(&scenario, &passes, &loads, &stats);
+    let (peak_stage, peak_bytes) = estimate.peak();
+    let elements = scenario.model.elements();
+    let mut all_warnings = scenario.warnings.clone();
+    all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, &scenario)));
+    all_warnings.extend(estimate.warnings);
+    all_warnings.extend(much_bubble(&scenario, &stats));
+    let report = Report {
+        errors: Vec::new(),
+        warnings: all_warnings,
+        layout: LayoutReport {
+            dp: scenario.layout.dp,
+            microbatches: scenario.layout.microbatches,
+            tokens_per_step: scenario.tokens_per_step(),
+        },
+        parameters: Parameters {
+            total: elements.total(),
+            active: elements.active(),
+            per_stage: loads
+                .iter()
+                .map(|load| rank_elements(&scenario, load).total())
+                .collect(),
+        },
+        memory: Memory {
+            method: scenario.run.memory_method.id(),
+            per_stage: estimate.per_stage,
+            peak_stage,
+            peak_bytes,
+            capacity_bytes: estimate.capacity,
+            verdict: estimate.verdict,
+        },
+        pipeline: Pipeline {
+            schedule: spec.schedule.id,
+            makespan_s: Seconds(stats.makespan_s),
+            ideal_s: Seconds(stats.ideal_s),
+            bubble_fraction: stats.bubble_fraction,
+            bubble_over_ideal: stats.bubble_over_ideal,
+            bubble_span: stats.bubble_span,
+            peak_in_flight: stats.peak_in_flight,
+            weight_copies: stats.weight_copies,
+        },
+        overlap,
+        step,
+    };
+    Ok(Evaluation {
+        scenario,
+        order,
+        timeline,
+        durations,
+        loads,
+        report,
+    })
+}
+
+/// Compute and traffic of one micro-batch on one global stage.
+struct Pass {
+    compute: ComputeTime,
+    traffic: MicrobatchTraffic,
+    /// Communication that the stage waits for, forward and backward together.
+    exposed: Seconds,
+}
+
+impl Pass {
+    fn of(scenario: &Scenario, stage: usize) -> Self {
+        let compute = stage_compute(scenario, stage);
+        let traffic = microbatch_traffic(scenario, stage);
+        let (mesh, share) = (scenario.layout.mesh(), scenario.run.overlap);
+        let exposed = exposed(
+            wire(scenario, traffic.tp, mesh.tp_link()),
+            compute.linear,
+            share.tp,
+        ) + exposed(
+            wire(scenario, traffic.cp, mesh.cp_link()),
+            compute.attention,
+            share.cp,
+        ) + exposed(
+            wire(scenario, traffic.ep, mesh.ep_link()),
+            compute.linear,
+            share.ep,
+        );
+        Self {
+            compute,
+            traffic,
+            exposed,
+        }
+    }
+    fn total(&self) -> Seconds {
+        self.compute.total() + self.exposed
+    }
+}
+
+/// Durations of the simulation: a third of the waiting in the forward pass, the rest in the backward pass for inputs.
+fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
+    let splits = match spec.schedule.uses("splits") {
+        true => f64::from(spec.splits.max(1)),
+        false => 1.0,
+    };
+    let of = |seconds: fn(&Pass) -> Seconds| {
+        passes.iter().map(|pass| seconds(pass).0 / splits).collect()
+    };
+    let hop = passes
+        .iter()
+        .map(|pass| pass.traffic.pp.0 / 2.0 / splits)
+        .fold(0.0, f64::max);
+    let durations = Durations {
+        forward: of(|pass| pass.compute.forward + pass.exposed * (1.0 / 3.0)),
+        backward_input: of(|pass| pass.compute.backward_input + pass.exposed * (2.0 / 3.0)),
+        backward_weight: of(|pass| pass.compute.backward_weight),
+        pair: None,
+        p2p: wire(scenario, Bytes(hop), scenario.layout.mesh().pp_link()).0,
+        microbatch_scale: None,
+    };
+    let Some(lengths) = &scenario.run.microbatch_lengths else {
+        return durations;
+    };
+    let usual = (scenario.run.seq_len * scenario.run.micro_batch) as f64;
+    let pieces = spec.splits.max(1) as usize;
+    let repeat = if splits > 1.0 { pieces } else { 1 };
+    let scale = lengths
+        .iter()
+        .flat_map(|length| std::iter::repeat_n(*length as f64 / usual, repeat));
+    durations.with_microbatch_scale(scale.collect())
+}
+
+/// The schedule as the pipeline room asks for it.
+fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
+    let (run, layout) = (&scenario.run, &scenario.layout);
+    let small = |field: &str, value: u64| {
+        u32::try_from(value)
+            .map_err(|_| Issue::error(field, format!("{value} is too many to simulate")))
+    };
+    let schedule = pipeline::schedule(run.schedule.id())
+        .ok_or_else(|| Issue::error("schedule", "this schedule is not built yet"))?;
+    let options = &run.schedule_options;
+    let maybe = |field, value: Option<u64>| value.map(|value| small(field, value)).transpose();
+    let mut spec = Spec::new(
+        schedule,
+        small("pp", layout.pp)?,
+        small("global_batch", layout.microbatches)?,
+    );
+    spec.virtual_stages = small("virtual_stages", run.virtual_stages)?;
+    spec.group = maybe("schedule_options.group", options.group)?;
+    spec.variant = options
+        .variant
+        .and_then(|variant| Variant::parse(variant.id()))
+        .unwrap_or_default();
+    spec.waves = maybe("schedule_options.waves", options.waves)?.unwrap_or(spec.waves);
+    spec.memory_limit = maybe("schedule_options.memory_limit", options.memory_limit)?;
+    spec.splits = maybe("schedule_options.splits", options.splits)?.unwrap_or(spec.splits);
+    spec.order.clone_from(&options.order);
+    Ok(spec)
+}
+
+/// An issue of the pipeline room in the Run's own fields: micro-batches are the global batch's, options have a prefix.
+fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
+    let each = scenario.layout.dp * scenario.run.micro_batch;
+    let key = |field: &str| match field {
+        "microbatches" => "global_batch",
+        "group" => "schedule_options.group",
+        "variant" => "schedule_options.variant",
+        "waves" => "schedule_options.waves",
+        "memory_limit" => "schedule_options.memory_limit",
+        "splits" => "schedule_options.splits",
+        "order" => "schedule_options.order",
+        "virtual_stages" => "virtual_stages",
+        "pp" => "pp",
+        _ => "schedule",
+    };
+    let fix = issue.fix.map(|fix| {
+        let set: Vec<_> = fix
+            .set
+            .into_iter()
+            .map(|(field, value)| match (field, value.parse::<u64>()) {
+                ("microbatches", Ok(count)) => {
+                    ("global_batch", count.saturating_mul(each).to_string())
+                }
+                _ => (key(field), value),
+            })
+            .collect();
+        let words: Vec<_> = set
+            .iter()
+            .map(|(field, value)| format!("{field}={value}"))
+            .collect();
+        Fix {
+            label: format!("use {}", words.join(", ")),
+            set,
+        }
+    });
+    Issue {
+        field: key(&issue.field).to_owned(),
+        fix,
+        ..issue
+    }
+}
+
+/// What each rank holds when its activations are largest, by the bytes of its chunks.
+fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
+    let bytes: Vec<f64> = (0..scenario.stage_layers.len())
+        .map(|stage| memory::chunk_activation_bytes(scenario, stage).0)
+        .collect();
+    order
+        .ranks
+        .iter()
+        .enumerate()
+        .map(|(rank, items)| {
+            let stages: Vec<usize> = order
+                .stages_of(rank)
+                .into_iter()
+                .map(|stage| stage as usize)
+                .collect();
+            RankLoad {
+                in_flight: worst_instant(items, &stages, &bytes)
+                    .into_iter()
+                    .map(|count| f64::from(count) / f64::from(order.splits))
+                    .collect(),
+                stages,
+                weight_versions: u64::from(order.weight_copies.get(rank).copied().unwrap_or(1)),
+            }
+        })
+        .collect()
+}
+
+/// Activations of each of `stages` alive at the instant when they weigh most.
+fn worst_instant(items: &[Item], stages: &[usize], bytes: &[f64]) -> Vec<u32> {
+    let slot = |stage: u32| stages.iter().position(|held| *held == stage as usize);
+    let mut alive = vec![0u32; stages.len()];
+    let mut worst = (alive.clone(), 0.0, 0);
+    for item in items {
+        for op in item.ops().filter(|op| op.kind == Kind::F) {
+            if let Some(slot) = slot(op.stage) {
+                alive[slot] += 1;
+            }
+        }
+        let weight: f64 = alive
+            .iter()
+            .zip(stages)
+            .map(|(count, stage)| f64::from(*count) * bytes.get(*stage).copied().unwrap_or(0.0))
+            .sum();
+        let count = alive.iter().sum::<u32>();
+        if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
+            worst = (alive.clone(), weight, count);
+        }
+        for op in item.ops().filter(|op| op.kind.frees()) {
+            if let Some(slot) = slot(op.stage) {
+                alive[slot] = alive[slot].saturating_sub(1);
+            }
+        }
+    }
+    worst.0
+}
+
+/// Parameters of one GPU of a rank.
+#[derive(Clone, Copy)]
+struct RankElements {
+    dense: f64,
+    experts: f64,
+}
+
+impl RankElements {
+    fn total(self) -> f64 {
+        self.dense + self.experts
+    }
+}
+
+fn rank_elements(scenario: &Scenario, load: &RankLoad) -> RankElements {
+    let layout = &scenario.layout;
+    load.stages.iter().fold(
+        RankElements {
+            dense: 0.0,
+            experts: 0.0,
+        },
+        |sum, stage| {
+            let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
+            RankElements {
+                dense: sum.dense + held.dense_per_rank(layout.tp),
+                experts: sum.experts + held.experts_per_rank(layout.ep, layout.etp),
+            }
+        },
+    )
+}
+
+/// The overlap table and the step, on the rank that works longest.
+fn step(
+    scenario: &Scenario,
+    passes: &[Pass],
+    loads: &[RankLoad],
+    stats: &Stats,
+) -> (Vec<crate::traffic::OverlapRow>, Step) {
+    let m = scenario.layout.microbatches as f64;
+    let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
+        load.stages
+            .iter()
+            .filter_map(|stage| passes.get(*stage))
+            .map(part)
+            .sum()
+    };
+    // A bidirectional rank works on half the micro-batches in each of its stages.
+    let copies = |load: &RankLoad| load.stages.len() as f64 / scenario.chunks as f64;
+    let busiest = loads
+        .iter()
+        .max_by(|a, b| {
+            let time = |load| sum(load, |pass| pass.total().0) / copies(load);
+            time(a).total_cmp(&time(b))
+        })
+        .cloned()
+        .unwrap_or(RankLoad {
+            stages: Vec::new(),
+            in_flight: Vec::new(),
+            weight_versions: 1,
+        });
+    let elements = rank_elements(scenario, &busiest);
+    let parameters = step_traffic(scenario, elements.dense, elements.experts);
+    let repeats = m / copies(&busiest);
+    let seconds = |part: fn(&Pass) -> f64| Seconds(sum(&busiest, part) * repeats);
+    let bytes = |part: fn(&Pass) -> f64| Bytes(sum(&busiest, part) * repeats);
+    let all = seconds(|pass| pass.compute.total().0);
+    let last_backward = Seconds(sum(&busiest, |pass| {
+        (pass.compute.backward_input + pass.compute.backward_weight).0
+    }));
+    let dp_window = if scenario.zero.stage >= 2 {
+        last_backward * m
+    } else {
+        last_backward
+    };
+    let linear = seconds(|pass| pass.compute.linear.0);
+    let windows = Windows {
+        dp: (parameters.dp, dp_window),
+        zero3: (parameters.zero3, all),
+        tp: (bytes(|pass| pass.traffic.tp.0), linear),
+        cp: (
+            bytes(|pass| pass.traffic.cp.0),
+            seconds(|pass| pass.compute.attention.0),
+        ),
+        ep: (bytes(|pass| pass.traffic.ep.0), linear),
+        pp: (bytes(|pass| pass.traffic.pp.0), all),
+        elements: elements.total(),
+        next_layers: scenario.model.layers as f64 / scenario.stage_layers.len() as f64,
+    };
+    let overlap = rows(scenario, &windows);
+    let after: Seconds = overlap
+        .iter()
+        .filter(|row| matches!(row.name, "dp" | "zero3"))
+        .map(|row| row.exposed_s)
+        .sum();
+    let ranks = loads.len().max(1) as f64;
+    let mean = |part: fn(&Pass) -> f64| -> f64 {
+        loads
+            .iter()
+            .map(|load| sum(load, part) * m / copies(load))
+            .sum::<f64>()
+            / ranks
+    };
+    let inside = mean(|pass| pass.exposed.0);
+    let repeated = mean(|pass| pass.compute.recompute.0);
+    let compute = stats.ideal_s - inside;
+    let shard = if scenario.zero.stage == 0 {
+        1.0
+    } else {
+        scenario.zero.shard as f64
+    };
+    let expert_shard = if scenario.zero.stage == 0 {
+        1.0
+    } else {
+        scenario.zero.expert_shard as f64
+    };
+    let parts = StepParts {
+        compute: Seconds(compute),
+        bubble: Seconds(stats.makespan_s - stats.ideal_s),
+        exposed: Seconds(inside) + after,
+        optimizer: optimizer_time(
+            scenario,
+            elements.dense / shard + elements.experts / expert_shard,
+        ),
+        hardware_over_model: compute / (compute - repeated),
+    };
+    (overlap, Step::new(scenario, parts))
+}
+
+/// "Bubble 25 %: 8 micro-batches are few for 4 stages", with twice the batch as a fix.
+fn much_bubble(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
+    (stats.bubble_fraction > MUCH_BUBBLE).then(|| {
+        let layout = &scenario.layout;
+        Issue::warning(
+            "global_batch",
+            format!(
+                "{:.0} % of the step is bubble: {} micro-batches are few for {} pipeline ranks",
+                stats.bubble_fraction * 100.0,
+                layout.microbatches,
+                layout.pp
+            ),
+        )
+        .with_fix("global_batch", scenario.run.global_batch.saturating_mul(2))
+    })
+}

@@ -1,0 +1,170 @@
+//! The formula behind a figure of the report, with this run's values.
+
+use super::Evaluation;
+use crate::explain::{Term, Unit};
+use crate::memory;
+use crate::source::{GPIPE, NARAYANAN_2021, PLAYBOOK};
+use crate::time::SHARE_OF_PEAK;
+
+/// A figure that the page can be asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// Memory of a pipeline rank.
+    Memory(usize),
+    /// The step's time.
+    Step,
+    /// Idle share.
+    Bubble,
+    /// Model FLOPs utilisation.
+    Mfu,
+    /// Tokens a second and GPU.
+    Tokens,
+    /// Visible communication.
+    Exposed,
+    /// The playbook's ratio of an overlap row.
+    Overlap(usize),
+}
+
+/// How `figure` comes about; none where the report has no such figure.
+#[must_use]
+pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
+    match figure {
+        Figure::Memory(rank) => memory::explain(&evaluation.scenario, &evaluation.loads, rank),
+        Figure::Step => Some(step(evaluation)),
+        Figure::Bubble => Some(bubble(evaluation)),
+        Figure::Mfu => Some(mfu(evaluation)),
+        Figure::Tokens => Some(tokens(evaluation)),
+        Figure::Exposed => Some(exposed(evaluation)),
+        Figure::Overlap(row) => evaluation.report.overlap.get(row)?.term.clone(),
+    }
+}
+
+fn seconds(symbol: &'static str, name: &str, value: f64) -> Term {
+    Term::given(symbol, name, value, Unit::Seconds)
+}
+
+fn step(evaluation: &Evaluation) -> Term {
+    let step = &evaluation.report.step;
+    let scale = step.rescaled_by.map(|scale| {
+        format!("scaled by {scale:.3} to the step you measured; the parts keep their proportions")
+    });
+    let term = seconds("T", "step time", step.time_s.0)
+        .by(
+            "C + I + X + O + H",
+            vec![
+                seconds("C", "compute of the average rank", step.compute_s.0).note(format!(
+                    "stage FLOPs over {} of the bf16 peak, backward twice the forward",
+                    SHARE_OF_PEAK.value
+                )),
+                seconds("I", "waiting in the pipeline", step.bubble_s.0),
+                exposed(evaluation),
+                seconds("O", "optimizer", step.optimizer_s.0)
+                    .note("30 bytes a parameter at 80 % of the memory bandwidth"),
+                seconds("H", "what the data loader adds", step.host_s.0),
+            ],
+        )
+        .note("a first time model: it will be replaced by one fitted to kernels and measurements")
+        .note("leaves out stragglers, launch overhead, network contention, checkpoints");
+    match scale {
+        Some(scale) => term.note(scale),
+        None => term,
+    }
+}
+
+fn bubble(evaluation: &Evaluation) -> Term {
+    let pipeline = &evaluation.report.pipeline;
+    Term::given(
+        "B",
+        "idle share of the ranks' time",
+        pipeline.bubble_fraction,
+        Unit::Share,
+    )
+    .by(
+        "1 - C/M",
+        vec![
+            seconds("C", "mean busy time of a rank", pipeline.ideal_s.0),
+            seconds(
+                "M",
+                "first start to last end, simulated",
+                pipeline.makespan_s.0,
+            ),
+        ],
+    )
+    .from(&GPIPE, "section 2.3, idle over total")
+    .note(format!(
+        "idle over ideal time, as Megatron-LM and the playbook count: {:.1} %",
+        pipeline.bubble_over_ideal * 100.0
+    ))
+    .note(format!(
+        "idle between a rank's first and last op, as the zero-bubble papers count: {:.1} %",
+        pipeline.bubble_span * 100.0
+    ))
+}
+
+fn mfu(evaluation: &Evaluation) -> Term {
+    let (report, scenario) = (&evaluation.report, &evaluation.scenario);
+    let count = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
+    Term::given("U", "model FLOPs utilisation", report.step.mfu, Unit::Share)
+        .by(
+            "M/(T N F)",
+            vec![
+                count("M", "model FLOPs of a step", report.step.model_flops),
+                seconds("T", "step time", report.step.time_s.0),
+                count("N", "GPUs", scenario.layout.gpus as f64),
+                count("F", "bf16 peak, FLOP/s", scenario.gpu.bf16.0),
+            ],
+        )
+        .from(&NARAYANAN_2021, "section 5.1, without recomputation")
+        .note(format!(
+            "attention counted {}",
+            scenario.run.attention_flops_note()
+        ))
+        .note(format!(
+            "with what recomputation executes (HFU): {:.1} %",
+            report.step.hfu * 100.0
+        ))
+}
+
+fn tokens(evaluation: &Evaluation) -> Term {
+    let report = &evaluation.report;
+    let gpus = evaluation.scenario.layout.gpus;
+    Term::given(
+        "R",
+        "tokens a second and GPU",
+        report.step.tokens_per_s_per_gpu,
+        Unit::Count,
+    )
+    .by(
+        "D/(T N)",
+        vec![
+            Term::given(
+                "D",
+                "tokens a step",
+                report.layout.tokens_per_step,
+                Unit::Count,
+            ),
+            seconds("T", "step time", report.step.time_s.0),
+            Term::count("N", "GPUs", gpus),
+        ],
+    )
+}
+
+fn exposed(evaluation: &Evaluation) -> Term {
+    let overlap = &evaluation.report.overlap;
+    let parts = overlap
+        .iter()
+        .filter(|row| row.exposed_s.0 > 0.0)
+        .map(|row| {
+            seconds(row.name, "", row.exposed_s.0).note("max(0, wire time - share x window)")
+        })
+        .collect();
+    seconds(
+        "X",
+        "communication that nothing hides",
+        evaluation.report.step.exposed_comm_s.0,
+    )
+    .by("Σ max(0, communication - share · window)", parts)
+    .from(&PLAYBOOK, "appendix A3")
+    .note("wire time is bytes over the data-sheet bandwidth; pipeline sends wait inside the bubble")
+    .note("rows are those of the busiest rank, the sum is of the average rank")
+}

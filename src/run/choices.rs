@@ -1,0 +1,228 @@
+//! The settings that are one of a list: their ids in links and JSON (which never change) and their labels.
+
+use crate::model::{AttentionCount, Biases, Norm};
+
+/// One possible value of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The id in links and JSON.
+    pub id: &'static str,
+    /// The name on the page.
+    pub label: &'static str,
+}
+
+/// A setting that is one of a fixed list.
+pub trait OneOf: Copy + PartialEq + 'static {
+    /// All of them, in the order of the page.
+    const ALL: &'static [(Self, Choice)];
+
+    /// Its id and label.
+    fn choice(self) -> Choice {
+        Self::ALL
+            .iter()
+            .find(|(value, _)| *value == self)
+            .map_or(Choice { id: "", label: "" }, |(_, choice)| *choice)
+    }
+    /// Its id.
+    fn id(self) -> &'static str {
+        self.choice().id
+    }
+    /// The value with this id, upper or lower case.
+    fn from_id(id: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .find(|(_, choice)| choice.id.eq_ignore_ascii_case(id))
+            .map(|(value, _)| *value)
+    }
+}
+
+macro_rules! one_of {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $id:literal $label:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+        one_of!(impl $name { $($variant = $id $label,)* });
+    };
+    (impl $name:ident { $($variant:ident = $id:literal $label:literal,)* }) => {
+        impl OneOf for $name {
+            const ALL: &'static [(Self, Choice)] = &[$((Self::$variant, Choice { id: $id, label: $label }),)*];
+        }
+    };
+}
+
+one_of! {
+    /// How context-parallel ranks exchange keys and values.
+    CpComm {
+        /// Rank to rank, a block a step, behind attention.
+        Ring = "ring" "ring",
+        /// All at once before attention (Llama 3).
+        AllGather = "all-gather" "all-gather",
+        /// Heads for tokens, by all-to-all.
+        Ulysses = "ulysses" "Ulysses",
+    }
+}
+
+one_of! {
+    /// The pipeline schedule.
+    Schedule {
+        /// One micro-batch at a time.
+        Naive = "naive" "naive",
+        /// All forwards, then all backwards.
+        Gpipe = "gpipe" "GPipe",
+        /// One forward, one backward (PipeDream-flush).
+        OneFOneB = "1f1b" "1F1B",
+        /// 1F1B with a doubled warm-up.
+        Eager = "eager-1f1b" "eager 1F1B",
+        /// 1F1B over several chunks a rank.
+        Interleaved = "interleaved-1f1b" "interleaved 1F1B",
+        /// Chunks breadth first.
+        LoopedBfs = "looped-bfs" "looped BFS",
+        /// Asynchronous, with weight stashing.
+        Pipedream = "pipedream" "PipeDream (async)",
+        /// Two weight versions.
+        Pipedream2bw = "pipedream-2bw" "PipeDream-2BW",
+        /// Two pipelines in opposite directions.
+        Chimera = "chimera" "Chimera",
+        /// Waves over a snake of stages.
+        Hanayo = "hanayo" "Hanayo",
+        /// Zero bubble, memory of 1F1B.
+        ZbH1 = "zb-h1" "ZB-H1",
+        /// Zero bubble, twice the memory.
+        ZbH2 = "zb-h2" "ZB-H2",
+        /// Zero bubble by heuristic under a memory limit.
+        ZbAuto = "zb-auto" "ZB auto",
+        /// Interleaved with split backward.
+        InterleavedZb = "interleaved-zb1p" "interleaved ZB1P",
+        /// Zero bubble on a V of two chunks.
+        ZbV = "zb-v" "ZB-V",
+        /// ZB-V by heuristic under a memory limit.
+        ZbVAuto = "zb-v-auto" "ZB-V auto",
+        /// Half of 1F1B's activations.
+        VHalf = "v-half" "V-Half",
+        /// A third of 1F1B's activations.
+        VMin = "v-min" "V-Min",
+        /// DeepSeek's bidirectional schedule.
+        DualPipe = "dualpipe" "DualPipe",
+        /// DualPipe folded into a V.
+        DualPipeV = "dualpipev" "DualPipeV",
+        /// 1F1B with fused forward and backward.
+        Overlap = "1f1b-overlap" "1F1B overlap",
+        /// Interleaved with fused forward and backward.
+        InterleavedOverlap = "interleaved-overlap" "interleaved overlap",
+        /// 1F1B over pieces of a sequence.
+        Seq1F1B = "seq1f1b" "Seq1F1B",
+        /// GPipe over pieces of a sequence.
+        TeraPipe = "terapipe" "TeraPipe",
+        /// An order you give.
+        Custom = "custom" "your own order",
+    }
+}
+
+one_of! {
+    /// The form of Chimera.
+    Variant {
+        /// Base units one after the other.
+        Concat = "concat" "direct concatenation",
+        /// Forwards of two micro-batches at once.
+        ForwardDoubling = "forward-doubling" "forward doubling",
+        /// Backwards of half a micro-batch.
+        BackwardHalving = "backward-halving" "backward halving",
+    }
+}
+
+one_of! {
+    /// The optimizer, by the states it keeps.
+    Optimizer {
+        /// Two moments.
+        Adam = "adam" "Adam",
+        /// No state.
+        Sgd = "sgd" "SGD",
+        /// One moment.
+        SgdMomentum = "sgd-momentum" "SGD with momentum",
+        /// Factored second moment.
+        Adafactor = "adafactor" "Adafactor",
+        /// Two moments of one byte.
+        Adam8Bit = "adam-8bit" "8-bit Adam",
+        /// One moment.
+        Lion = "lion" "Lion",
+        /// One moment, whole matrices.
+        Muon = "muon" "Muon",
+    }
+}
+
+one_of! {
+    /// How the loss treats the logits.
+    CrossEntropy {
+        /// Unfused, vocabulary-parallel.
+        Megatron = "megatron" "Megatron, unfused",
+        /// Megatron's fused kernel.
+        MegatronFused = "megatron-fused" "Megatron, fused",
+        /// Transformer Engine's, in place.
+        TeFused = "te-fused" "Transformer Engine, fused",
+        /// A slice of the logits at a time.
+        Chunked = "chunked" "chunked",
+    }
+}
+
+one_of! {
+    /// The memory method.
+    Method {
+        /// Per tensor and stage.
+        Detailed = "detailed" "detailed",
+        /// Fujii et al. 2024.
+        Fujii = "fujii-4d" "Fujii 4D",
+        /// Pengfei He's blog.
+        He = "he-blog" "He blog",
+        /// NVIDIA's uneven-pipeline note.
+        Uneven = "uneven-pp" "uneven PP note",
+        /// The Ultra-Scale Playbook.
+        Playbook = "playbook" "playbook",
+    }
+}
+
+one_of! {
+    /// A module that recomputation can drop.
+    Module {
+        /// The norms' outputs.
+        Norm = "norm" "norms",
+        /// The whole dense FFN.
+        Mlp = "mlp" "MLP",
+        /// The experts' activation function.
+        MoeAct = "moe_act" "MoE activation",
+        /// MLA's up-projections.
+        MlaUp = "mla_up" "MLA up-projections",
+        /// Attention scores and softmax.
+        CoreAttn = "core_attn" "core attention",
+    }
+}
+
+one_of!(impl AttentionCount {
+    Causal = "causal" "causal (half)",
+    Full = "full" "full square",
+});
+
+one_of!(impl Norm {
+    Rms = "rmsnorm" "RMSNorm",
+    Layer = "layernorm" "LayerNorm",
+});
+
+one_of!(impl Biases {
+    None = "none" "none",
+    Qkv = "qkv" "QKV only",
+    All = "all" "all linears",
+});
+
+/// What is recomputed in the backward pass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Recompute {
+    /// Nothing.
+    None,
+    /// Core attention (no effect with FlashAttention).
+    Selective,
+    /// Every layer, from its input.
+    Full,
+    /// This many layers a stage, from their input.
+    Layers(u64),
+    /// These modules of every layer.
+    Modules(Vec<Module>),
+}

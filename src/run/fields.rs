@@ -1,0 +1,318 @@
+//! The rows of the registry, in the contract's order, which is also the order of a link.
+//!
+//! To add a setting: a field in [`Run`](super::Run) with its default, and a row here.
+
+use super::choices::{
+    Choice, CpComm, CrossEntropy, Method, Module, OneOf, Optimizer, Recompute, Schedule, Variant,
+};
+use super::precision::POLICIES;
+use super::presets::{GPUS, MODELS};
+use super::registry::{Field, Group, Slot, Steps};
+use crate::model::{AttentionCount, Biases, Norm};
+
+/// Larger than any cluster or batch that was ever trained on; keeps every product below 2⁶³.
+const MANY: u64 = 1 << 40;
+
+fn all<T: OneOf>() -> Vec<Choice> {
+    T::ALL.iter().map(|(_, choice)| *choice).collect()
+}
+
+/// A whole number that always has a value.
+macro_rules! count {
+    ($low:expr, $high:expr, $steps:expr, $($path:ident).+) => {
+        Slot::Count {
+            range: ($low, $high),
+            steps: $steps,
+            get: |run| Some(run.$($path).+),
+            set: |run, value| if let Some(value) = value { run.$($path).+ = value },
+        }
+    };
+}
+/// A whole number that may be unset.
+macro_rules! maybe_count {
+    ($low:expr, $high:expr, $steps:expr, $($path:ident).+) => {
+        Slot::Count {
+            range: ($low, $high),
+            steps: $steps,
+            get: |run| run.$($path).+,
+            set: |run, value| run.$($path).+ = value,
+        }
+    };
+}
+macro_rules! number {
+    ($low:expr, $high:expr, $step:expr, $($path:ident).+) => {
+        Slot::Number {
+            range: ($low, $high),
+            steps: Steps::By($step),
+            get: |run| Some(run.$($path).+),
+            set: |run, value| if let Some(value) = value { run.$($path).+ = value },
+        }
+    };
+}
+macro_rules! maybe_number {
+    ($low:expr, $high:expr, $step:expr, $($path:ident).+) => {
+        Slot::Number {
+            range: ($low, $high),
+            steps: Steps::By($step),
+            get: |run| run.$($path).+,
+            set: |run, value| run.$($path).+ = value,
+        }
+    };
+}
+macro_rules! toggle {
+    ($($path:ident).+) => {
+        Slot::Toggle {
+            get: |run| Some(run.$($path).+),
+            set: |run, value| if let Some(value) = value { run.$($path).+ = value },
+        }
+    };
+}
+macro_rules! maybe_toggle {
+    ($($path:ident).+) => {
+        Slot::Toggle { get: |run| run.$($path).+, set: |run, value| run.$($path).+ = value }
+    };
+}
+macro_rules! choice {
+    ($kind:ty, $($path:ident).+) => {
+        Slot::Choice {
+            options: all::<$kind>,
+            get: |run| Some(run.$($path).+.id()),
+            set: |run, id| match id.and_then(<$kind>::from_id) {
+                Some(value) => {
+                    run.$($path).+ = value;
+                    true
+                }
+                None => false,
+            },
+        }
+    };
+}
+macro_rules! maybe_choice {
+    ($kind:ty, $($path:ident).+) => {
+        Slot::Choice {
+            options: all::<$kind>,
+            get: |run| run.$($path).+.map(OneOf::id),
+            set: |run, id| {
+                let value = id.and_then(<$kind>::from_id);
+                if id.is_some() && value.is_none() {
+                    return false;
+                }
+                run.$($path).+ = value;
+                true
+            },
+        }
+    };
+}
+/// The id of a preset in a table of presets.
+macro_rules! preset {
+    ($table:ident, $($path:ident).+) => {
+        Slot::Choice {
+            options: || $table.iter().map(|preset| preset.choice).collect(),
+            get: |run| run.$($path).+.base,
+            set: |run, id| {
+                let found = $table
+                    .iter()
+                    .map(|preset| preset.choice.id)
+                    .find(|known| id.is_some_and(|id| id.eq_ignore_ascii_case(known)));
+                if id.is_some() && found.is_none() {
+                    return false;
+                }
+                run.$($path).+.base = found;
+                true
+            },
+        }
+    };
+}
+
+const fn row(
+    key: &'static str,
+    group: Group,
+    label: &'static str,
+    symbol: &'static str,
+    unit: &'static str,
+    hint: &'static str,
+    slot: Slot,
+) -> Field {
+    Field {
+        key,
+        group,
+        label,
+        symbol,
+        unit,
+        hint,
+        advanced: false,
+        slot,
+    }
+}
+
+impl Field {
+    const fn advanced(mut self) -> Self {
+        self.advanced = true;
+        self
+    }
+}
+
+use Group::{Cluster, Method as How, Model, Parallelism, Training};
+use Steps::{By, Double, Valid};
+
+/// Every setting.
+#[rustfmt::skip] // a table: one row a line
+pub static FIELDS: &[Field] = &[
+    row("model", Model, "Model", "", "", "a published model; its shapes can be changed one by one", preset!(MODELS, model)),
+    row("model.layers", Model, "Layers", "L", "", "transformer layers", maybe_count!(1, 100_000, Valid, model.parts.layers)),
+    row("model.hidden", Model, "Hidden size", "h", "", "width of the residual stream", maybe_count!(1, 1 << 20, By(128.0), model.parts.hidden)),
+    row("model.ffn", Model, "FFN size", "f", "", "width of a dense FFN", maybe_count!(1, 1 << 24, By(128.0), model.parts.ffn)).advanced(),
+    row("model.heads", Model, "Attention heads", "a", "", "query heads", maybe_count!(1, 1 << 16, Valid, model.parts.heads)).advanced(),
+    row("model.kv_heads", Model, "Key-value heads", "k", "", "fewer than the query heads: grouped-query attention", maybe_count!(1, 1 << 16, Valid, model.parts.kv_heads)).advanced(),
+    row("model.head_dim", Model, "Head width", "d", "", "hidden size over heads, unless the model says otherwise", maybe_count!(1, 1 << 16, Double, model.parts.head_dim)).advanced(),
+    row("model.vocab", Model, "Vocabulary", "v", "", "entries of the embedding, unpadded", maybe_count!(1, 1 << 26, By(128.0), model.parts.vocab)).advanced(),
+    row("model.gated_ffn", Model, "Gated FFN", "", "", "SwiGLU's third matrix", maybe_toggle!(model.parts.gated_ffn)).advanced(),
+    row("model.tied_embeddings", Model, "Tied embeddings", "", "", "the head shares the embedding's weights", maybe_toggle!(model.parts.tied_embeddings)).advanced(),
+    row("model.norm", Model, "Normalisation", "", "", "RMSNorm has no bias", maybe_choice!(Norm, model.parts.norm)).advanced(),
+    row("model.biases", Model, "Biases", "", "", "which linears carry one", maybe_choice!(Biases, model.parts.biases)).advanced(),
+    row("model.dropout", Model, "Dropout", "", "", "its masks are kept for the backward pass", maybe_toggle!(model.parts.dropout)).advanced(),
+    row("model.learned_positions", Model, "Learned positions", "", "rows", "0 with rotary positions", maybe_count!(0, 1 << 26, Double, model.parts.learned_positions)).advanced(),
+    row("model.mtp_modules", Model, "MTP modules", "", "", "multi-token-prediction modules after the last layer", maybe_count!(0, 64, By(1.0), model.parts.mtp_modules)).advanced(),
+    row("model.moe.experts", Model, "Experts", "E", "", "routed experts a layer; 0: dense", maybe_count!(0, 1 << 16, Double, model.parts.experts)).advanced(),
+    row("model.moe.top_k", Model, "Experts a token", "K", "", "routed experts that a token visits", maybe_count!(1, 1 << 10, By(1.0), model.parts.top_k)).advanced(),
+    row("model.moe.expert_ffn", Model, "Expert FFN size", "", "", "FFN width of one expert", maybe_count!(1, 1 << 24, By(128.0), model.parts.expert_ffn)).advanced(),
+    row("model.moe.shared_experts", Model, "Shared experts", "", "", "experts that every token visits", maybe_count!(0, 1 << 10, By(1.0), model.parts.shared_experts)).advanced(),
+    row("model.moe.dense_layers", Model, "Leading dense layers", "", "", "layers before the first with experts", maybe_count!(0, 100_000, By(1.0), model.parts.dense_layers)).advanced(),
+    row("model.mla.q_lora_rank", Model, "Query rank", "", "", "rank of the query's down-projection; 0: none", maybe_count!(0, 1 << 20, By(64.0), model.parts.q_lora_rank)).advanced(),
+    row("model.mla.kv_lora_rank", Model, "Key-value rank", "", "", "rank of the joint key-value down-projection", maybe_count!(1, 1 << 20, By(64.0), model.parts.kv_lora_rank)).advanced(),
+    row("model.mla.qk_nope_head_dim", Model, "Head width, no position", "", "", "query and key width without rotary position", maybe_count!(1, 1 << 16, By(32.0), model.parts.qk_nope_head_dim)).advanced(),
+    row("model.mla.qk_rope_head_dim", Model, "Head width, rotary", "", "", "query and key width with rotary position", maybe_count!(1, 1 << 16, By(32.0), model.parts.qk_rope_head_dim)).advanced(),
+    row("model.mla.v_head_dim", Model, "Head width, value", "", "", "value width of a head", maybe_count!(1, 1 << 16, By(32.0), model.parts.v_head_dim)).advanced(),
+    row("model.vision.image_width", Model, "Image width", "", "px", "pixels across", maybe_count!(1, 1 << 16, By(14.0), model.parts.image_width)).advanced(),
+    row("model.vision.image_height", Model, "Image height", "", "px", "pixels down", maybe_count!(1, 1 << 16, By(14.0), model.parts.image_height)).advanced(),
+    row("model.vision.channels", Model, "Image channels", "", "", "3 for colour", maybe_count!(1, 1 << 10, By(1.0), model.parts.channels)).advanced(),
+    row("model.vision.patch", Model, "Patch side", "", "px", "pixels along one side of a patch", maybe_count!(1, 1 << 10, By(1.0), model.parts.patch)).advanced(),
+    row("model.vision.hidden", Model, "ViT hidden size", "", "", "width of the vision tower", maybe_count!(1, 1 << 20, By(128.0), model.parts.vision_hidden)).advanced(),
+    row("model.vision.ffn", Model, "ViT FFN size", "", "", "FFN width of the vision tower", maybe_count!(1, 1 << 24, By(128.0), model.parts.vision_ffn)).advanced(),
+    row("model.vision.layers", Model, "ViT layers", "", "", "layers of the vision tower", maybe_count!(1, 10_000, By(1.0), model.parts.vision_layers)).advanced(),
+
+    row("gpu", Cluster, "GPU", "", "", "a published accelerator; its figures can be changed one by one", preset!(GPUS, gpu)),
+    row("gpu.memory_gib", Cluster, "Memory", "", "GiB", "the size on the box", maybe_number!(0.1, 1e6, 8.0, gpu.parts.memory_gib)).advanced(),
+    row("gpu.usable_gib", Cluster, "Usable memory", "", "GiB", "what the driver shows a process", maybe_number!(0.1, 1e6, 1.0, gpu.parts.usable_gib)).advanced(),
+    row("gpu.bf16_tflops", Cluster, "bf16 peak", "", "TFLOP/s", "dense, without sparsity", maybe_number!(0.1, 1e6, 10.0, gpu.parts.bf16_tflops)).advanced(),
+    row("gpu.fp8_tflops", Cluster, "fp8 peak", "", "TFLOP/s", "dense, without sparsity", maybe_number!(0.1, 1e6, 10.0, gpu.parts.fp8_tflops)).advanced(),
+    row("gpu.hbm_gb_per_s", Cluster, "Memory bandwidth", "", "GB/s", "of the GPU's own memory", maybe_number!(0.1, 1e6, 100.0, gpu.parts.hbm_gb_per_s)).advanced(),
+    row("gpu.intra_gb_per_s", Cluster, "Scale-up link", "", "GB/s", "one direction, per GPU (NVLink 900 is 450)", maybe_number!(0.1, 1e6, 50.0, gpu.parts.intra_gb_per_s)).advanced(),
+    row("gpu.inter_gb_per_s", Cluster, "Network", "", "GB/s", "one direction, per GPU (400 Gb/s is 50)", maybe_number!(0.01, 1e6, 12.5, gpu.parts.inter_gb_per_s)).advanced(),
+    row("gpu.gpus_per_node", Cluster, "GPUs a node (of this GPU)", "", "", "GPUs on its scale-up link", maybe_count!(1, 1 << 20, Double, gpu.parts.gpus_per_node)).advanced(),
+
+    row("gpus", Cluster, "GPUs", "", "", "in all; data parallel follows from it", count!(1, MANY, Valid, gpus)),
+    row("gpus_per_node", Cluster, "GPUs a node", "", "", "GPUs on one scale-up link (GB200 NVL72: 72)", maybe_count!(1, 1 << 20, Double, gpus_per_node)),
+
+    row("tp", Parallelism, "Tensor parallel", "TP", "", "ranks that share every matrix", count!(1, 1 << 20, Valid, tp)),
+    row("pp", Parallelism, "Pipeline parallel", "PP", "", "ranks that share the layers", count!(1, 1 << 20, Valid, pp)),
+    row("cp", Parallelism, "Context parallel", "CP", "", "ranks that share a sequence", count!(1, 1 << 20, Valid, cp)),
+    row("ep", Parallelism, "Expert parallel", "EP", "", "ranks that share the experts", count!(1, 1 << 20, Valid, ep)).advanced(),
+    row("etp", Parallelism, "Expert tensor parallel", "ETP", "", "ranks that share one expert's matrices", count!(1, 1 << 20, Valid, etp)).advanced(),
+    row("sequence_parallel", Parallelism, "Sequence parallel", "SP", "", "norms and dropouts cut along the sequence, with TP", toggle!(sequence_parallel)),
+    row("cp_comm", Parallelism, "CP exchange", "", "", "how ranks of a sequence meet all keys", choice!(CpComm, cp_comm)).advanced(),
+    row("zero", Parallelism, "ZeRO stage", "", "", "1 shards optimizer states, 2 gradients, 3 weights", count!(0, 3, By(1.0), zero)),
+    row("hsdp_shard", Parallelism, "HSDP shard group", "", "ranks", "ranks that share one set of shards; unset: all", maybe_count!(1, 1 << 20, Double, hsdp_shard)).advanced(),
+    row("schedule", Parallelism, "Schedule", "", "", "the order in which a rank works", choice!(Schedule, schedule)),
+    row("schedule_options.group", Parallelism, "Micro-batch group", "", "", "micro-batches of one chunk in a row; unset: PP", maybe_count!(1, 1 << 20, By(1.0), schedule_options.group)).advanced(),
+    row("schedule_options.variant", Parallelism, "Chimera variant", "", "", "how Chimera joins its base units", maybe_choice!(Variant, schedule_options.variant)).advanced(),
+    row("schedule_options.waves", Parallelism, "Hanayo waves", "", "", "times the stages snake over the ranks", maybe_count!(1, 1 << 10, By(1.0), schedule_options.waves)).advanced(),
+    row("schedule_options.memory_limit", Parallelism, "Activation limit", "", "", "of the automatic schedules, in chunks", maybe_count!(1, 1 << 20, By(1.0), schedule_options.memory_limit)).advanced(),
+    row("schedule_options.splits", Parallelism, "Sequence splits", "", "", "pieces of a sequence (Seq1F1B, TeraPipe)", maybe_count!(1, 1 << 16, By(1.0), schedule_options.splits)).advanced(),
+    row("schedule_options.order", Parallelism, "Own order", "", "", "tokens such as 0F0,0BW0; ranks apart by |", Slot::Text {
+        get: |run| run.schedule_options.order.as_deref(),
+        set: |run, value| run.schedule_options.order = value,
+    }).advanced(),
+    row("virtual_stages", Parallelism, "Virtual stages", "VP", "", "model chunks a rank", count!(1, 1 << 16, Valid, virtual_stages)),
+    row("stage_layers", Parallelism, "Layers by stage", "", "", "uneven pipelines: one number a stage, with commas", Slot::Counts {
+        get: |run| run.stage_layers.as_ref(),
+        set: |run, value| run.stage_layers = value,
+    }).advanced(),
+
+    row("seq_len", Training, "Sequence", "s", "tokens", "tokens a sequence (8k is 8192)", count!(1, MANY, Double, seq_len)),
+    row("micro_batch", Training, "Micro-batch", "b", "seq", "sequences a rank works on at once", count!(1, 1 << 30, Valid, micro_batch)),
+    row("global_batch", Training, "Global batch", "", "seq", "sequences a step, over all ranks", count!(1, MANY, Valid, global_batch)),
+    row("microbatch_lengths", Training, "Micro-batch lengths", "", "tokens", "for unequal ones: one number each, with commas", Slot::Counts {
+        get: |run| run.microbatch_lengths.as_ref(),
+        set: |run, value| run.microbatch_lengths = value,
+    }).advanced(),
+    row("tokens_total", Training, "Token budget", "", "tokens", "15T for days, GPU-hours and cost", maybe_number!(1.0, 1e18, 1e12, tokens_total)).advanced(),
+    row("price_per_gpu_hour", Training, "Price", "", "a GPU-hour", "in any currency", maybe_number!(0.0, 1e6, 0.5, price_per_gpu_hour)).advanced(),
+    row("precision", Training, "Precision", "", "", "bytes a parameter as weight, gradient and state", preset!(POLICIES, precision)),
+    row("precision.weights", Training, "Weights", "", "B", "bytes of the weights that compute", maybe_number!(0.0, 16.0, 1.0, precision.parts.weights)).advanced(),
+    row("precision.grads", Training, "Gradients", "", "B", "bytes a gradient", maybe_number!(0.0, 16.0, 1.0, precision.parts.grads)).advanced(),
+    row("precision.grad_accumulation", Training, "Accumulation", "", "B", "bytes of a separate accumulation buffer", maybe_number!(0.0, 16.0, 1.0, precision.parts.grad_accumulation)).advanced(),
+    row("precision.master", Training, "Master weights", "", "B", "the optimizer's own copy", maybe_number!(0.0, 16.0, 1.0, precision.parts.master)).advanced(),
+    row("precision.moment1", Training, "First moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment1)).advanced(),
+    row("precision.moment2", Training, "Second moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment2)).advanced(),
+    row("optimizer", Training, "Optimizer", "", "", "by the states it keeps", choice!(Optimizer, optimizer)),
+    row("recompute", Training, "Recompute", "", "", "activations dropped and computed again in the backward pass", Slot::Choice {
+        options: || vec![
+            Choice { id: "none", label: "none" },
+            Choice { id: "selective", label: "selective (attention)" },
+            Choice { id: "full", label: "full" },
+        ],
+        get: |run| match run.recompute {
+            Recompute::None => Some("none"),
+            Recompute::Selective => Some("selective"),
+            Recompute::Full => Some("full"),
+            Recompute::Layers(_) | Recompute::Modules(_) => None,
+        },
+        set: |run, id| {
+            run.recompute = match id {
+                None | Some("none") => Recompute::None,
+                Some("selective") => Recompute::Selective,
+                Some("full") => Recompute::Full,
+                Some(_) => return false,
+            };
+            true
+        },
+    }),
+    row("recompute.layers", Training, "Recomputed layers", "", "a stage", "full recomputation of the first n layers of a stage", Slot::Count {
+        range: (0, 100_000),
+        steps: By(1.0),
+        get: |run| match run.recompute {
+            Recompute::Layers(layers) => Some(layers),
+            _ => None,
+        },
+        set: |run, layers| match layers {
+            Some(layers) => run.recompute = Recompute::Layers(layers),
+            None if matches!(run.recompute, Recompute::Layers(_)) => run.recompute = Recompute::None,
+            None => {}
+        },
+    }).advanced(),
+    row("recompute.modules", Training, "Recomputed modules", "", "", "only these, in every layer", Slot::Set {
+        options: all::<Module>,
+        get: |run| match &run.recompute {
+            Recompute::Modules(modules) => Some(modules.iter().map(|module| module.id()).collect()),
+            _ => None,
+        },
+        set: |run, ids| {
+            match ids {
+                Some(ids) => {
+                    let modules: Option<Vec<_>> = ids.iter().map(|id| Module::from_id(id)).collect();
+                    let Some(modules) = modules else { return false };
+                    run.recompute = Recompute::Modules(modules);
+                }
+                None if matches!(run.recompute, Recompute::Modules(_)) => run.recompute = Recompute::None,
+                None => {}
+            }
+            true
+        },
+    }).advanced(),
+    row("flash_attention", Training, "FlashAttention", "", "", "attention without stored scores", toggle!(flash_attention)).advanced(),
+    row("attention_flops", How, "Attention FLOPs", "", "", "how model FLOPs and MFU count attention; never changes time", choice!(AttentionCount, attention_flops)),
+    row("cross_entropy", Training, "Loss kernel", "", "", "bytes a logit held and at peak", choice!(CrossEntropy, cross_entropy)).advanced(),
+    row("fused_swiglu", Training, "Fused SwiGLU", "", "", "keeps 6 rather than 8 bytes a token and FFN channel", toggle!(fused_swiglu)).advanced(),
+    row("dummy_wgrad", Training, "Dummy weight gradients", "", "", "Transformer Engine's buffers, one a weight shape", toggle!(dummy_wgrad)).advanced(),
+    row("moe_imbalance", Training, "Expert imbalance", "", "x", "tokens of the busiest expert rank over the average", number!(1.0, 64.0, 0.1, moe_imbalance)).advanced(),
+    row("capacity_factor", Training, "Capacity factor", "", "x", "padded expert capacity; unset: dropless", maybe_number!(0.1, 64.0, 0.25, capacity_factor)).advanced(),
+    row("cuda_graphs", Training, "CUDA graphs", "", "", "removes most of the host's launch overhead", toggle!(cuda_graphs)).advanced(),
+    row("measured_step_s", How, "Measured step", "", "s", "one step you measured; the time model is scaled to it", maybe_number!(1e-6, 1e7, 1.0, measured_step_s)).advanced(),
+    row("loader_ns", How, "Loader floor", "", "ns", "host data loader: ns times seq² a sample and rank", number!(0.0, 1e6, 0.5, loader_ns)).advanced(),
+    row("overlap.dp", How, "DP overlap", "", "share", "of the last backward pass that may hide gradients", number!(0.0, 1.0, 0.1, overlap.dp)),
+    row("overlap.tp", How, "TP overlap", "", "share", "of the linears that may hide tensor-parallel traffic", number!(0.0, 1.0, 0.1, overlap.tp)),
+    row("overlap.cp", How, "CP overlap", "", "share", "of attention that may hide context-parallel traffic", number!(0.0, 1.0, 0.1, overlap.cp)).advanced(),
+    row("overlap.ep", How, "EP overlap", "", "share", "of other work that may hide expert all-to-all", number!(0.0, 1.0, 0.1, overlap.ep)).advanced(),
+    row("memory_method", How, "Memory method", "", "", "whose estimate the memory panel shows", choice!(Method, memory_method)),
+];

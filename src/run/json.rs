@@ -1,0 +1,275 @@
+//! A Run as an object: `{"tp": 4, "model": {"base": "llama-3.1-8b", "layers": 40}}` and back, through the registry.
+
+use super::Run;
+use super::registry::{FIELDS, field};
+use super::value::Value;
+use crate::issue::Issue;
+
+/// Names that are not fields although someone may look for them, and what to use instead.
+const DERIVED: &[(&str, &str)] = &[("dp", "dp is derived: gpus / (tp pp cp); set gpus instead")];
+
+impl Run {
+    /// The Run that an object means; what is left out has its default.
+    ///
+    /// # Errors
+    /// One issue for every unknown field, unknown id, wrong type or value out of range.
+    pub fn from_value(object: &Value) -> Result<Self, Vec<Issue>> {
+        if !matches!(object, Value::Map(_)) {
+            return Err(vec![Issue::error(
+                "",
+                format!("a run is an object of fields, this is {}", object.kind()),
+            )]);
+        }
+        let mut pairs = Vec::new();
+        flatten("", object, &mut pairs);
+        let mut run = Self::default();
+        let mut issues = Vec::new();
+        for (key, value) in &pairs {
+            run.forget_base(key, &pairs);
+            if let Err(message) = run.assign(key, value) {
+                issues.push(Issue::error(key.clone(), message));
+            }
+        }
+        if issues.is_empty() {
+            Ok(run)
+        } else {
+            Err(issues)
+        }
+    }
+
+    /// Sets one field by its dotted key.
+    ///
+    /// # Errors
+    /// Why not: unknown key, wrong type, out of range.
+    pub fn assign(&mut self, key: &str, value: &Value) -> Result<(), String> {
+        match field(key) {
+            Some(field) => field.set(self, value),
+            None => Err(DERIVED.iter().find(|(name, _)| *name == key).map_or_else(
+                || format!("no such field{}", near(key)),
+                |(_, why)| (*why).to_owned(),
+            )),
+        }
+    }
+
+    /// A model, GPU or precision said in parts, with no base named, has none.
+    fn forget_base<V>(&mut self, key: &str, pairs: &[(String, V)]) {
+        let Some((whole, _)) = key.split_once('.') else {
+            return;
+        };
+        let named =
+            |(other, _): &(String, V)| other == whole || other.strip_prefix(whole) == Some(".base");
+        if pairs.iter().any(named) {
+            return;
+        }
+        match whole {
+            "model" => self.model.base = None,
+            "gpu" => self.gpu.base = None,
+            "precision" => self.precision.base = None,
+            _ => {}
+        }
+    }
+
+    /// The fields that differ from the default, as dotted pairs in the registry's order; `model.base` is written where
+    /// the model is changed, `model` where it is not.
+    #[must_use]
+    pub fn changes(&self) -> Vec<(String, Value)> {
+        self.changes_from(&Self::default())
+    }
+
+    /// The same as a link writes them: dotted key and text.
+    #[must_use]
+    pub fn changed_texts(&self) -> Vec<(String, String)> {
+        let changes = self.changes().into_iter();
+        changes
+            .filter_map(|(key, value)| Some((key, super::registry::plain(&value)?)))
+            .collect()
+    }
+
+    fn changes_from(&self, default: &Self) -> Vec<(String, Value)> {
+        let mut pairs = Vec::new();
+        for field in FIELDS {
+            let value = field.get(self);
+            let changed_parts = match field.key {
+                "model" => self.model.is_changed(),
+                "gpu" => self.gpu.is_changed(),
+                "precision" => self.precision.is_changed(),
+                _ => false,
+            };
+            let key = if changed_parts {
+                format!("{}.base", field.key)
+            } else {
+                field.key.to_owned()
+            };
+            if value != Value::Null && (changed_parts || value != field.get(default)) {
+                pairs.push((key, value));
+            }
+        }
+        pairs
+    }
+
+    /// The Run as an object of what differs from the default.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut root = Value::Map(Vec::new());
+        for (key, value) in self.changes() {
+            insert(&mut root, &key, value);
+        }
+        root
+    }
+
+    /// Reads dotted pairs of text, as a link has them. A bad value takes its default with an issue at its field; an
+    /// unknown key is left out with an issue.
+    #[must_use]
+    pub fn from_pairs(pairs: &[(String, String)]) -> (Self, Vec<Issue>) {
+        let mut run = Self::default();
+        let mut issues = Vec::new();
+        for (key, text) in pairs {
+            run.forget_base(key, pairs);
+            let Some(field) = field(key) else {
+                issues.push(match DERIVED.iter().find(|(name, _)| name == key) {
+                    Some((_, why)) => Issue::warning(key.clone(), *why),
+                    None => Issue::notice(
+                        key.clone(),
+                        format!("this version does not know it; left out{}", near(key)),
+                    ),
+                });
+                continue;
+            };
+            let set = field
+                .parse(text)
+                .and_then(|value| field.set(&mut run, &value));
+            if let Err(message) = set {
+                issues.push(Issue::warning(
+                    key.clone(),
+                    format!("{message}; the default is used"),
+                ));
+            }
+        }
+        (run, issues)
+    }
+}
+
+/// Objects to dotted keys: `{"model": {"moe": {"experts": 8}}}` is `model.moe.experts` = 8.
+fn flatten(prefix: &str, value: &Value, out: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Map(entries) if prefix.is_empty() || has_parts(prefix) => {
+            for (key, value) in entries {
+                let dotted = if prefix.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{prefix}.{key}")
+                };
+                flatten(&dotted, value, out);
+            }
+        }
+        other => out.push((prefix.to_owned(), other.clone())),
+    }
+}
+
+/// Whether keys below `prefix` exist: `model`, `model.moe`, `overlap`, `recompute`.
+fn has_parts(prefix: &str) -> bool {
+    FIELDS.iter().any(|field| {
+        field
+            .key
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.starts_with('.'))
+    })
+}
+
+fn insert(object: &mut Value, key: &str, value: Value) {
+    let Value::Map(entries) = object else {
+        return;
+    };
+    match key.split_once('.') {
+        None => entries.push((key.to_owned(), value)),
+        Some((first, rest)) => {
+            let at = entries.iter().position(|(name, _)| name == first);
+            let at = at.unwrap_or_else(|| {
+                entries.push((first.to_owned(), Value::Map(Vec::new())));
+                entries.len() - 1
+            });
+            insert(&mut entries[at].1, rest, value);
+        }
+    }
+}
+
+/// "; did you mean seq_len?" where a known key is close.
+fn near(key: &str) -> String {
+    let normal = |key: &str| -> String {
+        key.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|c| c.to_ascii_lowercase())
+            .collect()
+    };
+    let wanted = normal(key);
+    FIELDS
+        .iter()
+        .find(|field| {
+            let known = normal(field.key);
+            known == wanted
+                || (wanted.len() > 2
+                    && (known.starts_with(&wanted)
+                        || wanted.starts_with(&known) && known.len() > 2))
+        })
+        .map_or_else(String::new, |field| {
+            format!("; did you mean {}?", field.key)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &str) -> Result<Run, Vec<Issue>> {
+        Run::from_value(&serde_json::from_str(json).unwrap())
+    }
+
+    #[test]
+    fn an_empty_object_is_the_default_run() {
+        assert_eq!(parse("{}").unwrap(), Run::default());
+        assert_eq!(Run::default().to_value(), Value::Map(Vec::new()));
+    }
+
+    #[test]
+    fn objects_keep_what_they_say() {
+        let run = parse(
+            r#"{"model":{"base":"llama-3.1-8b","layers":40},"recompute":{"modules":["norm","mlp"]},
+                "schedule_options":{"group":6},"overlap":{"tp":0.5},"precision":{"base":"bf16","master":2}}"#,
+        )
+        .unwrap();
+        assert_eq!(run.model.parts.layers, Some(40));
+        assert_eq!(run.schedule_options.group, Some(6));
+        assert_eq!(run.precision.resolve().unwrap().master, 2.0);
+        assert_eq!(Run::from_value(&run.to_value()).unwrap(), run);
+    }
+
+    #[test]
+    fn a_model_without_base_says_what_it_lacks() {
+        let run = parse(r#"{"model":{"layers":2,"hidden":64,"ffn":256,"heads":4}}"#).unwrap();
+        let issues = run.model.resolve().unwrap_err();
+        assert_eq!(issues.len(), 1);
+        assert_eq!(issues[0].field, "model.vocab");
+    }
+
+    #[test]
+    fn wrong_things_are_named_by_their_field() {
+        for (json, field) in [
+            (r#"{"tp":"two"}"#, "tp"),
+            (r#"{"tp":2.5}"#, "tp"),
+            (r#"{"tp":-1}"#, "tp"),
+            (r#"{"dp":8}"#, "dp"),
+            (r#"{"typo":8}"#, "typo"),
+            (r#"{"model":"llama-9"}"#, "model"),
+            (r#"{"model":{"layer":2}}"#, "model.layer"),
+            (r#"{"zero":4}"#, "zero"),
+            (r#"{"overlap":{"dp":1.5}}"#, "overlap.dp"),
+            (r#"{"stage_layers":["a"]}"#, "stage_layers"),
+            (r#"{"recompute":{"modules":["all"]}}"#, "recompute.modules"),
+            (r#"{"tp":{"x":1}}"#, "tp"),
+            ("[]", ""),
+        ] {
+            let issues = parse(json).unwrap_err();
+            assert_eq!(issues[0].field, field, "{json}: {issues:?}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! How the GPUs are divided: the sizes a Run implies once it is known to divide evenly.
+
+use super::choices::Schedule;
+use super::{Run, ScheduleOptions};
+use crate::cluster::Mesh;
+
+/// Parallel sizes and what follows from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// GPUs in all.
+    pub gpus: u64,
+    /// GPUs on one scale-up link.
+    pub per_node: u64,
+    /// Tensor parallel t.
+    pub tp: u64,
+    /// Pipeline parallel p.
+    pub pp: u64,
+    /// Context parallel c.
+    pub cp: u64,
+    /// Expert parallel.
+    pub ep: u64,
+    /// Expert tensor parallel.
+    pub etp: u64,
+    /// Data parallel d = gpus / (t p c).
+    pub dp: u64,
+    /// Data parallel of the experts: d c t / (ep etp).
+    pub expert_dp: u64,
+    /// Sequence parallelism, in effect only with t > 1.
+    pub sequence_parallel: bool,
+    /// Micro-batches a step and rank.
+    pub microbatches: u64,
+}
+
+impl Layout {
+    /// The groups on the nodes.
+    #[must_use]
+    pub fn mesh(&self) -> Mesh {
+        Mesh {
+            tp: self.tp,
+            cp: self.cp,
+            dp: self.dp,
+            pp: self.pp,
+            ep: self.ep * self.etp,
+            per_node: self.per_node,
+        }
+    }
+}
+
+/// What ZeRO shards, and over how many ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zero {
+    /// 0: nothing, 1: optimizer states, 2: also gradients, 3: also weights.
+    pub stage: u64,
+    /// Ranks that share one set of shards: d c, or the HSDP group.
+    pub shard: u64,
+    /// The same for routed experts: their own data-parallel group.
+    pub expert_shard: u64,
+}
+
+impl Schedule {
+    /// Model chunks a rank that the schedule fixes; none where `virtual_stages` decides.
+    #[must_use]
+    pub fn fixed_chunks(self, options: &ScheduleOptions) -> Option<u64> {
+        match self {
+            Self::Interleaved
+            | Self::LoopedBfs
+            | Self::InterleavedZb
+            | Self::InterleavedOverlap
+            | Self::Custom => None,
+            Self::ZbV | Self::ZbVAuto | Self::VHalf | Self::VMin | Self::DualPipeV => Some(2),
+            Self::Hanayo => Some(options.waves.unwrap_or(1).saturating_mul(2)),
+            _ => Some(1),
+        }
+    }
+
+    /// Global stages: p times the chunks a rank, whichever way round a rank holds them.
+    #[must_use]
+    pub fn stages(self, run: &Run) -> u64 {
+        let chunks = self
+            .fixed_chunks(&run.schedule_options)
+            .unwrap_or(run.virtual_stages);
+        run.pp.saturating_mul(chunks)
+    }
+}
+
+/// `layers` over `stages` as evenly as it goes; where they do not divide, the inner stages take one more, because the
+/// outer ones hold the embedding and the head.
+#[must_use]
+pub fn even_split(layers: u64, stages: u64) -> Vec<u64> {
+    let (each, extra) = (layers / stages, layers % stages);
+    let first = (stages - extra) / 2;
+    (0..stages)
+        .map(|stage| each + u64::from((first..first + extra).contains(&stage)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_even_split_gives_every_layer_once_and_spares_the_ends() {
+        assert_eq!(even_split(32, 4), [8, 8, 8, 8]);
+        assert_eq!(even_split(126, 16).iter().sum::<u64>(), 126);
+        assert_eq!(even_split(126, 16)[0], 7);
+        assert_eq!(even_split(126, 16)[15], 7);
+        assert_eq!(even_split(5, 4), [1, 2, 1, 1]);
+    }
+}

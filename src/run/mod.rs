@@ -1,0 +1,199 @@
+//! A Run: everything a person sets, raw and serialisable, and what it means once validated.
+//!
+//! [`Run`] is what a link holds. [`registry`] has one row a field; links, JSON, the form and the tests are driven by
+//! it. [`Scenario`] is the Run understood: shapes resolved, derived sizes computed, impossible settings refused.
+
+mod based;
+mod choices;
+mod fields;
+mod json;
+mod layout;
+pub mod precision;
+pub mod presets;
+pub mod registry;
+mod resolved;
+mod scenario;
+mod value;
+
+pub use based::{Based, GpuParts, ModelParts, PrecisionParts};
+pub use choices::{
+    Choice, CpComm, CrossEntropy, Method, Module, OneOf, Optimizer, Recompute, Schedule, Variant,
+};
+pub use layout::{Layout, Zero};
+pub use precision::Precision;
+pub use scenario::Scenario;
+pub use value::Value;
+
+use crate::model::AttentionCount;
+
+/// A complete configuration as typed. Every field has a default; the default Run is Llama-3.1-8B on 64 H100.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// The model: a preset, or a preset with changes, or shapes.
+    pub model: Based<ModelParts>,
+    /// The GPU: a preset, or a preset with changes, or figures.
+    pub gpu: Based<GpuParts>,
+    /// GPUs in all.
+    pub gpus: u64,
+    /// GPUs on one scale-up link; none: the GPU's own.
+    pub gpus_per_node: Option<u64>,
+    /// Tensor-parallel size.
+    pub tp: u64,
+    /// Pipeline-parallel size.
+    pub pp: u64,
+    /// Context-parallel size.
+    pub cp: u64,
+    /// Expert-parallel size.
+    pub ep: u64,
+    /// Tensor-parallel size inside experts.
+    pub etp: u64,
+    /// Megatron sequence parallelism.
+    pub sequence_parallel: bool,
+    /// How context-parallel ranks exchange keys and values.
+    pub cp_comm: CpComm,
+    /// ZeRO stage, 0 to 3.
+    pub zero: u64,
+    /// Ranks that share one set of ZeRO shards; none: all of dp · cp.
+    pub hsdp_shard: Option<u64>,
+    /// Pipeline schedule.
+    pub schedule: Schedule,
+    /// What only some schedules use.
+    pub schedule_options: ScheduleOptions,
+    /// Model chunks a rank.
+    pub virtual_stages: u64,
+    /// Layers of each global stage; none: even.
+    pub stage_layers: Option<Vec<u64>>,
+    /// Tokens a sequence.
+    pub seq_len: u64,
+    /// Sequences a micro-batch.
+    pub micro_batch: u64,
+    /// Sequences a step.
+    pub global_batch: u64,
+    /// Tokens of each micro-batch of a rank; none: equal.
+    pub microbatch_lengths: Option<Vec<u64>>,
+    /// Tokens to train on, for days, GPU-hours and cost.
+    pub tokens_total: Option<f64>,
+    /// Price of one GPU for one hour.
+    pub price_per_gpu_hour: Option<f64>,
+    /// Bytes a parameter.
+    pub precision: Based<PrecisionParts>,
+    /// Optimizer.
+    pub optimizer: Optimizer,
+    /// Recomputation.
+    pub recompute: Recompute,
+    /// Attention without stored scores.
+    pub flash_attention: bool,
+    /// How model FLOPs count attention.
+    pub attention_flops: AttentionCount,
+    /// Loss kernel.
+    pub cross_entropy: CrossEntropy,
+    /// One kernel for the SwiGLU, which does not keep its intermediate product.
+    pub fused_swiglu: bool,
+    /// Transformer Engine's dummy weight-gradient buffers.
+    pub dummy_wgrad: bool,
+    /// Tokens of the busiest expert rank over the average.
+    pub moe_imbalance: f64,
+    /// Padded expert capacity; none: dropless.
+    pub capacity_factor: Option<f64>,
+    /// CUDA graphs.
+    pub cuda_graphs: bool,
+    /// One measured step, to which the time model is scaled.
+    pub measured_step_s: Option<f64>,
+    /// Host data loader: nanoseconds · `seq_len`² a sample and data-parallel rank.
+    pub loader_ns: f64,
+    /// Share of each window that may hide communication.
+    pub overlap: OverlapShares,
+    /// Memory method.
+    pub memory_method: Method,
+}
+
+/// Options that only some schedules use; none: the schedule's own default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScheduleOptions {
+    /// Micro-batches of one chunk in a row (interleaved); default pp.
+    pub group: Option<u64>,
+    /// Form of Chimera.
+    pub variant: Option<Variant>,
+    /// Waves of Hanayo.
+    pub waves: Option<u64>,
+    /// Memory limit of the automatic schedules.
+    pub memory_limit: Option<u64>,
+    /// Pieces of a sequence (Seq1F1B, TeraPipe).
+    pub splits: Option<u64>,
+    /// Your own order: tokens with commas, ranks with `|`.
+    pub order: Option<String>,
+}
+
+/// Share of each window, 0 to 1, that may hide communication.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OverlapShares {
+    /// Gradients behind the last backward pass, ZeRO-3 parameters behind layers.
+    pub dp: f64,
+    /// Tensor-parallel collectives behind linears.
+    pub tp: f64,
+    /// Context-parallel blocks behind attention.
+    pub cp: f64,
+    /// Expert all-to-all behind other work.
+    pub ep: f64,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            model: Based::preset("llama-3.1-8b"),
+            gpu: Based::preset("h100-sxm-80gb"),
+            gpus: 64,
+            gpus_per_node: None,
+            tp: 2,
+            pp: 4,
+            cp: 1,
+            ep: 1,
+            etp: 1,
+            sequence_parallel: true,
+            cp_comm: CpComm::Ring,
+            zero: 1,
+            hsdp_shard: None,
+            schedule: Schedule::OneFOneB,
+            schedule_options: ScheduleOptions::default(),
+            virtual_stages: 1,
+            stage_layers: None,
+            seq_len: 8192,
+            micro_batch: 1,
+            global_batch: 256,
+            microbatch_lengths: None,
+            tokens_total: None,
+            price_per_gpu_hour: None,
+            precision: Based::preset("bf16-fp32-grads"),
+            optimizer: Optimizer::Adam,
+            recompute: Recompute::None,
+            flash_attention: true,
+            attention_flops: AttentionCount::Causal,
+            cross_entropy: CrossEntropy::Megatron,
+            fused_swiglu: true,
+            dummy_wgrad: false,
+            moe_imbalance: 1.0,
+            capacity_factor: None,
+            cuda_graphs: false,
+            measured_step_s: None,
+            loader_ns: 0.0,
+            overlap: OverlapShares {
+                dp: 0.8,
+                tp: 0.3,
+                cp: 0.8,
+                ep: 0.0,
+            },
+            memory_method: Method::Detailed,
+        }
+    }
+}
+
+impl Run {
+    /// In words: how model FLOPs count attention.
+    #[must_use]
+    pub fn attention_flops_note(&self) -> &'static str {
+        match self.attention_flops {
+            AttentionCount::Causal => "by half the square, as current Megatron-LM does",
+            AttentionCount::Full => "by the full square, as papers up to 2023 do",
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Precision policies: how many bytes a parameter takes as weight, gradient and optimizer state.
+
+use super::choices::{Choice, Optimizer};
+use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, ZERO};
+
+/// Bytes a parameter. ZeRO-1 shards master and moments, ZeRO-2 also gradients, ZeRO-3 also weights.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precision {
+    /// The weights that compute.
+    pub weights: f64,
+    /// Gradients.
+    pub grads: f64,
+    /// A separate buffer in which gradients accumulate.
+    pub grad_accumulation: f64,
+    /// The optimizer's own copy of the weights.
+    pub master: f64,
+    /// First moment.
+    pub moment1: f64,
+    /// Second moment.
+    pub moment2: f64,
+}
+
+impl Precision {
+    const fn new(bytes: [f64; 6]) -> Self {
+        let [weights, grads, grad_accumulation, master, moment1, moment2] = bytes;
+        Self {
+            weights,
+            grads,
+            grad_accumulation,
+            master,
+            moment1,
+            moment2,
+        }
+    }
+
+    /// Gradients and their accumulation.
+    #[must_use]
+    pub fn gradients(self) -> f64 {
+        self.grads + self.grad_accumulation
+    }
+
+    /// What the optimizer keeps: master weights and those moments it has.
+    ///
+    /// 8-bit Adam keeps its moments in one byte each; Adafactor's factored second moment is negligible.
+    #[must_use]
+    pub fn optimizer(self, optimizer: Optimizer) -> f64 {
+        self.master
+            + match optimizer {
+                Optimizer::Adam => self.moment1 + self.moment2,
+                Optimizer::Adam8Bit => 2.0,
+                Optimizer::SgdMomentum | Optimizer::Lion | Optimizer::Muon => self.moment1,
+                Optimizer::Sgd | Optimizer::Adafactor => 0.0,
+            }
+    }
+
+    /// All bytes a parameter with Adam.
+    #[must_use]
+    pub fn total(self) -> f64 {
+        self.weights + self.gradients() + self.optimizer(Optimizer::Adam)
+    }
+}
+
+/// A named policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Policy {
+    /// Id and name.
+    pub choice: Choice,
+    /// Its bytes.
+    pub bytes: Precision,
+    /// Where it stands.
+    pub source: &'static Source,
+}
+
+const fn policy(
+    id: &'static str,
+    label: &'static str,
+    bytes: [f64; 6],
+    source: &'static Source,
+) -> Policy {
+    Policy {
+        choice: Choice { id, label },
+        bytes: Precision::new(bytes),
+        source,
+    }
+}
+
+/// All policies: weights, gradients, accumulation, master, moment 1, moment 2.
+pub static POLICIES: &[Policy] = &[
+    policy(
+        "bf16-fp32-grads",
+        "bf16, fp32 gradients",
+        [2.0, 4.0, 0.0, 4.0, 4.0, 4.0],
+        &MEGATRON,
+    ),
+    policy(
+        "bf16",
+        "bf16, bf16 gradients",
+        [2.0, 2.0, 0.0, 4.0, 4.0, 4.0],
+        &ZERO,
+    ),
+    policy(
+        "fp16",
+        "fp16, fp16 gradients",
+        [2.0, 2.0, 0.0, 4.0, 4.0, 4.0],
+        &ZERO,
+    ),
+    policy("fp32", "fp32", [4.0, 4.0, 0.0, 0.0, 4.0, 4.0], &ZERO),
+    policy(
+        "playbook-20",
+        "bf16 + fp32 accumulation",
+        [2.0, 2.0, 4.0, 4.0, 4.0, 4.0],
+        &PLAYBOOK,
+    ),
+    policy(
+        "fsdp-mixed",
+        "FSDP mixed (fp32 shards)",
+        [4.0, 4.0, 0.0, 0.0, 4.0, 4.0],
+        &TORCHTITAN,
+    ),
+    policy(
+        "te-fp8",
+        "Transformer Engine fp8",
+        [4.0, 4.0, 0.0, 0.0, 4.0, 4.0],
+        &PLAYBOOK,
+    ),
+    policy("fp8-lm", "FP8-LM", [1.0, 1.0, 2.0, 2.0, 1.0, 2.0], &FP8_LM),
+    policy(
+        "deepseek-fp8",
+        "DeepSeek-V3 fp8",
+        [1.0, 2.0, 4.0, 4.0, 2.0, 2.0],
+        &DEEPSEEK_V3,
+    ),
+    policy(
+        "nanotron-fp8",
+        "nanotron fp8",
+        [1.0, 1.0, 4.0, 2.0, 1.0, 1.0],
+        &PLAYBOOK,
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The totals that the sources print beside the policies.
+    #[test]
+    fn bytes_a_parameter_add_up_as_published() {
+        for (id, total) in [
+            ("bf16-fp32-grads", 18.0),
+            ("bf16", 16.0),
+            ("fp16", 16.0),
+            ("fp32", 16.0),
+            ("playbook-20", 20.0),
+            ("fsdp-mixed", 16.0),
+            ("te-fp8", 16.0),
+            ("fp8-lm", 9.0),
+            ("deepseek-fp8", 15.0),
+            ("nanotron-fp8", 10.0),
+        ] {
+            let policy = POLICIES.iter().find(|p| p.choice.id == id).unwrap();
+            assert!((policy.bytes.total() - total).abs() < 1e-12, "{id}");
+        }
+    }
+}

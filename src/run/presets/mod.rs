@@ -1,0 +1,7 @@
+//! The published models and GPUs one can start from. Ids never change; corrected data gets a new id.
+
+mod gpus;
+mod models;
+
+pub use gpus::{GPUS, GpuPreset, gpu};
+pub use models::{MODELS, ModelPreset, model};

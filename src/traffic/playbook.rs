@@ -1,0 +1,146 @@
+//! The Ultra-Scale Playbook's four overlap ratios: communication over the compute it hides behind, as printed and in
+//! bytes.
+//!
+//! The playbook counts elements, not bytes, so each ratio is multiplied by the bytes of an element; in the data-parallel
+//! ratio it keeps a `num_params` that cancels. F is the peak in FLOP/s, B the bandwidth in bytes a second.
+//! Source: Ultra-Scale Playbook, appendix A3.
+
+use crate::explain::{Term, Unit};
+use crate::run::Scenario;
+use crate::source::PLAYBOOK;
+use crate::units::BytesPerSecond;
+
+/// One of the ratios: at most 1 means that compute can hide the communication.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlaybookRatio {
+    /// As the playbook prints it.
+    pub printed: f64,
+    /// In bytes, with the slip mended.
+    pub corrected: f64,
+    /// How the corrected value comes about; notes tell how the printed form differs.
+    pub term: Term,
+}
+
+/// The playbook's ratio for the overlap row `name` over a wire of bandwidth `b`; `elements` are the parameters of a GPU,
+/// `next_layers` those of the next pipeline stage. None for rows that the playbook has no formula for.
+#[must_use]
+pub fn playbook_ratio(
+    scenario: &Scenario,
+    name: &str,
+    b: BytesPerSecond,
+    elements: f64,
+    next_layers: f64,
+) -> Option<PlaybookRatio> {
+    let flops = scenario.gpu.bf16.0;
+    let tokens = scenario.tokens_per_rank();
+    let h = scenario.model.hidden as f64;
+    let (dp, tp) = (scenario.zero.shard as f64, scenario.layout.tp as f64);
+    let per_byte = flops / b.0;
+    let grads = scenario.precision.gradients();
+    let given = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
+    let common = || {
+        vec![
+            given("F", "bf16 peak, FLOP/s", flops),
+            given("B", "bandwidth, bytes/s one direction", b.0),
+        ]
+    };
+    let (elements_ratio, bytes, printed, formula, mut parts) = match name {
+        "dp" => {
+            let ratio = (dp - 1.0) / dp * per_byte / (2.0 * tokens);
+            (
+                ratio,
+                grads,
+                ratio * elements,
+                "e (n - 1)/n · F/(2 T B)",
+                vec![
+                    given("n", "ranks that share gradients", dp),
+                    given("T", "tokens a micro-batch", tokens),
+                ],
+            )
+        }
+        "zero3" => {
+            let ratio = (dp - 1.0) / dp * per_byte / (2.0 * tokens);
+            (
+                ratio,
+                2.0,
+                ratio,
+                "e (n - 1)/n · F/(2 T B)",
+                vec![
+                    given("n", "ranks that share weights", dp),
+                    given("T", "tokens a micro-batch", tokens),
+                ],
+            )
+        }
+        "tp" => {
+            let ratio = (tp - 1.0) / (2.0 * h) * per_byte;
+            (
+                ratio,
+                2.0,
+                ratio,
+                "e (t - 1)/(2 h) · F/B",
+                vec![
+                    given("t", "tensor parallel", tp),
+                    given("h", "hidden size", h),
+                ],
+            )
+        }
+        "pp" => {
+            let ratio = flops / (32.0 * h * next_layers.max(1.0) * b.0);
+            (
+                ratio,
+                2.0,
+                ratio,
+                "e F/(32 h n B)",
+                vec![
+                    given("h", "hidden size", h),
+                    given("n", "layers of the next stage", next_layers),
+                ],
+            )
+        }
+        _ => return None,
+    };
+    let corrected = elements_ratio * bytes;
+    parts.push(Term::given("e", "bytes an element", bytes, Unit::Ratio));
+    parts.append(&mut common());
+    let mut term = Term::given("R", "communication over compute", corrected, Unit::Ratio)
+        .by(formula, parts)
+        .from(&PLAYBOOK, "appendix A3")
+        .note("at the data-sheet peaks of compute and wire; at most 1: compute can hide it")
+        .note("the playbook counts elements: its printed form has no e");
+    if name == "dp" {
+        term = term.note("the printed form keeps num_params in the numerator, which cancels");
+    }
+    Some(PlaybookRatio {
+        printed,
+        corrected,
+        term,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Run;
+    use crate::units::BytesPerSecond;
+
+    /// Survey of the playbook's appendix A3: on H100 over NVLink (2198 FLOP a byte) TP 8 at h 8192 gives 1.88 in bytes;
+    /// bf16 gradients hide from 2198 tokens a rank on, times (n - 1)/n.
+    #[test]
+    fn worked_numbers_of_the_ratios_are_met() {
+        let run = Run {
+            model: crate::run::Based::preset("llama-3.1-70b"),
+            tp: 8,
+            precision: crate::run::Based::preset("bf16"),
+            ..Run::default()
+        };
+        let scenario = Scenario::new(&run).unwrap();
+        let nvlink = BytesPerSecond(450e9);
+        let tp = playbook_ratio(&scenario, "tp", nvlink, 1.0, 1.0).unwrap();
+        assert_eq!(format!("{:.2}", tp.corrected), "1.88");
+        assert!((tp.printed * 2.0 - tp.corrected).abs() < 1e-12);
+        let dp = playbook_ratio(&scenario, "dp", nvlink, 1e9, 1.0).unwrap();
+        let group = (scenario.zero.shard as f64 - 1.0) / scenario.zero.shard as f64;
+        assert_eq!((dp.corrected / group * 8192.0).round(), 2198.0);
+        assert!((dp.printed / dp.corrected - 1e9 / 2.0).abs() < 1e-3);
+    }
+}

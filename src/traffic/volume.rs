@@ -1,0 +1,138 @@
+//! Bytes that one GPU sends, by kind of parallelism.
+//!
+//! Source: ring collectives send `(n-1)/n` of the gathered size, an all-reduce twice that (NCCL performance notes); who
+//! sends what follows Megatron Core (survey of communication, section 2.6). Activations travel in bf16.
+
+use crate::cluster::Link;
+use crate::model::stage_range;
+use crate::run::{CpComm, Scenario};
+use crate::units::{Bytes, BytesPerSecond, Seconds};
+
+/// Bytes an activation element travels with.
+const ACTIVATION: f64 = 2.0;
+
+/// `(n - 1)/n`: the share of a tensor that a ring collective over `n` ranks sends from each.
+fn ring(n: u64) -> f64 {
+    (n as f64 - 1.0) / n as f64
+}
+
+/// What one GPU of a global stage sends for one micro-batch, forward and backward together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MicrobatchTraffic {
+    /// Tensor parallel: 4 all-gathers and 4 reduce-scatters (or 4 all-reduces) of `T h` a layer: `16 T h (t-1)/t`.
+    pub tp: Bytes,
+    /// Context parallel: keys and values around the ring forward, again with their gradients backward:
+    /// `12 T k d (c-1)/t`; Ulysses `8 T d (a + k)/t (c-1)/c`.
+    pub cp: Bytes,
+    /// Expert parallel: dispatch and combine, forward and backward: `8 K T h/t (e-1)/e` times the imbalance.
+    pub ep: Bytes,
+    /// Pipeline: the output forward and the gradient backward, `4 T h`, over t with sequence parallelism.
+    pub pp: Bytes,
+}
+
+/// Traffic of one micro-batch on global stage `stage`.
+#[must_use]
+pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffic {
+    let (model, layout, run) = (&scenario.model, &scenario.layout, &scenario.run);
+    let layers = stage_range(&scenario.stage_layers, stage);
+    let n = (layers.end - layers.start) as f64;
+    let moe_layers = layers.filter(|index| model.is_moe_layer(*index)).count() as f64;
+    let tokens = scenario.tokens_per_rank();
+    let h = model.hidden as f64;
+    let t = layout.tp as f64;
+    let c = layout.cp as f64;
+    let tp = 8.0 * ACTIVATION * tokens * h * ring(layout.tp) * n;
+    let (query, kv) = (model.query_width() as f64, model.kv_width() as f64);
+    let cp = match run.cp_comm {
+        CpComm::Ring | CpComm::AllGather => 6.0 * ACTIVATION * tokens * kv * (c - 1.0) / t,
+        CpComm::Ulysses => 4.0 * ACTIVATION * tokens * (query + kv) / t * ring(layout.cp),
+    };
+    let ep = model.moe.map_or(0.0, |moe| {
+        4.0 * ACTIVATION * moe.top_k as f64 * tokens * h / t * ring(layout.ep) * run.moe_imbalance
+    });
+    let cut = if layout.sequence_parallel { t } else { 1.0 };
+    let boundary = if layout.pp > 1 {
+        2.0 * ACTIVATION * tokens * h / cut
+    } else {
+        0.0
+    };
+    MicrobatchTraffic {
+        tp: Bytes(tp),
+        cp: Bytes(cp * n),
+        ep: Bytes(ep * moe_layers),
+        pp: Bytes(boundary),
+    }
+}
+
+/// What one GPU sends for its parameters in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepTraffic {
+    /// Gradients, and with ZeRO-1 and 2 the updated weights: `g P (n-1)/n` reduced and `w P (n-1)/n` gathered, without
+    /// ZeRO `2 g P (n-1)/n`. ZeRO-2 and 3 reduce every micro-batch.
+    pub dp: Bytes,
+    /// ZeRO-3: the weights gathered for every forward and every backward pass, `2 w P (n-1)/n` a micro-batch.
+    pub zero3: Bytes,
+}
+
+/// Traffic of a rank's parameters in a step: `dense` elements over the d c group, `experts` over their own.
+#[must_use]
+pub fn step_traffic(scenario: &Scenario, dense: f64, experts: f64) -> StepTraffic {
+    let (layout, zero) = (&scenario.layout, scenario.zero);
+    let grads = scenario.precision.gradients();
+    let weights = scenario.precision.weights.min(ACTIVATION);
+    let m = layout.microbatches as f64;
+    let (reduce, gather, fetch) = match zero.stage {
+        0 => (2.0 * grads, 0.0, 0.0),
+        1 => (grads, weights, 0.0),
+        2 => (grads * m, weights, 0.0),
+        _ => (grads * m, 0.0, 2.0 * weights * m),
+    };
+    let group = ring(layout.dp * layout.cp);
+    let expert_group = ring(layout.expert_dp);
+    let shared = dense * group + experts * expert_group;
+    StepTraffic {
+        dp: Bytes((reduce + gather) * shared),
+        zero3: Bytes(fetch * (dense * ring(zero.shard) + experts * ring(zero.expert_shard))),
+    }
+}
+
+/// The bandwidth of a wire, one direction, per GPU, by the data sheet.
+#[must_use]
+pub fn bandwidth(scenario: &Scenario, link: Link) -> BytesPerSecond {
+    match link {
+        Link::Intra => scenario.gpu.intra,
+        Link::Inter => scenario.gpu.inter,
+    }
+}
+
+/// Seconds that `bytes` take over `link`.
+#[must_use]
+pub fn wire(scenario: &Scenario, bytes: Bytes, link: Link) -> Seconds {
+    bytes / bandwidth(scenario, link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Run;
+
+    /// Playbook, section on tensor parallelism: `8 L T h (t-1)/t` elements a GPU.
+    #[test]
+    fn tensor_parallel_volume_is_what_the_playbook_counts() {
+        let scenario = Scenario::new(&Run::default()).unwrap();
+        let traffic = microbatch_traffic(&scenario, 0);
+        assert_eq!(traffic.tp.0, 8.0 * 8.0 * 8192.0 * 4096.0 * 0.5 * 2.0);
+    }
+
+    #[test]
+    fn a_size_of_one_sends_nothing() {
+        let mut run = Run::default();
+        (run.gpus, run.tp, run.pp) = (1, 1, 1);
+        let scenario = Scenario::new(&run).unwrap();
+        assert_eq!(
+            microbatch_traffic(&scenario, 0),
+            MicrobatchTraffic::default()
+        );
+        assert_eq!(step_traffic(&scenario, 8e9, 0.0), StepTraffic::default());
+    }
+}

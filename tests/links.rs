@@ -1,0 +1,117 @@
+//! Links: what goes in comes out, nothing throws, and what was ever published still opens.
+
+use proptest::prelude::*;
+use shardscope::run::registry::{FIELDS, Field, Slot};
+use shardscope::run::{Run, Value};
+use shardscope::share::link::{decode, encode};
+
+/// A value that a field takes.
+fn value(field: &'static Field) -> BoxedStrategy<Value> {
+    match &field.slot {
+        Slot::Count {
+            range: (low, high), ..
+        } => (*low..=*high.min(&(1 << 40))).prop_map(Value::from).boxed(),
+        Slot::Number {
+            range: (low, high), ..
+        } => (*low..=*high).prop_map(Value::Number).boxed(),
+        Slot::Toggle { .. } => any::<bool>().prop_map(Value::Bool).boxed(),
+        Slot::Choice { options, .. } => proptest::sample::select(options())
+            .prop_map(|choice| Value::Text(choice.id.to_owned()))
+            .boxed(),
+        Slot::Counts { .. } => proptest::collection::vec(0u64..1000, 1..9)
+            .prop_map(|list| Value::List(list.into_iter().map(Value::from).collect()))
+            .boxed(),
+        Slot::Set { options, .. } => proptest::sample::subsequence(options(), 1..=options().len())
+            .prop_map(|ids| {
+                Value::List(
+                    ids.into_iter()
+                        .map(|c| Value::Text(c.id.to_owned()))
+                        .collect(),
+                )
+            })
+            .boxed(),
+        Slot::Text { .. } => "[0-9FBW(),;|]{1,30}".prop_map(Value::Text).boxed(),
+    }
+}
+
+/// A Run with up to a dozen fields set at random.
+fn run() -> impl Strategy<Value = Run> {
+    let set = (0..FIELDS.len()).prop_flat_map(|at| value(&FIELDS[at]).prop_map(move |v| (at, v)));
+    proptest::collection::vec(set, 0..12).prop_map(|changes| {
+        let mut run = Run::default();
+        for (at, value) in changes {
+            FIELDS[at].set(&mut run, &value).unwrap();
+        }
+        run
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_link_opens_the_run_it_was_made_from(run in run()) {
+        let link = encode(&run);
+        let read = decode(&format!("https://example.org/x/#{link}"));
+        prop_assert_eq!(&read.notices, &[], "{}", link);
+        prop_assert_eq!(&read.run, &run, "{}", link);
+        prop_assert_eq!(encode(&read.run), link);
+    }
+
+    #[test]
+    fn an_object_means_the_run_it_was_made_from(run in run()) {
+        let json = serde_json::to_string(&run.to_value()).unwrap();
+        let back = Run::from_value(&serde_json::from_str(&json).unwrap()).unwrap();
+        prop_assert_eq!(back, run);
+    }
+
+    #[test]
+    fn no_text_breaks_the_reader_or_the_report(text in "\\PC{0,200}") {
+        let read = decode(&text);
+        let _ = shardscope::run::Scenario::new(&read.run);
+    }
+
+    #[test]
+    fn no_mangled_link_breaks_the_reader(
+        keys in proptest::collection::vec((0..FIELDS.len(), "[-+0-9a-zA-Z.,%|]{0,24}"), 0..9)
+    ) {
+        let pairs: Vec<_> = keys.iter().map(|(at, v)| format!("{}={v}", FIELDS[*at].key)).collect();
+        let read = decode(&pairs.join("&"));
+        if let Ok(report) = shardscope::report::report(&read.run) {
+            let json = serde_json::to_string(&report).unwrap();
+            prop_assert!(!json.contains("null"), "{json}");
+        }
+    }
+}
+
+#[test]
+fn every_field_has_its_own_key_label_and_hint() {
+    for (index, field) in FIELDS.iter().enumerate() {
+        assert!(
+            !field.label.is_empty() && !field.hint.is_empty(),
+            "{}",
+            field.key
+        );
+        assert!(
+            FIELDS[..index].iter().all(|other| other.key != field.key),
+            "{}",
+            field.key
+        );
+    }
+}
+
+/// `tests/data/links.txt` is append-only: a link that was ever published opens the same Run for ever.
+#[test]
+fn published_links_still_open() {
+    let text = include_str!("data/links.txt");
+    for line in text
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.is_empty())
+    {
+        let (link, json) = line.split_once('\t').unwrap();
+        let read = decode(link);
+        assert_eq!(read.notices, [], "{link}");
+        let object = serde_json::from_str::<Value>(json).unwrap();
+        assert_eq!(read.run, Run::from_value(&object).unwrap(), "{link}");
+    }
+}

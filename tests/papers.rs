@@ -1,0 +1,149 @@
+//! Cells of published tables.
+
+use shardscope::report::report_value;
+use shardscope::run::{OneOf, Run, Value, presets};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// The rows of a table in `tests/data`, by column name.
+fn table(name: &str) -> Vec<BTreeMap<String, String>> {
+    let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(path).unwrap();
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let columns = split(lines.next().unwrap());
+    lines
+        .map(|line| columns.iter().cloned().zip(split(line)).collect())
+        .collect()
+}
+
+/// A line of CSV; commas inside quotes do not separate.
+fn split(line: &str) -> Vec<String> {
+    let mut cells = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            c => cells.last_mut().unwrap().push(c),
+        }
+    }
+    cells
+}
+
+/// The five misprints of Fujii 2024: table, (tp, cp, pp, micro-batch), GPUs; what is printed, what the formula gives.
+const MISPRINTS: [(&str, [u64; 4], u64, f64, f64); 5] = [
+    ("5", [8, 1, 16, 1], 128, 34.48, 37.48),
+    ("7", [1, 2, 1, 1], 16, 70.32, 73.13),
+    ("7", [1, 2, 1, 1], 32, 68.92, 70.32),
+    ("7", [1, 2, 1, 1], 64, 68.22, 68.92),
+    ("9", [2, 1, 1, 4], 8, 396.97, 395.97),
+];
+
+#[test]
+fn fujii_estimates_match_to_a_hundredth_gib_but_for_five_misprints() {
+    let rows = table("fujii_estimates.csv");
+    assert_eq!(rows.len(), 454);
+    let mut misprints = 0;
+    for row in &rows {
+        let count = |key: &str| row[key].parse::<u64>().unwrap();
+        let printed: f64 = row["estimate_gib"].parse().unwrap();
+        let run: Value = serde_json::from_str(&format!(
+            r#"{{"model":"{}","gpu":{{"base":"{}","memory_gib":{}}},"gpus":{},"tp":{},"cp":{},"pp":{},
+                "micro_batch":{},"seq_len":{},"global_batch":1024,"memory_method":"fujii-4d"}}"#,
+            row["model"],
+            row["gpu"],
+            row["gpu_memory_gib"],
+            row["gpus"],
+            row["tp"],
+            row["cp"],
+            row["pp"],
+            row["micro_batch"],
+            row["seq_len"]
+        ))
+        .unwrap();
+        let report = report_value(&run).unwrap_or_else(|no| panic!("{row:?}: {no:?}"));
+        let ours = report.memory.peak_bytes.gib();
+        assert_eq!(report.memory.peak_stage, 0, "{row:?}");
+        let layout = [count("tp"), count("cp"), count("pp"), count("micro_batch")];
+        let misprint = MISPRINTS.iter().find(|(table, at, gpus, ..)| {
+            *table == row["table"] && *at == layout && *gpus == count("gpus")
+        });
+        let expected = match misprint {
+            Some((_, _, _, as_printed, formula)) => {
+                assert_eq!(printed, *as_printed);
+                misprints += 1;
+                *formula
+            }
+            None => printed,
+        };
+        assert!((ours - expected).abs() <= 0.011, "{ours} for {row:?}");
+    }
+    assert_eq!(misprints, 5);
+}
+
+#[test]
+fn gpus_are_as_the_data_sheets_say() {
+    let rows = table("hardware.csv");
+    for (id, name) in [
+        ("a100-sxm-40gb", "A100-SXM4 40GB"),
+        ("a100-sxm-80gb", "A100-SXM4 80GB"),
+        ("h100-sxm-80gb", "H100-SXM5 80GB"),
+        ("h100-sxm-94gb", "H100-SXM5 94GB (HBM2e)"),
+        ("h100-sxm-96gb", "H100-SXM5 96GB (Grand Teton 500W)"),
+        ("h800-sxm-80gb", "H800-SXM5 80GB"),
+        ("h200-sxm-141gb", "H200-SXM5"),
+        ("h20-sxm-96gb", "H20-SXM 96GB"),
+        ("b200-sxm", "B200-SXM"),
+        ("gb200", "GB200 NVL72"),
+        ("mi300x", "MI300X"),
+    ] {
+        let gpu = presets::gpu(id).unwrap().gpu;
+        let row = rows.iter().find(|row| row["gpu"] == name).unwrap();
+        let number = |key: &str| {
+            let digits: String = row[key]
+                .chars()
+                .take_while(|c| c.is_ascii_digit() || *c == '.')
+                .collect();
+            digits.parse::<f64>().unwrap()
+        };
+        let near = |ours: f64, theirs: f64, what: &str| {
+            assert!(
+                (ours / theirs - 1.0).abs() < 1e-9,
+                "{id} {what}: {ours} {theirs}"
+            );
+        };
+        near(gpu.bf16.0 / 1e12, number("bf16_dense_tflops"), "bf16");
+        near(
+            gpu.memory.gib(),
+            number("mem_marketing_gb"),
+            "size on the box",
+        );
+        near(gpu.usable.gib(), number("mem_usable_gib"), "usable");
+        near(gpu.hbm.0 / 1e12, number("hbm_tbps"), "memory bandwidth");
+        near(
+            gpu.intra.0 / 1e9,
+            number("scaleup_uni_gbps_per_gpu"),
+            "link",
+        );
+        near(
+            gpu.inter.0 / 1e9,
+            number("nic_gbits_per_gpu_typical") / 8.0,
+            "network",
+        );
+        near(gpu.per_node as f64, number("scaleup_domain"), "node");
+    }
+    // A test that names every preset, so that a new one gets its row.
+    assert_eq!(presets::GPUS.len(), 11);
+}
+
+#[test]
+fn default_run_is_the_contracts_and_fits() {
+    let run = Run::default();
+    assert_eq!(run.memory_method.id(), "detailed");
+    let report = shardscope::report::report(&run).unwrap();
+    assert_eq!(report.layout.dp, 8);
+    assert_eq!(report.layout.microbatches, 32);
+    assert_eq!(serde_json::to_value(report.memory.verdict).unwrap(), "fits");
+    // 1F1B: (p - 1)/m = 3/32 of ideal time, but for the head's longer last stage and the sends.
+    assert!(report.pipeline.bubble_over_ideal >= 3.0 / 32.0);
+}
