@@ -181,6 +181,9 @@ pub fn show_seconds(seconds: Seconds) -> String {
     if s >= 2.0 * 3600.0 {
         return format!("{} h", significant(s / 3600.0, 3));
     }
+    if s == 0.0 {
+        return "0 s".to_owned();
+    }
     scaled(s, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
 }
 
@@ -352,7 +355,7 @@ mod tests {
         assert_eq!(show_seconds(Seconds(0.1779)), "178 ms");
         assert_eq!(show_seconds(Seconds(0.000_003_2)), "3.20 µs");
         assert_eq!(show_seconds(Seconds(0.9999)), "1.00 s");
-        assert_eq!(show_seconds(Seconds::ZERO), "0 ns");
+        assert_eq!(show_seconds(Seconds::ZERO), "0 s");
         assert_eq!(show_bytes(Bytes(25.0 * 1_048_576.0)), "25.0 MiB");
         assert_eq!(show_count(8_030_261_248.0), "8.03 B");
         assert_eq!(show_count(12.0), "12.0");
