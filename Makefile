@@ -12,6 +12,8 @@ SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/b
 	$(shell find src style public -type f)
 
 .DEFAULT_GOAL := help
+# cargo and trunk wait for each other anyway, and the lines read in order.
+.NOTPARALLEL:
 .PHONY: help serve build test check browser shots bench clean
 
 help: ## list the commands
