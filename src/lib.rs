@@ -22,4 +22,13 @@ pub mod traffic;
 
 pub mod report;
 
+pub mod scene;
+
+pub mod paint;
+
 pub mod share;
+
+#[cfg(feature = "js")]
+pub mod api;
+#[cfg(feature = "ui")]
+pub mod ui;

@@ -17,6 +17,7 @@ pub mod order;
 pub mod papers;
 pub mod registry;
 pub mod request;
+mod rows;
 pub mod simulate;
 pub mod spec;
 pub mod stats;

@@ -1,12 +1,12 @@
-//! Every schedule, one row: what it is, what it asks for, who makes its order. Menus, help and validation read this.
+//! What there is to know of a schedule: what it is, what it asks for, who makes its order. Menus, help and validation
+//! read this; the rows themselves are in `rows.rs`.
 
 use super::durations::Durations;
-use super::families::{flush, interleaved};
 use super::order::Order;
-use super::papers;
+pub use super::rows::SCHEDULES;
 use super::spec::Spec;
 use crate::issue::Issue;
-use crate::source::{self, Source};
+use crate::source::Source;
 
 /// How many global stages a schedule cuts the model into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,174 +94,6 @@ impl Schedule {
 pub fn schedule(id: &str) -> Option<&'static Schedule> {
     SCHEDULES.iter().find(|schedule| schedule.id == id)
 }
-
-fn no_warnings(_: &Spec) -> Vec<Issue> {
-    Vec::new()
-}
-
-fn no_order(_: &Spec) -> Result<Order, Issue> {
-    Err(Issue::error("order", "a custom schedule needs an order"))
-}
-
-/// What a row says unless it says otherwise.
-const ROW: Schedule = Schedule {
-    id: "",
-    name: "",
-    idea: "",
-    cost: "",
-    needs: "",
-    options: &[],
-    virtual_stages: Some(1),
-    stages: Stages::Ranks,
-    splits_backward: false,
-    uses_durations: false,
-    source: &source::GPIPE,
-    fill: None,
-    make: Make::Always(flush::naive),
-    warn: no_warnings,
-};
-
-/// The rows, in the order of a menu.
-pub static SCHEDULES: &[Schedule] = &[
-    Schedule {
-        id: "naive",
-        name: "Naive",
-        idea: "One micro-batch crosses all ranks forward and backward before the next enters.",
-        cost: "All ranks but one idle at any time: p − 1 times the work.",
-        needs: "Nothing; the baseline that the others improve on.",
-        source: &source::PLAYBOOK,
-        make: Make::Always(flush::naive),
-        ..ROW
-    },
-    Schedule {
-        id: "gpipe",
-        name: "GPipe",
-        idea: "All forwards, then all backwards.",
-        cost: "Idle (p − 1)/m of the work; every micro-batch's activations are held at once.",
-        needs: "Memory for m micro-batches, or full recomputation.",
-        source: &source::GPIPE,
-        make: Make::Always(flush::gpipe),
-        ..ROW
-    },
-    Schedule {
-        id: "1f1b",
-        name: "1F1B",
-        idea: "After a short warm-up each rank alternates one forward and one backward.",
-        cost: "GPipe's bubble, but rank r holds p − r micro-batches at most; waits for every transfer.",
-        needs: "Micro-batches enough to fill the pipeline: m ≥ p, better many times p.",
-        source: &source::NARAYANAN_2021,
-        make: Make::Always(flush::one_f_one_b),
-        warn: flush::warn_few_microbatches,
-        ..ROW
-    },
-    Schedule {
-        id: "eager-1f1b",
-        name: "Eager 1F1B",
-        idea: "1F1B with twice the warm-up, so that transfers run behind computation.",
-        cost: "1F1B's bubble without its latency; up to 2(p − 1 − r) + 1 micro-batches on rank r.",
-        needs: "About twice the activation memory of 1F1B.",
-        source: &source::NARAYANAN_2021,
-        make: Make::Always(flush::eager),
-        ..ROW
-    },
-    Schedule {
-        id: "interleaved-1f1b",
-        name: "Interleaved 1F1B",
-        idea: "Each rank holds v chunks of the model, so that the fill of the pipeline is v times shorter.",
-        cost: "Bubble (p − 1)/(v m); (p − 1)/(p v) more activations and v times the transfers.",
-        needs: "Layers that divide by p v; micro-batches in groups of at least p.",
-        options: &["group"],
-        virtual_stages: None,
-        stages: Stages::Chunks,
-        source: &source::NARAYANAN_2021,
-        make: Make::Sometimes(interleaved::interleaved),
-        warn: interleaved::warn_group,
-        ..ROW
-    },
-    Schedule {
-        id: "looped-bfs",
-        name: "Looped breadth-first",
-        idea: "All micro-batches through chunk after chunk, then back.",
-        cost: "Interleaving's bubble with GPipe's memory; weights are gathered once a chunk.",
-        needs: "m ≥ p, else extra stalls; suits fully sharded weights.",
-        virtual_stages: None,
-        stages: Stages::Chunks,
-        source: &papers::BREADTH_FIRST,
-        make: Make::Always(interleaved::looped_bfs),
-        ..ROW
-    },
-    Schedule {
-        id: "pipedream",
-        name: "PipeDream",
-        idea: "1F1B that never flushes: the next step's micro-batches follow at once.",
-        cost: "No bubble in the steady state; p − r versions of the weights on rank r, stale gradients.",
-        needs: "Asynchronous training. Shown is one step's worth, filled and drained.",
-        source: &source::PIPEDREAM,
-        make: Make::Always(flush::pipedream),
-        ..ROW
-    },
-    Schedule {
-        id: "pipedream-2bw",
-        name: "PipeDream-2BW",
-        idea: "PipeDream with gradients accumulated over m micro-batches, so that two versions suffice.",
-        cost: "No bubble in the steady state; two copies of the weights, gradients one step late.",
-        needs: "m ≥ p. Shown is one step's worth, filled and drained.",
-        source: &papers::PIPEDREAM_2BW,
-        make: Make::Always(flush::pipedream_2bw),
-        warn: flush::warn_2bw,
-        ..ROW
-    },
-    Schedule {
-        id: "interleaved-zb1p",
-        name: "Interleaved zero bubble",
-        idea: "Interleaved 1F1B with the backward cut in two, weight gradients filling the gaps.",
-        cost: "Bubble (p − 1)(tF + tB − tW) of a chunk; p v chunks held on every rank.",
-        needs: "A backward that can be cut; PyTorch wants m to divide into rounds.",
-        virtual_stages: None,
-        stages: Stages::Chunks,
-        splits_backward: true,
-        source: &papers::TORCH_PIPELINING,
-        make: Make::Sometimes(interleaved::zero_bubble),
-        warn: |spec| interleaved::warn_rounds(spec).into_iter().collect(),
-        ..ROW
-    },
-    Schedule {
-        id: "1f1b-overlap",
-        name: "1F1B with overlap",
-        idea: "Forward and backward of two micro-batches run as one block, hiding expert communication.",
-        cost: "About twice 1F1B's activations; no second copy of the weights.",
-        needs: "A fused forward-backward block; mixture-of-experts models gain.",
-        source: &papers::PP_VISUALIZATION,
-        make: Make::Always(flush::overlap),
-        ..ROW
-    },
-    Schedule {
-        id: "interleaved-overlap",
-        name: "Interleaved with overlap",
-        idea: "Interleaved 1F1B whose steady state runs forward and backward as one block.",
-        cost: "One chunk more in flight than interleaved 1F1B.",
-        needs: "A fused forward-backward block; m a multiple of p.",
-        virtual_stages: None,
-        stages: Stages::Chunks,
-        source: &source::MEGATRON,
-        make: Make::Sometimes(interleaved::overlap),
-        warn: interleaved::warn_short_group,
-        ..ROW
-    },
-    Schedule {
-        id: "custom",
-        name: "Custom order",
-        idea: "An order of your own, token by token.",
-        cost: "Whatever it costs: it is simulated like the others.",
-        needs: "Every stage runs every micro-batch forward and backward; it must not dead-lock.",
-        options: &["order"],
-        virtual_stages: None,
-        stages: Stages::Order,
-        source: &papers::TORCH_PIPELINING,
-        make: Make::Sometimes(no_order),
-        ..ROW
-    },
-];
 
 #[cfg(test)]
 mod tests {

@@ -93,7 +93,7 @@ impl Board {
     /// When `op` may start on `rank`, or what is still missing.
     fn arrival(&mut self, op: Op, rank: u32, order: &Order, latency: f64) -> Result<f64, Need> {
         let mut latest = 0.0f64;
-        for need in needs(op, order.stages, order.splits) {
+        for need in needs(op, order) {
             let cell = self.cell(need);
             if cell.rank == NOBODY {
                 return Err(need);

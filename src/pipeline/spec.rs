@@ -86,10 +86,30 @@ impl Spec {
             order: None,
         }
     }
+    /// Chunks a rank where the schedule fixes them, 2 · waves for Hanayo.
+    #[must_use]
+    pub fn own_chunks(&self) -> Option<u32> {
+        match self.schedule.stages {
+            Stages::Waves => Some(self.waves.saturating_mul(2)),
+            _ => self.schedule.virtual_stages,
+        }
+    }
     /// Chunks a rank as the schedule runs them: its own number where it fixes one.
     #[must_use]
     pub fn chunks(&self) -> u32 {
-        self.schedule.virtual_stages.unwrap_or(self.virtual_stages)
+        self.own_chunks().unwrap_or(self.virtual_stages)
+    }
+    /// Op indices of a micro-batch: the splits of a sequence, the halves of backward halving, else 1. Durations are of
+    /// one piece.
+    #[must_use]
+    pub fn pieces(&self) -> u32 {
+        if self.schedule.uses("splits") {
+            self.splits
+        } else if self.schedule.uses("variant") && self.variant == Variant::BackwardHalving {
+            2
+        } else {
+            1
+        }
     }
     /// Global stages, S: what `stage_layers` and the lists of [`Durations`] have entries for. For `custom` see the
     /// order.
@@ -132,7 +152,11 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
     let order = match spec.schedule.make {
         Make::Always(make) => make(spec),
         Make::Sometimes(make) => make(spec)?,
-        Make::Timed(make) => make(spec, durations)?,
+        Make::Timed(make) => {
+            let fits = durations.check(spec.stages(), spec.microbatches);
+            fits.map_err(|fault| fault.issue("schedule"))?;
+            make(spec, durations)?
+        }
     };
     let mut warnings = ignored_options(spec);
     warnings.extend((spec.schedule.warn)(spec));
@@ -154,29 +178,35 @@ fn op_count_of_one_microbatch(spec: &Spec) -> u64 {
         Stages::Waves => [u64::from(spec.pp), 2, u64::from(spec.waves)],
         Stages::Order => [1, 1, 1],
     };
-    let splits = if spec.schedule.uses("splits") {
-        u64::from(spec.splits)
-    } else {
-        1
-    };
-    let halves = if spec.variant == Variant::BackwardHalving {
-        2
-    } else {
-        1
-    };
     let product = |total: u64, factor: u64| total.saturating_mul(factor);
-    factors.into_iter().fold(kinds * halves * splits, product)
+    factors
+        .into_iter()
+        .fold(kinds * u64::from(spec.pieces()), product)
 }
 
 fn guard_size(spec: &Spec) -> Result<(), Issue> {
     let one = op_count_of_one_microbatch(spec);
-    let fill = u64::from(spec.schedule.fill.map_or(0, |fill| fill(spec.pp)));
-    if one.saturating_mul(fill.max(1)) > MAX_OPS {
+    let fill = u64::from(spec.schedule.fill.map_or(1, |fill| fill(spec.pp)));
+    if one.saturating_mul(fill) > MAX_OPS {
+        // No number of micro-batches is small enough: what multiplies most is to blame.
+        let factors = [
+            (
+                "virtual_stages",
+                spec.virtual_stages,
+                spec.schedule.stages == Stages::Chunks,
+            ),
+            ("waves", spec.waves, spec.schedule.uses("waves")),
+            ("splits", spec.splits, spec.schedule.uses("splits")),
+            ("pp", spec.pp, true),
+        ];
+        let used = factors.into_iter().filter(|(_, _, used)| *used);
+        let (field, value, _) = used
+            .max_by_key(|(_, value, _)| *value)
+            .unwrap_or(factors[3]);
         let message = format!(
-            "{} on {} ranks is larger than the {MAX_OPS} ops that are drawn here: fewer ranks would work",
-            spec.schedule.name, spec.pp
+            "{field}={value} makes more than the {MAX_OPS} ops that are simulated here, whatever the micro-batches: a smaller one works"
         );
-        return Err(Issue::error("pp", message));
+        return Err(Issue::error(field, message));
     }
     let ops = op_count(spec);
     if ops > MAX_OPS {
@@ -192,7 +222,7 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
 fn ignored_options(spec: &Spec) -> Vec<Issue> {
     let name = spec.schedule.name;
     let mut warnings = Vec::new();
-    if let Some(own) = spec.schedule.virtual_stages
+    if let Some(own) = spec.own_chunks()
         && spec.virtual_stages != 1
         && spec.virtual_stages != own
     {
@@ -225,4 +255,69 @@ pub(crate) fn runs(order: &Order) -> bool {
 /// One list a rank from a generator of a rank.
 pub(crate) fn each_rank(p: u32, rank: impl Fn(u32) -> Vec<Item>) -> Vec<Vec<Item>> {
     (0..p).map(rank).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::schedule;
+
+    fn warned(id: &str, change: impl Fn(&mut Spec)) -> Vec<String> {
+        let mut spec = Spec::new(schedule(id).unwrap(), 4, 8);
+        change(&mut spec);
+        let built = build(&spec, &Durations::unit(spec.stages())).unwrap();
+        built
+            .warnings
+            .into_iter()
+            .map(|issue| issue.field)
+            .collect()
+    }
+
+    #[test]
+    fn what_has_no_effect_is_a_warning_at_its_field() {
+        assert!(warned("gpipe", |_| {}).is_empty());
+        assert_eq!(
+            warned("gpipe", |spec| spec.virtual_stages = 2),
+            ["virtual_stages"]
+        );
+        assert_eq!(
+            warned("zb-v", |spec| spec.virtual_stages = 3),
+            ["virtual_stages"]
+        );
+        assert!(warned("zb-v", |spec| spec.virtual_stages = 2).is_empty());
+        assert_eq!(warned("1f1b", |spec| spec.group = Some(4)), ["group"]);
+        assert_eq!(
+            warned("zb-h1", |spec| spec.memory_limit = Some(4)),
+            ["memory_limit"]
+        );
+        let hanayo = |v| warned("hanayo", |spec| (spec.waves, spec.virtual_stages) = (2, v));
+        assert!(hanayo(4).is_empty());
+        assert_eq!(hanayo(3), ["virtual_stages"]);
+    }
+
+    #[test]
+    fn too_many_ops_are_rejected_with_a_number_of_micro_batches_that_is_not() {
+        let spec = Spec::new(schedule("1f1b").unwrap(), 64, 100_000);
+        let issue = build(&spec, &Durations::unit(64)).unwrap_err();
+        assert_eq!(issue.field, "microbatches");
+        let most: u32 = issue.fix.unwrap().set[0].1.parse().unwrap();
+        assert!(
+            op_count(&Spec {
+                microbatches: most,
+                ..spec.clone()
+            }) <= MAX_OPS
+        );
+        assert!(
+            op_count(&Spec {
+                microbatches: most + 1,
+                ..spec
+            }) > MAX_OPS
+        );
+    }
+
+    #[test]
+    fn an_automatic_schedule_needs_a_time_for_every_stage() {
+        let spec = Spec::new(schedule("zb-auto").unwrap(), 4, 8);
+        assert!(build(&spec, &Durations::unit(3)).is_err());
+    }
 }

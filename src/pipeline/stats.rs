@@ -11,9 +11,10 @@ use super::fault::Fault;
 use super::op::{Item, Kind};
 use super::order::Order;
 use super::simulate::{Half, TimedOp, Timeline};
+use serde::Serialize;
 
 /// The numbers of one simulated step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stats {
     /// First start to last end over all ranks, seconds.
     pub makespan_s: f64,

@@ -11,6 +11,7 @@ mod layout;
 pub mod precision;
 pub mod presets;
 pub mod registry;
+mod resolved;
 mod scenario;
 mod value;
 

@@ -111,10 +111,12 @@ fn dead_lock(field: &'static str, spec: &Spec, g: u32, make: fn(&Spec, u32) -> O
     let legal = (1..=m).filter(|group| is_megatron_legal(spec, *group));
     let nearest = legal.min_by_key(|group| group.abs_diff(g));
     let nearest = nearest.or_else(|| runs(&make(spec, m)).then_some(m));
-    let what = format!(
-        "groups of {g} leave {} micro-batches of {m} over and the order dead-locks",
-        m % g
-    );
+    let what = if g < p {
+        format!("groups of {g} are smaller than the {p} ranks and the order dead-locks")
+    } else {
+        let left = m % g;
+        format!("groups of {g} leave {left} of {m} micro-batches over and the order dead-locks")
+    };
     match nearest {
         Some(group) if field == "group" => {
             Issue::error(field, format!("{what}: group={group} works")).with_fix(field, group)
@@ -151,6 +153,13 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
         });
     }
     warnings.extend(warn_rounds(spec));
+    if m > 1 && !m.is_multiple_of(p) {
+        let message = format!(
+            "sail-sg's interleaving raises for {m} micro-batches on {p} ranks: it wants a multiple"
+        );
+        let nearest = (m / p).max(1) * p;
+        warnings.push(Issue::warning("microbatches", message).with_fix("microbatches", nearest));
+    }
     warnings
 }
 

@@ -1,7 +1,17 @@
 //! The generators, one file a family. Each is a function from a [`Spec`](super::Spec) to an [`Order`](super::Order);
 //! [`registry`](super::registry) says which id uses which.
 
+pub(crate) mod chimera;
+pub(crate) mod controllable;
 pub(crate) mod custom;
+pub(crate) mod dualpipe;
 pub(crate) mod flush;
 pub(crate) mod interleaved;
+mod pull;
+pub(crate) mod sequence;
+pub(crate) mod slots;
 mod weave;
+pub(crate) mod zb_auto;
+pub(crate) mod zb_v;
+pub(crate) mod zb_v_auto;
+pub(crate) mod zero_bubble;

@@ -1,0 +1,63 @@
+# Shardscope. `make serve` shows the calculator, `make test` proves it. Both first install what is missing, once.
+
+# Tools of the project come before those of the machine.
+export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+export TRUNK_SKIP_VERSION_CHECK := true
+
+PORT ?= 8080
+# A desktop gets its browser opened, a terminal without one the address.
+DESKTOP := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
+WASM := --target wasm32-unknown-unknown
+SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/csp.mjs \
+	$(shell find src style public -type f)
+
+.DEFAULT_GOAL := help
+.PHONY: help serve build test check browser shots bench clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+serve: ## build and open the calculator on 127.0.0.1 (PORT=8080), again after every change
+	@tools/setup trunk
+	@echo "serve: http://127.0.0.1:$(PORT)/ as soon as it is built (the first time takes minutes), Ctrl+C stops it"
+	@trunk --log warn serve --port $(PORT) --dist target/serve $(if $(DESKTOP),--open)
+
+build: dist/pkg/shardscope.js ## build the static site into dist/, the JavaScript package into dist/pkg
+
+# Written last, so it stands for the whole of dist/.
+dist/pkg/shardscope.js: $(SOURCES)
+	@tools/setup trunk node
+	@tools/build
+
+test: check build browser ## everything: style, lints, native tests, docs, page, size, browser
+
+check: # what needs no browser and no page
+	@tools/setup trunk
+	@echo "test: formatting and lints"
+	@cargo fmt --check
+	@cargo clippy --locked --quiet --all-targets -- -D warnings
+	@cargo clippy --locked --quiet $(WASM) --features ui --lib --bins -- -D warnings
+	@echo "test: the calculator, natively"
+	@cargo test --locked --quiet
+	@echo "test: documentation"
+	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps
+
+browser: build # the size budget and the browser tests, on what `make build` made
+	@tools/setup node chromium
+	@echo "test: size"
+	@node tools/size.mjs
+	@echo "test: the page in a browser"
+	@node --test tests/browser/*.test.mjs
+
+shots: build ## pictures of the page into tests/browser/shots/
+	@tools/setup node chromium
+	@node tests/browser/screenshots.mjs
+
+bench: build ## timings and sizes, for reading: they decide no test
+	@tools/setup node chromium
+	@$(if $(wildcard benches/*.rs),cargo bench --locked --quiet)
+	@node tests/browser/bench.mjs
+	@node tools/size.mjs
+
+clean: ## remove what was built (installed tools stay)
+	@rm -rf dist target tests/browser/shots

@@ -1,0 +1,52 @@
+/** What is wrong or doubtful; `field` is the dotted key of the link, "" when nothing could be parsed. */
+export interface Issue { field: string; message: string }
+export interface Refusal { errors: Issue[] }
+/** Every field has a default; see the contract for all of them. */
+export interface Run { [field: string]: unknown }
+export interface StageMemory {
+  stage: number; weights_bytes: number; gradients_bytes: number; optimizer_bytes: number;
+  activations_bytes: number; buffers_bytes: number; overhead_bytes: number; total_bytes: number;
+  in_flight: number; items: { name: string; bytes: number }[];
+}
+export interface OverlapRow {
+  name: "dp" | "zero3" | "tp" | "pp" | "cp" | "ep"; bytes_per_gpu: number; comm_s: number;
+  compute_s: number; ratio: number; exposed_s: number; printed_ratio?: number; corrected_ratio?: number;
+}
+export interface Report {
+  errors: Issue[]; warnings: Issue[];
+  layout: { dp: number; microbatches: number; tokens_per_step: number };
+  parameters: { total: number; active: number; per_stage: number[] };
+  memory: {
+    method: string; per_stage: StageMemory[]; peak_stage: number; peak_bytes: number;
+    capacity_bytes: number; verdict: "fits" | "tight" | "oom";
+  };
+  pipeline: {
+    schedule: string; makespan_s: number; ideal_s: number; bubble_fraction: number;
+    bubble_over_ideal: number; bubble_span: number; peak_in_flight: number[]; weight_copies: number[];
+  };
+  overlap: OverlapRow[];
+  step: {
+    time_s: number; compute_s: number; bubble_s: number; exposed_comm_s: number; optimizer_s: number;
+    model_flops: number; tflops_per_gpu: number; mfu: number; hfu: number; host_s: number;
+    tokens_per_s: number; tokens_per_s_per_gpu: number; low_s: number; high_s: number;
+    days?: number; gpu_hours?: number; cost?: number; rescaled_by?: number;
+  };
+}
+export interface ScheduleRequest {
+  schedule: string; pp?: number; microbatches?: number; virtual_stages?: number; group?: number;
+  variant?: string; waves?: number; memory_limit?: number; splits?: number; order?: string[][] | string;
+  forward_s?: number; backward_input_s?: number; backward_weight_s?: number; pair_s?: number;
+  p2p_s?: number; stage_scale?: number[]; ops?: boolean;
+}
+export interface ScheduleReply {
+  errors: Issue[]; warnings: Issue[]; makespan_s: number; ideal_s: number; bubble_fraction: number;
+  bubble_over_ideal: number; bubble_span: number; peak_in_flight: number[]; weight_copies: number[];
+  order: string[][];
+  /** rank, kind (F, B, W, BW), stage, micro-batch, start, end */
+  ops?: [number, string, number, number, number, number][];
+}
+export function report(run: Run): Report | Refusal;
+export function schedule(request: ScheduleRequest): ScheduleReply | Refusal;
+export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
+export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] };
+export function version(): string;

@@ -1,0 +1,82 @@
+//! What JavaScript may call: plain objects in, plain objects out. Importing the package mounts nothing.
+
+use crate::issue::{Issue, Severity};
+use crate::report::{self, Refusal};
+use crate::run::{Run, Value};
+use crate::{pipeline, share};
+use serde::Serialize;
+use serde_wasm_bindgen::Serializer;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// The types of the doors, in the contract's names.
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &'static str = include_str!("api.d.ts");
+
+/// The version of the calculator.
+#[wasm_bindgen(skip_typescript)]
+#[must_use]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}
+
+/// The report of a Run.
+#[wasm_bindgen(js_name = report, skip_typescript)]
+#[must_use]
+pub fn report_door(run: JsValue) -> JsValue {
+    reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
+}
+
+/// One schedule under given durations.
+#[wasm_bindgen(js_name = schedule, skip_typescript)]
+#[must_use]
+pub fn schedule_door(request: JsValue) -> JsValue {
+    reply(value(request).and_then(|request| pipeline::request::answer(&request)))
+}
+
+#[derive(Serialize)]
+struct Encoded {
+    errors: Vec<Issue>,
+    fragment: String,
+}
+
+/// The link of a Run, without `#`.
+#[wasm_bindgen(js_name = encodeLink, skip_typescript)]
+#[must_use]
+pub fn encode_link(run: JsValue) -> JsValue {
+    let run = value(run).and_then(|run| Run::from_value(&run));
+    reply(run.map(|run| Encoded { errors: Vec::new(), fragment: share::link::encode(&run) }))
+}
+
+#[derive(Serialize)]
+struct Decoded {
+    errors: Vec<Issue>,
+    run: Value,
+    notices: Vec<Issue>,
+}
+
+/// The Run of a link; what was not understood comes as notices.
+#[wasm_bindgen(js_name = decodeLink, skip_typescript)]
+#[must_use]
+pub fn decode_link(text: &str) -> JsValue {
+    let mut link = share::link::decode(text);
+    link.notices.sort_by_key(|issue| issue.severity != Severity::Warning);
+    reply(Ok(Decoded { errors: Vec::new(), run: link.run.to_value(), notices: link.notices }))
+}
+
+fn value(object: JsValue) -> Result<Value, Vec<Issue>> {
+    if object.is_undefined() || object.is_null() {
+        return Ok(Value::Map(Vec::new()));
+    }
+    serde_wasm_bindgen::from_value(object)
+        .map_err(|error| vec![Issue::error("", format!("not a plain object: {error}"))])
+}
+
+fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> JsValue {
+    let plain = Serializer::json_compatible();
+    let written = match answer {
+        Ok(answer) => answer.serialize(&plain),
+        Err(errors) => Refusal { errors }.serialize(&plain),
+    };
+    written.unwrap_or(JsValue::NULL)
+}

@@ -1,0 +1,10 @@
+//! Pictures as pure geometry: scales, ticks, what is visible, what is under the pointer, and the same in words.
+//!
+//! Nothing here draws. Coordinates are CSS pixels unless a name says otherwise; `paint` turns a scene into strokes.
+
+pub mod memory;
+pub mod palette;
+pub mod ticks;
+pub mod timeline;
+pub mod viewport;
+pub mod words;

@@ -1,0 +1,141 @@
+//! The data colours, which have fixed roles everywhere; computed to stay apart under every kind of colour vision.
+//!
+//! `style/main.css` holds the same colours as tokens; a test holds the two together.
+
+/// An RGB colour.
+pub type Rgb = (u8, u8, u8);
+
+/// Light paper or dark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark ink on white paper.
+    #[default]
+    Light,
+    /// Light ink on dark paper.
+    Dark,
+}
+
+/// The colours that pictures need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Palette {
+    /// Background.
+    pub paper: Rgb,
+    /// Hairlines.
+    pub line: Rgb,
+    /// Text.
+    pub text: Rgb,
+    /// Secondary text.
+    pub muted: Rgb,
+    /// Focus and selection.
+    pub accent: Rgb,
+    /// Forward.
+    pub forward: Rgb,
+    /// Backward, whole or for the input.
+    pub backward: Rgb,
+    /// Gradient of the weight.
+    pub weight: Rgb,
+    /// In-flight activations.
+    pub activations: Rgb,
+}
+
+const fn hex(rgb: u32) -> Rgb {
+    let [_, r, g, b] = rgb.to_be_bytes();
+    (r, g, b)
+}
+
+const LIGHT: Palette = Palette {
+    paper: hex(0xFF_FF_FF),
+    line: hex(0xD5_DA_E0),
+    text: hex(0x14_18_1D),
+    muted: hex(0x59_61_6B),
+    accent: hex(0x1A_5F_B0),
+    forward: hex(0x0C_3E_81),
+    backward: hex(0xE0_70_05),
+    weight: hex(0x2A_A7_89),
+    activations: hex(0xB8_75_21),
+};
+
+const DARK: Palette = Palette {
+    paper: hex(0x0F_13_17),
+    line: hex(0x2B_32_3A),
+    text: hex(0xE8_EC_F0),
+    muted: hex(0x9A_A4_AF),
+    accent: hex(0x67_B6_FE),
+    forward: hex(0x67_B6_FE),
+    backward: hex(0xEE_93_10),
+    weight: hex(0x95_F4_CD),
+    activations: hex(0xEB_95_26),
+};
+
+impl Theme {
+    /// Its colours.
+    #[must_use]
+    pub const fn palette(self) -> Palette {
+        match self {
+            Self::Light => LIGHT,
+            Self::Dark => DARK,
+        }
+    }
+}
+
+/// `colour`, `share` of the way to `other`.
+#[must_use]
+pub fn blend(colour: Rgb, other: Rgb, share: f64) -> Rgb {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // stays between two bytes
+    let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
+    (
+        mix(colour.0, other.0),
+        mix(colour.1, other.1),
+        mix(colour.2, other.2),
+    )
+}
+
+/// Black or white ink, whichever reads better on `colour` (WCAG relative luminance).
+#[must_use]
+pub fn ink_on(colour: Rgb) -> Rgb {
+    let channel = |byte: u8| {
+        let c = f64::from(byte) / 255.0;
+        if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+    };
+    let luminance =
+        0.2126 * channel(colour.0) + 0.7152 * channel(colour.1) + 0.0722 * channel(colour.2);
+    if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) {
+        LIGHT.text
+    } else {
+        LIGHT.paper
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_style_sheet_has_the_same_colours() {
+        let css = include_str!("../../style/main.css").to_ascii_lowercase();
+        let (light, dark) = css.split_once("[data-theme=dark]").unwrap();
+        for (sheet, palette) in [(light, LIGHT), (dark, DARK)] {
+            for (token, (r, g, b)) in [
+                ("--bg", palette.paper),
+                ("--line", palette.line),
+                ("--text", palette.text),
+                ("--muted", palette.muted),
+                ("--accent", palette.accent),
+                ("--t-forward", palette.forward),
+                ("--t-backward", palette.backward),
+                ("--t-weight", palette.weight),
+                ("--m-activations", palette.activations),
+            ] {
+                let rule = format!("{token}: #{r:02x}{g:02x}{b:02x}");
+                assert!(sheet.contains(&rule), "{rule}");
+            }
+        }
+    }
+
+    #[test]
+    fn ink_reads_on_every_block() {
+        assert_eq!(ink_on(LIGHT.forward), LIGHT.paper);
+        assert_eq!(ink_on(LIGHT.backward), LIGHT.text);
+        assert_eq!(ink_on(DARK.forward), LIGHT.text);
+    }
+}

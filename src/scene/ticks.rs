@@ -1,0 +1,39 @@
+//! Round numbers along an axis.
+
+/// At most `most` round values (1, 2 or 5 times a power of ten apart) within `[start, end]`.
+#[must_use]
+pub fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
+    let span = end - start;
+    if span.is_nan() || span <= 0.0 || most == 0 {
+        return Vec::new();
+    }
+    let raw = span / most as f64;
+    let decade = 10f64.powf(raw.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|multiple| multiple * decade)
+        .find(|step| *step >= raw * (1.0 - 1e-9))
+        .unwrap_or(10.0 * decade);
+    let first = (start / step - 1e-9).ceil();
+    (0..=most)
+        .map(|index| (first + index as f64) * step)
+        .take_while(|tick| *tick <= end + step * 1e-9)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_inside() {
+        assert_eq!(ticks(0.0, 9.8, 5), [0.0, 2.0, 4.0, 6.0, 8.0]);
+        assert_eq!(ticks(0.0, 100.0, 4), [0.0, 50.0, 100.0]);
+        assert_eq!(ticks(1.0, 1.0, 4), [] as [f64; 0]);
+        for (start, end) in [(0.3, 17.2), (1e-6, 3e-6), (99.0, 12_345.0)] {
+            let found = ticks(start, end, 6);
+            assert!(found.len() >= 2 && found.len() <= 7, "{found:?}");
+            assert!(found.iter().all(|tick| *tick >= start - 1e-12 && *tick <= end * 1.000_001));
+        }
+    }
+}

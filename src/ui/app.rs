@@ -1,0 +1,187 @@
+//! The frame of the page: header, inputs, results, drawer; or one panel alone in someone's wiki.
+
+use crate::run::registry::field;
+use crate::scene::palette::Theme;
+use crate::scene::words;
+use crate::ui::about::About;
+use crate::ui::field::choice_select;
+use crate::ui::form::Form;
+use crate::ui::memory::MemoryPanel;
+use crate::ui::overlap::OverlapPanel;
+use crate::ui::share::{ShareDialog, open_share};
+use crate::ui::state::State;
+use crate::ui::strip::{IssueList, Strip};
+use crate::ui::timeline::TimelinePanel;
+use crate::ui::{browser, link_sync};
+use crate::units::MemoryUnit;
+use leptos::prelude::*;
+
+/// Mounts the calculator in the skeleton's place.
+pub fn start() {
+    std::panic::set_hook(Box::new(|info| {
+        console_error_panic_hook::hook(info);
+        browser::show_crash(&info.to_string());
+    }));
+    leptos::mount::mount_to_body(App);
+    if let Some(skeleton) = browser::by_id("skeleton") {
+        skeleton.remove();
+    }
+}
+
+#[component]
+fn App() -> impl IntoView {
+    let state = State::from_address();
+    provide_context(state);
+    link_sync::keep(state);
+    Effect::new(move |_| {
+        let theme = match state.theme.get() {
+            Theme::Light => "light",
+            Theme::Dark => "dark",
+        };
+        if let Some(root) = browser::document_element() {
+            let _ = root.set_attribute("data-theme", theme);
+        }
+    });
+    Effect::new(move |_| {
+        if let Some(evaluation) = state.evaluation() {
+            let run = &evaluation.scenario.run;
+            let model = run.model.title();
+            document().set_title(&format!(
+                "{} · Shardscope",
+                words::title(&evaluation.report, &model, run.gpus, state.unit.get())
+            ));
+        }
+    });
+    match state.embed() {
+        Some(panel) => embed(state, &panel).into_any(),
+        None => page(state).into_any(),
+    }
+}
+
+fn page(state: State) -> impl IntoView {
+    let tab = RwSignal::new("results");
+    let tab_button = move |name: &'static str, label: &'static str| {
+        view! {
+            <button aria-current=move || (tab.get() == name).to_string() on:click=move |_| tab.set(name)>
+                {label}
+            </button>
+        }
+    };
+    view! {
+        <div data-tab=move || tab.get()>
+            <Header/>
+            <main class="page">
+                <aside class="inputs" aria-label="Inputs">
+                    <Form/>
+                </aside>
+                <div class="results">
+                    <Strip/>
+                    <IssueList/>
+                    <MemoryPanel/>
+                    <TimelinePanel/>
+                    <OverlapPanel/>
+                    <p class="footnote">
+                        "Shardscope " {env!("CARGO_PKG_VERSION")}
+                        " estimates training (not inference). Everything is computed in this browser; nothing leaves it."
+                    </p>
+                </div>
+                <aside class="detail" class:open=move || state.drawer.get() aria-label="About a number">
+                    <About/>
+                </aside>
+            </main>
+            <nav class="tabbar" aria-label="Sections">
+                {tab_button("inputs", "Inputs")}
+                {tab_button("results", "Results")}
+                <button on:click=move |_| open_share(state)>"Share"</button>
+            </nav>
+            <ShareDialog/>
+        </div>
+    }
+}
+
+#[component]
+fn Header() -> impl IntoView {
+    let state = expect_context::<State>();
+    let pick = |key: &'static str, label: &'static str| {
+        field(key).map(|field| choice_select(state, field, label))
+    };
+    let flip = move |_| {
+        let (theme, name) = match state.theme.get_untracked() {
+            Theme::Light => (Theme::Dark, "dark"),
+            Theme::Dark => (Theme::Light, "light"),
+        };
+        state.theme.set(theme);
+        browser::store("theme", name);
+    };
+    let other_unit = move |_| {
+        state.unit.update(|unit| {
+            *unit = match unit {
+                MemoryUnit::Gib => MemoryUnit::Gb,
+                MemoryUnit::Gb => MemoryUnit::Gib,
+            };
+        });
+    };
+    view! {
+        <header class="bar">
+            <Logo/>
+            <h1>"Shardscope"</h1>
+            {pick("model", "Model preset")}
+            <span class="wide-only">{pick("gpu", "GPU preset")}</span>
+            <span class="spring"></span>
+            <button class="quiet" title="Memory in GiB (2³⁰ bytes) or GB (10⁹ bytes)" on:click=other_unit>
+                {move || state.unit.get().name()}
+            </button>
+            <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
+            <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
+        </header>
+    }
+}
+
+#[component]
+fn Logo() -> impl IntoView {
+    view! {
+        <svg width="20" height="20" viewBox="0 0 16 16" aria-hidden="true">
+            <rect y="1" width="6" height="3" fill="var(--t-forward)"></rect>
+            <rect x="3" y="5" width="6" height="3" fill="var(--t-forward)"></rect>
+            <rect x="6" y="9" width="4" height="3" fill="var(--t-forward)"></rect>
+            <rect x="10" y="9" width="6" height="3" fill="var(--t-backward)"></rect>
+            <rect x="9" y="5" width="7" height="3" fill="var(--t-backward)"></rect>
+        </svg>
+    }
+}
+
+/// One panel, no chrome, and the way to the whole calculator.
+fn embed(state: State, panel: &str) -> impl IntoView + use<> {
+    let all = panel == "all";
+    let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
+    let shows = |name: &str| all || !known || panel == name;
+    let results = NodeRef::<leptos::html::Div>::new();
+    Effect::new(move |_| {
+        if let Some(element) = results.get() {
+            browser::watch_width(&element, |_| browser::post_height());
+        }
+    });
+    let title = move || {
+        state.run.with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
+    };
+    let whole = move || {
+        format!("{}#{}", browser::address(), state.run.with(crate::share::link::encode))
+    };
+    view! {
+        <div class="embed" node_ref=results>
+            <main class="page">
+                <div class="results">
+                    {shows("strip").then(|| view! { <Strip/> })}
+                    {shows("memory").then(|| view! { <MemoryPanel/> })}
+                    {shows("timeline").then(|| view! { <TimelinePanel/> })}
+                    {shows("overlap").then(|| view! { <OverlapPanel/> })}
+                </div>
+            </main>
+            <p class="embed-foot">
+                <span>{title}</span>
+                <span class="spring"></span>
+                <a href=whole target="_blank" rel="noopener">"Open in Shardscope"</a>
+            </p>
+        </div>
+    }
+}

@@ -1,0 +1,119 @@
+//! What the browser offers, wrapped so that a refusal (sandbox, storage denied, no clipboard) is an absence.
+
+use crate::scene::palette::Theme;
+use leptos::prelude::window;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::Closure;
+
+/// The theme stored on this machine, else the system's.
+pub fn preferred_theme() -> Theme {
+    match stored("theme").as_deref() {
+        Some("dark") => Theme::Dark,
+        Some("light") => Theme::Light,
+        _ if matches_media("(prefers-color-scheme: dark)") => Theme::Dark,
+        _ => Theme::Light,
+    }
+}
+
+pub fn matches_media(query: &str) -> bool {
+    let list = window().match_media(query).ok().flatten();
+    list.is_some_and(|list| list.matches())
+}
+
+pub fn stored(key: &str) -> Option<String> {
+    let storage = window().local_storage().ok().flatten()?;
+    storage.get_item(&format!("shardscope.{key}")).ok().flatten()
+}
+
+pub fn store(key: &str, value: &str) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = storage.set_item(&format!("shardscope.{key}"), value);
+    }
+}
+
+/// The address of this page without its fragment.
+pub fn address() -> String {
+    let href = window().location().href().unwrap_or_default();
+    href.split('#').next().unwrap_or_default().to_owned()
+}
+
+/// What the address says: the fragment, or the query where there is no fragment.
+pub fn link_text() -> String {
+    let location = window().location();
+    match location.hash() {
+        Ok(hash) if hash.len() > 1 => hash,
+        _ => location.search().unwrap_or_default(),
+    }
+}
+
+/// Puts `fragment` into the address bar, without a new history entry.
+pub fn show_link(fragment: &str) {
+    if let Ok(history) = window().history() {
+        let url = format!("#{fragment}");
+        let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&url));
+    }
+}
+
+/// Tells a parent frame how high the page is.
+pub fn post_height() {
+    let Ok(Some(parent)) = window().parent() else {
+        return;
+    };
+    let height = document_element().map_or(0, |root| root.scroll_height());
+    let message = js_sys::Object::new();
+    let set = |key: &str, value: &wasm_bindgen::JsValue| {
+        let _ = js_sys::Reflect::set(&message, &key.into(), value);
+    };
+    set("type", &"shardscope:height".into());
+    set("px", &height.into());
+    let _ = parent.post_message(&message, "*");
+}
+
+pub fn document_element() -> Option<web_sys::Element> {
+    window().document()?.document_element()
+}
+
+pub fn by_id(id: &str) -> Option<web_sys::HtmlElement> {
+    window().document()?.get_element_by_id(id)?.dyn_into().ok()
+}
+
+/// Copies text; `done(false)` where the browser refuses.
+pub fn copy(text: &str, done: impl Fn(bool) + 'static) {
+    let clipboard = js_sys::Reflect::get(&window().navigator(), &"clipboard".into());
+    if !clipboard.is_ok_and(|clipboard| clipboard.is_object()) {
+        done(false);
+        return;
+    }
+    let promise = window().navigator().clipboard().write_text(text);
+    leptos::task::spawn_local(async move {
+        done(wasm_bindgen_futures::JsFuture::from(promise).await.is_ok());
+    });
+}
+
+/// Calls `changed` with the width of `element` now and whenever it changes.
+pub fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 'static) {
+    changed(element.get_bounding_client_rect().width());
+    let watched = element.clone();
+    let callback = Closure::<dyn FnMut()>::new(move || {
+        changed(watched.get_bounding_client_rect().width());
+    });
+    if let Ok(observer) = web_sys::ResizeObserver::new(callback.as_ref().unchecked_ref()) {
+        observer.observe(element);
+        // Lives as long as the page: panels are built once.
+        callback.forget();
+    }
+}
+
+/// Shows the panel that index.html keeps for a crash.
+pub fn show_crash(message: &str) {
+    if let Some(text) = by_id("crash-text") {
+        text.set_text_content(Some(&format!(
+            "{message}\n\nShardscope {}\n{}",
+            env!("CARGO_PKG_VERSION"),
+            window().location().href().unwrap_or_default()
+        )));
+    }
+    if let Some(panel) = by_id("crash") {
+        let _ = panel.remove_attribute("hidden");
+    }
+}

@@ -1,0 +1,236 @@
+//! One setting of the form: label, input by kind, stepper, hint, and what is wrong with it.
+
+use crate::issue::{Issue, Severity};
+use crate::run::registry::{Field, Slot};
+use crate::run::{Choice, Value};
+use crate::ui::state::State;
+use leptos::prelude::*;
+
+/// What is being typed into a field, while it is.
+#[derive(Clone, PartialEq)]
+struct Draft {
+    text: String,
+    /// What the Run said when this was typed: once it says something else, the draft is history.
+    after: String,
+    /// Why the text was not taken.
+    error: Option<String>,
+}
+
+/// The row of `field`.
+pub fn field_row(state: State, field: &'static Field) -> AnyView {
+    let draft = RwSignal::new(None::<Draft>);
+    let text = Memo::new(move |_| shown_text(state, field));
+    let typed = move || {
+        let now = text.get();
+        draft.get().filter(|draft| draft.after == now)
+    };
+    let issues = move || {
+        let unread = typed().and_then(|draft| draft.error).map(|error| Issue::error(field.key, error));
+        let mut all: Vec<Issue> = unread.into_iter().collect();
+        all.extend(state.issues().into_iter().filter(|issue| issue.field == field.key));
+        all
+    };
+    let invalid = move || issues().iter().any(|issue| issue.severity == Severity::Error);
+    let changed = move || state.run.with(|run| field.is_changed(run));
+    let reset = move |_| {
+        draft.set(None);
+        state.run.update(|run| {
+            // The default is always accepted.
+            let _ = field.set(run, &Value::Null);
+        });
+    };
+    let control = match &field.slot {
+        Slot::Choice { .. } => choice_select(state, field, field.label).into_any(),
+        Slot::Toggle { .. } => toggle(state, field).into_any(),
+        _ => text_input(state, field, draft, text, invalid).into_any(),
+    };
+    view! {
+        <div class="field" class:found=move || !state.search.get().is_empty() data-field=field.key>
+            <div class="field-row">
+                <label for=input_id(field)>
+                    {field.label}
+                    {(!field.symbol.is_empty()).then(|| view! { <small>" " {field.symbol}</small> })}
+                    <Show when=changed>
+                        <button class="changed" title="Changed: back to the default" aria-label="Back to the default" on:click=reset></button>
+                    </Show>
+                </label>
+                {control}
+            </div>
+            <p class="hint" id=format!("{}-hint", input_id(field))>{field.hint}</p>
+            <div id=format!("{}-issues", input_id(field)) aria-live="polite">
+                {move || issues().into_iter().map(|issue| issue_line(state, issue)).collect_view()}
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+/// One issue with its fix.
+pub fn issue_line(state: State, issue: Issue) -> impl IntoView {
+    let (class, mark) = match issue.severity {
+        Severity::Error => ("issue error", "✕ "),
+        Severity::Warning => ("issue warning", "⚠ "),
+        Severity::Notice => ("issue notice", "ℹ "),
+    };
+    let fix = issue.fix.map(|fix| {
+        let label = fix.label.clone();
+        view! { <button class="fix" on:click=move |_| state.apply(&fix)>{label}</button> }
+    });
+    view! { <p class=class>{mark}{issue.message}{fix}</p> }
+}
+
+/// The id of the field's input, for its label.
+pub fn input_id(field: &Field) -> String {
+    format!("f-{}", field.key.replace('.', "-"))
+}
+
+/// The value in the Run, or what an unset field means.
+fn shown_text(state: State, field: &Field) -> String {
+    state.run.with(|run| {
+        field.text(run).or_else(|| field.text(&run.resolved())).unwrap_or_default()
+    })
+}
+
+fn text_input(
+    state: State,
+    field: &'static Field,
+    draft: RwSignal<Option<Draft>>,
+    text: Memo<String>,
+    invalid: impl Fn() -> bool + Copy + Send + 'static,
+) -> impl IntoView {
+    let wide = matches!(field.slot, Slot::Counts { .. } | Slot::Text { .. } | Slot::Set { .. });
+    let derived = move || state.run.with(|run| field.get(run) == Value::Null);
+    let value = move || {
+        let now = text.get();
+        match draft.get() {
+            Some(draft) if draft.after == now => draft.text,
+            _ => now,
+        }
+    };
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        let error = commit(state, field, &text).err();
+        draft.set(Some(Draft { text, after: shown_text(state, field), error }));
+    };
+    // A value that was understood is shown as the calculator writes it; one that was not stays as typed.
+    let left = move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
+    let step = move |up: bool| {
+        if let Some(run) = state.run.with_untracked(|run| run.stepped(field, up)) {
+            draft.set(None);
+            state.run.set(run);
+        }
+    };
+    let keys = move |event: web_sys::KeyboardEvent| {
+        let up = match event.key().as_str() {
+            "ArrowUp" => true,
+            "ArrowDown" => false,
+            _ => return,
+        };
+        event.prevent_default();
+        step(up);
+    };
+    let stepper = (!wide).then(|| {
+        view! {
+            <span class="stepper">
+                <button tabindex="-1" aria-label=format!("Less {}", field.label) on:click=move |_| step(false)>"‹"</button>
+                <button tabindex="-1" aria-label=format!("More {}", field.label) on:click=move |_| step(true)>"›"</button>
+            </span>
+        }
+    });
+    view! {
+        <input
+            type="text"
+            class=if wide { "wide" } else { "" }
+            class:derived=derived
+            id=input_id(field)
+            inputmode=if wide { "text" } else { "decimal" }
+            autocomplete="off"
+            spellcheck="false"
+            aria-invalid=move || invalid().to_string()
+            aria-describedby=format!("{0}-hint {0}-issues", input_id(field))
+            title=if field.unit.is_empty() { field.hint.to_owned() } else { format!("{} ({})", field.hint, field.unit) }
+            prop:value=value
+            on:input=typed
+            on:blur=left
+            on:keydown=keys
+        />
+        {stepper}
+    }
+}
+
+/// Takes text into the Run, if it means something.
+fn commit(state: State, field: &'static Field, text: &str) -> Result<(), String> {
+    let value = field.parse(text)?;
+    let mut run = state.run.get_untracked();
+    field.set(&mut run, &value)?;
+    if state.run.with_untracked(|now| *now != run) {
+        state.run.set(run);
+    }
+    Ok(())
+}
+
+/// A list to choose from; a field that may be unset begins with what it then means.
+pub fn choice_select(state: State, field: &'static Field, label: &'static str) -> impl IntoView {
+    let options = match &field.slot {
+        Slot::Choice { options, .. } => options(),
+        _ => Vec::new(),
+    };
+    let current = move || state.run.with(|run| field.text(run).unwrap_or_default());
+    let meant = {
+        let options = options.clone();
+        move || {
+            let id = state.run.with(|run| field.text(&run.resolved())).unwrap_or_default();
+            let label = options.iter().find(|option| option.id == id).map(|option| option.label);
+            label.map_or_else(|| "–".to_owned(), |label| format!("{label} (preset)"))
+        }
+    };
+    let unset = move || current().is_empty();
+    let choose = move |event| {
+        let id = event_target_value(&event);
+        let value = if id.is_empty() { Value::Null } else { Value::Text(id) };
+        state.run.update(|run| {
+            // A preset is chosen whole: what was changed of the one before goes with it.
+            match field.key {
+                "model" => run.model.parts = Default::default(),
+                "gpu" => run.gpu.parts = Default::default(),
+                "precision" => run.precision.parts = Default::default(),
+                _ => {}
+            }
+            // Every id of the list is accepted.
+            let _ = field.set(run, &value);
+        });
+    };
+    let option = move |Choice { id, label }: Choice| {
+        view! { <option value=id prop:selected=move || current() == id>{label}</option> }
+    };
+    view! {
+        <select id=input_id(field) aria-label=label title=field.hint on:change=choose>
+            <Show when=unset>
+                <option value="" prop:selected=unset>{meant.clone()}</option>
+            </Show>
+            {options.into_iter().map(option).collect_view()}
+        </select>
+    }
+}
+
+fn toggle(state: State, field: &'static Field) -> impl IntoView {
+    let on = move || {
+        let value = state.run.with(|run| match field.get(run) {
+            Value::Null => field.get(&run.resolved()),
+            value => value,
+        });
+        value == Value::Bool(true)
+    };
+    let flip = move |event| {
+        let value = Value::Bool(event_target_checked(&event));
+        state.run.update(|run| {
+            // A toggle takes both.
+            let _ = field.set(run, &value);
+        });
+    };
+    view! {
+        <span class="toggle">
+            <input type="checkbox" id=input_id(field) title=field.hint prop:checked=on on:change=flip/>
+        </span>
+    }
+}

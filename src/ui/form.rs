@@ -1,0 +1,102 @@
+//! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
+
+use crate::run::registry::{FIELDS, Field, Group};
+use crate::ui::field::field_row;
+use crate::ui::state::State;
+use leptos::prelude::*;
+
+/// The sections in the order of the page, with their titles.
+const GROUPS: [(Group, &str); 5] = [
+    (Group::Parallelism, "Parallelism"),
+    (Group::Training, "Training"),
+    (Group::Cluster, "Cluster"),
+    (Group::Model, "Model"),
+    (Group::Method, "Method"),
+];
+
+/// All inputs.
+#[component]
+pub fn Form() -> impl IntoView {
+    let state = expect_context::<State>();
+    let find = NodeRef::<leptos::html::Input>::new();
+    // "/" anywhere outside a field goes to the search.
+    let handle = window_event_listener(leptos::ev::keydown, move |event| {
+        let typing = document()
+            .active_element()
+            .is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"));
+        if event.key() == "/" && !typing {
+            event.prevent_default();
+            if let Some(input) = find.get_untracked() {
+                let _ = input.focus();
+            }
+        }
+    });
+    on_cleanup(move || handle.remove());
+    view! {
+        <input
+            type="text"
+            class="find"
+            placeholder="Find a setting   /"
+            aria-label="Find a setting"
+            node_ref=find
+            prop:value=move || state.search.get()
+            on:input=move |event| state.search.set(event_target_value(&event))
+            on:keydown=move |event| if event.key() == "Escape" { state.search.set(String::new()) }
+        />
+        {GROUPS.map(|(group, title)| section(state, group, title)).collect_view()}
+        <p class="muted" hidden=move || state.search.with(|words| words.is_empty() || FIELDS.iter().any(|field| matches(field, words)))>
+            "No setting is called that."
+        </p>
+    }
+}
+
+fn matches(field: &Field, words: &str) -> bool {
+    let text = format!("{} {} {} {}", field.label, field.symbol, field.key, field.hint).to_lowercase();
+    words.to_lowercase().split_whitespace().all(|word| text.contains(word))
+}
+
+fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
+    let open = RwSignal::new(!matches!(group, Group::Method));
+    let more = RwSignal::new(false);
+    let fields = move || FIELDS.iter().filter(move |field| field.group == group);
+    let searching = move || state.search.with(|words| !words.trim().is_empty());
+    let found = move |field: &Field| state.search.with(|words| matches(field, words));
+    let any_found = move || !searching() || fields().any(found);
+    let changed = move || state.run.with(|run| fields().filter(|field| field.is_changed(run)).count());
+    // Visible: what the search finds; else the usual fields, the others on request or where something is to be said.
+    let visible = move |field: &'static Field| {
+        if searching() {
+            return found(field);
+        }
+        let said = move || state.issues().iter().any(|issue| issue.field == field.key);
+        let used = move || state.run.with(|run| field.is_changed(run));
+        (open.get() && (!field.advanced || more.get() || used())) || said()
+    };
+    let row = move |field: &'static Field| {
+        let is_visible = Memo::new(move |_| visible(field));
+        move || is_visible.get().then(|| field_row(state, field))
+    };
+    let has_more = fields().any(|field| field.advanced);
+    view! {
+        <div class="group" hidden=move || !any_found()>
+            <button class="fold" aria-expanded=move || open.get().to_string() on:click=move |_| open.update(|open| *open = !*open)>
+                <span class="mark">{move || if open.get() || searching() { "▾" } else { "▸" }}</span>
+                {title}
+                <span class="count">
+                    {move || match changed() { 0 => String::new(), n => format!("{n} changed") }}
+                </span>
+            </button>
+            {fields().map(row).collect_view()}
+            {has_more.then(|| view! {
+                <button
+                    class="link more"
+                    hidden=move || !open.get() || searching()
+                    aria-expanded=move || more.get().to_string()
+                    on:click=move |_| more.update(|more| *more = !*more)
+                >
+                    {move || if more.get() { "fewer settings" } else { "more settings" }}
+                </button>
+            })}
+        </div>
+    }
+}

@@ -1,0 +1,43 @@
+//! The address bar follows the Run, and the Run follows the address bar.
+
+use crate::share::link;
+use crate::ui::browser;
+use crate::ui::state::State;
+use leptos::prelude::*;
+use std::time::Duration;
+
+/// Typing settles this long before the address changes: browsers refuse more than a few changes a second.
+const SETTLE: Duration = Duration::from_millis(150);
+
+/// Keeps both in step; inside someone's page the address is left alone.
+pub fn keep(state: State) {
+    let pending = StoredValue::new(None::<TimeoutHandle>);
+    if state.embed().is_none() {
+        Effect::new(move |first: Option<()>| {
+            let fragment = state.run.with(|run| link::encode_with(run, &view(state)));
+            if first.is_none() && browser::link_text().is_empty() {
+                return;
+            }
+            if let Some(before) = pending.get_value() {
+                before.clear();
+            }
+            let timer = set_timeout_with_handle(move || browser::show_link(&fragment), SETTLE);
+            pending.set_value(timer.ok());
+        });
+    }
+    for event in ["hashchange", "popstate"] {
+        let handle = window_event_listener_untyped(event, move |_| {
+            let read = link::decode(&browser::link_text());
+            if state.run.with_untracked(|run| *run != read.run) {
+                state.notices.set(read.notices);
+                state.run.set(read.run);
+            }
+        });
+        on_cleanup(move || handle.remove());
+    }
+}
+
+/// What of the view belongs into the address: a theme the link itself asked for.
+fn view(state: State) -> link::View {
+    state.view.with_value(|view| link::View { theme: view.theme.clone(), ..link::View::default() })
+}

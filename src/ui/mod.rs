@@ -1,0 +1,17 @@
+//! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
+
+mod about;
+mod app;
+mod browser;
+mod chart;
+mod field;
+mod form;
+mod link_sync;
+mod memory;
+mod overlap;
+mod share;
+mod state;
+mod strip;
+mod timeline;
+
+pub use app::start;

@@ -1,0 +1,81 @@
+//! The Share dialog: the link, and a frame for a wiki.
+
+use crate::share::link::{View, encode_with};
+use crate::ui::browser;
+use crate::ui::state::State;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+
+/// Opens the dialog.
+pub fn open_share(_state: State) {
+    if let Some(dialog) = dialog() {
+        let _ = dialog.show_modal();
+    }
+}
+
+fn dialog() -> Option<web_sys::HtmlDialogElement> {
+    browser::by_id("share").and_then(|element| element.dyn_into().ok())
+}
+
+/// The dialog, closed.
+#[component]
+pub fn ShareDialog() -> impl IntoView {
+    let state = expect_context::<State>();
+    let panel = RwSignal::new("memory".to_owned());
+    let address = move |view: View| {
+        let fragment = state.run.with(|run| encode_with(run, &view));
+        format!("{}#{fragment}", browser::address())
+    };
+    let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
+    let link = move || address(View { made: made(), ..View::default() });
+    let frame = move || {
+        let view = View { embed: Some(panel.get()), made: made(), ..View::default() };
+        let source = address(view).replace('&', "&amp;");
+        format!(
+            "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" title=\"Shardscope\"></iframe>"
+        )
+    };
+    let long = move || link().len() > 1000;
+    let option = |id: &'static str, label: &'static str| {
+        view! { <option value=id>{label}</option> }
+    };
+    view! {
+        <dialog id="share" aria-labelledby="share-title">
+            <h2 id="share-title">"Share this run"</h2>
+            <p class="muted">"The link holds the whole configuration. Nothing is stored anywhere else."</p>
+            <div class="row">
+                <textarea id="share-link" readonly rows="2" aria-label="Link" prop:value=link></textarea>
+                <CopyButton text=Signal::derive(link)/>
+            </div>
+            <p class="issue warning" hidden=move || !long()>"Over 1000 characters: some chat programs cut it."</p>
+            <p>
+                "For a wiki, one panel: "
+                <select aria-label="Panel" on:change=move |event| panel.set(event_target_value(&event))>
+                    {option("memory", "memory")}
+                    {option("timeline", "pipeline timeline")}
+                    {option("overlap", "overlap")}
+                    {option("strip", "key figures")}
+                    {option("all", "everything")}
+                </select>
+            </p>
+            <div class="row">
+                <textarea readonly rows="3" aria-label="Frame" prop:value=frame></textarea>
+                <CopyButton text=Signal::derive(frame)/>
+            </div>
+            <div class="end">
+                <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>"Close"</button>
+            </div>
+        </dialog>
+    }
+}
+
+#[component]
+fn CopyButton(text: Signal<String>) -> impl IntoView {
+    let said = RwSignal::new("Copy");
+    let copy = move |_| {
+        browser::copy(&text.get_untracked(), move |done| {
+            said.set(if done { "Copied" } else { "Select and copy" });
+        });
+    };
+    view! { <button class="main" on:click=copy aria-live="polite">{move || said.get()}</button> }
+}

@@ -1,0 +1,132 @@
+//! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
+
+use crate::issue::{Fix, Issue};
+use crate::report::{Evaluation, Figure, evaluate};
+use crate::run::Run;
+use crate::run::registry::field;
+use crate::scene::palette::Theme;
+use crate::share::link::{self, View};
+use crate::ui::browser;
+use crate::units::MemoryUnit;
+use leptos::prelude::*;
+use std::sync::Arc;
+
+/// What is shown: the last Run that made sense, and what is wrong with the present one.
+#[derive(Clone)]
+pub struct Shown {
+    /// The last good evaluation; none where not even the first Run made sense.
+    pub evaluation: Option<Arc<Evaluation>>,
+    /// What keeps the present Run from being shown.
+    pub errors: Vec<Issue>,
+}
+
+/// Handles to everything; copied into every panel.
+#[derive(Clone, Copy)]
+pub struct State {
+    /// The Run as typed.
+    pub run: RwSignal<Run>,
+    /// What follows from it.
+    pub shown: Memo<Shown>,
+    /// What the link said that was not understood.
+    pub notices: RwSignal<Vec<Issue>>,
+    /// The figure that the drawer explains.
+    pub figure: RwSignal<Option<Figure>>,
+    /// Whether the drawer is open, where it is one.
+    pub drawer: RwSignal<bool>,
+    /// GiB or GB.
+    pub unit: RwSignal<MemoryUnit>,
+    /// Light or dark.
+    pub theme: RwSignal<Theme>,
+    /// What the link asks to show.
+    pub view: StoredValue<View>,
+    /// Words typed into the search for a setting.
+    pub search: RwSignal<String>,
+}
+
+impl State {
+    /// From the address.
+    pub fn from_address() -> Self {
+        let link = link::decode(&browser::link_text());
+        let run = RwSignal::new(link.run);
+        let theme = match link.view.theme.as_deref() {
+            Some("dark") => Theme::Dark,
+            Some("light") => Theme::Light,
+            _ => browser::preferred_theme(),
+        };
+        Self {
+            run,
+            shown: Memo::new_with_compare(
+                move |before: Option<&Shown>| shown(&run.read(), before),
+                |_, _| true,
+            ),
+            notices: RwSignal::new(link.notices),
+            figure: RwSignal::new(None),
+            drawer: RwSignal::new(false),
+            unit: RwSignal::new(MemoryUnit::Gib),
+            theme: RwSignal::new(theme),
+            view: StoredValue::new(link.view),
+            search: RwSignal::new(String::new()),
+        }
+    }
+
+    /// The last good evaluation.
+    pub fn evaluation(&self) -> Option<Arc<Evaluation>> {
+        self.shown.with(|shown| shown.evaluation.clone())
+    }
+
+    /// Whether the picture is that of an earlier Run.
+    pub fn is_stale(&self) -> bool {
+        self.shown.with(|shown| !shown.errors.is_empty())
+    }
+
+    /// Everything to be said, worst first.
+    pub fn issues(&self) -> Vec<Issue> {
+        self.shown.with(|shown| {
+            let warnings = match &shown.evaluation {
+                Some(evaluation) if shown.errors.is_empty() => &evaluation.report.warnings[..],
+                _ => &[],
+            };
+            let mut all = shown.errors.clone();
+            all.extend_from_slice(warnings);
+            all.extend(self.notices.get());
+            all
+        })
+    }
+
+    /// Sets the fields that a fix names.
+    pub fn apply(&self, fix: &Fix) {
+        self.run.update(|run| {
+            for (key, text) in &fix.set {
+                if let Some(field) = field(key)
+                    && let Ok(value) = field.parse(text)
+                {
+                    // A fix that cannot be set changes nothing: its issue stays where it is.
+                    let _ = field.set(run, &value);
+                }
+            }
+        });
+    }
+
+    /// Opens the drawer on a figure.
+    pub fn ask(&self, figure: Figure) {
+        self.figure.set(Some(figure));
+        self.drawer.set(true);
+    }
+
+    /// The panel to show alone, if the link asks for one.
+    pub fn embed(&self) -> Option<String> {
+        self.view.with_value(|view| view.embed.clone())
+    }
+}
+
+fn shown(run: &Run, before: Option<&Shown>) -> Shown {
+    match evaluate(run) {
+        Ok(evaluation) => Shown { evaluation: Some(Arc::new(evaluation)), errors: Vec::new() },
+        Err(errors) => Shown {
+            evaluation: before
+                .and_then(|before| before.evaluation.clone())
+                .or_else(|| evaluate(&Run::default()).ok().map(Arc::new)),
+            errors,
+        },
+    }
+}

@@ -1,0 +1,469 @@
+//! Holds the crate to its one-way order: a room may use the rooms below it, never those above.
+//!
+//! Reads the sources as text, so that rooms behind a feature, tests and macros are held to the order as well.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The rooms of `src`, lowest first. A row may use the rows before it.
+const ORDER: &[Row] = &[
+    Row::friends(&["units", "source", "issue", "explain"]),
+    Row::friends(&["model", "cluster"]),
+    Row::friends(&["run"]),
+    // What one of these needs of another is passed to it as numbers.
+    Row::strangers(&["memory", "pipeline", "traffic", "time"]),
+    Row::friends(&["report"]),
+    Row::friends(&["search"]),
+    Row::friends(&["scene"]),
+    Row::friends(&["paint"]),
+    Row::friends(&["share"]),
+    Row::friends(&["ui", "api", "embed", "main"]),
+];
+
+/// Crates that need a browser, and the only rooms that may name them.
+const BROWSER_CRATES: &[&str] = &[
+    "leptos",
+    "web_sys",
+    "js_sys",
+    "wasm_bindgen",
+    "wasm_bindgen_futures",
+    "serde_wasm_bindgen",
+    "plotters_canvas",
+    "console_error_panic_hook",
+];
+const BROWSER_ROOMS: &[&str] = &["ui", "api", "embed", "main"];
+
+/// Rooms of one height.
+struct Row {
+    rooms: &'static [&'static str],
+    /// Whether they may use each other (in one direction only).
+    friends: bool,
+}
+
+impl Row {
+    const fn friends(rooms: &'static [&'static str]) -> Self {
+        Self {
+            rooms,
+            friends: true,
+        }
+    }
+
+    const fn strangers(rooms: &'static [&'static str]) -> Self {
+        Self {
+            rooms,
+            friends: false,
+        }
+    }
+}
+
+fn row_of(room: &str) -> Option<usize> {
+    ORDER.iter().position(|row| row.rooms.contains(&room))
+}
+
+#[test]
+fn no_room_reaches_above_itself() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut house = House::default();
+    let mut files = Vec::new();
+    rust_files(&src, &mut files).unwrap();
+    assert!(!files.is_empty());
+    for path in files {
+        let name = path.strip_prefix(&src).unwrap();
+        house.read(&name.to_string_lossy(), &fs::read_to_string(&path).unwrap());
+    }
+    let wrong = house.verdict();
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::path);
+    for path in entries.into_iter().map(|entry| entry.path()) {
+        if path.is_dir() {
+            rust_files(&path, found)?;
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct House {
+    wrong: Vec<String>,
+    /// Which room names which friend of its own row, and where first.
+    friends: BTreeMap<(String, String), String>,
+}
+
+impl House {
+    /// Reads a file; `name` is its path below `src`, with slashes.
+    fn read(&mut self, name: &str, text: &str) {
+        let parts: Vec<&str> = name.trim_end_matches(".rs").split(['/', '\\']).collect();
+        let room = parts[0];
+        // The module's depth below the crate's root, which `super` climbs.
+        let depth = parts.len() - usize::from(parts.last() == Some(&"mod"));
+        // lib.rs lists the rooms, so it names all of them.
+        if room == "lib" {
+            self.browser_crates(name, room, &tokens(text));
+            return;
+        }
+        let tokens = tokens(text);
+        if row_of(room).is_none() {
+            self.wrong.push(format!(
+                "src/{name}:1: `{room}` has no place in the order: give it one in tests/boundaries.rs"
+            ));
+            return;
+        }
+        for (line, target) in named_rooms(&tokens, depth) {
+            self.arrow(&format!("src/{name}:{line}"), room, target);
+        }
+        self.browser_crates(name, room, &tokens);
+    }
+
+    fn arrow(&mut self, place: &str, from: &str, to: &str) {
+        if from == to {
+            return;
+        }
+        let (Some(low), Some(high)) = (row_of(from), row_of(to)) else {
+            self.wrong.push(format!(
+                "{place}: `crate::{to}` is no room: name the one that it lives in"
+            ));
+            return;
+        };
+        if high > low {
+            self.wrong
+                .push(format!("{place}: `{from}` is below `{to}`, and names it"));
+        } else if high == low && ORDER[low].friends {
+            self.friends
+                .entry((from.to_owned(), to.to_owned()))
+                .or_insert_with(|| place.to_owned());
+        } else if high == low {
+            self.wrong.push(format!(
+                "{place}: `{from}` and `{to}` are blind to each other: pass numbers, join them in report"
+            ));
+        }
+    }
+
+    fn browser_crates(&mut self, name: &str, room: &str, tokens: &[Token]) {
+        if BROWSER_ROOMS.contains(&room) {
+            return;
+        }
+        for Token { line, text } in tokens {
+            if BROWSER_CRATES.contains(text) {
+                self.wrong.push(format!(
+                    "src/{name}:{line}: `{room}` names `{text}`, which is for {}",
+                    BROWSER_ROOMS.join(", ")
+                ));
+            }
+        }
+    }
+
+    /// What is wrong, a line each.
+    fn verdict(mut self) -> Vec<String> {
+        for ((from, to), place) in &self.friends {
+            if from < to
+                && let Some(back) = self.friends.get(&(to.clone(), from.clone()))
+            {
+                self.wrong.push(format!(
+                    "{place}: `{from}` names `{to}`, which names it back at {back}"
+                ));
+            }
+        }
+        self.wrong
+    }
+}
+
+/// The first names of all paths that start at the crate's root, each with its line.
+fn named_rooms<'a>(tokens: &[Token<'a>], depth: usize) -> Vec<(usize, &'a str)> {
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
+    let mut found = Vec::new();
+    let mut braces = 0;
+    // The brace depths at which inline modules began.
+    let mut inline: Vec<usize> = Vec::new();
+    for at in 0..tokens.len() {
+        match text(at) {
+            "{" => {
+                braces += 1;
+                if at >= 2 && text(at - 2) == "mod" {
+                    inline.push(braces);
+                }
+            }
+            "}" => {
+                inline.pop_if(|begin| *begin == braces);
+                braces = braces.saturating_sub(1);
+            }
+            "crate" if text(at + 1) == "::" => first_names(tokens, at + 2, &mut found),
+            "super" if at == 0 || text(at - 1) != "::" || text(at.saturating_sub(2)) == "self" => {
+                let mut climbed = 1;
+                let mut next = at + 1;
+                while text(next) == "::" && text(next + 1) == "super" {
+                    climbed += 1;
+                    next += 2;
+                }
+                if text(next) == "::" && climbed >= depth + inline.len() {
+                    first_names(tokens, next + 1, &mut found);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The names that may follow a path's `::` at `at`: one, or those in braces.
+fn first_names<'a>(tokens: &[Token<'a>], at: usize, found: &mut Vec<(usize, &'a str)>) {
+    let Some(first) = tokens.get(at) else { return };
+    if first.text != "{" {
+        found.push((first.line, first.text));
+        return;
+    }
+    let mut braces = 0;
+    let mut expect_name = false;
+    for token in &tokens[at..] {
+        match token.text {
+            "{" => {
+                braces += 1;
+                expect_name = braces == 1;
+            }
+            "}" => {
+                braces -= 1;
+                if braces == 0 {
+                    return;
+                }
+            }
+            "," => expect_name = braces == 1,
+            name if expect_name => {
+                found.push((token.line, name));
+                expect_name = false;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A word, `::` or a single sign of a source.
+#[derive(Clone, Copy, Debug)]
+struct Token<'a> {
+    line: usize,
+    text: &'a str,
+}
+
+/// The words and signs of a source, without its comments, texts and characters.
+fn tokens(source: &str) -> Vec<Token<'_>> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found = Vec::new();
+    let mut line = 1;
+    let mut rest = source;
+    while let Some(first) = rest.chars().next() {
+        let (length, keep) = if rest.starts_with("//") {
+            (rest.find('\n').unwrap_or(rest.len()), false)
+        } else if rest.starts_with("/*") {
+            (block_comment(rest), false)
+        } else if let Some(length) = text_literal(rest) {
+            (length, false)
+        } else if first == '\'' {
+            // A lifetime's name is kept as a word; a character is left out.
+            (char_literal(rest).unwrap_or(1), false)
+        } else if is_word(first) {
+            let end = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
+            (end, true)
+        } else if rest.starts_with("::") {
+            (2, true)
+        } else {
+            (first.len_utf8(), !first.is_whitespace())
+        };
+        let (text, after) = rest.split_at(length);
+        if keep {
+            found.push(Token { line, text });
+        }
+        line += text.matches('\n').count();
+        rest = after;
+    }
+    found
+}
+
+/// The length of the block comment, which may hold others, that `rest` starts with.
+fn block_comment(rest: &str) -> usize {
+    let mut open = 0;
+    let mut at = 0;
+    while at < rest.len() {
+        if rest[at..].starts_with("/*") {
+            open += 1;
+            at += 2;
+        } else if rest[at..].starts_with("*/") {
+            open -= 1;
+            at += 2;
+            if open == 0 {
+                return at;
+            }
+        } else {
+            at += rest[at..].chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    rest.len()
+}
+
+/// The length of the string that `rest` starts with: `"..."`, `r#"..."#` and their byte and C kin.
+fn text_literal(rest: &str) -> Option<usize> {
+    let prefix = rest.find(|c: char| !matches!(c, 'b' | 'c' | 'r'))?;
+    if prefix > 2 {
+        return None;
+    }
+    let body = &rest[prefix..];
+    let hashes = body.find(|c| c != '#')?;
+    if !body[hashes..].starts_with('"') {
+        return None;
+    }
+    let raw = rest[..prefix].ends_with('r');
+    if !raw && hashes > 0 {
+        return None;
+    }
+    let start = prefix + hashes + 1;
+    if raw {
+        let end = format!("\"{}", "#".repeat(hashes));
+        return Some(
+            rest[start..]
+                .find(&end)
+                .map_or(rest.len(), |at| start + at + end.len()),
+        );
+    }
+    let mut escaped = false;
+    for (at, c) in rest[start..].char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return Some(start + at + 1),
+            _ => {}
+        }
+    }
+    Some(rest.len())
+}
+
+/// The length of the character that `rest` starts with, if it is no lifetime.
+fn char_literal(rest: &str) -> Option<usize> {
+    let mut chars = rest.char_indices().skip(1);
+    let (_, first) = chars.next()?;
+    if first == '\\' {
+        chars.next()?;
+        return chars.find(|(_, c)| *c == '\'').map(|(at, _)| at + 1);
+    }
+    chars
+        .next()
+        .filter(|(_, c)| *c == '\'')
+        .map(|(at, _)| at + 1)
+}
+
+/// What the checker says about a house of these files.
+fn verdict(files: &[(&str, &str)]) -> Vec<String> {
+    let mut house = House::default();
+    for (name, text) in files {
+        house.read(name, text);
+    }
+    house.verdict()
+}
+
+#[test]
+fn a_planted_violation_is_found_with_its_line() {
+    for (name, text, says) in [
+        (
+            "units.rs",
+            "\nuse crate::run::Run;",
+            "src/units.rs:2: `units` is below `run`",
+        ),
+        (
+            "units.rs",
+            "fn f() -> crate::report::Report {}",
+            "src/units.rs:1: ",
+        ),
+        (
+            "memory/detailed.rs",
+            "use crate::{\n  units::Bytes,\n  pipeline::{order, run},\n};",
+            "detailed.rs:3: `memory` and `pipeline` are blind",
+        ),
+        (
+            "model/mod.rs",
+            "use super::run::Run;",
+            "src/model/mod.rs:1: ",
+        ),
+        (
+            "model/mla.rs",
+            "mod tests {\n use super::super::super::share::link;\n}",
+            "mla.rs:2: `model` is below `share`",
+        ),
+        (
+            "scene/mod.rs",
+            "#[cfg(test)]\nmod tests {\n    use crate::ui::App;\n}",
+            "src/scene/mod.rs:3: ",
+        ),
+        (
+            "scene/mod.rs",
+            "type Context = web_sys::CanvasRenderingContext2d;",
+            "names `web_sys`",
+        ),
+        (
+            "lib.rs",
+            "use leptos::prelude::*;",
+            "src/lib.rs:1: `lib` names `leptos`",
+        ),
+        ("units.rs", "use crate::Run;", "`crate::Run` is no room"),
+        ("kitchen.rs", "", "src/kitchen.rs:1: `kitchen` has no place"),
+        (
+            "units.rs",
+            "const A: char = '\"'; const B: &str = r#\"\"#;\nuse crate::run::Run;",
+            "src/units.rs:2: ",
+        ),
+    ] {
+        let wrong = verdict(&[(name, text)]);
+        assert!(
+            wrong.len() == 1 && wrong[0].contains(says),
+            "{text}: {wrong:?}"
+        );
+    }
+    let both_ways = verdict(&[
+        ("model/mod.rs", "use crate::cluster::Gpu;"),
+        ("cluster/mod.rs", "use crate::model::Model;"),
+    ]);
+    assert_eq!(both_ways.len(), 1, "{both_ways:?}");
+}
+
+#[test]
+fn what_is_allowed_is_not_reported() {
+    let wrong = verdict(&[
+        (
+            "lib.rs",
+            "pub mod units;\npub mod run;\npub use crate::report::report;",
+        ),
+        (
+            "explain.rs",
+            "use crate::units::Bytes;\nuse crate::source::Source;",
+        ),
+        (
+            "run/mod.rs",
+            "mod registry;\nuse crate::{model, cluster::{Gpu, run}};\nuse self::registry::Field;",
+        ),
+        (
+            "run/registry.rs",
+            "use super::Run;\nmod tests { use super::super::Run; use super::*; }",
+        ),
+        (
+            "units.rs",
+            "//! See [`crate::run`].\n/* crate::run /* leptos */ */\nfn f<'a>(s: &'a str) { g(\"crate::run\", 'a', '\\''); }",
+        ),
+        (
+            "report.rs",
+            "use crate::memory::a;\nuse crate::pipeline::b;\npub(crate) fn f() {}",
+        ),
+        (
+            "ui/mod.rs",
+            "use leptos::prelude::*;\nuse crate::{embed, report::Report};",
+        ),
+        (
+            "main.rs",
+            "fn main() { leptos::mount::mount_to_body(shardscope::ui::App); }",
+        ),
+    ]);
+    assert!(wrong.is_empty(), "{wrong:?}");
+}

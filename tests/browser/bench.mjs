@@ -1,0 +1,55 @@
+// `make bench`: how quick the page feels here, for reading. Medians of several runs; nothing is decided by them.
+import { launch } from './browser.mjs';
+import { serve } from './server.mjs';
+
+const RUNS = 5;
+
+function report(name, times) {
+  const sorted = [...times].sort((a, b) => a - b);
+  const ms = (t) => t.toFixed(1).padStart(8);
+  console.log(`${name.padEnd(36)}${ms(sorted[sorted.length >> 1])}${ms(sorted[0])}${ms(sorted.at(-1))}`);
+}
+
+const server = await serve();
+const browser = await launch();
+console.log(`${'milliseconds'.padEnd(36)}  median     min     max`);
+
+const first = [];
+const start = [];
+for (let run = 0; run < RUNS; run += 1) {
+  const { page } = await browser.open(server.url);
+  const times = await page.evaluate(() => ({
+    paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
+    started: globalThis.shardscopeStarted,
+  }));
+  if (times.paint !== undefined) first.push(times.paint);
+  start.push(times.started);
+  await page.context().close();
+}
+if (first.length > 0) report('first paint, cold', first);
+report('calculator runs, cold', start);
+
+// From an edit to the end of the frame that shows it.
+const { page } = await browser.open(server.url);
+const field = page.locator('input[inputmode="numeric"], input[inputmode="decimal"]').first();
+if (await field.count() > 0) {
+  report('edit to paint', await field.evaluate(async (input, runs) => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const times = [];
+    for (let run = 0; run < runs; run += 1) {
+      await frame();
+      const began = performance.now();
+      input.value = run % 2 === 0 ? '2' : '4';
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+      await frame();
+      // A task after the frame's callbacks runs once its style, layout and paint are done.
+      await new Promise((resolve) => { setTimeout(resolve); });
+      times.push(performance.now() - began);
+    }
+    return times;
+  }, 4 * RUNS));
+} else {
+  console.log('edit to paint: no numeric field on the page');
+}
+await browser.close();
+await server.close();
