@@ -11,10 +11,10 @@ pub fn flops_per_byte(peak: FlopsPerSecond, wire: BytesPerSecond) -> f64 {
     peak.0 / wire.0
 }
 
-/// Tensor parallel over a whole layer of `16 h²` parameters rather than one linear: `e (t - 1)/(6 h) F/B`.
+/// Tensor parallel over a whole layer of `16 h²` parameters rather than one linear: `(t - 1)/(6 h) F/B`.
 #[must_use]
 pub fn tensor_layer(tp: u64, hidden: f64, per_byte: f64) -> f64 {
-    2.0 * (tp as f64 - 1.0) / (6.0 * hidden) * per_byte
+    (tp as f64 - 1.0) / (6.0 * hidden) * per_byte
 }
 
 /// Ring attention: a block of keys and values against the attention of the block before, `(k/a) F/((s/c) B)`; twice as

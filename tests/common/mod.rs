@@ -39,9 +39,14 @@ fn split(line: &str) -> Vec<String> {
 
 /// A Run given as JSON, understood.
 pub fn scenario(json: &str) -> Scenario {
-    let value: Value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"));
-    let run = Run::from_value(&value).unwrap_or_else(|issues| panic!("{issues:?}: {json}"));
-    Scenario::new(&run).unwrap_or_else(|issues| panic!("{issues:?}: {json}"))
+    try_scenario(json).unwrap_or_else(|error| panic!("{error}: {json}"))
+}
+
+/// The same, or what is wrong with it.
+pub fn try_scenario(json: &str) -> Result<Scenario, String> {
+    let value: Value = serde_json::from_str(json).map_err(|error| format!("{error}: {json}"))?;
+    let run = Run::from_value(&value).map_err(|issues| format!("{issues:?}"))?;
+    Scenario::new(&run).map_err(|issues| format!("{issues:?}"))
 }
 
 /// A step in closed form, and what its parts were.
@@ -57,7 +62,7 @@ pub struct Estimate {
 pub fn estimate(scenario: &Scenario) -> Estimate {
     let (layout, zero) = (&scenario.layout, scenario.zero);
     let clock = Clock::new(scenario);
-    let ranks = layout.pp as usize;
+    let ranks = usize::try_from(layout.pp).unwrap();
     let mut passes = Vec::new();
     let mut waits = Vec::new();
     let mut held = vec![Held::default(); ranks];
