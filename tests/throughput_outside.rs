@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Row, estimate, scenario, table};
+use common::{Row, estimate, table};
 use std::collections::BTreeMap;
 
 /// A source: which rows, their model, what the rows leave out, and the error they are held to.

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{estimate, scenario};
+use common::{estimate, scenario, table};
 use shardscope::run::Scenario;
+use shardscope::time::{Bubble, Passes, pipeline_seconds};
 
 /// Layouts of all kinds: dense and routed, each way to share a sequence, each `ZeRO` stage, recomputation, fp8.
 const LAYOUTS: [&str; 14] = [
@@ -128,4 +129,36 @@ fn uneven_beats_even_on_h20_by_what_equal_layers_allow() {
     let gain = time("14,14") / time("10,18");
     println!("uneven over even on H20: {gain:.3}, measured 1.448");
     assert!(gain > 1.1 && gain <= 22.0 / 18.0, "{gain}");
+}
+
+/// Makespans that other implementations give (`schedule_numbers.csv`): the closed form meets them without latency between
+/// ranks, and to 3 % with it.
+#[test]
+fn closed_forms_meet_the_makespans_of_other_implementations() {
+    let mut compared = 0;
+    for row in table("schedule_numbers.csv") {
+        let bubble = match row["schedule"].as_str() {
+            "naive" => Bubble::Serial,
+            "gpipe" => Bubble::Flush,
+            "1f1b" => Bubble::Whole,
+            "interleaved-1f1b" if row["group"].is_empty() => Bubble::OverChunks,
+            _ => continue,
+        };
+        let number = |key: &str| row[key].parse::<f64>().unwrap();
+        let ranks: usize = row["pp"].parse().unwrap();
+        let chunks: usize = row["virtual_stages"].parse().unwrap();
+        let pass = Passes {
+            forward: number("forward_s"),
+            backward_input: number("backward_input_s"),
+            backward_weight: number("backward_weight_s"),
+        };
+        let stages = vec![pass; ranks * chunks];
+        let m = row["microbatches"].parse().unwrap();
+        let p2p = number("p2p_s");
+        let ratio = pipeline_seconds(&stages, ranks, m, bubble, p2p) / number("makespan_s");
+        let allowed = if p2p > 0.0 { 0.03 } else { 1e-9 };
+        assert!((ratio - 1.0).abs() <= allowed, "{ratio} {row:?}");
+        compared += 1;
+    }
+    assert!(compared >= 40, "{compared}");
 }

@@ -19,7 +19,7 @@ pub use grid::{GridCut, grid_cuts};
 pub use overlap::{OverlapRow, OverlapTotals, Total, Windows, exposed, overlap_rows, rows};
 pub use playbook::{PlaybookRatio, playbook_ratio};
 pub use ratios::{expert_ratio, flops_per_byte, ring_block_ratio, tensor_layer};
-pub use sequence::{SequenceCut, ring_buffer, ring_steps, sequence_cuts};
+pub use sequence::{SequenceCut, outside_tensor_parallel, ring_buffer, ring_steps, sequence_cuts};
 pub use shards::CONTENTION;
 pub use volume::{MicrobatchTraffic, StepTraffic, microbatch_traffic, step_traffic, wire};
 pub use waits::{StageWaits, StageWindows, Wait, stage_waits, visible};
