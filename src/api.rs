@@ -45,7 +45,10 @@ struct Encoded {
 #[must_use]
 pub fn encode_link(run: JsValue) -> JsValue {
     let run = value(run).and_then(|run| Run::from_value(&run));
-    reply(run.map(|run| Encoded { errors: Vec::new(), fragment: share::link::encode(&run) }))
+    reply(run.map(|run| Encoded {
+        errors: Vec::new(),
+        fragment: share::link::encode(&run),
+    }))
 }
 
 #[derive(Serialize)]
@@ -60,8 +63,13 @@ struct Decoded {
 #[must_use]
 pub fn decode_link(text: &str) -> JsValue {
     let mut link = share::link::decode(text);
-    link.notices.sort_by_key(|issue| issue.severity != Severity::Warning);
-    reply(Ok(Decoded { errors: Vec::new(), run: link.run.to_value(), notices: link.notices }))
+    link.notices
+        .sort_by_key(|issue| issue.severity != Severity::Warning);
+    reply(Ok(Decoded {
+        errors: Vec::new(),
+        run: link.run.to_value(),
+        notices: link.notices,
+    }))
 }
 
 fn value(object: JsValue) -> Result<Value, Vec<Issue>> {

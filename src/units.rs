@@ -301,7 +301,7 @@ pub fn parse_count(text: &str) -> Option<u64> {
 #[must_use]
 pub fn whole(value: f64) -> Option<u64> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    (value >= 0.0 && value <= 9_007_199_254_740_992.0 && value.fract() == 0.0)
+    ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0)
         .then_some(value as u64)
 }
 
@@ -310,14 +310,16 @@ pub fn whole(value: f64) -> Option<u64> {
 #[must_use]
 pub fn parse_number(text: &str) -> Option<f64> {
     let text = ungroup(text);
+    // The number ends where something stands that no number has; an "e" does not end one if digits follow.
+    let exponent = |at: usize| {
+        text[at + 1..].starts_with(|next: char| next.is_ascii_digit() || matches!(next, '-' | '+'))
+    };
     let split = text
         .char_indices()
-        .find(|(at, c)| {
-            !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-'))
-                && !(matches!(c, 'e' | 'E')
-                    && text[at + 1..].starts_with(|next: char| {
-                        next.is_ascii_digit() || next == '-' || next == '+'
-                    }))
+        .find(|(at, c)| match c {
+            '0'..='9' | '.' | '+' | '-' => false,
+            'e' | 'E' => !exponent(*at),
+            _ => true,
         })
         .map_or(text.len(), |(at, _)| at);
     let (digits, unit) = text.split_at(split);

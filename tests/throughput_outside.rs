@@ -119,9 +119,10 @@ fn run(source: &Source, row: &Row) -> Option<(String, f64)> {
         "fsdp" => "3".to_owned(),
         _ => "1".to_owned(),
     };
-    let layers = match row["layers"].is_empty() || source.model.contains("\"layers\"") {
-        true => String::new(),
-        false => format!(r#""layers":{},"#, cell("layers")),
+    let layers = if row["layers"].is_empty() || source.model.contains("\"layers\"") {
+        String::new()
+    } else {
+        format!(r#""layers":{},"#, cell("layers"))
     };
     let model = source.model.replacen('{', &format!("{{{layers}"), 1);
     let gpu = match row["gpu_type"].as_str() {

@@ -6,6 +6,7 @@ use crate::run::registry::field;
 use crate::run::{Recompute, Scenario, Schedule};
 
 /// Something a method assumes about a Run.
+#[derive(Clone, Copy)]
 pub struct Assumption {
     /// The field it concerns.
     field: &'static str,
@@ -92,6 +93,133 @@ pub const MEGATRON: &[Assumption] = &[
     assume("dummy_wgrad", "no dummy weight gradients", |s| {
         !s.run.dummy_wgrad
     }),
+];
+
+/// A dense GPT with multi-head attention and an FFN of two matrices; no vision tower.
+pub const MULTI_HEAD_GPT: &[Assumption] = &[
+    assume("model.moe.experts", "a dense FFN", |s| {
+        s.model.moe.is_none()
+    }),
+    assume("model.mla.kv_lora_rank", "multi-head attention", |s| {
+        s.model.mla.is_none()
+    }),
+    assume("model.vision.layers", "no vision tower", |s| {
+        s.model.vision.is_none()
+    }),
+    assume("model.kv_heads", "as many key-value heads as heads", |s| {
+        s.model.kv_heads == s.model.heads
+    }),
+    assume("model.gated_ffn", "an FFN of two matrices", |s| {
+        !s.model.gated_ffn
+    }),
+    assume("model.ffn", "an FFN of four times the hidden size", |s| {
+        s.model.ffn == 4 * s.model.hidden
+    }),
+    assume("model.dropout", "dropout masks", |s| s.model.dropout),
+    assume("model.mtp_modules", "no multi-token prediction", |s| {
+        s.model.mtp_modules == 0
+    }),
+];
+
+/// The same for the uneven-pipeline note, whose formulas take any FFN width and a vision tower.
+pub const MULTI_HEAD_GPT_SHAPES: &[Assumption] = &[
+    assume("model.moe.experts", "a dense FFN", |s| {
+        s.model.moe.is_none()
+    }),
+    assume("model.mla.kv_lora_rank", "multi-head attention", |s| {
+        s.model.mla.is_none()
+    }),
+    assume("model.kv_heads", "as many key-value heads as heads", |s| {
+        s.model.kv_heads == s.model.heads
+    }),
+    assume("model.gated_ffn", "an FFN of two matrices", |s| {
+        !s.model.gated_ffn
+    }),
+    assume("model.dropout", "dropout masks", |s| s.model.dropout),
+    assume("model.tied_embeddings", "a head of its own", |s| {
+        !s.model.tied_embeddings
+    }),
+    assume("model.mtp_modules", "no multi-token prediction", |s| {
+        s.model.mtp_modules == 0
+    }),
+];
+
+const TENSORS_ONLY: [Assumption; 5] = [
+    assume("microbatch_lengths", "equal micro-batches", |s| {
+        s.run.microbatch_lengths.is_none()
+    }),
+    assume("cross_entropy", "no logits", |s| {
+        default(s, "cross_entropy")
+    }),
+    assume("fused_swiglu", "no SwiGLU", |s| default(s, "fused_swiglu")),
+    assume("dummy_wgrad", "no dummy weight gradients", |s| {
+        !s.run.dummy_wgrad
+    }),
+    assume("hsdp_shard", "shards over all ranks", |s| {
+        s.run.hsdp_shard.is_none()
+    }),
+];
+
+/// He's blog: any ZeRO stage over dp, equal stages, all or nothing recomputed.
+pub const HE: &[Assumption] = &[
+    assume("schedule", "one micro-batch in flight on every rank", |s| {
+        s.layout.pp == 1 || s.run.schedule == Schedule::OneFOneB
+    }),
+    assume("stage_layers", "equal stages", |s| {
+        s.run.stage_layers.is_none()
+    }),
+    assume("recompute", "no recomputation, or all of it", |s| {
+        matches!(s.run.recompute, Recompute::None | Recompute::Full)
+    }),
+    TENSORS_ONLY[0],
+    TENSORS_ONLY[1],
+    TENSORS_ONLY[2],
+    TENSORS_ONLY[3],
+    TENSORS_ONLY[4],
+];
+
+/// The uneven-pipeline note: unsharded 16 bytes a parameter, FlashAttention, sequence parallelism, one micro-batch.
+pub const UNEVEN: &[Assumption] = &[
+    assume("sequence_parallel", "sequence parallelism", |s| {
+        s.layout.tp == 1 || s.run.sequence_parallel
+    }),
+    assume("cp", "no context parallelism", |s| s.layout.cp == 1),
+    assume("zero", "no sharding", |s| s.zero.stage == 0),
+    assume("schedule", "one micro-batch in flight", |s| {
+        s.layout.pp == 1 || s.run.schedule == Schedule::OneFOneB
+    }),
+    assume("precision", "bf16 with 16-bit gradients", |s| {
+        let bytes = s.precision;
+        (bytes.weights, bytes.gradients(), bytes.master) == (2.0, 2.0, 4.0)
+            && (bytes.moment1, bytes.moment2) == (4.0, 4.0)
+    }),
+    assume("optimizer", "Adam", |s| default(s, "optimizer")),
+    assume("recompute", "no recomputation", |s| {
+        s.run.recompute == Recompute::None
+    }),
+    assume("flash_attention", "FlashAttention", |s| {
+        s.run.flash_attention
+    }),
+    TENSORS_ONLY[0],
+    TENSORS_ONLY[1],
+    TENSORS_ONLY[2],
+    TENSORS_ONLY[3],
+    TENSORS_ONLY[4],
+];
+
+/// The playbook: any ZeRO stage over dp, none, selective or full recomputation.
+pub const PLAYBOOK_METHOD: &[Assumption] = &[
+    assume("recompute", "none, selective or full recomputation", |s| {
+        matches!(
+            s.run.recompute,
+            Recompute::None | Recompute::Selective | Recompute::Full
+        )
+    }),
+    TENSORS_ONLY[0],
+    TENSORS_ONLY[1],
+    TENSORS_ONLY[2],
+    TENSORS_ONLY[3],
+    TENSORS_ONLY[4],
 ];
 
 /// One warning for every field that the method named `method` ignores.

@@ -24,9 +24,29 @@ impl RankLoad {
     }
 }
 
+/// What memory is for, in the order of the bars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Component {
+    /// Weights that compute.
+    Weights,
+    /// Gradients and their accumulation.
+    Gradients,
+    /// Optimizer states.
+    Optimizer,
+    /// Activations kept for the backward pass.
+    Activations,
+    /// Logits, transients, what is being gathered.
+    Buffers,
+    /// What no tensor accounts for.
+    Overhead,
+}
+
 /// A named part of a component: "attention output", "CUDA context".
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Item {
+    /// The component it is part of.
+    pub component: Component,
     /// What it is.
     pub name: String,
     /// How large.
@@ -66,6 +86,43 @@ pub struct StageMemory {
 }
 
 impl StageMemory {
+    /// A rank whose components are the sums of `items`; items of one name are joined, empty ones left out.
+    #[must_use]
+    pub fn of_items(stage: usize, in_flight: f64, items: Vec<Item>) -> Self {
+        let mut memory = Self {
+            stage,
+            in_flight,
+            ..Self::default()
+        };
+        for item in items {
+            *memory.component_mut(item.component) += item.bytes;
+            let known = memory
+                .items
+                .iter_mut()
+                .find(|known| known.component == item.component && known.name == item.name);
+            match known {
+                Some(known) => known.bytes += item.bytes,
+                None if item.bytes == Bytes::ZERO => {}
+                None => memory.items.push(item),
+            }
+        }
+        memory.summed()
+    }
+    fn component_mut(&mut self, component: Component) -> &mut Bytes {
+        match component {
+            Component::Weights => &mut self.weights,
+            Component::Gradients => &mut self.gradients,
+            Component::Optimizer => &mut self.optimizer,
+            Component::Activations => &mut self.activations,
+            Component::Buffers => &mut self.buffers,
+            Component::Overhead => &mut self.overhead,
+        }
+    }
+    /// What PyTorch has allocated at the peak (`max_memory_allocated`): all but the overhead.
+    #[must_use]
+    pub fn allocated(&self) -> Bytes {
+        self.total - self.overhead
+    }
     /// Fills in the total.
     #[must_use]
     pub fn summed(mut self) -> Self {

@@ -67,6 +67,17 @@ pub struct Vision {
     pub ffn: u64,
     /// Layers of the tower.
     pub layers: u64,
+    /// The tower is not trained; its projector is.
+    pub frozen: bool,
+}
+
+impl Vision {
+    /// Patches of one image, the tower's tokens: `ceil(W/p) ceil(H/p)`.
+    #[must_use]
+    pub fn patches(&self) -> u64 {
+        let side = self.patch.max(1);
+        self.image_width.div_ceil(side) * self.image_height.div_ceil(side)
+    }
 }
 
 /// A decoder-only transformer.

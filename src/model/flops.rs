@@ -9,9 +9,9 @@ use super::architecture::Architecture;
 /// How attention over a causal mask is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttentionCount {
-    /// Half the square: s_eff = s / 2 (current Megatron).
+    /// Half the square: `s_eff` = s / 2 (current Megatron).
     Causal,
-    /// The full square: s_eff = s (papers up to 2023).
+    /// The full square: `s_eff` = s (papers up to 2023).
     Full,
 }
 

@@ -1,11 +1,16 @@
-//! What a model is made of: its shapes, its parameters and its FLOPs, whole and by pipeline stage.
+//! What a model is made of: its shapes, its parameters, its FLOPs and what its layers keep, whole and by pipeline stage.
 
 mod architecture;
 mod flops;
+mod inventory;
 mod parameters;
+mod routed;
 mod stage;
+mod vision;
 
 pub use architecture::{Architecture, Biases, Mla, Moe, Norm, Vision};
 pub use flops::{AttentionCount, head_forward_flops, layer_forward_flops, model_flops_per_token};
+pub use inventory::{Cut, Kept, Role, layer_inventory};
 pub use parameters::{LayerElements, layer_elements};
 pub use stage::{StageFlops, stage_elements, stage_flops, stage_range};
+pub use vision::vision_inventory;

@@ -172,17 +172,27 @@ impl Architecture {
     /// `4 h_v² + 2 h_v f_v` and two norms each, projector `h_v h + h²`.
     #[must_use]
     pub fn vision_tower(&self) -> LayerElements {
-        self.vision.map_or(LayerElements::default(), |vision| {
-            let h = vision.hidden;
-            LayerElements {
-                sharded: vision.channels * vision.patch * vision.patch * h
-                    + vision.layers * (4 * h * h + 2 * h * vision.ffn)
-                    + h * self.hidden
-                    + self.hidden * self.hidden,
-                replicated: vision.layers * 4 * h,
+        self.vision
+            .map_or(LayerElements::default(), |vision| {
+                let h = vision.hidden;
+                LayerElements {
+                    sharded: vision.channels * vision.patch * vision.patch * h
+                        + vision.layers * (4 * h * h + 2 * h * vision.ffn),
+                    replicated: vision.layers * 4 * h,
+                    ..LayerElements::default()
+                }
+            })
+            .plus(self.projector())
+    }
+
+    /// Elements of the two-layer projector behind the vision tower, `h_v h + h²`.
+    #[must_use]
+    pub fn projector(&self) -> LayerElements {
+        self.vision
+            .map_or(LayerElements::default(), |vision| LayerElements {
+                sharded: vision.hidden * self.hidden + self.hidden * self.hidden,
                 ..LayerElements::default()
-            }
-        })
+            })
     }
 
     /// The whole model; a tied head counts once, multi-token prediction not at all.

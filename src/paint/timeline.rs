@@ -37,7 +37,10 @@ impl Rows {
     pub fn fitting(count: usize) -> Self {
         let pitch = (480.0 / count.max(1) as f64).clamp(4.0, 34.0);
         let gap = if pitch > 16.0 { 6.0 } else { pitch * 0.2 };
-        Self { pitch, height: pitch - gap }
+        Self {
+            pitch,
+            height: pitch - gap,
+        }
     }
     /// The row at `y`, and whether in its upper half.
     #[must_use]
@@ -166,7 +169,11 @@ impl TimelinePicture<'_> {
             } else {
                 HPos::Center
             };
-            let label = if tick == 0.0 { "0".to_owned() } else { show_seconds(Seconds(tick)) };
+            let label = if tick == 0.0 {
+                "0".to_owned()
+            } else {
+                show_seconds(Seconds(tick))
+            };
             let text = text_style(11.0 * self.scale, self.palette.muted, side, VPos::Top);
             backend.draw_text(&label, &text, (x, self.px(top + 7.0)))?;
         }
@@ -174,7 +181,13 @@ impl TimelinePicture<'_> {
     }
 
     fn paint_curve<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
-        let peak = self.curve.iter().map(|(_, held)| *held).max().unwrap_or(0).max(1);
+        let peak = self
+            .curve
+            .iter()
+            .map(|(_, held)| *held)
+            .max()
+            .unwrap_or(0)
+            .max(1);
         let bottom = self.count as f64 * self.rows.pitch + AXIS + CURVE - 2.0;
         let height = CURVE - 10.0;
         let y = |held: u32| self.px(bottom - f64::from(held) / f64::from(peak) * height);
@@ -182,7 +195,9 @@ impl TimelinePicture<'_> {
         backend.draw_line((0, y(0)), (self.px(self.width), y(0)), &line)?;
         let mut points = Vec::new();
         let mut before = 0;
-        let from = self.curve.partition_point(|(time, _)| *time < self.view.start);
+        let from = self
+            .curve
+            .partition_point(|(time, _)| *time < self.view.start);
         if from > 0 {
             before = self.curve[from - 1].1;
         }
@@ -192,12 +207,10 @@ impl TimelinePicture<'_> {
                 break;
             }
             let x = self.px(self.view.x(*time, self.width));
-            // Steps closer than a pixel say nothing more.
-            if points.last().is_some_and(|(last, _)| *last == x) && points.len() > 2 {
-                points.pop();
-                points.pop();
+            // Steps closer than a pixel share one vertical stroke.
+            if points.last().is_none_or(|(last, _)| *last != x) {
+                points.push((x, y(before)));
             }
-            points.push((x, y(before)));
             points.push((x, y(*held)));
             before = *held;
         }
@@ -217,7 +230,10 @@ fn rgb((r, g, b): Rgb) -> RGBColor {
 }
 
 fn style(colour: Rgb) -> BackendColorStyle {
-    BackendColorStyle(BackendColor { alpha: 1.0, rgb: colour })
+    BackendColorStyle(BackendColor {
+        alpha: 1.0,
+        rgb: colour,
+    })
 }
 
 /// A plain colour as a backend style, one device pixel wide.
@@ -232,7 +248,10 @@ impl BackendStyle for BackendColorStyle {
 fn text_style(size: f64, colour: Rgb, h: HPos, v: VPos) -> TextStyle<'static> {
     TextStyle {
         font: ("system-ui, sans-serif", size).into_font(),
-        color: BackendColor { alpha: 1.0, rgb: colour },
+        color: BackendColor {
+            alpha: 1.0,
+            rgb: colour,
+        },
         pos: Pos::new(h, v),
     }
 }
@@ -272,6 +291,9 @@ mod tests {
         }
         let forwards = svg.matches("#0C3E81").count();
         assert_eq!(forwards, 4 * 32);
-        assert!(svg.contains(">31<") || svg.contains("\n31\n"), "micro-batch numbers are written");
+        assert!(
+            svg.contains(">31<") || svg.contains("\n31\n"),
+            "micro-batch numbers are written"
+        );
     }
 }

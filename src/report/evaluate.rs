@@ -141,16 +141,13 @@ impl Pass {
 
 /// Durations of the simulation: a third of the waiting in the forward pass, the rest in the backward pass for inputs.
 fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
-    let splits = match spec.schedule.uses("splits") {
-        true => f64::from(spec.splits.max(1)),
-        false => 1.0,
-    };
+    let pieces = f64::from(spec.pieces());
     let of = |seconds: fn(&Pass) -> Seconds| {
-        passes.iter().map(|pass| seconds(pass).0 / splits).collect()
+        passes.iter().map(|pass| seconds(pass).0 / pieces).collect()
     };
     let hop = passes
         .iter()
-        .map(|pass| pass.traffic.pp.0 / 2.0 / splits)
+        .map(|pass| pass.traffic.pp.0 / 2.0 / pieces)
         .fold(0.0, f64::max);
     let durations = Durations {
         forward: of(|pass| pass.compute.forward + pass.exposed * (1.0 / 3.0)),
@@ -164,8 +161,7 @@ fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
         return durations;
     };
     let usual = (scenario.run.seq_len * scenario.run.micro_batch) as f64;
-    let pieces = spec.splits.max(1) as usize;
-    let repeat = if splits > 1.0 { pieces } else { 1 };
+    let repeat = spec.pieces() as usize;
     let scale = lengths
         .iter()
         .flat_map(|length| std::iter::repeat_n(*length as f64 / usual, repeat));
@@ -426,19 +422,32 @@ fn step(
     (overlap, Step::new(scenario, parts))
 }
 
-/// "Bubble 25 %: 8 micro-batches are few for 4 stages", with twice the batch as a fix.
+/// Says why the ranks idle: few micro-batches, or one rank that works longer than the others.
 fn much_bubble(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
-    (stats.bubble_fraction > MUCH_BUBBLE).then(|| {
-        let layout = &scenario.layout;
-        Issue::warning(
-            "global_batch",
+    if stats.bubble_fraction <= MUCH_BUBBLE {
+        return None;
+    }
+    let (layout, percent) = (&scenario.layout, stats.bubble_fraction * 100.0);
+    let longest = stats.busy_s.iter().copied().fold(0.0, f64::max);
+    let uneven = longest / stats.ideal_s - 1.0;
+    if uneven > stats.bubble_over_ideal / 2.0 {
+        let rank = stats
+            .busy_s
+            .iter()
+            .position(|busy| *busy >= longest)
+            .unwrap_or(0);
+        return Some(Issue::warning(
+            "stage_layers",
             format!(
-                "{:.0} % of the step is bubble: {} micro-batches are few for {} pipeline ranks",
-                stats.bubble_fraction * 100.0,
-                layout.microbatches,
-                layout.pp
+                "{percent:.0} % of the step is bubble: stage {rank} works {:.0} % longer than the average and the others wait; give it fewer layers",
+                uneven * 100.0
             ),
-        )
-        .with_fix("global_batch", scenario.run.global_batch.saturating_mul(2))
-    })
+        ));
+    }
+    let message = format!(
+        "{percent:.0} % of the step is bubble: {} micro-batches are few for {} pipeline ranks",
+        layout.microbatches, layout.pp
+    );
+    let twice = scenario.run.global_batch.saturating_mul(2);
+    Some(Issue::warning("global_batch", message).with_fix("global_batch", twice))
 }

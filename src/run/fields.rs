@@ -190,6 +190,7 @@ pub static FIELDS: &[Field] = &[
     row("model.vision.hidden", Model, "ViT hidden size", "", "", "width of the vision tower", maybe_count!(1, 1 << 20, By(128.0), model.parts.vision_hidden)).advanced(),
     row("model.vision.ffn", Model, "ViT FFN size", "", "", "FFN width of the vision tower", maybe_count!(1, 1 << 24, By(128.0), model.parts.vision_ffn)).advanced(),
     row("model.vision.layers", Model, "ViT layers", "", "", "layers of the vision tower", maybe_count!(1, 10_000, By(1.0), model.parts.vision_layers)).advanced(),
+    row("model.vision.frozen", Model, "ViT frozen", "", "", "the tower keeps its weights only; its projector is trained", maybe_toggle!(model.parts.vision_frozen)).advanced(),
 
     row("gpu", Cluster, "GPU", "", "", "a published accelerator; its figures can be changed one by one", preset!(GPUS, gpu)),
     row("gpu.memory_gib", Cluster, "Memory", "", "GiB", "the size on the box", maybe_number!(0.1, 1e6, 8.0, gpu.parts.memory_gib)).advanced(),

@@ -52,7 +52,12 @@ pub fn bars(memory: &Memory) -> Bars {
         for (component, bytes) in rank.components() {
             let length = bytes / scale;
             if bytes.0 > 0.0 {
-                segments.push(Segment { component, bytes, start: at, length });
+                segments.push(Segment {
+                    component,
+                    bytes,
+                    start: at,
+                    length,
+                });
             }
             at += length;
         }
@@ -74,7 +79,10 @@ pub fn bars(memory: &Memory) -> Bars {
             }),
         }
     }
-    Bars { bars, capacity: memory.capacity_bytes / scale }
+    Bars {
+        bars,
+        capacity: memory.capacity_bytes / scale,
+    }
 }
 
 #[cfg(test)]

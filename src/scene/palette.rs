@@ -95,7 +95,11 @@ pub fn blend(colour: Rgb, other: Rgb, share: f64) -> Rgb {
 pub fn ink_on(colour: Rgb) -> Rgb {
     let channel = |byte: u8| {
         let c = f64::from(byte) / 255.0;
-        if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        if c <= 0.04045 {
+            c / 12.92
+        } else {
+            ((c + 0.055) / 1.055).powf(2.4)
+        }
     };
     let luminance =
         0.2126 * channel(colour.0) + 0.7152 * channel(colour.1) + 0.0722 * channel(colour.2);

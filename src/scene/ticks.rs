@@ -33,7 +33,11 @@ mod tests {
         for (start, end) in [(0.3, 17.2), (1e-6, 3e-6), (99.0, 12_345.0)] {
             let found = ticks(start, end, 6);
             assert!(found.len() >= 2 && found.len() <= 7, "{found:?}");
-            assert!(found.iter().all(|tick| *tick >= start - 1e-12 && *tick <= end * 1.000_001));
+            assert!(
+                found
+                    .iter()
+                    .all(|tick| *tick >= start - 1e-12 && *tick <= end * 1.000_001)
+            );
         }
     }
 }

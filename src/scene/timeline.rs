@@ -98,14 +98,25 @@ fn row_cells(
         if end - x >= narrowest {
             flush(row, merged.take(), out);
             let (half, kind) = (op.half, op.op.kind);
-            out.push(Cell { row, x, width: end - x, kind, half, op: Some(*op) });
+            out.push(Cell {
+                row,
+                x,
+                width: end - x,
+                kind,
+                half,
+                op: Some(*op),
+            });
             continue;
         }
         match &mut merged {
             Some(open) if x < open.x + narrowest && x <= open.end + narrowest => open.add(op, end),
             _ => {
                 flush(row, merged.take(), out);
-                let mut open = Merged { x, end, time: [0.0; 3] };
+                let mut open = Merged {
+                    x,
+                    end,
+                    time: [0.0; 3],
+                };
                 open.add(op, end);
                 merged = Some(open);
             }
@@ -128,7 +139,14 @@ fn flush(row: usize, merged: Option<Merged>, out: &mut Vec<Cell>) {
         return;
     }
     let (x, width) = (merged.x, (merged.end - merged.x).max(0.5));
-    out.push(Cell { row, x, width, kind, half: Half::Whole, op: None });
+    out.push(Cell {
+        row,
+        x,
+        width,
+        kind,
+        half: Half::Whole,
+        op: None,
+    });
 }
 
 /// The op of a row at `time`; of a pair the upper half where `upper`.
@@ -136,7 +154,8 @@ fn flush(row: usize, merged: Option<Merged>, out: &mut Vec<Cell>) {
 pub fn hit(ops: &[TimedOp], time: f64, upper: bool) -> Option<usize> {
     let from = ops.partition_point(|op| op.end < time);
     let found = |index: &usize| {
-        ops.get(*index).is_some_and(|op| op.start <= time && time <= op.end)
+        ops.get(*index)
+            .is_some_and(|op| op.start <= time && time <= op.end)
     };
     let index = Some(from).filter(found)?;
     let second = ops.get(index + 1).filter(|next| next.half == Half::Second);
@@ -177,9 +196,16 @@ mod tests {
         let drawn = cells(&rows, all, 760.0);
         assert!(drawn.len() <= MOST_CELLS, "{}", drawn.len());
         for row in 0..64 {
-            let last = drawn.iter().filter(|cell| cell.row == row).next_back().unwrap();
+            let last = drawn
+                .iter()
+                .filter(|cell| cell.row == row)
+                .next_back()
+                .unwrap();
             let end = all.x(ranks[row].last().unwrap().end, 760.0);
-            assert!((last.x + last.width - end).abs() < 2.0, "rank {row} is cut off");
+            assert!(
+                (last.x + last.width - end).abs() < 2.0,
+                "rank {row} is cut off"
+            );
         }
     }
 

@@ -19,7 +19,11 @@ impl Viewport {
     #[must_use]
     pub fn all(full: f64) -> Self {
         let full = if full > 0.0 { full } else { 1.0 };
-        Self { start: 0.0, end: full, full }
+        Self {
+            start: 0.0,
+            end: full,
+            full,
+        }
     }
     /// Visible length.
     #[must_use]
@@ -56,7 +60,11 @@ impl Viewport {
     }
     fn placed(self, start: f64, span: f64) -> Self {
         let start = start.clamp(0.0, (self.full - span).max(0.0));
-        Self { start, end: start + span, full: self.full }
+        Self {
+            start,
+            end: start + span,
+            full: self.full,
+        }
     }
     /// Whether the whole axis is visible.
     #[must_use]
@@ -80,7 +88,7 @@ mod tests {
     #[test]
     fn panning_stops_at_the_ends() {
         let view = Viewport::all(100.0).zoomed(10.0, 50.0);
-        assert_eq!(view.panned(-1000.0).start, 0.0);
+        assert!(view.panned(-1000.0).start.abs() < 1e-12);
         assert!((view.panned(1000.0).end - 100.0).abs() < 1e-9);
     }
 

@@ -1,7 +1,7 @@
 //! How long a vision tower takes in front of the first stage: patches, layers of plain attention and FFN, a projector.
 //!
 //! Source: layers and tokens as the uneven-pipeline note counts them, `N = ceil(W/p) ceil(H/p)` tokens an image, one
-//! image a sequence, attention over all of them.
+//! image a sequence, attention over all of them. A frozen tower has no backward pass; its projector has.
 
 use super::attention::{Core, core};
 use super::elementwise::activation;
@@ -18,8 +18,7 @@ const HEAD: f64 = 128.0;
 pub fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Output) -> [f64; 3] {
     let t = scenario.layout.tp as f64;
     let images = scenario.run.micro_batch as f64;
-    let patches = (vision.image_width.div_ceil(vision.patch)
-        * vision.image_height.div_ceil(vision.patch)) as f64;
+    let patches = vision.patches() as f64;
     let n = patches * images;
     let (h, f) = (vision.hidden as f64, vision.ffn as f64);
     let mut sum = [0.0; 3];
@@ -58,8 +57,14 @@ pub fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Ou
     );
     let patch = (vision.channels * vision.patch * vision.patch) as f64;
     let wide = scenario.model.hidden as f64;
-    for (k, out) in [(patch, h), (h, wide), (wide, wide)] {
-        add(linear(rates, n, k, out, weight), 1.0);
+    add(linear(rates, n, patch, h, weight), 1.0);
+    if vision.frozen {
+        sum = [sum[0], 0.0, 0.0];
+    }
+    for (k, out) in [(h, wide), (wide, wide)] {
+        for (sum, time) in sum.iter_mut().zip(linear(rates, n, k, out, weight)) {
+            *sum += time;
+        }
     }
     sum
 }
@@ -83,6 +88,7 @@ mod tests {
             hidden: 4096,
             ffn: 16384,
             layers: 28,
+            frozen: false,
         };
         let time: f64 = tower_time(&scenario, &rates, vision, Output::Accumulated)
             .iter()

@@ -26,7 +26,11 @@ pub fn About() -> impl IntoView {
 }
 
 fn whole(term: &Term) -> impl IntoView + use<> {
-    let nested: Vec<&Term> = term.parts.iter().filter(|part| !part.formula.is_empty()).collect();
+    let nested: Vec<&Term> = term
+        .parts
+        .iter()
+        .filter(|part| !part.formula.is_empty())
+        .collect();
     view! {
         <div class="term">
             <h2>{capitalised(&term.name)}</h2>
@@ -40,7 +44,11 @@ fn whole(term: &Term) -> impl IntoView + use<> {
 }
 
 fn nested_term(term: &Term) -> AnyView {
-    let deeper = term.parts.iter().filter(|part| !part.formula.is_empty()).map(nested_term);
+    let deeper = term
+        .parts
+        .iter()
+        .filter(|part| !part.formula.is_empty())
+        .map(nested_term);
     view! {
         <h3>{term.symbol} ": " {term.name.clone()}</h3>
         {formula(term)}
@@ -86,13 +94,16 @@ fn source(term: &Term) -> impl IntoView + use<> {
 }
 
 fn notes(term: &Term) -> impl IntoView + use<> {
-    let items = term.notes.iter().map(|note| view! { <li>{note.clone()}</li> });
+    let items = term
+        .notes
+        .iter()
+        .map(|note| view! { <li>{note.clone()}</li> });
     (!term.notes.is_empty()).then(|| view! { <ul>{items.collect_view()}</ul> })
 }
 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }

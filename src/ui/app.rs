@@ -162,10 +162,16 @@ fn embed(state: State, panel: &str) -> impl IntoView + use<> {
         }
     });
     let title = move || {
-        state.run.with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
+        state
+            .run
+            .with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
     };
     let whole = move || {
-        format!("{}#{}", browser::address(), state.run.with(crate::share::link::encode))
+        format!(
+            "{}#{}",
+            browser::address(),
+            state.run.with(crate::share::link::encode)
+        )
     };
     view! {
         <div class="embed" node_ref=results>

@@ -22,7 +22,10 @@ pub fn matches_media(query: &str) -> bool {
 
 pub fn stored(key: &str) -> Option<String> {
     let storage = window().local_storage().ok().flatten()?;
-    storage.get_item(&format!("shardscope.{key}")).ok().flatten()
+    storage
+        .get_item(&format!("shardscope.{key}"))
+        .ok()
+        .flatten()
 }
 
 pub fn store(key: &str, value: &str) {

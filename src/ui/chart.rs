@@ -28,7 +28,11 @@ impl Shape {
     pub fn of(ranks: usize) -> Self {
         let stride = ranks.div_ceil(MOST_ROWS).max(1);
         let count = ranks.div_ceil(stride);
-        Self { count, stride, rows: Rows::fitting(count) }
+        Self {
+            count,
+            stride,
+            rows: Rows::fitting(count),
+        }
     }
     /// Height in CSS pixels.
     pub fn height(self) -> f64 {
@@ -61,18 +65,23 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
         canvas.set_height(height);
     }
     let context = canvas.get_context("2d").ok().flatten();
-    if let Some(context) = context.and_then(|context| context.dyn_into::<web_sys::CanvasRenderingContext2d>().ok()) {
+    if let Some(context) =
+        context.and_then(|context| context.dyn_into::<web_sys::CanvasRenderingContext2d>().ok())
+    {
         context.clear_rect(0.0, 0.0, f64::from(width), f64::from(height));
     }
     let Some(mut backend) = CanvasBackend::with_canvas_object(canvas.clone()) else {
         return;
     };
     let order = &frame.evaluation.order;
-    let stages: Vec<Vec<u32>> = (0..order.pp() as usize).map(|rank| order.stages_of(rank)).collect();
+    let stages: Vec<Vec<u32>> = (0..order.pp() as usize)
+        .map(|rank| order.stages_of(rank))
+        .collect();
     let stride = frame.shape.stride;
     let chunk_of = |row: usize, stage: u32| {
         let held = stages.get(row * stride);
-        held.and_then(|held| held.iter().position(|other| *other == stage)).unwrap_or(0)
+        held.and_then(|held| held.iter().position(|other| *other == stage))
+            .unwrap_or(0)
     };
     let ranks = &frame.evaluation.timeline.ranks;
     let rows: Vec<_> = ranks.iter().step_by(stride).map(Vec::as_slice).collect();

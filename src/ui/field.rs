@@ -25,12 +25,23 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
         draft.get().filter(|draft| draft.after == now)
     };
     let issues = move || {
-        let unread = typed().and_then(|draft| draft.error).map(|error| Issue::error(field.key, error));
+        let unread = typed()
+            .and_then(|draft| draft.error)
+            .map(|error| Issue::error(field.key, error));
         let mut all: Vec<Issue> = unread.into_iter().collect();
-        all.extend(state.issues().into_iter().filter(|issue| issue.field == field.key));
+        all.extend(
+            state
+                .issues()
+                .into_iter()
+                .filter(|issue| issue.field == field.key),
+        );
         all
     };
-    let invalid = move || issues().iter().any(|issue| issue.severity == Severity::Error);
+    let invalid = move || {
+        issues()
+            .iter()
+            .any(|issue| issue.severity == Severity::Error)
+    };
     let changed = move || state.run.with(|run| field.is_changed(run));
     let reset = move |_| {
         draft.set(None);
@@ -87,7 +98,10 @@ pub fn input_id(field: &Field) -> String {
 /// The value in the Run, or what an unset field means.
 fn shown_text(state: State, field: &Field) -> String {
     state.run.with(|run| {
-        field.text(run).or_else(|| field.text(&run.resolved())).unwrap_or_default()
+        field
+            .text(run)
+            .or_else(|| field.text(&run.resolved()))
+            .unwrap_or_default()
     })
 }
 
@@ -98,7 +112,10 @@ fn text_input(
     text: Memo<String>,
     invalid: impl Fn() -> bool + Copy + Send + 'static,
 ) -> impl IntoView {
-    let wide = matches!(field.slot, Slot::Counts { .. } | Slot::Text { .. } | Slot::Set { .. });
+    let wide = matches!(
+        field.slot,
+        Slot::Counts { .. } | Slot::Text { .. } | Slot::Set { .. }
+    );
     let derived = move || state.run.with(|run| field.get(run) == Value::Null);
     let value = move || {
         let now = text.get();
@@ -110,10 +127,15 @@ fn text_input(
     let typed = move |event| {
         let text = event_target_value(&event);
         let error = commit(state, field, &text).err();
-        draft.set(Some(Draft { text, after: shown_text(state, field), error }));
+        draft.set(Some(Draft {
+            text,
+            after: shown_text(state, field),
+            error,
+        }));
     };
     // A value that was understood is shown as the calculator writes it; one that was not stays as typed.
-    let left = move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
+    let left =
+        move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
     let step = move |up: bool| {
         if let Some(run) = state.run.with_untracked(|run| run.stepped(field, up)) {
             draft.set(None);
@@ -179,15 +201,25 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
     let meant = {
         let options = options.clone();
         move || {
-            let id = state.run.with(|run| field.text(&run.resolved())).unwrap_or_default();
-            let label = options.iter().find(|option| option.id == id).map(|option| option.label);
+            let id = state
+                .run
+                .with(|run| field.text(&run.resolved()))
+                .unwrap_or_default();
+            let label = options
+                .iter()
+                .find(|option| option.id == id)
+                .map(|option| option.label);
             label.map_or_else(|| "–".to_owned(), |label| format!("{label} (preset)"))
         }
     };
     let unset = move || current().is_empty();
     let choose = move |event| {
         let id = event_target_value(&event);
-        let value = if id.is_empty() { Value::Null } else { Value::Text(id) };
+        let value = if id.is_empty() {
+            Value::Null
+        } else {
+            Value::Text(id)
+        };
         state.run.update(|run| {
             // A preset is chosen whole: what was changed of the one before goes with it.
             match field.key {

@@ -21,9 +21,9 @@ pub fn Form() -> impl IntoView {
     let find = NodeRef::<leptos::html::Input>::new();
     // "/" anywhere outside a field goes to the search.
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
-        let typing = document()
-            .active_element()
-            .is_some_and(|element| matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"));
+        let typing = document().active_element().is_some_and(|element| {
+            matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
+        });
         if event.key() == "/" && !typing {
             event.prevent_default();
             if let Some(input) = find.get_untracked() {
@@ -51,8 +51,15 @@ pub fn Form() -> impl IntoView {
 }
 
 fn matches(field: &Field, words: &str) -> bool {
-    let text = format!("{} {} {} {}", field.label, field.symbol, field.key, field.hint).to_lowercase();
-    words.to_lowercase().split_whitespace().all(|word| text.contains(word))
+    let text = format!(
+        "{} {} {} {}",
+        field.label, field.symbol, field.key, field.hint
+    )
+    .to_lowercase();
+    words
+        .to_lowercase()
+        .split_whitespace()
+        .all(|word| text.contains(word))
 }
 
 fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
@@ -62,7 +69,11 @@ fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
     let searching = move || state.search.with(|words| !words.trim().is_empty());
     let found = move |field: &Field| state.search.with(|words| matches(field, words));
     let any_found = move || !searching() || fields().any(found);
-    let changed = move || state.run.with(|run| fields().filter(|field| field.is_changed(run)).count());
+    let changed = move || {
+        state
+            .run
+            .with(|run| fields().filter(|field| field.is_changed(run)).count())
+    };
     // Visible: what the search finds; else the usual fields, the others on request or where something is to be said.
     let visible = move |field: &'static Field| {
         if searching() {

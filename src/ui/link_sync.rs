@@ -39,5 +39,8 @@ pub fn keep(state: State) {
 
 /// What of the view belongs into the address: a theme the link itself asked for.
 fn view(state: State) -> link::View {
-    state.view.with_value(|view| link::View { theme: view.theme.clone(), ..link::View::default() })
+    state.view.with_value(|view| link::View {
+        theme: view.theme.clone(),
+        ..link::View::default()
+    })
 }

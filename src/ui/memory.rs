@@ -11,8 +11,14 @@ use crate::ui::state::State;
 use crate::units::{MemoryUnit, significant};
 use leptos::prelude::*;
 
-const COMPONENTS: [&str; 6] =
-    ["weights", "gradients", "optimizer", "activations", "buffers", "overhead"];
+const COMPONENTS: [&str; 6] = [
+    "weights",
+    "gradients",
+    "optimizer",
+    "activations",
+    "buffers",
+    "overhead",
+];
 
 /// The memory panel.
 #[component]
@@ -38,19 +44,34 @@ fn picture(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
     let picture = bars(memory);
     let shown: Vec<&str> = COMPONENTS
         .into_iter()
-        .filter(|name| picture.bars.iter().any(|bar| bar.segments.iter().any(|part| part.component == *name)))
+        .filter(|name| {
+            picture
+                .bars
+                .iter()
+                .any(|bar| bar.segments.iter().any(|part| part.component == *name))
+        })
         .collect();
     let legend = shown.iter().map(|name| {
         view! { <span><i class=format!("swatch c-{name}")></i>{(*name).to_owned()}</span> }
     });
     let capacity = picture.capacity;
-    let rows = picture.bars.iter().map(|bar| bar_row(state, bar, capacity, unit));
+    let rows = picture
+        .bars
+        .iter()
+        .map(|bar| bar_row(state, bar, capacity, unit));
     let box_size = evaluation.scenario.gpu.memory;
     let usable = memory.method != Method::Fujii.id();
     let note = if usable {
-        format!("{} usable of a \"{:.0} GB\" GPU", unit.show(memory.capacity_bytes), box_size.gib())
+        format!(
+            "{} usable of a \"{:.0} GB\" GPU",
+            unit.show(memory.capacity_bytes),
+            box_size.gib()
+        )
     } else {
-        format!("{} on the box, as the paper counts", unit.show(memory.capacity_bytes))
+        format!(
+            "{} on the box, as the paper counts",
+            unit.show(memory.capacity_bytes)
+        )
     };
     view! {
         <p class="visually-hidden">{words::memory(memory, unit)}</p>
@@ -66,7 +87,11 @@ fn picture(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
 
 fn bar_row(state: State, bar: &Bar, capacity: f64, unit: MemoryUnit) -> impl IntoView + use<> {
     let (first, last) = bar.stages;
-    let name = if first == last { format!("stage {first}") } else { format!("{first} to {last}") };
+    let name = if first == last {
+        format!("stage {first}")
+    } else {
+        format!("{first} to {last}")
+    };
     let percent = |share: f64| format!("{:.3}%", share * 100.0);
     let segment = |part: &Segment| {
         view! {
@@ -78,7 +103,10 @@ fn bar_row(state: State, bar: &Bar, capacity: f64, unit: MemoryUnit) -> impl Int
             ></i>
         }
     };
-    let end = bar.segments.last().map_or(0.0, |part| part.start + part.length);
+    let end = bar
+        .segments
+        .last()
+        .map_or(0.0, |part| part.start + part.length);
     let free = (end < capacity).then(|| {
         view! { <i class="free" style:left=percent(end) style:width=percent(capacity - end)></i> }
     });

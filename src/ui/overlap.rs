@@ -45,7 +45,7 @@ fn rows(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
     let row = |(index, row): (usize, &OverlapRow)| {
         let (name, window) = names(row.name);
         let link = match row.link {
-            Link::Intra => "in the node",
+            Link::Intra => "node",
             Link::Inter => "network",
         };
         let playbook = row.corrected_ratio.map(|ratio| {
@@ -59,9 +59,8 @@ fn rows(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
             <tr>
                 <td>{name}</td>
                 <td class="phone-hide">{show_bytes(row.bytes_per_gpu)}</td>
-                <td class="phone-hide">{link}</td>
-                <td>{show_seconds(row.comm_s)}</td>
-                <td class="phone-hide">{format!("{window} {}", show_seconds(row.compute_s))}</td>
+                <td>{show_seconds(row.comm_s)} " " <small class="phone-hide">{link}</small></td>
+                <td class="phone-hide">{show_seconds(row.compute_s)} " " <small>{window}</small></td>
                 <td class="grow">{ratio_bar(row.ratio)}</td>
                 <td>{significant(row.ratio, 3)}</td>
                 <td class="phone-hide">{playbook}</td>
@@ -74,10 +73,9 @@ fn rows(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
             <table>
                 <thead>
                     <tr>
-                        <th>"a step, busiest rank"</th>
-                        <th class="phone-hide">"sent per GPU"</th>
-                        <th class="phone-hide">"wire"</th>
-                        <th>"time"</th>
+                        <th>"in a step"</th>
+                        <th class="phone-hide" title="By one GPU of the busiest rank">"sent"</th>
+                        <th>"wire time"</th>
                         <th class="phone-hide">"may hide behind"</th>
                         <th class="grow"><span class="visually-hidden">"ratio as a bar"</span></th>
                         <th>"ratio"</th>

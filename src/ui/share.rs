@@ -27,9 +27,18 @@ pub fn ShareDialog() -> impl IntoView {
         format!("{}#{fragment}", browser::address())
     };
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
-    let link = move || address(View { made: made(), ..View::default() });
+    let link = move || {
+        address(View {
+            made: made(),
+            ..View::default()
+        })
+    };
     let frame = move || {
-        let view = View { embed: Some(panel.get()), made: made(), ..View::default() };
+        let view = View {
+            embed: Some(panel.get()),
+            made: made(),
+            ..View::default()
+        };
         let source = address(view).replace('&', "&amp;");
         format!(
             "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" title=\"Shardscope\"></iframe>"

@@ -121,7 +121,10 @@ impl State {
 
 fn shown(run: &Run, before: Option<&Shown>) -> Shown {
     match evaluate(run) {
-        Ok(evaluation) => Shown { evaluation: Some(Arc::new(evaluation)), errors: Vec::new() },
+        Ok(evaluation) => Shown {
+            evaluation: Some(Arc::new(evaluation)),
+            errors: Vec::new(),
+        },
         Err(errors) => Shown {
             evaluation: before
                 .and_then(|before| before.evaluation.clone())

@@ -4,9 +4,9 @@ use crate::issue::Severity;
 use crate::memory::Verdict;
 use crate::report::{Evaluation, Figure};
 use crate::scene::words;
-use crate::ui::field::issue_line;
-use crate::ui::field::input_id;
 use crate::ui::browser;
+use crate::ui::field::input_id;
+use crate::ui::field::issue_line;
 use crate::ui::state::State;
 use crate::units::{Seconds, group, show_percent, show_seconds};
 use leptos::prelude::*;
@@ -35,7 +35,11 @@ fn keys(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
         Verdict::Oom => ("key verdict oom", "✕"),
     };
     let peak = Figure::Memory(memory.peak_stage);
-    let key = move |name: &'static str, value: String, small: String, figure: Figure, class: &'static str| {
+    let key = move |name: &'static str,
+                    value: String,
+                    small: String,
+                    figure: Figure,
+                    class: &'static str| {
         view! {
             <button class=format!("key {class}") on:click=move |_| state.ask(figure)>
                 <span class="name">{name}</span>
@@ -43,7 +47,13 @@ fn keys(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
             </button>
         }
     };
-    let share = |part: Seconds| show_percent(if step.time_s.0 > 0.0 { part / step.time_s } else { 0.0 });
+    let share = |part: Seconds| {
+        show_percent(if step.time_s.0 > 0.0 {
+            part / step.time_s
+        } else {
+            0.0
+        })
+    };
     let range = format!(
         "{} to {}",
         show_seconds(step.low_s).trim_end_matches(" s"),

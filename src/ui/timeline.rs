@@ -35,7 +35,10 @@ impl Look {
     /// The visible window of a picture that ends at `full`: a window on another picture shows all of this one.
     fn view(self, full: f64) -> Viewport {
         let same = |window: &Viewport| (window.full - full).abs() <= full * 1e-12;
-        self.window.get().filter(same).unwrap_or_else(|| Viewport::all(full))
+        self.window
+            .get()
+            .filter(same)
+            .unwrap_or_else(|| Viewport::all(full))
     }
     fn set(self, view: Viewport) {
         self.window.set((!view.is_all()).then_some(view));
@@ -53,7 +56,11 @@ pub fn TimelinePanel() -> impl IntoView {
         focus: RwSignal::new(None),
         rank: RwSignal::new(0),
     };
-    let ranks = Memo::new(move |_| state.evaluation().map_or(0, |evaluation| evaluation.timeline.ranks.len()));
+    let ranks = Memo::new(move |_| {
+        state
+            .evaluation()
+            .map_or(0, |evaluation| evaluation.timeline.ranks.len())
+    });
     let move_view = move |change: fn(Viewport) -> Viewport| {
         if let Some(evaluation) = state.evaluation() {
             look.set(change(look.view(evaluation.timeline.makespan())));
@@ -73,7 +80,7 @@ pub fn TimelinePanel() -> impl IntoView {
             </div>
             {move || state.evaluation().map(|evaluation| legend(state, &evaluation))}
             <div class="timeline">
-                <div class="ranks">{move || labels(look, ranks.get())}</div>
+                <div class="ranks">{move || labels(state, look, ranks.get())}</div>
                 <Surface look=look/>
                 <Minimap look=look/>
             </div>
@@ -88,7 +95,12 @@ pub fn TimelinePanel() -> impl IntoView {
 fn legend(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
     let report = &evaluation.report;
     let bubble = &report.pipeline;
-    let split = evaluation.timeline.ranks.iter().flatten().any(|op| op.op.kind == Kind::W);
+    let split = evaluation
+        .timeline
+        .ranks
+        .iter()
+        .flatten()
+        .any(|op| op.op.kind == Kind::W);
     let chunks = evaluation.order.chunks_per_rank();
     view! {
         <p class="visually-hidden">{words::pipeline(bubble, report.layout.microbatches)}</p>
@@ -110,7 +122,7 @@ fn legend(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
 }
 
 /// Rank names beside the rows; clicking one draws its in-flight activations.
-fn labels(look: Look, ranks: usize) -> impl IntoView {
+fn labels(state: State, look: Look, ranks: usize) -> impl IntoView {
     let shape = Shape::of(ranks);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
     let every = (14.0 / shape.rows.pitch).ceil().max(1.0) as usize;
@@ -128,9 +140,19 @@ fn labels(look: Look, ranks: usize) -> impl IntoView {
             </button>
         }
     };
+    let peak = move || {
+        let evaluation = state.evaluation()?;
+        let peak = *evaluation
+            .report
+            .pipeline
+            .peak_in_flight
+            .get(look.rank.get())?;
+        Some(format!("peak {peak}"))
+    };
     view! {
         {(0..shape.count).step_by(every).map(label).collect_view()}
-        <span style:top=format!("{}px", shape.rows_height() + 44.0)>"in flight"</span>
+        <span style:top=format!("{}px", shape.rows_height() + 28.0)>{peak}</span>
+        <span style:top=format!("{}px", shape.rows_height() + 46.0)>"in flight"</span>
     }
 }
 
@@ -144,7 +166,11 @@ fn Surface(look: Look) -> impl IntoView {
     let curve = Memo::new_with_compare(
         move |_| {
             let evaluation = state.evaluation()?;
-            let ops = evaluation.timeline.ranks.get(look.rank.get()).or(evaluation.timeline.ranks.first())?;
+            let ops = evaluation
+                .timeline
+                .ranks
+                .get(look.rank.get())
+                .or(evaluation.timeline.ranks.first())?;
             Some(Arc::new(stats::in_flight_curve(ops)))
         },
         |_, _| true,
@@ -166,7 +192,9 @@ fn Surface(look: Look) -> impl IntoView {
         waiting.set_value(true);
         request_animation_frame(move || {
             waiting.set_value(false);
-            let (Some(canvas), Some(evaluation)) = (canvas.get_untracked(), untrack(|| state.evaluation())) else {
+            let (Some(canvas), Some(evaluation)) =
+                (canvas.get_untracked(), untrack(|| state.evaluation()))
+            else {
                 return;
             };
             let width = look.width.get_untracked();
@@ -222,11 +250,20 @@ fn Surface(look: Look) -> impl IntoView {
             look.set(view.zoomed((-event.delta_y() * 0.002).exp(), at));
         }
     };
-    let shape = move || Shape::of(state.evaluation().map_or(0, |evaluation| evaluation.timeline.ranks.len()));
+    let shape = move || {
+        Shape::of(
+            state
+                .evaluation()
+                .map_or(0, |evaluation| evaluation.timeline.ranks.len()),
+        )
+    };
     let label = move || {
         state.evaluation().map(|evaluation| {
             let report = &evaluation.report;
-            format!("Timeline. {} Arrow keys move, comma and full stop step through ops.", words::pipeline(&report.pipeline, report.layout.microbatches))
+            format!(
+                "Timeline. {} Arrow keys move, comma and full stop step through ops.",
+                words::pipeline(&report.pipeline, report.layout.microbatches)
+            )
         })
     };
     view! {
@@ -262,30 +299,49 @@ fn Surface(look: Look) -> impl IntoView {
 
 /// Shows the chosen op large.
 fn focus_op(state: State, look: Look) {
-    let Some(evaluation) = untrack(|| state.evaluation()) else { return };
-    if let Some(op) = look.focus.get_untracked().and_then(|place| get(&evaluation, place)) {
+    let Some(evaluation) = untrack(|| state.evaluation()) else {
+        return;
+    };
+    if let Some(op) = look
+        .focus
+        .get_untracked()
+        .and_then(|place| get(&evaluation, place))
+    {
         look.set(Viewport::all(evaluation.timeline.makespan()).showing(op.start, op.end));
     }
 }
 
 fn get(evaluation: &Evaluation, place: Place) -> Option<TimedOp> {
-    evaluation.timeline.ranks.get(place.rank)?.get(place.at).copied()
+    evaluation
+        .timeline
+        .ranks
+        .get(place.rank)?
+        .get(place.at)
+        .copied()
 }
 
 fn key(state: State, look: Look, event: &web_sys::KeyboardEvent) {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
         return;
     }
-    let Some(evaluation) = untrack(|| state.evaluation()) else { return };
+    let Some(evaluation) = untrack(|| state.evaluation()) else {
+        return;
+    };
     let view = untrack(|| look.view(evaluation.timeline.makespan()));
     let middle = f64::midpoint(view.start, view.end);
     let walk = |change: fn(Place) -> Option<Place>| {
         let place = look.focus.get_untracked().or(look.hover.get_untracked());
         let next = match place {
             Some(place) => change(place),
-            None => Some(Place { rank: look.rank.get_untracked(), at: 0 }),
+            None => Some(Place {
+                rank: look.rank.get_untracked(),
+                at: 0,
+            }),
         };
-        let Some((place, op)) = next.and_then(|place| Some((place, get(&evaluation, place)?))) else { return };
+        let Some((place, op)) = next.and_then(|place| Some((place, get(&evaluation, place)?)))
+        else {
+            return;
+        };
         look.focus.set(Some(place));
         look.hover.set(None);
         if op.start < view.start || op.end > view.end {
@@ -299,10 +355,30 @@ fn key(state: State, look: Look, event: &web_sys::KeyboardEvent) {
         "d" | "D" | "ArrowRight" => look.set(view.panned(view.span() * 0.2)),
         "f" | "F" => focus_op(state, look),
         "0" | "Home" => look.window.set(None),
-        "." => walk(|place| Some(Place { at: place.at + 1, ..place })),
-        "," => walk(|place| Some(Place { at: place.at.checked_sub(1)?, ..place })),
-        "ArrowDown" => walk(|place| Some(Place { rank: place.rank + 1, ..place })),
-        "ArrowUp" => walk(|place| Some(Place { rank: place.rank.checked_sub(1)?, ..place })),
+        "." => walk(|place| {
+            Some(Place {
+                at: place.at + 1,
+                ..place
+            })
+        }),
+        "," => walk(|place| {
+            Some(Place {
+                at: place.at.checked_sub(1)?,
+                ..place
+            })
+        }),
+        "ArrowDown" => walk(|place| {
+            Some(Place {
+                rank: place.rank + 1,
+                ..place
+            })
+        }),
+        "ArrowUp" => walk(|place| {
+            Some(Place {
+                rank: place.rank.checked_sub(1)?,
+                ..place
+            })
+        }),
         "Escape" => {
             look.focus.set(None);
             look.hover.set(None);
@@ -320,7 +396,10 @@ fn overlay(state: State, look: Look) -> Option<impl IntoView> {
     let shape = Shape::of(evaluation.timeline.ranks.len());
     let (view, width) = (look.view(evaluation.timeline.makespan()), look.width.get());
     let row = place.rank / shape.stride;
-    let (left, right) = (view.x(op.start, width).max(0.0), view.x(op.end, width).min(width));
+    let (left, right) = (
+        view.x(op.start, width).max(0.0),
+        view.x(op.end, width).min(width),
+    );
     if right < 0.0 || left > width {
         return None;
     }
@@ -358,9 +437,18 @@ fn kind_name(kind: Kind) -> &'static str {
 
 /// What the tooltip says of an op, line by line.
 fn describe(evaluation: &Evaluation, place: Place, op: TimedOp) -> Vec<String> {
-    let trace = Trace::new(&evaluation.order, &evaluation.timeline, evaluation.durations.p2p);
+    let trace = Trace::new(
+        &evaluation.order,
+        &evaluation.timeline,
+        evaluation.durations.p2p,
+    );
     let name = |op: TimedOp| {
-        format!("{} of micro-batch {} on stage {}", kind_name(op.op.kind), op.op.microbatch, op.op.stage)
+        format!(
+            "{} of micro-batch {} on stage {}",
+            kind_name(op.op.kind),
+            op.op.microbatch,
+            op.op.stage
+        )
     };
     let waited = match trace.cause(place) {
         Cause::Nothing => "starts with the step".to_owned(),
@@ -390,13 +478,21 @@ fn describe(evaluation: &Evaluation, place: Place, op: TimedOp) -> Vec<String> {
 fn Minimap(look: Look) -> impl IntoView {
     let state = expect_context::<State>();
     let track = NodeRef::<Div>::new();
-    let view = move || look.view(state.evaluation().map_or(1.0, |evaluation| evaluation.timeline.makespan()));
+    let view = move || {
+        look.view(
+            state
+                .evaluation()
+                .map_or(1.0, |evaluation| evaluation.timeline.makespan()),
+        )
+    };
     let percent = |share: f64| format!("{:.3}%", share * 100.0);
     let go = move |event: web_sys::PointerEvent| {
         if event.buttons() == 0 {
             return;
         }
-        let Some(track) = track.get_untracked() else { return };
+        let Some(track) = track.get_untracked() else {
+            return;
+        };
         let area = track.get_bounding_client_rect();
         let at = (f64::from(event.client_x()) - area.left()) / area.width();
         let view = untrack(view);
@@ -414,20 +510,26 @@ fn table(evaluation: &Evaluation) -> impl IntoView + use<> {
     let pipeline = &evaluation.report.pipeline;
     let makespan = pipeline.makespan_s;
     let busy = evaluation.timeline.ranks.iter().map(|ops| {
-        let whole = ops.iter().filter(|op| op.half != crate::pipeline::Half::Second);
+        let whole = ops
+            .iter()
+            .filter(|op| op.half != crate::pipeline::Half::Second);
         Seconds(whole.map(|op| op.end - op.start).sum())
     });
-    let rows = busy.zip(&pipeline.peak_in_flight).enumerate().take(256).map(|(rank, (busy, peak))| {
-        view! {
-            <tr>
-                <td>{rank}</td>
-                <td>{show_seconds(busy)}</td>
-                <td>{show_seconds(makespan - busy)}</td>
-                <td>{show_percent(1.0 - busy / makespan)}</td>
-                <td>{*peak}</td>
-            </tr>
-        }
-    });
+    let rows = busy
+        .zip(&pipeline.peak_in_flight)
+        .enumerate()
+        .take(256)
+        .map(|(rank, (busy, peak))| {
+            view! {
+                <tr>
+                    <td>{rank}</td>
+                    <td>{show_seconds(busy)}</td>
+                    <td>{show_seconds(makespan - busy)}</td>
+                    <td>{show_percent(1.0 - busy / makespan)}</td>
+                    <td>{*peak}</td>
+                </tr>
+            }
+        });
     view! {
         <div class="scroll-x" tabindex="0" role="region" aria-label="Timeline table">
             <table>

@@ -115,7 +115,7 @@ impl Stage {
             layers: layers as f64,
             in_flight: ranks - rank as f64,
             first: rank == 0,
-            last: rank as f64 + 1.0 == ranks,
+            last: rank as u64 + 1 == scenario.layout.pp,
         }
     }
 }
@@ -265,9 +265,11 @@ mod tests {
 
     #[test]
     fn a_run_outside_the_paper_is_told_what_is_ignored() {
-        let mut run = Run::default();
-        run.zero = 0;
-        run.sequence_parallel = false;
+        let run = Run {
+            zero: 0,
+            sequence_parallel: false,
+            ..Run::default()
+        };
         let warnings = estimate(&Scenario::new(&run).unwrap(), &loads(4)).warnings;
         let fields: Vec<_> = warnings.iter().map(|issue| issue.field.as_str()).collect();
         assert_eq!(fields, ["sequence_parallel", "zero"]);

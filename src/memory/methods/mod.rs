@@ -1,3 +1,151 @@
-//! Published methods, reproduced as printed, one file each.
+//! Published methods, reproduced as printed, one file each, and what each leaves out.
 
 pub mod fujii;
+pub mod he;
+pub mod playbook;
+pub mod uneven;
+
+use super::detailed;
+use super::estimate::{Estimate, Item, RankLoad, StageMemory, Verdict};
+use super::verdict::verdict_of_tensors;
+use crate::explain::Term;
+use crate::run::{Method, Scenario};
+use crate::source::{FUJII_2024, HE_BLOG, MEGATRON, PLAYBOOK, Source, UNEVEN_PP};
+
+/// A method of the table.
+pub struct MethodInfo {
+    /// Its id in a Run.
+    pub method: Method,
+    /// Where it was published.
+    pub source: &'static Source,
+    /// What it does not count.
+    pub leaves_out: &'static [&'static str],
+    /// Its estimate.
+    pub estimate: fn(&Scenario, &[RankLoad]) -> Estimate,
+    /// How the figure of a rank comes about.
+    pub explain: fn(&Scenario, &[RankLoad], usize) -> Option<Term>,
+}
+
+/// All methods, ours first.
+pub static METHODS: &[MethodInfo] = &[
+    MethodInfo {
+        method: Method::Detailed,
+        source: &MEGATRON,
+        leaves_out: &[
+            "CUDA graphs and user buffers of overlapped communication",
+            "offloading to the host",
+            "micro-batches of unequal length (all count as the longest)",
+        ],
+        estimate: detailed::estimate,
+        explain: detailed::explain,
+    },
+    MethodInfo {
+        method: Method::Fujii,
+        source: &FUJII_2024,
+        leaves_out: &[
+            "logits where there is more than one stage",
+            "a fused SwiGLU, stages other than the first",
+            "buffers, CUDA context, communicators, fragmentation",
+        ],
+        estimate: fujii::estimate,
+        explain: fujii::explain,
+    },
+    MethodInfo {
+        method: Method::He,
+        source: &HE_BLOG,
+        leaves_out: &[
+            "stages: every rank gets the mean",
+            "micro-batches in flight: with a pipeline one is counted",
+            "grouped-query attention, gated FFNs, logits",
+            "buffers, CUDA context, communicators, fragmentation",
+        ],
+        estimate: he::estimate,
+        explain: he::explain,
+    },
+    MethodInfo {
+        method: Method::Uneven,
+        source: &UNEVEN_PP,
+        leaves_out: &[
+            "micro-batches in flight: one is counted",
+            "grouped-query attention, gated FFNs, the input embedding",
+            "sharding: every rank keeps 16 bytes a parameter",
+            "buffers, CUDA context, communicators, fragmentation",
+        ],
+        estimate: uneven::estimate,
+        explain: uneven::explain,
+    },
+    MethodInfo {
+        method: Method::Playbook,
+        source: &PLAYBOOK,
+        leaves_out: &[
+            "grouped-query attention and gated FFNs in the activations",
+            "logits",
+            "sharding over context-parallel ranks",
+            "buffers, CUDA context, communicators, fragmentation",
+        ],
+        estimate: playbook::estimate,
+        explain: playbook::explain,
+    },
+];
+
+/// The row of `method`.
+#[must_use]
+pub fn info(method: Method) -> &'static MethodInfo {
+    METHODS
+        .iter()
+        .find(|row| row.method == method)
+        .unwrap_or(&METHODS[0])
+}
+
+/// Every method's estimate of the same Run, in the order of the table.
+#[must_use]
+pub fn compare(scenario: &Scenario, loads: &[RankLoad]) -> Vec<(&'static MethodInfo, Estimate)> {
+    METHODS
+        .iter()
+        .map(|row| (row, (row.estimate)(scenario, loads)))
+        .collect()
+}
+
+/// The same `items` on every rank.
+fn even_ranks(loads: &[RankLoad], items: &[Item]) -> Vec<StageMemory> {
+    (0..loads.len())
+        .map(|rank| StageMemory::of_items(rank, 1.0, items.to_vec()))
+        .collect()
+}
+
+/// The detailed rule on a method that counts tensors only: its fullest rank with process and fragmentation added.
+fn rank_verdict(scenario: &Scenario, ranks: &[StageMemory]) -> Verdict {
+    let fullest = ranks
+        .iter()
+        .fold(0.0, |most: f64, rank| most.max(rank.total.0));
+    verdict_of_tensors(scenario, fullest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{OneOf, Run};
+
+    #[test]
+    fn every_method_of_a_run_has_a_row_and_an_answer() {
+        let scenario = Scenario::new(&Run::default()).unwrap();
+        let loads: Vec<_> = (0..4)
+            .map(|rank| RankLoad {
+                stages: vec![rank],
+                in_flight: vec![(4 - rank) as f64],
+                weight_versions: 1,
+            })
+            .collect();
+        for (method, choice) in Method::ALL {
+            let row = info(*method);
+            assert!(row.method == *method && !row.leaves_out.is_empty());
+            let estimate = (row.estimate)(&scenario, &loads);
+            for (rank, memory) in estimate.per_stage.iter().enumerate() {
+                let term = (row.explain)(&scenario, &loads, rank).unwrap();
+                assert!(memory.total.0 > 0.0, "{}", choice.id);
+                assert!((term.value / memory.total.0 - 1.0).abs() < 1e-12);
+            }
+        }
+        assert_eq!(compare(&scenario, &loads).len(), METHODS.len());
+    }
+}

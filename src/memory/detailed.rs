@@ -1,0 +1,151 @@
+//! `detailed`: every tensor of every pipeline rank.
+//!
+//! For each rank: the states of the parameters it holds, the activations of the chunks and micro-batches that the
+//! schedule keeps alive, what exists for a moment on top (logits, the backward of a layer, what is being gathered),
+//! and what no tensor accounts for. Source: survey of twenty estimators, sections 2.1 to 2.11; held against measured
+//! peaks in `tests/memory_measured.rs`.
+
+mod activations;
+mod dummies;
+mod explain;
+mod holding;
+mod logits;
+mod sharding;
+mod states;
+mod transient;
+
+pub use explain::explain;
+pub use holding::{Holding, Kind, holdings, padded_vocabulary};
+
+use super::estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};
+use super::verdict::{FRAGMENTATION, PROCESS, verdict};
+use crate::run::Scenario;
+use crate::units::Bytes;
+
+/// The whole estimate.
+#[must_use]
+pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
+    let per_stage = loads
+        .iter()
+        .enumerate()
+        .map(|(rank, load)| rank_memory(scenario, rank, load))
+        .collect();
+    let mut estimate = Estimate {
+        per_stage,
+        capacity: scenario.gpu.usable,
+        verdict: Verdict::Fits,
+        warnings: Vec::new(),
+    };
+    estimate.verdict = verdict(estimate.peak().1, estimate.capacity);
+    estimate
+}
+
+/// Bytes that one micro-batch of global stage `stage` holds from its forward to its backward, logits included.
+#[must_use]
+pub fn chunk_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
+    let mut bytes = activations::kept(scenario, stage).bytes();
+    if holding::is_last(scenario, stage) {
+        bytes += logits::held(scenario) + logits::inputs(scenario);
+    }
+    Bytes(bytes)
+}
+
+/// One rank, part by part.
+fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+    let mut items = state_items(scenario, load);
+    items.extend(activation_items(scenario, load));
+    items.extend(buffer_items(scenario, load));
+    let allocated: f64 = items.iter().map(|item| item.bytes.0).sum();
+    items.extend(overhead_items(scenario, load, allocated));
+    StageMemory::of_items(rank, load.stage_microbatches(), items)
+}
+
+fn item(component: Component, name: &str, bytes: f64) -> Item {
+    Item {
+        component,
+        name: name.to_owned(),
+        bytes: Bytes(bytes),
+    }
+}
+
+fn state_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
+    holdings(scenario, load)
+        .iter()
+        .flat_map(|part| {
+            let states = states::states(scenario, part, load.weight_versions);
+            [
+                item(Component::Weights, part.name, states.weights),
+                item(Component::Gradients, part.name, states.gradients),
+                item(Component::Optimizer, part.name, states.optimizer),
+            ]
+        })
+        .collect()
+}
+
+fn activation_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
+    load.stages
+        .iter()
+        .zip(&load.in_flight)
+        .flat_map(|(stage, in_flight)| {
+            activations::kept(scenario, *stage)
+                .items
+                .into_iter()
+                .map(|(name, bytes)| item(Component::Activations, name, bytes * in_flight))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Micro-batches of the last global stage that are alive on the rank.
+fn heads_in_flight(scenario: &Scenario, load: &RankLoad) -> f64 {
+    load.stages
+        .iter()
+        .zip(&load.in_flight)
+        .filter(|(stage, _)| holding::is_last(scenario, **stage))
+        .map(|(_, in_flight)| in_flight)
+        .sum()
+}
+
+fn buffer_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
+    let heads = heads_in_flight(scenario, load);
+    let mut parts = vec![
+        ("logits", heads * logits::held(scenario)),
+        ("inputs of the head", heads * logits::inputs(scenario)),
+    ];
+    if scenario.run.dummy_wgrad {
+        parts.push(("dummy weight gradients", dummies::bytes(scenario, load)));
+    }
+    parts.extend(transient::transients(scenario, load));
+    parts.extend(sharding::buffers(scenario, load, &holdings(scenario, load)));
+    parts
+        .into_iter()
+        .map(|(name, bytes)| item(Component::Buffers, name, bytes))
+        .collect()
+}
+
+fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<Item> {
+    let heads = heads_in_flight(scenario, load);
+    let layout = &scenario.layout;
+    let part = |name, bytes| item(Component::Overhead, name, bytes);
+    let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
+    let blocks = allocated - heads * logits::held(scenario);
+    vec![
+        part(
+            "CUDA context, workspaces and communicators",
+            PROCESS.value.0,
+        ),
+        part(
+            "communicators of context parallelism",
+            communicator(layout.cp),
+        ),
+        part(
+            "communicators of expert parallelism",
+            communicator(layout.ep),
+        ),
+        part(
+            "logits at their peak",
+            heads.min(1.0) * logits::momentary(scenario),
+        ),
+        part("fragmentation", (FRAGMENTATION.value - 1.0) * blocks),
+    ]
+}

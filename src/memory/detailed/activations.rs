@@ -1,0 +1,139 @@
+//! Activations that one chunk keeps of one micro-batch.
+
+use super::holding::{is_last, kinds, layers_of};
+use crate::memory::recompute::Policy;
+use crate::model::{Cut, layer_inventory, vision_inventory};
+use crate::run::{CpComm, Scenario};
+
+/// What a chunk keeps of one micro-batch, by tensor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// Name and bytes of each kind of tensor, summed over the chunk's layers.
+    pub items: Vec<(&'static str, f64)>,
+    /// What comes back for a while when the largest recomputed layer is computed again.
+    pub recomputed: f64,
+}
+
+impl Kept {
+    /// All of it.
+    #[must_use]
+    pub fn bytes(&self) -> f64 {
+        self.items.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    fn add(&mut self, name: &'static str, bytes: f64) {
+        if bytes <= 0.0 {
+            return;
+        }
+        match self.items.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += bytes,
+            None => self.items.push((name, bytes)),
+        }
+    }
+}
+
+/// Tokens of the largest micro-batch on one context-parallel rank, T = s b / c.
+#[must_use]
+pub fn tokens(scenario: &Scenario) -> f64 {
+    let longest = scenario
+        .run
+        .microbatch_lengths
+        .as_ref()
+        .and_then(|lengths| lengths.iter().max());
+    longest.map_or_else(
+        || scenario.tokens_per_rank(),
+        |tokens| *tokens as f64 / scenario.layout.cp as f64,
+    )
+}
+
+/// Whether the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism, which comes with
+/// FSDP, keeps them; Megatron gathers them again in the backward pass.
+#[must_use]
+pub fn keeps_gathered_inputs(scenario: &Scenario) -> bool {
+    scenario.zero.stage == 3 && scenario.layout.sequence_parallel
+}
+
+/// How one rank sees a layer of this scenario.
+#[must_use]
+pub fn cut(scenario: &Scenario) -> Cut {
+    let (run, layout) = (&scenario.run, &scenario.layout);
+    let tp = layout.tp as f64;
+    let residual = if layout.sequence_parallel { tp } else { 1.0 };
+    let ulysses = layout.cp > 1 && run.cp_comm == CpComm::Ulysses;
+    Cut {
+        tokens: tokens(scenario),
+        keys: run.seq_len as f64,
+        tp,
+        residual,
+        linear_input: if keeps_gathered_inputs(scenario) {
+            1.0
+        } else {
+            residual
+        },
+        etp: layout.etp as f64,
+        // A padded capacity is what every expert computes; without one the busiest rank decides.
+        routed: run.capacity_factor.unwrap_or(run.moe_imbalance),
+        outputs: if ulysses { 2.0 } else { 1.0 },
+        flash: run.flash_attention,
+        fused_swiglu: run.fused_swiglu,
+    }
+}
+
+/// What global stage `stage` keeps of one micro-batch, its logits not included.
+#[must_use]
+pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
+    let mut sum = Kept::default();
+    let layers = layers_of(scenario, stage);
+    let recomputed = match scenario.run.recompute {
+        crate::run::Recompute::Layers(n) => n.min(layers.end - layers.start),
+        _ => layers.end - layers.start,
+    };
+    let split = layers.start + recomputed;
+    for (part, position) in [(layers.start..split, 0), (split..layers.end, u64::MAX)] {
+        let policy = Policy::of(scenario, position);
+        for (count, index) in kinds(scenario, &part) {
+            if count > 0 {
+                add_layers(scenario, &policy, count as f64, index, &mut sum);
+            }
+        }
+    }
+    if stage == 0 {
+        let images = scenario.run.micro_batch as f64;
+        for tensor in vision_inventory(&scenario.model, images, &cut(scenario)) {
+            sum.add(tensor.name, tensor.bytes);
+        }
+    }
+    if is_last(scenario, stage) && scenario.model.mtp_modules > 0 {
+        prediction(scenario, &mut sum);
+    }
+    sum
+}
+
+fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, index: u64, sum: &mut Kept) {
+    let cut = cut(scenario);
+    let mut dropped = 0.0;
+    for tensor in layer_inventory(&scenario.model, index, &cut) {
+        let kept = tensor.bytes * policy.kept(tensor.role, cut.flash);
+        dropped += tensor.bytes - kept;
+        sum.add(tensor.name, count * kept);
+    }
+    if *policy == Policy::EverySecondProduct {
+        // The seventh product's output is no input of anything that is kept otherwise.
+        let output = 2.0 * cut.tokens * scenario.model.hidden as f64 / cut.residual;
+        sum.add("FFN output", count * output);
+    }
+    sum.recomputed = sum.recomputed.max(dropped);
+}
+
+/// Each prediction module keeps a layer, the two normalised halves of its projection's input and what they were
+/// before: `2 T h · 4`.
+fn prediction(scenario: &Scenario, sum: &mut Kept) {
+    let (cut, model) = (cut(scenario), &scenario.model);
+    let modules = model.mtp_modules as f64;
+    let layer: f64 = layer_inventory(model, model.layers - 1, &cut)
+        .iter()
+        .map(|tensor| tensor.bytes)
+        .sum();
+    let projection = 8.0 * cut.tokens * model.hidden as f64 / cut.residual;
+    sum.add("multi-token prediction", modules * (layer + projection));
+}

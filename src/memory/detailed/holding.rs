@@ -1,0 +1,264 @@
+//! Which parameters a pipeline rank holds, and over how many ranks their states are sharded.
+
+use crate::memory::estimate::RankLoad;
+use crate::model::{LayerElements, layer_elements, stage_range};
+use crate::run::Scenario;
+use std::ops::Range;
+
+/// Megatron pads the vocabulary to a multiple of this times t. Source: Megatron-LM `--make-vocab-size-divisible-by`.
+const VOCABULARY_MULTIPLE: u64 = 128;
+
+/// Who shards a parameter's states, if anyone trains it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Sharded over d c, or the HSDP group.
+    Dense,
+    /// Routed experts: sharded over their own data-parallel group.
+    Expert,
+    /// Not trained: weights only.
+    Frozen,
+}
+
+/// Parameters with a name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Holding {
+    /// What they are.
+    pub name: &'static str,
+    /// Elements on one GPU, after t, x and te, before ZeRO.
+    pub elements: f64,
+    /// How they are sharded.
+    pub kind: Kind,
+    /// Elements of the largest hidden matrix among them on one GPU, which Muon keeps whole; 0 where Adam steps in:
+    /// embedding, head and norms.
+    pub largest_matrix: f64,
+}
+
+/// The vocabulary as every tensor-parallel rank gets an equal, aligned part of it: `ceil(v / (128 t)) 128 t`.
+#[must_use]
+pub fn padded_vocabulary(scenario: &Scenario) -> u64 {
+    let multiple = VOCABULARY_MULTIPLE * scenario.layout.tp;
+    scenario.model.vocab.div_ceil(multiple) * multiple
+}
+
+/// Elements of the embedding or head on one rank: `V h / t`.
+#[must_use]
+pub fn embedding_elements(scenario: &Scenario) -> f64 {
+    padded_vocabulary(scenario) as f64 * scenario.model.hidden as f64 / scenario.layout.tp as f64
+}
+
+/// The transformer layers of global stage `stage`.
+#[must_use]
+pub fn layers_of(scenario: &Scenario, stage: usize) -> Range<u64> {
+    stage_range(&scenario.stage_layers, stage)
+}
+
+/// Whether global stage `stage` ends the model.
+#[must_use]
+pub fn is_last(scenario: &Scenario, stage: usize) -> bool {
+    stage + 1 == scenario.stage_layers.len()
+}
+
+/// The dense and the MoE layers among `layers`: how many, and an index of that kind.
+#[must_use]
+pub fn kinds(scenario: &Scenario, layers: &Range<u64>) -> [(u64, u64); 2] {
+    let model = &scenario.model;
+    let dense_end = model.layers - model.moe_layers();
+    let dense = dense_end.clamp(layers.start, layers.end) - layers.start;
+    let moe = layers.end - layers.start - dense;
+    [(dense, layers.start), (moe, layers.end.saturating_sub(1))]
+}
+
+/// All parameters of the rank that holds `load`.
+#[must_use]
+pub fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
+    let mut list = Holdings {
+        scenario,
+        list: Vec::new(),
+    };
+    for &stage in &load.stages {
+        list.stage(stage, load);
+    }
+    list.list
+}
+
+/// Elements of the largest matrix of a layer on one rank, outside and inside the experts: gate and up are one matrix.
+fn largest_matrices(scenario: &Scenario) -> [f64; 2] {
+    let (model, layout) = (&scenario.model, &scenario.layout);
+    let h = model.hidden as f64;
+    let up = if model.gated_ffn { 2.0 } else { 1.0 };
+    let attention = (model.query_width() + 2 * model.kv_width()) as f64;
+    let dense = h * attention.max(up * model.ffn as f64) / layout.tp as f64;
+    let expert = model.moe.map_or(0.0, |moe| {
+        h * up * moe.expert_ffn as f64 / layout.etp as f64
+    });
+    [dense, expert]
+}
+
+struct Holdings<'a> {
+    scenario: &'a Scenario,
+    list: Vec<Holding>,
+}
+
+impl Holdings<'_> {
+    fn add(&mut self, name: &'static str, elements: f64, kind: Kind) {
+        self.add_matrices(name, elements, kind, 0.0);
+    }
+
+    fn add_matrices(&mut self, name: &'static str, elements: f64, kind: Kind, largest: f64) {
+        if elements > 0.0 {
+            self.list.push(Holding {
+                name,
+                elements,
+                kind,
+                largest_matrix: largest,
+            });
+        }
+    }
+
+    fn block(&mut self, name: &'static str, count: u64, block: LayerElements) {
+        let (layout, count) = (&self.scenario.layout, count as f64);
+        let [dense, expert] = largest_matrices(self.scenario);
+        let own = if block.sharded > 0 { dense } else { 0.0 };
+        let elements = count * block.dense_per_rank(layout.tp);
+        self.add_matrices(name, elements, Kind::Dense, own);
+        let experts = count * block.experts_per_rank(layout.ep, layout.etp);
+        self.add_matrices("routed experts", experts, Kind::Expert, expert);
+    }
+
+    fn stage(&mut self, stage: usize, load: &RankLoad) {
+        let (scenario, model) = (self.scenario, &self.scenario.model);
+        let (first, last) = (stage == 0, is_last(scenario, stage));
+        let positions = model.embedding().replicated as f64;
+        if first {
+            self.add(
+                "embedding",
+                embedding_elements(scenario) + positions,
+                Kind::Dense,
+            );
+            self.vision();
+        }
+        for (count, index) in kinds(scenario, &layers_of(scenario, stage)) {
+            if count > 0 {
+                self.block("layers", count, layer_elements(model, index));
+            }
+        }
+        if last {
+            self.block("final norm", 1, model.final_norm());
+            // Tied weights live once on a rank that has both ends, and on both ends where two ranks do.
+            if !(model.tied_embeddings && load.stages.contains(&0)) {
+                self.add("head", embedding_elements(scenario), Kind::Dense);
+            }
+            self.prediction(load);
+        }
+    }
+
+    /// Multi-token prediction: a layer and its projection each, on the last stage, and the embedding of the tokens it
+    /// reads ahead where the last stage has none. Source: Megatron-LM `multi_token_prediction.py`.
+    fn prediction(&mut self, load: &RankLoad) {
+        let model = &self.scenario.model;
+        if model.mtp_modules == 0 {
+            return;
+        }
+        let module = layer_elements(model, model.layers - 1).plus(model.mtp_projection());
+        self.block("multi-token prediction", model.mtp_modules, module);
+        if !load.stages.contains(&0) && !model.tied_embeddings {
+            let copy = embedding_elements(self.scenario);
+            self.add("embedding for multi-token prediction", copy, Kind::Dense);
+        }
+    }
+
+    /// The vision tower and its projector stand on the first stage; a frozen tower keeps its weights only.
+    fn vision(&mut self) {
+        let (model, tp) = (&self.scenario.model, self.scenario.layout.tp);
+        let projector = model.projector().dense_per_rank(tp);
+        let tower = model.vision_tower().dense_per_rank(tp) - projector;
+        let kind = if model.vision.is_some_and(|vision| vision.frozen) {
+            Kind::Frozen
+        } else {
+            Kind::Dense
+        };
+        self.add("vision tower", tower, kind);
+        self.add("projector", projector, Kind::Dense);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, ModelParts, Run};
+
+    fn load(stages: Vec<usize>) -> RankLoad {
+        RankLoad {
+            in_flight: vec![1.0; stages.len()],
+            stages,
+            weight_versions: 1,
+        }
+    }
+
+    fn sum(list: &[Holding], kind: Kind) -> f64 {
+        list.iter()
+            .filter(|part| part.kind == kind)
+            .map(|part| part.elements)
+            .sum()
+    }
+
+    /// Survey section 2.2, DeepSeek-V3 with one dense and three MoE layers on 8 GPUs: 4.228 B expert parameters a GPU
+    /// with ep 8.
+    #[test]
+    fn deepseek_v3_with_4_layers_holds_4_228_b_expert_parameters_a_gpu() {
+        let mut model: Based<ModelParts> = Based::preset("deepseek-v3");
+        model.parts.layers = Some(4);
+        model.parts.dense_layers = Some(1);
+        let run = Run {
+            model,
+            gpus: 8,
+            tp: 1,
+            pp: 1,
+            ep: 8,
+            ..Run::default()
+        };
+        let list = holdings(&Scenario::new(&run).unwrap(), &load(vec![0]));
+        assert!((sum(&list, Kind::Expert) / 1e9 - 4.228).abs() < 0.001);
+    }
+
+    /// Survey, trap 13: tied embeddings are two copies on two ends of a pipeline, one where one rank has both ends.
+    #[test]
+    fn tied_embeddings_stand_twice_on_two_ranks_and_once_on_one() {
+        let run = |pp| Run {
+            model: Based::preset("gpt-2-xl"),
+            tp: 1,
+            pp,
+            ..Run::default()
+        };
+        let copies = |run: &Run, ranks: &[Vec<usize>]| -> f64 {
+            let scenario = Scenario::new(run).unwrap();
+            let lists = ranks
+                .iter()
+                .map(|stages| holdings(&scenario, &load(stages.clone())));
+            let parts = lists.flatten();
+            parts
+                .filter(|part| matches!(part.name, "embedding" | "head"))
+                .map(|part| part.elements)
+                .sum()
+        };
+        // 50257 padded to 50304, and 1024 learned positions.
+        let copy = 50304.0 * 1600.0;
+        let positions = 1024.0 * 1600.0;
+        assert!((copies(&run(1), &[vec![0]]) - copy - positions).abs() < 1.0);
+        assert!((copies(&run(2), &[vec![0], vec![1]]) - 2.0 * copy - positions).abs() < 1.0);
+        assert!((copies(&run(2), &[vec![0, 1]]) - copy - positions).abs() < 1.0);
+    }
+
+    /// Megatron's golden GPT-7B pads 131073 entries to 131584 at t = 4. Source: `gpt3_7b_tp4_pp1_memory_speed`.
+    #[test]
+    fn the_vocabulary_is_padded_as_megatron_pads_it() {
+        let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
+        model.parts.vocab = Some(131_073);
+        let run = Run {
+            model,
+            tp: 4,
+            ..Run::default()
+        };
+        assert_eq!(padded_vocabulary(&Scenario::new(&run).unwrap()), 131_584);
+    }
+}

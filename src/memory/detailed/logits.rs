@@ -1,0 +1,171 @@
+//! The language-model head: logits and loss, where the largest single tensors of a run are.
+
+use super::activations::{cut, keeps_gathered_inputs};
+use super::holding::padded_vocabulary;
+use crate::run::{CrossEntropy, Scenario};
+use crate::source::{Cited, MEGATRON, TORCHTITAN, TRANSFORMER_ENGINE};
+
+/// Bytes a logit of one loss kernel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LossKernel {
+    /// From the loss's forward to its backward.
+    pub held: f64,
+    /// At the worst instant, with what the allocator cannot reuse.
+    pub peak: f64,
+}
+
+/// Slices of a chunked cross-entropy. Source: ISEEKYAN/Megatron-LM PR 132, 4.638 to 0.580 GiB for 8192 x 151936.
+const CHUNKS: f64 = 8.0;
+
+const MEGATRON_UNFUSED: Cited<LossKernel> = Cited::new(
+    LossKernel {
+        held: 6.0,
+        peak: 10.0,
+    },
+    &MEGATRON,
+    "cross_entropy.py: bf16 logits and their fp32 copy; 8 by counting tensors, 10 meets the outcomes of Fujii 2024 better",
+);
+const MEGATRON_FUSED: Cited<LossKernel> = Cited::new(
+    LossKernel {
+        held: 4.0,
+        peak: 6.0,
+    },
+    &MEGATRON,
+    "--cross-entropy-loss-fusion",
+);
+const TE_FUSED: Cited<LossKernel> = Cited::new(
+    LossKernel {
+        held: 2.0,
+        peak: 2.0,
+    },
+    &TRANSFORMER_ENGINE,
+    "cross_entropy.py: gradient written over the logits",
+);
+const PYTORCH: Cited<LossKernel> = Cited::new(
+    LossKernel {
+        held: 10.0,
+        peak: 10.0,
+    },
+    &TORCHTITAN,
+    "cross_entropy(logits.float()): bf16 logits, fp32 copy, log-probabilities",
+);
+
+/// The loss kernel of a scenario and where its bytes stand. FSDP comes with PyTorch's own cross-entropy.
+#[must_use]
+pub fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
+    let over = |kernel: Cited<LossKernel>, parts: f64| {
+        Cited::new(
+            LossKernel {
+                held: kernel.value.held / parts,
+                peak: kernel.value.peak / parts,
+            },
+            kernel.source,
+            kernel.place,
+        )
+    };
+    let unfused = if scenario.zero.stage == 3 {
+        PYTORCH
+    } else {
+        MEGATRON_UNFUSED
+    };
+    match scenario.run.cross_entropy {
+        CrossEntropy::Megatron => unfused,
+        CrossEntropy::MegatronFused => MEGATRON_FUSED,
+        CrossEntropy::TeFused => TE_FUSED,
+        CrossEntropy::Chunked => over(unfused, CHUNKS),
+    }
+}
+
+/// Logits of one micro-batch on one rank, all heads: `T V / t`, once more for every prediction module.
+#[must_use]
+pub fn logits(scenario: &Scenario) -> f64 {
+    let heads = 1.0 + scenario.model.mtp_modules as f64;
+    let cut = cut(scenario);
+    heads * cut.tokens * padded_vocabulary(scenario) as f64 / cut.tp
+}
+
+/// Bytes that the loss holds of one micro-batch.
+#[must_use]
+pub fn held(scenario: &Scenario) -> f64 {
+    loss_kernel(scenario).value.held * logits(scenario)
+}
+
+/// What the loss needs for a moment beyond what it holds.
+#[must_use]
+pub fn momentary(scenario: &Scenario) -> f64 {
+    let kernel = loss_kernel(scenario).value;
+    (kernel.peak - kernel.held) * logits(scenario)
+}
+
+/// Input of the final norm and of the head: `4 T h`, over t with sequence parallelism; and the gathered input where
+/// it is kept.
+#[must_use]
+pub fn inputs(scenario: &Scenario) -> f64 {
+    let cut = cut(scenario);
+    let width = 2.0 * cut.tokens * scenario.model.hidden as f64;
+    let gathered = if keeps_gathered_inputs(scenario) {
+        width - width / cut.residual
+    } else {
+        0.0
+    };
+    2.0 * width / cut.residual + gathered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, ModelParts, Run};
+    use crate::units::Bytes;
+
+    fn gib(bytes: f64) -> f64 {
+        Bytes(bytes).gib()
+    }
+
+    /// Survey section 2.6, Llama-8B at 8192 tokens, t = 1: 1.96, 5.87 and 9.79 GiB at 2, 6 and 10 bytes a logit.
+    #[test]
+    fn logits_of_llama_8b_at_2_6_and_10_bytes() {
+        let run = |cross_entropy| Run {
+            tp: 1,
+            cross_entropy,
+            ..Run::default()
+        };
+        let fused = Scenario::new(&run(CrossEntropy::TeFused)).unwrap();
+        let unfused = Scenario::new(&run(CrossEntropy::Megatron)).unwrap();
+        assert!((gib(held(&fused)) - 1.96).abs() < 0.005);
+        assert!((gib(held(&unfused)) - 5.87).abs() < 0.005);
+        assert!((gib(held(&unfused) + momentary(&unfused)) - 9.79).abs() < 0.006);
+    }
+
+    /// ISEEKYAN/Megatron-LM PR 132: fp32 logits of 8192 x 151936 take 4.638 GiB, in eight chunks 0.580.
+    #[test]
+    fn chunks_take_an_eighth() {
+        let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
+        model.parts.vocab = Some(151_936);
+        let run = Run {
+            model,
+            tp: 1,
+            cross_entropy: CrossEntropy::Chunked,
+            ..Run::default()
+        };
+        let scenario = Scenario::new(&run).unwrap();
+        let whole = 4.0 * logits(&scenario);
+        assert!((gib(whole) - 4.638).abs() < 0.002);
+        assert!((gib(whole / CHUNKS) - 0.580).abs() < 0.001);
+    }
+
+    #[test]
+    fn each_prediction_module_has_logits_of_its_own() {
+        let mut model: Based<ModelParts> = Based::preset("deepseek-v3");
+        let run = |model| Run {
+            model,
+            tp: 1,
+            gpus: 16,
+            pp: 16,
+            ..Run::default()
+        };
+        let without = logits(&Scenario::new(&run(model.clone())).unwrap());
+        model.parts.mtp_modules = Some(1);
+        let with = logits(&Scenario::new(&run(model)).unwrap());
+        assert!((with / without - 2.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,139 @@
+//! Weights, gradients and optimizer states, sharded as ZeRO says.
+
+use super::holding::{Holding, Kind};
+use crate::run::{Optimizer, Scenario};
+
+/// Bytes of one holding.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct States {
+    /// Weights that compute.
+    pub weights: f64,
+    /// Gradients and their accumulation.
+    pub gradients: f64,
+    /// Master weights and moments.
+    pub optimizer: f64,
+}
+
+/// Ranks that share one set of the states of `kind`: d c (or the HSDP group) for dense parameters, the experts' own
+/// group world / (p x te) for theirs.
+#[must_use]
+pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
+    match kind {
+        Kind::Dense => scenario.zero.shard as f64,
+        Kind::Expert => scenario.zero.expert_shard as f64,
+        Kind::Frozen => 1.0,
+    }
+}
+
+/// `P (w/n3 + g/n2 + o/n1)` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; stashed weights count again.
+///
+/// Source: Rajbhandari 2020 section 5; Megatron-LM `docs/dist_optimizer.md` (6 + 12/N for bf16 with fp32 gradients).
+#[must_use]
+pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
+    let bytes = scenario.precision;
+    let n = shards(scenario, holding.kind);
+    let over = |stage: u64| {
+        if scenario.zero.stage >= stage { n } else { 1.0 }
+    };
+    let p = holding.elements;
+    let weights = p * bytes.weights * versions.max(1) as f64 / over(3);
+    if holding.kind == Kind::Frozen {
+        return States {
+            weights,
+            ..States::default()
+        };
+    }
+    States {
+        weights,
+        gradients: p * bytes.gradients() / over(2),
+        optimizer: optimizer(scenario, holding, over(1)),
+    }
+}
+
+/// `P o / N`; with Muon whole matrices stay on one rank, `max(P/N, largest matrix) o`, and what is no hidden matrix is
+/// stepped by Adam. Source: Megatron-LM `optimizer/layer_wise_optimizer.py`.
+fn optimizer(scenario: &Scenario, holding: &Holding, n: f64) -> f64 {
+    let bytes = scenario.precision;
+    let share = holding.elements / n;
+    match scenario.run.optimizer {
+        Optimizer::Muon if holding.largest_matrix > 0.0 => {
+            let largest = holding.largest_matrix.min(holding.elements);
+            share.max(largest) * bytes.optimizer(Optimizer::Muon)
+        }
+        Optimizer::Muon => share * bytes.optimizer(Optimizer::Adam),
+        other => share * bytes.optimizer(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Run;
+
+    fn bytes_a_parameter(run: &Run) -> [f64; 3] {
+        let holding = Holding {
+            name: "layers",
+            elements: 1000.0,
+            kind: Kind::Dense,
+            largest_matrix: 100.0,
+        };
+        let states = states(&Scenario::new(run).unwrap(), &holding, 1);
+        [states.weights, states.gradients, states.optimizer].map(|bytes| bytes / 1000.0)
+    }
+
+    fn near(ours: [f64; 3], printed: [f64; 3]) {
+        for (ours, printed) in ours.into_iter().zip(printed) {
+            assert!((ours - printed).abs() < 1e-12, "{ours} {printed}");
+        }
+    }
+
+    /// Rajbhandari 2020, figure 1, and Megatron-LM's table: N = 8 here (dp 8, cp 1).
+    #[test]
+    fn each_zero_stage_shards_what_its_paper_says() {
+        let run = |zero, precision| Run {
+            zero,
+            precision: crate::run::Based::preset(precision),
+            ..Run::default()
+        };
+        let n = 8.0;
+        near(bytes_a_parameter(&run(0, "bf16")), [2.0, 2.0, 12.0]);
+        near(bytes_a_parameter(&run(1, "bf16")), [2.0, 2.0, 12.0 / n]);
+        near(bytes_a_parameter(&run(2, "bf16")), [2.0, 2.0 / n, 12.0 / n]);
+        near(
+            bytes_a_parameter(&run(3, "bf16")),
+            [2.0 / n, 2.0 / n, 12.0 / n],
+        );
+        near(
+            bytes_a_parameter(&run(1, "bf16-fp32-grads")),
+            [2.0, 4.0, 12.0 / n],
+        );
+    }
+
+    #[test]
+    fn optimizers_keep_the_states_they_have() {
+        let run = |optimizer| Run {
+            zero: 0,
+            optimizer,
+            ..Run::default()
+        };
+        for (optimizer, states) in [
+            (Optimizer::Adam, 12.0),
+            (Optimizer::Sgd, 4.0),
+            (Optimizer::SgdMomentum, 8.0),
+            (Optimizer::Lion, 8.0),
+            (Optimizer::Muon, 8.0),
+            (Optimizer::Adafactor, 4.0),
+            (Optimizer::Adam8Bit, 6.0),
+        ] {
+            near(bytes_a_parameter(&run(optimizer)), [2.0, 4.0, states]);
+        }
+        // A matrix of 100 of 1000 elements stays whole where 64 ranks would share them.
+        let many = Run {
+            gpus: 512,
+            global_batch: 512,
+            optimizer: Optimizer::Muon,
+            ..Run::default()
+        };
+        near(bytes_a_parameter(&many), [2.0, 4.0, 0.8]);
+    }
+}

@@ -1,0 +1,139 @@
+//! What exists only while one layer or one exchange is under way: the largest of these is added to what is held.
+
+use super::activations::{Kept, cut, kept};
+use super::holding::{kinds, layers_of};
+use crate::memory::estimate::RankLoad;
+use crate::model::Cut;
+use crate::run::{CpComm, Scenario, Schedule};
+
+/// A momentary tensor with its name.
+pub type Named = (&'static str, f64);
+
+/// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; what recomputation
+/// brings back stands beside it because it is alive during that backward.
+#[must_use]
+pub fn transients(scenario: &Scenario, load: &RankLoad) -> Vec<Named> {
+    let mut list = Vec::new();
+    let worst = candidates(scenario, load)
+        .into_iter()
+        .fold(
+            ("", 0.0),
+            |most: Named, one| {
+                if one.1 > most.1 { one } else { most }
+            },
+        );
+    list.push(worst);
+    let recomputed = load
+        .stages
+        .iter()
+        .map(|stage| kept(scenario, *stage))
+        .fold(0.0, |most: f64, chunk: Kept| most.max(chunk.recomputed));
+    list.push(("recomputed layer", recomputed));
+    if exchanges_behind_compute(scenario.run.schedule) && scenario.layout.pp > 1 {
+        list.push(("p2p double buffers", 2.0 * boundary(scenario)));
+    }
+    list
+}
+
+/// A stage's output of one micro-batch: `2 T h`, over t with sequence parallelism.
+fn boundary(scenario: &Scenario) -> f64 {
+    let cut = cut(scenario);
+    2.0 * cut.tokens * scenario.model.hidden as f64 / cut.residual
+}
+
+/// Schedules that send and receive while they compute.
+fn exchanges_behind_compute(schedule: Schedule) -> bool {
+    matches!(
+        schedule,
+        Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
+    )
+}
+
+fn candidates(scenario: &Scenario, load: &RankLoad) -> Vec<Named> {
+    let cut = cut(scenario);
+    let mut list = ffn(scenario, load, &cut);
+    list.extend(attention(scenario, &cut));
+    if scenario.layout.cp > 1 {
+        list.push(context_exchange(scenario, &cut));
+    }
+    if scenario.layout.sequence_parallel {
+        // What the gather receives; the rank's own part is kept already.
+        let whole = 2.0 * cut.tokens * scenario.model.hidden as f64;
+        list.push(("sequence-parallel gather", whole * (1.0 - 1.0 / cut.tp)));
+    }
+    if scenario.layout.pp > 1 {
+        list.push(("p2p receive buffer", boundary(scenario)));
+    }
+    list
+}
+
+/// Backward of a gated FFN `4 T f / t`, of a plain one `2 T f / t`; of experts the same over their rows, and the
+/// buffers that dispatch and combine them, `4 T K h`.
+fn ffn(scenario: &Scenario, load: &RankLoad, cut: &Cut) -> Vec<Named> {
+    let model = &scenario.model;
+    let bytes = if model.gated_ffn { 4.0 } else { 2.0 };
+    let mut list = Vec::new();
+    for stage in &load.stages {
+        let [(dense, _), (moe, _)] = kinds(scenario, &layers_of(scenario, *stage));
+        if dense > 0 {
+            list.push((
+                "FFN backward",
+                bytes * cut.tokens * model.ffn as f64 / cut.tp,
+            ));
+        }
+        if let (Some(shape), true) = (model.moe, moe > 0) {
+            let rows = cut.tokens / cut.residual * shape.top_k as f64 * cut.routed;
+            let expert = bytes * rows * shape.expert_ffn as f64;
+            list.push(("experts' backward", expert));
+            list.push(("dispatch and combine", 4.0 * rows * model.hidden as f64));
+        }
+    }
+    list
+}
+
+/// Gradients of queries, keys, values and output of a latent attention, `2 T a (2 (n + r) + v) / t`; of stored scores
+/// `4 a s T / t`.
+fn attention(scenario: &Scenario, cut: &Cut) -> Vec<Named> {
+    let model = &scenario.model;
+    let rows = cut.tokens * model.heads as f64 / cut.tp;
+    let mut list = Vec::new();
+    if let Some(mla) = model.mla {
+        let query = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
+        let width = (2 * query + mla.v_head_dim) as f64;
+        list.push(("latent attention backward", 2.0 * rows * width));
+    }
+    if !cut.flash {
+        list.push(("gradients of the scores", 4.0 * rows * cut.keys));
+    }
+    list
+}
+
+/// Keys and values on their way between context-parallel ranks.
+///
+/// Ring: the next block arrives behind the present one, twice in the backward pass: `2 · 2 kv`. All-gather: the other
+/// ranks' blocks and, in the backward pass, their gradients: `2 (c − 1) kv`. Ulysses: the largest of `4 qkv`,
+/// `3 qkv + o` and `2 qkv + 4 o`. Source: SimuMax (its seven runs with context parallelism); survey section 2.5.
+fn context_exchange(scenario: &Scenario, cut: &Cut) -> Named {
+    let (model, cp) = (&scenario.model, scenario.layout.cp as f64);
+    let (query, pair, output) = if let Some(mla) = model.mla {
+        let query = (model.heads * (mla.qk_nope_head_dim + mla.qk_rope_head_dim)) as f64;
+        let value = (model.heads * mla.v_head_dim) as f64;
+        (query / cut.tp, (query + value) / cut.tp, value / cut.tp)
+    } else {
+        let heads = (model.kv_heads as f64 / cut.tp).max(1.0);
+        let query = model.query_width() as f64 / cut.tp;
+        (query, 2.0 * heads * model.head_dim as f64, query)
+    };
+    let bytes = 2.0 * cut.tokens;
+    match scenario.run.cp_comm {
+        CpComm::Ring => ("keys and values of the ring", bytes * 4.0 * pair),
+        CpComm::AllGather => ("gathered keys and values", bytes * 2.0 * (cp - 1.0) * pair),
+        CpComm::Ulysses => {
+            let qkv = query + pair;
+            let worst = (4.0 * qkv)
+                .max(3.0 * qkv + output)
+                .max(2.0 * qkv + 4.0 * output);
+            ("Ulysses exchange", bytes * worst)
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! `playbook`: the Ultra-Scale Playbook's counts of parameters, gradients, states and activations.
+//!
+//! True parameter shapes, activations of the GPT block of Korthikanti 2022: `s b h (34 + 5 a s/h)` a layer.
+
+use super::rank_verdict;
+use crate::explain::{Term, Unit};
+use crate::memory::assumptions::{MULTI_HEAD_GPT, PLAYBOOK_METHOD, ignored};
+use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
+use crate::model::{stage_elements, stage_range};
+use crate::run::{Recompute, Scenario};
+use crate::source::PLAYBOOK;
+use crate::units::Bytes;
+
+/// Activations of one layer and micro-batch on one rank.
+#[derive(Clone, Copy, Debug)]
+struct Layer {
+    s: f64,
+    b: f64,
+    h: f64,
+    a: f64,
+    t: f64,
+    sequence_parallel: bool,
+    scores: bool,
+    full: bool,
+}
+
+impl Layer {
+    fn of(scenario: &Scenario) -> Self {
+        let (run, layout) = (&scenario.run, &scenario.layout);
+        Self {
+            s: run.seq_len as f64 / layout.cp as f64,
+            b: run.micro_batch as f64,
+            h: scenario.model.hidden as f64,
+            a: scenario.model.heads as f64,
+            t: layout.tp as f64,
+            sequence_parallel: layout.sequence_parallel,
+            // FlashAttention drops what selective recomputation drops.
+            scores: !run.flash_attention && run.recompute != Recompute::Selective,
+            full: run.recompute == Recompute::Full,
+        }
+    }
+
+    /// `s b h (34 + 5 a s/h)`, over t with sequence parallelism; without it `s b h (10 + 24/t + 5 a s/(h t))`.
+    /// Selective recomputation drops the scores, full keeps `2 s b h`.
+    fn bytes(self) -> f64 {
+        let Self { s, b, h, a, t, .. } = self;
+        let cut = if self.sequence_parallel { t } else { 1.0 };
+        if self.full {
+            return 2.0 * s * b * h / cut;
+        }
+        let scores = if self.scores { 5.0 * a * s / h } else { 0.0 };
+        s * b * h * (10.0 / cut + 24.0 / t + scores / t)
+    }
+}
+
+fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+    let (layout, bytes) = (&scenario.layout, scenario.precision);
+    let over = |stage: u64| {
+        if scenario.zero.stage >= stage {
+            layout.dp as f64
+        } else {
+            1.0
+        }
+    };
+    let parameters = parameters(scenario, load);
+    let layer = Layer::of(scenario).bytes();
+    let item = |component, name: &str, bytes: f64| Item {
+        component,
+        name: name.to_owned(),
+        bytes: Bytes(bytes),
+    };
+    let optimizer = bytes.optimizer(scenario.run.optimizer);
+    let items = vec![
+        item(
+            Component::Weights,
+            "weights",
+            bytes.weights * parameters / over(3),
+        ),
+        item(
+            Component::Gradients,
+            "gradients",
+            bytes.grads * parameters / over(2),
+        ),
+        item(
+            Component::Gradients,
+            "fp32 accumulation",
+            bytes.grad_accumulation * parameters / over(2),
+        ),
+        item(
+            Component::Optimizer,
+            "optimizer states",
+            optimizer * parameters / over(1),
+        ),
+        item(
+            Component::Activations,
+            "layers",
+            layer * layers_in_flight(scenario, load),
+        ),
+    ];
+    StageMemory::of_items(rank, load.stage_microbatches(), items)
+}
+
+/// Parameters of a rank by the model's true shapes.
+fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let layout = &scenario.layout;
+    load.stages
+        .iter()
+        .map(|stage| {
+            let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
+            held.dense_per_rank(layout.tp) + held.experts_per_rank(layout.ep, layout.etp)
+        })
+        .sum()
+}
+
+/// Layers of the rank, each as often as micro-batches of it are in flight.
+fn layers_in_flight(scenario: &Scenario, load: &RankLoad) -> f64 {
+    load.stages
+        .iter()
+        .zip(&load.in_flight)
+        .map(|(stage, in_flight)| {
+            let layers = stage_range(&scenario.stage_layers, *stage);
+            (layers.end - layers.start) as f64 * in_flight
+        })
+        .sum()
+}
+
+/// The whole estimate.
+#[must_use]
+pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
+    let per_stage: Vec<_> = loads
+        .iter()
+        .enumerate()
+        .map(|(rank, load)| rank_memory(scenario, rank, load))
+        .collect();
+    let verdict = rank_verdict(scenario, &per_stage);
+    Estimate {
+        per_stage,
+        capacity: scenario.gpu.usable,
+        verdict,
+        warnings: ignored(scenario, "playbook", &[MULTI_HEAD_GPT, PLAYBOOK_METHOD]),
+    }
+}
+
+/// How the figure of pipeline rank `rank` comes about.
+#[must_use]
+pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
+    let load = loads.get(rank)?;
+    let memory = rank_memory(scenario, rank, load);
+    let layer = Layer::of(scenario);
+    let formula = match (layer.full, layer.scores) {
+        (true, _) => "n · 2 s b h, over t with sequence parallelism",
+        (false, true) => {
+            "n · s b h (10 + 24/t + 5 a s/(h t)), the 10 over t with sequence parallelism"
+        }
+        (false, false) => "n · s b h (10 + 24/t), the 10 over t with sequence parallelism",
+    };
+    let count = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
+    let bytes = |symbol, name: &str, value: Bytes| Term::given(symbol, name, value.0, Unit::Bytes);
+    let activations = bytes("A", "activations", memory.activations).by(
+        formula,
+        vec![
+            count("n", "layers in flight", layers_in_flight(scenario, load)),
+            count("s", "tokens of a sequence on a rank", layer.s),
+            count("b", "sequences a micro-batch", layer.b),
+            count("h", "hidden size", layer.h),
+            count("a", "heads", layer.a),
+            count("t", "tensor parallel", layer.t),
+        ],
+    );
+    let parameters = count("P", "parameters of the rank", parameters(scenario, load));
+    Some(
+        Term::given("T", format!("memory of rank {rank} by the playbook"), memory.total.0, Unit::Bytes)
+            .by(
+                "W + G + O + A",
+                vec![
+                    bytes("W", "weights", memory.weights).by("w P", vec![parameters]),
+                    bytes("G", "gradients", memory.gradients),
+                    bytes("O", "optimizer states", memory.optimizer),
+                    activations,
+                ],
+            )
+            .from(&PLAYBOOK, "memory usage in transformers; ZeRO; tensor parallelism")
+            .note("leaves out grouped-query attention and gated FFNs in activations, logits, buffers, context, fragmentation; shards over dp alone"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lecture: b 64, h 4096, s 32768, 8 ranks: the 10 b s h that tensor parallelism leaves whole.
+    #[test]
+    fn sequence_parallelism_takes_85_9_gb_a_block_to_10_7() {
+        let whole = Layer {
+            s: 32768.0,
+            b: 64.0,
+            h: 4096.0,
+            a: 32.0,
+            t: 8.0,
+            sequence_parallel: false,
+            scores: false,
+            full: false,
+        };
+        let cut = Layer {
+            sequence_parallel: true,
+            ..whole
+        };
+        let inside = 24.0 / 8.0 * whole.s * whole.b * whole.h;
+        assert!(((whole.bytes() - inside) / 1e9 - 85.9).abs() < 0.05);
+        assert!(((cut.bytes() - inside) / 1e9 - 10.7).abs() < 0.05);
+    }
+
+    /// GPT-3: dropping the scores takes 70 % of the activations away.
+    #[test]
+    fn selective_recomputation_of_gpt_3_drops_70_percent() {
+        let stored = Layer {
+            s: 2048.0,
+            b: 1.0,
+            h: 12288.0,
+            a: 96.0,
+            t: 1.0,
+            sequence_parallel: false,
+            scores: true,
+            full: false,
+        };
+        let dropped = Layer {
+            scores: false,
+            ..stored
+        };
+        let share = 1.0 - dropped.bytes() / stored.bytes();
+        assert!((share - 0.70).abs() < 0.005, "{share}");
+    }
+}

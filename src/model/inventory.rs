@@ -1,0 +1,270 @@
+//! What one layer keeps of one micro-batch for its backward pass, tensor by tensor.
+//!
+//! Bytes on one rank at two bytes an activation; masks take one byte an element, the softmax statistics of
+//! FlashAttention and the router four. Source: Korthikanti 2022 section 4 for the GPT block; Megatron Core and
+//! Transformer Engine for the Llama, MoE and MLA blocks, held against the peaks that SimuMax published.
+
+use super::architecture::Architecture;
+use super::routed;
+
+/// How one rank sees a layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cut {
+    /// Tokens of a micro-batch on one context-parallel rank, T = s b / c.
+    pub tokens: f64,
+    /// Keys that a query meets, s; counts only where scores are stored.
+    pub keys: f64,
+    /// Tensor-parallel ranks t.
+    pub tp: f64,
+    /// Ranks over which norms and residuals are cut: t with sequence parallelism, else 1.
+    pub residual: f64,
+    /// Ranks over which the kept inputs of column-parallel linears are cut: as `residual`, or 1 where the gathered
+    /// input is kept.
+    pub linear_input: f64,
+    /// Tensor-parallel ranks inside an expert.
+    pub etp: f64,
+    /// Rows that the busiest expert rank computes over the average, or the padded capacity.
+    pub routed: f64,
+    /// Copies of the attention output that are kept: 2 with Ulysses.
+    pub outputs: f64,
+    /// Attention without stored scores.
+    pub flash: bool,
+    /// One kernel for the SwiGLU, which keeps its input only.
+    pub fused_swiglu: bool,
+}
+
+/// What a kept tensor belongs to, which is what recomputation drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Input of the layer, where full recomputation starts.
+    LayerInput,
+    /// Output of the attention norm.
+    AttentionNorm,
+    /// Queries.
+    Query,
+    /// Keys and values.
+    KeyValue,
+    /// MLA's latents.
+    Latent,
+    /// Outputs of MLA's up-projections.
+    LatentUp,
+    /// Softmax statistics, or stored scores.
+    Core,
+    /// Output of the attention core, input of the output projection.
+    Context,
+    /// Residual stream between attention and FFN.
+    Residual,
+    /// Output of the FFN's norm.
+    FfnNorm,
+    /// Output of the up (and gate) projection of a dense FFN.
+    DenseUp,
+    /// Input of the down projection of a dense FFN.
+    DenseDown,
+    /// The same two of the shared experts.
+    Shared,
+    /// Router logits and probabilities.
+    Router,
+    /// Tokens sorted by expert, and their up projection.
+    Routed,
+    /// Input of the experts' down projection.
+    RoutedDown,
+    /// Dropout masks.
+    Mask,
+}
+
+/// A tensor that lives from a layer's forward to its backward.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Kept {
+    /// What it is.
+    pub name: &'static str,
+    /// What it belongs to.
+    pub role: Role,
+    /// Bytes on one rank.
+    pub bytes: f64,
+}
+
+impl Kept {
+    pub(super) const fn new(name: &'static str, role: Role, bytes: f64) -> Self {
+        Self { name, role, bytes }
+    }
+}
+
+/// Everything layer `index` of `model` keeps of one micro-batch.
+///
+/// Dense Llama, e = h/a: `T h (12 + 4 k/a + 6 f/h) + 4 a T`, all over t with sequence parallelism. GPT with stored
+/// scores: `s b h (10 + 24/t + 5 a s/(h t))`. Source: Korthikanti 2022 equations 1 to 4; Megatron-LM.
+#[must_use]
+pub fn layer_inventory(model: &Architecture, index: u64, cut: &Cut) -> Vec<Kept> {
+    let mut kept = attention(model, cut);
+    if model.is_moe_layer(index) {
+        kept.extend(routed::ffn(model, cut));
+    } else {
+        kept.extend(dense_ffn(model, cut));
+    }
+    if model.dropout {
+        let mask = cut.tokens * model.hidden as f64 / cut.residual;
+        kept.push(Kept::new("dropout masks", Role::Mask, 2.0 * mask));
+    }
+    kept
+}
+
+/// Norm input and output, queries, keys, values, core and context.
+fn attention(model: &Architecture, cut: &Cut) -> Vec<Kept> {
+    let (t, tp) = (cut.tokens, cut.tp);
+    let h = model.hidden as f64;
+    let mut kept = vec![
+        Kept::new(
+            "input of the attention norm",
+            Role::LayerInput,
+            2.0 * t * h / cut.residual,
+        ),
+        Kept::new(
+            "input of QKV",
+            Role::AttentionNorm,
+            2.0 * t * h / cut.linear_input,
+        ),
+    ];
+    let context = if let Some(mla) = model.mla {
+        kept.extend(routed::latent_attention(model, mla, cut));
+        (model.heads * mla.v_head_dim) as f64
+    } else {
+        // Where k < t, every rank holds at least one key-value head.
+        let kv_heads = (model.kv_heads as f64 / tp).max(1.0);
+        kept.push(Kept::new(
+            "queries",
+            Role::Query,
+            2.0 * t * model.query_width() as f64 / tp,
+        ));
+        kept.push(Kept::new(
+            "keys and values",
+            Role::KeyValue,
+            4.0 * t * kv_heads * model.head_dim as f64,
+        ));
+        model.query_width() as f64
+    };
+    kept.push(core(model, cut));
+    kept.push(Kept::new(
+        "attention output",
+        Role::Context,
+        cut.outputs * 2.0 * t * context / tp,
+    ));
+    kept
+}
+
+/// FlashAttention keeps `4 a T / t` of log-sum-exps; stored scores `2 a s T / t`, with dropout `5 a s T / t`.
+fn core(model: &Architecture, cut: &Cut) -> Kept {
+    let rows = model.heads as f64 * cut.tokens / cut.tp;
+    if cut.flash {
+        return Kept::new("softmax statistics", Role::Core, 4.0 * rows);
+    }
+    let bytes = if model.dropout { 5.0 } else { 2.0 };
+    Kept::new("attention scores", Role::Core, bytes * rows * cut.keys)
+}
+
+/// A dense FFN: norm input and output, `4 T f` of gate and up, `2 T f` into the down projection; an unfused SwiGLU
+/// keeps `2 T f` more.
+fn dense_ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
+    let (t, h) = (cut.tokens, model.hidden as f64);
+    let f = t * model.ffn as f64 / cut.tp;
+    vec![
+        Kept::new(
+            "input of the FFN norm",
+            Role::Residual,
+            2.0 * t * h / cut.residual,
+        ),
+        Kept::new(
+            "input of the FFN",
+            Role::FfnNorm,
+            2.0 * t * h / cut.linear_input,
+        ),
+        Kept::new("FFN up projection", Role::DenseUp, up_bytes(model) * f),
+        Kept::new(
+            "input of the down projection",
+            Role::DenseDown,
+            down_bytes(model, cut) * f,
+        ),
+    ]
+}
+
+/// Bytes a token and FFN channel out of the up projection: gate and up, or up alone.
+pub(super) fn up_bytes(model: &Architecture) -> f64 {
+    if model.gated_ffn { 4.0 } else { 2.0 }
+}
+
+/// Bytes a token and FFN channel into the down projection, with what an unfused SwiGLU keeps beside it.
+pub(super) fn down_bytes(model: &Architecture, cut: &Cut) -> f64 {
+    if model.gated_ffn && !cut.fused_swiglu {
+        4.0
+    } else {
+        2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(tokens: f64, keys: f64, tp: f64, residual: f64, flash: bool) -> Cut {
+        Cut {
+            tokens,
+            keys,
+            tp,
+            residual,
+            linear_input: residual,
+            etp: 1.0,
+            routed: 1.0,
+            outputs: 1.0,
+            flash,
+            fused_swiglu: true,
+        }
+    }
+
+    fn total(model: &Architecture, cut: &Cut) -> f64 {
+        layer_inventory(model, 0, cut).iter().map(|k| k.bytes).sum()
+    }
+
+    /// Korthikanti 2022, table 2.
+    #[test]
+    fn korthikanti_table_2_is_met_for_every_form_of_parallelism() {
+        let (s, b, h, a) = (2048.0, 4.0, 6144.0, 64.0);
+        let model = Architecture::gpt(48, 6144, 64, 51200, 0);
+        let sbh = s * b * h;
+        let scores = 5.0 * a * s / h;
+        for (tp, residual, flash, printed) in [
+            (1.0, 1.0, false, 34.0 + scores),
+            (8.0, 1.0, false, 10.0 + 24.0 / 8.0 + scores / 8.0),
+            (8.0, 8.0, false, 34.0 / 8.0 + scores / 8.0),
+        ] {
+            let ours = total(&model, &cut(s * b, s, tp, residual, flash)) / sbh;
+            assert!((ours / printed - 1.0).abs() < 1e-12, "{ours} {printed}");
+        }
+    }
+
+    /// Survey of published estimators, section 2.3: Llama-3.1-8B, 8192 tokens.
+    #[test]
+    fn a_llama_8b_layer_keeps_1_06_gib_fused_and_1_28_unfused() {
+        let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
+        let fused = cut(8192.0, 8192.0, 1.0, 1.0, true);
+        let unfused = Cut {
+            fused_swiglu: false,
+            ..fused
+        };
+        let gib = |cut| total(&model, cut) / f64::from(1u32 << 30);
+        assert!((gib(&fused) - 1.0635).abs() < 1e-4);
+        assert!((gib(&unfused) - 1.282).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_rank_never_holds_less_than_one_key_value_head() {
+        let model = Architecture::llama(32, 4096, 14336, 32, 2, 128_256);
+        let kv = |tp| {
+            layer_inventory(&model, 0, &cut(1.0, 1.0, tp, tp, true))
+                .iter()
+                .find(|kept| kept.role == Role::KeyValue)
+                .map_or(0.0, |kept| kept.bytes)
+        };
+        for tp in [2.0, 8.0] {
+            assert!((kv(tp) - 4.0 * 128.0).abs() < 1e-9);
+        }
+    }
+}

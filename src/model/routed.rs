@@ -1,0 +1,121 @@
+//! What a mixture of experts and a latent attention keep for the backward pass.
+
+use super::architecture::{Architecture, Mla};
+use super::inventory::{Cut, Kept, Role, down_bytes, up_bytes};
+
+/// Router, routed and shared experts: `2 T (2 h + 3 f_s) + 2 T K c (h + 3 f_e) + 8 T K c + 4 T E` for a gated FFN on
+/// one rank, c the capacity or imbalance.
+///
+/// The rows of a rank do not depend on expert parallelism: E/x local experts meet x times the tokens. With t > 1 a
+/// rank sends its own T/t tokens; inside an expert cut over te ranks they meet again. Source: Megatron-LM token
+/// dispatcher; SimuMax peaks of DeepSeek-V2 and V3.
+pub(super) fn ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
+    let Some(moe) = model.moe else {
+        return Vec::new();
+    };
+    let (t, h) = (cut.tokens, model.hidden as f64);
+    let own = t / cut.residual;
+    let rows = own * cut.etp * moe.top_k as f64 * cut.routed;
+    let expert = rows * moe.expert_ffn as f64 / cut.etp;
+    let shared = t * (moe.shared_experts * moe.expert_ffn) as f64 / cut.tp;
+    let mut kept = vec![
+        Kept::new("input of the FFN norm", Role::Residual, 2.0 * own * h),
+        Kept::new("input of the router", Role::FfnNorm, 2.0 * own * h),
+        Kept::new(
+            "router logits",
+            Role::Router,
+            4.0 * own * moe.experts as f64,
+        ),
+        Kept::new("probabilities and indices", Role::Router, 8.0 * rows),
+        Kept::new("tokens by expert", Role::Routed, 2.0 * rows * h),
+        Kept::new(
+            "experts' up projection",
+            Role::Routed,
+            up_bytes(model) * expert,
+        ),
+        Kept::new(
+            "input of the experts' down projection",
+            Role::RoutedDown,
+            down_bytes(model, cut) * expert,
+        ),
+    ];
+    if moe.shared_experts > 0 {
+        kept.push(Kept::new(
+            "shared experts",
+            Role::Shared,
+            (up_bytes(model) + down_bytes(model, cut)) * shared,
+        ));
+    }
+    kept
+}
+
+/// Latents and what the up-projections make of them: `2 T (2 r_q + 2 r_kv + a (2 (n + r) + v))`, latents on every
+/// tensor-parallel rank, heads over t. Source: Megatron-LM `multi_latent_attention.py`.
+pub(super) fn latent_attention(model: &Architecture, mla: Mla, cut: &Cut) -> Vec<Kept> {
+    let t = cut.tokens;
+    let heads = model.heads as f64 / cut.tp;
+    let (nope, rope, value) = (
+        mla.qk_nope_head_dim as f64,
+        mla.qk_rope_head_dim as f64,
+        mla.v_head_dim as f64,
+    );
+    let latents = (mla.q_lora_rank + mla.kv_lora_rank) as f64;
+    vec![
+        // The down-projections' outputs and, behind their norms, the inputs of the up-projections.
+        Kept::new("latents", Role::Latent, 4.0 * t * latents / cut.residual),
+        Kept::new(
+            "queries, keys and values",
+            Role::LatentUp,
+            2.0 * t * heads * ((nope + rope) + (nope + value)),
+        ),
+        Kept::new("rotary keys", Role::KeyValue, 2.0 * t * heads * rope),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Moe, layer_inventory};
+
+    /// DeepSeek-V2, one dense and three MoE layers at 4096 tokens keep 5.09 GiB. Source: SimuMax case
+    /// `deepseekv2_tp1_ep8_pp1_dp8_l4_mbc4_cef`, survey section 2.12.
+    #[test]
+    fn four_layers_of_deepseek_v2_keep_5_09_gib() {
+        let model = Architecture {
+            head_dim: 128,
+            moe: Some(Moe {
+                experts: 160,
+                top_k: 6,
+                expert_ffn: 1536,
+                shared_experts: 2,
+                dense_layers: 1,
+            }),
+            mla: Some(Mla {
+                q_lora_rank: 1536,
+                kv_lora_rank: 512,
+                qk_nope_head_dim: 128,
+                qk_rope_head_dim: 64,
+                v_head_dim: 128,
+            }),
+            ..Architecture::llama(4, 5120, 12288, 128, 128, 102_400)
+        };
+        let cut = Cut {
+            tokens: 4096.0,
+            keys: 4096.0,
+            tp: 1.0,
+            residual: 1.0,
+            linear_input: 1.0,
+            etp: 1.0,
+            routed: 1.0,
+            outputs: 1.0,
+            flash: true,
+            fused_swiglu: true,
+        };
+        let bytes: f64 = (0..4)
+            .flat_map(|index| layer_inventory(&model, index, &cut))
+            .map(|kept| kept.bytes)
+            .sum();
+        let gib = bytes / f64::from(1u32 << 30);
+        assert!((gib - 5.09).abs() < 0.01, "{gib}");
+    }
+}

@@ -1,0 +1,100 @@
+//! What a vision tower and its projector keep for the backward pass.
+
+use super::architecture::Architecture;
+use super::inventory::{Cut, Kept, Role, layer_inventory};
+
+/// Width of an attention head in the towers that are published (`ViT` and its kin).
+const HEAD: u64 = 64;
+
+/// Pixels, the tower's layers and the projector's inputs for `images` images on one rank.
+///
+/// The tower is a GPT block without dropout over the image's patches; context parallelism does not cut it. A frozen one
+/// runs without a graph: only what the trained projector needs stays, `2 T h_v + 4 T h`.
+#[must_use]
+pub fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> Vec<Kept> {
+    let Some(vision) = model.vision else {
+        return Vec::new();
+    };
+    let tokens = images * vision.patches() as f64;
+    let projector = tokens * (2.0 * vision.hidden as f64 / cut.residual)
+        + tokens * 4.0 * model.hidden as f64 / cut.tp;
+    let mut kept = vec![Kept::new("projector", Role::LayerInput, projector)];
+    if vision.frozen {
+        return kept;
+    }
+    let heads = (vision.hidden / HEAD).max(1);
+    let block = Architecture {
+        ffn: vision.ffn,
+        head_dim: vision.hidden / heads,
+        dropout: false,
+        ..Architecture::gpt(vision.layers, vision.hidden, heads, 1, 0)
+    };
+    let tower = Cut {
+        tokens,
+        keys: vision.patches() as f64,
+        outputs: 1.0,
+        ..*cut
+    };
+    let layer: f64 = layer_inventory(&block, 0, &tower)
+        .iter()
+        .map(|tensor| tensor.bytes)
+        .sum();
+    let pixels = vision.image_width * vision.image_height * vision.channels;
+    kept.push(Kept::new(
+        "pixels",
+        Role::LayerInput,
+        2.0 * images * pixels as f64,
+    ));
+    kept.push(Kept::new(
+        "vision tower",
+        Role::LayerInput,
+        vision.layers as f64 * layer,
+    ));
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Vision;
+
+    /// Uneven PP note: a tower of f = 4 h keeps 34 b s h L bytes with dropout, 32 b s h L without, and its statistics.
+    #[test]
+    fn a_tower_keeps_32_b_s_h_a_layer_and_a_frozen_one_only_the_projectors_inputs() {
+        let vision = |frozen| Vision {
+            image_width: 224,
+            image_height: 224,
+            channels: 3,
+            patch: 14,
+            hidden: 4096,
+            ffn: 16384,
+            layers: 28,
+            frozen,
+        };
+        let model = |frozen| Architecture {
+            vision: Some(vision(frozen)),
+            ..Architecture::llama(28, 3584, 18944, 28, 4, 152_064)
+        };
+        let cut = Cut {
+            tokens: 1024.0,
+            keys: 1024.0,
+            tp: 1.0,
+            residual: 1.0,
+            linear_input: 1.0,
+            etp: 1.0,
+            routed: 1.0,
+            outputs: 1.0,
+            flash: true,
+            fused_swiglu: true,
+        };
+        let bytes = |frozen| -> f64 {
+            let kept = vision_inventory(&model(frozen), 1.0, &cut);
+            kept.iter().map(|tensor| tensor.bytes).sum()
+        };
+        let tower = 28.0 * (32.0 * 256.0 * 4096.0 + 4.0 * 64.0 * 256.0);
+        let pixels = 2.0 * 224.0 * 224.0 * 3.0;
+        let projector = 256.0 * (2.0 * 4096.0 + 4.0 * 3584.0);
+        assert!((bytes(false) - tower - pixels - projector).abs() < 1.0);
+        assert!((bytes(true) - projector).abs() < 1.0);
+    }
+}
