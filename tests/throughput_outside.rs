@@ -1,5 +1,6 @@
-//! Published runs that no constant was fitted to, and runs with routed experts: shown with their error, held to wide
-//! bands (`cargo test --test throughput_outside -- --nocapture`).
+//! Published runs outside the ones the model is held to, and runs with routed experts: shown with their error, held to
+//! wide bands (`cargo test --test throughput_outside -- --nocapture`). The dense rows were in view when Hopper's GEMM
+//! share and the contention were chosen, so they are not blind; the rows with experts were not.
 
 mod common;
 
