@@ -41,8 +41,15 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     let h = model.hidden as f64;
     let t = layout.tp as f64;
     let c = layout.cp as f64;
-    let tp = 8.0 * ACTIVATION * tokens * h * ring(layout.tp) * n;
-    let (query, kv) = (model.query_width() as f64, model.kv_width() as f64);
+    // A routed FFN gathers and scatters its tokens over the experts instead.
+    let shared = model.moe.is_some_and(|moe| moe.shared_experts > 0);
+    let pairs = if shared {
+        2.0 * n
+    } else {
+        2.0 * n - moe_layers
+    };
+    let tp = 4.0 * ACTIVATION * tokens * h * ring(layout.tp) * pairs;
+    let (query, kv) = (model.query_width() as f64, key_value_width(scenario));
     let cp = match run.cp_comm {
         CpComm::Ring | CpComm::AllGather => 6.0 * ACTIVATION * tokens * kv * (c - 1.0) / t,
         CpComm::Ulysses => 4.0 * ACTIVATION * tokens * (query + kv) / t * ring(layout.cp),
@@ -64,11 +71,33 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     }
 }
 
+/// Bytes of one micro-batch's hidden states on a rank: what a tensor-parallel message gathers or reduces, `2 T h`.
+#[must_use]
+pub fn stage_message(scenario: &Scenario) -> Bytes {
+    Bytes(ACTIVATION * scenario.tokens_per_rank() * scenario.model.hidden as f64)
+}
+
+/// Bytes of one block of keys and values on its way round a ring, `4 T k d / t`.
+#[must_use]
+pub fn ring_block(scenario: &Scenario) -> Bytes {
+    let width = key_value_width(scenario) / scenario.layout.tp as f64;
+    Bytes(2.0 * ACTIVATION * scenario.tokens_per_rank() * width)
+}
+
+/// Mean width of keys and values over all heads; latent attention travels expanded.
+fn key_value_width(scenario: &Scenario) -> f64 {
+    let model = &scenario.model;
+    model.mla.map_or(model.kv_width() as f64, |mla| {
+        let both = mla.qk_nope_head_dim + mla.qk_rope_head_dim + mla.v_head_dim;
+        (model.heads * both) as f64 / 2.0
+    })
+}
+
 /// What one GPU sends for its parameters in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepTraffic {
     /// Gradients, and with ZeRO-1 and 2 the updated weights: `g P (n-1)/n` reduced and `w P (n-1)/n` gathered, without
-    /// ZeRO `2 g P (n-1)/n`. ZeRO-2 and 3 reduce every micro-batch.
+    /// `ZeRO` `2 g P (n-1)/n`. ZeRO-2 and 3 reduce every micro-batch.
     pub dp: Bytes,
     /// ZeRO-3: the weights gathered for every forward and every backward pass, `2 w P (n-1)/n` a micro-batch.
     pub zero3: Bytes,
