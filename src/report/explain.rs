@@ -4,7 +4,8 @@ use super::Evaluation;
 use crate::explain::{Term, Unit};
 use crate::memory;
 use crate::source::{GPIPE, NARAYANAN_2021, PLAYBOOK};
-use crate::time::SHARE_OF_PEAK;
+use crate::time::{IN_TRAINING, RANGE, family};
+use crate::units::significant;
 
 /// A figure that the page can be asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,7 @@ fn seconds(symbol: &'static str, name: &str, value: f64) -> Term {
 
 fn step(evaluation: &Evaluation) -> Term {
     let step = &evaluation.report.step;
+    let family = family(&evaluation.scenario);
     let scale = step.rescaled_by.map(|scale| {
         format!("scaled by {scale:.3} to the step you measured; the parts keep their proportions")
     });
@@ -52,19 +54,27 @@ fn step(evaluation: &Evaluation) -> Term {
         .by(
             "C + I + X + O + H",
             vec![
-                seconds("C", "compute of the average rank", step.compute_s.0).note(format!(
-                    "stage FLOPs over {} of the bf16 peak, backward twice the forward",
-                    SHARE_OF_PEAK.value
-                )),
+                seconds("C", "compute of the average rank", step.compute_s.0)
+                    .note(format!(
+                        "every GEMM by its shape on the rank, at most {} of the bf16 peak: {} sustained alone, {} of it in training",
+                        significant(family.gemm * IN_TRAINING.value, 2),
+                        family.gemm,
+                        IN_TRAINING.value
+                    ))
+                    .note(family.remark)
+                    .from(family.source, "kernel benchmarks"),
                 seconds("I", "waiting in the pipeline", step.bubble_s.0),
                 exposed(evaluation),
                 seconds("O", "optimizer", step.optimizer_s.0)
-                    .note("30 bytes a parameter at 80 % of the memory bandwidth"),
+                    .note("states and gradients through memory at 85 % of its bandwidth, and 20 ms for the end of a step"),
                 seconds("H", "what the data loader adds", step.host_s.0),
             ],
         )
-        .note("a first time model: it will be replaced by one fitted to kernels and measurements")
-        .note("leaves out stragglers, launch overhead, network contention, checkpoints");
+        .note(format!(
+            "four of five published dense runs took {} to {} times the prediction",
+            RANGE.0, RANGE.1
+        ))
+        .note("leaves out stragglers, network contention, checkpoints");
     match scale {
         Some(scale) => term.note(scale),
         None => term,
@@ -155,7 +165,9 @@ fn exposed(evaluation: &Evaluation) -> Term {
         .iter()
         .filter(|row| row.exposed_s.0 > 0.0)
         .map(|row| {
-            seconds(row.name, "", row.exposed_s.0).note("max(0, wire time - share x window)")
+            seconds(row.name, "", row.exposed_s.0).note(
+                "wire time less what the window hides; hidden gradients still slow their compute",
+            )
         })
         .collect();
     seconds(
@@ -165,6 +177,6 @@ fn exposed(evaluation: &Evaluation) -> Term {
     )
     .by("Σ max(0, communication - share · window)", parts)
     .from(&PLAYBOOK, "appendix A3")
-    .note("wire time is bytes over the data-sheet bandwidth; pipeline sends wait inside the bubble")
+    .note("wire time is latency plus bytes over the bandwidth that collectives reach; pipeline sends wait inside the bubble")
     .note("rows are those of the busiest rank, the sum is of the average rank")
 }

@@ -10,7 +10,6 @@ use super::rates::Rates;
 use super::vision::tower_time;
 use crate::model::stage_range;
 use crate::run::{Module, Recompute, Scenario};
-use crate::source::{Cited, PLAYBOOK};
 use crate::units::Seconds;
 
 /// What ends a step besides the optimizer's kernels: the gradient norm's round trip, the learning rate, the log.
@@ -201,16 +200,6 @@ pub fn stage_compute(scenario: &Scenario, stage: usize) -> ComputeTime {
 pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> Seconds {
     let (precision, kind) = (scenario.precision, scenario.run.optimizer);
     Seconds(optimizer(rates, precision, kind, sharded, held)) + STEP_END
-}
-
-/// The share of the bf16 peak that the first time model took for everything; only the report's old wording uses it.
-pub const SHARE_OF_PEAK: Cited<f64> =
-    Cited::new(0.45, &PLAYBOOK, "MFU of the benchmark runs, 40 to 50 %");
-
-/// The optimizer's step over `elements` parameters that one GPU holds and updates.
-#[must_use]
-pub fn optimizer_time(scenario: &Scenario, elements: f64) -> Seconds {
-    step_end(scenario, &Rates::of(scenario), elements, elements)
 }
 
 #[cfg(test)]

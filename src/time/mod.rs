@@ -13,6 +13,6 @@ mod step;
 mod vision;
 
 pub use closed_form::{Bubble, Passes, pipeline_seconds};
-pub use compute::{Clock, ComputeTime, SHARE_OF_PEAK, optimizer_time, stage_compute, step_end};
+pub use compute::{Clock, ComputeTime, stage_compute, step_end};
 pub use rates::{FAMILIES, Family, IN_TRAINING, Rates, family};
 pub use step::{RANGE, RANGE_EXPERTS, Step, StepParts, with_loader};

@@ -2,7 +2,7 @@
 
 use super::gradients::StepSync;
 use super::playbook::playbook_ratio;
-use super::volume::{bandwidth, wire};
+use super::volume::bandwidth;
 use super::waits::Wait;
 use crate::cluster::Link;
 use crate::explain::Term;
@@ -37,27 +37,6 @@ pub struct OverlapRow {
     /// How the playbook's ratio comes about.
     #[serde(skip)]
     pub term: Option<Term>,
-}
-
-/// What one step offers to hide communication behind, and how much there is of it, on the busiest rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Windows {
-    /// Gradients: sent, and the last backward pass.
-    pub dp: (Bytes, Seconds),
-    /// ZeRO-3 weights: sent, and all passes.
-    pub zero3: (Bytes, Seconds),
-    /// Tensor parallel: sent, and the linears.
-    pub tp: (Bytes, Seconds),
-    /// Context parallel: sent, and the attention core.
-    pub cp: (Bytes, Seconds),
-    /// Experts: sent, and the linears.
-    pub ep: (Bytes, Seconds),
-    /// Pipeline: sent, and all passes.
-    pub pp: (Bytes, Seconds),
-    /// Parameters of the rank.
-    pub elements: f64,
-    /// Layers of a middle stage.
-    pub next_layers: f64,
 }
 
 /// One kind of communication of a step on the busiest rank.
@@ -166,88 +145,4 @@ pub fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<OverlapR
         }
     })
     .collect()
-}
-
-/// What stays visible of `comm` when `share` of `window` may hide it: `max(0, comm - share window)`.
-#[must_use]
-pub fn exposed(comm: Seconds, window: Seconds, share: f64) -> Seconds {
-    (comm - window * share).max(Seconds::ZERO)
-}
-
-/// A row for every parallelism larger than 1, and for ZeRO-3.
-#[must_use]
-pub fn rows(scenario: &Scenario, windows: &Windows) -> Vec<OverlapRow> {
-    let (layout, mesh, share) = (
-        &scenario.layout,
-        scenario.layout.mesh(),
-        scenario.run.overlap,
-    );
-    let shards = layout.dp * layout.cp > 1;
-    [
-        ("dp", shards, windows.dp, mesh.dp_link(), Some(share.dp)),
-        (
-            "zero3",
-            shards && scenario.zero.stage == 3,
-            windows.zero3,
-            mesh.dp_link(),
-            Some(share.dp),
-        ),
-        (
-            "tp",
-            layout.tp > 1,
-            windows.tp,
-            mesh.tp_link(),
-            Some(share.tp),
-        ),
-        ("pp", layout.pp > 1, windows.pp, mesh.pp_link(), None),
-        (
-            "cp",
-            layout.cp > 1,
-            windows.cp,
-            mesh.cp_link(),
-            Some(share.cp),
-        ),
-        (
-            "ep",
-            layout.ep > 1,
-            windows.ep,
-            mesh.ep_link(),
-            Some(share.ep),
-        ),
-    ]
-    .into_iter()
-    .filter(|(_, present, ..)| *present)
-    .map(|(name, _, (bytes, compute), link, share)| {
-        let comm = wire(scenario, bytes, link);
-        let b = bandwidth(scenario, link);
-        let printed = playbook_ratio(scenario, name, b, windows.elements, windows.next_layers);
-        OverlapRow {
-            name,
-            bytes_per_gpu: bytes,
-            comm_s: comm,
-            compute_s: compute,
-            ratio: if compute.0 > 0.0 { comm / compute } else { 0.0 },
-            exposed_s: share.map_or(Seconds::ZERO, |share| exposed(comm, compute, share)),
-            printed_ratio: printed.as_ref().map(|ratio| ratio.printed),
-            corrected_ratio: printed.as_ref().map(|ratio| ratio.corrected),
-            link,
-            term: printed.map(|ratio| ratio.term),
-        }
-    })
-    .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_exposed_and_what_is_hidden_is_all_there_is() {
-        for (comm, window, share) in [(3.0, 10.0, 0.2), (3.0, 10.0, 0.8), (0.0, 1.0, 0.5)] {
-            let visible = exposed(Seconds(comm), Seconds(window), share).0;
-            let hidden = comm - visible;
-            assert!(visible >= 0.0 && hidden >= 0.0);
-            assert!(hidden <= window * share + 1e-12);
-        }
-    }
 }

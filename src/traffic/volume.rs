@@ -6,7 +6,7 @@
 use crate::cluster::Link;
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
-use crate::units::{Bytes, BytesPerSecond, Seconds};
+use crate::units::{Bytes, BytesPerSecond};
 
 /// Bytes an activation element travels with.
 const ACTIVATION: f64 = 2.0;
@@ -93,38 +93,6 @@ fn key_value_width(scenario: &Scenario) -> f64 {
     })
 }
 
-/// What one GPU sends for its parameters in a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StepTraffic {
-    /// Gradients, and with ZeRO-1 and 2 the updated weights: `g P (n-1)/n` reduced and `w P (n-1)/n` gathered, without
-    /// `ZeRO` `2 g P (n-1)/n`. ZeRO-2 and 3 reduce every micro-batch.
-    pub dp: Bytes,
-    /// ZeRO-3: the weights gathered for every forward and every backward pass, `2 w P (n-1)/n` a micro-batch.
-    pub zero3: Bytes,
-}
-
-/// Traffic of a rank's parameters in a step: `dense` elements over the d c group, `experts` over their own.
-#[must_use]
-pub fn step_traffic(scenario: &Scenario, dense: f64, experts: f64) -> StepTraffic {
-    let (layout, zero) = (&scenario.layout, scenario.zero);
-    let grads = scenario.precision.gradients();
-    let weights = scenario.precision.weights.min(ACTIVATION);
-    let m = layout.microbatches as f64;
-    let (reduce, gather, fetch) = match zero.stage {
-        0 => (2.0 * grads, 0.0, 0.0),
-        1 => (grads, weights, 0.0),
-        2 => (grads * m, weights, 0.0),
-        _ => (grads * m, 0.0, 2.0 * weights * m),
-    };
-    let group = ring(layout.dp * layout.cp);
-    let expert_group = ring(layout.expert_dp);
-    let shared = dense * group + experts * expert_group;
-    StepTraffic {
-        dp: Bytes((reduce + gather) * shared),
-        zero3: Bytes(fetch * (dense * ring(zero.shard) + experts * ring(zero.expert_shard))),
-    }
-}
-
 /// The bandwidth of a wire, one direction, per GPU, by the data sheet.
 #[must_use]
 pub fn bandwidth(scenario: &Scenario, link: Link) -> BytesPerSecond {
@@ -132,12 +100,6 @@ pub fn bandwidth(scenario: &Scenario, link: Link) -> BytesPerSecond {
         Link::Intra => scenario.gpu.intra,
         Link::Inter => scenario.gpu.inter,
     }
-}
-
-/// Seconds that `bytes` take over `link`.
-#[must_use]
-pub fn wire(scenario: &Scenario, bytes: Bytes, link: Link) -> Seconds {
-    bytes / bandwidth(scenario, link)
 }
 
 #[cfg(test)]
@@ -163,6 +125,5 @@ mod tests {
             microbatch_traffic(&scenario, 0),
             MicrobatchTraffic::default()
         );
-        assert_eq!(step_traffic(&scenario, 8e9, 0.0), StepTraffic::default());
     }
 }
