@@ -26,6 +26,39 @@ pub enum Figure {
     Overlap(usize),
 }
 
+impl Figure {
+    /// As an attribute of the page writes it: `memory:0`.
+    #[must_use]
+    pub fn id(self) -> String {
+        match self {
+            Self::Memory(rank) => format!("memory:{rank}"),
+            Self::Step => "step".to_owned(),
+            Self::Bubble => "bubble".to_owned(),
+            Self::Mfu => "mfu".to_owned(),
+            Self::Tokens => "tokens".to_owned(),
+            Self::Exposed => "exposed".to_owned(),
+            Self::Overlap(row) => format!("overlap:{row}"),
+        }
+    }
+
+    /// The figure with this id.
+    #[must_use]
+    pub fn from_id(id: &str) -> Option<Self> {
+        let (name, number) = id.split_once(':').unwrap_or((id, "0"));
+        let number = number.parse().ok()?;
+        Some(match name {
+            "memory" => Self::Memory(number),
+            "step" => Self::Step,
+            "bubble" => Self::Bubble,
+            "mfu" => Self::Mfu,
+            "tokens" => Self::Tokens,
+            "exposed" => Self::Exposed,
+            "overlap" => Self::Overlap(number),
+            _ => return None,
+        })
+    }
+}
+
 /// How `figure` comes about; none where the report has no such figure.
 #[must_use]
 pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
