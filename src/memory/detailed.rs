@@ -50,6 +50,13 @@ pub fn chunk_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
     Bytes(bytes)
 }
 
+/// The same in two parts: what its layers keep, and what the head at the end of the model keeps (logits and inputs).
+#[must_use]
+pub fn chunk_activation_parts(scenario: &Scenario, stage: usize) -> [Bytes; 2] {
+    let layers = Bytes(activations::kept(scenario, stage).bytes());
+    [layers, chunk_activation_bytes(scenario, stage) - layers]
+}
+
 /// One rank, part by part.
 fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
     let mut items = state_items(scenario, load);

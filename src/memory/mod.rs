@@ -10,7 +10,7 @@ pub mod methods;
 pub mod recompute;
 pub mod verdict;
 
-pub use detailed::chunk_activation_bytes;
+pub use detailed::{chunk_activation_bytes, chunk_activation_parts};
 pub use estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};
 
 use crate::explain::Term;
