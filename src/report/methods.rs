@@ -108,7 +108,8 @@ mod tests {
         let shown = compare_slips();
         assert_eq!(misprints.len(), shown.len());
         for cells in misprints {
-            let [tp, cp, pp, micro_batch] = [5, 6, 7, 8].map(|at: usize| cells[at].parse().unwrap());
+            let [tp, cp, pp, micro_batch] =
+                [5, 6, 7, 8].map(|at: usize| cells[at].parse().unwrap());
             let gpus = cells[9].parse().unwrap();
             let run = Run {
                 model: crate::run::Based::preset(if cells[1].ends_with("70b") {
@@ -127,7 +128,10 @@ mod tests {
                 ..Run::default()
             };
             let first = &evaluate(&run).unwrap().report.memory.per_stage[0];
-            let place = format!("table {}, ({tp},{cp},{pp},{micro_batch}) at {gpus} GPUs", cells[0]);
+            let place = format!(
+                "table {}, ({tp},{cp},{pp},{micro_batch}) at {gpus} GPUs",
+                cells[0]
+            );
             let slip = shown.iter().find(|slip| slip.place == place).unwrap();
             assert_eq!(slip.printed, format!("{} GiB", cells[10]));
             assert_eq!(slip.corrected, format!("{:.2} GiB", first.total.gib()));
@@ -138,6 +142,8 @@ mod tests {
         let rows = rows(&evaluate(&Run::default()).unwrap());
         let paper = rows.iter().find(|row| row.method == Method::Fujii).unwrap();
         let tables = paper.slips.iter().copied();
-        tables.filter(|slip| slip.place.starts_with("table")).collect()
+        tables
+            .filter(|slip| slip.place.starts_with("table"))
+            .collect()
     }
 }

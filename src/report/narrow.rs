@@ -7,7 +7,7 @@
 use super::{Evaluation, evaluate};
 use crate::memory::{Component, Verdict};
 use crate::run::{Optimizer, Recompute, Run};
-use crate::source::{HE_BLOG, MEGATRON, SIMUMAX, Source};
+use crate::source::{DEEPEP, HE_BLOG, MEGATRON_BRIDGE, NCCL, PYTORCH, SIMUMAX, Source};
 use crate::units::Bytes;
 
 /// Tokens of a sequence that is sure to be small.
@@ -115,7 +115,9 @@ pub fn gaps(evaluation: &Evaluation) -> Vec<Gap> {
         let bytes: Bytes = named.map(|item| item.bytes).sum();
         (bytes.0 > 0.0).then_some(bytes)
     };
-    let optimizer = items.iter().filter(|item| item.component == Component::Optimizer);
+    let optimizer = items
+        .iter()
+        .filter(|item| item.component == Component::Optimizer);
     let optimizer: Bytes = optimizer.map(|item| item.bytes).sum();
     let gap = |name, words, counted, source| Gap {
         name,
@@ -128,7 +130,7 @@ pub fn gaps(evaluation: &Evaluation) -> Vec<Gap> {
             "CUDA context and communicators",
             "0.5 GiB at start, 2 to 6 GiB with several process groups; grows with channels and network cards, not with ranks",
             sum("communicators"),
-            &MEGATRON,
+            &NCCL,
         ),
         gap(
             "fragmentation",
@@ -140,25 +142,19 @@ pub fn gaps(evaluation: &Evaluation) -> Vec<Gap> {
             "the first optimizer step",
             "states are allocated when the optimizer first steps: a run that dies after its first iteration had no room for them",
             (optimizer.0 > 0.0).then_some(optimizer),
-            &MEGATRON,
+            &PYTORCH,
         ),
         gap(
             "uneven experts",
             "the busiest rank sees 1.18 times the average tokens, more in the first steps; set the expert imbalance",
             None,
-            &MEGATRON,
+            &DEEPEP,
         ),
         gap(
             "CUDA graphs, overlap and dispatch buffers",
             "a few GiB with CUDA graphs, over 10 with a pipeline; buffers of overlapped tensor parallelism and DeepEP come on top",
             None,
-            &MEGATRON,
-        ),
-        gap(
-            "other processes on the GPU",
-            "a data loader or a monitor with its own CUDA context takes 0.3 to 0.5 GiB each; look at nvidia-smi",
-            None,
-            &HE_BLOG,
+            &MEGATRON_BRIDGE,
         ),
     ]
 }
@@ -225,7 +221,11 @@ mod tests {
         let memory = &base.report.memory;
         let overhead = memory.per_stage[memory.peak_stage].overhead;
         let gaps = gaps(&base);
-        let counted: f64 = gaps[..2].iter().filter_map(|gap| gap.counted).map(|b| b.0).sum();
+        let counted: f64 = gaps[..2]
+            .iter()
+            .filter_map(|gap| gap.counted)
+            .map(|b| b.0)
+            .sum();
         assert!(counted <= overhead.0 * (1.0 + 1e-12) && counted > GIB);
     }
 }

@@ -170,7 +170,11 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
             curve.peak = curve.instants.len() - 1;
         }
     }
-    if curve.instants.first().is_none_or(|first| first.time.0 > 0.0) {
+    if curve
+        .instants
+        .first()
+        .is_none_or(|first| first.time.0 > 0.0)
+    {
         curve.instants.insert(0, EMPTY);
         curve.peak += usize::from(curve.instants.len() > 1);
     }
@@ -336,7 +340,11 @@ mod tests {
         ] {
             let run = Run {
                 schedule,
-                virtual_stages: if schedule == Schedule::Interleaved { 2 } else { 1 },
+                virtual_stages: if schedule == Schedule::Interleaved {
+                    2
+                } else {
+                    1
+                },
                 ..Run::default()
             };
             let evaluation = evaluate(&run).unwrap();

@@ -3,6 +3,7 @@
 //! Nothing here draws. Coordinates are CSS pixels unless a name says otherwise; `paint` turns a scene into strokes.
 
 pub mod memory;
+pub mod over_time;
 pub mod palette;
 pub mod ticks;
 pub mod timeline;

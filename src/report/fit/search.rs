@@ -84,7 +84,9 @@ pub struct Search {
 }
 
 /// Most suggestions that are given.
-const MOST: usize = 12;
+const MOST: usize = 8;
+/// Fewer single changes than this that work: pairs are tried as well.
+const FEW: usize = 3;
 
 impl Search {
     /// Prepares the search around the Run of `base`.
@@ -126,15 +128,12 @@ impl Search {
             }
             return true;
         }
-        self.level = if self.found.is_empty() && self.goal == Goal::Fits {
-            match self.level {
-                Level::Singles => Level::Pairs,
-                Level::Pairs => Level::Triples,
-                Level::Triples => Level::MoreGpus,
-                Level::MoreGpus | Level::Done => Level::Done,
-            }
-        } else {
-            Level::Done
+        let found = self.found.len();
+        self.level = match self.level {
+            Level::Singles if found < FEW && self.goal == Goal::Fits => Level::Pairs,
+            Level::Pairs if found == 0 => Level::Triples,
+            Level::Triples if found == 0 => Level::MoreGpus,
+            _ => Level::Done,
         };
         self.waiting = match self.level {
             Level::Pairs => self.together(2),
@@ -170,7 +169,10 @@ impl Search {
         let mut list = self.found.clone();
         list.sort_by(|a, b| {
             let cost = a.dearer.total_cmp(&b.dearer);
-            a.changes.cmp(&b.changes).then(cost).then(a.fix.label.cmp(&b.fix.label))
+            a.changes
+                .cmp(&b.changes)
+                .then(cost)
+                .then(a.fix.label.cmp(&b.fix.label))
         });
         list.dedup_by(|a, b| a.fix.set == b.fix.set);
         list.truncate(MOST);
@@ -183,17 +185,29 @@ impl Search {
             .into_iter()
             .filter_map(|chosen| {
                 let chosen: Vec<&Ladder> = chosen.iter().map(|at| &self.ladders[*at]).collect();
-                let recomputes = chosen.iter().filter(|one| one.field.starts_with("recompute"));
-                (recomputes.count() < 2).then(|| Climb::of(mixed(&chosen), false, count))
+                let recomputes = chosen
+                    .iter()
+                    .filter(|one| one.field.starts_with("recompute"));
+                let mut rungs = mixed(&chosen);
+                rungs.retain(|rung| !self.works_with_less(rung));
+                (recomputes.count() < 2).then(|| Climb::of(rungs, false, count))
             })
             .collect()
+    }
+
+    /// Whether a part of `rung` is enough.
+    fn works_with_less(&self, rung: &Set) -> bool {
+        let within = |one: &Suggestion| one.fix.set.iter().all(|change| rung.contains(change));
+        self.found.iter().any(within)
     }
 
     /// More GPUs alone, then with one or two of everything else at its furthest.
     fn with_gpus(&self) -> VecDeque<Climb> {
         let helped = |chosen: &[usize]| {
             let rungs = self.gpus.rungs.iter().map(|gpus| {
-                let others = chosen.iter().filter_map(|at| self.ladders[*at].rungs.last());
+                let others = chosen
+                    .iter()
+                    .filter_map(|at| self.ladders[*at].rungs.last());
                 gpus.iter().chain(others.flatten()).cloned().collect()
             });
             Climb::of(rungs.collect(), false, 1 + chosen.len())
@@ -213,7 +227,11 @@ fn mixed(chosen: &[&Ladder]) -> Vec<Set> {
     for mask in masks {
         let rung = |(at, ladder): (usize, &&Ladder)| {
             let last = mask & (1 << at) != 0;
-            let rung = if last { ladder.rungs.last() } else { ladder.rungs.first() };
+            let rung = if last {
+                ladder.rungs.last()
+            } else {
+                ladder.rungs.first()
+            };
             rung.cloned().unwrap_or_default()
         };
         let set: Set = chosen.iter().enumerate().flat_map(rung).collect();
@@ -231,10 +249,12 @@ fn combinations(of: usize, count: usize) -> Vec<Vec<usize>> {
     }
     (count..=of)
         .flat_map(|last| {
-            combinations(last - 1, count - 1).into_iter().map(move |mut chosen| {
-                chosen.push(last - 1);
-                chosen
-            })
+            combinations(last - 1, count - 1)
+                .into_iter()
+                .map(move |mut chosen| {
+                    chosen.push(last - 1);
+                    chosen
+                })
         })
         .collect()
 }
@@ -259,7 +279,12 @@ mod tests {
             let after = with(run, &suggestion.fix.set).unwrap();
             assert!(Scenario::new(&after).is_ok(), "{}", suggestion.fix.label);
             let after = evaluate(&after).unwrap().report;
-            assert_eq!(after.memory.verdict, Verdict::Fits, "{}", suggestion.fix.label);
+            assert_eq!(
+                after.memory.verdict,
+                Verdict::Fits,
+                "{}",
+                suggestion.fix.label
+            );
             assert_eq!(after.memory.peak_bytes, suggestion.peak);
             assert_eq!(after.step.time_s, suggestion.step);
             assert!(suggestion.slower.is_finite() && suggestion.slower > 0.0);
@@ -309,7 +334,10 @@ mod tests {
         let n: u64 = layers.fix.set[0].1.parse().unwrap();
         let fewer = vec![("recompute.layers", (n - 1).to_string())];
         let before = if n == 1 { Vec::new() } else { fewer };
-        let memory = evaluate(&with(&run, &before).unwrap()).unwrap().report.memory;
+        let memory = evaluate(&with(&run, &before).unwrap())
+            .unwrap()
+            .report
+            .memory;
         assert_ne!(memory.verdict, Verdict::Fits);
     }
 
