@@ -44,10 +44,11 @@ pub fn Methods() -> impl IntoView {
 
 fn table(state: State, list: &[MethodRow]) -> impl IntoView + use<> {
     let unit = state.unit.get();
-    let heads = Component::ALL.map(|component| {
-        let name = component.name();
-        view! { <th scope="col"><i class=format!("swatch c-{name}")></i>{name}</th> }
-    });
+    let longest = list
+        .iter()
+        .map(|row| row.fullest.total.max(row.capacity))
+        .fold(Bytes::ZERO, Bytes::max);
+    let rows = list.iter().map(|row| method(state, row, longest, unit));
     view! {
         <div class="scroll-x" tabindex="0" role="region" aria-label="Methods side by side">
             <table class="methods">
@@ -58,13 +59,41 @@ fn table(state: State, list: &[MethodRow]) -> impl IntoView + use<> {
                         <th scope="col">{format!("peak {}", unit.name())}</th>
                         <th scope="col">"of"</th>
                         <th scope="col">"stage"</th>
-                        {heads.collect_view()}
+                        <th scope="col" class="left bar">"components"</th>
                     </tr>
                 </thead>
-                <tbody>{list.iter().map(|row| method(state, row, unit)).collect_view()}</tbody>
+                <tbody>{rows.collect_view()}</tbody>
             </table>
         </div>
+        <details class="twin">
+            <summary>"Show the components as a table"</summary>
+            {numbers(list, unit)}
+        </details>
         <div class="leaves-out">{list.iter().map(about).collect_view()}</div>
+    }
+}
+
+/// The components of every method in figures.
+fn numbers(list: &[MethodRow], unit: MemoryUnit) -> impl IntoView + use<> {
+    let heads = Component::ALL.map(|component| view! { <th scope="col">{component.name()}</th> });
+    let row = |row: &MethodRow| {
+        let parts = row.fullest.components().map(|(_, bytes)| {
+            let text = if bytes == Bytes::ZERO {
+                "–".to_owned()
+            } else {
+                unit.number(bytes)
+            };
+            view! { <td title=format!("{:.0} bytes", bytes.0)>{text}</td> }
+        });
+        view! { <tr><td>{row.label}</td>{parts.collect_view()}</tr> }
+    };
+    view! {
+        <div class="scroll-x" tabindex="0" role="region" aria-label="Components by method">
+            <table>
+                <thead><tr><th scope="col">{format!("method, {}", unit.name())}</th>{heads.collect_view()}</tr></thead>
+                <tbody>{list.iter().map(row).collect_view()}</tbody>
+            </table>
+        </div>
     }
 }
 
@@ -78,17 +107,17 @@ pub fn verdict(verdict: Verdict) -> impl IntoView {
     view! { <span class=class><span class="mark">{mark}</span><span class="word">{words::verdict(verdict)}</span></span> }
 }
 
-fn method(state: State, row: &MethodRow, unit: MemoryUnit) -> impl IntoView + use<> {
+fn method(state: State, row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> impl IntoView + use<> {
     let (method, stage) = (row.method, row.fullest.stage);
     let figure = Figure::Method(method, stage);
-    let parts = row.fullest.components().map(|(_, bytes)| {
-        let text = if bytes == Bytes::ZERO {
-            "–".to_owned()
-        } else {
-            unit.number(bytes)
-        };
-        view! { <td title=format!("{:.0} bytes", bytes.0)>{text}</td> }
+    let share = move |bytes: Bytes| format!("{:.2}%", 100.0 * (bytes / longest));
+    let parts = Component::ALL.into_iter().zip(row.fullest.components());
+    let parts = parts.filter(|(_, (_, bytes))| bytes.0 > 0.0);
+    let parts = parts.map(|(component, (name, bytes))| {
+        let title = format!("{name} {}", unit.show(bytes));
+        view! { <i class=format!("c-{}", component.name()) style:width=share(bytes) title=title></i> }
     });
+    let capacity = row.capacity;
     let choose = move |_| state.run.update(|run| run.memory_method = method);
     let place = if row.same_on_all {
         "all".to_owned()
@@ -104,7 +133,9 @@ fn method(state: State, row: &MethodRow, unit: MemoryUnit) -> impl IntoView + us
             {cell(state, row.fullest.total, unit, figure)}
             <td>{unit.number(row.capacity)}</td>
             <td>{place}</td>
-            {parts.collect_view()}
+            <td class="left bar">
+                <div class="mini" aria-hidden="true">{parts.collect_view()}<u style:left=share(capacity)></u></div>
+            </td>
         </tr>
     }
 }
@@ -116,7 +147,7 @@ fn about(row: &MethodRow) -> impl IntoView + use<> {
         view! { <a href=row.source.locator target="_blank" rel="noopener" title=row.source.title>{name}</a> }
             .into_any()
     } else {
-        view! { <span title=row.source.title>{row.source.short}</span> }.into_any()
+        view! { <span>{row.source.title}</span> }.into_any()
     };
     let ignores = (!row.ignores.is_empty()).then(|| {
         let fields: Vec<&str> = row

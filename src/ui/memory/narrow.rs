@@ -54,11 +54,12 @@ pub fn Narrow() -> impl IntoView {
 
 fn table(way: &[Narrowing], unit: MemoryUnit) -> impl IntoView + use<> {
     let smallest = way.last().map(|last| last.peak).unwrap_or_default();
+    let rises = way.windows(2).any(|pair| pair[1].peak > pair[0].peak);
     let rows = way.iter().enumerate().map(|(at, step)| {
-        let change = if at == 0 {
-            "this run".to_owned()
-        } else {
-            format!("{at}. and {}", step.change)
+        let change = match at {
+            0 => "this run".to_owned(),
+            1 => format!("1. {}", step.change),
+            _ => format!("{at}. and {}", step.change),
         };
         let back = (at > 0).then(|| {
             let more = step.back - smallest;
@@ -91,6 +92,9 @@ fn table(way: &[Narrowing], unit: MemoryUnit) -> impl IntoView + use<> {
                 <tbody>{rows.collect_view()}</tbody>
             </table>
         </div>
+        {rises.then(|| view! {
+            <p class="muted">"With a pipeline, ZeRO-3 keeps the stage's weights gathered and its gradients whole until the last micro-batch: it may need more."</p>
+        })}
     }
 }
 
