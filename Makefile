@@ -12,6 +12,8 @@ SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/b
 	$(shell find src style public -type f)
 
 .DEFAULT_GOAL := help
+# cargo and trunk wait for each other anyway, and the lines read in order.
+.NOTPARALLEL:
 .PHONY: help serve build test check browser shots bench clean
 
 help: ## list the commands
@@ -20,7 +22,7 @@ help: ## list the commands
 serve: ## build and open the calculator on 127.0.0.1 (PORT=8080), again after every change
 	@tools/setup trunk
 	@echo "serve: http://127.0.0.1:$(PORT)/ as soon as it is built (the first time takes minutes), Ctrl+C stops it"
-	@trunk --log warn serve --port $(PORT) --dist target/serve $(if $(DESKTOP),--open)
+	@trunk --log warn serve --port $(PORT) --dist target/trunk-serve $(if $(DESKTOP),--open)
 
 build: dist/pkg/shardscope.js ## build the static site into dist/, the JavaScript package into dist/pkg
 

@@ -60,7 +60,7 @@ impl Issue {
     }
     /// Adds the button "use key=value".
     #[must_use]
-    pub fn with_fix(self, key: &'static str, value: impl ToString) -> Self {
+    pub fn with_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
         let value = value.to_string();
         let label = format!("use {key}={value}");
         self.with_fixes(label, vec![(key, value)])

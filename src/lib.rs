@@ -28,7 +28,7 @@ pub mod paint;
 
 pub mod share;
 
-#[cfg(feature = "js")]
+#[cfg(all(feature = "js", not(feature = "ui")))]
 pub mod api;
 #[cfg(feature = "ui")]
 pub mod ui;

@@ -72,9 +72,8 @@ sources! {
     STAS = "ML Engineering", "Bekman, Machine Learning Engineering: compute/accelerator and network", "https://github.com/stas00/ml-engineering";
     TORCH_OOM = "PyTorch OOM", "\"GiB total capacity\" as PyTorch's out-of-memory message prints it", "torch.cuda.OutOfMemoryError, total capacity";
     TSUBAME = "TSUBAME 4.0", "TSUBAME 4.0 hardware: H100 SXM5 94 GB, 2.4 TB/s, four a node", "TSUBAME4 hardware specifications";
-    NCCL = "NCCL", "NVIDIA, NCCL (issues 818, 864, 964 on the memory of communicators)", "https://github.com/NVIDIA/nccl/issues/864";
-    PYTORCH = "PyTorch", "PyTorch documentation: CUDA semantics (caching allocator), torch.optim", "https://pytorch.org/docs/stable/notes/cuda.html";
-    MEGATRON_BRIDGE = "Megatron Bridge", "NVIDIA NeMo, Megatron Bridge: performance guide", "https://github.com/NVIDIA-NeMo/Megatron-Bridge";
+    FLASH_3 = "FlashAttention-3", "Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision, 2024", "https://arxiv.org/abs/2407.08608";
+    NCCL = "NCCL", "NVIDIA, NCCL: tuning model (src/graph/tuning.cc) and nccl-tests PERFORMANCE.md", "https://github.com/NVIDIA/nccl";
     H20_SHEET = "H20 data", "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)", "H20 96GB specification";
 }
 

@@ -181,6 +181,9 @@ pub fn show_seconds(seconds: Seconds) -> String {
     if s >= 2.0 * 3600.0 {
         return format!("{} h", significant(s / 3600.0, 3));
     }
+    if s == 0.0 {
+        return "0 s".to_owned();
+    }
     scaled(s, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
 }
 
@@ -301,7 +304,7 @@ pub fn parse_count(text: &str) -> Option<u64> {
 #[must_use]
 pub fn whole(value: f64) -> Option<u64> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    (value >= 0.0 && value <= 9_007_199_254_740_992.0 && value.fract() == 0.0)
+    ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0)
         .then_some(value as u64)
 }
 
@@ -310,14 +313,16 @@ pub fn whole(value: f64) -> Option<u64> {
 #[must_use]
 pub fn parse_number(text: &str) -> Option<f64> {
     let text = ungroup(text);
+    // The number ends where something stands that no number has; an "e" does not end one if digits follow.
+    let exponent = |at: usize| {
+        text[at + 1..].starts_with(|next: char| next.is_ascii_digit() || matches!(next, '-' | '+'))
+    };
     let split = text
         .char_indices()
-        .find(|(at, c)| {
-            !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-'))
-                && !(matches!(c, 'e' | 'E')
-                    && text[at + 1..].starts_with(|next: char| {
-                        next.is_ascii_digit() || next == '-' || next == '+'
-                    }))
+        .find(|(at, c)| match c {
+            '0'..='9' | '.' | '+' | '-' => false,
+            'e' | 'E' => !exponent(*at),
+            _ => true,
         })
         .map_or(text.len(), |(at, _)| at);
     let (digits, unit) = text.split_at(split);
@@ -350,7 +355,7 @@ mod tests {
         assert_eq!(show_seconds(Seconds(0.1779)), "178 ms");
         assert_eq!(show_seconds(Seconds(0.000_003_2)), "3.20 µs");
         assert_eq!(show_seconds(Seconds(0.9999)), "1.00 s");
-        assert_eq!(show_seconds(Seconds::ZERO), "0 ns");
+        assert_eq!(show_seconds(Seconds::ZERO), "0 s");
         assert_eq!(show_bytes(Bytes(25.0 * 1_048_576.0)), "25.0 MiB");
         assert_eq!(show_count(8_030_261_248.0), "8.03 B");
         assert_eq!(show_count(12.0), "12.0");

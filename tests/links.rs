@@ -1,4 +1,5 @@
 //! Links: what goes in comes out, nothing throws, and what was ever published still opens.
+#![allow(clippy::unwrap_used)] // helpers that tests share
 
 use proptest::prelude::*;
 use shardscope::run::registry::{FIELDS, Field, Slot};

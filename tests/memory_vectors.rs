@@ -183,3 +183,82 @@ fn the_default_run_fits() {
     assert_eq!(estimate.verdict, shardscope::memory::Verdict::Fits);
     assert_eq!(scenario(&json!({})).layout.pp, 4);
 }
+
+/// The four models of Korthikanti 2022, table 3: layers, hidden, heads, p, v, b; t = 8, s = 2048.
+const KORTHIKANTI: [(&str, u64, u64, u64, u64, u64, u64); 4] = [
+    ("22B", 48, 6144, 64, 1, 1, 4),
+    ("175B", 96, 12288, 96, 8, 3, 1),
+    ("530B", 105, 20480, 128, 35, 3, 1),
+    ("1T", 128, 25600, 160, 64, 1, 1),
+];
+
+/// Activations of the first rank, GiB, with scores stored.
+fn korthikanti(model: usize, sequence_parallel: bool, recompute: &str) -> f64 {
+    let (_, layers, hidden, heads, p, v, b) = KORTHIKANTI[model];
+    let run = json!({
+        "model": {"layers": layers, "hidden": hidden, "ffn": 4 * hidden, "heads": heads, "vocab": 51200,
+                  "gated_ffn": false, "norm": "layernorm", "biases": "all", "dropout": true},
+        "gpus": 8 * p, "tp": 8, "pp": p, "virtual_stages": v,
+        "schedule": if v > 1 { "interleaved-1f1b" } else { "1f1b" }, "seq_len": 2048, "micro_batch": b,
+        "global_batch": b * 4 * p, "sequence_parallel": sequence_parallel, "recompute": recompute,
+        "flash_attention": false
+    });
+    estimate(&run).per_stage[0].activations.gib()
+}
+
+/// Figure 1: 18 bytes a parameter of the layers (12 L h²), and activations without and with sequence parallelism and
+/// selective recomputation.
+#[test]
+fn korthikanti_figure_1_is_met_to_a_hundredth_gib() {
+    let printed = [
+        (45.5625, 59.25, 9.5625),
+        (45.5625, 66.84, 12.35),
+        (31.64, 114.02, 23.08),
+        (32.96, 131.25, 26.56),
+    ];
+    for (at, (states, none, both)) in printed.into_iter().enumerate() {
+        let (name, layers, hidden, heads, p, ..) = KORTHIKANTI[at];
+        let model = shardscope::model::Architecture::gpt(layers, hidden, heads, 51200, 0);
+        let biases = 7 * hidden;
+        let matrices = shardscope::model::layer_elements(&model, 0).sharded - biases;
+        let ours = 18.0 * (layers * matrices) as f64 / (8 * p) as f64 / memory::GIB;
+        for (ours, printed) in [
+            (ours, states),
+            (korthikanti(at, false, "none"), none),
+            (korthikanti(at, true, "selective"), both),
+        ] {
+            assert!(
+                (ours - printed).abs() <= HUNDREDTH,
+                "{name}: {ours:.4} GiB, printed {printed}"
+            );
+        }
+    }
+}
+
+/// Figure 7, percent of tensor parallelism alone: sequence parallelism, selective, both, full. Read off the figure.
+#[test]
+fn korthikanti_figure_7_is_met_to_a_fraction_of_a_percent() {
+    let printed = [
+        [66.84, 49.42, 16.18, 7.64],
+        [62.04, 56.53, 18.49, 8.71],
+        [58.31, 62.04, 20.27, 9.42],
+        [58.31, 62.04, 20.27, 9.42],
+    ];
+    for (at, row) in printed.into_iter().enumerate() {
+        let base = korthikanti(at, false, "none");
+        let ours = [
+            (true, "none"),
+            (false, "selective"),
+            (true, "selective"),
+            (false, "full"),
+        ]
+        .map(|(parallel, recompute)| 100.0 * korthikanti(at, parallel, recompute) / base);
+        for (ours, printed) in ours.into_iter().zip(row) {
+            assert!(
+                (ours - printed).abs() < 0.15,
+                "{}: {ours:.2} %, printed {printed}",
+                KORTHIKANTI[at].0
+            );
+        }
+    }
+}

@@ -1,4 +1,5 @@
 //! Cells of published tables.
+#![allow(clippy::unwrap_used, clippy::float_cmp)] // helpers that tests share; printed digits are compared
 
 use shardscope::report::report_value;
 use shardscope::run::{OneOf, Run, Value, presets};

@@ -43,22 +43,40 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
 /// Bytes that one micro-batch of global stage `stage` holds from its forward to its backward, logits included.
 #[must_use]
 pub fn chunk_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
-    let mut bytes = activations::kept(scenario, stage).bytes();
-    if holding::is_last(scenario, stage) {
-        bytes += logits::held(scenario) + logits::inputs(scenario);
-    }
-    Bytes(bytes)
+    let head = heads(scenario, stage).map_or(0.0, |head| head.held + head.inputs);
+    layer_activation_bytes(scenario, stage) + Bytes(head)
 }
 
-/// The same in two parts: what its layers keep, and what the head at the end of the model keeps (logits and inputs).
+/// The same without what belongs to the head.
 #[must_use]
-pub fn chunk_activation_parts(scenario: &Scenario, stage: usize) -> [Bytes; 2] {
-    let layers = Bytes(activations::kept(scenario, stage).bytes());
-    [layers, chunk_activation_bytes(scenario, stage) - layers]
+pub fn layer_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
+    Bytes(activations::kept(scenario, stage).bytes())
+}
+
+/// What the head holds of one micro-batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Heads {
+    /// Logits from the loss's forward to its backward.
+    pub held: f64,
+    /// What the loss needs for a moment beyond that.
+    pub momentary: f64,
+    /// Inputs of the final norm and the head.
+    pub inputs: f64,
+}
+
+/// The head's part of global stage `stage`, where it is the last.
+#[must_use]
+pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
+    holding::is_last(scenario, stage).then(|| Heads {
+        held: logits::held(scenario),
+        momentary: logits::momentary(scenario),
+        inputs: logits::inputs(scenario),
+    })
 }
 
 /// One rank, part by part.
-fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+#[must_use]
+pub fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
     let mut items = state_items(scenario, load);
     items.extend(activation_items(scenario, load));
     items.extend(buffer_items(scenario, load));

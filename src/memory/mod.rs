@@ -4,13 +4,15 @@
 //! Several methods answer the same question; each lives in its own file and says what it leaves out.
 
 mod assumptions;
+pub mod curve;
 pub mod detailed;
 mod estimate;
 pub mod methods;
 pub mod recompute;
+pub mod remedies;
 pub mod verdict;
 
-pub use detailed::{chunk_activation_bytes, chunk_activation_parts};
+pub use detailed::chunk_activation_bytes;
 pub use estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};
 
 use crate::explain::Term;

@@ -135,8 +135,8 @@ pub fn repeated(scenario: &Scenario, stage: usize) -> Flops {
             )
         })
         .sum();
-    let gpus = (scenario.layout.tp * scenario.layout.cp) as f64;
-    let tokens = (scenario.run.micro_batch * scenario.run.seq_len) as f64;
+    let gpus = scenario.layout.tp as f64 * scenario.layout.cp as f64;
+    let tokens = scenario.run.micro_batch as f64 * scenario.run.seq_len as f64;
     Flops(per_token * tokens / gpus)
 }
 

@@ -6,9 +6,10 @@ use crate::memory::{self, RankLoad};
 use crate::model::stage_elements;
 use crate::pipeline::{self, Built, Durations, Item, Kind, Order, Spec, Stats, Timeline, Variant};
 use crate::run::{OneOf, Run, Scenario};
-use crate::time::{ComputeTime, Step, StepParts, optimizer_time, stage_compute};
+use crate::time::{Clock, ComputeTime, Step, StepParts, step_end};
 use crate::traffic::{
-    MicrobatchTraffic, Windows, exposed, microbatch_traffic, rows, step_traffic, wire,
+    Held, OverlapTotals, StageWaits, StageWindows, StepSync, Total, microbatch_traffic,
+    overlap_rows, stage_waits, step_sync,
 };
 use crate::units::{Bytes, Seconds};
 
@@ -40,7 +41,10 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
     let scenario = Scenario::new(run)?;
     let spec = spec(&scenario).map_err(|issue| vec![issue])?;
     let stages = 0..scenario.stage_layers.len();
-    let passes: Vec<Pass> = stages.map(|stage| Pass::of(&scenario, stage)).collect();
+    let clock = Clock::new(&scenario);
+    let passes: Vec<Pass> = stages
+        .map(|stage| Pass::of(&scenario, &clock, stage))
+        .collect();
     let durations = durations(&scenario, &passes, &spec);
     let in_field = |issue| vec![in_run(issue, &scenario)];
     let Built { order, warnings } = pipeline::build(&spec, &durations).map_err(in_field)?;
@@ -48,7 +52,7 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
         .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
     let loads = loads(&scenario, &order);
     let estimate = memory::estimate(&scenario, &loads);
-    let (overlap, step) = step(&scenario, &passes, &loads, &stats);
+    let (overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
     let (peak_stage, peak_bytes) = estimate.peak();
     let elements = scenario.model.elements();
     let mut all_warnings = scenario.warnings.clone();
@@ -102,59 +106,61 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
     })
 }
 
-/// Compute and traffic of one micro-batch on one global stage.
+/// Compute of one micro-batch on one global stage, and what it waits for.
 struct Pass {
     compute: ComputeTime,
-    traffic: MicrobatchTraffic,
-    /// Communication that the stage waits for, forward and backward together.
-    exposed: Seconds,
+    waits: StageWaits,
+    /// Bytes sent to the neighbouring stages.
+    sent: Bytes,
 }
 
 impl Pass {
-    fn of(scenario: &Scenario, stage: usize) -> Self {
-        let compute = stage_compute(scenario, stage);
-        let traffic = microbatch_traffic(scenario, stage);
-        let (mesh, share) = (scenario.layout.mesh(), scenario.run.overlap);
-        let exposed = exposed(
-            wire(scenario, traffic.tp, mesh.tp_link()),
-            compute.linear,
-            share.tp,
-        ) + exposed(
-            wire(scenario, traffic.cp, mesh.cp_link()),
-            compute.attention,
-            share.cp,
-        ) + exposed(
-            wire(scenario, traffic.ep, mesh.ep_link()),
-            compute.linear,
-            share.ep,
-        );
+    fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
+        let compute = clock.stage(scenario, stage);
+        let windows = StageWindows {
+            column_weight: compute.column_weight,
+            attention_forward: compute.attention_forward,
+            attention_backward: compute.attention_backward,
+            linear: compute.linear,
+            forward: compute.forward,
+            backward: compute.backward_input + compute.backward_weight,
+        };
         Self {
             compute,
-            traffic,
-            exposed,
+            waits: stage_waits(scenario, stage, &windows),
+            sent: microbatch_traffic(scenario, stage).pp,
         }
     }
+    fn forward(&self) -> Seconds {
+        self.compute.forward + self.waits.forward()
+    }
+    fn backward(&self) -> Seconds {
+        self.compute.backward_input + self.compute.backward_weight + self.waits.backward()
+    }
+    fn exposed(&self) -> Seconds {
+        self.waits.forward() + self.waits.backward()
+    }
     fn total(&self) -> Seconds {
-        self.compute.total() + self.exposed
+        self.forward() + self.backward()
     }
 }
 
-/// Durations of the simulation: a third of the waiting in the forward pass, the rest in the backward pass for inputs.
+/// Durations of the simulation: what a pass waits for is part of it.
 fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
     let pieces = f64::from(spec.pieces());
     let of = |seconds: fn(&Pass) -> Seconds| {
         passes.iter().map(|pass| seconds(pass).0 / pieces).collect()
     };
-    let hop = passes
+    let send = passes
         .iter()
-        .map(|pass| pass.traffic.pp.0 / 2.0 / pieces)
+        .map(|pass| pass.waits.send.0)
         .fold(0.0, f64::max);
     let durations = Durations {
-        forward: of(|pass| pass.compute.forward + pass.exposed * (1.0 / 3.0)),
-        backward_input: of(|pass| pass.compute.backward_input + pass.exposed * (2.0 / 3.0)),
+        forward: of(Pass::forward),
+        backward_input: of(|pass| pass.compute.backward_input + pass.waits.backward()),
         backward_weight: of(|pass| pass.compute.backward_weight),
         pair: None,
-        p2p: wire(scenario, Bytes(hop), scenario.layout.mesh().pp_link()).0,
+        p2p: send / pieces,
         microbatch_scale: None,
     };
     let Some(lengths) = &scenario.run.microbatch_lengths else {
@@ -325,9 +331,45 @@ fn rank_elements(scenario: &Scenario, load: &RankLoad) -> RankElements {
     )
 }
 
+/// What the parameters of a rank cost at the end of a step: their wires and their optimizer.
+fn parameters(
+    scenario: &Scenario,
+    clock: &Clock,
+    passes: &[Pass],
+    load: &RankLoad,
+) -> (StepSync, Seconds) {
+    let held = rank_elements(scenario, load);
+    let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
+        let stages = load.stages.iter();
+        stages
+            .filter_map(|stage| passes.get(*stage))
+            .map(part)
+            .sum()
+    };
+    let sync = step_sync(
+        scenario,
+        Held {
+            dense: held.dense,
+            experts: held.experts,
+        },
+        sum(Pass::forward),
+        sum(Pass::backward),
+    );
+    let zero = scenario.zero;
+    let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
+    let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
+    let kept = if zero.stage == 3 {
+        updated
+    } else {
+        held.total()
+    };
+    (sync, step_end(scenario, clock.rates(), updated, kept))
+}
+
 /// The overlap table and the step, on the rank that works longest.
 fn step(
     scenario: &Scenario,
+    clock: &Clock,
     passes: &[Pass],
     loads: &[RankLoad],
     stats: &Stats,
@@ -342,52 +384,40 @@ fn step(
     };
     // A bidirectional rank works on half the micro-batches in each of its stages.
     let copies = |load: &RankLoad| load.stages.len() as f64 / scenario.chunks as f64;
-    let busiest = loads
+    let ends: Vec<(StepSync, Seconds)> = loads
         .iter()
-        .max_by(|a, b| {
-            let time = |load| sum(load, |pass| pass.total().0) / copies(load);
-            time(a).total_cmp(&time(b))
-        })
-        .cloned()
-        .unwrap_or(RankLoad {
-            stages: Vec::new(),
-            in_flight: Vec::new(),
-            weight_versions: 1,
-        });
-    let elements = rank_elements(scenario, &busiest);
-    let parameters = step_traffic(scenario, elements.dense, elements.experts);
-    let repeats = m / copies(&busiest);
-    let seconds = |part: fn(&Pass) -> f64| Seconds(sum(&busiest, part) * repeats);
-    let bytes = |part: fn(&Pass) -> f64| Bytes(sum(&busiest, part) * repeats);
-    let all = seconds(|pass| pass.compute.total().0);
-    let last_backward = Seconds(sum(&busiest, |pass| {
-        (pass.compute.backward_input + pass.compute.backward_weight).0
-    }));
-    let dp_window = if scenario.zero.stage >= 2 {
-        last_backward * m
-    } else {
-        last_backward
+        .map(|load| parameters(scenario, clock, passes, load))
+        .collect();
+    let busiest = (0..loads.len()).max_by(|a, b| {
+        let time = |rank: usize| sum(&loads[rank], |pass| pass.total().0) / copies(&loads[rank]);
+        time(*a).total_cmp(&time(*b))
+    });
+    let mut totals = OverlapTotals::default();
+    if let Some(rank) = busiest {
+        let load = &loads[rank];
+        let repeats = m / copies(load);
+        for pass in load.stages.iter().filter_map(|stage| passes.get(*stage)) {
+            let waits = &pass.waits;
+            totals.tp = totals.tp.plus(Total::of(waits.tp, repeats));
+            totals.cp = totals.cp.plus(Total::of(waits.cp, repeats));
+            totals.ep = totals.ep.plus(Total::of(waits.ep, repeats));
+            totals.zero3 = totals.zero3.plus(Total::of(waits.zero3, repeats));
+            totals.dp = totals.dp.plus(Total::of(waits.gradients, repeats));
+            totals.pp = totals.pp.plus(Total {
+                bytes: pass.sent * repeats,
+                comm: waits.send * (2.0 * repeats),
+                window: pass.total() * repeats,
+                exposed: Seconds::ZERO,
+            });
+        }
+        totals.dp = totals.dp.plus(Total::from(ends[rank].0));
+        totals.elements = rank_elements(scenario, load).total();
+        totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
+    }
+    let overlap = overlap_rows(scenario, &totals);
+    let longest = |part: fn(&(StepSync, Seconds)) -> Seconds| -> Seconds {
+        ends.iter().map(part).fold(Seconds::ZERO, Seconds::max)
     };
-    let linear = seconds(|pass| pass.compute.linear.0);
-    let windows = Windows {
-        dp: (parameters.dp, dp_window),
-        zero3: (parameters.zero3, all),
-        tp: (bytes(|pass| pass.traffic.tp.0), linear),
-        cp: (
-            bytes(|pass| pass.traffic.cp.0),
-            seconds(|pass| pass.compute.attention.0),
-        ),
-        ep: (bytes(|pass| pass.traffic.ep.0), linear),
-        pp: (bytes(|pass| pass.traffic.pp.0), all),
-        elements: elements.total(),
-        next_layers: scenario.model.layers as f64 / scenario.stage_layers.len() as f64,
-    };
-    let overlap = rows(scenario, &windows);
-    let after: Seconds = overlap
-        .iter()
-        .filter(|row| matches!(row.name, "dp" | "zero3"))
-        .map(|row| row.exposed_s)
-        .sum();
     let ranks = loads.len().max(1) as f64;
     let mean = |part: fn(&Pass) -> f64| -> f64 {
         loads
@@ -396,27 +426,14 @@ fn step(
             .sum::<f64>()
             / ranks
     };
-    let inside = mean(|pass| pass.exposed.0);
+    let inside = mean(|pass| pass.exposed().0);
     let repeated = mean(|pass| pass.compute.recompute.0);
     let compute = stats.ideal_s - inside;
-    let shard = if scenario.zero.stage == 0 {
-        1.0
-    } else {
-        scenario.zero.shard as f64
-    };
-    let expert_shard = if scenario.zero.stage == 0 {
-        1.0
-    } else {
-        scenario.zero.expert_shard as f64
-    };
     let parts = StepParts {
         compute: Seconds(compute),
         bubble: Seconds(stats.makespan_s - stats.ideal_s),
-        exposed: Seconds(inside) + after,
-        optimizer: optimizer_time(
-            scenario,
-            elements.dense / shard + elements.experts / expert_shard,
-        ),
+        exposed: Seconds(inside) + longest(|end| end.0.exposed),
+        optimizer: longest(|end| end.1),
         hardware_over_model: compute / (compute - repeated),
     };
     (overlap, Step::new(scenario, parts))

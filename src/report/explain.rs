@@ -3,10 +3,10 @@
 use super::Evaluation;
 use crate::explain::{Term, Unit};
 use crate::memory::{self, Component, Verdict, methods};
-use crate::run::Method;
-use crate::run::presets;
+use crate::run::{Method, OneOf, presets};
 use crate::source::{GPIPE, NARAYANAN_2021, PLAYBOOK};
-use crate::time::SHARE_OF_PEAK;
+use crate::time::{IN_TRAINING, RANGE, family};
+use crate::units::significant;
 
 /// A figure that the page can be asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,52 @@ pub enum Figure {
     Exposed,
     /// The playbook's ratio of an overlap row.
     Overlap(usize),
+}
+
+impl Figure {
+    /// As an attribute of the page writes it: `memory:0`.
+    #[must_use]
+    pub fn id(self) -> String {
+        match self {
+            Self::Memory(rank) => format!("memory:{rank}"),
+            Self::Component(rank, component) => format!("{}:{rank}", component.name()),
+            Self::InFlight(rank) => format!("in-flight:{rank}"),
+            Self::Method(method, rank) => format!("{}:{rank}", method.id()),
+            Self::Capacity => "capacity".to_owned(),
+            Self::Step => "step".to_owned(),
+            Self::Bubble => "bubble".to_owned(),
+            Self::Mfu => "mfu".to_owned(),
+            Self::Tokens => "tokens".to_owned(),
+            Self::Exposed => "exposed".to_owned(),
+            Self::Overlap(row) => format!("overlap:{row}"),
+        }
+    }
+
+    /// The figure with this id.
+    #[must_use]
+    pub fn from_id(id: &str) -> Option<Self> {
+        let (name, number) = id.split_once(':').unwrap_or((id, "0"));
+        let number = number.parse().ok()?;
+        let component = |of: &Component| of.name() == name;
+        if let Some(component) = Component::ALL.into_iter().find(component) {
+            return Some(Self::Component(number, component));
+        }
+        if let Some(method) = Method::from_id(name) {
+            return Some(Self::Method(method, number));
+        }
+        Some(match name {
+            "memory" => Self::Memory(number),
+            "in-flight" => Self::InFlight(number),
+            "capacity" => Self::Capacity,
+            "step" => Self::Step,
+            "bubble" => Self::Bubble,
+            "mfu" => Self::Mfu,
+            "tokens" => Self::Tokens,
+            "exposed" => Self::Exposed,
+            "overlap" => Self::Overlap(number),
+            _ => return None,
+        })
+    }
 }
 
 /// How `figure` comes about; none where the report has no such figure.
@@ -146,6 +192,7 @@ fn seconds(symbol: &'static str, name: &str, value: f64) -> Term {
 
 fn step(evaluation: &Evaluation) -> Term {
     let step = &evaluation.report.step;
+    let family = family(&evaluation.scenario);
     let scale = step.rescaled_by.map(|scale| {
         format!("scaled by {scale:.3} to the step you measured; the parts keep their proportions")
     });
@@ -153,19 +200,27 @@ fn step(evaluation: &Evaluation) -> Term {
         .by(
             "C + I + X + O + H",
             vec![
-                seconds("C", "compute of the average rank", step.compute_s.0).note(format!(
-                    "stage FLOPs over {} of the bf16 peak, backward twice the forward",
-                    SHARE_OF_PEAK.value
-                )),
+                seconds("C", "compute of the average rank", step.compute_s.0)
+                    .note(format!(
+                        "every GEMM by its shape on the rank, at most {} of the bf16 peak: {} sustained alone, {} of it in training",
+                        significant(family.gemm * IN_TRAINING.value, 2),
+                        family.gemm,
+                        IN_TRAINING.value
+                    ))
+                    .note(family.remark)
+                    .from(family.source, "kernel benchmarks"),
                 seconds("I", "waiting in the pipeline", step.bubble_s.0),
                 exposed(evaluation),
                 seconds("O", "optimizer", step.optimizer_s.0)
-                    .note("30 bytes a parameter at 80 % of the memory bandwidth"),
+                    .note("states and gradients through memory at 85 % of its bandwidth, and 20 ms for the end of a step"),
                 seconds("H", "what the data loader adds", step.host_s.0),
             ],
         )
-        .note("a first time model: it will be replaced by one fitted to kernels and measurements")
-        .note("leaves out stragglers, launch overhead, network contention, checkpoints");
+        .note(format!(
+            "four of five published dense runs took {} to {} times the prediction",
+            RANGE.0, RANGE.1
+        ))
+        .note("leaves out stragglers, network contention, checkpoints");
     match scale {
         Some(scale) => term.note(scale),
         None => term,
@@ -256,7 +311,9 @@ fn exposed(evaluation: &Evaluation) -> Term {
         .iter()
         .filter(|row| row.exposed_s.0 > 0.0)
         .map(|row| {
-            seconds(row.name, "", row.exposed_s.0).note("max(0, wire time - share x window)")
+            seconds(row.name, "", row.exposed_s.0).note(
+                "wire time less what the window hides; hidden gradients still slow their compute",
+            )
         })
         .collect();
     seconds(
@@ -266,7 +323,7 @@ fn exposed(evaluation: &Evaluation) -> Term {
     )
     .by("Σ max(0, communication - share · window)", parts)
     .from(&PLAYBOOK, "appendix A3")
-    .note("wire time is bytes over the data-sheet bandwidth; pipeline sends wait inside the bubble")
+    .note("wire time is latency plus bytes over the bandwidth that collectives reach; pipeline sends wait inside the bubble")
     .note("rows are those of the busiest rank, the sum is of the average rank")
 }
 
@@ -285,6 +342,8 @@ mod tests {
             for (component, (name, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
                 let term = explain(&evaluation, Figure::Component(stage, component)).unwrap();
                 assert!(near(term.value, bytes.0), "{name} of stage {stage}");
+                let figure = Figure::Component(stage, component);
+                assert_eq!(Figure::from_id(&figure.id()), Some(figure));
                 assert!(!term.formula.is_empty());
             }
             let held = explain(&evaluation, Figure::InFlight(stage)).unwrap();
@@ -294,6 +353,7 @@ mod tests {
             let figure = Figure::Method(row.method, row.fullest.stage);
             let term = explain(&evaluation, figure).unwrap();
             assert!(near(term.value, row.fullest.total.0), "{}", row.label);
+            assert_eq!(Figure::from_id(&figure.id()), Some(figure));
         }
         let capacity = explain(&evaluation, Figure::Capacity).unwrap();
         let parts: Vec<f64> = capacity.parts.iter().map(|part| part.value).collect();

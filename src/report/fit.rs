@@ -12,6 +12,7 @@ pub use search::{Goal, Search};
 use super::{Evaluation, evaluate};
 use crate::issue::Fix;
 use crate::memory::Verdict;
+use crate::memory::remedies::apply;
 use crate::run::Run;
 use crate::run::registry::{Slot, field};
 use crate::units::{Bytes, Seconds};
@@ -51,17 +52,6 @@ pub struct Suggestion {
     pub global_batch: Option<u64>,
 }
 
-/// Sets fields of a copy of `run`; none where a value is not taken.
-fn with(run: &Run, set: &Set) -> Option<Run> {
-    let mut run = run.clone();
-    for (key, text) in set {
-        let field = field(key)?;
-        let value = field.parse(text).ok()?;
-        field.set(&mut run, &value).ok()?;
-    }
-    Some(run)
-}
-
 /// Evaluates `run`, with the global batch raised to the next that divides where it has to be.
 fn mended(mut run: Run) -> Option<(Run, Evaluation)> {
     for _ in 0..3 {
@@ -73,7 +63,7 @@ fn mended(mut run: Run) -> Option<(Run, Evaluation)> {
             [only] if only.field == "global_batch" => only.fix.as_ref()?,
             _ => return None,
         };
-        run = with(&run, &fix.set)?;
+        run = apply(&run, fix)?;
     }
     None
 }
@@ -81,7 +71,11 @@ fn mended(mut run: Run) -> Option<(Run, Evaluation)> {
 /// What `set` does to the Run of `base`; none where it does not work, or does not reach `goal`.
 fn judge(base: &Evaluation, set: &Set, changes: usize, goal: Goal) -> Option<Suggestion> {
     let before = &base.scenario.run;
-    let (run, evaluation) = mended(with(before, set)?)?;
+    let mut fix = Fix {
+        label: words(set),
+        set: set.clone(),
+    };
+    let (run, evaluation) = mended(apply(before, &fix)?)?;
     let memory = &evaluation.report.memory;
     let less = memory.peak_bytes.0 < base.report.memory.peak_bytes.0 * 0.99;
     let reached = memory.verdict == Verdict::Fits && (goal == Goal::Fits || less);
@@ -90,10 +84,6 @@ fn judge(base: &Evaluation, set: &Set, changes: usize, goal: Goal) -> Option<Sug
     }
     let a_token = |one: &Evaluation| one.report.step.time_s.0 / one.report.layout.tokens_per_step;
     let slower = a_token(&evaluation) / a_token(base);
-    let mut fix = Fix {
-        label: words(set),
-        set: set.clone(),
-    };
     let batch = (run.global_batch != before.global_batch).then_some(run.global_batch);
     if let Some(batch) = batch {
         fix.set.push(("global_batch", batch.to_string()));

@@ -1,52 +1,44 @@
 //! The memory of one rank over one step: what the simulated schedule keeps alive at every instant, and why the fullest
 //! instant is the fullest.
 //!
-//! By the detailed method, whose peak is this curve's peak; the published methods know no time. Weights, gradients,
-//! optimizer states and what the allocator and the driver keep are there all along; activations come and go with the
-//! ops of the timeline, chunk by chunk with their own bytes; transients stand on top while a backward op runs.
+//! By the detailed method, whose peak is this curve's peak; the published methods know no time. The memory room says
+//! what is there from one change to the next ([`memory::curve`](crate::memory::curve)); the timeline says when, which op
+//! runs, and that transients stand on top only while a backward op does.
 
 use super::Evaluation;
-use crate::memory::{self, Component, StageMemory, detailed};
+use crate::memory::curve::{Alive, Change, curve};
+use crate::memory::{Component, StageMemory, detailed};
 use crate::pipeline::{Kind, TimedOp};
 use crate::units::{Bytes, Seconds};
 
-/// Buffers that stay for the whole step; every other one but the head's exists while a backward op runs.
-const HELD: [&str; 5] = [
+/// Buffers that stay, or come and go with activations; every other one exists while a backward op runs.
+const HELD: [&str; 7] = [
+    "logits",
+    "inputs of the head",
     "dummy weight gradients",
     "p2p double buffers",
     "gathered weights of the stage",
     "gathered embedding and head",
     "gradients waiting for the last micro-batch",
 ];
-/// Buffers that come and go with the activations of the last stage.
-const OF_THE_HEAD: [&str; 2] = ["logits", "inputs of the head"];
 
 /// From one change to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instant {
     /// When it begins.
     pub time: Seconds,
-    /// Activations that layers keep.
-    pub activations: Bytes,
-    /// Logits and inputs of the head.
-    pub head: Bytes,
-    /// Whether a backward op runs.
-    pub backward: bool,
+    /// The six components, in the order of the bars.
+    pub components: [Bytes; 6],
     /// The op that began last, by its index in the rank's timeline; none before the first.
     pub op: Option<usize>,
 }
 
-/// Activations of one chunk that are alive together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Alive {
-    /// Global stage.
-    pub stage: usize,
-    /// Its layers.
-    pub layers: u64,
-    /// Micro-batches of it, splits as their fraction.
-    pub microbatches: f64,
-    /// What they keep, the head's share included.
-    pub bytes: Bytes,
+impl Instant {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> Bytes {
+        self.components.into_iter().sum()
+    }
 }
 
 /// One rank over one step.
@@ -60,67 +52,41 @@ pub struct OverTime {
     pub instants: Vec<Instant>,
     /// Index of the fullest instant, the first of equals.
     pub peak: usize,
-    /// What is alive then.
-    pub alive: Vec<Alive>,
+    /// What is alive then, with the layers of each chunk.
+    pub alive: Vec<(Alive, u64)>,
+    /// Logits and inputs of the head among it.
+    pub head: Bytes,
     /// The op that began last then.
     pub op: Option<TimedOp>,
-    /// What stays for the whole step.
-    steady: StageMemory,
     /// Buffers that exist while a backward op runs, with their names.
     pub momentary: Vec<(String, Bytes)>,
 }
 
 impl OverTime {
-    /// The six components at an instant, in the order of the bars.
-    #[must_use]
-    pub fn components(&self, instant: &Instant) -> [Bytes; 6] {
-        let steady = &self.steady;
-        let mut buffers = steady.buffers + instant.head;
-        if instant.backward {
-            buffers += self.transients();
-        }
-        [
-            steady.weights,
-            steady.gradients,
-            steady.optimizer,
-            instant.activations,
-            buffers,
-            steady.overhead,
-        ]
-    }
-
-    /// All of it at an instant.
-    #[must_use]
-    pub fn total(&self, instant: &Instant) -> Bytes {
-        self.components(instant).into_iter().sum()
-    }
-
     /// The fullest instant.
     #[must_use]
     pub fn fullest(&self) -> Instant {
         self.instants.get(self.peak).copied().unwrap_or(EMPTY)
     }
 
+    /// The index of the instant at `time`.
+    #[must_use]
+    pub fn index_at(&self, time: Seconds) -> usize {
+        let after = self.instants.partition_point(|one| one.time.0 <= time.0);
+        after.saturating_sub(1)
+    }
+
     /// The instant at `time`.
     #[must_use]
     pub fn at(&self, time: Seconds) -> Instant {
-        let after = self.instants.partition_point(|one| one.time.0 <= time.0);
-        let at = after.saturating_sub(1);
+        let at = self.index_at(time);
         self.instants.get(at).copied().unwrap_or(EMPTY)
-    }
-
-    /// What a backward op needs for a moment.
-    #[must_use]
-    pub fn transients(&self) -> Bytes {
-        self.momentary.iter().map(|(_, bytes)| *bytes).sum()
     }
 }
 
 const EMPTY: Instant = Instant {
     time: Seconds(0.0),
-    activations: Bytes(0.0),
-    head: Bytes(0.0),
-    backward: false,
+    components: [Bytes(0.0); 6],
     op: None,
 };
 
@@ -130,173 +96,125 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let scenario = &evaluation.scenario;
     let ops = evaluation.timeline.ranks.get(rank)?;
     let load = evaluation.loads.get(rank)?;
-    let chunks = Chunks::of(evaluation, &load.stages);
-    let mut at_peak = detailed::estimate(scenario, &evaluation.loads).per_stage;
-    if rank >= at_peak.len() {
-        return None;
-    }
-    let (steady, momentary) = steady(at_peak.swap_remove(rank));
-    let mut curve = OverTime {
-        rank,
-        makespan: Seconds(evaluation.timeline.makespan()),
-        instants: Vec::with_capacity(2 * ops.len() + 1),
-        peak: 0,
-        alive: Vec::new(),
-        op: None,
-        steady,
-        momentary,
-    };
-    let mut most = (Bytes::ZERO, vec![0; load.stages.len()]);
-    let mut alive = vec![0u32; load.stages.len()];
-    let mut running = Running::default();
-    for change in changes(ops) {
-        change.apply(ops, &chunks, &mut alive, &mut running);
-        let [activations, head] = chunks.bytes(&alive);
-        let instant = Instant {
-            time: Seconds(change.time),
-            activations,
-            head,
-            backward: running.backwards > 0,
-            op: running.last,
-        };
-        // Changes of one time are one instant.
-        match curve.instants.last_mut() {
-            Some(last) if last.time.0.total_cmp(&change.time).is_eq() => *last = instant,
-            _ => curve.instants.push(instant),
-        }
-        let total = curve.total(&instant);
-        if total.0 > most.0.0 * (1.0 + 1e-12) {
-            most = (total, alive.clone());
-            curve.peak = curve.instants.len() - 1;
-        }
-    }
-    if curve
-        .instants
-        .first()
-        .is_none_or(|first| first.time.0 > 0.0)
-    {
-        curve.instants.insert(0, EMPTY);
-        curve.peak += usize::from(curve.instants.len() > 1);
-    }
-    curve.op = curve.fullest().op.and_then(|at| ops.get(at)).copied();
-    curve.alive = chunks.alive(&most.1, &load.stages, &scenario.stage_layers);
-    Some(curve)
-}
-
-/// What stays of a rank's memory, and the buffers that do not.
-fn steady(at_peak: StageMemory) -> (StageMemory, Vec<(String, Bytes)>) {
-    let (stage, in_flight) = (at_peak.stage, at_peak.in_flight);
-    let mut momentary = Vec::new();
-    let mut stays = Vec::new();
-    for item in at_peak.items {
-        let name = item.name.as_str();
-        match item.component {
-            Component::Activations => {}
-            Component::Buffers if OF_THE_HEAD.contains(&name) => {}
-            Component::Buffers if !HELD.contains(&name) => momentary.push((item.name, item.bytes)),
-            _ => stays.push(item),
-        }
-    }
-    (StageMemory::of_items(stage, in_flight, stays), momentary)
-}
-
-/// Bytes of one unit (a micro-batch or a split of it) of every chunk of the rank.
-struct Chunks<'a> {
-    stages: &'a [usize],
-    /// Layers and head.
-    unit: Vec<[Bytes; 2]>,
-    splits: f64,
-}
-
-impl<'a> Chunks<'a> {
-    fn of(evaluation: &Evaluation, stages: &'a [usize]) -> Self {
-        let splits = f64::from(evaluation.order.splits.max(1));
-        let unit = stages.iter().map(|stage| {
-            memory::chunk_activation_parts(&evaluation.scenario, *stage)
-                .map(|bytes| bytes * (1.0 / splits))
-        });
-        Self {
-            stages,
-            unit: unit.collect(),
-            splits,
-        }
-    }
-    fn slot(&self, stage: u32) -> Option<usize> {
-        self.stages.iter().position(|held| *held == stage as usize)
-    }
-    fn bytes(&self, alive: &[u32]) -> [Bytes; 2] {
-        let mut sum = [Bytes::ZERO; 2];
-        for (count, unit) in alive.iter().zip(&self.unit) {
-            for (sum, bytes) in sum.iter_mut().zip(unit) {
-                *sum += *bytes * f64::from(*count);
+    let estimate = detailed::estimate(scenario, &evaluation.loads);
+    let estimate = estimate.per_stage.get(rank)?;
+    let momentary = momentary(estimate);
+    let transients: Bytes = momentary.iter().map(|(_, bytes)| *bytes).sum();
+    let events = events(ops);
+    let splits = f64::from(evaluation.order.splits.max(1));
+    let changes: Vec<Change> = events
+        .iter()
+        .map(|event| event.change(ops, 1.0 / splits))
+        .collect();
+    let curve = curve(scenario, rank, load, &changes);
+    let mut instants: Vec<Instant> = Vec::with_capacity(curve.points.len());
+    let (mut backwards, mut op) = (0u32, None);
+    for (at, point) in curve.points.iter().enumerate() {
+        // The first point stands before the first event.
+        if let Some(event) = at.checked_sub(1).and_then(|at| events.get(at)) {
+            let backward = u32::from(ops[event.op].op.kind != Kind::F);
+            if event.begins {
+                backwards += backward;
+                op = Some(event.op);
+            } else {
+                backwards -= backward;
             }
         }
-        sum
+        let buffers = if backwards > 0 {
+            point.buffers
+        } else {
+            point.buffers - transients
+        };
+        let instant = Instant {
+            time: point.time,
+            components: [
+                estimate.weights,
+                estimate.gradients,
+                estimate.optimizer,
+                point.activations,
+                buffers,
+                point.overhead,
+            ],
+            op,
+        };
+        // Changes of one time are one instant.
+        match instants.last_mut() {
+            Some(last) if last.time.0.total_cmp(&point.time.0).is_eq() => *last = instant,
+            _ => instants.push(instant),
+        }
     }
-    fn alive(&self, counts: &[u32], stages: &[usize], layers: &[u64]) -> Vec<Alive> {
-        counts
+    let mut peak = 0;
+    let mut most = 0.0;
+    for (at, instant) in instants.iter().enumerate() {
+        let total = instant.total().0;
+        if total > most * (1.0 + 1e-12) {
+            (peak, most) = (at, total);
+        }
+    }
+    let head = curve.alive.iter().map(|alive| {
+        let head = detailed::heads(scenario, alive.stage);
+        Bytes(alive.microbatches * head.map_or(0.0, |head| head.held + head.inputs))
+    });
+    let layers = |stage: usize| scenario.stage_layers.get(stage).copied().unwrap_or(0);
+    let running = instants.get(peak).and_then(|instant| instant.op);
+    Some(OverTime {
+        rank,
+        makespan: Seconds(evaluation.timeline.makespan()),
+        peak,
+        head: head.sum(),
+        op: running.and_then(|at| ops.get(at)).copied(),
+        alive: curve
+            .alive
             .iter()
-            .zip(stages)
-            .zip(&self.unit)
-            .filter(|((count, _), _)| **count > 0)
-            .map(|((count, stage), [layer, head])| Alive {
-                stage: *stage,
-                layers: layers.get(*stage).copied().unwrap_or(0),
-                microbatches: f64::from(*count) / self.splits,
-                bytes: (*layer + *head) * f64::from(*count),
-            })
-            .collect()
-    }
+            .map(|alive| (*alive, layers(alive.stage)))
+            .collect(),
+        instants,
+        momentary,
+    })
 }
 
-/// What runs.
-#[derive(Default)]
-struct Running {
-    backwards: u32,
-    last: Option<usize>,
+/// The buffers of a rank that exist while a backward op runs.
+fn momentary(estimate: &StageMemory) -> Vec<(String, Bytes)> {
+    let buffers = estimate.parts(Component::Buffers).into_iter();
+    buffers
+        .filter(|item| !HELD.contains(&item.name.as_str()))
+        .map(|item| (item.name.clone(), item.bytes))
+        .collect()
 }
 
 /// An op begins or ends.
-struct Change {
+struct Event {
     time: f64,
     begins: bool,
     op: usize,
 }
 
-/// Begins and ends in order of time: what ends when another begins is freed first.
-fn changes(ops: &[TimedOp]) -> Vec<Change> {
-    let mut changes: Vec<Change> = ops
-        .iter()
-        .enumerate()
-        .flat_map(|(op, timed)| {
-            [(timed.start, true), (timed.end, false)].map(|(time, begins)| Change {
-                time,
-                begins,
-                op,
-            })
-        })
-        .collect();
-    changes.sort_by(|a, b| a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins)));
-    changes
-}
-
-impl Change {
-    fn apply(&self, ops: &[TimedOp], chunks: &Chunks, alive: &mut [u32], running: &mut Running) {
+impl Event {
+    /// An activation lives from the begin of its forward to the end of the op that frees it.
+    fn change(&self, ops: &[TimedOp], unit: f64) -> Change {
         let op = ops[self.op].op;
-        let backward = op.kind != Kind::F;
-        let held = chunks.slot(op.stage).and_then(|slot| alive.get_mut(slot));
-        if self.begins {
-            running.last = Some(self.op);
-            running.backwards += u32::from(backward);
-        } else {
-            running.backwards -= u32::from(backward);
-        }
-        match held {
-            Some(count) if self.begins && op.kind == Kind::F => *count += 1,
-            Some(count) if !self.begins && op.kind.frees() => *count = count.saturating_sub(1),
-            _ => {}
+        let by = match (self.begins, op.kind) {
+            (true, Kind::F) => unit,
+            (false, kind) if kind.frees() => -unit,
+            _ => 0.0,
+        };
+        Change {
+            time: Seconds(self.time),
+            stage: op.stage as usize,
+            by,
         }
     }
+}
+
+/// Begins and ends in order of time: what ends when another begins is freed first.
+fn events(ops: &[TimedOp]) -> Vec<Event> {
+    let both = |(op, timed): (usize, &TimedOp)| {
+        let event = |time, begins| Event { time, begins, op };
+        [event(timed.start, true), event(timed.end, false)]
+    };
+    let mut events: Vec<Event> = ops.iter().enumerate().flat_map(both).collect();
+    events.sort_by(|a, b| a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins)));
+    events
 }
 
 #[cfg(test)]
@@ -315,8 +233,8 @@ mod tests {
         for rank in 0..4 {
             let curve = curve(&Run::default(), rank);
             assert_eq!(curve.alive.len(), 1);
-            let alive = curve.alive[0];
-            assert_eq!((alive.stage, alive.layers), (rank, 8));
+            let (alive, layers) = curve.alive[0];
+            assert_eq!((alive.stage, layers), (rank, 8));
             assert_eq!(alive.microbatches, (4 - rank) as f64);
             let op = curve.op.unwrap().op;
             assert_eq!((op.kind, op.microbatch), (Kind::BW, 0));
@@ -350,10 +268,10 @@ mod tests {
             let evaluation = evaluate(&run).unwrap();
             for memory in &evaluation.report.memory.per_stage {
                 let curve = over_time(&evaluation, memory.stage).unwrap();
-                let peak = curve.total(&curve.fullest());
+                let peak = curve.fullest().total();
                 let off = peak / memory.total - 1.0;
                 assert!(off.abs() < 1e-9, "{schedule:?} {} {off}", memory.stage);
-                let most = curve.instants.iter().map(|one| curve.total(one).0);
+                let most = curve.instants.iter().map(|one| one.total().0);
                 assert!(most.fold(0.0, f64::max) <= peak.0 * (1.0 + 1e-9));
             }
         }
@@ -363,8 +281,9 @@ mod tests {
     fn a_step_ends_as_it_began() {
         let curve = curve(&Run::default(), 0);
         let (first, last) = (curve.at(Seconds(-1.0)), *curve.instants.last().unwrap());
-        assert_eq!(last.activations, Bytes::ZERO);
-        assert!(!last.backward && first.time.0 == 0.0);
+        assert_eq!(last.components[3], Bytes::ZERO);
+        assert_eq!(last.components[4], Bytes::ZERO);
+        assert_eq!(first.time, Seconds::ZERO);
         assert_eq!(curve.at(curve.fullest().time), curve.fullest());
         let times: Vec<_> = curve.instants.iter().map(|one| one.time.0).collect();
         assert!(times.is_sorted());

@@ -193,7 +193,7 @@ fn insert(object: &mut Value, key: &str, value: Value) {
     }
 }
 
-/// "; did you mean seq_len?" where a known key is close.
+/// "; did you mean `seq_len`?" where a known key is close.
 fn near(key: &str) -> String {
     let normal = |key: &str| -> String {
         key.chars()
@@ -239,7 +239,7 @@ mod tests {
         .unwrap();
         assert_eq!(run.model.parts.layers, Some(40));
         assert_eq!(run.schedule_options.group, Some(6));
-        assert_eq!(run.precision.resolve().unwrap().master, 2.0);
+        assert!((run.precision.resolve().unwrap().master - 2.0).abs() < 1e-12);
         assert_eq!(Run::from_value(&run.to_value()).unwrap(), run);
     }
 

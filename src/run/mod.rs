@@ -4,10 +4,13 @@
 //! it. [`Scenario`] is the Run understood: shapes resolved, derived sizes computed, impossible settings refused.
 
 mod based;
+mod check;
 mod choices;
 mod fields;
+mod gpu_parts;
 mod json;
 mod layout;
+mod model_parts;
 pub mod precision;
 pub mod presets;
 pub mod registry;
@@ -15,17 +18,20 @@ mod resolved;
 mod scenario;
 mod value;
 
-pub use based::{Based, GpuParts, ModelParts, PrecisionParts};
+pub use based::Based;
 pub use choices::{
     Choice, CpComm, CrossEntropy, Method, Module, OneOf, Optimizer, Recompute, Schedule, Variant,
 };
+pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero};
+pub use model_parts::ModelParts;
 pub use precision::Precision;
 pub use scenario::Scenario;
 pub use value::Value;
 
 use crate::model::AttentionCount;
 
+#[allow(clippy::struct_excessive_bools)] // they are what a person sets
 /// A complete configuration as typed. Every field has a default; the default Run is Llama-3.1-8B on 64 H100.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {

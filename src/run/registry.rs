@@ -158,7 +158,7 @@ impl Field {
             Slot::Count { range, set, .. } => {
                 let count = match value {
                     Value::Null => None,
-                    Value::Number(number) => Some(self.count(*number, *range)?),
+                    Value::Number(number) => Some(in_range(*number, *range)?),
                     other => return Err(self.wrong_type("a whole number", other)),
                 };
                 set(run, count);
@@ -197,7 +197,7 @@ impl Field {
                         items
                             .iter()
                             .map(|item| match item {
-                                Value::Number(number) => self.count(*number, (0, 1 << 40)),
+                                Value::Number(number) => in_range(*number, (0, 1 << 40)),
                                 other => Err(self.wrong_type("a list of whole numbers", other)),
                             })
                             .collect::<Result<Vec<_>, _>>()?,
@@ -246,7 +246,7 @@ impl Field {
         for item in items {
             match item {
                 Value::Text(id) if options.iter().any(|option| option.id == id) => {
-                    ids.push(id.as_str())
+                    ids.push(id.as_str());
                 }
                 Value::Text(id) => return Err(unknown(id, options)),
                 other => return Err(self.wrong_type("a list of names", other)),
@@ -321,17 +321,18 @@ impl Field {
         self.get(run) != self.get(&Run::default())
     }
 
-    fn count(&self, number: f64, (low, high): (u64, u64)) -> Result<u64, String> {
-        match crate::units::whole(number) {
-            Some(count) if (low..=high).contains(&count) => Ok(count),
-            _ => Err(format!(
-                "{number} is not a whole number from {low} to {high}"
-            )),
-        }
-    }
-
     fn wrong_type(&self, wanted: &str, got: &Value) -> String {
         format!("{} takes {wanted}, this is {}", self.key, got.kind())
+    }
+}
+
+/// The whole number that `number` is, if it is one within the range.
+fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, String> {
+    match crate::units::whole(number) {
+        Some(count) if (low..=high).contains(&count) => Ok(count),
+        _ => Err(format!(
+            "{number} is not a whole number from {low} to {high}"
+        )),
     }
 }
 

@@ -1,11 +1,9 @@
 //! A Run with every optional field filled in with what it means, and the next value that a stepper would give.
 
-use super::based::{GpuParts, ModelParts, PrecisionParts};
 use super::registry::{Field, Slot, Steps};
 use super::value::Value;
-use super::{Precision, Run, Scenario};
-use crate::cluster::Gpu;
-use crate::model::Architecture;
+use super::{GpuParts, ModelParts, PrecisionParts};
+use super::{Run, Scenario};
 
 /// How far the stepper looks for a value that works.
 const SEARCH: u64 = 4096;
@@ -70,76 +68,6 @@ impl Run {
                     .filter_map(with)
                     .find(|run| errors(run) <= wrong_now)
             }
-        }
-    }
-}
-
-impl From<Architecture> for ModelParts {
-    fn from(model: Architecture) -> Self {
-        let (moe, mla, vision) = (model.moe, model.mla, model.vision);
-        Self {
-            layers: Some(model.layers),
-            hidden: Some(model.hidden),
-            ffn: Some(model.ffn),
-            heads: Some(model.heads),
-            kv_heads: Some(model.kv_heads),
-            head_dim: Some(model.head_dim),
-            vocab: Some(model.vocab),
-            gated_ffn: Some(model.gated_ffn),
-            tied_embeddings: Some(model.tied_embeddings),
-            norm: Some(model.norm),
-            biases: Some(model.biases),
-            dropout: Some(model.dropout),
-            learned_positions: Some(model.learned_positions),
-            mtp_modules: Some(model.mtp_modules),
-            experts: moe.map(|moe| moe.experts),
-            top_k: moe.map(|moe| moe.top_k),
-            expert_ffn: moe.map(|moe| moe.expert_ffn),
-            shared_experts: moe.map(|moe| moe.shared_experts),
-            dense_layers: moe.map(|moe| moe.dense_layers),
-            q_lora_rank: mla.map(|mla| mla.q_lora_rank),
-            kv_lora_rank: mla.map(|mla| mla.kv_lora_rank),
-            qk_nope_head_dim: mla.map(|mla| mla.qk_nope_head_dim),
-            qk_rope_head_dim: mla.map(|mla| mla.qk_rope_head_dim),
-            v_head_dim: mla.map(|mla| mla.v_head_dim),
-            image_width: vision.map(|vision| vision.image_width),
-            image_height: vision.map(|vision| vision.image_height),
-            channels: vision.map(|vision| vision.channels),
-            patch: vision.map(|vision| vision.patch),
-            vision_hidden: vision.map(|vision| vision.hidden),
-            vision_ffn: vision.map(|vision| vision.ffn),
-            vision_layers: vision.map(|vision| vision.layers),
-            vision_frozen: vision.map(|vision| vision.frozen),
-        }
-    }
-}
-
-impl From<Gpu> for GpuParts {
-    fn from(gpu: Gpu) -> Self {
-        // Through decimal text, so that 79.2 GiB come back as 79.2 and not as 79.19999.
-        let tidy = |value: f64| Some((value * 1e6).round() / 1e6);
-        Self {
-            memory_gib: tidy(gpu.memory.gib()),
-            usable_gib: tidy(gpu.usable.gib()),
-            bf16_tflops: tidy(gpu.bf16.0 / 1e12),
-            fp8_tflops: tidy(gpu.fp8.0 / 1e12),
-            hbm_gb_per_s: tidy(gpu.hbm.0 / 1e9),
-            intra_gb_per_s: tidy(gpu.intra.0 / 1e9),
-            inter_gb_per_s: tidy(gpu.inter.0 / 1e9),
-            gpus_per_node: Some(gpu.per_node),
-        }
-    }
-}
-
-impl From<Precision> for PrecisionParts {
-    fn from(bytes: Precision) -> Self {
-        Self {
-            weights: Some(bytes.weights),
-            grads: Some(bytes.grads),
-            grad_accumulation: Some(bytes.grad_accumulation),
-            master: Some(bytes.master),
-            moment1: Some(bytes.moment1),
-            moment2: Some(bytes.moment2),
         }
     }
 }

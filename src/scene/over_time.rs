@@ -1,8 +1,12 @@
 //! Memory over one step as stacked areas: a column a pixel, each with the fullest instant that falls into it, so that
 //! no peak is lost however many ops a step has.
 
+use super::markup::{Html, span, table, text};
+use super::memory::parts_tip;
+use crate::memory::Component;
+use crate::memory::curve::Alive;
 use crate::pipeline::Kind;
-use crate::report::over_time::{Alive, Instant, OverTime};
+use crate::report::over_time::{Instant, OverTime};
 use crate::units::{Bytes, MemoryUnit, Seconds, show_seconds};
 
 /// The picture.
@@ -24,7 +28,7 @@ pub struct Areas {
 #[must_use]
 pub fn areas(curve: &OverTime, capacity: Bytes, width: usize) -> Areas {
     let fullest = curve.fullest();
-    let most = curve.total(&fullest);
+    let most = fullest.total();
     let scale = most.max(capacity) * 1.08;
     let makespan = curve.makespan.0.max(f64::MIN_POSITIVE);
     let mut columns = Vec::with_capacity(width);
@@ -34,12 +38,12 @@ pub fn areas(curve: &OverTime, capacity: Bytes, width: usize) -> Areas {
         // What the column begins with counts as well as what changes within it.
         let mut worst = curve.at(Seconds(makespan * column as f64 / width as f64));
         while let Some(one) = curve.instants.get(next).filter(|one| one.time.0 < end) {
-            if curve.total(one).0 > curve.total(&worst).0 {
+            if one.total().0 > worst.total().0 {
                 worst = *one;
             }
             next += 1;
         }
-        columns.push(tops(curve, &worst, scale));
+        columns.push(tops(&worst, scale));
     }
     Areas {
         columns,
@@ -50,9 +54,9 @@ pub fn areas(curve: &OverTime, capacity: Bytes, width: usize) -> Areas {
     }
 }
 
-fn tops(curve: &OverTime, instant: &Instant, scale: Bytes) -> [f64; 6] {
+fn tops(instant: &Instant, scale: Bytes) -> [f64; 6] {
     let mut at = 0.0;
-    curve.components(instant).map(|bytes| {
+    instant.components.map(|bytes| {
         at += bytes / scale;
         at
     })
@@ -68,10 +72,9 @@ fn kind(kind: Kind) -> &'static str {
 }
 
 /// "4 micro-batches of 8 layers (stage 0), 27.1 GiB".
-fn alive(one: &Alive, several: bool, unit: MemoryUnit) -> String {
+fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> String {
     // Splits are fractions of a micro-batch.
     let count = (one.microbatches * 100.0).round() / 100.0;
-    let plural = |count: f64| if count > 1.0 { "s" } else { "" };
     let stage = if several {
         format!(" (stage {})", one.stage)
     } else {
@@ -80,8 +83,8 @@ fn alive(one: &Alive, several: bool, unit: MemoryUnit) -> String {
     format!(
         "{count} micro-batch{} of {} layer{}{stage}, {}",
         if one.microbatches > 1.0 { "es" } else { "" },
-        one.layers,
-        plural(one.layers as f64),
+        layers,
+        if *layers == 1 { "" } else { "s" },
         unit.show(one.bytes)
     )
 }
@@ -102,13 +105,13 @@ pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> String {
         .iter()
         .map(|one| alive(one, curve.alive.len() > 1, unit))
         .collect();
-    if fullest.head.0 > 0.0 {
+    if curve.head.0 > 0.0 {
         then.push(format!(
             "of it logits and inputs of the head, {}",
-            unit.show(fullest.head)
+            unit.show(curve.head)
         ));
     }
-    if fullest.backward {
+    if curve.op.is_some_and(|op| op.op.kind != Kind::F) {
         for (name, bytes) in &curve.momentary {
             then.push(format!("{name}, {}", unit.show(*bytes)));
         }
@@ -116,7 +119,7 @@ pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> String {
     format!(
         "Fullest at {} with {}{runs}. Alive then: {}.",
         show_seconds(fullest.time),
-        unit.show(curve.total(&fullest)),
+        unit.show(fullest.total()),
         if then.is_empty() {
             "no activations".to_owned()
         } else {
@@ -137,6 +140,53 @@ pub fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
     chosen
         .into_iter()
         .filter_map(|at| curve.instants.get(at).copied())
+        .collect()
+}
+
+/// The parts of an instant, for the tip beside the cursor.
+#[must_use]
+pub fn instant_tip(instant: &Instant, unit: MemoryUnit) -> Html {
+    let title = format!(
+        "{}: {}",
+        show_seconds(instant.time),
+        unit.show(instant.total())
+    );
+    let parts = Component::ALL.into_iter().zip(instant.components);
+    let parts: Vec<(&str, String)> = parts
+        .map(|(component, bytes)| (component.name(), unit.show(bytes)))
+        .collect();
+    parts_tip(&title, &parts)
+}
+
+/// The curve as a table: a few instants, the fullest among them.
+#[must_use]
+pub fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Html {
+    let fullest = curve.fullest();
+    let rows: Vec<(bool, Vec<Html>)> = sampled(curve, 24)
+        .iter()
+        .map(|instant| {
+            let peak = *instant == fullest;
+            let mark = if peak { " (fullest)" } else { "" };
+            let time = format!("{}{mark}", show_seconds(instant.time));
+            let [.., activations, buffers, overhead] = instant.components;
+            let figures = [activations, buffers, overhead, instant.total()];
+            let mut cells = vec![text(&time)];
+            cells.extend(figures.map(|bytes| text(&unit.number(bytes))));
+            (peak, cells)
+        })
+        .collect();
+    let total = format!("total {}", unit.name());
+    let head = ["time", "activations", "buffers", "overhead", &total];
+    table("Memory over the step", &head, &rows)
+}
+
+/// The legend of the six components.
+#[must_use]
+pub fn legend() -> Html {
+    let entry = |component: Component| super::memory::legend_entry(component);
+    let all: Html = Component::ALL.into_iter().map(entry).collect();
+    [all, span("span", "", "line: usable memory")]
+        .into_iter()
         .collect()
 }
 

@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn panning_stops_at_the_ends() {
         let view = Viewport::all(100.0).zoomed(10.0, 50.0);
-        assert_eq!(view.panned(-1000.0).start, 0.0);
+        assert!(view.panned(-1000.0).start.abs() < 1e-12);
         assert!((view.panned(1000.0).end - 100.0).abs() < 1e-9);
     }
 

@@ -1,20 +1,19 @@
-//! A first time model: a constant share of the data-sheet peak for everything, backward twice the forward.
+//! How long each pass of a global stage computes: its layers, the tower and the embedding on the first, the head, the
+//! loss and multi-token prediction on the last, and what is recomputed.
 //!
-//! Deliberately simple and labelled so on the page; it ranks layouts by what they compute, not by how well kernels run.
+//! Times are per micro-batch and GPU, without communication: that waits elsewhere, behind the windows given here.
 
-use crate::model::stage_flops;
-use crate::run::{Recompute, Scenario};
-use crate::source::{Cited, PLAYBOOK};
-use crate::units::{Bytes, Flops, Seconds};
+use super::elementwise::{embedding, loss_bytes, optimizer};
+use super::gemm::{Output, linear, plain_gemm};
+use super::layer::{LayerTime, accumulation, layer_time};
+use super::rates::Rates;
+use super::vision::tower_time;
+use crate::model::stage_range;
+use crate::run::{Module, Recompute, Scenario};
+use crate::units::Seconds;
 
-/// The share of the bf16 peak that training reaches. Well-tuned runs report an MFU of 40 to 50 %.
-pub const SHARE_OF_PEAK: Cited<f64> =
-    Cited::new(0.45, &PLAYBOOK, "MFU of the benchmark runs, 40 to 50 %");
-
-/// Adam in mixed precision reads gradient, moments and master weight and writes all but the gradient, and the weight:
-/// about 30 bytes a parameter at 80 % of the memory bandwidth.
-const ADAM_BYTES: f64 = 30.0;
-const OPTIMIZER_BANDWIDTH: f64 = 0.8;
+/// What ends a step besides the optimizer's kernels: the gradient norm's round trip, the learning rate, the log.
+const STEP_END: Seconds = Seconds(0.02);
 
 /// Seconds of one micro-batch on one GPU of a global stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,12 +24,22 @@ pub struct ComputeTime {
     pub backward_input: Seconds,
     /// Backward pass for the weights.
     pub backward_weight: Seconds,
-    /// The linears' part of forward and backward, behind which tensor-parallel traffic may hide.
+    /// The linears' part of forward and backward.
     pub linear: Seconds,
-    /// The attention core's part, behind which context-parallel traffic may hide.
+    /// The attention core's part of the forward pass, behind which ring attention may hide its blocks.
+    pub attention_forward: Seconds,
+    /// The same of the backward pass.
+    pub attention_backward: Seconds,
+    /// The attention core's part of both.
     pub attention: Seconds,
+    /// Weight gradients of column-cut linears, behind which tensor-parallel reductions of the backward pass may hide.
+    pub column_weight: Seconds,
     /// Recomputation's part.
     pub recompute: Seconds,
+    /// Share of the forward pass that recomputation repeats, its communication included.
+    pub repeated: f64,
+    /// The host's part: launches that no kernel hides.
+    pub host: Seconds,
 }
 
 impl ComputeTime {
@@ -41,59 +50,210 @@ impl ComputeTime {
     }
 }
 
-/// FLOPs of the stage over t c GPUs at [`SHARE_OF_PEAK`]; backward twice the forward, half of it for the weights;
-/// full recomputation adds the layers' forward.
-#[must_use]
-pub fn stage_compute(scenario: &Scenario, stage: usize) -> ComputeTime {
-    let (run, layout) = (&scenario.run, &scenario.layout);
-    let flops = stage_flops(&scenario.model, &scenario.stage_layers, stage, run.seq_len);
-    let tokens = run.micro_batch as f64 * run.seq_len as f64;
-    let rate = scenario.gpu.bf16 * SHARE_OF_PEAK.value;
-    let seconds =
-        |per_token: f64| Flops(per_token * tokens / (layout.tp * layout.cp) as f64) / rate;
-    let forward = seconds(flops.total());
-    let layers = scenario.stage_layers.get(stage).copied().unwrap_or(0);
-    let repeated = match &run.recompute {
-        Recompute::None => 0.0,
-        Recompute::Full => 1.0,
-        Recompute::Layers(n) => (*n).min(layers) as f64 / layers.max(1) as f64,
-        Recompute::Selective | Recompute::Modules(_) if run.flash_attention => 0.0,
-        Recompute::Selective | Recompute::Modules(_) => {
-            flops.attention / (flops.attention + flops.linear)
+/// The times of a scenario's kernels, computed once and asked for stage by stage.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    rates: Rates,
+    dense: LayerTime,
+    routed: LayerTime,
+    weight: Output,
+}
+
+impl Clock {
+    /// Times the layers of `scenario`.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let rates = Rates::of(scenario);
+        let dense = layer_time(scenario, &rates, false);
+        let routed = if scenario.model.moe.is_some() {
+            layer_time(scenario, &rates, true)
+        } else {
+            dense
+        };
+        Self {
+            rates,
+            dense,
+            routed,
+            weight: accumulation(scenario),
         }
-    };
-    let recompute = seconds(flops.linear + flops.attention) * repeated;
-    ComputeTime {
-        forward,
-        backward_input: forward + recompute,
-        backward_weight: forward,
-        linear: seconds(flops.linear + flops.head) * 3.0,
-        attention: seconds(flops.attention) * 3.0,
-        recompute,
+    }
+
+    /// The rates behind the times.
+    #[must_use]
+    pub fn rates(&self) -> &Rates {
+        &self.rates
+    }
+
+    /// Passes of global stage `stage`.
+    #[must_use]
+    pub fn stage(&self, scenario: &Scenario, stage: usize) -> ComputeTime {
+        let model = &scenario.model;
+        let range = stage_range(&scenario.stage_layers, stage);
+        let layers = (range.end - range.start) as f64;
+        let first_routed = model.moe.map_or(u64::MAX, |moe| moe.dense_layers);
+        let dense = first_routed.clamp(range.start, range.end) - range.start;
+        let routed = range.end - range.start - dense;
+        let mut time = ComputeTime::default();
+        let mut again = 0.0;
+        for (layer, count) in [(&self.dense, dense), (&self.routed, routed)] {
+            time.add(layer, count as f64);
+            again += repeated(scenario, layer, layers) * count as f64;
+        }
+        if layers > 0.0 && time.forward.0 > 0.0 {
+            time.repeated = again / time.forward.0;
+        }
+        time.recompute = Seconds(again);
+        time.backward_input += time.recompute;
+        if stage == 0 {
+            self.first(scenario, &mut time);
+        }
+        if stage + 1 == scenario.stage_layers.len() {
+            self.last(scenario, &mut time);
+        }
+        time
+    }
+
+    /// Embedding and vision tower.
+    fn first(&self, scenario: &Scenario, time: &mut ComputeTime) {
+        let h = scenario.model.hidden as f64;
+        let (forward, backward) = embedding(&self.rates, scenario.tokens_per_rank(), h);
+        time.forward += Seconds(forward);
+        time.backward_input += Seconds(backward);
+        if let Some(vision) = scenario.model.vision {
+            let [forward, input, weight] = tower_time(scenario, &self.rates, vision, self.weight);
+            time.forward += Seconds(forward);
+            time.backward_input += Seconds(input);
+            time.backward_weight += Seconds(weight);
+        }
+    }
+
+    /// Head, loss, multi-token prediction: a module is one layer, a `2 h x h` projection and the head once more.
+    fn last(&self, scenario: &Scenario, time: &mut ComputeTime) {
+        let (model, t) = (&scenario.model, scenario.layout.tp as f64);
+        let (n, h, v) = (
+            scenario.tokens_per_rank(),
+            model.hidden as f64,
+            model.vocab as f64 / t,
+        );
+        let heads = 1.0 + model.mtp_modules as f64;
+        let loss = loss_bytes(scenario.run.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
+        let head = |m, n, k, output| plain_gemm(&self.rates, m, n, k, output);
+        let weight = head(v, h, n, self.weight);
+        time.forward += Seconds(heads * (head(n, v, h, Output::Bf16) + loss));
+        time.backward_input += Seconds(heads * (head(n, h, v, Output::Bf16) + loss));
+        time.backward_weight += Seconds(heads * weight);
+        if model.mtp_modules > 0 {
+            let modules = model.mtp_modules as f64;
+            time.add(&self.routed, modules);
+            let [forward, input, weight] = linear(&self.rates, n, 2.0 * h, h / t, self.weight);
+            time.forward += Seconds(modules * forward);
+            time.backward_input += Seconds(modules * input);
+            time.backward_weight += Seconds(modules * weight);
+        }
     }
 }
 
-/// The optimizer's step over `elements` parameters of one GPU: bound by memory.
+impl ComputeTime {
+    fn add(&mut self, layer: &LayerTime, count: f64) {
+        self.forward += Seconds(count * layer.forward());
+        self.backward_input += Seconds(count * layer.backward_input());
+        self.backward_weight += Seconds(count * layer.backward_weight());
+        self.linear += Seconds(count * layer.linear.iter().sum::<f64>());
+        self.attention_forward += Seconds(count * layer.core.0);
+        self.attention_backward += Seconds(count * layer.core.1);
+        self.attention += Seconds(count * (layer.core.0 + layer.core.1));
+        self.column_weight += Seconds(count * layer.column_weight);
+        self.host += Seconds(count * layer.host);
+    }
+}
+
+/// Forward seconds of `layer` that the backward pass repeats, on a stage of `layers`.
+fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
+    let run = &scenario.run;
+    match &run.recompute {
+        Recompute::None => 0.0,
+        Recompute::Full => layer.forward(),
+        Recompute::Layers(n) => layer.forward() * (*n as f64).min(layers) / layers.max(1.0),
+        Recompute::Selective if run.flash_attention => 0.0,
+        Recompute::Selective => layer.core.0,
+        Recompute::Modules(modules) => modules
+            .iter()
+            .map(|module| match module {
+                Module::Norm => layer.modules.norm,
+                Module::Mlp => layer.modules.ffn,
+                Module::MoeAct => layer.modules.expert_activation,
+                Module::MlaUp => layer.modules.mla_up,
+                Module::CoreAttn => layer.core.0,
+            })
+            .sum(),
+    }
+}
+
+/// The passes of one global stage; where several are asked for, [`Clock`] times the layers only once.
 #[must_use]
-pub fn optimizer_time(scenario: &Scenario, elements: f64) -> Seconds {
-    Bytes(ADAM_BYTES * elements) / (scenario.gpu.hbm * OPTIMIZER_BANDWIDTH)
+pub fn stage_compute(scenario: &Scenario, stage: usize) -> ComputeTime {
+    Clock::new(scenario).stage(scenario, stage)
+}
+
+/// The end of a step on one GPU: the optimizer over its `sharded` elements, the gradients of all it `held`, and the host.
+#[must_use]
+pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> Seconds {
+    let (precision, kind) = (scenario.precision, scenario.run.optimizer);
+    Seconds(optimizer(rates, precision, kind, sharded, held)) + STEP_END
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Run;
+    use crate::run::{Based, Run};
 
-    /// Summed over the stages, the passes take model FLOPs / (0.45 peak) by construction of the model.
+    fn total(run: &Run) -> f64 {
+        let scenario = Scenario::new(run).unwrap();
+        let clock = Clock::new(&scenario);
+        let stages = 0..scenario.stage_layers.len();
+        stages
+            .map(|stage| clock.stage(&scenario, stage).total().0)
+            .sum()
+    }
+
+    /// No pass can be faster than its FLOPs at the data-sheet peak.
     #[test]
-    fn all_stages_together_take_the_models_flops_at_the_share_of_peak() {
+    fn all_stages_together_stay_below_the_peak() {
+        for model in [
+            "llama-3.1-8b",
+            "llama-3.1-70b",
+            "deepseek-v3",
+            "mixtral-8x7b",
+        ] {
+            let run = Run {
+                model: Based::preset(model),
+                ..Run::default()
+            };
+            let scenario = Scenario::new(&run).unwrap();
+            let per_rank = scenario.model_flops() / scenario.layout.gpus as f64;
+            let m = scenario.layout.microbatches as f64;
+            let ideal = per_rank * scenario.layout.pp as f64 / m / scenario.gpu.bf16.0;
+            assert!(total(&run) > ideal, "{model}");
+        }
+    }
+
+    #[test]
+    fn full_recomputation_adds_the_layers_forward_pass() {
+        let mut run = Run::default();
+        let scenario = Scenario::new(&run).unwrap();
+        let plain = stage_compute(&scenario, 1);
+        run.recompute = Recompute::Full;
+        let full = stage_compute(&Scenario::new(&run).unwrap(), 1);
+        let added = full.backward_input.0 - plain.backward_input.0;
+        assert!((added / plain.forward.0 - 1.0).abs() < 1e-9);
+        assert!((full.repeated - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_head_makes_the_last_stage_the_slowest() {
         let scenario = Scenario::new(&Run::default()).unwrap();
-        let sum: f64 = (0..4)
-            .map(|stage| stage_compute(&scenario, stage).total().0)
-            .sum();
-        let whole =
-            scenario.model_flops() / (64.0 * 0.45 * 989e12) / scenario.layout.microbatches as f64
-                * 4.0;
-        assert!((sum / whole - 1.0).abs() < 1e-12, "{sum} {whole}");
+        let time = |stage| stage_compute(&scenario, stage).total().0;
+        assert!(time(3) > 1.2 * time(1));
+        assert!(time(0) < 1.05 * time(1));
     }
 }

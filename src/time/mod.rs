@@ -1,9 +1,18 @@
-//! How long compute takes: each stage's passes, the optimizer, and what a step is made of.
+//! How long compute takes: kernels by shape and GPU, each stage's passes, the optimizer, and what a step is made of.
 //!
 //! Time knows neither pipelines nor traffic: waiting and communication arrive as numbers.
 
+mod attention;
+mod closed_form;
 mod compute;
+mod elementwise;
+mod gemm;
+mod layer;
+mod rates;
 mod step;
+mod vision;
 
-pub use compute::{ComputeTime, SHARE_OF_PEAK, optimizer_time, stage_compute};
-pub use step::{Step, StepParts};
+pub use closed_form::{Bubble, Passes, pipeline_seconds};
+pub use compute::{Clock, ComputeTime, stage_compute, step_end};
+pub use rates::{FAMILIES, Family, IN_TRAINING, Rates, family};
+pub use step::{RANGE, RANGE_EXPERTS, Step, StepParts, with_loader};

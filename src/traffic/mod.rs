@@ -2,10 +2,24 @@
 //!
 //! Traffic knows neither time nor pipelines: the compute it may hide behind arrives as seconds.
 
+mod collective;
+mod gradients;
+mod grid;
 mod overlap;
 mod playbook;
+mod ratios;
+mod sequence;
+mod shards;
 mod volume;
+mod waits;
 
-pub use overlap::{OverlapRow, Windows, exposed, rows};
+pub use collective::Fabric;
+pub use gradients::{Held, StepSync, step_sync};
+pub use grid::{GridCut, grid_cuts};
+pub use overlap::{OverlapRow, OverlapTotals, Total, overlap_rows};
 pub use playbook::{PlaybookRatio, playbook_ratio};
-pub use volume::{MicrobatchTraffic, StepTraffic, microbatch_traffic, step_traffic, wire};
+pub use ratios::{expert_ratio, flops_per_byte, ring_block_ratio, tensor_layer};
+pub use sequence::{SequenceCut, outside_tensor_parallel, ring_buffer, ring_steps, sequence_cuts};
+pub use shards::CONTENTION;
+pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic};
+pub use waits::{StageWaits, StageWindows, Wait, stage_waits, visible};

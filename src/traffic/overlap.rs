@@ -1,7 +1,9 @@
 //! The overlap table: each kind of communication against the compute that may hide it.
 
+use super::gradients::StepSync;
 use super::playbook::playbook_ratio;
-use super::volume::{bandwidth, wire};
+use super::volume::bandwidth;
+use super::waits::Wait;
 use crate::cluster::Link;
 use crate::explain::Term;
 use crate::run::Scenario;
@@ -37,87 +39,105 @@ pub struct OverlapRow {
     pub term: Option<Term>,
 }
 
-/// What one step offers to hide communication behind, and how much there is of it, on the busiest rank.
+/// One kind of communication of a step on the busiest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Windows {
-    /// Gradients: sent, and the last backward pass.
-    pub dp: (Bytes, Seconds),
-    /// ZeRO-3 weights: sent, and all passes.
-    pub zero3: (Bytes, Seconds),
-    /// Tensor parallel: sent, and the linears.
-    pub tp: (Bytes, Seconds),
-    /// Context parallel: sent, and the attention core.
-    pub cp: (Bytes, Seconds),
-    /// Experts: sent, and the linears.
-    pub ep: (Bytes, Seconds),
-    /// Pipeline: sent, and all passes.
-    pub pp: (Bytes, Seconds),
-    /// Parameters of the rank.
+pub struct Total {
+    /// Bytes that a GPU sends.
+    pub bytes: Bytes,
+    /// Time on the wire.
+    pub comm: Seconds,
+    /// Compute that it may hide behind.
+    pub window: Seconds,
+    /// What stays visible.
+    pub exposed: Seconds,
+}
+
+impl Total {
+    /// `wait` of a micro-batch, `times` over.
+    #[must_use]
+    pub fn of(wait: Wait, times: f64) -> Self {
+        Self {
+            bytes: wait.bytes * times,
+            comm: wait.comm * times,
+            window: wait.window * times,
+            exposed: wait.exposed() * times,
+        }
+    }
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes + other.bytes,
+            comm: self.comm + other.comm,
+            window: self.window + other.window,
+            exposed: self.exposed + other.exposed,
+        }
+    }
+}
+
+impl From<StepSync> for Total {
+    fn from(sync: StepSync) -> Self {
+        Self {
+            bytes: sync.bytes,
+            comm: sync.comm,
+            window: sync.window,
+            exposed: sync.exposed,
+        }
+    }
+}
+
+/// All kinds of communication of a step on the busiest rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OverlapTotals {
+    /// Gradients, and with ZeRO-1 and 2 the updated weights.
+    pub dp: Total,
+    /// ZeRO-3 weights.
+    pub zero3: Total,
+    /// Tensor parallel.
+    pub tp: Total,
+    /// Context parallel.
+    pub cp: Total,
+    /// Expert parallel.
+    pub ep: Total,
+    /// Pipeline; its waiting is in the bubble, so nothing is exposed here.
+    pub pp: Total,
+    /// Parameters of the rank, elements.
     pub elements: f64,
     /// Layers of a middle stage.
     pub next_layers: f64,
 }
 
-/// What stays visible of `comm` when `share` of `window` may hide it: `max(0, comm - share window)`.
+/// A row for every parallelism larger than 1, and for ZeRO-3, from what the stages waited for.
 #[must_use]
-pub fn exposed(comm: Seconds, window: Seconds, share: f64) -> Seconds {
-    (comm - window * share).max(Seconds::ZERO)
-}
-
-/// A row for every parallelism larger than 1, and for ZeRO-3.
-#[must_use]
-pub fn rows(scenario: &Scenario, windows: &Windows) -> Vec<OverlapRow> {
-    let (layout, mesh, share) = (
-        &scenario.layout,
-        scenario.layout.mesh(),
-        scenario.run.overlap,
-    );
+pub fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<OverlapRow> {
+    let (layout, mesh) = (&scenario.layout, scenario.layout.mesh());
     let shards = layout.dp * layout.cp > 1;
+    let zero3 = shards && scenario.zero.stage == 3;
     [
-        ("dp", shards, windows.dp, mesh.dp_link(), Some(share.dp)),
-        (
-            "zero3",
-            shards && scenario.zero.stage == 3,
-            windows.zero3,
-            mesh.dp_link(),
-            Some(share.dp),
-        ),
-        (
-            "tp",
-            layout.tp > 1,
-            windows.tp,
-            mesh.tp_link(),
-            Some(share.tp),
-        ),
-        ("pp", layout.pp > 1, windows.pp, mesh.pp_link(), None),
-        (
-            "cp",
-            layout.cp > 1,
-            windows.cp,
-            mesh.cp_link(),
-            Some(share.cp),
-        ),
-        (
-            "ep",
-            layout.ep > 1,
-            windows.ep,
-            mesh.ep_link(),
-            Some(share.ep),
-        ),
+        ("dp", shards, totals.dp, mesh.dp_link()),
+        ("zero3", zero3, totals.zero3, mesh.dp_link()),
+        ("tp", layout.tp > 1, totals.tp, mesh.tp_link()),
+        ("pp", layout.pp > 1, totals.pp, mesh.pp_link()),
+        ("cp", layout.cp > 1, totals.cp, mesh.cp_link()),
+        ("ep", layout.ep > 1, totals.ep, mesh.ep_link()),
     ]
     .into_iter()
     .filter(|(_, present, ..)| *present)
-    .map(|(name, _, (bytes, compute), link, share)| {
-        let comm = wire(scenario, bytes, link);
+    .map(|(name, _, total, link)| {
         let b = bandwidth(scenario, link);
-        let printed = playbook_ratio(scenario, name, b, windows.elements, windows.next_layers);
+        let printed = playbook_ratio(scenario, name, b, totals.elements, totals.next_layers);
+        let window = total.window;
         OverlapRow {
             name,
-            bytes_per_gpu: bytes,
-            comm_s: comm,
-            compute_s: compute,
-            ratio: if compute.0 > 0.0 { comm / compute } else { 0.0 },
-            exposed_s: share.map_or(Seconds::ZERO, |share| exposed(comm, compute, share)),
+            bytes_per_gpu: total.bytes,
+            comm_s: total.comm,
+            compute_s: window,
+            ratio: if window.0 > 0.0 {
+                total.comm / window
+            } else {
+                0.0
+            },
+            exposed_s: total.exposed,
             printed_ratio: printed.as_ref().map(|ratio| ratio.printed),
             corrected_ratio: printed.as_ref().map(|ratio| ratio.corrected),
             link,
@@ -125,19 +145,4 @@ pub fn rows(scenario: &Scenario, windows: &Windows) -> Vec<OverlapRow> {
         }
     })
     .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_exposed_and_what_is_hidden_is_all_there_is() {
-        for (comm, window, share) in [(3.0, 10.0, 0.2), (3.0, 10.0, 0.8), (0.0, 1.0, 0.5)] {
-            let visible = exposed(Seconds(comm), Seconds(window), share).0;
-            let hidden = comm - visible;
-            assert!(visible >= 0.0 && hidden >= 0.0);
-            assert!(hidden <= window * share + 1e-12);
-        }
-    }
 }

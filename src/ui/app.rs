@@ -6,6 +6,7 @@ use crate::scene::words;
 use crate::ui::about::About;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
+use crate::ui::html::pressed;
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::share::{ShareDialog, open_share};
@@ -68,7 +69,7 @@ fn page(state: State) -> impl IntoView {
         }
     };
     view! {
-        <div data-tab=move || tab.get()>
+        <div data-tab=move || tab.get() on:click=move |event| pressed(state, &event)>
             <Header/>
             <main class="page">
                 <aside class="inputs" aria-label="Inputs">
@@ -174,7 +175,7 @@ fn embed(state: State, panel: &str) -> impl IntoView + use<> {
         )
     };
     view! {
-        <div class="embed" node_ref=results>
+        <div class="embed" node_ref=results on:click=move |event| pressed(state, &event)>
             <main class="page">
                 <div class="results">
                     {shows("strip").then(|| view! { <Strip/> })}

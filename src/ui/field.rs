@@ -3,6 +3,8 @@
 use crate::issue::{Issue, Severity};
 use crate::run::registry::{Field, Slot};
 use crate::run::{Choice, Value};
+use crate::scene::issues::line;
+use crate::scene::markup::Html;
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -42,6 +44,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             .iter()
             .any(|issue| issue.severity == Severity::Error)
     };
+    let said = move || Html::from_iter(issues().iter().map(line)).into_string();
     let changed = move || state.run.with(|run| field.is_changed(run));
     let reset = move |_| {
         draft.set(None);
@@ -68,31 +71,24 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
                 {control}
             </div>
             <p class="hint" id=format!("{}-hint", input_id(field))>{field.hint}</p>
-            <div id=format!("{}-issues", input_id(field)) aria-live="polite">
-                {move || issues().into_iter().map(|issue| issue_line(state, issue)).collect_view()}
-            </div>
+            <div
+                id=format!("{}-issues", input_id(field))
+                aria-live="polite"
+                inner_html=said
+            ></div>
         </div>
     }
     .into_any()
 }
 
-/// One issue with its fix.
-pub fn issue_line(state: State, issue: Issue) -> impl IntoView {
-    let (class, mark) = match issue.severity {
-        Severity::Error => ("issue error", "✕ "),
-        Severity::Warning => ("issue warning", "⚠ "),
-        Severity::Notice => ("issue notice", "ℹ "),
-    };
-    let fix = issue.fix.map(|fix| {
-        let label = fix.label.clone();
-        view! { <button class="fix" on:click=move |_| state.apply(&fix)>{label}</button> }
-    });
-    view! { <p class=class>{mark}{issue.message}{fix}</p> }
-}
-
 /// The id of the field's input, for its label.
 pub fn input_id(field: &Field) -> String {
-    format!("f-{}", field.key.replace('.', "-"))
+    input_id_of(field.key)
+}
+
+/// The same by the field's key.
+pub fn input_id_of(key: &str) -> String {
+    format!("f-{}", key.replace('.', "-"))
 }
 
 /// The value in the Run, or what an unset field means.

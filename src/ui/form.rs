@@ -55,9 +55,9 @@ fn matches(field: &Field, words: &str) -> bool {
         "{} {} {} {}",
         field.label, field.symbol, field.key, field.hint
     )
-    .to_lowercase();
+    .to_ascii_lowercase();
     words
-        .to_lowercase()
+        .to_ascii_lowercase()
         .split_whitespace()
         .all(|word| text.contains(word))
 }

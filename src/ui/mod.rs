@@ -6,6 +6,7 @@ mod browser;
 mod chart;
 mod field;
 mod form;
+mod html;
 mod link_sync;
 mod memory;
 mod overlap;

@@ -72,6 +72,8 @@ async function open(browser, url, { started = true, ...options } = {}) {
 function watch(page, origin) {
   const problems = [];
   page.on('console', (message) => {
+    // Chromium warns when a slow start leaves a preloaded file waiting: timing, no fault.
+    if (message.text().includes('was preloaded using link preload but not used')) return;
     if (message.type() === 'error' || message.type() === 'warning') {
       problems.push(`console ${message.type()}: ${message.text()}`);
     }

@@ -78,3 +78,31 @@ fn attention(scenario: &Scenario, shapes: &mut Shapes) {
     shapes.insert((key_value, mla.kv_lora_rank));
     shapes.insert((h, a * mla.v_head_dim / tp));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, Run};
+    use crate::units::Bytes;
+
+    /// Survey section 2.2, Llama-70B at t = 1: 1.59 GiB without the head and 3.55 with it.
+    #[test]
+    fn dummies_of_llama_70b_take_1_59_gib_and_3_55_with_the_head() {
+        let run = Run {
+            model: Based::preset("llama-3.1-70b"),
+            tp: 1,
+            pp: 2,
+            ..Run::default()
+        };
+        let scenario = Scenario::new(&run).unwrap();
+        for (stage, printed) in [(0, 1.59), (1, 3.55)] {
+            let load = RankLoad {
+                stages: vec![stage],
+                in_flight: vec![1.0],
+                weight_versions: 1,
+            };
+            let gib = Bytes(bytes(&scenario, &load)).gib();
+            assert!((gib - printed).abs() < 0.006, "{gib}");
+        }
+    }
+}

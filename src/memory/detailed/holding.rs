@@ -181,3 +181,84 @@ impl Holdings<'_> {
         self.add("projector", projector, Kind::Dense);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, ModelParts, Run};
+
+    fn load(stages: Vec<usize>) -> RankLoad {
+        RankLoad {
+            in_flight: vec![1.0; stages.len()],
+            stages,
+            weight_versions: 1,
+        }
+    }
+
+    fn sum(list: &[Holding], kind: Kind) -> f64 {
+        list.iter()
+            .filter(|part| part.kind == kind)
+            .map(|part| part.elements)
+            .sum()
+    }
+
+    /// Survey section 2.2, DeepSeek-V3 with one dense and three MoE layers on 8 GPUs: 4.228 B expert parameters a GPU
+    /// with ep 8.
+    #[test]
+    fn deepseek_v3_with_4_layers_holds_4_228_b_expert_parameters_a_gpu() {
+        let mut model: Based<ModelParts> = Based::preset("deepseek-v3");
+        model.parts.layers = Some(4);
+        model.parts.dense_layers = Some(1);
+        let run = Run {
+            model,
+            gpus: 8,
+            tp: 1,
+            pp: 1,
+            ep: 8,
+            ..Run::default()
+        };
+        let list = holdings(&Scenario::new(&run).unwrap(), &load(vec![0]));
+        assert!((sum(&list, Kind::Expert) / 1e9 - 4.228).abs() < 0.001);
+    }
+
+    /// Survey, trap 13: tied embeddings are two copies on two ends of a pipeline, one where one rank has both ends.
+    #[test]
+    fn tied_embeddings_stand_twice_on_two_ranks_and_once_on_one() {
+        let run = |pp| Run {
+            model: Based::preset("gpt-2-xl"),
+            tp: 1,
+            pp,
+            ..Run::default()
+        };
+        let copies = |run: &Run, ranks: &[Vec<usize>]| -> f64 {
+            let scenario = Scenario::new(run).unwrap();
+            let lists = ranks
+                .iter()
+                .map(|stages| holdings(&scenario, &load(stages.clone())));
+            let parts = lists.flatten();
+            parts
+                .filter(|part| matches!(part.name, "embedding" | "head"))
+                .map(|part| part.elements)
+                .sum()
+        };
+        // 50257 padded to 50304, and 1024 learned positions.
+        let copy = 50304.0 * 1600.0;
+        let positions = 1024.0 * 1600.0;
+        assert!((copies(&run(1), &[vec![0]]) - copy - positions).abs() < 1.0);
+        assert!((copies(&run(2), &[vec![0], vec![1]]) - 2.0 * copy - positions).abs() < 1.0);
+        assert!((copies(&run(2), &[vec![0, 1]]) - copy - positions).abs() < 1.0);
+    }
+
+    /// Megatron's golden GPT-7B pads 131073 entries to 131584 at t = 4. Source: `gpt3_7b_tp4_pp1_memory_speed`.
+    #[test]
+    fn the_vocabulary_is_padded_as_megatron_pads_it() {
+        let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
+        model.parts.vocab = Some(131_073);
+        let run = Run {
+            model,
+            tp: 4,
+            ..Run::default()
+        };
+        assert_eq!(padded_vocabulary(&Scenario::new(&run).unwrap()), 131_584);
+    }
+}

@@ -110,3 +110,62 @@ pub fn inputs(scenario: &Scenario) -> f64 {
     };
     2.0 * width / cut.residual + gathered
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, ModelParts, Run};
+    use crate::units::Bytes;
+
+    fn gib(bytes: f64) -> f64 {
+        Bytes(bytes).gib()
+    }
+
+    /// Survey section 2.6, Llama-8B at 8192 tokens, t = 1: 1.96, 5.87 and 9.79 GiB at 2, 6 and 10 bytes a logit.
+    #[test]
+    fn logits_of_llama_8b_at_2_6_and_10_bytes() {
+        let run = |cross_entropy| Run {
+            tp: 1,
+            cross_entropy,
+            ..Run::default()
+        };
+        let fused = Scenario::new(&run(CrossEntropy::TeFused)).unwrap();
+        let unfused = Scenario::new(&run(CrossEntropy::Megatron)).unwrap();
+        assert!((gib(held(&fused)) - 1.96).abs() < 0.005);
+        assert!((gib(held(&unfused)) - 5.87).abs() < 0.005);
+        assert!((gib(held(&unfused) + momentary(&unfused)) - 9.79).abs() < 0.006);
+    }
+
+    /// ISEEKYAN/Megatron-LM PR 132: fp32 logits of 8192 x 151936 take 4.638 GiB, in eight chunks 0.580.
+    #[test]
+    fn chunks_take_an_eighth() {
+        let mut model: Based<ModelParts> = Based::preset("llama-3.1-8b");
+        model.parts.vocab = Some(151_936);
+        let run = Run {
+            model,
+            tp: 1,
+            cross_entropy: CrossEntropy::Chunked,
+            ..Run::default()
+        };
+        let scenario = Scenario::new(&run).unwrap();
+        let whole = 4.0 * logits(&scenario);
+        assert!((gib(whole) - 4.638).abs() < 0.002);
+        assert!((gib(whole / CHUNKS) - 0.580).abs() < 0.001);
+    }
+
+    #[test]
+    fn each_prediction_module_has_logits_of_its_own() {
+        let mut model: Based<ModelParts> = Based::preset("deepseek-v3");
+        let run = |model| Run {
+            model,
+            tp: 1,
+            gpus: 16,
+            pp: 16,
+            ..Run::default()
+        };
+        let without = logits(&Scenario::new(&run(model.clone())).unwrap());
+        model.parts.mtp_modules = Some(1);
+        let with = logits(&Scenario::new(&run(model)).unwrap());
+        assert!((with / without - 2.0).abs() < 1e-12);
+    }
+}

@@ -83,3 +83,62 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::detailed::{estimate, holdings};
+    use crate::run::{Based, Run};
+
+    fn load() -> RankLoad {
+        RankLoad {
+            stages: vec![0],
+            in_flight: vec![1.0],
+            weight_versions: 1,
+        }
+    }
+
+    fn fsdp(gpus: u64) -> Run {
+        Run {
+            gpus,
+            tp: 1,
+            pp: 1,
+            zero: 3,
+            precision: Based::preset("fsdp-mixed"),
+            ..Run::default()
+        }
+    }
+
+    /// Torchtitan, Llama-3.1-8B: from 8 to 128 GPUs the shards shrink by 16 · 8.03 B (1/8 − 1/128) = 14.0 GiB, and
+    /// what is gathered stays.
+    #[test]
+    fn sixteen_times_the_ranks_leave_14_gib_less_of_shards() {
+        let of = |gpus| {
+            let scenario = Scenario::new(&fsdp(gpus)).unwrap();
+            estimate(&scenario, &[load()]).per_stage.remove(0)
+        };
+        let (few, many) = (of(8), of(128));
+        assert!((few.allocated().gib() - many.allocated().gib() - 14.0).abs() < 0.05);
+        assert_eq!(few.buffers, many.buffers);
+    }
+
+    #[test]
+    fn an_hsdp_group_shards_and_the_rest_replicates() {
+        let run = Run {
+            hsdp_shard: Some(8),
+            ..fsdp(128)
+        };
+        let scenario = Scenario::new(&run).unwrap();
+        let group = estimate(&scenario, &[load()]).per_stage.remove(0);
+        let small = Scenario::new(&fsdp(8)).unwrap();
+        let alone = estimate(&small, &[load()]).per_stage.remove(0);
+        assert_eq!(group.optimizer, alone.optimizer);
+    }
+
+    #[test]
+    fn nothing_is_gathered_where_nothing_is_sharded() {
+        let scenario = Scenario::new(&fsdp(1)).unwrap();
+        let list = holdings(&scenario, &load());
+        assert!(buffers(&scenario, &load(), &list).is_empty());
+    }
+}

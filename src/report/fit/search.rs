@@ -263,8 +263,8 @@ fn combinations(of: usize, count: usize) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
     use crate::memory::Verdict;
+    use crate::memory::remedies::apply;
     use crate::report::evaluate;
-    use crate::report::fit::with;
     use crate::run::{Based, Run, Scenario};
 
     fn suggestions(run: &Run) -> Vec<Suggestion> {
@@ -276,7 +276,7 @@ mod tests {
     fn hold(run: &Run) -> Vec<Suggestion> {
         let list = suggestions(run);
         for suggestion in &list {
-            let after = with(run, &suggestion.fix.set).unwrap();
+            let after = apply(run, &suggestion.fix).unwrap();
             assert!(Scenario::new(&after).is_ok(), "{}", suggestion.fix.label);
             let after = evaluate(&after).unwrap().report;
             assert_eq!(
@@ -333,8 +333,11 @@ mod tests {
             .unwrap();
         let n: u64 = layers.fix.set[0].1.parse().unwrap();
         let fewer = vec![("recompute.layers", (n - 1).to_string())];
-        let before = if n == 1 { Vec::new() } else { fewer };
-        let memory = evaluate(&with(&run, &before).unwrap())
+        let before = crate::issue::Fix {
+            label: String::new(),
+            set: if n == 1 { Vec::new() } else { fewer },
+        };
+        let memory = evaluate(&apply(&run, &before).unwrap())
             .unwrap()
             .report
             .memory;

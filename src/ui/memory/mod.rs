@@ -1,107 +1,108 @@
 //! Memory per GPU: bars a pipeline rank or one rank over the step, the verdict against what was measured, and the advice
 //! built on it.
 
-mod bars;
-mod fit;
+mod advice;
 mod fold;
-mod methods;
-mod narrow;
 mod over_time;
-mod table;
 
-use crate::memory::Verdict;
-use crate::memory::verdict::BANDS;
-use crate::report::{Evaluation, Figure};
+use crate::report::Evaluation;
 use crate::run::registry::field;
-use crate::run::{Method, OneOf};
-use crate::scene::words;
+use crate::scene::markup::Html;
+use crate::scene::memory::{measured, picture, twin};
 use crate::ui::field::choice_select;
+use crate::ui::html::{flag, html, text};
 use crate::ui::state::State;
-use crate::units::show_percent;
+use crate::units::MemoryUnit;
 use leptos::prelude::*;
-
-/// What the picture shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
-    ByComponent,
-    OverTheStep,
-}
+use wasm_bindgen::JsCast;
 
 /// The memory panel.
 #[component]
 pub fn MemoryPanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let shown = RwSignal::new(Shown::ByComponent);
+    let over_time = RwSignal::new(false);
     let alone = state.embed().is_some();
     let method = (!alone).then(|| {
         field("memory_method").map(|field| {
             view! { <span class="tools"><small>"method "</small>{choice_select(state, field, "Memory method")}</span> }
         })
     });
-    let toggle = move |to: Shown, label: &'static str| {
+    let toggle = move |to: bool, label: &'static str| {
         view! {
             <button
                 class="toggle-link"
-                aria-pressed=move || (shown.get() == to).to_string()
-                on:click=move |_| shown.set(to)
+                aria-pressed=text(move || (over_time.get() == to).to_string())
+                on:click=move |_| over_time.set(to)
             >{label}</button>
         }
     };
-    let over_time = Signal::derive(move || shown.get() == Shown::OverTheStep);
-    let panels = (!alone).then(|| {
-        view! { <methods::Methods/> <fit::Fit/> <narrow::Narrow/> }
+    let advice = (!alone).then(|| {
+        [
+            advice::methods(state),
+            advice::fit(state),
+            advice::narrowing(state),
+        ]
     });
     view! {
-        <section aria-labelledby="memory-title" class="stale-able" class:stale=move || state.is_stale()>
+        <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
                 <h2 id="memory-title">"Memory per GPU, by stage"</h2>
                 <span class="spring"></span>
                 {method}
                 <span class="tools" role="group" aria-label="Picture">
-                    {toggle(Shown::ByComponent, "by component")}
-                    {toggle(Shown::OverTheStep, "over the step")}
+                    {toggle(false, "by component")}
+                    {toggle(true, "over the step")}
                 </span>
             </div>
-            <div hidden=move || over_time.get()>
-                <bars::Bars/>
+            <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
+                {shown(state, "", picture)}
+                <details class="twin">
+                    <summary>"Show as a table, with the named parts"</summary>
+                    {shown(state, "", |evaluation, unit| twin(&evaluation.report.memory, unit))}
+                </details>
             </div>
-            <over_time::OverTime visible=over_time/>
-            {move || state.evaluation().map(|evaluation| measured(state, &evaluation))}
-            {panels}
+            {over_time::view(state, over_time.into())}
+            {shown(state, "bands", |evaluation, _| measured(&evaluation.report.memory))}
+            {advice}
         </section>
     }
 }
 
-/// The share of the capacity that is needed, and what became of measured runs with this verdict.
-fn measured(state: State, evaluation: &Evaluation) -> impl IntoView + use<> {
-    let memory = &evaluation.report.memory;
-    let share = show_percent(memory.peak_bytes / memory.capacity_bytes);
-    let open = move |_| state.ask(Figure::Capacity);
-    if memory.method == Method::Fujii.id() {
-        return view! {
-            <p class="bands">
-                {format!("{share} of the size on the box. ")}
-                "The paper: up to 80 % none of its 454 runs ran out of memory, above 100 % it expects to. "
-                <button class="link" on:click=open>"the rule"</button>
-            </p>
-        }
-        .into_any();
-    }
-    let band = |band: &crate::memory::verdict::Band| {
-        let mine = band.verdict == memory.verdict;
-        let word = match band.verdict {
-            Verdict::Oom => "out of memory".to_owned(),
-            other => words::verdict(other).to_lowercase(),
-        };
-        let text = format!("{word}: {} of {} ran out", band.ran_out, band.runs);
-        view! { <span class="band" class:mine=mine aria-current=mine.then_some("true")>{text}</span> }
+/// HTML text that follows the evaluation and the unit.
+fn shown(state: State, class: &'static str, of: fn(&Evaluation, MemoryUnit) -> Html) -> AnyView {
+    html(class, move || {
+        let unit = state.unit.get();
+        let evaluation = state.evaluation();
+        evaluation.map_or_else(Html::none, |evaluation| of(&evaluation, unit))
+    })
+}
+
+/// Arrow keys walk over the parts of the bars: left and right within one, up and down between them.
+fn walk(event: &web_sys::KeyboardEvent) {
+    let target = event.target();
+    let Some(here) = target
+        .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
+        .filter(|element| element.class_list().contains("segment"))
+    else {
+        return;
     };
-    view! {
-        <p class="bands">
-            {format!("{share} of what the driver shows. Measured runs by verdict: ")}
-            {BANDS.iter().map(band).collect_view()}
-            <button class="link" on:click=open>"the rule"</button>
-        </p>
+    let row = || here.closest(".bar-row").ok().flatten();
+    // The part of the same component in another bar.
+    let alike = |row: Option<web_sys::Element>| {
+        let component = here.class_name().replace("segment ", ".");
+        row?.query_selector(&component).ok().flatten()
+    };
+    let next = match event.key().as_str() {
+        "ArrowRight" => here.next_element_sibling(),
+        "ArrowLeft" => here.previous_element_sibling(),
+        "ArrowDown" => alike(row().and_then(|row| row.next_element_sibling())),
+        "ArrowUp" => alike(row().and_then(|row| row.previous_element_sibling())),
+        _ => return,
+    };
+    event.prevent_default();
+    if let Some(next) = next.and_then(|next| next.dyn_into::<web_sys::HtmlElement>().ok())
+        && next.class_list().contains("segment")
+    {
+        let _ = next.focus();
     }
-    .into_any()
 }

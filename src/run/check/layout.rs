@@ -1,0 +1,190 @@
+//! How the GPUs, the batch, the experts and ZeRO's shards divide.
+
+use super::Check;
+use crate::cluster::Gpu;
+use crate::issue::Issue;
+use crate::run::layout::{Layout, Zero};
+
+impl Check<'_> {
+    pub fn layout(&mut self, gpu: &Gpu) -> Layout {
+        let run = self.run;
+        let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
+        let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp);
+        let product = format!("tp {} x pp {} x cp {} = {ranks}", run.tp, run.pp, run.cp);
+        if run.gpus < ranks {
+            self.issues.push(
+                Issue::error(
+                    "gpus",
+                    format!(
+                        "{} GPUs are fewer than {product}; gpus={ranks} works",
+                        run.gpus
+                    ),
+                )
+                .with_fix("gpus", ranks),
+            );
+        } else if !run.gpus.is_multiple_of(ranks) {
+            let message = format!("{} GPUs do not divide by {product}", run.gpus);
+            let alone = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
+            match alone
+                .into_iter()
+                .find(|(_, size)| !run.gpus.is_multiple_of(*size))
+            {
+                // tensor() has spoken already where tp is wrong for the model too.
+                Some(("tp", _)) if self.issues.iter().any(|issue| issue.field == "tp") => {}
+                Some((field, size)) => {
+                    let others = ranks / size;
+                    let model = *self.model;
+                    self.error_near(field, &message, size, |value| {
+                        run.gpus.is_multiple_of(others.saturating_mul(value))
+                            && (field != "tp" || model.heads.is_multiple_of(value))
+                    });
+                }
+                None => {
+                    let down = run.gpus / ranks * ranks;
+                    self.issues.push(
+                        Issue::error("gpus", format!("{message}; gpus={down} works"))
+                            .with_fix("gpus", down),
+                    );
+                }
+            }
+        }
+        let dp = (run.gpus / ranks).max(1);
+        let microbatches = self.batch(dp);
+        let expert_dp = self.experts(dp);
+        if run.tp > per_node {
+            self.warnings.push(
+                Issue::warning(
+                    "tp",
+                    format!("tensor parallelism over {} ranks leaves the node of {per_node} GPUs: every layer waits for the network", run.tp),
+                )
+                .with_fix("tp", per_node),
+            );
+        }
+        Layout {
+            gpus: run.gpus,
+            per_node,
+            tp: run.tp,
+            pp: run.pp,
+            cp: run.cp,
+            ep: run.ep,
+            etp: run.etp,
+            dp,
+            expert_dp,
+            sequence_parallel: run.sequence_parallel && run.tp > 1,
+            microbatches,
+        }
+    }
+
+    /// Micro-batches a step; the global batch must divide.
+    pub fn batch(&mut self, dp: u64) -> u64 {
+        let run = self.run;
+        let each = dp.saturating_mul(run.micro_batch);
+        if !run.global_batch.is_multiple_of(each) {
+            let fitting = run.global_batch.div_ceil(each).saturating_mul(each);
+            self.issues.push(
+                Issue::error(
+                    "global_batch",
+                    format!(
+                        "{} sequences do not divide over dp {dp} x micro-batch {}; global_batch={fitting} works",
+                        run.global_batch, run.micro_batch
+                    ),
+                )
+                .with_fix("global_batch", fitting),
+            );
+        }
+        let microbatches = (run.global_batch / each).max(1);
+        if let Some(lengths) = &run.microbatch_lengths
+            && lengths.len() as u64 != microbatches
+        {
+            self.error(
+                "microbatch_lengths",
+                format!(
+                    "{} lengths for {microbatches} micro-batches a rank",
+                    lengths.len()
+                ),
+            );
+        }
+        microbatches
+    }
+
+    /// Data-parallel size of the experts.
+    pub fn experts(&mut self, dp: u64) -> u64 {
+        let run = self.run;
+        let Some(moe) = self.model.moe else {
+            for (field, size) in [("ep", run.ep), ("etp", run.etp)] {
+                if size > 1 {
+                    self.issues.push(
+                        Issue::error(
+                            field,
+                            format!("{field}={size} needs a model with experts; {field}=1 works"),
+                        )
+                        .with_fix(field, 1),
+                    );
+                }
+            }
+            return dp;
+        };
+        let ranks = dp.saturating_mul(run.cp).saturating_mul(run.tp);
+        let experts = run.ep.saturating_mul(run.etp);
+        if !moe.experts.is_multiple_of(run.ep) {
+            self.error_near(
+                "ep",
+                &format!("{} experts do not divide by ep={}", moe.experts, run.ep),
+                run.ep,
+                |ep| {
+                    moe.experts.is_multiple_of(ep)
+                        && ranks.is_multiple_of(ep.saturating_mul(run.etp))
+                },
+            );
+        } else if !ranks.is_multiple_of(experts) {
+            self.error_near(
+                "ep",
+                &format!("dp cp tp = {ranks} ranks do not divide by ep etp = {experts}"),
+                run.ep,
+                |ep| {
+                    moe.experts.is_multiple_of(ep)
+                        && ranks.is_multiple_of(ep.saturating_mul(run.etp))
+                },
+            );
+        }
+        if !moe.expert_ffn.is_multiple_of(run.etp) {
+            self.error_near(
+                "etp",
+                &format!(
+                    "the expert FFN size {} does not divide by etp={}",
+                    moe.expert_ffn, run.etp
+                ),
+                run.etp,
+                |etp| moe.expert_ffn.is_multiple_of(etp),
+            );
+        }
+        (ranks / experts).max(1)
+    }
+
+    pub fn zero(&mut self, layout: &Layout) -> Zero {
+        let group = layout.dp.saturating_mul(layout.cp);
+        let shard = self.run.hsdp_shard.unwrap_or(group);
+        if !group.is_multiple_of(shard) {
+            self.error_near(
+                "hsdp_shard",
+                &format!("dp cp = {group} ranks do not divide into shard groups of {shard}"),
+                shard.min(group),
+                |size| group.is_multiple_of(size),
+            );
+        }
+        if self.run.zero >= 2 && self.run.pp > 1 {
+            self.warnings.push(
+                Issue::warning(
+                    "zero",
+                    format!("ZeRO-{} with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1", self.run.zero),
+                )
+                .with_fix("zero", 1),
+            );
+        }
+        Zero {
+            stage: self.run.zero,
+            shard,
+            expert_shard: layout.expert_dp.min(shard.max(1)),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The model's own shapes, the GPU's, and what tensor parallelism must divide.
+
+use super::Check;
+use crate::cluster::Gpu;
+use crate::model::{AttentionCount, model_flops_per_token};
+
+/// More parameters than anything that will be trained soon; keeps every count an exact integer.
+const MOST_PARAMETERS: f64 = 1e15;
+impl Check<'_> {
+    pub fn model(&mut self) {
+        let m = self.model;
+        let per_token = model_flops_per_token(m, 0, AttentionCount::Full);
+        // 6 FLOPs a parameter and token, routed experts counted once for each of E rather than K.
+        let experts = m.moe.map_or(1.0, |moe| {
+            moe.experts as f64 / (moe.top_k + moe.shared_experts).max(1) as f64
+        });
+        if per_token / 6.0 * experts.max(1.0) > MOST_PARAMETERS {
+            self.error(
+                "model",
+                "more than 10^15 parameters; make the model smaller",
+            );
+            return;
+        }
+        if m.kv_heads > m.heads || !m.heads.is_multiple_of(m.kv_heads) {
+            let heads = m.heads;
+            self.error_near(
+                "model.kv_heads",
+                &format!(
+                    "{heads} query heads do not divide over {} key-value heads",
+                    m.kv_heads
+                ),
+                m.kv_heads.min(heads),
+                |k| k <= heads && heads.is_multiple_of(k),
+            );
+        }
+        if m.head_dim == 0 {
+            self.error(
+                "model.heads",
+                "more heads than the hidden size; give model.head_dim or fewer heads",
+            );
+        }
+        if let Some(moe) = m.moe {
+            if moe.top_k > moe.experts {
+                self.error(
+                    "model.moe.top_k",
+                    format!(
+                        "a token cannot visit {} of {} experts",
+                        moe.top_k, moe.experts
+                    ),
+                );
+            }
+            if moe.dense_layers > m.layers {
+                self.error(
+                    "model.moe.dense_layers",
+                    format!("more than the {} layers of the model", m.layers),
+                );
+            }
+        }
+    }
+
+    pub fn gpu(&mut self, gpu: &Gpu) {
+        if gpu.usable.0 > gpu.memory.0 {
+            self.error("gpu.usable_gib", "more than the GPU's memory_gib");
+        } else if gpu.usable.0 <= 0.0 {
+            self.error(
+                "gpu.usable_gib",
+                "nothing is left of the memory; give usable_gib or a larger memory_gib",
+            );
+        }
+    }
+
+    /// What tensor parallelism must divide.
+    pub fn tensor(&mut self) {
+        let (m, tp) = (*self.model, self.run.tp);
+        let kv_fits = |t: u64| m.kv_heads.is_multiple_of(t) || t.is_multiple_of(m.kv_heads);
+        let works = |t: u64| {
+            m.heads.is_multiple_of(t) && m.ffn.is_multiple_of(t) && (m.mla.is_some() || kv_fits(t))
+        };
+        if works(tp) {
+            return;
+        }
+        let why = if !m.heads.is_multiple_of(tp) {
+            format!("{} attention heads do not divide by tp={tp}", m.heads)
+        } else if !m.ffn.is_multiple_of(tp) {
+            format!("the FFN size {} does not divide by tp={tp}", m.ffn)
+        } else {
+            format!(
+                "{} key-value heads neither divide by tp={tp} nor divide it",
+                m.kv_heads
+            )
+        };
+        let gpus = self.run.gpus;
+        let divides = |t: u64| works(t) && gpus.is_multiple_of(t);
+        self.error_near("tp", &why, tp, divides);
+    }
+}

@@ -1,0 +1,143 @@
+//! The sequence, the schedule and the layers of its stages.
+
+use super::Check;
+use crate::issue::Issue;
+use crate::run::layout::even_split;
+use crate::run::{CpComm, Recompute, Schedule};
+
+/// More pipeline stages than this are refused before anything is allocated for them.
+const MOST_STAGES: u64 = 65_536;
+impl Check<'_> {
+    pub fn sequence(&mut self) {
+        let run = self.run;
+        if !run.seq_len.is_multiple_of(run.cp) {
+            self.error_near(
+                "cp",
+                &format!("{} tokens do not divide by cp={}", run.seq_len, run.cp),
+                run.cp,
+                |cp| run.seq_len.is_multiple_of(cp) && run.gpus.is_multiple_of(cp),
+            );
+        } else if run.sequence_parallel
+            && !run.seq_len.is_multiple_of(run.cp.saturating_mul(run.tp))
+        {
+            self.warnings.push(Issue::warning(
+                "seq_len",
+                format!(
+                    "{} tokens do not divide by cp tp: sequence parallelism pads them",
+                    run.seq_len
+                ),
+            ));
+        }
+        if run.cp > 1 && run.cp_comm == CpComm::Ulysses {
+            let (heads, ranks) = (self.model.heads, run.cp.saturating_mul(run.tp));
+            if !heads.is_multiple_of(ranks) {
+                self.error_near(
+                    "cp",
+                    &format!("Ulysses gives every rank whole heads: {heads} heads do not divide by cp tp = {ranks}"),
+                    run.cp,
+                    |cp| heads.is_multiple_of(cp.saturating_mul(run.tp)) && run.seq_len.is_multiple_of(cp),
+                );
+            }
+        }
+        // With FSDP "selective" is PyTorch's: every second matrix product is dropped.
+        if run.recompute == Recompute::Selective && run.flash_attention && run.zero < 3 {
+            self.warnings.push(Issue::warning(
+                "recompute",
+                "selective recomputation drops attention scores, which FlashAttention never keeps: no effect",
+            ));
+        }
+    }
+
+    pub fn schedule(&mut self) {
+        let run = self.run;
+        if run.schedule == Schedule::Interleaved && run.virtual_stages < 2 {
+            self.issues.push(
+                Issue::error(
+                    "virtual_stages",
+                    "interleaving needs at least 2 chunks a rank; virtual_stages=2 works",
+                )
+                .with_fix("virtual_stages", 2),
+            );
+        }
+        if let Some(fixed) = run.schedule.fixed_chunks(&run.schedule_options)
+            && run.virtual_stages != fixed
+            && run.virtual_stages != 1
+        {
+            self.warnings.push(
+                Issue::warning(
+                    "virtual_stages",
+                    format!(
+                        "this schedule has {fixed} a rank; the {} given are ignored",
+                        run.virtual_stages
+                    ),
+                )
+                .with_fix("virtual_stages", 1),
+            );
+        }
+        if run.schedule == Schedule::Custom && run.schedule_options.order.is_none() {
+            self.error(
+                "schedule_options.order",
+                "your own order goes here: tokens such as 0F0,0BW0, ranks apart by |",
+            );
+        }
+    }
+
+    /// Layers of every global stage.
+    pub fn stage_layers(&mut self) -> Vec<u64> {
+        let (run, layers) = (self.run, self.model.layers);
+        let stages = run.schedule.stages(run);
+        if stages > MOST_STAGES || stages == 0 {
+            self.error(
+                "pp",
+                format!("{stages} pipeline stages; at most {MOST_STAGES}"),
+            );
+            return Vec::new();
+        }
+        let Some(given) = &run.stage_layers else {
+            if layers < stages {
+                let chunks = stages / run.pp;
+                let field = if chunks > 1 && layers >= run.pp {
+                    "virtual_stages"
+                } else {
+                    "pp"
+                };
+                let message = format!("{layers} layers are fewer than {stages} pipeline stages");
+                if field == "pp" {
+                    self.error_near("pp", &message, layers / chunks, |pp| {
+                        pp.saturating_mul(chunks) <= layers
+                            && run
+                                .gpus
+                                .is_multiple_of(pp.saturating_mul(run.tp).saturating_mul(run.cp))
+                    });
+                } else {
+                    self.error_near("virtual_stages", &message, layers / run.pp, |v| {
+                        v.saturating_mul(run.pp) <= layers
+                    });
+                }
+                return Vec::new();
+            }
+            if !layers.is_multiple_of(stages) {
+                self.warnings.push(Issue::warning(
+                    "pp",
+                    format!("{layers} layers do not divide over {stages} stages: the inner ones hold one more (Megatron-LM needs it said by stage)"),
+                ));
+            }
+            return even_split(layers, stages);
+        };
+        let total: u64 = given
+            .iter()
+            .fold(0, |sum, layers| sum.saturating_add(*layers));
+        if given.len() as u64 != stages {
+            self.error(
+                "stage_layers",
+                format!("{} numbers for {stages} stages", given.len()),
+            );
+        } else if total != layers {
+            self.error(
+                "stage_layers",
+                format!("these add up to {total}, the model has {layers} layers"),
+            );
+        }
+        given.clone()
+    }
+}

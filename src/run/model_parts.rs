@@ -1,0 +1,283 @@
+//! The shapes of a model as a Run says them, and what they mean together with a preset.
+
+use super::based::{Based, Missing, title};
+use super::presets;
+use crate::issue::Issue;
+use crate::model::{Architecture, Biases, Mla, Moe, Norm, Vision};
+
+/// Shapes of a model that were set one by one; none: the preset's.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)] // each is the field of `Architecture` (or of its part) of the same name
+pub struct ModelParts {
+    pub layers: Option<u64>,
+    pub hidden: Option<u64>,
+    pub ffn: Option<u64>,
+    pub heads: Option<u64>,
+    pub kv_heads: Option<u64>,
+    pub head_dim: Option<u64>,
+    pub vocab: Option<u64>,
+    pub gated_ffn: Option<bool>,
+    pub tied_embeddings: Option<bool>,
+    pub norm: Option<Norm>,
+    pub biases: Option<Biases>,
+    pub dropout: Option<bool>,
+    pub learned_positions: Option<u64>,
+    pub mtp_modules: Option<u64>,
+    pub experts: Option<u64>,
+    pub top_k: Option<u64>,
+    pub expert_ffn: Option<u64>,
+    pub shared_experts: Option<u64>,
+    pub dense_layers: Option<u64>,
+    pub q_lora_rank: Option<u64>,
+    pub kv_lora_rank: Option<u64>,
+    pub qk_nope_head_dim: Option<u64>,
+    pub qk_rope_head_dim: Option<u64>,
+    pub v_head_dim: Option<u64>,
+    pub image_width: Option<u64>,
+    pub image_height: Option<u64>,
+    pub channels: Option<u64>,
+    pub patch: Option<u64>,
+    pub vision_hidden: Option<u64>,
+    pub vision_ffn: Option<u64>,
+    pub vision_layers: Option<u64>,
+    pub vision_frozen: Option<bool>,
+}
+
+impl Based<ModelParts> {
+    /// The shapes meant.
+    ///
+    /// # Errors
+    /// One issue for every shape that nothing says.
+    pub fn resolve(&self) -> Result<Architecture, Vec<Issue>> {
+        let base = self
+            .base
+            .and_then(presets::model)
+            .map(|preset| preset.architecture);
+        let parts = &self.parts;
+        let mut missing = Missing::default();
+        let layers = missing.need("model.layers", parts.layers, base.map(|m| m.layers), 1);
+        let hidden = missing.need("model.hidden", parts.hidden, base.map(|m| m.hidden), 1);
+        let ffn = missing.need("model.ffn", parts.ffn, base.map(|m| m.ffn), 1);
+        let heads = missing.need("model.heads", parts.heads, base.map(|m| m.heads), 1);
+        let vocab = missing.need("model.vocab", parts.vocab, base.map(|m| m.vocab), 1);
+        // The head width follows the hidden size and the heads unless it is said, or the preset's own was special.
+        let special = base
+            .filter(|m| m.head_dim * m.heads != m.hidden)
+            .map(|m| m.head_dim);
+        let moe = self.moe(base, &mut missing);
+        let mla = self.mla(base, &mut missing);
+        let vision = self.vision(base, &mut missing);
+        missing.done(Architecture {
+            layers,
+            hidden,
+            ffn,
+            heads,
+            kv_heads: parts
+                .kv_heads
+                .or(base.map(|m| m.kv_heads).filter(|_| parts.heads.is_none()))
+                .unwrap_or(heads),
+            head_dim: parts.head_dim.or(special).unwrap_or(hidden / heads.max(1)),
+            vocab,
+            gated_ffn: parts
+                .gated_ffn
+                .or(base.map(|m| m.gated_ffn))
+                .unwrap_or(true),
+            tied_embeddings: parts
+                .tied_embeddings
+                .or(base.map(|m| m.tied_embeddings))
+                .unwrap_or(false),
+            norm: parts.norm.or(base.map(|m| m.norm)).unwrap_or(Norm::Rms),
+            biases: parts
+                .biases
+                .or(base.map(|m| m.biases))
+                .unwrap_or(Biases::None),
+            dropout: parts.dropout.or(base.map(|m| m.dropout)).unwrap_or(false),
+            learned_positions: parts
+                .learned_positions
+                .or(base.map(|m| m.learned_positions))
+                .unwrap_or(0),
+            mtp_modules: parts
+                .mtp_modules
+                .or(base.map(|m| m.mtp_modules))
+                .unwrap_or(0),
+            moe,
+            mla,
+            vision,
+        })
+    }
+
+    /// Experts, if the model has any; `experts` of 0 or 1 takes them away from a preset.
+    fn moe(&self, base: Option<Architecture>, missing: &mut Missing) -> Option<Moe> {
+        let parts = &self.parts;
+        let base = base.and_then(|m| m.moe);
+        let given = parts.experts.is_some()
+            || parts.top_k.is_some()
+            || parts.expert_ffn.is_some()
+            || parts.shared_experts.is_some()
+            || parts.dense_layers.is_some();
+        if (!given && base.is_none()) || parts.experts.is_some_and(|experts| experts < 2) {
+            return None;
+        }
+        Some(Moe {
+            experts: missing.need(
+                "model.moe.experts",
+                parts.experts,
+                base.map(|m| m.experts),
+                2,
+            ),
+            top_k: missing.need("model.moe.top_k", parts.top_k, base.map(|m| m.top_k), 1),
+            expert_ffn: missing.need(
+                "model.moe.expert_ffn",
+                parts.expert_ffn,
+                base.map(|m| m.expert_ffn),
+                1,
+            ),
+            shared_experts: parts
+                .shared_experts
+                .or(base.map(|m| m.shared_experts))
+                .unwrap_or(0),
+            dense_layers: parts
+                .dense_layers
+                .or(base.map(|m| m.dense_layers))
+                .unwrap_or(0),
+        })
+    }
+
+    fn mla(&self, base: Option<Architecture>, missing: &mut Missing) -> Option<Mla> {
+        let parts = &self.parts;
+        let base = base.and_then(|m| m.mla);
+        let given = parts.q_lora_rank.is_some()
+            || parts.kv_lora_rank.is_some()
+            || parts.qk_nope_head_dim.is_some()
+            || parts.qk_rope_head_dim.is_some()
+            || parts.v_head_dim.is_some();
+        (given || base.is_some()).then(|| Mla {
+            q_lora_rank: parts
+                .q_lora_rank
+                .or(base.map(|m| m.q_lora_rank))
+                .unwrap_or(0),
+            kv_lora_rank: missing.need(
+                "model.mla.kv_lora_rank",
+                parts.kv_lora_rank,
+                base.map(|m| m.kv_lora_rank),
+                1,
+            ),
+            qk_nope_head_dim: missing.need(
+                "model.mla.qk_nope_head_dim",
+                parts.qk_nope_head_dim,
+                base.map(|m| m.qk_nope_head_dim),
+                1,
+            ),
+            qk_rope_head_dim: missing.need(
+                "model.mla.qk_rope_head_dim",
+                parts.qk_rope_head_dim,
+                base.map(|m| m.qk_rope_head_dim),
+                1,
+            ),
+            v_head_dim: missing.need(
+                "model.mla.v_head_dim",
+                parts.v_head_dim,
+                base.map(|m| m.v_head_dim),
+                1,
+            ),
+        })
+    }
+
+    fn vision(&self, base: Option<Architecture>, missing: &mut Missing) -> Option<Vision> {
+        let parts = &self.parts;
+        let base = base.and_then(|m| m.vision);
+        let given = parts.image_width.is_some()
+            || parts.image_height.is_some()
+            || parts.channels.is_some()
+            || parts.patch.is_some()
+            || parts.vision_hidden.is_some()
+            || parts.vision_ffn.is_some()
+            || parts.vision_layers.is_some()
+            || parts.vision_frozen.is_some();
+        (given || base.is_some()).then(|| {
+            let hidden = missing.need(
+                "model.vision.hidden",
+                parts.vision_hidden,
+                base.map(|m| m.hidden),
+                1,
+            );
+            Vision {
+                image_width: parts
+                    .image_width
+                    .or(base.map(|m| m.image_width))
+                    .unwrap_or(224),
+                image_height: parts
+                    .image_height
+                    .or(base.map(|m| m.image_height))
+                    .unwrap_or(224),
+                channels: parts.channels.or(base.map(|m| m.channels)).unwrap_or(3),
+                patch: parts.patch.or(base.map(|m| m.patch)).unwrap_or(14),
+                hidden,
+                ffn: parts
+                    .vision_ffn
+                    .or(base.map(|m| m.ffn))
+                    .unwrap_or(4 * hidden),
+                layers: missing.need(
+                    "model.vision.layers",
+                    parts.vision_layers,
+                    base.map(|m| m.layers),
+                    1,
+                ),
+                frozen: parts
+                    .vision_frozen
+                    .or(base.map(|m| m.frozen))
+                    .unwrap_or(false),
+            }
+        })
+    }
+
+    /// How the page names it: the preset's name, "modified" where shapes differ.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let name = self
+            .base
+            .and_then(presets::model)
+            .map(|preset| preset.choice.label);
+        title(name, "own model", self.is_changed())
+    }
+}
+
+impl From<Architecture> for ModelParts {
+    fn from(model: Architecture) -> Self {
+        let (moe, mla, vision) = (model.moe, model.mla, model.vision);
+        Self {
+            layers: Some(model.layers),
+            hidden: Some(model.hidden),
+            ffn: Some(model.ffn),
+            heads: Some(model.heads),
+            kv_heads: Some(model.kv_heads),
+            head_dim: Some(model.head_dim),
+            vocab: Some(model.vocab),
+            gated_ffn: Some(model.gated_ffn),
+            tied_embeddings: Some(model.tied_embeddings),
+            norm: Some(model.norm),
+            biases: Some(model.biases),
+            dropout: Some(model.dropout),
+            learned_positions: Some(model.learned_positions),
+            mtp_modules: Some(model.mtp_modules),
+            experts: moe.map(|moe| moe.experts),
+            top_k: moe.map(|moe| moe.top_k),
+            expert_ffn: moe.map(|moe| moe.expert_ffn),
+            shared_experts: moe.map(|moe| moe.shared_experts),
+            dense_layers: moe.map(|moe| moe.dense_layers),
+            q_lora_rank: mla.map(|mla| mla.q_lora_rank),
+            kv_lora_rank: mla.map(|mla| mla.kv_lora_rank),
+            qk_nope_head_dim: mla.map(|mla| mla.qk_nope_head_dim),
+            qk_rope_head_dim: mla.map(|mla| mla.qk_rope_head_dim),
+            v_head_dim: mla.map(|mla| mla.v_head_dim),
+            image_width: vision.map(|vision| vision.image_width),
+            image_height: vision.map(|vision| vision.image_height),
+            channels: vision.map(|vision| vision.channels),
+            patch: vision.map(|vision| vision.patch),
+            vision_hidden: vision.map(|vision| vision.hidden),
+            vision_ffn: vision.map(|vision| vision.ffn),
+            vision_layers: vision.map(|vision| vision.layers),
+            vision_frozen: vision.map(|vision| vision.frozen),
+        }
+    }
+}

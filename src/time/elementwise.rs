@@ -1,0 +1,117 @@
+//! What is bound by memory: norms, residuals, activations, the loss, the embedding, the optimizer.
+//!
+//! Bytes of bf16 tensors read and written by each kernel, counted as Megatron fuses them (bias, dropout and add in one;
+//! SwiGLU or GELU in one; norms in one), over the bandwidth that such kernels reach.
+//! Source: counted from the kernels; agrees with the survey's 40 to 60 h bytes a token and layer, section 2.4.
+
+use super::rates::Rates;
+use crate::model::Architecture;
+use crate::run::{CrossEntropy, Optimizer, Precision};
+
+/// Bytes a token that one layer's elementwise kernels move on a rank, forward and backward.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LayerBytes {
+    /// Two norms and two residual additions: read 2 h, write h, twice over; the backward pass once more.
+    pub norms: (f64, f64),
+    /// The activation function between the FFN's matrices.
+    pub activation: (f64, f64),
+    /// Rotary embedding of queries and keys.
+    pub rotary: (f64, f64),
+}
+
+impl LayerBytes {
+    /// Kernels over width `h / cut` (cut: the tensor-parallel size with sequence parallelism), activations over `ffn`
+    /// and rotary over `rotary` elements a token on the rank.
+    #[must_use]
+    pub fn of(model: &Architecture, cut: f64, ffn: f64, rotary: f64) -> Self {
+        let h = model.hidden as f64 / cut;
+        let mask = if model.dropout { 5.0 * h } else { 0.0 };
+        Self {
+            norms: (20.0 * h + mask, 24.0 * h + mask),
+            activation: activation(model.gated_ffn, ffn),
+            rotary: if model.learned_positions == 0 && model.gated_ffn {
+                (4.0 * rotary, 4.0 * rotary)
+            } else {
+                (0.0, 0.0)
+            },
+        }
+    }
+    /// Forward and backward bytes.
+    #[must_use]
+    pub fn total(self) -> (f64, f64) {
+        let parts = [self.norms, self.activation, self.rotary];
+        parts
+            .into_iter()
+            .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+    }
+}
+
+/// Forward and backward bytes of the activation function over `ffn` channels: `SwiGLU` reads 2 f and writes f, its
+/// backward pass reads 3 f and writes 2 f; GELU reads f and writes f, then reads 2 f and writes f.
+#[must_use]
+pub fn activation(gated: bool, ffn: f64) -> (f64, f64) {
+    if gated {
+        (6.0 * ffn, 10.0 * ffn)
+    } else {
+        (4.0 * ffn, 6.0 * ffn)
+    }
+}
+
+/// Bytes a logit that the loss moves, forward and backward together: fp32 passes for the maximum, the exponential, the
+/// sum and the gradient where each is a kernel; fused kernels keep to one or two passes.
+#[must_use]
+pub fn loss_bytes(kernel: CrossEntropy) -> f64 {
+    match kernel {
+        CrossEntropy::Megatron => 30.0,
+        CrossEntropy::MegatronFused | CrossEntropy::Chunked => 16.0,
+        CrossEntropy::TeFused => 8.0,
+    }
+}
+
+/// Forward and backward seconds of the embedding of `tokens` rows of width `h`: a gather, and a scattered addition.
+#[must_use]
+pub fn embedding(rates: &Rates, tokens: f64, h: f64) -> (f64, f64) {
+    let row = tokens * h / rates.elementwise.0;
+    (4.0 * row, 12.0 * row)
+}
+
+/// Seconds of the optimizer on one rank: states read and written, gradient read, weight written for the `sharded`
+/// elements that it updates; gradients of all `held` elements read for the norm and cleared.
+#[must_use]
+pub fn optimizer(
+    rates: &Rates,
+    precision: Precision,
+    kind: Optimizer,
+    sharded: f64,
+    held: f64,
+) -> f64 {
+    let update =
+        2.0 * precision.optimizer(kind) + precision.gradients() + precision.weights.min(2.0);
+    let sweep = 1.5 * precision.gradients();
+    (update * sharded + sweep * held) / rates.elementwise.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Run, Scenario};
+
+    /// Survey, section 2.4: norms and residuals 40 to 60 h bytes a token and layer, `SwiGLU` 16 f.
+    #[test]
+    fn a_llama_layer_moves_what_the_survey_counts() {
+        let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
+        let bytes = LayerBytes::of(&model, 1.0, 14336.0, 5120.0);
+        let norms = (bytes.norms.0 + bytes.norms.1) / 4096.0;
+        assert!((40.0..=60.0).contains(&norms), "{norms}");
+        assert_eq!(bytes.activation.0 + bytes.activation.1, 16.0 * 14336.0);
+    }
+
+    /// Adam in mixed precision: 30 bytes a parameter (gradient 4, three states 24, weight 2).
+    #[test]
+    fn adam_moves_thirty_bytes_a_parameter() {
+        let scenario = Scenario::new(&Run::default()).unwrap();
+        let rates = Rates::of(&scenario);
+        let time = optimizer(&rates, scenario.precision, Optimizer::Adam, 1e9, 0.0);
+        assert!((time * rates.elementwise.0 - 30e9).abs() < 1.0);
+    }
+}

@@ -1,0 +1,259 @@
+//! How fast kernels run on each GPU: one sourced table by GPU family, and a few constants for all of them.
+//!
+//! Kernel benchmarks give what a family sustains (its share of the data-sheet peak: power, clocks and tiles take the
+//! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
+//! every GPU, model and layout.
+
+use crate::run::Scenario;
+use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
+use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
+
+/// What kernels reach inside a training step, over what they sustain alone. Fitted to tables 3 and 4 of Fujii 2024 and
+/// the published throughput rows together; fitted to table 3 alone it comes out 1.05, to table 4 alone 0.87, to the
+/// throughput rows alone 0.82, and traded against the host's time.
+pub const IN_TRAINING: Cited<f64> = Cited::new(0.91, &FUJII_2024, "fitted to tables 3 and 4");
+/// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches. Fitted likewise.
+pub const HOST_PER_LAYER: Cited<Seconds> =
+    Cited::new(Seconds(0.5e-3), &FUJII_2024, "fitted to tables 3 and 4");
+/// The same for each further step of ring attention. Fitted likewise.
+pub const HOST_PER_RING_STEP: Cited<Seconds> =
+    Cited::new(Seconds(30e-6), &FUJII_2024, "fitted to tables 3 and 4");
+/// Host time a routed-expert layer adds: routing, sorting, grouped launches.
+pub const HOST_PER_EXPERT_LAYER: Cited<Seconds> =
+    Cited::new(Seconds(1e-3), &SIMUMAX, "deepseek rows of the B200 summary");
+/// The gap that a GEMM costs besides its FLOPs and bytes.
+pub const LAUNCH: Cited<Seconds> =
+    Cited::new(Seconds(11e-6), &SIMUMAX, "fit to 183 GEMM shapes on A100");
+/// What remains of host overhead and gaps with CUDA graphs.
+pub const GRAPH_SHARE: f64 = 0.1;
+/// Elementwise kernels reach this share of the memory bandwidth.
+pub const ELEMENTWISE: Cited<f64> = Cited::new(0.85, &SIMUMAX, "0.8 to 0.91 by kernel");
+/// Operands of a GEMM arrive at this multiple of the memory bandwidth: most of the loads hide behind tiles.
+pub const OPERANDS: Cited<f64> =
+    Cited::new(1.4, &SIMUMAX, "fit to 183 GEMM shapes on A100, 2.83 TB/s");
+/// Scattered reads and writes of the expert permutation, as a share of the memory bandwidth.
+pub const PERMUTE: Cited<f64> = Cited::new(0.25, &SIMUMAX, "permute_fwd, permute_bwd");
+/// Grouped GEMMs over one GEMM of the same rows.
+pub const GROUPED: Cited<f64> =
+    Cited::new(0.8, &SIMUMAX, "grouped 0.52 to 0.71 on A100, dense 0.72");
+/// Sequence length at which causal attention runs at half its asymptotic rate.
+pub const ATTENTION_HALF: Cited<f64> = Cited::new(
+    400.0,
+    &crate::source::FLASH_3,
+    "FA2 forward, d 128, causal, 512 to 16k",
+);
+
+/// What one family of GPUs sustains, as shares of its data-sheet bf16 (or fp8) peak.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// Ids of the presets that belong to it.
+    pub presets: &'static [&'static str],
+    /// Large bf16 GEMMs.
+    pub gemm: f64,
+    /// Large fp8 GEMMs.
+    pub gemm_fp8: f64,
+    /// Attention forward and backward, causal count, long sequences, head width 128.
+    pub attention: (f64, f64),
+    /// Multiprocessors: tiles come in waves of so many.
+    pub multiprocessors: u64,
+    /// Where the figures stand.
+    pub source: &'static Source,
+    /// What they are.
+    pub remark: &'static str,
+}
+
+/// All families; the last one stands for GPUs that are in none.
+pub static FAMILIES: &[Family] = &[
+    Family {
+        presets: &["a100-sxm-40gb", "a100-sxm-80gb", "a800-sxm-80gb"],
+        gemm: 0.835,
+        gemm_fp8: 0.835,
+        attention: (0.56, 0.44),
+        multiprocessors: 108,
+        source: &SIMUMAX,
+        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; attention 0.51 and 0.40 at 4096",
+    },
+    Family {
+        presets: &[
+            "h100-sxm-80gb",
+            "h100-sxm-94gb",
+            "h100-sxm-96gb",
+            "h800-sxm-80gb",
+            "h200-sxm-141gb",
+            "gh200-96gb",
+        ],
+        gemm: 0.74,
+        gemm_fp8: 0.655,
+        attention: (0.349, 0.293),
+        multiprocessors: 132,
+        source: &STAS,
+        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward",
+    },
+    Family {
+        presets: &["h20-sxm-96gb"],
+        gemm: 0.9,
+        gemm_fp8: 0.9,
+        attention: (0.8, 0.7),
+        multiprocessors: 78,
+        source: &crate::source::H20_SHEET,
+        remark: "no benchmark seen: power does not limit a part this slow",
+    },
+    Family {
+        presets: &["b200-sxm", "b300-sxm"],
+        gemm: 0.515,
+        gemm_fp8: 0.515,
+        attention: (0.4, 0.4),
+        multiprocessors: 148,
+        source: &SIMUMAX,
+        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096; fp8 by analogy",
+    },
+    Family {
+        presets: &["gb200", "gb300"],
+        gemm: 0.68,
+        gemm_fp8: 0.67,
+        attention: (0.4, 0.4),
+        multiprocessors: 148,
+        source: &STAS,
+        remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200",
+    },
+    Family {
+        presets: &["mi300x", "mi325x"],
+        gemm: 0.47,
+        gemm_fp8: 0.47,
+        attention: (0.3, 0.22),
+        multiprocessors: 304,
+        source: &STAS,
+        remark: "0.92 of MAMF (668.4); attention not seen in a table",
+    },
+    Family {
+        presets: &[],
+        gemm: 0.74,
+        gemm_fp8: 0.65,
+        attention: (0.35, 0.29),
+        multiprocessors: 132,
+        source: &STAS,
+        remark: "a GPU outside the table is taken for a Hopper of its own peak",
+    },
+];
+
+/// The family of the scenario's GPU, by the preset it is or is based on.
+#[must_use]
+pub fn family(scenario: &Scenario) -> &'static Family {
+    let id = scenario.run.gpu.base.unwrap_or("");
+    let known = FAMILIES.iter().find(|family| family.presets.contains(&id));
+    // The table is not empty: its last row is the fallback.
+    known.unwrap_or(&FAMILIES[FAMILIES.len() - 1])
+}
+
+/// The rates at which the scenario's kernels run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// GEMMs of the layers.
+    pub gemm: FlopsPerSecond,
+    /// GEMMs that stay in bf16: head, router, attention without `FlashAttention`.
+    pub gemm_plain: FlopsPerSecond,
+    /// Attention forward, long sequences.
+    pub attention_forward: FlopsPerSecond,
+    /// Attention backward, long sequences.
+    pub attention_backward: FlopsPerSecond,
+    /// Elementwise kernels.
+    pub elementwise: BytesPerSecond,
+    /// Operands of GEMMs.
+    pub operands: BytesPerSecond,
+    /// Expert permutation.
+    pub permute: BytesPerSecond,
+    /// Multiprocessors.
+    pub multiprocessors: f64,
+    /// Gap of a GEMM.
+    pub launch: Seconds,
+    /// Host overhead of a layer and micro-batch.
+    pub host: Seconds,
+    /// Host overhead of a ring-attention step.
+    pub host_ring: Seconds,
+    /// Host overhead that a layer of experts adds.
+    pub host_experts: Seconds,
+}
+
+/// Policies under which the layers' linears run in fp8.
+const FP8_POLICIES: &[&str] = &["te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8"];
+
+impl Rates {
+    /// The rates of `scenario`: family shares of its own peaks; fp8 and fp32 (TF32, half the bf16 rate) by precision.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        let family = family(scenario);
+        let (gpu, run) = (&scenario.gpu, &scenario.run);
+        let plain = gpu.bf16 * (family.gemm * IN_TRAINING.value);
+        let policy = run.precision.base.unwrap_or("");
+        let gemm = if FP8_POLICIES.contains(&policy) {
+            (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain)
+        } else if policy == "fp32" {
+            plain * 0.5
+        } else {
+            plain
+        };
+        let host = if run.cuda_graphs { GRAPH_SHARE } else { 1.0 };
+        Self {
+            gemm,
+            gemm_plain: plain,
+            attention_forward: gpu.bf16 * family.attention.0,
+            attention_backward: gpu.bf16 * family.attention.1,
+            elementwise: gpu.hbm * ELEMENTWISE.value,
+            operands: gpu.hbm * OPERANDS.value,
+            permute: gpu.hbm * PERMUTE.value,
+            multiprocessors: family.multiprocessors as f64,
+            launch: LAUNCH.value * if run.cuda_graphs { 0.3 } else { 1.0 },
+            host: HOST_PER_LAYER.value * host,
+            host_ring: HOST_PER_RING_STEP.value * host,
+            host_experts: HOST_PER_EXPERT_LAYER.value * host,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, Run, presets};
+
+    #[test]
+    fn every_gpu_of_the_page_has_a_family_and_no_kernel_beats_its_peak() {
+        for preset in presets::GPUS {
+            let id = preset.choice.id;
+            let row = FAMILIES.iter().find(|row| row.presets.contains(&id));
+            assert!(row.is_some(), "{id} is in no family");
+        }
+        for row in FAMILIES {
+            for share in [row.gemm, row.gemm_fp8, row.attention.0, row.attention.1] {
+                assert!(share > 0.0 && share < 1.0, "{}", row.remark);
+            }
+        }
+    }
+
+    /// ML Engineering, MAMF finder: 271 TFLOP/s on A100 SXM, 794.5 on H100 SXM, 1745 on B200.
+    #[test]
+    fn nothing_sustains_more_than_the_best_shape_ever_measured() {
+        for (id, mamf) in [
+            ("a100-sxm-80gb", 271.0),
+            ("h100-sxm-80gb", 794.5),
+            ("b200-sxm", 1745.0),
+            ("gb200", 1822.0),
+            ("mi300x", 668.4),
+        ] {
+            let run = Run {
+                gpu: Based::preset(id),
+                ..Run::default()
+            };
+            let rates = Rates::of(&Scenario::new(&run).unwrap());
+            assert!(rates.gemm.0 < mamf * 1e12, "{id}");
+        }
+    }
+
+    #[test]
+    fn cuda_graphs_take_most_of_the_host_overhead_away() {
+        let mut run = Run::default();
+        let eager = Rates::of(&Scenario::new(&run).unwrap());
+        run.cuda_graphs = true;
+        let graphs = Rates::of(&Scenario::new(&run).unwrap());
+        assert!(graphs.host.0 <= 0.2 * eager.host.0);
+    }
+}

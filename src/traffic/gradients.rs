@@ -1,0 +1,152 @@
+//! What a step sends once for its parameters: gradients behind the last backward pass, updated weights behind the next
+//! first forward pass, and what the two ends of a pipeline share.
+//!
+//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter and gather, HSDP adds an all-reduce of the shards over its replicas;
+//! routed experts do the same over their own, smaller group. Buckets and layers let all but the last piece run beside
+//! the pass.
+
+use super::collective::Fabric;
+use super::shards::CONTENTION;
+use super::waits::visible;
+use crate::cluster::Group;
+use crate::run::Scenario;
+use crate::units::{Bytes, Seconds};
+
+/// Parameters of one GPU, elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Held {
+    /// Outside the routed experts.
+    pub dense: f64,
+    /// Routed experts.
+    pub experts: f64,
+}
+
+/// What a rank's parameters cost on the wire in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepSync {
+    /// Bytes that a GPU sends.
+    pub bytes: Bytes,
+    /// Time on the wire.
+    pub comm: Seconds,
+    /// The passes it may hide behind.
+    pub window: Seconds,
+    /// What stays visible.
+    pub exposed: Seconds,
+}
+
+/// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass.
+#[must_use]
+pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> StepSync {
+    let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.precision);
+    let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
+    let grads = precision.gradients();
+    let weights = precision.weights.min(2.0);
+    let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
+    for (elements, shard, ranks, experts) in [
+        (held.dense, zero.shard, layout.dp * layout.cp, false),
+        (held.experts, zero.expert_shard, layout.expert_dp, true),
+    ] {
+        let group = |size: u64| {
+            if experts {
+                mesh.expert_group(size)
+            } else {
+                mesh.shard_group(size)
+            }
+        };
+        let sent = |n: u64| (n as f64 - 1.0) / n as f64;
+        if zero.stage == 0 {
+            reduce += fabric.all_reduce(group(ranks), Bytes(grads * elements));
+            bytes += 2.0 * grads * elements * sent(ranks);
+            continue;
+        }
+        if zero.stage == 1 {
+            reduce += fabric.gather(group(shard), Bytes(grads * elements));
+            bytes += grads * elements * sent(shard);
+        }
+        if zero.stage <= 2 {
+            gather += fabric.gather(group(shard), Bytes(weights * elements));
+            bytes += weights * elements * sent(shard);
+        }
+        let copies = ranks / shard.max(1);
+        if copies > 1 {
+            let own = grads * elements / shard as f64;
+            let over = if experts {
+                Group::new(copies, layout.ep * layout.etp * shard, layout.per_node)
+            } else {
+                mesh.replica_group(shard)
+            };
+            reduce += fabric.all_reduce(over, Bytes(own));
+            bytes += 2.0 * own * sent(copies);
+        }
+    }
+    let (ends, tied) = tied_ends(scenario, &fabric);
+    let share = scenario.run.overlap.dp;
+    let tax = CONTENTION.value;
+    StepSync {
+        bytes: Bytes(bytes + ends),
+        comm: reduce + gather + tied,
+        window: forward + backward,
+        exposed: visible(reduce, backward, share, tax)
+            + visible(gather, forward, share, tax)
+            + tied,
+    }
+}
+
+/// Tied embeddings stand on both ends of a pipeline: their gradients are added up after the last backward pass.
+fn tied_ends(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
+    let (model, layout) = (&scenario.model, &scenario.layout);
+    if !model.tied_embeddings || layout.pp <= 1 {
+        return (0.0, Seconds::ZERO);
+    }
+    let bytes =
+        scenario.precision.gradients() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
+    let apart = layout.tp * layout.cp * layout.dp * (layout.pp - 1);
+    let in_node = if apart < layout.per_node { 2 } else { 1 };
+    let pair = Group { size: 2, in_node };
+    (bytes, fabric.all_reduce(pair, Bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Run;
+
+    const HELD: Held = Held {
+        dense: 1e9,
+        experts: 0.0,
+    };
+
+    fn sync(run: &Run, window: f64) -> StepSync {
+        let scenario = Scenario::new(run).unwrap();
+        step_sync(&scenario, HELD, Seconds(window), Seconds(window))
+    }
+
+    /// Survey, section 2.6: ZeRO-0 sends `2 g P (D-1)/D`, ZeRO-1 `(g + 2) P (D-1)/D`.
+    #[test]
+    fn each_zero_stage_sends_what_the_survey_counts() {
+        let mut run = Run::default();
+        let dp = 8.0;
+        run.zero = 0;
+        assert!((sync(&run, 1.0).bytes.0 - 8e9 * (dp - 1.0) / dp).abs() < 1.0);
+        run.zero = 1;
+        assert!((sync(&run, 1.0).bytes.0 - 6e9 * (dp - 1.0) / dp).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_long_pass_hides_gradients_but_for_their_contention() {
+        let run = Run::default();
+        let (open, hidden) = (sync(&run, 0.0), sync(&run, 1e3));
+        assert_eq!(open.exposed, open.comm);
+        assert!((hidden.exposed.0 / hidden.comm.0 - CONTENTION.value).abs() < 1e-9);
+    }
+
+    /// HSDP: `(g + w) P (s-1)/s` within a shard group of s, an all-reduce of `P/s` over the r replicas.
+    #[test]
+    fn hybrid_shards_add_an_all_reduce_over_their_replicas() {
+        let mut run = Run::default();
+        (run.tp, run.pp, run.gpus, run.hsdp_shard) = (1, 1, 64, Some(8));
+        let (s, r) = (8.0, 8.0);
+        let sent = 6e9 * (s - 1.0) / s + 2.0 * 4e9 / s * (r - 1.0) / r;
+        assert!((sync(&run, 0.0).bytes.0 / sent - 1.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,313 @@
+//! What one micro-batch waits for on a stage: tensor-, context- and expert-parallel messages and the pieces of `ZeRO`,
+//! against the compute of that stage that runs meanwhile.
+//!
+//! Hidden is at most the share that the Run gives of the window; what cannot hide is exposed. Gradients and `ZeRO` weights
+//! run on the same multiprocessors and memory as the compute they hide behind, which slows it: of every hidden second
+//! [`CONTENTION`](super::CONTENTION) is paid all the same.
+
+use super::collective::Fabric;
+use super::shards::shards;
+use super::volume::{MicrobatchTraffic, microbatch_traffic, ring_block, stage_message};
+use crate::model::stage_range;
+use crate::run::{CpComm, Recompute, Scenario};
+use crate::units::{Bytes, Seconds};
+
+/// The compute of one micro-batch on a stage that communication may run beside, and its passes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageWindows {
+    /// Weight gradients of the column-cut linears.
+    pub column_weight: Seconds,
+    /// Attention core, forward.
+    pub attention_forward: Seconds,
+    /// Attention core, backward.
+    pub attention_backward: Seconds,
+    /// The linears, forward and backward.
+    pub linear: Seconds,
+    /// The whole forward pass.
+    pub forward: Seconds,
+    /// The whole backward pass.
+    pub backward: Seconds,
+}
+
+/// One kind of message of one micro-batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wait {
+    /// Bytes that a GPU sends.
+    pub bytes: Bytes,
+    /// Time on the wire.
+    pub comm: Seconds,
+    /// The compute it may hide behind.
+    pub window: Seconds,
+    /// What stays visible of it in the forward pass.
+    pub forward: Seconds,
+    /// The same in the backward pass.
+    pub backward: Seconds,
+}
+
+impl Wait {
+    /// What stays visible.
+    #[must_use]
+    pub fn exposed(self) -> Seconds {
+        self.forward + self.backward
+    }
+}
+
+/// Everything that one micro-batch waits for on a stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageWaits {
+    /// Tensor parallel.
+    pub tp: Wait,
+    /// Context parallel.
+    pub cp: Wait,
+    /// Expert parallel.
+    pub ep: Wait,
+    /// ZeRO-3 weights.
+    pub zero3: Wait,
+    /// Gradients that ZeRO-2 and 3 reduce every micro-batch.
+    pub gradients: Wait,
+    /// One send to the next stage.
+    pub send: Seconds,
+}
+
+impl StageWaits {
+    fn all(&self) -> [Wait; 5] {
+        [self.tp, self.cp, self.ep, self.zero3, self.gradients]
+    }
+    /// What the forward pass waits for.
+    #[must_use]
+    pub fn forward(&self) -> Seconds {
+        self.all().iter().map(|wait| wait.forward).sum()
+    }
+    /// What the backward pass waits for.
+    #[must_use]
+    pub fn backward(&self) -> Seconds {
+        self.all().iter().map(|wait| wait.backward).sum()
+    }
+}
+
+/// What stays visible of `comm` beside `window`, of which `share` may hide it: `comm - (1 - tax) min(comm, share window)`.
+#[must_use]
+pub fn visible(comm: Seconds, window: Seconds, share: f64, tax: f64) -> Seconds {
+    let hidden = comm.0.min(window.0 * share).max(0.0);
+    Seconds(comm.0 - (1.0 - tax) * hidden)
+}
+
+/// Layers of the stage whose forward pass, messages included, runs again in the backward pass: a share of them.
+fn repeated(recompute: &Recompute, layers: f64) -> f64 {
+    match recompute {
+        Recompute::Full => 1.0,
+        Recompute::Layers(n) => (*n as f64).min(layers) / layers.max(1.0),
+        _ => 0.0,
+    }
+}
+
+/// The waits of one micro-batch on global stage `stage`.
+#[must_use]
+pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) -> StageWaits {
+    let fabric = Fabric::of(scenario);
+    let traffic = microbatch_traffic(scenario, stage);
+    let range = stage_range(&scenario.stage_layers, stage);
+    let layers = (range.end - range.start) as f64;
+    let again = 1.0 + repeated(&scenario.run.recompute, layers);
+    let (zero3, gradients) = shards(scenario, stage, windows, &fabric);
+    let mesh = scenario.layout.mesh();
+    let hop = Bytes(traffic.pp.0 / 2.0);
+    StageWaits {
+        tp: tensor(scenario, stage, windows, &fabric, again, traffic),
+        cp: context(scenario, layers, windows, &fabric, again, traffic),
+        ep: experts(scenario, stage, windows, &fabric, again, traffic),
+        zero3,
+        gradients,
+        send: fabric.send(mesh.pp_link(), hop),
+    }
+}
+
+/// Tensor parallel: two pairs of messages a layer and pass (one where a layer's FFN is routed), the embedding's and the
+/// head's. Only the reductions of the backward pass run beside a kernel: the weight gradients of the column-cut linears.
+fn tensor(
+    scenario: &Scenario,
+    stage: usize,
+    windows: &StageWindows,
+    fabric: &Fabric,
+    again: f64,
+    traffic: MicrobatchTraffic,
+) -> Wait {
+    let (model, layout) = (&scenario.model, &scenario.layout);
+    if layout.tp <= 1 {
+        return Wait::default();
+    }
+    let group = layout.mesh().tp_group();
+    let message = stage_message(scenario);
+    let pair = if layout.sequence_parallel {
+        fabric.gather(group, message) * 2.0
+    } else {
+        fabric.all_reduce(group, message)
+    };
+    let shared = model.moe.is_some_and(|moe| moe.shared_experts > 0);
+    let pairs: f64 = stage_range(&scenario.stage_layers, stage)
+        .map(|index| {
+            if model.is_moe_layer(index) && !shared {
+                1.0
+            } else {
+                2.0
+            }
+        })
+        .sum();
+    let ends = u8::from(stage == 0) + u8::from(stage + 1 == scenario.stage_layers.len());
+    let once = fabric.gather(group, message) * f64::from(ends);
+    let forward = pair * pairs;
+    let beside = forward * 0.5;
+    let late = visible(beside, windows.column_weight, scenario.run.overlap.tp, 0.0);
+    Wait {
+        bytes: traffic.tp,
+        comm: forward * (1.0 + again) + once * 2.0,
+        window: windows.column_weight,
+        forward: forward + once,
+        backward: forward * (again - 1.0) + beside + late + once,
+    }
+}
+
+/// Context parallel. Ring: `c - 1` blocks of keys and values, each behind the attention of the block before; the
+/// gradients travel too in the backward pass. All-gather and Ulysses run before attention and after it.
+fn context(
+    scenario: &Scenario,
+    layers: f64,
+    windows: &StageWindows,
+    fabric: &Fabric,
+    again: f64,
+    traffic: MicrobatchTraffic,
+) -> Wait {
+    let layout = &scenario.layout;
+    if layout.cp <= 1 {
+        return Wait::default();
+    }
+    let group = layout.mesh().cp_group();
+    let steps = (layout.cp - 1) as f64;
+    let (comm, seen) = match scenario.run.cp_comm {
+        CpComm::Ring => {
+            let block = ring_block(scenario);
+            let share = scenario.run.overlap.cp;
+            let c = layout.cp as f64;
+            let pass = |factor: f64, window: Seconds| {
+                let send = fabric.send(group.link(), block * factor);
+                let each = window / (c * layers.max(1.0));
+                let left = visible(send, each, share, 0.0);
+                (send * (steps * layers), left * (steps * layers))
+            };
+            let forward = pass(1.0, windows.attention_forward);
+            let backward = pass(2.0, windows.attention_backward);
+            ((forward.0, backward.0), (forward.1, backward.1))
+        }
+        CpComm::AllGather => {
+            let gathered = ring_block(scenario) * layout.cp as f64;
+            let one = fabric.gather(group, gathered) * layers;
+            ((one, one * 2.0), (one, one * 2.0))
+        }
+        CpComm::Ulysses => {
+            let pass = Bytes(traffic.cp.0 / 2.0 / layers.max(1.0) / 4.0 * layout.cp as f64 / steps);
+            let one = fabric.all_to_all(group, pass) * (4.0 * layers);
+            ((one, one), (one, one))
+        }
+    };
+    Wait {
+        bytes: traffic.cp,
+        comm: comm.0 * again + comm.1,
+        window: windows.attention_forward + windows.attention_backward,
+        forward: seen.0,
+        backward: seen.0 * (again - 1.0) + seen.1,
+    }
+}
+
+/// Expert parallel: dispatch and combine, forward and backward, the busiest rank's.
+fn experts(
+    scenario: &Scenario,
+    stage: usize,
+    windows: &StageWindows,
+    fabric: &Fabric,
+    again: f64,
+    traffic: MicrobatchTraffic,
+) -> Wait {
+    let (model, layout) = (&scenario.model, &scenario.layout);
+    let routed = stage_range(&scenario.stage_layers, stage)
+        .filter(|index| model.is_moe_layer(*index))
+        .count() as f64;
+    if layout.ep <= 1 || routed <= 0.0 {
+        return Wait::default();
+    }
+    let e = layout.ep as f64;
+    let sent = Bytes(traffic.ep.0 / (4.0 * routed) * e / (e - 1.0));
+    let pass = fabric.all_to_all(layout.mesh().ep_group(), sent) * (2.0 * routed);
+    let comm = pass * (1.0 + again);
+    let left = visible(comm, windows.linear, scenario.run.overlap.ep, 0.0);
+    let forward = left * (1.0 / (1.0 + again));
+    Wait {
+        bytes: traffic.ep,
+        comm,
+        window: windows.linear,
+        forward,
+        backward: left - forward,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, Run};
+
+    fn windows(seconds: f64) -> StageWindows {
+        let one = Seconds(seconds);
+        StageWindows {
+            column_weight: one,
+            attention_forward: one,
+            attention_backward: one,
+            linear: one,
+            forward: one,
+            backward: one,
+        }
+    }
+
+    fn waits(run: &Run, seconds: f64) -> StageWaits {
+        stage_waits(&Scenario::new(run).unwrap(), 0, &windows(seconds))
+    }
+
+    #[test]
+    fn nothing_is_sent_where_a_size_is_one() {
+        let mut run = Run::default();
+        (run.tp, run.pp, run.gpus, run.zero) = (1, 1, 1, 3);
+        let alone = waits(&run, 1.0);
+        assert_eq!(alone.forward() + alone.backward(), Seconds::ZERO);
+        assert_eq!(alone.send, Seconds::ZERO);
+    }
+
+    #[test]
+    fn exposed_is_between_nothing_and_all_and_a_wider_window_never_shows_more() {
+        let mut run = Run::default();
+        (run.tp, run.cp, run.pp, run.zero) = (2, 2, 2, 3);
+        let mut before = waits(&run, 0.0);
+        for all in before.all() {
+            assert!((all.exposed().0 - all.comm.0).abs() <= 1e-12 * all.comm.0);
+        }
+        for seconds in [1e-4, 1e-3, 1e-2, 0.1] {
+            let now = waits(&run, seconds);
+            for (wait, earlier) in now.all().iter().zip(before.all()) {
+                assert!(wait.exposed().0 >= 0.0 && wait.exposed().0 <= wait.comm.0 + 1e-12);
+                assert!(wait.exposed().0 <= earlier.exposed().0 + 1e-12);
+            }
+            before = now;
+        }
+    }
+
+    #[test]
+    fn experts_pay_for_their_all_to_all_and_for_imbalance() {
+        let mut run = Run {
+            model: Based::preset("mixtral-8x7b"),
+            tp: 1,
+            ep: 8,
+            ..Run::default()
+        };
+        let even = waits(&run, 0.0).ep;
+        run.moe_imbalance = 2.0;
+        let uneven = waits(&run, 0.0).ep;
+        assert!(even.comm.0 > 0.0 && uneven.comm.0 > 1.9 * even.comm.0);
+    }
+}

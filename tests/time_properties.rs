@@ -1,0 +1,164 @@
+//! What must hold of any layout: more of anything is never slower, nothing is sent where a size is 1, the parts add up.
+
+mod common;
+
+use common::{estimate, scenario, table};
+use shardscope::run::Scenario;
+use shardscope::time::{Bubble, Passes, pipeline_seconds};
+
+/// Layouts of all kinds: dense and routed, each way to share a sequence, each `ZeRO` stage, recomputation, fp8.
+const LAYOUTS: [&str; 14] = [
+    r"",
+    r#""tp":8,"pp":8"#,
+    r#""tp":1,"pp":1,"zero":3"#,
+    r#""tp":1,"pp":1,"zero":3,"hsdp_shard":8"#,
+    r#""tp":2,"pp":2,"zero":2,"sequence_parallel":false"#,
+    r#""tp":2,"pp":2,"cp":4"#,
+    r#""tp":2,"pp":2,"cp":4,"cp_comm":"all-gather""#,
+    r#""tp":1,"pp":2,"cp":4,"cp_comm":"ulysses""#,
+    r#""pp":4,"schedule":"interleaved-1f1b","virtual_stages":2"#,
+    r#""pp":4,"schedule":"zb-h1","recompute":"full""#,
+    r#""tp":4,"flash_attention":false,"recompute":"selective","precision":"te-fp8""#,
+    r#""model":"mixtral-8x7b","tp":1,"pp":4,"ep":8"#,
+    r#""model":"deepseek-v3","tp":1,"pp":4,"ep":16,"gpus":128,"global_batch":512"#,
+    r#""model":"llama-3.1-70b","tp":8,"pp":4,"zero":0,"cuda_graphs":true"#,
+];
+
+fn with(layout: &str, more: &str) -> Scenario {
+    let fields: Vec<&str> = [layout, more]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect();
+    scenario(&format!("{{{}}}", fields.join(",")))
+}
+
+fn seconds(layout: &str, more: &str) -> f64 {
+    estimate(&with(layout, more)).seconds
+}
+
+#[test]
+fn more_bandwidth_or_compute_is_never_slower() {
+    for layout in LAYOUTS {
+        for (field, values) in [
+            ("intra_gb_per_s", [50.0, 200.0, 450.0, 2000.0]),
+            ("inter_gb_per_s", [1.0, 12.5, 50.0, 400.0]),
+            ("hbm_gb_per_s", [1000.0, 2000.0, 3350.0, 8000.0]),
+            ("bf16_tflops", [100.0, 500.0, 989.0, 1900.0]),
+        ] {
+            let times: Vec<f64> = values
+                .iter()
+                .map(|value| {
+                    seconds(
+                        layout,
+                        &format!(r#""gpu":{{"base":"h100-sxm-80gb","{field}":{value}}}"#),
+                    )
+                })
+                .collect();
+            assert!(
+                times.windows(2).all(|pair| pair[1] <= pair[0]),
+                "{layout} {field} {times:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn exposed_and_hidden_are_all_there_is() {
+    for layout in LAYOUTS {
+        for share in [0.0, 0.5, 1.0] {
+            let overlap =
+                format!(r#""overlap":{{"dp":{share},"tp":{share},"cp":{share},"ep":{share}}}"#);
+            let parts = estimate(&with(layout, &overlap));
+            assert!(parts.exposed_sync >= 0.0 && parts.exposed_sync <= parts.sync + 1e-12);
+            for waits in parts.waits {
+                for wait in [waits.tp, waits.cp, waits.ep, waits.zero3, waits.gradients] {
+                    let hidden = wait.comm.0 - wait.exposed().0;
+                    assert!(hidden >= -1e-12 && wait.exposed().0 >= 0.0, "{layout}");
+                    assert!(share > 0.0 || hidden.abs() < 1e-12, "{layout} {wait:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_larger_share_of_the_window_is_never_slower() {
+    for layout in LAYOUTS {
+        let at = |share: f64| {
+            let overlap =
+                format!(r#""overlap":{{"dp":{share},"tp":{share},"cp":{share},"ep":{share}}}"#);
+            seconds(layout, &overlap)
+        };
+        assert!(at(1.0) <= at(0.5) && at(0.5) <= at(0.0), "{layout}");
+    }
+}
+
+#[test]
+fn one_gpu_sends_nothing() {
+    let alone = with("", r#""gpus":1,"tp":1,"pp":1,"global_batch":4,"zero":3"#);
+    let parts = estimate(&alone);
+    assert!(parts.sync.abs() < f64::EPSILON);
+    for waits in parts.waits {
+        assert!((waits.forward() + waits.backward() + waits.send).0.abs() < f64::EPSILON);
+    }
+}
+
+#[test]
+fn every_time_is_finite_and_no_step_beats_the_data_sheet() {
+    for layout in LAYOUTS {
+        let scenario = with(layout, "");
+        let time = estimate(&scenario).seconds;
+        let peak = scenario.gpu.bf16.0.max(scenario.gpu.fp8.0) * scenario.layout.gpus as f64;
+        assert!(time.is_finite() && time > 0.0, "{layout}");
+        assert!(scenario.model_flops() / time / peak < 1.0, "{layout}");
+    }
+}
+
+/// Uneven-pipeline note on H20 (pp 2, tp 2, one micro-batch, 32 a step): moving four of fourteen layers off the rank that
+/// holds the vision tower is faster. The note measured 1.448; while every LLM layer costs the same, the slowest rank goes
+/// from V + 14 to at least 18 layers and V + 14 <= 22 where the ranks come out equal, so no model of equal layers gives
+/// more than 22/18 = 1.222. The rest of the note's gain is not in its layers.
+#[test]
+fn uneven_beats_even_on_h20_by_what_equal_layers_allow() {
+    let model = r#""model":{"layers":28,"hidden":3584,"ffn":18944,"heads":28,"kv_heads":28,"vocab":152064,"gated_ffn":false,
+        "tied_embeddings":false,"norm":"layernorm","biases":"all","vision":{"image_width":224,"image_height":224,
+        "channels":3,"patch":14,"hidden":4096,"ffn":16384,"layers":28}}"#;
+    let layout = r#""gpu":"h20-sxm-96gb","gpus":4,"tp":2,"pp":2,"seq_len":1024,"micro_batch":1,"global_batch":32,
+        "precision":"bf16""#;
+    let time = |split: &str| seconds(model, &format!(r#"{layout},"stage_layers":[{split}]"#));
+    let gain = time("14,14") / time("10,18");
+    println!("uneven over even on H20: {gain:.3}, measured 1.448");
+    assert!(gain > 1.1 && gain <= 22.0 / 18.0, "{gain}");
+}
+
+/// Makespans that other implementations give (`schedule_numbers.csv`): the closed form meets them without latency between
+/// ranks, and to 3 % with it.
+#[test]
+fn closed_forms_meet_the_makespans_of_other_implementations() {
+    let mut compared = 0;
+    for row in table("schedule_numbers.csv") {
+        let bubble = match row["schedule"].as_str() {
+            "naive" => Bubble::Serial,
+            "gpipe" => Bubble::Flush,
+            "1f1b" => Bubble::Whole,
+            "interleaved-1f1b" if row["group"].is_empty() => Bubble::OverChunks,
+            _ => continue,
+        };
+        let number = |key: &str| row[key].parse::<f64>().unwrap();
+        let ranks: usize = row["pp"].parse().unwrap();
+        let chunks: usize = row["virtual_stages"].parse().unwrap();
+        let pass = Passes {
+            forward: number("forward_s"),
+            backward_input: number("backward_input_s"),
+            backward_weight: number("backward_weight_s"),
+        };
+        let stages = vec![pass; ranks * chunks];
+        let m = row["microbatches"].parse().unwrap();
+        let p2p = number("p2p_s");
+        let ratio = pipeline_seconds(&stages, ranks, m, bubble, p2p) / number("makespan_s");
+        let allowed = if p2p > 0.0 { 0.03 } else { 1e-9 };
+        assert!((ratio - 1.0).abs() <= allowed, "{ratio} {row:?}");
+        compared += 1;
+    }
+    assert!(compared >= 40, "{compared}");
+}
