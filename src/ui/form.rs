@@ -2,6 +2,7 @@
 
 use crate::run::registry::{FIELDS, Field, Group};
 use crate::ui::field::field_row;
+use crate::ui::import_model::import_model;
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -98,6 +99,7 @@ fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
                 </span>
             </button>
             {fields().map(row).collect_view()}
+            {(group == Group::Model).then(|| import_model(state))}
             {has_more.then(|| view! {
                 <button
                     class="link more"

@@ -90,7 +90,10 @@ fn files_and_presets_of_a_model_agree() {
         (MIXTRAL_8X7B, "mixtral-8x7b"),
     ] {
         let imported = read(&parse(config)).unwrap().model().resolve().unwrap();
-        assert_eq!(imported, Based::<ModelParts>::preset(preset).resolve().unwrap());
+        assert_eq!(
+            imported,
+            Based::<ModelParts>::preset(preset).resolve().unwrap()
+        );
     }
     let mut deepseek = read(&parse(DEEPSEEK_V3))
         .unwrap()
@@ -100,7 +103,9 @@ fn files_and_presets_of_a_model_agree() {
     // The preset leaves multi-token prediction out, as the 671 B are counted.
     assert_eq!(deepseek.mtp_modules, 1);
     deepseek.mtp_modules = 0;
-    let preset = Based::<ModelParts>::preset("deepseek-v3").resolve().unwrap();
+    let preset = Based::<ModelParts>::preset("deepseek-v3")
+        .resolve()
+        .unwrap();
     assert_eq!(deepseek, preset);
 }
 
