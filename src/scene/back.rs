@@ -2,7 +2,8 @@
 
 use super::about::about;
 use super::markup::{Html, span};
-use crate::report::{Evaluation, Figure, explain};
+use super::memory;
+use crate::report::{Evaluation, Figure, explain, fit, methods, narrow};
 use crate::units::MemoryUnit;
 
 /// What is asked of a panel.
@@ -24,10 +25,39 @@ pub struct BackPanel {
 }
 
 /// All of them.
-pub static PANELS: &[BackPanel] = &[BackPanel {
-    name: "about",
-    html: about_figure,
-}];
+pub static PANELS: &[BackPanel] = &[
+    BackPanel {
+        name: "about",
+        html: about_figure,
+    },
+    BackPanel {
+        name: "methods",
+        html: |question| memory::methods(&methods::rows(question.evaluation), question.unit),
+    },
+    BackPanel {
+        name: "fit",
+        html: |question| {
+            let found = fit::Search::new(question.evaluation).finish(question.evaluation);
+            memory::fit(
+                &question.evaluation.report.memory,
+                &found,
+                false,
+                question.unit,
+            )
+        },
+    },
+    BackPanel {
+        name: "narrow",
+        html: |question| {
+            let evaluation = question.evaluation;
+            memory::narrow(
+                &narrow::narrow(evaluation),
+                &narrow::gaps(evaluation),
+                question.unit,
+            )
+        },
+    },
+];
 
 /// The panel called `name`; nothing where there is none.
 #[must_use]

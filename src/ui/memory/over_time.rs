@@ -22,8 +22,6 @@ const NARROWEST: f64 = GUTTER + 20.0;
 #[derive(Clone, Copy)]
 struct Look {
     state: State,
-    /// The stage; none: the fullest.
-    stage: RwSignal<Option<usize>>,
     /// Its memory over the step, while it is visible.
     curve: Memo<Option<Arc<OverTime>>>,
     /// Width of the surface, CSS pixels.
@@ -47,7 +45,6 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
     );
     let look = Look {
         state,
-        stage,
         curve,
         width: RwSignal::new(0.0),
         at: RwSignal::new(None),
