@@ -3,10 +3,10 @@
 use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
-use crate::scene::back::Question;
 use crate::share::import::{huggingface, summary::summary};
+use crate::share::panels::Question;
 use crate::units::MemoryUnit;
-use crate::{pipeline, scene, share};
+use crate::{pipeline, share};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
@@ -75,7 +75,7 @@ pub fn decode_link(text: &str) -> JsValue {
     }))
 }
 
-/// A panel of the page's back room, as HTML text: see [`scene::back`].
+/// A panel of the page's back room, as HTML text: see [`share::panels`].
 #[wasm_bindgen(skip_typescript)]
 #[must_use]
 pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
@@ -91,7 +91,7 @@ pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
     report::evaluate(&run).map_or_else(
         |_| String::new(),
         |evaluation| {
-            scene::back::panel(
+            share::panels::panel(
                 name,
                 &Question {
                     evaluation: &evaluation,

@@ -2,3 +2,4 @@
 
 pub mod import;
 pub mod link;
+pub mod panels;
