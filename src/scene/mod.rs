@@ -3,6 +3,7 @@
 //! Nothing here draws. Coordinates are CSS pixels unless a name says otherwise; `paint` turns a scene into strokes.
 
 pub mod about;
+pub mod back;
 pub mod issues;
 pub mod markup;
 pub mod memory;

@@ -2,6 +2,7 @@
 
 mod about;
 mod app;
+mod back;
 mod browser;
 mod chart;
 mod field;

@@ -9,11 +9,11 @@ pub struct Fold {
     /// The heading.
     pub title: Signal<String>,
     /// What is inside, beside it.
-    pub note: Signal<String>,
+    pub note: &'static str,
     /// Whether it is open.
     pub open: Signal<bool>,
-    /// What it shows, as HTML text; empty while it is closed.
-    pub content: Signal<String>,
+    /// What it shows.
+    pub content: AnyView,
 }
 
 impl Fold {
@@ -38,7 +38,7 @@ impl Fold {
                         <span class="note">{note}</span>
                     </button>
                 </h3>
-                <div id=id class="inside" hidden=closed inner_html=content></div>
+                <div id=id class="inside" hidden=closed>{content}</div>
             </div>
         }
         .into_any()

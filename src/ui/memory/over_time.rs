@@ -4,7 +4,8 @@ use crate::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::report::over_time::{OverTime, over_time};
 use crate::run::{Method, OneOf};
 use crate::scene::markup::{Html, el, span};
-use crate::scene::over_time::{Areas, areas, curve_table, instant_tip, legend, peak_words};
+use crate::scene::over_time::{Areas, areas, instant_tip, legend, peak_words};
+use crate::ui::back::back_room;
 use crate::ui::browser;
 use crate::ui::html::{flag, html, text};
 use crate::ui::state::State;
@@ -58,20 +59,22 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
     };
     view! {
         <div class="over-time" hidden=flag(move || !visible.get())>
-            <p class="legend">
-                <select
-                    aria-label="Stage"
-                    inner_html=text(move || stages(look).into_string())
-                    on:change=move |event| stage.set(event_target_value(&event).parse().ok())
-                ></select>
-                <span inner_html=text(move || legend().into_string())></span>
-            </p>
+            <select
+                aria-label="Stage"
+                inner_html=text(move || stages(look).into_string())
+                on:change=move |event| stage.set(event_target_value(&event).parse().ok())
+            ></select>
+            {html("legend", move || {
+                let unit = state.unit.get();
+                let evaluation = state.evaluation();
+                evaluation.map_or_else(Html::none, |evaluation| legend(evaluation.scenario.gpu.usable, unit))
+            })}
             {surface(look)}
             {html("peak-words", from_curve(|curve, unit| span("p", "", &peak_words(curve, unit))))}
             {html("peak-words", move || other_method(state))}
             <details class="twin">
                 <summary>"Show as a table"</summary>
-                {html("", from_curve(curve_table))}
+                {back_room(state, "", "memory-step", move || curve.with(|curve| Some(curve.as_ref()?.rank.to_string())))}
             </details>
         </div>
     }
