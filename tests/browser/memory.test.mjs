@@ -25,7 +25,7 @@ test('every part of a bar names its parts and opens its formula', async () => {
   await part.hover();
   assert.match(await part.locator('.tip').innerText(), /input of QKV/);
   await part.click();
-  assert.match(await page.locator('.detail h2').innerText(), /Activations of stage 0/);
+  await page.locator('.detail h2', { hasText: 'Activations of stage 0' }).waitFor();
   // The arrow keys walk on from the part that has the focus.
   await panel(page).locator('.segment.c-weights').first().focus();
   await page.keyboard.press('ArrowRight');
@@ -38,7 +38,9 @@ test('every part of a bar names its parts and opens its formula', async () => {
 test('the table behind the bars adds up, in GiB', async () => {
   const { page } = await browser.open(server.url);
   await panel(page).locator('.twin summary').first().click();
-  const rows = await panel(page).getByRole('region', { name: 'Memory table' }).locator('tbody tr').all();
+  const table = panel(page).getByRole('region', { name: 'Memory table' });
+  await table.waitFor();
+  const rows = await table.locator('tbody tr').all();
   assert.equal(rows.length, 4);
   for (const row of rows) {
     const cells = (await row.locator('td').allInnerTexts()).slice(1, 8).map(Number);
@@ -70,11 +72,12 @@ test('over the step: painted, the fullest instant in words, the keys walk', asyn
 test('a method is chosen from the table of methods', async () => {
   const { page } = await browser.open(server.url);
   await fold(page, 'The same run by every method').click();
+  await panel(page).locator('.choose').first().waitFor();
   assert.equal(await panel(page).locator('.choose').count(), 5);
   await panel(page).getByRole('button', { name: 'Fujii 4D' }).click();
   await page.waitForFunction(() => location.hash.includes('memory_method=fujii-4d'));
-  assert.match(await strip(page), /of 80\.0 GiB/);
-  assert.equal(await panel(page).locator('.choose[aria-pressed=true]').innerText(), 'Fujii 4D');
+  await page.locator('.strip .verdict', { hasText: 'of 80.0 GiB' }).waitFor();
+  await panel(page).locator('.choose[aria-pressed=true]', { hasText: 'Fujii 4D' }).waitFor();
   await panel(page).getByText('6 slips of the source').click();
   assert.ok(await panel(page).getByText('37.48 GiB').isVisible());
 });

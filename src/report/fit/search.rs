@@ -47,16 +47,13 @@ impl Climb {
         let Some(rung) = self.rungs.get(at).filter(|_| self.low < self.high) else {
             return true;
         };
-        match judge(base, rung, self.changes, goal) {
-            Some(suggestion) => {
-                self.found = Some(suggestion);
-                self.high = at;
-                !self.monotone || self.low >= self.high
-            }
-            None => {
-                self.low = at + 1;
-                self.low >= self.high
-            }
+        if let Some(suggestion) = judge(base, rung, self.changes, goal) {
+            self.found = Some(suggestion);
+            self.high = at;
+            !self.monotone || self.low >= self.high
+        } else {
+            self.low = at + 1;
+            self.low >= self.high
         }
     }
 }
