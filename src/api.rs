@@ -4,6 +4,7 @@ use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
 use crate::scene::back::Question;
+use crate::share::import::{huggingface, summary::summary};
 use crate::units::MemoryUnit;
 use crate::{pipeline, scene, share};
 use serde::Serialize;
@@ -83,6 +84,9 @@ pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
     } else {
         MemoryUnit::Gib
     };
+    if name == "import" {
+        return import(of);
+    }
     let run = share::link::decode(link).run;
     report::evaluate(&run).map_or_else(
         |_| String::new(),
@@ -98,6 +102,23 @@ pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
             .into_string()
         },
     )
+}
+
+/// What a configuration file of another program means.
+fn import(text: &str) -> String {
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let read = js_sys::JSON::parse(text)
+        .map_err(|_| {
+            vec![Issue::error(
+                "model",
+                "this is no JSON: paste the whole file, from { to }",
+            )]
+        })
+        .and_then(value)
+        .and_then(|config| huggingface::read(&config));
+    summary(&read).into_string()
 }
 
 fn value(object: JsValue) -> Result<Value, Vec<Issue>> {

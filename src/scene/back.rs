@@ -37,15 +37,15 @@ pub static PANELS: &[BackPanel] = &[
         html: |asked| memory::twin(&asked.evaluation.report.memory, asked.unit),
     },
     BackPanel {
-        name: "memory-methods",
+        name: "methods",
         html: |asked| memory::methods(&methods::rows(asked.evaluation), asked.unit),
     },
     BackPanel {
-        name: "memory-fit",
+        name: "fit",
         html: |asked| memory::fit(asked.evaluation, asked.unit),
     },
     BackPanel {
-        name: "memory-narrow",
+        name: "narrow",
         html: |asked| memory::narrow(asked.evaluation, asked.unit),
     },
     BackPanel {

@@ -1,31 +1,15 @@
 //! A model from its config.json: paste it, choose the file, or drop it.
 
-use crate::issue::Issue;
-use crate::run::Value;
-use crate::share::import::huggingface::{Imported, read};
-use crate::share::import::summary::summary;
+use crate::ui::back::answer;
 use crate::ui::browser;
-use crate::ui::html::{flag, text};
 use crate::ui::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-type Read = Option<Result<Imported, Vec<Issue>>>;
-
-/// The button and its dialog.
+/// The button and its dialog; what the text means is said by the back room, whose button takes the model.
 pub fn import_model(state: State) -> AnyView {
     let typed = RwSignal::new(String::new());
-    let found = Memo::new_with_compare(
-        move |_| understood(&typed.get()),
-        |_: Option<&Read>, _| true,
-    );
-    let none = flag(move || !found.with(|found| matches!(found, Some(Ok(_)))));
-    let take = move |_| {
-        if let Some(Ok(imported)) = found.get_untracked() {
-            state.run.update(|run| run.model = imported.model());
-            close();
-        }
-    };
+    let meant = answer(state, "import", move || Some(typed.get()));
     let dropped = move |event: web_sys::DragEvent| {
         event.prevent_default();
         let files = event.data_transfer().and_then(|data| data.files());
@@ -36,15 +20,6 @@ pub fn import_model(state: State) -> AnyView {
             .target()
             .and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok());
         load(input.and_then(|input| input.files()), typed);
-    };
-    let content = move || {
-        found.with(|found| {
-            found
-                .as_ref()
-                .map(summary)
-                .unwrap_or_default()
-                .into_string()
-        })
     };
     view! {
         <button class="link more" on:click=move |_| open()>"import a config.json"</button>
@@ -62,10 +37,9 @@ pub fn import_model(state: State) -> AnyView {
                 ></textarea>
             </div>
             <input type="file" aria-label="Choose the file" accept=".json,application/json" on:change=chosen/>
-            <div class="summary" aria-live="polite" inner_html=text(content)></div>
+            <div class="summary" aria-live="polite" inner_html=meant></div>
             <div class="end">
                 <button on:click=move |_| close()>"Close"</button>
-                <button class="main" disabled=none on:click=take>"Use this model"</button>
             </div>
         </dialog>
     }
@@ -82,25 +56,11 @@ fn open() {
     }
 }
 
-fn close() {
+/// Closes the dialog.
+pub fn close() {
     if let Some(dialog) = dialog() {
         dialog.close();
     }
-}
-
-/// What the text means; none where there is none.
-fn understood(typed: &str) -> Read {
-    if typed.trim().is_empty() {
-        return None;
-    }
-    let refuse = |message: &str| Err(vec![Issue::error("model", message)]);
-    let Ok(object) = js_sys::JSON::parse(typed) else {
-        return Some(refuse("this is no JSON: paste the whole file, from { to }"));
-    };
-    Some(match serde_wasm_bindgen::from_value::<Value>(object) {
-        Ok(config) => read(&config),
-        Err(_) => refuse("this JSON cannot be read"),
-    })
 }
 
 /// Puts the first file's text into `typed`.

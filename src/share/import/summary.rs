@@ -2,8 +2,10 @@
 
 use super::huggingface::Imported;
 use crate::issue::Issue;
+use crate::run::Run;
 use crate::scene::issues::line;
 use crate::scene::markup::{Html, el, fold, span, table, text};
+use crate::share::link::encode;
 use crate::units::show_count;
 
 /// Size, entries used, ignored and assumed; or why it cannot be read.
@@ -35,7 +37,13 @@ pub fn summary(read: &Result<Imported, Vec<Issue>>) -> Html {
         .iter()
         .map(|(key, what)| (false, vec![text(key), text(what)]))
         .collect();
-    let mut parts = vec![span("p", "size", &size)];
+    let model = Run {
+        model: imported.model(),
+        ..Run::default()
+    };
+    let take = [("class", "main"), ("data-model", &*encode(&model))];
+    let take = el("button", &take, &[text("Use this model")]);
+    let mut parts = vec![span("p", "size", &size), take];
     let mut assumed = imported.assumed.clone();
     assumed.extend(imported.notes.iter().map(|note| (*note).to_owned()));
     if !assumed.is_empty() {

@@ -8,12 +8,10 @@ pub struct Fold {
     pub id: &'static str,
     /// The heading.
     pub title: Signal<String>,
-    /// What is inside, beside it.
-    pub note: &'static str,
     /// Whether it is open.
     pub open: Signal<bool>,
-    /// What it shows.
-    pub content: AnyView,
+    /// What it shows, as HTML text; empty while it is closed.
+    pub content: Signal<String>,
 }
 
 impl Fold {
@@ -22,7 +20,6 @@ impl Fold {
         let Self {
             id,
             title,
-            note,
             open,
             content,
         } = self;
@@ -35,10 +32,9 @@ impl Fold {
                     <button class="fold" aria-expanded=expanded aria-controls=id on:click=move |_| toggle(!open.get_untracked())>
                         <span class="mark" aria-hidden="true">{mark}</span>
                         <span class="name">{title}</span>
-                        <span class="note">{note}</span>
                     </button>
                 </h3>
-                <div id=id class="inside" hidden=closed>{content}</div>
+                <div id=id class="inside" hidden=closed inner_html=content></div>
             </div>
         }
         .into_any()

@@ -9,7 +9,7 @@ use crate::report::Evaluation;
 use crate::run::registry::field;
 use crate::scene::markup::Html;
 use crate::scene::memory::{measured, picture};
-use crate::ui::back::back_room;
+use crate::ui::back::answer;
 use crate::ui::field::choice_select;
 use crate::ui::html::{flag, html, text};
 use crate::ui::state::State;
@@ -61,7 +61,7 @@ pub fn MemoryPanel() -> impl IntoView {
                 {shown(state, "", picture)}
                 <details class="twin" on:toggle=move |_| table.set(true)>
                     <summary>"Show as a table, with the named parts"</summary>
-                    {back_room(state, "", "memory-table", move || table.get().then(String::new))}
+                    <div inner_html=answer(state, "memory-table", move || table.get().then(String::new))></div>
                 </details>
             </div>
             {over_time::view(state, over_time.into())}

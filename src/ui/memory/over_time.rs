@@ -5,7 +5,7 @@ use crate::report::over_time::{OverTime, over_time};
 use crate::run::{Method, OneOf};
 use crate::scene::markup::{Html, el, span};
 use crate::scene::over_time::{Areas, areas, instant_tip, legend, peak_words};
-use crate::ui::back::back_room;
+use crate::ui::back::answer;
 use crate::ui::browser;
 use crate::ui::html::{flag, html, text};
 use crate::ui::state::State;
@@ -74,7 +74,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
             {html("peak-words", move || other_method(state))}
             <details class="twin">
                 <summary>"Show as a table"</summary>
-                {back_room(state, "", "memory-step", move || curve.with(|curve| Some(curve.as_ref()?.rank.to_string())))}
+                <div inner_html=answer(state, "memory-step", move || curve.with(|curve| Some(curve.as_ref()?.rank.to_string())))></div>
             </details>
         </div>
     }
