@@ -2,7 +2,7 @@
 
 use crate::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::report::over_time::{OverTime, over_time};
-use crate::report::{Evaluation, Figure, explain, fit, methods, narrow};
+use crate::report::{Evaluation, Figure, explain, methods};
 use crate::run::{Method, OneOf};
 use crate::scene::about::about;
 use crate::scene::markup::{Html, el, fold, raw, span};
@@ -38,20 +38,16 @@ pub static PANELS: &[BackPanel] = &[
         html: about_figure,
     },
     BackPanel {
+        name: "memory-table",
+        html: |asked| memory::twin(&asked.evaluation.report.memory, asked.unit),
+    },
+    BackPanel {
         name: "methods",
-        html: |question| memory::methods(&methods::rows(question.evaluation), question.unit),
+        html: |asked| memory::methods(&methods::rows(asked.evaluation), asked.unit),
     },
     BackPanel {
         name: "fit",
-        html: |question| {
-            let found = fit::Search::new(question.evaluation).finish(question.evaluation);
-            memory::fit(
-                &question.evaluation.report.memory,
-                &found,
-                false,
-                question.unit,
-            )
-        },
+        html: |asked| memory::fit(asked.evaluation, asked.unit),
     },
     BackPanel {
         name: "over-time",
@@ -59,14 +55,7 @@ pub static PANELS: &[BackPanel] = &[
     },
     BackPanel {
         name: "narrow",
-        html: |question| {
-            let evaluation = question.evaluation;
-            memory::narrow(
-                &narrow::narrow(evaluation),
-                &narrow::gaps(evaluation),
-                question.unit,
-            )
-        },
+        html: |asked| memory::narrow(asked.evaluation, asked.unit),
     },
 ];
 

@@ -119,7 +119,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn take(&mut self, key: &str, what: &str, said: String) {
+    fn take(&mut self, key: &str, what: &str, said: &str) {
         self.used.push((key.to_owned(), format!("{what} {said}")));
     }
 
@@ -130,7 +130,7 @@ impl Reader<'_> {
                 None | Some(Value::Null) => {}
                 Some(Value::Number(number)) if crate::units::whole(*number).is_some() => {
                     let count = crate::units::whole(*number)?;
-                    self.take(key, what, count.to_string());
+                    self.take(key, what, &count.to_string());
                     return Some(count);
                 }
                 Some(other) => {
@@ -165,7 +165,7 @@ impl Reader<'_> {
     fn yes(&mut self, key: &str, what: &str, default: bool) -> bool {
         if let Some(Value::Bool(yes)) = self.config.get(key) {
             let yes = *yes;
-            self.take(key, what, if yes { "yes" } else { "no" }.to_owned());
+            self.take(key, what, if yes { "yes" } else { "no" });
             return yes;
         }
         let word = if default { "yes" } else { "no" };
@@ -181,7 +181,7 @@ impl Reader<'_> {
         for key in keys {
             if let Some(Value::Number(share)) = self.config.get(key) {
                 let share = *share;
-                self.take(key, "dropout", share.to_string());
+                self.take(key, "dropout", &share.to_string());
                 any |= share > 0.0;
             }
         }
@@ -272,7 +272,7 @@ impl Reader<'_> {
         }
         if let Some(Value::List(dense)) = self.config.get("mlp_only_layers") {
             let count = dense.len();
-            self.take("mlp_only_layers", "dense layers", count.to_string());
+            self.take("mlp_only_layers", "dense layers", &count.to_string());
             if count > 0 {
                 self.assumed
                     .push(format!("the {count} dense layers are the first ones"));

@@ -50,14 +50,14 @@ pub fn summary(read: &Result<Imported, Vec<Issue>>) -> Html {
         parts.push(span("h4", "", "Assumed"));
         parts.push(list(assumed));
     }
-    let count = format!("{} entries used", used.len());
+    let count = format!("entries used: {}", used.len());
     parts.push(fold(
         &count,
         table("Entries used", &["entry", "read as"], &used),
     ));
     if !imported.ignored.is_empty() {
         let count = format!(
-            "{} entries ignored: they say nothing of shapes",
+            "ignored, for they say nothing of shapes: {}",
             imported.ignored.len()
         );
         parts.push(fold(

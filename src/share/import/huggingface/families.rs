@@ -5,6 +5,7 @@
 use crate::model::{Biases, Norm};
 
 /// A kind of model.
+#[allow(clippy::struct_excessive_bools)] // independent facts of a table
 pub struct Family {
     /// Its `model_type`s.
     pub kinds: &'static [&'static str],
