@@ -87,7 +87,11 @@ fn over_the_step(question: &Question) -> Html {
         )
     };
     [
-        el("p", &[("class", "legend")], &[legend()]),
+        el(
+            "p",
+            &[("class", "legend")],
+            &[legend(evaluation.scenario.gpu.usable, question.unit)],
+        ),
         picture(evaluation, &curve, theme, width, question.unit),
         span("p", "peak-words", &peak_words(&curve, question.unit)),
         other,
