@@ -6,6 +6,7 @@ pub mod about;
 pub mod issues;
 pub mod markup;
 pub mod memory;
+pub mod overlap;
 pub mod palette;
 pub mod strip;
 pub mod ticks;
