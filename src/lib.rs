@@ -22,6 +22,8 @@ pub mod traffic;
 
 pub mod report;
 
+pub mod accuracy;
+
 pub mod scene;
 
 pub mod paint;

@@ -1,6 +1,7 @@
 //! The formula behind a figure of the report, with this run's values.
 
 mod step;
+mod volume;
 mod wires;
 
 use super::Evaluation;

@@ -5,7 +5,9 @@ use crate::cluster::Link;
 use crate::report::{Evaluation, Figure};
 use crate::time::{RANGE, RANGE_EXPERTS, Step};
 use crate::traffic::OverlapRow;
-use crate::units::{Seconds, group, show_bytes, show_percent, show_seconds, significant};
+use crate::units::{
+    Seconds, group, show_bytes, show_count, show_percent, show_seconds, significant,
+};
 
 /// The page's name of a row, and what it may hide behind.
 fn names(name: &str) -> (&'static str, &'static str) {
@@ -80,11 +82,12 @@ fn row(index: usize, row: &OverlapRow) -> Html {
     let open = Figure::Overlap(index).id();
     let playbook = row.printed_ratio.zip(row.corrected_ratio);
     let playbook = playbook.map_or_else(Html::none, |(printed, corrected)| {
-        let both = format!(
-            "{} → {}",
-            significant(printed, 3),
-            significant(corrected, 3)
-        );
+        let printed = if printed < 1e6 {
+            significant(printed, 3)
+        } else {
+            show_count(printed)
+        };
+        let both = format!("{printed} → {}", significant(corrected, 3));
         text(&both)
     });
     let exposed = if row.name == "pp" {
@@ -223,7 +226,7 @@ fn certainty(evaluation: &Evaluation) -> String {
         "outside"
     };
     format!(
-        "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. No range is shown: it is your figure.",
+        "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. The rows above are the model's own. No range is shown: it is your figure.",
         show_seconds(alone),
         significant(scale, 3),
         range.0,
@@ -285,7 +288,8 @@ mod tests {
         for (index, row) in overlap.iter().enumerate() {
             assert!(html.contains(&format!("data-ask=\"overlap:{index}\"")));
             if let Some(printed) = row.printed_ratio {
-                assert!(html.contains(&format!("{} → ", significant(printed, 3))));
+                let corrected = significant(row.corrected_ratio.unwrap(), 3);
+                assert!(html.contains(&format!(" → {corrected}")), "{printed}");
             }
         }
     }

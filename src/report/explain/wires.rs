@@ -2,13 +2,13 @@
 
 use super::super::Evaluation;
 use super::seconds;
+use super::volume::volume;
 use crate::cluster::Link;
 use crate::explain::{Term, Unit};
-use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
-use crate::source::{MEGATRON, NCCL, PLAYBOOK, ZERO};
+use crate::source::NCCL;
 use crate::traffic::{ALL_TO_ALL, CONTENTION, INTER, INTRA, LATENCY, OverlapRow, bandwidth};
-use crate::units::{Bytes, significant};
+use crate::units::significant;
 
 /// The sum over all kinds.
 pub fn exposed(evaluation: &Evaluation) -> Term {
@@ -52,7 +52,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     let wire = wire(evaluation, row);
     let mut term = if row.name == "pp" {
         let mut wire = wire;
-        wire.name = "wire time of the sends between stages".to_owned();
+        "wire time of the sends between stages".clone_into(&mut wire.name);
         wire.note(
             "waiting for them is inside the bubble: the schedule is simulated with their latency",
         )
@@ -67,7 +67,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     if let (Some(playbook), Some(printed)) = (&row.term, row.printed_ratio) {
         let mut playbook = playbook.clone();
         playbook.symbol = "Q";
-        playbook.name = "the playbook's ratio, corrected to bytes".to_owned();
+        "the playbook's ratio, corrected to bytes".clone_into(&mut playbook.name);
         term.parts
             .push(playbook.note(format!("printed: {}", significant(printed, 4))));
     }
@@ -152,197 +152,6 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
         .note(format!(
             "a message: {launch:.0} µs, {near:.0} a hop in the node, {far:.0} a hop between nodes"
         ))
-}
-
-/// The volume with its formula, where the formula is the whole of it.
-fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
-    let name = "bytes that a GPU sends";
-    let plain = Term::given("V", name, row.bytes_per_gpu.0, Unit::Bytes);
-    let Some((formula, parts, bytes)) = formula(evaluation, row.name) else {
-        return plain;
-    };
-    let whole = (bytes.0 / row.bytes_per_gpu.0 - 1.0).abs() < 1e-9;
-    if !whole {
-        return plain.note(
-            "routed experts, replicas or tied embeddings are counted each over their own group",
-        );
-    }
-    let source = match row.name {
-        "dp" | "zero3" => (&ZERO, "section 7"),
-        "tp" | "pp" => (&MEGATRON, "tensor and sequence parallelism, Megatron Core"),
-        _ => (&PLAYBOOK, "context and expert parallelism"),
-    };
-    plain.by(formula, parts).from(source.0, source.1)
-}
-
-/// Formula, inputs and value of the volume of row `name`.
-fn formula(evaluation: &Evaluation, name: &str) -> Option<(&'static str, Vec<Term>, Bytes)> {
-    let scenario = &evaluation.scenario;
-    let (model, layout) = (&scenario.model, &scenario.layout);
-    let load = evaluation.loads.get(evaluation.busiest)?;
-    let copies = load.stages.len() as f64 / scenario.chunks as f64;
-    let layers = || {
-        load.stages
-            .iter()
-            .flat_map(|stage| stage_range(&scenario.stage_layers, *stage))
-    };
-    let n = layers().count() as f64;
-    let m = layout.microbatches as f64 / copies;
-    let tokens = scenario.tokens_per_rank();
-    let h = model.hidden as f64;
-    let size = |count: u64| count as f64;
-    let count =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
-    let bytes =
-        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Ratio);
-    let batch = || count("m", "micro-batches", m);
-    let sent = || count("T", "tokens of a micro-batch on a rank", tokens);
-    let wide = || count("h", "hidden size", h);
-    let ring = |ranks: f64| (ranks - 1.0) / ranks;
-    let held: f64 = evaluation
-        .report
-        .parameters
-        .per_stage
-        .get(evaluation.busiest)
-        .copied()?;
-    let params = || count("P", "parameters of the GPU", held);
-    let shard = size(scenario.zero.shard);
-    let group = || count("D", "ranks that share them", shard);
-    let grad = scenario.precision.gradients();
-    let weight = scenario.precision.weights.min(2.0);
-    Some(match name {
-        "tp" => {
-            let routed = layers().filter(|layer| model.is_moe_layer(*layer)).count() as f64;
-            let shared = model.moe.is_some_and(|moe| moe.shared_experts > 0);
-            let n = if shared { n } else { n - routed / 2.0 };
-            let t = size(layout.tp);
-            (
-                "16 n T h m (t - 1)/t",
-                vec![
-                    count(
-                        "n",
-                        "layers of the rank (one whose FFN is routed counts half)",
-                        n,
-                    ),
-                    sent(),
-                    wide(),
-                    batch(),
-                    count("t", "tensor parallel", t),
-                ],
-                Bytes(16.0 * n * tokens * h * m * ring(t)),
-            )
-        }
-        "cp" => {
-            let (c, t) = (size(layout.cp), size(layout.tp));
-            let width = model.mla.map_or(model.kv_width() as f64, |mla| {
-                let both = mla.qk_nope_head_dim + mla.qk_rope_head_dim + mla.v_head_dim;
-                (model.heads * both) as f64 / 2.0
-            });
-            let mut parts = vec![
-                count("n", "layers of the rank", n),
-                sent(),
-                count("k", "width of the keys, as of the values", width),
-                batch(),
-                count("c", "context parallel", c),
-                count("t", "tensor parallel", t),
-            ];
-            if scenario.run.cp_comm == CpComm::Ulysses {
-                let query = model.query_width() as f64;
-                parts.push(count("q", "width of the queries", query));
-                let value = 8.0 * n * tokens * (query + width) / t * m * ring(c);
-                ("8 n T (q + k)/t m (c - 1)/c", parts, Bytes(value))
-            } else {
-                (
-                    "12 n T k/t m (c - 1)",
-                    parts,
-                    Bytes(12.0 * n * tokens * width / t * m * (c - 1.0)),
-                )
-            }
-        }
-        "ep" => {
-            let moe = model.moe?;
-            let routed = layers().filter(|layer| model.is_moe_layer(*layer)).count() as f64;
-            let (e, t, k) = (size(layout.ep), size(layout.tp), size(moe.top_k));
-            let u = scenario.run.moe_imbalance;
-            (
-                "8 n K T h/t m u (e - 1)/e",
-                vec![
-                    count("n", "routed layers of the rank", routed),
-                    count("K", "experts a token", k),
-                    sent(),
-                    wide(),
-                    batch(),
-                    count("t", "tensor parallel", t),
-                    count("e", "expert parallel", e),
-                    bytes("u", "imbalance", u),
-                ],
-                Bytes(8.0 * routed * k * tokens * h / t * m * u * ring(e)),
-            )
-        }
-        "pp" => {
-            let t = if layout.sequence_parallel {
-                size(layout.tp)
-            } else {
-                1.0
-            };
-            let stages = load.stages.len() as f64;
-            (
-                "4 T h m v/t",
-                vec![
-                    sent(),
-                    wide(),
-                    batch(),
-                    count("v", "stages on the rank", stages),
-                    count("t", "cut by sequence parallelism", t),
-                ],
-                Bytes(4.0 * tokens * h * m * stages / t),
-            )
-        }
-        "zero3" => (
-            "2 w P m (D - 1)/D",
-            vec![
-                bytes("w", "bytes of a weight", weight),
-                params(),
-                batch(),
-                group(),
-            ],
-            Bytes(2.0 * weight * held * m * ring(shard)),
-        ),
-        _ => {
-            let mut parts = vec![bytes("g", "bytes of a gradient", grad), params(), group()];
-            match scenario.zero.stage {
-                0 => (
-                    "2 g P (D - 1)/D",
-                    parts,
-                    Bytes(2.0 * grad * held * ring(shard)),
-                ),
-                1 => {
-                    parts.push(bytes("w", "bytes of a weight", weight));
-                    (
-                        "(g + w) P (D - 1)/D",
-                        parts,
-                        Bytes((grad + weight) * held * ring(shard)),
-                    )
-                }
-                2 => {
-                    parts.extend([bytes("w", "bytes of a weight", weight), batch()]);
-                    (
-                        "(g m + w) P (D - 1)/D",
-                        parts,
-                        Bytes((grad * m + weight) * held * ring(shard)),
-                    )
-                }
-                _ => {
-                    parts.push(batch());
-                    (
-                        "g P m (D - 1)/D",
-                        parts,
-                        Bytes(grad * held * m * ring(shard)),
-                    )
-                }
-            }
-        }
-    })
 }
 
 #[cfg(test)]

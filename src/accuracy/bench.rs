@@ -1,0 +1,180 @@
+//! The rows computed, a few at a time, and what came of it: errors by source, worst misses, verdict bands.
+
+use super::evidence::{Evidence, Measured};
+use super::sources::{Quantity, SOURCES, Source};
+use crate::memory::{StageMemory, Verdict};
+use crate::report::{Evaluation, evaluate};
+
+/// A row with what the calculator says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fact {
+    /// Index of the row.
+    pub row: usize,
+    /// Seconds or GiB, as measured.
+    pub measured: f64,
+    /// The same predicted.
+    pub predicted: f64,
+}
+
+impl Fact {
+    /// Predicted over measured.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        self.predicted / self.measured
+    }
+    /// Distance of the ratio from 1.
+    #[must_use]
+    pub fn error(self) -> f64 {
+        (self.ratio() - 1.0).abs()
+    }
+}
+
+/// Mean and worst error of a source.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceError {
+    /// The source.
+    pub source: &'static Source,
+    /// Rows.
+    pub count: usize,
+    /// Mean of |predicted/measured - 1|.
+    pub mean: f64,
+    /// Mean of predicted/measured - 1: over 0, the calculator is too slow or too large.
+    pub bias: f64,
+    /// The largest |predicted/measured - 1|.
+    pub worst: f64,
+}
+
+/// What became of the runs of one verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BandCount {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Runs that it was given.
+    pub runs: usize,
+    /// Those that ran out of memory.
+    pub ran_out: usize,
+}
+
+/// Rows, and how far they are computed.
+#[derive(Clone, Debug, Default)]
+pub struct Bench {
+    /// The rows.
+    pub rows: Vec<Evidence>,
+    /// Lines of the tables, rows or not.
+    pub lines: usize,
+    /// What was measured as a figure, against the prediction.
+    pub facts: Vec<Fact>,
+    /// Verdicts on runs that fitted or ran out of memory.
+    pub verdicts: Vec<(Verdict, bool)>,
+    done: usize,
+}
+
+impl Bench {
+    /// Adds a table's rows.
+    pub fn add(&mut self, (rows, lines): (Vec<Evidence>, usize)) {
+        self.rows.extend(rows);
+        self.lines += lines;
+    }
+    /// Rows computed so far.
+    #[must_use]
+    pub fn done(&self) -> usize {
+        self.done
+    }
+    /// Computes one more row; false where none is left.
+    pub fn advance(&mut self) -> bool {
+        let Some(row) = self.rows.get(self.done) else {
+            return false;
+        };
+        if let Ok(evaluation) = evaluate(&row.run) {
+            let verdict = evaluation.report.memory.verdict;
+            if row.source().quantity == Quantity::FujiiTflops {
+                self.verdicts
+                    .push((verdict, row.measured == Measured::RanOut));
+            }
+            if let Measured::Step(measured) | Measured::Memory(measured) = row.measured {
+                self.facts.push(Fact {
+                    row: self.done,
+                    measured,
+                    predicted: predicted(&evaluation, row.source().quantity),
+                });
+            }
+        }
+        self.done += 1;
+        true
+    }
+    /// Facts about time, or about memory.
+    pub fn about(&self, memory: bool) -> impl Iterator<Item = Fact> {
+        self.facts.iter().copied().filter(move |fact| {
+            memory == matches!(self.rows[fact.row].measured, Measured::Memory(_))
+        })
+    }
+    /// Errors by source, in the order of [`SOURCES`].
+    #[must_use]
+    pub fn errors(&self) -> Vec<SourceError> {
+        let of = |(index, source): (usize, &'static Source)| {
+            let facts: Vec<Fact> = self
+                .facts
+                .iter()
+                .copied()
+                .filter(|fact| self.rows[fact.row].source == index)
+                .collect();
+            let count = facts.len();
+            let mean = |of: fn(Fact) -> f64| {
+                facts.iter().map(|fact| of(*fact)).sum::<f64>() / count as f64
+            };
+            (count > 0).then(|| SourceError {
+                source,
+                count,
+                mean: mean(Fact::error),
+                bias: mean(|fact| fact.ratio() - 1.0),
+                worst: facts.iter().map(|fact| fact.error()).fold(0.0, f64::max),
+            })
+        };
+        SOURCES.iter().enumerate().filter_map(of).collect()
+    }
+    /// All facts, the worst misses first.
+    #[must_use]
+    pub fn worst_first(&self) -> Vec<Fact> {
+        let mut facts = self.facts.clone();
+        facts.sort_by(|a, b| b.error().total_cmp(&a.error()).then(a.row.cmp(&b.row)));
+        facts
+    }
+}
+
+/// The verdicts, band by band.
+#[must_use]
+pub fn verdict_bands(verdicts: &[(Verdict, bool)]) -> [BandCount; 3] {
+    [Verdict::Fits, Verdict::Tight, Verdict::Oom].map(|verdict| {
+        let of = || verdicts.iter().filter(move |(given, _)| *given == verdict);
+        BandCount {
+            verdict,
+            runs: of().count(),
+            ran_out: of().filter(|(_, ran_out)| *ran_out).count(),
+        }
+    })
+}
+
+/// The figure that answers to what was measured.
+fn predicted(evaluation: &Evaluation, quantity: Quantity) -> f64 {
+    let ranks = &evaluation.report.memory.per_stage;
+    let most = |of: fn(&StageMemory) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
+    match quantity {
+        Quantity::FujiiTflops | Quantity::StepSeconds | Quantity::TokensPerGpu => {
+            evaluation.report.step.time_s.0
+        }
+        Quantity::Allocated => most(|rank| rank.allocated().gib()),
+        Quantity::AllocatedLast => ranks.last().map_or(0.0, |rank| rank.allocated().gib()),
+        Quantity::Reserved => most(reserved),
+    }
+}
+
+/// What the caching allocator holds: all but the process and its communicators.
+fn reserved(rank: &StageMemory) -> f64 {
+    let outside: f64 = rank
+        .items
+        .iter()
+        .filter(|item| item.name.contains("communicators"))
+        .map(|item| item.bytes.gib())
+        .sum();
+    rank.total.gib() - outside
+}
