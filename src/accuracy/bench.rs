@@ -4,6 +4,7 @@ use super::evidence::{Evidence, Measured};
 use super::sources::{Quantity, SOURCES, Source};
 use crate::memory::{StageMemory, Verdict};
 use crate::report::{Evaluation, evaluate};
+use std::collections::BTreeMap;
 
 /// A row with what the calculator says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -131,6 +132,36 @@ impl Bench {
             })
         };
         SOURCES.iter().enumerate().filter_map(of).collect()
+    }
+    /// How much slower than the fastest measured the layout predicted fastest was, in each group of tables 3 and 4 with
+    /// the same number of GPUs: mean, worst, groups.
+    #[must_use]
+    pub fn choice_loss(&self) -> Option<(f64, f64, usize)> {
+        let mut groups: BTreeMap<(usize, u64), Vec<Fact>> = BTreeMap::new();
+        for fact in &self.facts {
+            let row = &self.rows[fact.row];
+            if row.source().quantity == Quantity::FujiiTflops {
+                let group = groups.entry((row.source, row.run.gpus)).or_default();
+                group.push(*fact);
+            }
+        }
+        let losses: Vec<f64> = groups
+            .values()
+            .filter_map(|facts| {
+                let chosen = facts
+                    .iter()
+                    .min_by(|a, b| a.predicted.total_cmp(&b.predicted))?;
+                let best = facts
+                    .iter()
+                    .map(|fact| fact.measured)
+                    .fold(f64::INFINITY, f64::min);
+                Some(chosen.measured / best - 1.0)
+            })
+            .collect();
+        let count = losses.len();
+        let sum: f64 = losses.iter().sum();
+        let worst = losses.into_iter().fold(0.0, f64::max);
+        (count > 0).then(|| (sum / count as f64, worst, count))
     }
     /// All facts, the worst misses first.
     #[must_use]

@@ -1,6 +1,7 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
 mod about;
+mod accuracy;
 mod app;
 mod browser;
 mod chart;
@@ -13,6 +14,7 @@ mod overlap;
 mod share;
 mod state;
 mod strip;
+mod surface;
 mod timeline;
 
 pub use app::start;
