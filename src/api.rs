@@ -3,7 +3,9 @@
 use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
-use crate::{pipeline, share};
+use crate::scene::back::Question;
+use crate::units::MemoryUnit;
+use crate::{pipeline, scene, share};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
@@ -70,6 +72,32 @@ pub fn decode_link(text: &str) -> JsValue {
         run: link.run.to_value(),
         notices: link.notices,
     }))
+}
+
+/// A panel of the page's back room, as HTML text: see [`scene::back`].
+#[wasm_bindgen(skip_typescript)]
+#[must_use]
+pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
+    let unit = if unit == MemoryUnit::Gb.name() {
+        MemoryUnit::Gb
+    } else {
+        MemoryUnit::Gib
+    };
+    let run = share::link::decode(link).run;
+    report::evaluate(&run).map_or_else(
+        |_| String::new(),
+        |evaluation| {
+            scene::back::panel(
+                name,
+                &Question {
+                    evaluation: &evaluation,
+                    of,
+                    unit,
+                },
+            )
+            .into_string()
+        },
+    )
 }
 
 fn value(object: JsValue) -> Result<Value, Vec<Issue>> {

@@ -1,4 +1,5 @@
 //! Scenes into strokes, on any plotters backend: the canvas on screen, SVG for export and tests.
 
+pub mod memory;
 pub mod scatter;
 pub mod timeline;

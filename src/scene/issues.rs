@@ -42,7 +42,8 @@ pub fn list(issues: &[Issue]) -> Html {
 }
 
 /// A fix as a `data-fix` attribute: `key=value` pairs with `&`.
-fn written(fix: &Fix) -> String {
+#[must_use]
+pub fn written(fix: &Fix) -> String {
     let pairs: Vec<_> = fix
         .set
         .iter()

@@ -4,9 +4,11 @@
 
 pub mod about;
 pub mod accuracy;
+pub mod back;
 pub mod issues;
 pub mod markup;
 pub mod memory;
+pub mod over_time;
 pub mod overlap;
 pub mod palette;
 pub mod scatter;

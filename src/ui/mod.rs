@@ -3,6 +3,7 @@
 mod about;
 mod accuracy;
 mod app;
+mod back;
 mod browser;
 mod chart;
 mod field;
