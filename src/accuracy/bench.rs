@@ -30,6 +30,48 @@ impl Fact {
     }
 }
 
+/// What the calculator says of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Seconds or GiB.
+    pub value: f64,
+    /// Whether it fits.
+    pub verdict: Verdict,
+}
+
+/// Verdicts as a letter.
+const LETTERS: [(Verdict, &str); 3] = [
+    (Verdict::Fits, "F"),
+    (Verdict::Tight, "T"),
+    (Verdict::Oom, "O"),
+];
+
+impl Prediction {
+    /// Evaluates `row` as the page evaluates its own Run.
+    #[must_use]
+    pub fn of(row: &Evidence) -> Option<Self> {
+        let evaluation = evaluate(&row.run).ok()?;
+        Some(Self {
+            value: predicted(&evaluation, row.source().quantity),
+            verdict: evaluation.report.memory.verdict,
+        })
+    }
+    /// As one line of text.
+    #[must_use]
+    pub fn line(self) -> String {
+        let letter = LETTERS.iter().find(|(verdict, _)| *verdict == self.verdict);
+        format!("{} {}", self.value, letter.map_or("", |(_, letter)| letter))
+    }
+    /// From that line.
+    #[must_use]
+    pub fn read(line: &str) -> Option<Self> {
+        let (value, letter) = line.split_once(' ')?;
+        let verdict = LETTERS.iter().find(|(_, known)| *known == letter)?.0;
+        let value = value.parse().ok()?;
+        Some(Self { value, verdict })
+    }
+}
+
 /// Mean and worst error of a source.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceError {
@@ -81,26 +123,33 @@ impl Bench {
     pub fn done(&self) -> usize {
         self.done
     }
-    /// Computes one more row; false where none is left.
-    pub fn advance(&mut self) -> bool {
+    /// Takes what the calculator says of the next row.
+    pub fn record(&mut self, prediction: Option<Prediction>) {
         let Some(row) = self.rows.get(self.done) else {
-            return false;
+            return;
         };
-        if let Ok(evaluation) = evaluate(&row.run) {
-            let verdict = evaluation.report.memory.verdict;
+        if let Some(prediction) = prediction {
             if row.source().quantity == Quantity::FujiiTflops {
-                self.verdicts
-                    .push((verdict, row.measured == Measured::RanOut));
+                let ran_out = row.measured == Measured::RanOut;
+                self.verdicts.push((prediction.verdict, ran_out));
             }
             if let Measured::Step(measured) | Measured::Memory(measured) = row.measured {
                 self.facts.push(Fact {
                     row: self.done,
                     measured,
-                    predicted: predicted(&evaluation, row.source().quantity),
+                    predicted: prediction.value,
                 });
             }
         }
         self.done += 1;
+    }
+    /// Computes one more row; false where none is left.
+    pub fn advance(&mut self) -> bool {
+        let Some(row) = self.rows.get(self.done) else {
+            return false;
+        };
+        let prediction = Prediction::of(row);
+        self.record(prediction);
         true
     }
     /// Facts about time, or about memory.

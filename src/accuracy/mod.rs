@@ -10,7 +10,7 @@ mod sources;
 mod table;
 mod template;
 
-pub use bench::{BandCount, Bench, Fact, SourceError, verdict_bands};
+pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
 pub use constants::{Constant, constants};
 pub use evidence::{Evidence, Measured, read};
 pub use sources::{FILES, Kind, Quantity, SOURCES, Source};

@@ -1,7 +1,10 @@
 //! The panels of the back room, by name: what a person opens to look further, as HTML text.
 
 use super::about::about;
+use super::accuracy;
+use super::cuts::{grids, ring, sequences};
 use super::markup::{Html, span};
+use super::mesh::mesh;
 use crate::report::{Evaluation, Figure, explain};
 use crate::units::MemoryUnit;
 
@@ -24,10 +27,21 @@ pub struct BackPanel {
 }
 
 /// All of them.
-pub static PANELS: &[BackPanel] = &[BackPanel {
-    name: "about",
-    html: about_figure,
-}];
+pub static PANELS: &[BackPanel] = &[
+    back("about", about_figure),
+    back("mesh", |question| mesh(&question.evaluation.scenario)),
+    back("sequences", |question| {
+        sequences(&question.evaluation.scenario)
+    }),
+    back("grids", |question| grids(&question.evaluation.scenario)),
+    back("ring", |question| ring(&question.evaluation.scenario)),
+    back("accuracy-rows", |question| accuracy::some_rows(question.of)),
+    back("accuracy", |question| accuracy::panel(question.of)),
+];
+
+const fn back(name: &'static str, html: fn(&Question) -> Html) -> BackPanel {
+    BackPanel { name, html }
+}
 
 /// The panel called `name`; nothing where there is none.
 #[must_use]

@@ -5,9 +5,11 @@
 pub mod about;
 pub mod accuracy;
 pub mod back;
+pub mod cuts;
 pub mod issues;
 pub mod markup;
 pub mod memory;
+pub mod mesh;
 pub mod over_time;
 pub mod overlap;
 pub mod palette;

@@ -1,5 +1,8 @@
 //! Predicted over measured for many runs at once: a point a run on a logarithmic axis, 1 where both agree.
 
+use super::markup::{Html, el, text};
+use crate::units::significant;
+
 /// One run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
@@ -20,6 +23,70 @@ pub struct Scatter {
     pub across: Vec<(f64, f64)>,
     /// Ratios with their place; 1 is among them.
     pub up: Vec<(f64, f64)>,
+}
+
+/// The picture as SVG: places are shares of its size, so that text keeps its own. The first series is round, the second
+/// square, the third hollow.
+#[must_use]
+pub fn svg(picture: &Scatter, unit: &str) -> Html {
+    let at = |share: f64| format!("{:.2}%", share * 100.0);
+    let line = |class: &str, ends: [&str; 4]| {
+        let [x1, y1, x2, y2] = ends;
+        let attributes = [
+            ("class", class),
+            ("x1", x1),
+            ("y1", y1),
+            ("x2", x2),
+            ("y2", y2),
+        ];
+        el("line", &attributes, &[])
+    };
+    let mut pieces = Vec::new();
+    for (ratio, share) in &picture.up {
+        let y = at(*share);
+        let class = if (ratio - 1.0).abs() < 1e-9 {
+            "one"
+        } else {
+            ""
+        };
+        pieces.push(line(class, ["0%", &y, "100%", &y]));
+        let attributes = [("x", "-6"), ("y", &*y), ("dy", "4"), ("text-anchor", "end")];
+        pieces.push(el("text", &attributes, &[text(&ratio.to_string())]));
+    }
+    let mut free = f64::NEG_INFINITY;
+    for (value, share) in &picture.across {
+        if *share - free < 0.07 {
+            continue;
+        }
+        free = *share;
+        let x = at(*share);
+        pieces.push(line("", [&x, "99%", &x, "100%"]));
+        let attributes = [
+            ("x", &*x),
+            ("y", "100%"),
+            ("dy", "15"),
+            ("text-anchor", "middle"),
+        ];
+        let words = format!("{} {unit}", significant(*value, 1));
+        pieces.push(el("text", &attributes, &[text(&words)]));
+    }
+    for (across, up, series) in &picture.points {
+        let (x, y) = (at(*across), at(*up));
+        pieces.push(if *series == 1 {
+            let place = [("class", "s1"), ("x", &*x), ("y", &*y)];
+            let size = [
+                ("width", "5"),
+                ("height", "5"),
+                ("transform", "translate(-2.5 -2.5)"),
+            ];
+            el("rect", &[&place[..], &size[..]].concat(), &[])
+        } else {
+            let class = format!("s{series}");
+            let place = [("class", &*class), ("cx", &*x), ("cy", &*y), ("r", "2.6")];
+            el("circle", &place, &[])
+        });
+    }
+    el("svg", &[("aria-hidden", "true")], &pieces)
 }
 
 /// Ratios shown: from half to twice.
@@ -89,5 +156,9 @@ mod tests {
                 .any(|(value, _)| (*value - 10.0).abs() < 1e-9)
         );
         assert!(scatter(&[]).is_none());
+        assert_eq!(
+            svg(&picture, "s").into_string().matches("<circle").count(),
+            3
+        );
     }
 }

@@ -15,7 +15,6 @@ mod overlap;
 mod share;
 mod state;
 mod strip;
-mod surface;
 mod timeline;
 
 pub use app::start;

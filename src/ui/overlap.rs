@@ -3,9 +3,24 @@
 use crate::report::Evaluation;
 use crate::scene::markup::Html;
 use crate::scene::overlap::{rows, step};
-use crate::ui::html::html;
+use crate::ui::back::back_fold;
+use crate::ui::html::{flag, html};
 use crate::ui::state::State;
 use leptos::prelude::*;
+
+/// What opens below: the panel of the back room, and what it is about.
+const FOLDS: [(&str, &str); 4] = [
+    ("mesh", "Ranks by node and group: who talks over which wire"),
+    (
+        "sequences",
+        "A sequence cut by TP + SP, Ulysses or ring attention",
+    ),
+    ("ring", "Ring attention step by step"),
+    (
+        "grids",
+        "Tensor parallelism in one, two and three dimensions",
+    ),
+];
 
 /// The overlap panel.
 #[component]
@@ -18,7 +33,7 @@ pub fn OverlapPanel() -> impl IntoView {
         })
     };
     view! {
-        <section aria-labelledby="overlap-title" class="stale-able" class:stale=move || state.is_stale()>
+        <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
                 <h2 id="overlap-title">"Overlap"</h2>
                 <span class="spring"></span>
@@ -26,6 +41,7 @@ pub fn OverlapPanel() -> impl IntoView {
             </div>
             {shown(|evaluation| rows(&evaluation.report.overlap))}
             {shown(step)}
+            {state.embed().is_none().then(|| FOLDS.map(|(name, summary)| back_fold(state, name, summary)))}
         </section>
     }
 }
