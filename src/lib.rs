@@ -23,6 +23,8 @@ pub mod traffic;
 
 pub mod report;
 
+pub mod accuracy;
+
 pub mod scene;
 
 pub mod paint;

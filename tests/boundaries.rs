@@ -15,7 +15,7 @@ const ORDER: &[Row] = &[
     // What one of these needs of another is passed to it as numbers.
     Row::strangers(&["memory", "pipeline", "traffic", "time"]),
     Row::friends(&["report"]),
-    Row::friends(&["search"]),
+    Row::friends(&["search", "accuracy"]),
     Row::friends(&["scene"]),
     Row::friends(&["paint"]),
     Row::friends(&["share"]),

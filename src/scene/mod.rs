@@ -3,11 +3,16 @@
 //! Nothing here draws. Coordinates are CSS pixels unless a name says otherwise; `paint` turns a scene into strokes.
 
 pub mod about;
+pub mod accuracy;
+pub mod cuts;
 pub mod issues;
 pub mod markup;
 pub mod memory;
+pub mod mesh;
 pub mod over_time;
+pub mod overlap;
 pub mod palette;
+pub mod scatter;
 pub mod strip;
 pub mod ticks;
 pub mod timeline;

@@ -5,8 +5,11 @@ use crate::report::over_time::{OverTime, over_time};
 use crate::report::{Evaluation, Figure, explain, methods};
 use crate::run::{Method, OneOf};
 use crate::scene::about::about;
+use crate::scene::accuracy;
+use crate::scene::cuts::{grids, ring, sequences};
 use crate::scene::markup::{Html, el, fold, raw, span};
 use crate::scene::memory;
+use crate::scene::mesh::mesh;
 use crate::scene::over_time::{areas, curve_table, legend, peak_words};
 use crate::scene::palette::Theme;
 use crate::units::MemoryUnit;
@@ -33,31 +36,29 @@ pub struct BackPanel {
 
 /// All of them.
 pub static PANELS: &[BackPanel] = &[
-    BackPanel {
-        name: "about",
-        html: about_figure,
-    },
-    BackPanel {
-        name: "memory-table",
-        html: |asked| memory::twin(&asked.evaluation.report.memory, asked.unit),
-    },
-    BackPanel {
-        name: "methods",
-        html: |asked| memory::methods(&methods::rows(asked.evaluation), asked.unit),
-    },
-    BackPanel {
-        name: "fit",
-        html: |asked| memory::fit(asked.evaluation, asked.unit),
-    },
-    BackPanel {
-        name: "over-time",
-        html: over_the_step,
-    },
-    BackPanel {
-        name: "narrow",
-        html: |asked| memory::narrow(asked.evaluation, asked.unit),
-    },
+    back("about", about_figure),
+    back("memory-table", |asked| {
+        memory::twin(&asked.evaluation.report.memory, asked.unit)
+    }),
+    back("methods", |asked| {
+        memory::methods(&methods::rows(asked.evaluation), asked.unit)
+    }),
+    back("fit", |asked| memory::fit(asked.evaluation, asked.unit)),
+    back("over-time", over_the_step),
+    back("narrow", |asked| {
+        memory::narrow(asked.evaluation, asked.unit)
+    }),
+    back("mesh", |asked| mesh(&asked.evaluation.scenario)),
+    back("sequences", |asked| sequences(&asked.evaluation.scenario)),
+    back("grids", |asked| grids(&asked.evaluation.scenario)),
+    back("ring", |asked| ring(&asked.evaluation.scenario)),
+    back("accuracy-rows", |asked| accuracy::some_rows(asked.of)),
+    back("accuracy", |asked| accuracy::panel(asked.of)),
 ];
+
+const fn back(name: &'static str, html: fn(&Question) -> Html) -> BackPanel {
+    BackPanel { name, html }
+}
 
 /// Memory of one stage over the step, `of` = "stage:theme:width": the picture, its fullest instant in words, a table.
 fn over_the_step(question: &Question) -> Html {

@@ -4,6 +4,7 @@ use crate::run::registry::field;
 use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
+use crate::ui::accuracy::AccuracyPanel;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
 use crate::ui::html::{flag, pressed, text};
@@ -81,6 +82,7 @@ fn page(state: State) -> impl IntoView {
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
+                    <AccuracyPanel/>
                     <p class="footnote">
                         "Shardscope " {env!("CARGO_PKG_VERSION")}
                         " estimates training (not inference). Everything is computed in this browser; nothing leaves it."

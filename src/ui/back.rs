@@ -79,6 +79,26 @@ fn follow(state: State, name: &'static str, of: Signal<Option<String>>) -> Signa
     content.into()
 }
 
+/// What the panel `name` answers to `of`, which is no matter of the Run; none where the back room cannot be loaded.
+pub async fn once(name: &str, of: &str) -> Option<String> {
+    let answer = ask(&browser::address(), name, of, "", "").await;
+    answer.ok()?.as_string()
+}
+
+/// A fold whose content the panel `name` makes while it is open.
+pub fn back_fold(state: State, name: &'static str, summary: &'static str) -> AnyView {
+    let open = RwSignal::new(false);
+    let of = move || open.get().then(String::new);
+    let content = answer(state, name, of);
+    view! {
+        <details class="twin" on:toggle=move |_| open.update(|open| *open = !*open)>
+            <summary>{summary}</summary>
+            <div inner_html=content></div>
+        </details>
+    }
+    .into_any()
+}
+
 fn not_loaded() -> String {
     let words =
         "This part of the calculator could not be loaded; the rest of the page is complete.";

@@ -1,6 +1,7 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
 mod about;
+mod accuracy;
 mod app;
 mod back;
 mod browser;
