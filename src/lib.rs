@@ -22,6 +22,8 @@ pub mod traffic;
 
 pub mod report;
 
+pub mod search;
+
 pub mod scene;
 
 pub mod paint;

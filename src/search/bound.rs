@@ -1,0 +1,214 @@
+//! What a layout takes at least: true bounds, from the same stage times and wires as the report.
+//!
+//! Memory: the bytes of the first, the fullest and the last rank at an instant that the order really has. Time: the
+//! longest of the ways through the pipeline that no order can shorten, then the parameters' wires and the optimizer
+//! on those ranks. Both are the report's own figures wherever these ranks are the ones that decide.
+
+use super::orders::{Facts, RankFacts};
+use super::stages::{Kinds, StageTime, layers_on};
+use crate::memory::{self, RankLoad, Verdict, detailed, verdict};
+use crate::model::LayerElements;
+use crate::run::{Method, Scenario, Schedule};
+use crate::time::{Clock, step_end, with_loader};
+use crate::traffic::{Held, step_sync};
+use crate::units::Seconds;
+
+/// Sums of the report run in another order: a bound gives way by this share.
+const ROUNDING: f64 = 1e-9;
+
+/// A pipeline's stage times, added up from its front.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    /// Seconds of each stage.
+    pub stage: Vec<StageTime>,
+    /// Forwards of the stages before.
+    forward: Vec<f64>,
+    /// Input gradients of the stages before.
+    input: Vec<f64>,
+    /// Whole backwards of the stages before.
+    backward: Vec<f64>,
+    /// Seconds of a message.
+    send: f64,
+}
+
+impl Path {
+    /// The path through stages of `kinds` that take `times`.
+    #[must_use]
+    pub fn new(kinds: &Kinds, times: &[StageTime]) -> Self {
+        let stage: Vec<StageTime> = kinds.of.iter().map(|kind| times[*kind]).collect();
+        let before = |part: fn(&StageTime) -> f64| -> Vec<f64> {
+            let mut sums = vec![0.0];
+            for time in &stage {
+                sums.push(sums.last().copied().unwrap_or(0.0) + part(time));
+            }
+            sums
+        };
+        Self {
+            forward: before(|time| time.forward),
+            input: before(|time| time.backward_input),
+            backward: before(StageTime::backward),
+            send: times.iter().map(|time| time.send).fold(0.0, f64::max),
+            stage,
+        }
+    }
+
+    /// Seconds that the ops of a rank take.
+    fn busy(&self, rank: &RankFacts) -> f64 {
+        let parts = rank.stages.iter().zip(&rank.work);
+        parts
+            .map(|(stage, [forward, input, weight])| {
+                let time = &self.stage[*stage];
+                forward * time.forward + input * time.backward_input + weight * time.backward_weight
+            })
+            .sum()
+    }
+
+    /// Seconds until a rank can start, and from its end to the last.
+    fn outside(&self, facts: &Facts, rank: &RankFacts) -> f64 {
+        let way = |seconds: f64, stage: usize| {
+            (seconds + facts.hops[stage] * self.send) / facts.pieces
+        };
+        let back = rank.last.map_or(0.0, |(stage, whole)| {
+            let sums = if whole { &self.backward } else { &self.input };
+            way(sums[stage], stage)
+        });
+        way(self.forward[rank.first], rank.first) + back
+    }
+
+    /// The least makespan: every rank's work between the way to it and the way back.
+    fn makespan(&self, facts: &Facts, schedule: Schedule, microbatches: f64) -> f64 {
+        let ranks = facts.ranks.iter();
+        let work = ranks.map(|rank| self.outside(facts, rank) + self.busy(rank));
+        let least = work.fold(0.0, f64::max);
+        match schedule {
+            Schedule::OneFOneB => least.max(self.round_trips(microbatches)),
+            Schedule::Gpipe => least.max(self.flush(microbatches)),
+            _ => least,
+        }
+    }
+
+    /// 1F1B: forward i + p - r of rank r waits for backward i, which took a trip to the last rank and back:
+    /// `C = Σ_{j>=r} T_j + 2 (p - 1 - r) l`. After k trips the other micro-batches still run.
+    fn round_trips(&self, microbatches: f64) -> f64 {
+        let p = self.stage.len();
+        let trip = |r: usize| {
+            let (ahead, l) = ((p - r) as f64, self.send);
+            let whole = |sums: &[f64]| sums[p] - sums[r];
+            let once = whole(&self.forward) + whole(&self.backward) + 2.0 * (ahead - 1.0) * l;
+            let trips = ((microbatches - 1.0) / ahead).floor();
+            let left = microbatches - trips * ahead;
+            let time = &self.stage[r];
+            let one = time.forward + time.backward();
+            let rest = (left * one).max(once + (left - 1.0) * time.backward());
+            let outside = self.forward[r] + self.backward[r] + 2.0 * r as f64 * l;
+            outside + trips * once + rest
+        };
+        (0..p).map(trip).fold(0.0, f64::max)
+    }
+
+    /// `GPipe`: a flow shop forward, then one backward: `Σ F + (m - 1) max F` and the same of the backwards.
+    fn flush(&self, microbatches: f64) -> f64 {
+        let p = self.stage.len();
+        let slowest = |part: fn(&StageTime) -> f64| self.stage.iter().map(part).fold(0.0, f64::max);
+        let phase = |sum: f64, longest: f64| {
+            sum + (microbatches - 1.0) * longest + (p as f64 - 1.0) * self.send
+        };
+        phase(self.forward[p], slowest(|time| time.forward))
+            + phase(self.backward[p], slowest(StageTime::backward))
+    }
+}
+
+/// What all layouts of a block with one kind of ZeRO share.
+pub struct Shared<'a> {
+    /// One of them; its ZeRO stage and schedule are those in question.
+    pub scenario: &'a Scenario,
+    /// The times of its kernels.
+    pub clock: &'a Clock,
+    /// Its kinds of stages.
+    pub kinds: &'a Kinds,
+    /// Elements of each kind.
+    pub elements: &'a [LayerElements],
+    /// Its stage times.
+    pub path: &'a Path,
+}
+
+/// The first rank, the one with most layers, the last.
+fn telling(scenario: &Scenario, facts: &Facts) -> Vec<usize> {
+    let end = facts.ranks.len().saturating_sub(1);
+    let layers = |rank: usize| layers_on(scenario, &facts.ranks[rank].stages);
+    let fullest = (0..=end).rev().max_by_key(|rank| layers(*rank)).unwrap_or(0);
+    let mut ranks = vec![0, fullest, end];
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
+impl Shared<'_> {
+    /// The least step time, seconds.
+    #[must_use]
+    pub fn time(&self, facts: &Facts) -> f64 {
+        let (scenario, layout) = (self.scenario, &self.scenario.layout);
+        let run = &scenario.run;
+        let makespan = self
+            .path
+            .makespan(facts, run.schedule, layout.microbatches as f64);
+        let (mut exposed, mut end) = (0.0f64, 0.0f64);
+        for rank in telling(scenario, facts) {
+            let (one, last) = self.parameters(&facts.ranks[rank]);
+            exposed = exposed.max(one);
+            end = end.max(last);
+        }
+        let shortest = run.microbatch_lengths.as_ref().map_or(1.0, |lengths| {
+            let usual = (run.seq_len * run.micro_batch) as f64;
+            let least = lengths.iter().min().map_or(usual, |length| *length as f64);
+            (least / usual).min(1.0)
+        });
+        let samples = run.global_batch as f64 / layout.dp as f64;
+        let floor = run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples;
+        let busy = Seconds(makespan * shortest + exposed + end);
+        with_loader(busy, Seconds(floor)).0 * (1.0 - ROUNDING)
+    }
+
+    /// What the parameters of a rank leave exposed, and its optimizer, as the report counts them.
+    fn parameters(&self, rank: &RankFacts) -> (f64, f64) {
+        let (scenario, layout, zero) =
+            (self.scenario, &self.scenario.layout, self.scenario.zero);
+        let mut held = Held::default();
+        let (mut forward, mut backward) = (0.0, 0.0);
+        for stage in &rank.stages {
+            let elements = self.elements[self.kinds.of[*stage]];
+            held.dense += elements.dense_per_rank(layout.tp);
+            held.experts += elements.experts_per_rank(layout.ep, layout.etp);
+            forward += self.path.stage[*stage].forward;
+            backward += self.path.stage[*stage].backward();
+        }
+        let sync = step_sync(scenario, held, Seconds(forward), Seconds(backward));
+        let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
+        let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
+        let kept = if zero.stage == 3 {
+            updated
+        } else {
+            held.dense + held.experts
+        };
+        let end = step_end(scenario, self.clock.rates(), updated, kept);
+        (sync.exposed.0, end.0)
+    }
+}
+
+/// Whether the layout runs out of memory for sure.
+#[must_use]
+pub fn runs_out(scenario: &Scenario, facts: &Facts) -> bool {
+    let load = |rank: &RankFacts| RankLoad {
+        stages: rank.stages.clone(),
+        in_flight: rank.alive.clone(),
+        weight_versions: rank.versions,
+    };
+    if scenario.run.memory_method != Method::Detailed {
+        let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
+        return memory::estimate(scenario, &loads).verdict == Verdict::Oom;
+    }
+    telling(scenario, facts).into_iter().any(|rank| {
+        let needed = detailed::needed(scenario, &load(&facts.ranks[rank]));
+        verdict::verdict(needed * (1.0 - ROUNDING), scenario.gpu.usable) == Verdict::Oom
+    })
+}
