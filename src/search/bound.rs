@@ -1,11 +1,11 @@
 //! What a layout takes at least: true bounds, from the same stage times and wires as the report.
 //!
-//! Memory: the bytes of the first, the fullest and the last rank at an instant that the order really has. Time: the
-//! longest of the ways through the pipeline that no order can shorten, then the parameters' wires and the optimizer
-//! on those ranks. Both are the report's own figures wherever these ranks are the ones that decide.
+//! Memory: the bytes of the fullest rank of each sort at an instant that the order really has. Time: the longest of the
+//! ways through the pipeline that no order can shorten, then the parameters' wires and the optimizer as the report
+//! counts them.
 
 use super::orders::{Facts, RankFacts};
-use super::stages::{Kinds, StageTime, layers_on};
+use super::stages::{Kinds, StageTime};
 use crate::memory::{self, RankLoad, Verdict, detailed, verdict};
 use crate::model::LayerElements;
 use crate::run::{Method, Scenario, Schedule};
@@ -132,15 +132,22 @@ pub struct Shared<'a> {
     pub path: &'a Path,
 }
 
-/// The first rank, the one with most layers, the last.
-fn telling(scenario: &Scenario, facts: &Facts) -> Vec<usize> {
-    let end = facts.ranks.len().saturating_sub(1);
-    let layers = |rank: usize| layers_on(scenario, &facts.ranks[rank].stages);
-    let fullest = (0..=end).rev().max_by_key(|rank| layers(*rank)).unwrap_or(0);
-    let mut ranks = vec![0, fullest, end];
-    ranks.sort_unstable();
-    ranks.dedup();
-    ranks
+/// One rank of each sort: ranks that hold the same kinds of stages send and update the same.
+fn sorts<'a>(facts: &'a Facts, kinds: &Kinds) -> Vec<Vec<&'a RankFacts>> {
+    let same = |a: &RankFacts, b: &RankFacts| {
+        let kind = |stage: &usize| kinds.of[*stage];
+        a.stages.len() == b.stages.len()
+            && a.versions == b.versions
+            && a.stages.iter().map(kind).eq(b.stages.iter().map(kind))
+    };
+    let mut sorts: Vec<Vec<&RankFacts>> = Vec::new();
+    for rank in &facts.ranks {
+        match sorts.iter_mut().find(|sort| same(sort[0], rank)) {
+            Some(sort) => sort.push(rank),
+            None => sorts.push(vec![rank]),
+        }
+    }
+    sorts
 }
 
 impl Shared<'_> {
@@ -153,8 +160,8 @@ impl Shared<'_> {
             .path
             .makespan(facts, run.schedule, layout.microbatches as f64);
         let (mut exposed, mut end) = (0.0f64, 0.0f64);
-        for rank in telling(scenario, facts) {
-            let (one, last) = self.parameters(&facts.ranks[rank]);
+        for sort in sorts(facts, self.kinds) {
+            let (one, last) = self.parameters(sort[0]);
             exposed = exposed.max(one);
             end = end.max(last);
         }
@@ -195,20 +202,48 @@ impl Shared<'_> {
     }
 }
 
-/// Whether the layout runs out of memory for sure.
-#[must_use]
-pub fn runs_out(scenario: &Scenario, facts: &Facts) -> bool {
-    let load = |rank: &RankFacts| RankLoad {
+/// What a rank holds when its activations weigh most, by the `bytes` of its chunks, as the report finds it.
+fn heaviest<'a>(rank: &'a RankFacts, kinds: &Kinds, bytes: &[f64]) -> (f64, &'a [f64]) {
+    let mut most: (f64, &[f64]) = (-1.0, &[]);
+    for alive in &rank.alive {
+        let held = alive.iter().zip(&rank.stages);
+        let weight = held.map(|(count, stage)| count * bytes[kinds.of[*stage]]).sum();
+        if weight > most.0 {
+            most = (weight, alive);
+        }
+    }
+    most
+}
+
+fn load(rank: &RankFacts, in_flight: &[f64]) -> RankLoad {
+    RankLoad {
         stages: rank.stages.clone(),
-        in_flight: rank.alive.clone(),
+        in_flight: in_flight.to_vec(),
         weight_versions: rank.versions,
-    };
+    }
+}
+
+/// Whether the layout runs out of memory; `bytes` are the activations of a micro-batch on each kind of stage.
+#[must_use]
+pub fn runs_out(scenario: &Scenario, facts: &Facts, kinds: &Kinds, bytes: &[f64]) -> bool {
     if scenario.run.memory_method != Method::Detailed {
-        let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
+        let ranks = facts.ranks.iter();
+        let loads: Vec<RankLoad> = ranks
+            .map(|rank| load(rank, heaviest(rank, kinds, bytes).1))
+            .collect();
         return memory::estimate(scenario, &loads).verdict == Verdict::Oom;
     }
-    telling(scenario, facts).into_iter().any(|rank| {
-        let needed = detailed::needed(scenario, &load(&facts.ranks[rank]));
-        verdict::verdict(needed * (1.0 - ROUNDING), scenario.gpu.usable) == Verdict::Oom
+    sorts(facts, kinds).into_iter().any(|sort| {
+        let mut most: Option<(f64, RankLoad)> = None;
+        for rank in sort {
+            let (weight, alive) = heaviest(rank, kinds, bytes);
+            if most.as_ref().is_none_or(|(heavy, _)| weight > *heavy) {
+                most = Some((weight, load(rank, alive)));
+            }
+        }
+        most.is_some_and(|(_, load)| {
+            let needed = detailed::needed(scenario, &load) * (1.0 - ROUNDING);
+            verdict::verdict(needed, scenario.gpu.usable) == Verdict::Oom
+        })
     })
 }

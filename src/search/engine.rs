@@ -187,6 +187,7 @@ impl Search {
         let clock = self.clock(&block, &scenario);
         let kinds = Kinds::new(&scenario);
         let elements = kinds.elements(&scenario);
+        let mut activations: [Option<Vec<f64>>; 2] = [None, None];
         let mut paths: [Option<Path>; 4] = [None, None, None, None];
         for (at, member) in members.iter().enumerate() {
             let microbatches = scenario.layout.microbatches;
@@ -196,7 +197,10 @@ impl Search {
             };
             self.progress.evaluated += 1;
             set(&mut scenario, *member);
-            if runs_out(&scenario, &facts) {
+            // ZeRO-3 keeps and recomputes differently; the other stages are alike.
+            let bytes = &mut activations[usize::from(member.zero == 3)];
+            let bytes = bytes.get_or_insert_with(|| kinds.activations(&scenario));
+            if runs_out(&scenario, &facts, &kinds, bytes) {
                 continue;
             }
             self.progress.feasible += 1;

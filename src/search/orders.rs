@@ -14,8 +14,8 @@ pub struct RankFacts {
     pub stages: Vec<usize>,
     /// Forwards, backwards (input) and backwards (weight) of each of `stages`, in micro-batches.
     pub work: Vec<[f64; 3]>,
-    /// Micro-batches of each of `stages` that are alive when most chunks are.
-    pub alive: Vec<f64>,
+    /// Micro-batches of each of `stages` that are alive at once, at every instant that no other exceeds in all of them.
+    pub alive: Vec<Vec<f64>>,
     /// Versions of the weights.
     pub versions: u64,
     /// The stage of its first forward.
@@ -70,18 +70,18 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
     }
     let mut work = vec![[0.0; 3]; stages.len()];
     let mut alive = vec![0u32; stages.len()];
-    let (mut peak, mut worst) = (0u32, alive.clone());
-    let mut held = 0u32;
+    let mut peaks: Vec<Vec<u32>> = Vec::new();
+    let mut grown = false;
     let mut first = None;
     let mut last = None;
     for item in &order.ranks[rank] {
         for op in item.ops().filter(|op| op.kind == Kind::F) {
             alive[slot[op.stage as usize]] += 1;
-            held += 1;
+            grown = true;
         }
-        if held > peak {
-            peak = held;
-            worst.clone_from(&alive);
+        if grown && item.ops().any(|op| op.kind.frees()) {
+            enter(&mut peaks, &alive);
+            grown = false;
         }
         for op in item.ops() {
             let stage = op.stage as usize;
@@ -100,7 +100,6 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
             }
             if op.kind.frees() {
                 alive[slot[stage]] = alive[slot[stage]].saturating_sub(1);
-                held = held.saturating_sub(1);
             }
             last = op.kind.sends_gradient().then_some((stage, op.kind == Kind::BW));
         }
@@ -109,9 +108,13 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
     RankFacts {
         // An order that depends on durations holds at least one chunk of its first stage; nothing else is sure.
         alive: if timed {
-            (0..stages.len()).map(|slot| if slot == 0 { 1.0 / splits } else { 0.0 }).collect()
+            let one = |slot| if slot == 0 { 1.0 / splits } else { 0.0 };
+            vec![(0..stages.len()).map(one).collect()]
         } else {
-            worst.iter().map(|count| f64::from(*count) / splits).collect()
+            let shares = |counts: &Vec<u32>| -> Vec<f64> {
+                counts.iter().map(|count| f64::from(*count) / splits).collect()
+            };
+            peaks.iter().map(shares).collect()
         },
         first: if timed { stages.first().copied() } else { first }.unwrap_or(0),
         last: last.filter(|_| !timed),
@@ -119,6 +122,16 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
         work,
         versions: u64::from(order.weight_copies.get(rank).copied().unwrap_or(1)),
     }
+}
+
+/// Adds an instant, unless a known one holds as much everywhere; drops those that hold no more than it.
+fn enter(peaks: &mut Vec<Vec<u32>>, alive: &[u32]) {
+    let covers = |a: &[u32], b: &[u32]| a.iter().zip(b).all(|(a, b)| a >= b);
+    if peaks.iter().any(|peak| covers(peak, alive)) {
+        return;
+    }
+    peaks.retain(|peak| !covers(alive, peak));
+    peaks.push(alive.to_vec());
 }
 
 /// What an order depends on: schedule, `virtual_stages`, ranks, micro-batches.
@@ -189,7 +202,7 @@ mod tests {
     fn a_rank_of_1f1b_holds_p_minus_r() {
         let facts = facts(Schedule::OneFOneB, 1, 4, 8);
         for (rank, one) in facts.ranks.iter().enumerate() {
-            assert_eq!(one.alive, [4.0 - rank as f64]);
+            assert_eq!(one.alive, [[4.0 - rank as f64]]);
             assert_eq!((one.first, one.last), (rank, Some((rank, true))));
             assert_eq!(one.work, [[8.0; 3]]);
         }

@@ -1,6 +1,7 @@
 //! How long the stages of a block take: stages that hold the same are timed once.
 
-use crate::model::{LayerElements, stage_elements, stage_range};
+use crate::memory::chunk_activation_bytes;
+use crate::model::{LayerElements, stage_elements};
 use crate::run::Scenario;
 use crate::time::Clock;
 use crate::traffic::{StageWindows, stage_waits};
@@ -66,6 +67,13 @@ impl Kinds {
         samples.map(|stage| stage_time(scenario, clock, *stage)).collect()
     }
 
+    /// Activations that one micro-batch keeps on each kind, bytes.
+    #[must_use]
+    pub fn activations(&self, scenario: &Scenario) -> Vec<f64> {
+        let samples = self.sample.iter();
+        samples.map(|stage| chunk_activation_bytes(scenario, *stage).0).collect()
+    }
+
     /// Elements of each kind.
     #[must_use]
     pub fn elements(&self, scenario: &Scenario) -> Vec<LayerElements> {
@@ -92,13 +100,6 @@ fn stage_time(scenario: &Scenario, clock: &Clock, stage: usize) -> StageTime {
         backward_weight: compute.backward_weight.0,
         send: waits.send.0,
     }
-}
-
-/// Layers of the fullest rank's stages decide its memory: the rank with most of them, first of equals.
-#[must_use]
-pub fn layers_on(scenario: &Scenario, stages: &[usize]) -> u64 {
-    let held = stages.iter().map(|stage| stage_range(&scenario.stage_layers, *stage));
-    held.map(|range| range.end - range.start).sum()
 }
 
 #[cfg(test)]
