@@ -6,7 +6,7 @@
 
 use super::orders::{Facts, RankFacts};
 use super::stages::{Kinds, StageTime};
-use crate::memory::{self, RankLoad, Verdict, detailed, verdict};
+use crate::memory::{self, RankLoad, Verdict, detailed};
 use crate::model::LayerElements;
 use crate::run::{Method, Scenario, Schedule};
 use crate::time::{Clock, step_end, with_loader};
@@ -231,7 +231,8 @@ pub fn runs_out(scenario: &Scenario, facts: &Facts, kinds: &Kinds, bytes: &[f64]
         let loads: Vec<RankLoad> = ranks
             .map(|rank| load(rank, heaviest(rank, kinds, bytes).1))
             .collect();
-        return memory::estimate(scenario, &loads).verdict == Verdict::Oom;
+        let estimate = memory::estimate(scenario, &loads);
+        return estimate.verdict == Verdict::Oom || estimate.peak().1 > estimate.capacity;
     }
     sorts(facts, kinds).into_iter().any(|sort| {
         let mut most: Option<(f64, RankLoad)> = None;
@@ -242,8 +243,7 @@ pub fn runs_out(scenario: &Scenario, facts: &Facts, kinds: &Kinds, bytes: &[f64]
             }
         }
         most.is_some_and(|(_, load)| {
-            let needed = detailed::needed(scenario, &load) * (1.0 - ROUNDING);
-            verdict::verdict(needed, scenario.gpu.usable) == Verdict::Oom
+            detailed::needed(scenario, &load) * (1.0 - ROUNDING) > scenario.gpu.usable
         })
     })
 }

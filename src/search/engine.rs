@@ -8,7 +8,7 @@ use super::orders::Orders;
 use super::space::{Block, Member, Space};
 use super::stages::Kinds;
 use crate::memory::Verdict;
-use crate::report::{Report, report};
+use crate::report::{Memory, Report, report};
 use crate::run::{Run, Scenario};
 use crate::time::Clock;
 use std::cmp::Ordering;
@@ -259,14 +259,14 @@ impl Search {
             return REPORT;
         };
         let ops = 2 * block.pp * block.chunks * report.layout.microbatches;
-        if report.memory.verdict == Verdict::Oom {
-            self.progress.feasible -= 1;
-        } else {
+        if fits(&report.memory) {
             self.enter(Found {
                 run,
                 report,
                 place: promise.place,
             });
+        } else {
+            self.progress.feasible -= 1;
         }
         REPORT + ops / OPS
     }
@@ -282,6 +282,15 @@ impl Search {
         self.best.insert(at, found);
         self.best.truncate(self.top);
     }
+}
+
+/// Whether a layout is counted on: not out of memory, and no more needed than the driver shows.
+///
+/// The band of "tight" lies around all of the visible memory. Of the 31 published runs in it 18 ran out; a plan keeps to
+/// its lower half, where the estimate itself still fits.
+#[must_use]
+pub fn fits(memory: &Memory) -> bool {
+    memory.verdict != Verdict::Oom && memory.peak_bytes <= memory.capacity_bytes
 }
 
 /// Makes the block's scenario that of `member`.

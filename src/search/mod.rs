@@ -16,7 +16,7 @@ pub mod stages;
 mod why;
 
 pub use axes::{Axes, Split};
-pub use engine::{Found, Progress, Search};
+pub use engine::{Found, Progress, Search, fits};
 pub use rank::{Plan, Row, TIE, recommended, ties};
 pub use request::{Request, TOP, plan};
 pub use space::{Block, Member, Space};

@@ -35,7 +35,7 @@ pub struct Plan {
     pub warnings: Vec<Issue>,
     /// Layouts looked at: all of the space that divide and have an order.
     pub evaluated: u64,
-    /// Of these, the ones that fit or may fit.
+    /// Of these, the ones that fit: see [`super::fits`].
     pub feasible: u64,
     /// Of these, the ones whose full report was asked; the others cannot be among the best.
     pub reported: u64,
