@@ -23,7 +23,7 @@ const SCHEDULES: [Schedule; 4] = [
 const MOST_RANKS: u64 = 128;
 
 /// How layers lie on stages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Split {
     /// As evenly as it goes.
     Even,

@@ -4,10 +4,10 @@
 //! ways through the pipeline that no order can shorten, then the parameters' wires and the optimizer as the report
 //! counts them.
 
-use super::orders::{Facts, RankFacts};
-use super::stages::{Kinds, StageTime};
-use crate::memory::{self, RankLoad, Verdict, detailed};
-use crate::model::LayerElements;
+use super::orders::{Facts, Profile, RankFacts};
+use super::stages::{Kinds, Owned, StageTime};
+use crate::memory::detailed::{self, ChunkBytes};
+use crate::memory::{self, RankLoad, Verdict};
 use crate::run::{Method, Scenario, Schedule};
 use crate::time::{Clock, step_end, with_loader};
 use crate::traffic::{Held, step_sync};
@@ -118,50 +118,35 @@ impl Path {
     }
 }
 
-/// What all layouts of a block with one kind of ZeRO share.
-pub struct Shared<'a> {
-    /// One of them; its ZeRO stage and schedule are those in question.
+/// A layout with what it shares with others.
+pub struct Layout<'a> {
+    /// Its scenario.
     pub scenario: &'a Scenario,
     /// The times of its kernels.
     pub clock: &'a Clock,
     /// Its kinds of stages.
     pub kinds: &'a Kinds,
-    /// Elements of each kind.
-    pub elements: &'a [LayerElements],
+    /// Its schedule.
+    pub profile: &'a Profile,
+    /// What each sort of its ranks holds.
+    pub owned: &'a [Owned],
     /// Its stage times.
     pub path: &'a Path,
+    /// Memory of each kind of its stages.
+    pub bytes: &'a [ChunkBytes],
 }
 
-/// One rank of each sort: ranks that hold the same kinds of stages send and update the same.
-fn sorts<'a>(facts: &'a Facts, kinds: &Kinds) -> Vec<Vec<&'a RankFacts>> {
-    let same = |a: &RankFacts, b: &RankFacts| {
-        let kind = |stage: &usize| kinds.of[*stage];
-        a.stages.len() == b.stages.len()
-            && a.versions == b.versions
-            && a.stages.iter().map(kind).eq(b.stages.iter().map(kind))
-    };
-    let mut sorts: Vec<Vec<&RankFacts>> = Vec::new();
-    for rank in &facts.ranks {
-        match sorts.iter_mut().find(|sort| same(sort[0], rank)) {
-            Some(sort) => sort.push(rank),
-            None => sorts.push(vec![rank]),
-        }
-    }
-    sorts
-}
-
-impl Shared<'_> {
+impl Layout<'_> {
     /// The least step time, seconds.
     #[must_use]
-    pub fn time(&self, facts: &Facts) -> f64 {
+    pub fn time(&self) -> f64 {
         let (scenario, layout) = (self.scenario, &self.scenario.layout);
-        let run = &scenario.run;
-        let makespan = self
-            .path
-            .makespan(facts, run.schedule, layout.microbatches as f64);
+        let (run, facts) = (&scenario.run, &self.profile.facts);
+        let microbatches = layout.microbatches as f64;
+        let makespan = self.path.makespan(facts, run.schedule, microbatches);
         let (mut exposed, mut end) = (0.0f64, 0.0f64);
-        for sort in sorts(facts, self.kinds) {
-            let (one, last) = self.parameters(sort[0]);
+        for (sort, owned) in self.profile.sorts.iter().zip(self.owned) {
+            let (one, last) = self.parameters(&facts.ranks[sort.sample], owned.elements);
             exposed = exposed.max(one);
             end = end.max(last);
         }
@@ -177,15 +162,10 @@ impl Shared<'_> {
     }
 
     /// What the parameters of a rank leave exposed, and its optimizer, as the report counts them.
-    fn parameters(&self, rank: &RankFacts) -> (f64, f64) {
-        let (scenario, layout, zero) =
-            (self.scenario, &self.scenario.layout, self.scenario.zero);
-        let mut held = Held::default();
+    fn parameters(&self, rank: &RankFacts, held: Held) -> (f64, f64) {
+        let (scenario, zero) = (self.scenario, self.scenario.zero);
         let (mut forward, mut backward) = (0.0, 0.0);
         for stage in &rank.stages {
-            let elements = self.elements[self.kinds.of[*stage]];
-            held.dense += elements.dense_per_rank(layout.tp);
-            held.experts += elements.experts_per_rank(layout.ep, layout.etp);
             forward += self.path.stage[*stage].forward;
             backward += self.path.stage[*stage].backward();
         }
@@ -200,50 +180,66 @@ impl Shared<'_> {
         let end = step_end(scenario, self.clock.rates(), updated, kept);
         (sync.exposed.0, end.0)
     }
-}
 
-/// What a rank holds when its activations weigh most, by the `bytes` of its chunks, as the report finds it.
-fn heaviest<'a>(rank: &'a RankFacts, kinds: &Kinds, bytes: &[f64]) -> (f64, &'a [f64]) {
-    let mut most: (f64, &[f64]) = (-1.0, &[]);
-    for alive in &rank.alive {
-        let held = alive.iter().zip(&rank.stages);
-        let weight = held.map(|(count, stage)| count * bytes[kinds.of[*stage]]).sum();
-        if weight > most.0 {
-            most = (weight, alive);
+    /// Whether it needs more memory than there is.
+    #[must_use]
+    pub fn runs_out(&self) -> bool {
+        if self.scenario.run.memory_method != Method::Detailed {
+            return self.estimate_runs_out();
         }
+        let usable = self.scenario.gpu.usable;
+        let sorts = self.profile.sorts.iter().zip(self.owned);
+        let mut needed = sorts.map(|(sort, owned)| {
+            let alive = self.heaviest(&sort.kinds, &sort.alive);
+            let chunks = sort.kinds.iter().map(|kind| self.bytes[*kind]);
+            detailed::needed(self.scenario, owned.bytes, chunks.zip(alive.iter().copied()))
+        });
+        needed.any(|needed| needed * (1.0 - ROUNDING) > usable)
     }
-    most
-}
 
-fn load(rank: &RankFacts, in_flight: &[f64]) -> RankLoad {
-    RankLoad {
-        stages: rank.stages.clone(),
-        in_flight: in_flight.to_vec(),
-        weight_versions: rank.versions,
+    /// The same by a method that is not made of these parts.
+    fn estimate_runs_out(&self) -> bool {
+        let facts = &self.profile.facts;
+        let load = |rank: &RankFacts| {
+            let kinds: Vec<usize> = rank.stages.iter().map(|s| self.kinds.of[*s]).collect();
+            RankLoad {
+                stages: rank.stages.clone(),
+                in_flight: self.heaviest(&kinds, &rank.alive).to_vec(),
+                weight_versions: rank.versions,
+            }
+        };
+        let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
+        let estimate = memory::estimate(self.scenario, &loads);
+        estimate.verdict == Verdict::Oom || estimate.peak().1 > estimate.capacity
     }
-}
 
-/// Whether the layout runs out of memory; `bytes` are the activations of a micro-batch on each kind of stage.
-#[must_use]
-pub fn runs_out(scenario: &Scenario, facts: &Facts, kinds: &Kinds, bytes: &[f64]) -> bool {
-    if scenario.run.memory_method != Method::Detailed {
-        let ranks = facts.ranks.iter();
-        let loads: Vec<RankLoad> = ranks
-            .map(|rank| load(rank, heaviest(rank, kinds, bytes).1))
-            .collect();
-        let estimate = memory::estimate(scenario, &loads);
-        return estimate.verdict == Verdict::Oom || estimate.peak().1 > estimate.capacity;
-    }
-    sorts(facts, kinds).into_iter().any(|sort| {
-        let mut most: Option<(f64, RankLoad)> = None;
-        for rank in sort {
-            let (weight, alive) = heaviest(rank, kinds, bytes);
-            if most.as_ref().is_none_or(|(heavy, _)| weight > *heavy) {
-                most = Some((weight, load(rank, alive)));
+    /// The instant of `alive` at which chunks of `kinds` weigh most, as the report finds it.
+    fn heaviest<'b>(&self, kinds: &[usize], alive: &'b [Vec<f64>]) -> &'b [f64] {
+        if let [only] = alive {
+            return only;
+        }
+        let weight = |alive: &[f64]| -> f64 {
+            let held = alive.iter().zip(kinds);
+            held.map(|(count, kind)| {
+                let chunk = &self.bytes[*kind];
+                let head = if chunk.last { self.head() } else { 0.0 };
+                count * (chunk.layers + head)
+            })
+            .sum()
+        };
+        let mut most: (f64, &[f64]) = (-1.0, &[]);
+        for alive in alive {
+            let weight = weight(alive);
+            if weight > most.0 {
+                most = (weight, alive);
             }
         }
-        most.is_some_and(|(_, load)| {
-            detailed::needed(scenario, &load) * (1.0 - ROUNDING) > scenario.gpu.usable
-        })
-    })
+        most.1
+    }
+
+    /// What the head keeps of a micro-batch.
+    fn head(&self) -> f64 {
+        let last = self.scenario.stage_layers.len().saturating_sub(1);
+        detailed::heads(self.scenario, last).map_or(0.0, |head| head.held + head.inputs)
+    }
 }

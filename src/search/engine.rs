@@ -3,14 +3,14 @@
 //! Exact: a layout is left unreported only where its bound says that it runs out of memory, or that it is slower than
 //! the last of the layouts already reported. It stops wherever its budget ends and goes on from there.
 
-use super::bound::{Path, Shared, runs_out};
+use super::bound::{Layout, Path};
 use super::orders::Orders;
-use super::space::{Block, Member, Space};
-use super::stages::Kinds;
+use super::space::{Member, Space};
+use super::stages::{Stages, Weights};
 use crate::memory::Verdict;
+use crate::memory::detailed::ChunkBytes;
 use crate::report::{Memory, Report, report};
 use crate::run::{Run, Scenario};
-use crate::time::Clock;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -80,7 +80,8 @@ pub struct Search {
     space: Space,
     top: usize,
     orders: Orders,
-    clock: Option<([u64; 6], Clock)>,
+    weights: Weights,
+    stages: Option<Stages>,
     next: usize,
     queue: BinaryHeap<Promise>,
     best: Vec<Found>,
@@ -96,7 +97,8 @@ impl Search {
             space,
             top: top.max(1),
             orders: Orders::default(),
-            clock: None,
+            weights: Weights::default(),
+            stages: None,
             next: 0,
             queue: BinaryHeap::new(),
             best: Vec::new(),
@@ -184,57 +186,50 @@ impl Search {
         let Ok(mut scenario) = Scenario::new(&self.space.run(&block, *first)) else {
             return 2;
         };
-        let clock = self.clock(&block, &scenario);
-        let kinds = Kinds::new(&scenario);
-        let elements = kinds.elements(&scenario);
-        let mut activations: [Option<Vec<f64>>; 2] = [None, None];
+        if !self.stages.as_ref().is_some_and(|stages| stages.serve(&block)) {
+            self.stages = None;
+        }
+        let stages = self
+            .stages
+            .get_or_insert_with(|| Stages::new(&block, &scenario));
+        let schedules = || self.space.schedules(block.pp);
+        let family = self.orders.family(&block, &scenario, schedules);
+        let mut bytes: [Option<Vec<ChunkBytes>>; 2] = [None, None];
         let mut paths: [Option<Path>; 4] = [None, None, None, None];
         for (at, member) in members.iter().enumerate() {
-            let microbatches = scenario.layout.microbatches;
-            let run = &self.space.base;
-            let Some(facts) = self.orders.get(run, member.chunks, block.pp, microbatches) else {
+            let Some(profile) = family.profile(member.chunks) else {
                 continue;
             };
             self.progress.evaluated += 1;
             set(&mut scenario, *member);
-            // ZeRO-3 keeps and recomputes differently; the other stages are alike.
-            let bytes = &mut activations[usize::from(member.zero == 3)];
-            let bytes = bytes.get_or_insert_with(|| kinds.activations(&scenario));
-            if runs_out(&scenario, &facts, &kinds, bytes) {
+            // ZeRO-3 keeps and recomputes differently; ZeRO 0 and 1 move nothing within a micro-batch.
+            let bytes = bytes[usize::from(member.zero == 3)]
+                .get_or_insert_with(|| stages.bytes(&block, &scenario, &family.kinds));
+            let path = paths[usize::try_from(member.zero.clamp(1, 3)).unwrap_or(1)]
+                .get_or_insert_with(|| {
+                    let times = stages.times(&block, &scenario, &family.kinds);
+                    Path::new(&family.kinds, &times)
+                });
+            let owned = self.weights.of(&block, &scenario, profile);
+            let layout = Layout {
+                scenario: &scenario,
+                clock: &stages.clock,
+                kinds: &family.kinds,
+                profile,
+                owned: &owned,
+                path,
+                bytes,
+            };
+            if layout.runs_out() {
                 continue;
             }
             self.progress.feasible += 1;
-            // Gradients and weights of ZeRO 0 and 1 do not move within a micro-batch.
-            let path = &mut paths[usize::try_from(member.zero.clamp(1, 3)).unwrap_or(1)];
-            let path = path.get_or_insert_with(|| {
-                Path::new(&kinds, &kinds.times(&scenario, &clock))
-            });
-            let shared = Shared {
-                scenario: &scenario,
-                clock: &clock,
-                kinds: &kinds,
-                elements: &elements,
-                path,
-            };
-            let bound = shared.time(&facts);
+            let bound = layout.time();
             let place = (index, at);
             self.queue.push(Promise { bound, place });
         }
         self.first_bound = self.queue.peek().map_or(0.0, |first| first.bound);
         2 + members.len() as u64
-    }
-
-    /// The times of the block's kernels, kept while blocks share them.
-    fn clock(&mut self, block: &Block, scenario: &Scenario) -> Clock {
-        let key = block.kernels();
-        match &self.clock {
-            Some((known, clock)) if *known == key => *clock,
-            _ => {
-                let clock = Clock::new(scenario);
-                self.clock = Some((key, clock));
-                clock
-            }
-        }
     }
 
     /// Reports the most promising layout, unless nothing left can be among the best.

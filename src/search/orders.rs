@@ -1,9 +1,11 @@
 //! What a bound needs to know of a schedule's order: who holds which stages, how much of it is alive at once, what a
 //! rank does first and last. Made once for every (schedule, chunks, ranks, micro-batches) and shared by all layouts.
 
-use super::axes::Chunks;
+use super::axes::{Chunks, Split};
+use super::space::Block;
+use super::stages::Kinds;
 use crate::pipeline::{self, Durations, Kind, Order, Placement, Spec};
-use crate::run::{OneOf, Run, Schedule};
+use crate::run::{OneOf, Run, Scenario};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -125,57 +127,112 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
 }
 
 /// Adds an instant, unless a known one holds as much everywhere; drops those that hold no more than it.
-fn enter(peaks: &mut Vec<Vec<u32>>, alive: &[u32]) {
-    let covers = |a: &[u32], b: &[u32]| a.iter().zip(b).all(|(a, b)| a >= b);
-    if peaks.iter().any(|peak| covers(peak, alive)) {
+fn enter<T: PartialOrd + Copy>(peaks: &mut Vec<Vec<T>>, alive: &[T]) {
+    let covers = |a: &[T], b: &[T]| a.iter().zip(b).all(|(a, b)| a >= b);
+    if peaks.iter().any(|peak| covers(peak.as_slice(), alive)) {
         return;
     }
     peaks.retain(|peak| !covers(alive, peak));
     peaks.push(alive.to_vec());
 }
 
-/// What an order depends on: schedule, `virtual_stages`, ranks, micro-batches.
-type Key = (&'static str, u64, u64, u64);
-
-/// The orders seen so far.
-#[derive(Clone, Debug, Default)]
-pub struct Orders {
-    known: BTreeMap<Key, Option<Rc<Facts>>>,
+/// Ranks that hold the same kinds of stages: they send, update and keep the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sort {
+    /// One of them.
+    pub sample: usize,
+    /// Kind of each stage that it holds.
+    pub kinds: Vec<usize>,
+    /// What is alive at once on one of them, in micro-batches of each stage, where no other instant exceeds it.
+    pub alive: Vec<Vec<f64>>,
 }
 
-impl Orders {
-    /// The facts of `chunks` on `pp` ranks with `microbatches`; none where there is no such order.
-    pub fn get(
-        &mut self,
-        run: &Run,
-        chunks: Chunks,
-        pp: u64,
-        microbatches: u64,
-    ) -> Option<Rc<Facts>> {
-        let Chunks { schedule, virtual_stages, .. } = chunks;
-        // One rank runs the same whatever the number of micro-batches.
-        let key = (schedule.id(), virtual_stages, pp, microbatches);
-        if let Some(facts) = self.known.get(&key) {
-            return facts.clone();
+/// A schedule over the stages of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Its order.
+    pub facts: Facts,
+    /// Its sorts of ranks.
+    pub sorts: Vec<Sort>,
+}
+
+impl Profile {
+    fn new(facts: Facts, kinds: &Kinds) -> Self {
+        let mut sorts: Vec<Sort> = Vec::new();
+        for (sample, rank) in facts.ranks.iter().enumerate() {
+            let own: Vec<usize> = rank.stages.iter().map(|stage| kinds.of[*stage]).collect();
+            let versions = |sort: &Sort| facts.ranks[sort.sample].versions;
+            let same = |sort: &&mut Sort| sort.kinds == own && versions(sort) == rank.versions;
+            if let Some(sort) = sorts.iter_mut().find(same) {
+                for alive in &rank.alive {
+                    enter(&mut sort.alive, alive);
+                }
+            } else {
+                sorts.push(Sort {
+                    sample,
+                    kinds: own,
+                    alive: rank.alive.clone(),
+                });
+            }
         }
-        let facts = make(run, schedule, virtual_stages, pp, microbatches).map(Rc::new);
-        self.known.insert(key, facts.clone());
-        facts
+        Self { facts, sorts }
     }
 }
 
-fn make(
-    run: &Run,
-    schedule: Schedule,
-    virtual_stages: u64,
-    pp: u64,
-    microbatches: u64,
-) -> Option<Facts> {
-    let row = pipeline::schedule(schedule.id())?;
+/// Blocks whose pipelines have the same stages and micro-batches.
+#[derive(Clone, Debug, Default)]
+pub struct Family {
+    /// Their kinds of stages.
+    pub kinds: Kinds,
+    profiles: Vec<(Chunks, Option<Profile>)>,
+}
+
+impl Family {
+    /// The profile of a schedule; none where it has no order.
+    #[must_use]
+    pub fn profile(&self, chunks: Chunks) -> Option<&Profile> {
+        let found = self.profiles.iter().find(|(known, _)| *known == chunks);
+        found.and_then(|(_, profile)| profile.as_ref())
+    }
+}
+
+/// The families seen so far, by ranks, chunks, split and micro-batches.
+#[derive(Clone, Debug, Default)]
+pub struct Orders {
+    known: BTreeMap<(u64, u64, Split, u64), Rc<Family>>,
+}
+
+impl Orders {
+    /// The family of `block`, whose scenario is `scenario`, under `schedules`.
+    pub fn family(
+        &mut self,
+        block: &Block,
+        scenario: &Scenario,
+        schedules: impl Fn() -> Vec<Chunks>,
+    ) -> Rc<Family> {
+        let microbatches = scenario.layout.microbatches;
+        let key = (block.pp, block.chunks, block.split, microbatches);
+        let made = self.known.entry(key).or_insert_with(|| {
+            let kinds = Kinds::new(scenario);
+            let run = &scenario.run;
+            let own = schedules().into_iter().filter(|one| one.each == block.chunks);
+            let profile = |chunks: Chunks| {
+                let facts = make(run, chunks, block.pp, microbatches);
+                (chunks, facts.map(|facts| Profile::new(facts, &kinds)))
+            };
+            let profiles = own.map(profile).collect();
+            Rc::new(Family { kinds, profiles })
+        });
+        Rc::clone(made)
+    }
+}
+
+fn make(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
+    let row = pipeline::schedule(chunks.schedule.id())?;
     let small = |value: u64| u32::try_from(value).ok();
     let options = &run.schedule_options;
     let mut spec = Spec::new(row, small(pp)?, small(microbatches)?);
-    spec.virtual_stages = small(virtual_stages)?;
+    spec.virtual_stages = small(chunks.virtual_stages)?;
     spec.group = options.group.and_then(small);
     spec.variant = options
         .variant
@@ -191,10 +248,11 @@ fn make(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Schedule;
 
     fn facts(schedule: Schedule, v: u64, pp: u64, m: u64) -> Facts {
         let chunks = Chunks { schedule, virtual_stages: v, each: v };
-        (*Orders::default().get(&Run::default(), chunks, pp, m).unwrap()).clone()
+        make(&Run::default(), chunks, pp, m).unwrap()
     }
 
     /// 1F1B: rank r holds p - r micro-batches; the last rank's last backward has all others behind it.
