@@ -8,7 +8,12 @@ fn main() {
     for (name, model, gpus, batch) in [
         ("Llama 3.1 8B on 64 H100", "llama-3.1-8b", 64, 256),
         ("Llama 3.1 70B on 1024 H100", "llama-3.1-70b", 1024, 1024),
-        ("Llama 3.1 405B on 16384 H100", "llama-3.1-405b", 16384, 2048),
+        (
+            "Llama 3.1 405B on 16384 H100",
+            "llama-3.1-405b",
+            16384,
+            2048,
+        ),
         ("DeepSeek-V3 on 2048 H100", "deepseek-v3", 2048, 15360),
     ] {
         let run = Run {
@@ -42,8 +47,19 @@ fn main() {
             let (run, step) = (&row.layout, &row.report.step);
             println!(
                 "  {:.3} s  MFU {:.3}  tp {} pp {} cp {} ep {} zero {} mbs {} {:?} v {} {:?} sp {} {:?} {:?}",
-                step.time_s.0, step.mfu, run.tp, run.pp, run.cp, run.ep, run.zero, run.micro_batch, run.schedule,
-                run.virtual_stages, run.recompute, run.sequence_parallel, run.stage_layers.is_some(),
+                step.time_s.0,
+                step.mfu,
+                run.tp,
+                run.pp,
+                run.cp,
+                run.ep,
+                run.zero,
+                run.micro_batch,
+                run.schedule,
+                run.virtual_stages,
+                run.recompute,
+                run.sequence_parallel,
+                run.stage_layers.is_some(),
                 row.report.memory.verdict
             );
             println!("    {}", row.why);

@@ -3,11 +3,14 @@
 use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
+use crate::search::Request;
 use crate::{pipeline, share};
+use js_sys::{Function, Promise, Reflect};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
-use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 
 /// The types of the doors, in the contract's names.
 #[wasm_bindgen(typescript_custom_section)]
@@ -32,6 +35,40 @@ pub fn report_door(run: JsValue) -> JsValue {
 #[must_use]
 pub fn schedule_door(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| pipeline::request::answer(&request)))
+}
+
+/// Units of a search between two turns of the event loop: some milliseconds.
+const SLICE: u64 = 4000;
+
+/// The best layouts of a Run: a promise, worked on in slices so that the page around it stays alive.
+#[wasm_bindgen(js_name = plan, skip_typescript)]
+pub async fn plan_door(request: JsValue) -> JsValue {
+    let read = value(request).and_then(|request| Request::from_value(&request));
+    let mut request = match read {
+        Ok(request) => request,
+        Err(errors) => return reply(Err::<(), _>(errors)),
+    };
+    while !request.search.step(SLICE).done {
+        turn().await;
+    }
+    reply(Ok(request.plan()))
+}
+
+/// Lets everything else of the event loop run once.
+async fn turn() {
+    let promise = Promise::new(&mut |resolve, _| {
+        let global = js_sys::global();
+        let timer = Reflect::get(&global, &JsValue::from_str("setTimeout"));
+        let timer = timer
+            .ok()
+            .and_then(|timer| timer.dyn_into::<Function>().ok());
+        // Where there are no timers, going on at once is all that is left.
+        let set = timer.and_then(|timer| timer.call1(&JsValue::UNDEFINED, &resolve).ok());
+        if set.is_none() {
+            let _ = resolve.call0(&JsValue::UNDEFINED);
+        }
+    });
+    let _ = JsFuture::from(promise).await;
 }
 
 #[derive(Serialize)]

@@ -252,7 +252,12 @@ mod tests {
 
     #[test]
     fn the_parts_add_up_to_the_whole() {
-        for model in ["llama-3.1-8b", "mixtral-8x7b", "deepseek-v3", "llama-3.1-70b"] {
+        for model in [
+            "llama-3.1-8b",
+            "mixtral-8x7b",
+            "deepseek-v3",
+            "llama-3.1-70b",
+        ] {
             for zero in 0..4 {
                 let run = Run {
                     model: Based::preset(model),

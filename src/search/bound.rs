@@ -65,9 +65,8 @@ impl Path {
 
     /// Seconds until a rank can start, and from its end to the last.
     fn outside(&self, facts: &Facts, rank: &RankFacts) -> f64 {
-        let way = |seconds: f64, stage: usize| {
-            (seconds + facts.hops[stage] * self.send) / facts.pieces
-        };
+        let way =
+            |seconds: f64, stage: usize| (seconds + facts.hops[stage] * self.send) / facts.pieces;
         let back = rank.last.map_or(0.0, |(stage, whole)| {
             let sums = if whole { &self.backward } else { &self.input };
             way(sums[stage], stage)
@@ -192,7 +191,11 @@ impl Layout<'_> {
         let mut needed = sorts.map(|(sort, owned)| {
             let alive = self.heaviest(&sort.kinds, &sort.alive);
             let chunks = sort.kinds.iter().map(|kind| self.bytes[*kind]);
-            detailed::needed(self.scenario, owned.bytes, chunks.zip(alive.iter().copied()))
+            detailed::needed(
+                self.scenario,
+                owned.bytes,
+                chunks.zip(alive.iter().copied()),
+            )
         });
         needed.any(|needed| needed * (1.0 - ROUNDING) > usable)
     }

@@ -186,7 +186,11 @@ impl Search {
         let Ok(mut scenario) = Scenario::new(&self.space.run(&block, *first)) else {
             return 2;
         };
-        if !self.stages.as_ref().is_some_and(|stages| stages.serve(&block)) {
+        if !self
+            .stages
+            .as_ref()
+            .is_some_and(|stages| stages.serve(&block))
+        {
             self.stages = None;
         }
         let stages = self
@@ -238,7 +242,10 @@ impl Search {
             self.progress.done = true;
             return 1;
         };
-        if self.slowest().is_some_and(|slowest| promise.bound > slowest) {
+        if self
+            .slowest()
+            .is_some_and(|slowest| promise.bound > slowest)
+        {
             self.queue.push(promise);
             self.progress.done = true;
             return 1;

@@ -64,7 +64,11 @@ impl Facts {
 }
 
 fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts {
-    let stages: Vec<usize> = order.stages_of(rank).into_iter().map(|s| s as usize).collect();
+    let stages: Vec<usize> = order
+        .stages_of(rank)
+        .into_iter()
+        .map(|s| s as usize)
+        .collect();
     let pieces = f64::from(spec.pieces());
     let mut slot = vec![0usize; order.stages as usize];
     for (index, stage) in stages.iter().enumerate() {
@@ -103,7 +107,10 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
             if op.kind.frees() {
                 alive[slot[stage]] = alive[slot[stage]].saturating_sub(1);
             }
-            last = op.kind.sends_gradient().then_some((stage, op.kind == Kind::BW));
+            last = op
+                .kind
+                .sends_gradient()
+                .then_some((stage, op.kind == Kind::BW));
         }
     }
     let splits = f64::from(order.splits);
@@ -114,11 +121,19 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
             vec![(0..stages.len()).map(one).collect()]
         } else {
             let shares = |counts: &Vec<u32>| -> Vec<f64> {
-                counts.iter().map(|count| f64::from(*count) / splits).collect()
+                counts
+                    .iter()
+                    .map(|count| f64::from(*count) / splits)
+                    .collect()
             };
             peaks.iter().map(shares).collect()
         },
-        first: if timed { stages.first().copied() } else { first }.unwrap_or(0),
+        first: if timed {
+            stages.first().copied()
+        } else {
+            first
+        }
+        .unwrap_or(0),
         last: last.filter(|_| !timed),
         stages,
         work,
@@ -215,7 +230,9 @@ impl Orders {
         let made = self.known.entry(key).or_insert_with(|| {
             let kinds = Kinds::new(scenario);
             let run = &scenario.run;
-            let own = schedules().into_iter().filter(|one| one.each == block.chunks);
+            let own = schedules()
+                .into_iter()
+                .filter(|one| one.each == block.chunks);
             let profile = |chunks: Chunks| {
                 let facts = make(run, chunks, block.pp, microbatches);
                 (chunks, facts.map(|facts| Profile::new(facts, &kinds)))
@@ -251,7 +268,11 @@ mod tests {
     use crate::run::Schedule;
 
     fn facts(schedule: Schedule, v: u64, pp: u64, m: u64) -> Facts {
-        let chunks = Chunks { schedule, virtual_stages: v, each: v };
+        let chunks = Chunks {
+            schedule,
+            virtual_stages: v,
+            each: v,
+        };
         make(&Run::default(), chunks, pp, m).unwrap()
     }
 

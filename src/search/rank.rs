@@ -54,7 +54,9 @@ impl Plan {
             run: one.run.to_value(),
             report: one.report.clone(),
             tie_with_first: index < tied,
-            why: found.get(index + 1).map_or_else(String::new, |next| why(one, next)),
+            why: found
+                .get(index + 1)
+                .map_or_else(String::new, |next| why(one, next)),
             layout: one.run.clone(),
         };
         Self {
@@ -84,10 +86,16 @@ pub fn recommended(found: &[Found]) -> Option<usize> {
     let key = |index: &usize| {
         let one = &found[*index];
         let (run, memory) = (&one.run, &one.report.memory);
-        (run.tp * run.cp * run.pp, memory.capacity_bytes - memory.peak_bytes)
+        (
+            run.tp * run.cp * run.pp,
+            memory.capacity_bytes - memory.peak_bytes,
+        )
     };
     (0..ties(found)).min_by(|a, b| {
         let ((size_a, left_a), (size_b, left_b)) = (key(a), key(b));
-        size_a.cmp(&size_b).then(left_b.0.total_cmp(&left_a.0)).then(a.cmp(b))
+        size_a
+            .cmp(&size_b)
+            .then(left_b.0.total_cmp(&left_a.0))
+            .then(a.cmp(b))
     })
 }

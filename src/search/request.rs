@@ -44,12 +44,7 @@ impl Request {
     ///
     /// # Errors
     /// A run that has no model, GPU or precision.
-    pub fn with_axes(
-        run: &Run,
-        axes: Axes,
-        pins: &[&str],
-        top: usize,
-    ) -> Result<Self, Vec<Issue>> {
+    pub fn with_axes(run: &Run, axes: Axes, pins: &[&str], top: usize) -> Result<Self, Vec<Issue>> {
         let model = run.model.resolve()?;
         run.precision.resolve()?;
         let mut base = run.clone();
@@ -81,12 +76,18 @@ impl Request {
     /// Unknown fields, wrong types, a run that is none.
     pub fn from_value(request: &Value) -> Result<Self, Vec<Issue>> {
         let Value::Map(entries) = request else {
-            let message = format!("a request is an object of fields, this is {}", request.kind());
+            let message = format!(
+                "a request is an object of fields, this is {}",
+                request.kind()
+            );
             return Err(vec![Issue::error("", message)]);
         };
         let mut issues = Vec::new();
         let known = ["run", "top", "pin", "space"];
-        for (key, _) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
+        for (key, _) in entries
+            .iter()
+            .filter(|(key, _)| !known.contains(&key.as_str()))
+        {
             let message = format!("no such field; a request has {}", known.join(", "));
             issues.push(Issue::error(key.clone(), message));
         }

@@ -87,7 +87,10 @@ impl Space {
         let axes = &self.axes;
         let mut found = Vec::new();
         for &tp in &axes.tp {
-            let etp = axes.etp.clone().unwrap_or_else(|| self.usual_etp(model, tp));
+            let etp = axes
+                .etp
+                .clone()
+                .unwrap_or_else(|| self.usual_etp(model, tp));
             for &cp in &axes.cp {
                 for sequence_parallel in self.sequence_parallel(tp) {
                     for &micro_batch in &axes.micro_batch {

@@ -60,7 +60,12 @@ impl Kinds {
         for (stage, count) in layers.iter().enumerate() {
             let dense = first_routed.clamp(start, start + count) - start;
             start += count;
-            let key = [*count, dense, u64::from(stage == 0), u64::from(stage == end)];
+            let key = [
+                *count,
+                dense,
+                u64::from(stage == 0),
+                u64::from(stage == end),
+            ];
             let known = kinds.keys.iter().position(|other| *other == key);
             kinds.of.push(known.unwrap_or(kinds.keys.len()));
             if known.is_none() {
@@ -124,7 +129,12 @@ impl Stages {
     pub fn bytes(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<ChunkBytes> {
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {
-            let key = (block.recompute, scenario.zero.stage == 3, block.pp > 1, *kind);
+            let key = (
+                block.recompute,
+                scenario.zero.stage == 3,
+                block.pp > 1,
+                *kind,
+            );
             let known = self.bytes.entry(key);
             *known.or_insert_with(|| chunk_bytes(scenario, *stage))
         })
@@ -156,8 +166,20 @@ impl Weights {
         // Stashed versions grow with the micro-batches up to the ranks.
         let several = scenario.layout.microbatches.min(block.pp.max(2));
         let zero = scenario.zero.stage;
-        let Block { tp, pp, ep, etp, chunks, split, .. } = *block;
-        let key = ([tp, pp, ep, etp, chunks, zero, several], split, scenario.run.schedule.id());
+        let Block {
+            tp,
+            pp,
+            ep,
+            etp,
+            chunks,
+            split,
+            ..
+        } = *block;
+        let key = (
+            [tp, pp, ep, etp, chunks, zero, several],
+            split,
+            scenario.run.schedule.id(),
+        );
         let made = self.known.entry(key).or_insert_with(|| {
             let sorts = profile.sorts.iter();
             let owned = |sort: &Sort| owned(scenario, &profile.facts.ranks[sort.sample]);

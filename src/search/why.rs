@@ -63,7 +63,11 @@ fn differences(one: &Run, other: &Run) -> String {
         list.push(recompute(one));
     }
     if one.sequence_parallel != other.sequence_parallel && one.tp > 1 {
-        let with = if one.sequence_parallel { "with" } else { "without" };
+        let with = if one.sequence_parallel {
+            "with"
+        } else {
+            "without"
+        };
         list.push(format!("{with} sequence parallelism"));
     }
     if one.stage_layers != other.stage_layers {
@@ -84,8 +88,14 @@ pub fn why(one: &Found, next: &Found) -> String {
         .map(|((name, ours), (_, theirs))| (name, theirs.0 - ours.0))
         .collect();
     let step = next.report.step.time_s.0;
-    let most = gains.iter().copied().fold(("", 0.0), |a, b| if b.1 > a.1 { b } else { a });
-    let least = gains.iter().copied().fold(("", 0.0), |a, b| if b.1 < a.1 { b } else { a });
+    let most = gains
+        .iter()
+        .copied()
+        .fold(("", 0.0), |a, b| if b.1 > a.1 { b } else { a });
+    let least = gains
+        .iter()
+        .copied()
+        .fold(("", 0.0), |a, b| if b.1 < a.1 { b } else { a });
     let saved = next.report.step.time_s.0 - one.report.step.time_s.0;
     let memory = next.report.memory.peak_bytes - one.report.memory.peak_bytes;
     let room = memory.0.abs() / one.report.memory.capacity_bytes.0;
@@ -93,8 +103,10 @@ pub fn why(one: &Found, next: &Found) -> String {
     let percent = |seconds: f64| format!("{:.1} % of the step", seconds / step * 100.0);
     if saved <= 1e-6 * step {
         let left = if memory.0 > 0.0 { "leaves" } else { "needs" };
-        return format!("As fast as the next, which differs by {differs}; it {left} {memory_gib:.1} GiB more.",
-            memory_gib = memory.gib().abs());
+        return format!(
+            "As fast as the next, which differs by {differs}; it {left} {memory_gib:.1} GiB more.",
+            memory_gib = memory.gib().abs()
+        );
     }
     let mut sentence = format!("{differs}: {} saves {}", most.0, percent(most.1));
     if least.1 < -0.001 * step {
@@ -103,7 +115,10 @@ pub fn why(one: &Found, next: &Found) -> String {
     }
     if room > 0.02 {
         let more = if memory.0 > 0.0 { "less" } else { "more" };
-        sentence.push_str(&format!(", for {:.1} GiB {more} memory", memory.gib().abs()));
+        sentence.push_str(&format!(
+            ", for {:.1} GiB {more} memory",
+            memory.gib().abs()
+        ));
     }
     sentence.push('.');
     sentence
