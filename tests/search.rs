@@ -1,4 +1,5 @@
 //! The search: equal to reporting every layout, the same every time, and right about which published layouts ran.
+#![allow(clippy::unwrap_used)] // helpers that tests share
 
 mod common;
 
@@ -105,7 +106,7 @@ fn groups() -> BTreeMap<(String, u64), Group> {
         };
         let json = format!(
             r#"{{"run":{{"model":"llama-3.1-8b","gpu":{{"base":"{}","inter_gb_per_s":{inter}}},"gpus":{gpus},
-            "seq_len":8192,"global_batch":1024,"loader_ns":{loader}}},"top":100000,
+            "seq_len":8192,"global_batch":1024,"loader_ns":{loader}}},"top":40,
             "space":{{"schedule":"1f1b","zero":1,"recompute":"none","sequence_parallel":true,"split":"even"}}}}"#,
             row["gpu"]
         );
@@ -166,7 +167,7 @@ fn the_first_of_the_measured_layouts_ran_and_is_nearly_the_fastest() {
 
 #[test]
 fn slices_of_any_size_and_a_second_search_give_the_same() {
-    for json in [SPACES[0], SPACES[2]] {
+    for json in [SPACES[1], SPACES[2]] {
         let whole = serde_json::to_string(&answer(json)).unwrap();
         assert_eq!(serde_json::to_string(&answer(json)).unwrap(), whole);
         for budget in [1, 37, 100_000] {
@@ -261,7 +262,7 @@ fn where_nothing_fits_or_divides_the_answer_says_so() {
     let large = answer(r#"{"run":{"model":"llama-3.1-405b","gpus":8}}"#);
     assert!(large.best.is_empty() && large.recommended.is_none() && large.evaluated > 0);
     assert_eq!(large.warnings.len(), 1);
-    let odd = answer(r#"{"run":{"gpus":7,"global_batch":3}}"#);
+    let odd = answer(r#"{"run":{"gpus":7,"pp":4},"pin":["pp"]}"#);
     assert_eq!(odd.evaluated, 0);
     assert_eq!(odd.warnings.len(), 1);
 }

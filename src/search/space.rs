@@ -87,10 +87,7 @@ impl Space {
         let axes = &self.axes;
         let mut found = Vec::new();
         for &tp in &axes.tp {
-            let etp = axes
-                .etp
-                .clone()
-                .unwrap_or_else(|| self.usual_etp(model, tp));
+            let etp = axes.etp.clone().unwrap_or_else(|| usual_etp(model, tp));
             for &cp in &axes.cp {
                 for sequence_parallel in self.sequence_parallel(tp) {
                     for &micro_batch in &axes.micro_batch {
@@ -116,14 +113,6 @@ impl Space {
             }
         }
         found
-    }
-
-    fn usual_etp(&self, model: &Architecture, tp: u64) -> Vec<u64> {
-        if model.moe.is_some() && tp > 1 {
-            vec![1, tp]
-        } else {
-            vec![1]
-        }
     }
 
     /// Of both where the axes have both; without tensor parallelism it changes nothing.
@@ -268,6 +257,15 @@ impl Space {
             let members = self.members(block).into_iter();
             members.map(move |member| self.run(block, member))
         })
+    }
+}
+
+/// Experts whole, or cut as the other layers are.
+fn usual_etp(model: &Architecture, tp: u64) -> Vec<u64> {
+    if model.moe.is_some() && tp > 1 {
+        vec![1, tp]
+    } else {
+        vec![1]
     }
 }
 

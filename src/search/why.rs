@@ -37,7 +37,8 @@ fn recompute(run: &Run) -> String {
 }
 
 /// What `one` sets that `other` does not, in the field's own terms.
-fn differences(one: &Run, other: &Run) -> String {
+#[must_use]
+pub fn differences(one: &Run, other: &Run) -> String {
     let mut list: Vec<String> = [
         ("TP", one.tp, other.tp),
         ("PP", one.pp, other.pp),
@@ -115,10 +116,10 @@ pub fn why(one: &Found, next: &Found) -> String {
     }
     if room > 0.02 {
         let more = if memory.0 > 0.0 { "less" } else { "more" };
-        sentence.push_str(&format!(
-            ", for {:.1} GiB {more} memory",
+        sentence = format!(
+            "{sentence}, for {:.1} GiB {more} memory",
             memory.gib().abs()
-        ));
+        );
     }
     sentence.push('.');
     sentence
