@@ -3,8 +3,11 @@
 use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
+use crate::scene::back::Question;
 use crate::search::Request;
-use crate::{pipeline, share};
+use crate::share::import::{huggingface, summary::summary};
+use crate::units::MemoryUnit;
+use crate::{pipeline, scene, share};
 use js_sys::{Function, Promise, Reflect};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
@@ -107,6 +110,52 @@ pub fn decode_link(text: &str) -> JsValue {
         run: link.run.to_value(),
         notices: link.notices,
     }))
+}
+
+/// A panel of the page's back room, as HTML text: see [`scene::back`].
+#[wasm_bindgen(skip_typescript)]
+#[must_use]
+pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
+    let unit = if unit == MemoryUnit::Gb.name() {
+        MemoryUnit::Gb
+    } else {
+        MemoryUnit::Gib
+    };
+    if name == "import" {
+        return import(of);
+    }
+    let run = share::link::decode(link).run;
+    report::evaluate(&run).map_or_else(
+        |_| String::new(),
+        |evaluation| {
+            scene::back::panel(
+                name,
+                &Question {
+                    evaluation: &evaluation,
+                    of,
+                    unit,
+                },
+            )
+            .into_string()
+        },
+    )
+}
+
+/// What a configuration file of another program means.
+fn import(text: &str) -> String {
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let read = js_sys::JSON::parse(text)
+        .map_err(|_| {
+            vec![Issue::error(
+                "model",
+                "this is no JSON: paste the whole file, from { to }",
+            )]
+        })
+        .and_then(value)
+        .and_then(|config| huggingface::read(&config));
+    summary(&read).into_string()
 }
 
 fn value(object: JsValue) -> Result<Value, Vec<Issue>> {

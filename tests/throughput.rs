@@ -2,6 +2,7 @@
 //!
 //! Every test prints its worst misses (`cargo test --test throughput -- --nocapture`). Settings that a source does not
 //! print follow its software: see [`published`].
+#![allow(clippy::unwrap_used)] // functions that tests share
 
 mod common;
 

@@ -2,7 +2,8 @@
 
 use super::Evaluation;
 use crate::explain::{Term, Unit};
-use crate::memory;
+use crate::memory::{self, Component, Verdict, methods};
+use crate::run::{Method, OneOf, presets};
 use crate::source::{GPIPE, NARAYANAN_2021, PLAYBOOK};
 use crate::time::{IN_TRAINING, RANGE, family};
 use crate::units::significant;
@@ -12,6 +13,14 @@ use crate::units::significant;
 pub enum Figure {
     /// Memory of a pipeline rank.
     Memory(usize),
+    /// One component of it.
+    Component(usize, Component),
+    /// Micro-batches in flight on a pipeline rank.
+    InFlight(usize),
+    /// Memory of a pipeline rank by another method.
+    Method(Method, usize),
+    /// What memory is held against, and the rule of the verdict.
+    Capacity,
     /// The step's time.
     Step,
     /// Idle share.
@@ -26,17 +35,154 @@ pub enum Figure {
     Overlap(usize),
 }
 
+impl Figure {
+    /// As an attribute of the page writes it: `memory:0`.
+    #[must_use]
+    pub fn id(self) -> String {
+        match self {
+            Self::Memory(rank) => format!("memory:{rank}"),
+            Self::Component(rank, component) => format!("{}:{rank}", component.name()),
+            Self::InFlight(rank) => format!("in-flight:{rank}"),
+            Self::Method(method, rank) => format!("{}:{rank}", method.id()),
+            Self::Capacity => "capacity".to_owned(),
+            Self::Step => "step".to_owned(),
+            Self::Bubble => "bubble".to_owned(),
+            Self::Mfu => "mfu".to_owned(),
+            Self::Tokens => "tokens".to_owned(),
+            Self::Exposed => "exposed".to_owned(),
+            Self::Overlap(row) => format!("overlap:{row}"),
+        }
+    }
+
+    /// The figure with this id.
+    #[must_use]
+    pub fn from_id(id: &str) -> Option<Self> {
+        let (name, number) = id.split_once(':').unwrap_or((id, "0"));
+        let number = number.parse().ok()?;
+        let component = |of: &Component| of.name() == name;
+        if let Some(component) = Component::ALL.into_iter().find(component) {
+            return Some(Self::Component(number, component));
+        }
+        if let Some(method) = Method::from_id(name) {
+            return Some(Self::Method(method, number));
+        }
+        Some(match name {
+            "memory" => Self::Memory(number),
+            "in-flight" => Self::InFlight(number),
+            "capacity" => Self::Capacity,
+            "step" => Self::Step,
+            "bubble" => Self::Bubble,
+            "mfu" => Self::Mfu,
+            "tokens" => Self::Tokens,
+            "exposed" => Self::Exposed,
+            "overlap" => Self::Overlap(number),
+            _ => return None,
+        })
+    }
+}
+
 /// How `figure` comes about; none where the report has no such figure.
 #[must_use]
 pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
     match figure {
         Figure::Memory(rank) => memory::explain(&evaluation.scenario, &evaluation.loads, rank),
+        Figure::Component(rank, component) => self::component(evaluation, rank, component),
+        Figure::InFlight(rank) => in_flight(evaluation, rank),
+        Figure::Method(method, rank) => {
+            let explain = methods::info(method).explain;
+            explain(&evaluation.scenario, &evaluation.loads, rank)
+        }
+        Figure::Capacity => Some(capacity(evaluation)),
         Figure::Step => Some(step(evaluation)),
         Figure::Bubble => Some(bubble(evaluation)),
         Figure::Mfu => Some(mfu(evaluation)),
         Figure::Tokens => Some(tokens(evaluation)),
         Figure::Exposed => Some(exposed(evaluation)),
         Figure::Overlap(row) => evaluation.report.overlap.get(row)?.term.clone(),
+    }
+}
+
+/// A component's own formula where the method has one, else the one that it is part of.
+fn component(evaluation: &Evaluation, rank: usize, component: Component) -> Option<Term> {
+    let whole = memory::explain(&evaluation.scenario, &evaluation.loads, rank)?;
+    let symbols: &[&str] = match component {
+        Component::Weights => &["W", "M_m", "M"],
+        Component::Gradients => &["G", "M_g", "M"],
+        Component::Optimizer => &["O", "M_o", "M"],
+        Component::Activations => &["A"],
+        Component::Buffers => &["B"],
+        Component::Overhead => &["X"],
+    };
+    let own = symbols
+        .iter()
+        .find_map(|symbol| whole.parts.iter().find(|part| part.symbol == *symbol));
+    let Some(own) = own.filter(|part| !part.formula.is_empty()) else {
+        return Some(whole);
+    };
+    let mut own = own.clone();
+    own.name = format!("{} of stage {rank}", own.name);
+    own.source = own.source.or(whole.source);
+    Some(own)
+}
+
+fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
+    let load = evaluation.loads.get(rank)?;
+    let chunks = load
+        .stages
+        .iter()
+        .zip(&load.in_flight)
+        .map(|(stage, held)| {
+            let name = format!("micro-batches of stage {stage} alive at once");
+            Term::given("n", name, *held, Unit::Ratio)
+        });
+    let mut parts: Vec<Term> = chunks.collect();
+    parts.push(Term::count(
+        "c",
+        "chunks of the rank",
+        load.stages.len() as u64,
+    ));
+    Some(
+        Term::given(
+            "i",
+            format!("micro-batches in flight on stage {rank}"),
+            load.stage_microbatches(),
+            Unit::Ratio,
+        )
+        .by("Σ n/c", parts)
+        .note("counted in the simulated order: from the start of a forward to the end of the backward that frees it")
+        .note("where activations weigh most, by their bytes"),
+    )
+}
+
+fn capacity(evaluation: &Evaluation) -> Term {
+    let (gpu, memory) = (&evaluation.scenario.gpu, &evaluation.report.memory);
+    let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let preset = evaluation.scenario.run.gpu.base.and_then(presets::gpu);
+    let term = bytes("C", "what memory is held against", memory.capacity_bytes.0).by(
+        if memory.capacity_bytes == gpu.memory {
+            "box"
+        } else {
+            "box - kept"
+        },
+        vec![
+            bytes("box", "size on the box", gpu.memory.0),
+            bytes("kept", "kept by the driver", gpu.memory.0 - gpu.usable.0),
+        ],
+    );
+    let term = memory::verdict::BANDS.iter().fold(term, |term, band| {
+        let word = match band.verdict {
+            Verdict::Fits => "fits",
+            Verdict::Tight => "tight",
+            Verdict::Oom => "out of memory",
+        };
+        term.note(format!(
+            "of {} measured runs that the rule calls {word}, {} ran out of memory",
+            band.runs, band.ran_out
+        ))
+    });
+    match preset {
+        Some(preset) => term.from(preset.usable_source, "memory that a process sees"),
+        None => term,
     }
 }
 
@@ -179,4 +325,38 @@ fn exposed(evaluation: &Evaluation) -> Term {
     .from(&PLAYBOOK, "appendix A3")
     .note("wire time is latency plus bytes over the bandwidth that collectives reach; pipeline sends wait inside the bubble")
     .note("rows are those of the busiest rank, the sum is of the average rank")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::Run;
+
+    #[test]
+    fn every_figure_of_the_memory_panel_has_a_formula_that_ends_at_it() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let near = |ours: f64, theirs: f64| (ours - theirs).abs() <= theirs.abs() * 1e-9;
+        for rank in &evaluation.report.memory.per_stage {
+            let stage = rank.stage;
+            for (component, (name, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
+                let term = explain(&evaluation, Figure::Component(stage, component)).unwrap();
+                assert!(near(term.value, bytes.0), "{name} of stage {stage}");
+                let figure = Figure::Component(stage, component);
+                assert_eq!(Figure::from_id(&figure.id()), Some(figure));
+                assert!(!term.formula.is_empty());
+            }
+            let held = explain(&evaluation, Figure::InFlight(stage)).unwrap();
+            assert!(near(held.value, rank.in_flight));
+        }
+        for row in crate::report::methods::rows(&evaluation) {
+            let figure = Figure::Method(row.method, row.fullest.stage);
+            let term = explain(&evaluation, figure).unwrap();
+            assert!(near(term.value, row.fullest.total.0), "{}", row.label);
+            assert_eq!(Figure::from_id(&figure.id()), Some(figure));
+        }
+        let capacity = explain(&evaluation, Figure::Capacity).unwrap();
+        let parts: Vec<f64> = capacity.parts.iter().map(|part| part.value).collect();
+        assert!(near(capacity.value, parts[0] - parts[1]));
+    }
 }

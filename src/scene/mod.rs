@@ -2,8 +2,14 @@
 //!
 //! Nothing here draws. Coordinates are CSS pixels unless a name says otherwise; `paint` turns a scene into strokes.
 
+pub mod about;
+pub mod back;
+pub mod issues;
+pub mod markup;
 pub mod memory;
+pub mod over_time;
 pub mod palette;
+pub mod strip;
 pub mod ticks;
 pub mod timeline;
 pub mod viewport;

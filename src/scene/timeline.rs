@@ -195,13 +195,9 @@ mod tests {
         let all = Viewport::all(full);
         let drawn = cells(&rows, all, 760.0);
         assert!(drawn.len() <= MOST_CELLS, "{}", drawn.len());
-        for row in 0..64 {
-            let last = drawn
-                .iter()
-                .filter(|cell| cell.row == row)
-                .next_back()
-                .unwrap();
-            let end = all.x(ranks[row].last().unwrap().end, 760.0);
+        for (row, ops) in ranks.iter().enumerate() {
+            let last = drawn.iter().rfind(|cell| cell.row == row).unwrap();
+            let end = all.x(ops.last().unwrap().end, 760.0);
             assert!(
                 (last.x + last.width - end).abs() < 2.0,
                 "rank {row} is cut off"

@@ -6,6 +6,7 @@ use crate::scene::words;
 use crate::ui::about::About;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
+use crate::ui::html::{flag, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::share::{ShareDialog, open_share};
@@ -62,13 +63,13 @@ fn page(state: State) -> impl IntoView {
     let tab = RwSignal::new("results");
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {
-            <button aria-current=move || (tab.get() == name).to_string() on:click=move |_| tab.set(name)>
+            <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| tab.set(name)>
                 {label}
             </button>
         }
     };
     view! {
-        <div data-tab=move || tab.get()>
+        <div data-tab=text(move || tab.get().to_owned()) on:click=move |event| pressed(state, &event)>
             <Header/>
             <main class="page">
                 <aside class="inputs" aria-label="Inputs">
@@ -85,7 +86,7 @@ fn page(state: State) -> impl IntoView {
                         " estimates training (not inference). Everything is computed in this browser; nothing leaves it."
                     </p>
                 </div>
-                <aside class="detail" class:open=move || state.drawer.get() aria-label="About a number">
+                <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
                     <About/>
                 </aside>
             </main>
@@ -129,7 +130,7 @@ fn Header() -> impl IntoView {
             <span class="wide-only">{pick("gpu", "GPU preset")}</span>
             <span class="spring"></span>
             <button class="quiet" title="Memory in GiB (2³⁰ bytes) or GB (10⁹ bytes)" on:click=other_unit>
-                {move || state.unit.get().name()}
+                {text(move || state.unit.get().name().to_owned())}
             </button>
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
@@ -174,7 +175,7 @@ fn embed(state: State, panel: &str) -> impl IntoView + use<> {
         )
     };
     view! {
-        <div class="embed" node_ref=results>
+        <div class="embed" node_ref=results on:click=move |event| pressed(state, &event)>
             <main class="page">
                 <div class="results">
                     {shows("strip").then(|| view! { <Strip/> })}
@@ -184,9 +185,9 @@ fn embed(state: State, panel: &str) -> impl IntoView + use<> {
                 </div>
             </main>
             <p class="embed-foot">
-                <span>{title}</span>
+                <span>{text(title)}</span>
                 <span class="spring"></span>
-                <a href=whole target="_blank" rel="noopener">"Open in Shardscope"</a>
+                <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
             </p>
         </div>
     }

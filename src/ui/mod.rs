@@ -2,10 +2,13 @@
 
 mod about;
 mod app;
+mod back;
 mod browser;
 mod chart;
 mod field;
 mod form;
+mod html;
+mod import_model;
 mod link_sync;
 mod memory;
 mod overlap;

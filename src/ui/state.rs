@@ -1,6 +1,6 @@
 //! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
 
-use crate::issue::{Fix, Issue};
+use crate::issue::Issue;
 use crate::report::{Evaluation, Figure, evaluate};
 use crate::run::Run;
 use crate::run::registry::field;
@@ -94,9 +94,9 @@ impl State {
     }
 
     /// Sets the fields that a fix names.
-    pub fn apply(&self, fix: &Fix) {
+    pub fn apply(&self, set: &[(&'static str, String)]) {
         self.run.update(|run| {
-            for (key, text) in &fix.set {
+            for (key, text) in set {
                 if let Some(field) = field(key)
                     && let Ok(value) = field.parse(text)
                 {

@@ -1,5 +1,6 @@
 //! What several tests share: tables of published runs, and a step joined from time and traffic without a simulation.
 #![allow(dead_code)] // each test binary uses its own part
+#![allow(clippy::unwrap_used)] // functions that tests share
 
 use shardscope::model::stage_elements;
 use shardscope::run::{Run, Scenario, Value};

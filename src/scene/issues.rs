@@ -1,0 +1,90 @@
+//! What is wrong or doubtful, in words, with the way to the field and the button that mends it.
+
+use super::markup::{Html, el, span, text};
+use crate::issue::{Fix, Issue, Severity};
+use crate::run::registry::field;
+
+/// One issue with its fix.
+#[must_use]
+pub fn line(issue: &Issue) -> Html {
+    let (class, mark) = match issue.severity {
+        Severity::Error => ("issue error", "✕ "),
+        Severity::Warning => ("issue warning", "⚠ "),
+        Severity::Notice => ("issue notice", "ℹ "),
+    };
+    let fix = issue.fix.as_ref().map_or_else(Html::none, |fix| {
+        el(
+            "button",
+            &[("class", "fix"), ("data-fix", &written(fix))],
+            &[text(&fix.label)],
+        )
+    });
+    el(
+        "p",
+        &[("class", class)],
+        &[text(mark), text(&issue.message), fix],
+    )
+}
+
+/// All of them, each with a way to its field.
+#[must_use]
+pub fn list(issues: &[Issue]) -> Html {
+    issues
+        .iter()
+        .map(|issue| {
+            let go = match field(&issue.field) {
+                Some(field) => {
+                    let attributes = [("class", "link field-link"), ("data-go", field.key)];
+                    el("button", &attributes, &[text(field.label)])
+                }
+                // A key of a link that is no field is named as it was written.
+                None if !issue.field.is_empty() => span("code", "", &issue.field),
+                None => Html::none(),
+            };
+            el("li", &[], &[go, line(issue)])
+        })
+        .collect()
+}
+
+/// A fix as a `data-fix` attribute: `key=value` pairs with `&`.
+#[must_use]
+pub fn written(fix: &Fix) -> String {
+    let pairs: Vec<_> = fix
+        .set
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    pairs.join("&")
+}
+
+/// The pairs of a `data-fix` attribute.
+#[must_use]
+pub fn read_fix(attribute: &str) -> Vec<(&'static str, String)> {
+    attribute
+        .split('&')
+        .filter_map(|pair| {
+            let (key, value) = pair.split_once('=')?;
+            Some((field(key)?.key, value.to_owned()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_that_is_no_field_is_named() {
+        let html = list(&[Issue::notice("nonsense", "left out")]).into_string();
+        assert!(html.contains("nonsense"), "{html}");
+    }
+
+    #[test]
+    fn a_fix_survives_its_attribute() {
+        let issue = Issue::error("tp", "no")
+            .with_fixes("use both", vec![("tp", "4".into()), ("pp", "2".into())]);
+        let fix = issue.fix.as_ref().unwrap();
+        assert_eq!(read_fix(&written(fix)), fix.set);
+        assert!(list(&[issue]).into_string().contains("data-go=\"tp\""));
+    }
+}

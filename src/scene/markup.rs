@@ -1,0 +1,162 @@
+//! What a panel says, as HTML text: pure, tested without a browser, small to download.
+//!
+//! Every distinct reactive view costs the page kilobytes; a panel that is redrawn whole with each Run is text instead.
+//! Text is escaped where it enters; buttons say what they do in a `data-` attribute, and the page listens once for all.
+
+/// A piece of HTML, well-formed and escaped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Html(String);
+
+impl Html {
+    /// The text to put into the document.
+    #[must_use]
+    pub fn into_string(self) -> String {
+        self.0
+    }
+    /// Nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+}
+
+impl FromIterator<Html> for Html {
+    fn from_iter<I: IntoIterator<Item = Html>>(pieces: I) -> Self {
+        let mut all = String::new();
+        for piece in pieces {
+            all.push_str(&piece.0);
+        }
+        Self(all)
+    }
+}
+
+/// Escaped text.
+#[must_use]
+pub fn text(text: &str) -> Html {
+    let mut out = String::with_capacity(text.len());
+    escape(text, &mut out);
+    Html(out)
+}
+
+fn escape(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+}
+
+/// An element with attributes (an empty value leaves one out) and children.
+#[must_use]
+pub fn el(name: &str, attributes: &[(&str, &str)], children: &[Html]) -> Html {
+    let mut out = String::from("<");
+    out.push_str(name);
+    for (key, value) in attributes {
+        if value.is_empty() {
+            continue;
+        }
+        out.push(' ');
+        out.push_str(key);
+        out.push_str("=\"");
+        escape(value, &mut out);
+        out.push('"');
+    }
+    out.push('>');
+    for child in children {
+        out.push_str(&child.0);
+    }
+    out.push_str("</");
+    out.push_str(name);
+    out.push('>');
+    Html(out)
+}
+
+/// An element of a class that holds only text.
+#[must_use]
+pub fn span(name: &str, class: &str, content: &str) -> Html {
+    el(name, &[("class", class)], &[text(content)])
+}
+
+/// A length as a style: `left:12.5%`.
+#[must_use]
+pub fn percent(property: &str, share: f64) -> String {
+    format!("{property}:{:.3}%", share * 100.0)
+}
+
+/// A table that scrolls sideways where it must; the first column is named, the others are figures. `marked` rows are
+/// the ones to notice.
+#[must_use]
+pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Html>)]) -> Html {
+    let head: Html = head.iter().map(|name| span("th", "", name)).collect();
+    let rows: Html = rows
+        .iter()
+        .map(|(marked, cells)| {
+            let cells: Html = cells
+                .iter()
+                .map(|cell| el("td", &[], std::slice::from_ref(cell)))
+                .collect();
+            el(
+                "tr",
+                &[("class", if *marked { "peak" } else { "" })],
+                &[cells],
+            )
+        })
+        .collect();
+    let table = el(
+        "table",
+        &[],
+        &[
+            el("thead", &[], &[el("tr", &[], &[head])]),
+            el("tbody", &[], &[rows]),
+        ],
+    );
+    el(
+        "div",
+        &[
+            ("class", "scroll-x"),
+            ("tabindex", "0"),
+            ("role", "region"),
+            ("aria-label", label),
+        ],
+        &[table],
+    )
+}
+
+/// A fold with a summary line.
+#[must_use]
+pub fn fold(summary: &str, content: Html) -> Html {
+    el(
+        "details",
+        &[("class", "twin")],
+        &[span("summary", "", summary), content],
+    )
+}
+
+/// A button that asks where a figure comes from; `figure` as [`Figure::id`](crate::report::Figure::id) writes it.
+#[must_use]
+pub fn ask(class: &str, figure: &str, content: &[Html]) -> Html {
+    el("button", &[("class", class), ("data-ask", figure)], content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_typed_never_becomes_markup() {
+        let html = el("p", &[("title", "\"><script>")], &[text("<b>&")]).into_string();
+        assert_eq!(
+            html,
+            "<p title=\"&quot;&gt;&lt;script&gt;\">&lt;b&gt;&amp;</p>"
+        );
+    }
+
+    #[test]
+    fn empty_attributes_are_left_out() {
+        assert_eq!(span("td", "", "1").into_string(), "<td>1</td>");
+    }
+}

@@ -1,0 +1,128 @@
+// The memory panel: parts, the step, methods, advice, and a model from its config.json.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch, PHONE } from './browser.mjs';
+import { serve } from './server.mjs';
+
+let browser;
+let server;
+before(async () => {
+  browser = await launch();
+  server = await serve();
+});
+after(async () => {
+  await browser.close();
+  await server.close();
+});
+
+const panel = (page) => page.locator('section[aria-labelledby="memory-title"]');
+const fold = (page, name) => panel(page).getByRole('button', { name });
+const strip = (page) => page.locator('.strip .verdict').innerText();
+
+test('every part of a bar names its parts and opens its formula', async () => {
+  const { page, problems } = await browser.open(server.url);
+  const part = panel(page).locator('.segment.c-activations').first();
+  await part.hover();
+  assert.match(await part.locator('.tip').innerText(), /input of QKV/);
+  await part.click();
+  assert.match(await page.locator('.detail h2').innerText(), /Activations of stage 0/);
+  // The arrow keys walk on from the part that has the focus.
+  await panel(page).locator('.segment.c-weights').first().focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowDown');
+  const label = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  assert.match(label, /^gradients of stage 1: /);
+  assert.deepEqual(problems, []);
+});
+
+test('the table behind the bars adds up, in GiB', async () => {
+  const { page } = await browser.open(server.url);
+  await panel(page).locator('.twin summary').first().click();
+  const rows = await panel(page).getByRole('region', { name: 'Memory table' }).locator('tbody tr').all();
+  assert.equal(rows.length, 4);
+  for (const row of rows) {
+    const cells = (await row.locator('td').allInnerTexts()).slice(1, 8).map(Number);
+    const sum = cells.slice(0, 6).reduce((a, b) => a + b, 0);
+    assert.ok(Math.abs(sum - cells[6]) < 0.35, `${sum} ${cells[6]}`);
+  }
+  assert.ok(await panel(page).getByRole('region', { name: 'Named parts' }).getByText('fragmentation').isVisible());
+});
+
+test('over the step: painted, the fullest instant in words, the keys walk', async () => {
+  const { page, problems } = await browser.open(server.url);
+  await panel(page).getByRole('button', { name: 'over the step' }).click();
+  await assert.doesNotReject(panel(page).getByText('4 micro-batches of 8 layers').first().waitFor());
+  const painted = () => panel(page).locator('.areas canvas').evaluate((canvas) => {
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size;
+  });
+  await page.waitForTimeout(200);
+  assert.ok(await painted() > 6);
+  await panel(page).locator('.areas').focus();
+  await page.keyboard.press('f');
+  await page.keyboard.press('ArrowRight');
+  assert.match(await panel(page).locator('.areas .tip').innerText(), /GiB/);
+  await panel(page).getByRole('combobox', { name: 'Stage' }).selectOption('3');
+  await panel(page).getByText('1 micro-batch of 8 layers').first().waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test('a method is chosen from the table of methods', async () => {
+  const { page } = await browser.open(server.url);
+  await fold(page, 'The same run by every method').click();
+  assert.equal(await panel(page).locator('.choose').count(), 5);
+  await panel(page).getByRole('button', { name: 'Fujii 4D' }).click();
+  await page.waitForFunction(() => location.hash.includes('memory_method=fujii-4d'));
+  assert.match(await strip(page), /of 80\.0 GiB/);
+  assert.equal(await panel(page).locator('.choose[aria-pressed=true]').innerText(), 'Fujii 4D');
+  await panel(page).getByText('6 slips of the source').click();
+  assert.ok(await panel(page).getByText('37.48 GiB').isVisible());
+});
+
+test('what does not fit comes with changes, and one click makes it fit', async () => {
+  const { page, problems } = await browser.open(`${server.url}#v=1&micro_batch=4`);
+  assert.match(await strip(page), /Out of memory/);
+  const suggestions = panel(page).locator('#memory-fit .fix');
+  await suggestions.first().waitFor();
+  assert.ok(await suggestions.count() >= 3);
+  await suggestions.first().click();
+  await page.waitForFunction(() => document.querySelector('.strip .verdict').innerText.includes('Fits'));
+  assert.deepEqual(problems, []);
+});
+
+test('the way to narrow a surprise down has a figure at each step', async () => {
+  const { page } = await browser.open(`${server.url}#v=1&micro_batch=2`);
+  await fold(page, 'Fits, but ran out of memory?').click();
+  const rows = panel(page).getByRole('region', { name: 'Narrowing it down' }).locator('tbody tr');
+  await rows.first().waitFor();
+  const peaks = await rows.locator('td:nth-child(3)').allInnerTexts();
+  assert.ok(peaks.length >= 5 && peaks.every((peak) => Number(peak) > 0));
+});
+
+test('a config.json becomes the model', async () => {
+  const { page, problems } = await browser.open(server.url);
+  await page.getByRole('button', { name: 'import a config.json' }).click();
+  const dialog = page.locator('#import-model');
+  const use = dialog.getByRole('button', { name: 'Use this model' });
+  await dialog.getByRole('textbox').fill('{"model_type": ');
+  assert.match(await dialog.locator('.summary').innerText(), /no JSON/);
+  assert.ok(await use.isDisabled());
+  await dialog.getByRole('textbox').fill(JSON.stringify({
+    model_type: 'mixtral', hidden_size: 4096, intermediate_size: 14336, num_attention_heads: 32, num_hidden_layers: 32,
+    num_key_value_heads: 8, num_local_experts: 8, num_experts_per_tok: 2, vocab_size: 32000, tie_word_embeddings: false,
+    rope_theta: 1e6, q_lora_rank: null,
+  }));
+  assert.match(await dialog.locator('.summary').innerText(), /46\.7 B parameters, 12\.9 B active/);
+  await use.click();
+  await page.waitForFunction(() => location.hash.includes('model.moe.experts=8'));
+  assert.deepEqual(problems, []);
+});
+
+test('on a phone nothing of the open panel is wider than it', async () => {
+  const { page, problems } = await browser.open(`${server.url}#v=1&model=llama-3.1-70b`, PHONE);
+  for (const name of ['The same run by every method', 'Fits, but ran out of memory?']) await fold(page, name).click();
+  await panel(page).getByRole('button', { name: 'over the step' }).click();
+  await panel(page).locator('#memory-fit .fix').first().waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  assert.deepEqual(problems, []);
+});
