@@ -7,10 +7,11 @@ use crate::scene::back::Question;
 use crate::search::Request;
 use crate::share::import::{huggingface, summary::summary};
 use crate::units::MemoryUnit;
-use crate::{pipeline, scene, share};
+use crate::{pipeline, scene, search, share};
 use js_sys::{Function, Promise, Reflect};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
+use std::cell::RefCell;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
@@ -125,6 +126,9 @@ pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
         return import(of);
     }
     let run = share::link::decode(link).run;
+    if name == "plan" {
+        return planned(&run, unit);
+    }
     report::evaluate(&run).map_or_else(
         |_| String::new(),
         |evaluation| {
@@ -139,6 +143,34 @@ pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
             .into_string()
         },
     )
+}
+
+thread_local! {
+    /// The plan that the page last asked for, kept between its turns.
+    static PLAN: RefCell<Option<(Run, Request)>> = const { RefCell::new(None) };
+}
+
+/// The plan of `run`: one slice of work on it, and how far it is; its rows once it is over. The page asks again while
+/// the text holds `data-more`.
+fn planned(run: &Run, unit: MemoryUnit) -> String {
+    PLAN.with_borrow_mut(|kept| {
+        let question = Request::question(run);
+        if kept.as_ref().is_none_or(|(known, _)| *known != question) {
+            *kept = Request::new(&question, &[], search::TOP)
+                .ok()
+                .map(|request| (question, request));
+        }
+        let Some((question, request)) = kept else {
+            let words = "This run has no model, GPU or precision to plan for.";
+            return scene::markup::span("p", "muted", words).into_string();
+        };
+        let progress = request.search.step(SLICE);
+        if !progress.done {
+            return scene::plan::progress(&progress).into_string();
+        }
+        let walk = search::recipe::walk(question, request.search.best().first());
+        scene::plan::plan(&request.plan(), &walk, unit, share::link::encode).into_string()
+    })
 }
 
 /// What a configuration file of another program means.

@@ -9,6 +9,7 @@ pub mod markup;
 pub mod memory;
 pub mod over_time;
 pub mod palette;
+pub mod plan;
 pub mod strip;
 pub mod ticks;
 pub mod timeline;

@@ -128,6 +128,30 @@ impl Request {
         Self::with_axes(&run, axes, &pins, top)
     }
 
+    /// `run` without what a search changes: two runs with the same have the same plan.
+    #[must_use]
+    pub fn question(run: &Run) -> Run {
+        let usual = Run::default();
+        Run {
+            tp: usual.tp,
+            pp: usual.pp,
+            cp: usual.cp,
+            ep: usual.ep,
+            etp: usual.etp,
+            zero: usual.zero,
+            micro_batch: usual.micro_batch,
+            sequence_parallel: usual.sequence_parallel,
+            recompute: usual.recompute,
+            schedule: usual.schedule,
+            schedule_options: usual.schedule_options,
+            virtual_stages: usual.virtual_stages,
+            stage_layers: None,
+            hsdp_shard: None,
+            measured_step_s: None,
+            ..run.clone()
+        }
+    }
+
     /// The answer so far; the whole one once the search is done.
     #[must_use]
     pub fn plan(&self) -> Plan {

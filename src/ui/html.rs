@@ -39,7 +39,7 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
         .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
     let Some(button) = target.and_then(|target| {
         target
-            .closest("[data-ask],[data-go],[data-fix],[data-model]")
+            .closest("[data-ask],[data-go],[data-fix],[data-model],[data-run]")
             .ok()
             .flatten()
     }) else {
@@ -61,6 +61,9 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
         let model = link::decode(&fragment).run.model;
         state.run.update(|run| run.model = model);
         import_model::close();
+    }
+    if let Some(fragment) = button.get_attribute("data-run") {
+        state.run.set(link::decode(&fragment).run);
     }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));

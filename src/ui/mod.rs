@@ -12,6 +12,7 @@ mod import_model;
 mod link_sync;
 mod memory;
 mod overlap;
+mod plan;
 mod share;
 mod state;
 mod strip;
