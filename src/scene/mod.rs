@@ -12,6 +12,7 @@ pub mod mesh;
 pub mod over_time;
 pub mod overlap;
 pub mod palette;
+pub mod plan;
 pub mod scatter;
 pub mod strip;
 pub mod ticks;
