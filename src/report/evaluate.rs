@@ -175,7 +175,7 @@ fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
 }
 
 /// The schedule as the pipeline room asks for it.
-fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
+pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let small = |field: &str, value: u64| {
         u32::try_from(value)

@@ -5,9 +5,13 @@
 
 mod evaluate;
 mod explain;
+mod schedules;
 
 pub use evaluate::{Evaluation, evaluate};
 pub use explain::{Figure, explain};
+pub use schedules::{
+    ScheduleFigures, ScheduleRow, changed, schedule_ids, schedule_row, with_schedule, work,
+};
 
 use crate::issue::Issue;
 use crate::memory::{StageMemory, Verdict};
