@@ -33,6 +33,16 @@ pub struct Evaluation {
     pub report: Report,
 }
 
+impl Evaluation {
+    /// Which of its chunks `stage` is to `rank`, from 0.
+    #[must_use]
+    pub fn chunk_of(&self, rank: usize, stage: u32) -> usize {
+        let held = self.loads.get(rank).map_or(&[][..], |load| &load.stages);
+        let position = held.iter().position(|other| *other == stage as usize);
+        position.unwrap_or(0)
+    }
+}
+
 /// Understands, simulates and measures `run`.
 ///
 /// # Errors

@@ -4,10 +4,14 @@
 
 pub mod about;
 pub mod issues;
+pub mod lod;
 pub mod markup;
 pub mod memory;
 pub mod palette;
+pub mod pipeline;
+pub mod schedules;
 pub mod strip;
+pub mod strokes;
 pub mod ticks;
 pub mod timeline;
 pub mod viewport;
