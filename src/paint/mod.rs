@@ -1,4 +1,3 @@
 //! Scenes into strokes, on any plotters backend: the canvas on screen, SVG for export and tests.
 
-pub mod shape;
 pub mod timeline;

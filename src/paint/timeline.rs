@@ -3,9 +3,9 @@
 //! Backends count whole device pixels and know no scale factor: the caller sizes the surface in device pixels and says
 //! how many of them make a CSS pixel.
 
-use super::shape::{AXIS, CURVE, Shape};
 use crate::pipeline::Kind;
 use crate::scene::palette::{Palette, Rgb, blend, ink_on};
+use crate::scene::shape::{AXIS, CURVE, Shape};
 use crate::scene::strokes::steps;
 use crate::scene::ticks::ticks;
 use crate::scene::timeline::Cell;

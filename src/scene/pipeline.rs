@@ -1,6 +1,7 @@
 //! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
 
 use super::markup::{Html, ask, el, span, table, text};
+use super::shape::Shape;
 use super::words;
 use crate::pipeline::trace::{Cause, Place};
 use crate::pipeline::{Half, Kind, TimedOp, Trace};
@@ -147,6 +148,43 @@ pub fn critical(path: &[(Place, TimedOp)]) -> String {
         show_seconds(Seconds(last.end)),
         most.0
     )
+}
+
+/// Rank names beside the rows, as many as there is room for, and what the chosen rank holds at most.
+#[must_use]
+pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Html {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+    let every = (14.0 / shape.rows.pitch).ceil().max(1.0) as usize;
+    let at = |y: f64| format!("top:{y:.1}px");
+    let names = (0..shape.count).step_by(every).map(|row| {
+        let rank = row * shape.stride;
+        let (place, number) = (at(shape.middle(rank) - 6.0), rank.to_string());
+        let attributes = [
+            ("style", place.as_str()),
+            ("data-rank", &number),
+            (
+                "aria-pressed",
+                if rank == chosen { "true" } else { "false" },
+            ),
+            ("title", "Show this rank's in-flight activations"),
+        ];
+        el("button", &attributes, &[text(&format!("rank {rank}"))])
+    });
+    let names: Html = names.collect();
+    let peaks = &evaluation.report.pipeline.peak_in_flight;
+    let peak = peaks.get(chosen).or(peaks.first()).copied().unwrap_or(0);
+    let foot = |y: f64, said: &str| {
+        el(
+            "span",
+            &[("style", &at(shape.rows_height() + y))],
+            &[text(said)],
+        )
+    };
+    Html::from_iter([
+        names,
+        foot(28.0, &format!("peak {peak}")),
+        foot(46.0, "in flight"),
+    ])
 }
 
 /// Busy and idle time of every rank.

@@ -2,7 +2,7 @@
 
 use super::markup::{Html, el, span, text};
 use super::words::verdict;
-use crate::pipeline::Schedule;
+use crate::pipeline::{SCHEDULES, Schedule};
 use crate::report::{ScheduleFigures, ScheduleRow};
 use crate::units::{MemoryUnit, show_percent, show_seconds, significant};
 
@@ -209,6 +209,21 @@ fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Html {
     .iter()
     .map(|cell| span("td", "", cell))
     .collect()
+}
+
+/// The options of the list of schedules to compare with.
+#[must_use]
+pub fn compare_options(chosen: &str) -> Html {
+    let option = |id: &str, name: &str| {
+        let selected = if id == chosen { "selected" } else { "" };
+        let value = [("value", id), ("selected", selected)];
+        el("option", &value, &[text(name)])
+    };
+    // No text would make its value the label; none makes it empty.
+    let none = el("option", &[("label", "compare with…")], &[]);
+    let others = SCHEDULES.iter().filter(|row| row.id != "custom");
+    let others: Html = others.map(|row| option(row.id, row.name)).collect();
+    Html::from_iter([none, others])
 }
 
 /// What the schedule's idea is, what it costs, what it needs, and who says so.

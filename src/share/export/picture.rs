@@ -1,11 +1,11 @@
 //! The timeline as a picture outside the page: as SVG, and as what a canvas of its own is painted with.
 
-use crate::paint::shape::Shape;
 use crate::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
 use crate::pipeline::stats;
 use crate::report::Evaluation;
 use crate::scene::lod::Sums;
 use crate::scene::palette::Theme;
+use crate::scene::shape::Shape;
 use crate::scene::timeline::cells;
 use crate::scene::viewport::Viewport;
 use crate::scene::words;
