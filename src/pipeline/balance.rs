@@ -57,13 +57,7 @@ pub fn note_rule(total: f64, layer: f64, layers: u64, ranks: u64) -> (u64, u64) 
 /// Dynamic programming over (stage, layers placed): `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`.
 #[must_use]
 pub fn optimum(work: &Work, stages: usize) -> Option<Vec<u64>> {
-    let longest = search(
-        work,
-        stages,
-        |before, time| f64::max(before, time),
-        f64::INFINITY,
-    )?
-    .0;
+    let longest = search(work, stages, f64::max, f64::INFINITY)?.0;
     // Of the splits that are no longer, the one of the least sum of squares.
     let bound = longest * (1.0 + 1e-12);
     search(work, stages, |before, time| before + time * time, bound).map(|found| found.1)

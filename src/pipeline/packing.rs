@@ -1,7 +1,8 @@
 //! Samples of unequal length into micro-batches: which belong together, in which order they enter, how long that takes.
 //!
 //! The iteration is taken to last `(c − 1) max t + sum t` over its micro-batches, c pipeline ranks: exact for GPipe, an
-//! objective for the others (1F1B was up to 1.36 times longer in simulation). Source: Fudan lecture; DynaPipe.
+//! objective for the others (1F1B was up to 1.36 times longer in simulation). Source: Fudan lecture;
+//! `DynaPipe`.
 
 /// `(c − 1) max t + sum t` for micro-batches of `times` on `ranks` ranks.
 #[must_use]

@@ -155,6 +155,19 @@ impl Pass {
     }
 }
 
+/// Seconds of one micro-batch, forward and backward: of what the first stage does beside its layers, of every layer, and
+/// of what the last stage does beside its own.
+pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
+    let mut apart = scenario.clone();
+    apart.stage_layers = vec![1; usize::try_from(scenario.model.layers).unwrap_or(0)];
+    apart.stage_layers.insert(0, 0);
+    apart.stage_layers.push(0);
+    let clock = Clock::new(&apart);
+    (0..apart.stage_layers.len())
+        .map(|stage| Pass::of(&apart, &clock, stage).total().0)
+        .collect()
+}
+
 /// Durations of the simulation: what a pass waits for is part of it.
 fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
     let pieces = f64::from(spec.pieces());

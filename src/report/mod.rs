@@ -6,12 +6,14 @@
 mod evaluate;
 mod explain;
 mod schedules;
+mod uneven;
 
 pub use evaluate::{Evaluation, evaluate};
 pub use explain::{Figure, explain};
 pub use schedules::{
     ScheduleFigures, ScheduleRow, changed, schedule_ids, schedule_row, with_schedule, work,
 };
+pub use uneven::{Balance, balance};
 
 use crate::issue::Issue;
 use crate::memory::{StageMemory, Verdict};

@@ -16,5 +16,6 @@ pub mod strip;
 pub mod strokes;
 pub mod ticks;
 pub mod timeline;
+pub mod uneven;
 pub mod viewport;
 pub mod words;

@@ -1,4 +1,4 @@
-//! The timeline as a Chrome trace, which Perfetto and chrome://tracing open: a thread a rank, an arrow for each result
+//! The timeline as a Chrome trace, which Perfetto and Chrome's own viewer open: a thread a rank, an arrow for each result
 //! that crosses ranks, a counter of the activations that a rank holds.
 //!
 //! Written by hand: times are microseconds to the nanosecond, names hold nothing that needs escaping.
@@ -62,7 +62,7 @@ impl Events {
     }
     /// Writing to a String cannot fail.
     fn add(&mut self, event: std::fmt::Arguments) {
-        let _ = write!(self.out, "{{\"pid\":0,{event}}},\n");
+        let _ = writeln!(self.out, "{{\"pid\":0,{event}}},");
     }
     fn name(&mut self, what: &str, rank: usize, name: &str) {
         self.add(format_args!(

@@ -9,12 +9,13 @@ mod overlay;
 mod surface;
 mod table;
 
-use crate::report::ScheduleFigures;
+use crate::report::{ScheduleFigures, balance};
 use crate::run::registry::field;
 use crate::scene::markup::{Html, el, fold, text};
 use crate::scene::pipeline::{critical, legend, ranks};
 use crate::scene::schedules::{about, against, compare_options};
 use crate::scene::shape::Shape;
+use crate::scene::uneven::uneven;
 use crate::ui::browser;
 use crate::ui::field::choice_select;
 use crate::ui::html::html;
@@ -47,7 +48,7 @@ pub fn TimelinePanel() -> impl IntoView {
         compare_options(chosen.as_deref().unwrap_or_default()).into_string()
     };
     view! {
-        <section aria-labelledby="timeline-title" class="stale-able" class:stale=move || state.is_stale() on:click=pressed>
+        <section aria-labelledby="timeline-title" on:click=pressed>
             <div class="panel-head">
                 <h2 id="timeline-title">"Pipeline timeline"</h2>
                 <span class="spring"></span>
@@ -65,13 +66,16 @@ pub fn TimelinePanel() -> impl IntoView {
                     {html("buttons", buttons)}
                 </span>
             </div>
-            {html("legend", move || shown_legend(look))}
-            {html("path-note", move || path_note(look))}
             {(!embedded).then(|| custom::custom(state))}
-            {surface::surface(state, look, look.own)}
-            {html("against", move || comparison(state, look))}
-            {surface::surface(state, look, look.other)}
-            {minimap::minimap(look)}
+            <div class="stale-able" class:stale=move || state.is_stale()>
+                {html("legend", move || shown_legend(look))}
+                {html("path-note", move || path_note(look))}
+                {surface::surface(state, look, look.own)}
+                {html("against", move || comparison(state, look))}
+                {surface::surface(state, look, look.other)}
+                {minimap::minimap(look)}
+                {(!embedded).then(|| html("uneven", move || split(look)))}
+            </div>
             {(!embedded).then(|| html("", move || idea(look)))}
             {html("", move || own(look).map_or_else(Html::none, |own| fold("Show as a table", ranks(&own.evaluation))))}
             {(!embedded).then(|| table::schedules(state))}
@@ -121,6 +125,19 @@ fn shown_legend(look: Look) -> Html {
 fn path_note(look: Look) -> Html {
     match own(look) {
         Some(own) if look.path.get() => text(&critical(own.critical_path())),
+        _ => Html::none(),
+    }
+}
+
+/// Ops of a step above which layers are not balanced unasked: it takes two more simulations.
+const MOST_OPS: usize = 50_000;
+
+/// What another split of the layers would give.
+fn split(look: Look) -> Html {
+    match own(look) {
+        Some(own) if own.evaluation.order.items() <= MOST_OPS => {
+            balance(&own.evaluation).map_or_else(Html::none, |balance| uneven(&balance))
+        }
         _ => Html::none(),
     }
 }

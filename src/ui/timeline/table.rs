@@ -18,7 +18,7 @@ const AT_ONCE: usize = 5;
 /// Rows as far as they are known, and whose they are.
 #[derive(Clone, Default)]
 struct Rows {
-    rows: Vec<ScheduleRow>,
+    known: Vec<ScheduleRow>,
     left: usize,
     job: usize,
 }
@@ -55,7 +55,7 @@ pub fn schedules(state: State) -> AnyView {
         }
         let chosen = state.run.with(|run| run.schedule.id());
         let unit = state.unit.get();
-        rows.with(|rows| table(&rows.rows, chosen, sort.get(), unit, rows.left))
+        rows.with(|rows| table(&rows.known, chosen, sort.get(), unit, rows.left))
     };
     let pressed = move |event: web_sys::MouseEvent| {
         if let Some((key, button)) = browser::pressed_data(&event, "data-sort") {
@@ -90,9 +90,9 @@ fn simulate(rows: RwSignal<Rows>, run: Run, job: usize, at: usize) {
     let left = ids.len() - at - 1;
     let write = |rows: &mut Rows| {
         rows.left = left;
-        match (row, rows.rows.get_mut(at)) {
+        match (row, rows.known.get_mut(at)) {
             (Some(row), Some(place)) => *place = row,
-            (Some(row), None) => rows.rows.push(row),
+            (Some(row), None) => rows.known.push(row),
             (None, _) => {}
         }
     };
