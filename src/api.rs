@@ -3,9 +3,10 @@
 use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
-use crate::scene::back::Question;
+use crate::share::import::{huggingface, summary::summary};
+use crate::share::panels::Question;
 use crate::units::MemoryUnit;
-use crate::{pipeline, scene, share};
+use crate::{pipeline, share};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
@@ -74,7 +75,7 @@ pub fn decode_link(text: &str) -> JsValue {
     }))
 }
 
-/// A panel of the page's back room, as HTML text: see [`scene::back`].
+/// A panel of the page's back room, as HTML text: see [`share::panels`].
 #[wasm_bindgen(skip_typescript)]
 #[must_use]
 pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
@@ -83,11 +84,14 @@ pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
     } else {
         MemoryUnit::Gib
     };
+    if name == "import" {
+        return import(of);
+    }
     let run = share::link::decode(link).run;
     report::evaluate(&run).map_or_else(
         |_| String::new(),
         |evaluation| {
-            scene::back::panel(
+            share::panels::panel(
                 name,
                 &Question {
                     evaluation: &evaluation,
@@ -98,6 +102,23 @@ pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
             .into_string()
         },
     )
+}
+
+/// What a configuration file of another program means.
+fn import(text: &str) -> String {
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let read = js_sys::JSON::parse(text)
+        .map_err(|_| {
+            vec![Issue::error(
+                "model",
+                "this is no JSON: paste the whole file, from { to }",
+            )]
+        })
+        .and_then(value)
+        .and_then(|config| huggingface::read(&config));
+    summary(&read).into_string()
 }
 
 fn value(object: JsValue) -> Result<Value, Vec<Issue>> {

@@ -7,6 +7,7 @@
 
 pub mod explain;
 pub mod issue;
+mod sort;
 pub mod source;
 pub mod units;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The rooms of `src`, lowest first. A row may use the rows before it.
 const ORDER: &[Row] = &[
-    Row::friends(&["units", "source", "issue", "explain"]),
+    Row::friends(&["units", "sort", "source", "issue", "explain"]),
     Row::friends(&["model", "cluster"]),
     Row::friends(&["run"]),
     // What one of these needs of another is passed to it as numbers.

@@ -4,7 +4,6 @@
 
 pub mod about;
 pub mod accuracy;
-pub mod back;
 pub mod cuts;
 pub mod issues;
 pub mod markup;

@@ -1,7 +1,7 @@
 //! The drawer about a number; before anything is asked it explains the fullest GPU.
 
 use crate::report::Figure;
-use crate::ui::back::back_room;
+use crate::ui::back::answer;
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -13,6 +13,6 @@ pub fn About() -> impl IntoView {
     view! {
         <button class="close-sheet" aria-label="Close" on:click=move |_| state.drawer.set(false)>"✕"</button>
         <small class="muted">"About this number"</small>
-        {back_room(state, "", "about", figure)}
+        <div inner_html=answer(state, "about", figure)></div>
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::accuracy::FILES;
 use crate::scene::accuracy::BETWEEN;
-use crate::ui::back::answer;
+use crate::ui::back::once;
 use crate::ui::browser;
 use crate::ui::html::{flag, text};
 use leptos::prelude::*;
@@ -63,7 +63,7 @@ async fn computed(words: RwSignal<String>) -> Option<String> {
         loop {
             words.set(format!("{done} runs computed…"));
             let slice = format!("{file} {} {SLICE}\n{csv}", lines.len());
-            let Some(answer) = answer("accuracy-rows", &slice).await else {
+            let Some(answer) = once("accuracy-rows", &slice).await else {
                 words.set(
                     "The part of the calculator that computes them could not be loaded.".to_owned(),
                 );
@@ -79,5 +79,5 @@ async fn computed(words: RwSignal<String>) -> Option<String> {
         }
         question.push([file, &*lines.join("\n"), &csv].join(&part));
     }
-    answer("accuracy", &question.join(&table)).await
+    once("accuracy", &question.join(&table)).await
 }

@@ -4,7 +4,6 @@
 use crate::scene::markup::span;
 use crate::share::link;
 use crate::ui::browser;
-use crate::ui::html::text;
 use crate::ui::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
@@ -47,24 +46,27 @@ extern "C" {
     ) -> Result<JsValue, JsValue>;
 }
 
-/// An element whose content the panel `name` of the back room makes: anew with each Run that makes sense, while `of`
-/// says what of it is wanted.
-pub fn back_room(
+/// What the panel `name` of the back room says: anew with each Run that makes sense, while `of` says what is wanted.
+pub fn answer(
     state: State,
-    class: &'static str,
     name: &'static str,
     of: impl Fn() -> Option<String> + Send + Sync + 'static,
-) -> AnyView {
+) -> Signal<String> {
+    follow(state, name, Signal::derive(of))
+}
+
+/// One instance for all panels.
+fn follow(state: State, name: &'static str, of: Signal<Option<String>>) -> Signal<String> {
     let content = RwSignal::new(String::new());
     let asked = StoredValue::new(0u32);
     Effect::new(move |_| {
         let (stale, unit) = (state.is_stale(), state.unit.get());
-        let Some(of) = of().filter(|_| !stale) else {
+        let link = state.run.with(link::encode);
+        let Some(of) = of.get().filter(|_| !stale) else {
             return;
         };
         asked.update_value(|count| *count += 1);
         let number = asked.get_value();
-        let link = state.run.with(link::encode);
         leptos::task::spawn_local(async move {
             let answer = ask(&browser::address(), name, &of, unit.name(), &link).await;
             let html = answer.ok().and_then(|html| html.as_string());
@@ -74,12 +76,11 @@ pub fn back_room(
             }
         });
     });
-    let content = text(move || content.get());
-    view! { <div class=class inner_html=content></div> }.into_any()
+    content.into()
 }
 
 /// What the panel `name` answers to `of`, which is no matter of the Run; none where the back room cannot be loaded.
-pub async fn answer(name: &str, of: &str) -> Option<String> {
+pub async fn once(name: &str, of: &str) -> Option<String> {
     let answer = ask(&browser::address(), name, of, "", "").await;
     answer.ok()?.as_string()
 }
@@ -88,11 +89,11 @@ pub async fn answer(name: &str, of: &str) -> Option<String> {
 pub fn back_fold(state: State, name: &'static str, summary: &'static str) -> AnyView {
     let open = RwSignal::new(false);
     let of = move || open.get().then(String::new);
-    let content = back_room(state, "", name, of);
+    let content = answer(state, name, of);
     view! {
         <details class="twin" on:toggle=move |_| open.update(|open| *open = !*open)>
             <summary>{summary}</summary>
-            {content}
+            <div inner_html=content></div>
         </details>
     }
     .into_any()

@@ -31,14 +31,14 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
         let unread = typed()
             .and_then(|draft| draft.error)
             .map(|error| Issue::error(field.key, error));
-        let mut all: Vec<Issue> = unread.into_iter().collect();
-        all.extend(
-            state
-                .issues()
-                .into_iter()
-                .filter(|issue| issue.field == field.key),
-        );
-        all
+        // Text that was not taken is spoken of alone: what else there is to say is about the value before it.
+        unread.map_or_else(
+            || {
+                let all = state.issues().into_iter();
+                all.filter(|issue| issue.field == field.key).collect()
+            },
+            |unread| vec![unread],
+        )
     };
     let invalid = move || {
         issues()
@@ -55,7 +55,9 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
         });
     };
     let control = match &field.slot {
-        Slot::Choice { .. } => choice_select(state, field, field.label).into_any(),
+        Slot::Choice { .. } => choice_select(state, field, field.label)
+            .add_any_attr(leptos::attr::id(input_id(field)))
+            .into_any(),
         Slot::Toggle { .. } => toggle(state, field).into_any(),
         _ => text_input(state, field, draft, now, flag(invalid)).into_any(),
     };
@@ -192,7 +194,7 @@ fn commit(state: State, field: &'static Field, text: &str) -> Result<(), String>
     Ok(())
 }
 
-/// A list to choose from; a field that may be unset begins with what it then means.
+/// A list to choose from; a field that may be unset begins with what it then means. The form gives its own the id.
 pub fn choice_select(state: State, field: &'static Field, label: &'static str) -> impl IntoView {
     let options = match &field.slot {
         Slot::Choice { options, .. } => options(),
@@ -237,7 +239,7 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
         view! { <option value=id prop:selected=flag(move || current() == id)>{label}</option> }
     };
     view! {
-        <select id=input_id(field) aria-label=label title=field.hint on:change=choose>
+        <select aria-label=label title=field.hint on:change=choose>
             <option value="" hidden=flag(move || !unset()) prop:selected=flag(unset)>{text(meant)}</option>
             {options.into_iter().map(option).collect_view()}
         </select>

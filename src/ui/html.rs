@@ -4,8 +4,10 @@ use crate::report::Figure;
 use crate::run::Run;
 use crate::scene::issues::read_fix;
 use crate::scene::markup::Html;
+use crate::share::link;
 use crate::ui::browser;
 use crate::ui::field::input_id_of;
+use crate::ui::import_model;
 use crate::ui::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -38,7 +40,7 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
         .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
     let Some(button) = target.and_then(|target| {
         target
-            .closest("[data-ask],[data-go],[data-fix],[data-run]")
+            .closest("[data-ask],[data-go],[data-fix],[data-model],[data-run]")
             .ok()
             .flatten()
     }) else {
@@ -55,6 +57,11 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     {
         input.scroll_into_view();
         let _ = input.focus();
+    }
+    if let Some(fragment) = button.get_attribute("data-model") {
+        let model = link::decode(&fragment).run.model;
+        state.run.update(|run| run.model = model);
+        import_model::close();
     }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));

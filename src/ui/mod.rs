@@ -9,6 +9,7 @@ mod chart;
 mod field;
 mod form;
 mod html;
+mod import_model;
 mod link_sync;
 mod memory;
 mod overlap;
