@@ -24,6 +24,7 @@ pub mod traffic;
 pub mod report;
 
 pub mod accuracy;
+pub mod search;
 
 pub mod scene;
 

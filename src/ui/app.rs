@@ -10,6 +10,7 @@ use crate::ui::form::Form;
 use crate::ui::html::{flag, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
+use crate::ui::plan::plan_panel;
 use crate::ui::share::{ShareDialog, open_share};
 use crate::ui::state::State;
 use crate::ui::strip::{IssueList, Strip};
@@ -82,6 +83,7 @@ fn page(state: State) -> impl IntoView {
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
+                    {plan_panel(state)}
                     <AccuracyPanel/>
                     <p class="footnote">
                         "Shardscope " {env!("CARGO_PKG_VERSION")}

@@ -63,6 +63,9 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
         state.run.update(|run| run.model = model);
         import_model::close();
     }
+    if let Some(fragment) = button.get_attribute("data-run") {
+        state.run.set(link::decode(&fragment).run);
+    }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));
     }

@@ -13,6 +13,7 @@ mod import_model;
 mod link_sync;
 mod memory;
 mod overlap;
+mod plan;
 mod share;
 mod state;
 mod strip;
