@@ -1,5 +1,5 @@
 //! Cells of published tables.
-#![allow(clippy::unwrap_used, clippy::float_cmp)] // helpers that tests share; printed digits are compared
+#![allow(clippy::unwrap_used)] // functions that tests share
 
 use shardscope::report::report_value;
 use shardscope::run::{OneOf, Run, Value, presets};

@@ -1,6 +1,7 @@
 //! What a memory method returns: bytes by rank and purpose, the capacity they are held against, and a verdict.
 
 use crate::issue::Issue;
+use crate::sort::sort_by;
 use crate::units::Bytes;
 use serde::Serialize;
 
@@ -40,6 +41,31 @@ pub enum Component {
     Buffers,
     /// What no tensor accounts for.
     Overhead,
+}
+
+impl Component {
+    /// All of them, in the order of the bars.
+    pub const ALL: [Self; 6] = [
+        Self::Weights,
+        Self::Gradients,
+        Self::Optimizer,
+        Self::Activations,
+        Self::Buffers,
+        Self::Overhead,
+    ];
+
+    /// Its name on the page.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Weights => "weights",
+            Self::Gradients => "gradients",
+            Self::Optimizer => "optimizer",
+            Self::Activations => "activations",
+            Self::Buffers => "buffers",
+            Self::Overhead => "overhead",
+        }
+    }
 }
 
 /// A named part of a component: "attention output", "CUDA context".
@@ -122,6 +148,14 @@ impl StageMemory {
     #[must_use]
     pub fn allocated(&self) -> Bytes {
         self.total - self.overhead
+    }
+    /// The named parts of `component`, largest first.
+    #[must_use]
+    pub fn parts(&self, component: Component) -> Vec<&Item> {
+        let own = self.items.iter().filter(|item| item.component == component);
+        let mut own: Vec<&Item> = own.collect();
+        sort_by(&mut own, |a, b| b.bytes.0.total_cmp(&a.bytes.0));
+        own
     }
     /// Fills in the total.
     #[must_use]

@@ -271,7 +271,11 @@ impl BackendStyle for BackendColorStyle {
 
 fn text_style(size: f64, colour: Rgb, h: HPos, v: VPos) -> TextStyle<'static> {
     TextStyle {
-        font: ("system-ui, sans-serif", size).into_font(),
+        font: FontDesc::new(
+            FontFamily::Name("system-ui, sans-serif"),
+            size,
+            FontStyle::Normal,
+        ),
         color: BackendColor {
             alpha: 1.0,
             rgb: colour,

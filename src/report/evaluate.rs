@@ -29,6 +29,8 @@ pub struct Evaluation {
     pub durations: Durations,
     /// What the schedule makes each rank hold.
     pub loads: Vec<RankLoad>,
+    /// The rank that works longest, whose communication the overlap rows are.
+    pub busiest: usize,
     /// The figures.
     pub report: Report,
 }
@@ -62,7 +64,7 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
         .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
     let loads = loads(&scenario, &order);
     let estimate = memory::estimate(&scenario, &loads);
-    let (overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
+    let (busiest, overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
     let (peak_stage, peak_bytes) = estimate.peak();
     let elements = scenario.model.elements();
     let mut all_warnings = scenario.warnings.clone();
@@ -112,6 +114,7 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
         timeline,
         durations,
         loads,
+        busiest,
         report,
     })
 }
@@ -396,7 +399,7 @@ fn step(
     passes: &[Pass],
     loads: &[RankLoad],
     stats: &Stats,
-) -> (Vec<crate::traffic::OverlapRow>, Step) {
+) -> (usize, Vec<crate::traffic::OverlapRow>, Step) {
     let m = scenario.layout.microbatches as f64;
     let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
         load.stages
@@ -459,7 +462,7 @@ fn step(
         optimizer: longest(|end| end.1),
         hardware_over_model: compute / (compute - repeated),
     };
-    (overlap, Step::new(scenario, parts))
+    (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
 }
 
 /// Says why the ranks idle: few micro-batches, or one rank that works longer than the others.

@@ -5,6 +5,10 @@
 
 mod evaluate;
 mod explain;
+pub mod fit;
+pub mod methods;
+pub mod narrow;
+pub mod over_time;
 mod schedules;
 mod uneven;
 

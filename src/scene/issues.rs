@@ -1,6 +1,6 @@
 //! What is wrong or doubtful, in words, with the way to the field and the button that mends it.
 
-use super::markup::{Html, el, text};
+use super::markup::{Html, el, span, text};
 use crate::issue::{Fix, Issue, Severity};
 use crate::run::registry::field;
 
@@ -32,17 +32,23 @@ pub fn list(issues: &[Issue]) -> Html {
     issues
         .iter()
         .map(|issue| {
-            let go = field(&issue.field).map_or_else(Html::none, |field| {
-                let attributes = [("class", "link field-link"), ("data-go", field.key)];
-                el("button", &attributes, &[text(field.label)])
-            });
+            let go = match field(&issue.field) {
+                Some(field) => {
+                    let attributes = [("class", "link field-link"), ("data-go", field.key)];
+                    el("button", &attributes, &[text(field.label)])
+                }
+                // A key of a link that is no field is named as it was written.
+                None if !issue.field.is_empty() => span("code", "", &issue.field),
+                None => Html::none(),
+            };
             el("li", &[], &[go, line(issue)])
         })
         .collect()
 }
 
 /// A fix as a `data-fix` attribute: `key=value` pairs with `&`.
-fn written(fix: &Fix) -> String {
+#[must_use]
+pub fn written(fix: &Fix) -> String {
     let pairs: Vec<_> = fix
         .set
         .iter()
@@ -66,6 +72,12 @@ pub fn read_fix(attribute: &str) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_that_is_no_field_is_named() {
+        let html = list(&[Issue::notice("nonsense", "left out")]).into_string();
+        assert!(html.contains("nonsense"), "{html}");
+    }
 
     #[test]
     fn a_fix_survives_its_attribute() {

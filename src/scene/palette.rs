@@ -36,6 +36,31 @@ pub struct Palette {
     pub weight: Rgb,
     /// In-flight activations.
     pub activations: Rgb,
+    /// Weights in memory.
+    pub weights: Rgb,
+    /// Gradients in memory.
+    pub gradients: Rgb,
+    /// Optimizer states.
+    pub optimizer: Rgb,
+    /// Transient and communication buffers.
+    pub buffers: Rgb,
+    /// Context, communicators, fragmentation.
+    pub overhead: Rgb,
+}
+
+impl Palette {
+    /// The memory components in the order of the bars.
+    #[must_use]
+    pub const fn components(&self) -> [Rgb; 6] {
+        [
+            self.weights,
+            self.gradients,
+            self.optimizer,
+            self.activations,
+            self.buffers,
+            self.overhead,
+        ]
+    }
 }
 
 const fn hex(rgb: u32) -> Rgb {
@@ -53,6 +78,11 @@ const LIGHT: Palette = Palette {
     backward: hex(0xE0_70_05),
     weight: hex(0x2A_A7_89),
     activations: hex(0xB8_75_21),
+    weights: hex(0x21_73_C1),
+    gradients: hex(0x03_A3_BD),
+    optimizer: hex(0x6D_20_7B),
+    buffers: hex(0x05_4E_2A),
+    overhead: hex(0x62_63_63),
 };
 
 const DARK: Palette = Palette {
@@ -65,6 +95,11 @@ const DARK: Palette = Palette {
     backward: hex(0xEE_93_10),
     weight: hex(0x95_F4_CD),
     activations: hex(0xEB_95_26),
+    weights: hex(0x62_94_ED),
+    gradients: hex(0x9D_E9_FF),
+    optimizer: hex(0x84_4A_B2),
+    buffers: hex(0x25_7B_59),
+    overhead: hex(0xAE_AF_B3),
 };
 
 impl Theme {
@@ -129,6 +164,11 @@ mod tests {
                 ("--t-backward", palette.backward),
                 ("--t-weight", palette.weight),
                 ("--m-activations", palette.activations),
+                ("--m-weights", palette.weights),
+                ("--m-gradients", palette.gradients),
+                ("--m-optimizer", palette.optimizer),
+                ("--m-buffers", palette.buffers),
+                ("--m-overhead", palette.overhead),
             ] {
                 let rule = format!("{token}: #{r:02x}{g:02x}{b:02x}");
                 assert!(sheet.contains(&rule), "{rule}");

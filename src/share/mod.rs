@@ -1,4 +1,6 @@
-//! A Run out of the calculator and back in: the link, and its timeline as files.
+//! A Run out of the calculator and back in: the link, its timeline as files, and what other programs write.
 
 pub mod export;
+pub mod import;
 pub mod link;
+pub mod panels;

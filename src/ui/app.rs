@@ -4,11 +4,13 @@ use crate::run::registry::field;
 use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
+use crate::ui::accuracy::AccuracyPanel;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
-use crate::ui::html::pressed;
+use crate::ui::html::{flag, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
+use crate::ui::plan::plan_panel;
 use crate::ui::share::{ShareDialog, open_share};
 use crate::ui::state::State;
 use crate::ui::strip::{IssueList, Strip};
@@ -63,13 +65,13 @@ fn page(state: State) -> impl IntoView {
     let tab = RwSignal::new("results");
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {
-            <button aria-current=move || (tab.get() == name).to_string() on:click=move |_| tab.set(name)>
+            <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| tab.set(name)>
                 {label}
             </button>
         }
     };
     view! {
-        <div data-tab=move || tab.get() on:click=move |event| pressed(state, &event)>
+        <div data-tab=text(move || tab.get().to_owned()) on:click=move |event| pressed(state, &event)>
             <Header/>
             <main class="page">
                 <aside class="inputs" aria-label="Inputs">
@@ -81,12 +83,14 @@ fn page(state: State) -> impl IntoView {
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
+                    {plan_panel(state)}
+                    <AccuracyPanel/>
                     <p class="footnote">
                         "Shardscope " {env!("CARGO_PKG_VERSION")}
                         " estimates training (not inference). Everything is computed in this browser; nothing leaves it."
                     </p>
                 </div>
-                <aside class="detail" class:open=move || state.drawer.get() aria-label="About a number">
+                <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
                     <About/>
                 </aside>
             </main>
@@ -130,7 +134,7 @@ fn Header() -> impl IntoView {
             <span class="wide-only">{pick("gpu", "GPU preset")}</span>
             <span class="spring"></span>
             <button class="quiet" title="Memory in GiB (2³⁰ bytes) or GB (10⁹ bytes)" on:click=other_unit>
-                {move || state.unit.get().name()}
+                {text(move || state.unit.get().name().to_owned())}
             </button>
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
@@ -185,9 +189,9 @@ fn embed(state: State, panel: &str) -> impl IntoView + use<> {
                 </div>
             </main>
             <p class="embed-foot">
-                <span>{title}</span>
+                <span>{text(title)}</span>
                 <span class="spring"></span>
-                <a href=whole target="_blank" rel="noopener">"Open in Shardscope"</a>
+                <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
             </p>
         </div>
     }

@@ -2,9 +2,10 @@
 
 use crate::issue::{Issue, Severity};
 use crate::run::registry::{Field, Slot};
-use crate::run::{Choice, Value};
+use crate::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
 use crate::scene::issues::line;
 use crate::scene::markup::Html;
+use crate::ui::html::{flag, text};
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -21,30 +22,30 @@ struct Draft {
 /// The row of `field`.
 pub fn field_row(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
-    let text = Memo::new(move |_| shown_text(state, field));
+    let now = Memo::new(move |_| shown_text(state, field));
     let typed = move || {
-        let now = text.get();
+        let now = now.get();
         draft.get().filter(|draft| draft.after == now)
     };
     let issues = move || {
         let unread = typed()
             .and_then(|draft| draft.error)
             .map(|error| Issue::error(field.key, error));
-        let mut all: Vec<Issue> = unread.into_iter().collect();
-        all.extend(
-            state
-                .issues()
-                .into_iter()
-                .filter(|issue| issue.field == field.key),
-        );
-        all
+        // Text that was not taken is spoken of alone: what else there is to say is about the value before it.
+        unread.map_or_else(
+            || {
+                let all = state.issues().into_iter();
+                all.filter(|issue| issue.field == field.key).collect()
+            },
+            |unread| vec![unread],
+        )
     };
     let invalid = move || {
         issues()
             .iter()
             .any(|issue| issue.severity == Severity::Error)
     };
-    let said = move || Html::from_iter(issues().iter().map(line)).into_string();
+    let said = move || issues().iter().map(line).collect::<Html>().into_string();
     let changed = move || state.run.with(|run| field.is_changed(run));
     let reset = move |_| {
         draft.set(None);
@@ -54,19 +55,25 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
         });
     };
     let control = match &field.slot {
-        Slot::Choice { .. } => choice_select(state, field, field.label).into_any(),
+        Slot::Choice { .. } => choice_select(state, field, field.label)
+            .add_any_attr(leptos::attr::id(input_id(field)))
+            .into_any(),
         Slot::Toggle { .. } => toggle(state, field).into_any(),
-        _ => text_input(state, field, draft, text, invalid).into_any(),
+        _ => text_input(state, field, draft, now, flag(invalid)).into_any(),
     };
     view! {
-        <div class="field" class:found=move || !state.search.get().is_empty() data-field=field.key>
+        <div class="field" class:found=flag(move || !state.search.get().is_empty()) data-field=field.key>
             <div class="field-row">
                 <label for=input_id(field)>
                     {field.label}
                     {(!field.symbol.is_empty()).then(|| view! { <small>" " {field.symbol}</small> })}
-                    <Show when=changed>
-                        <button class="changed" title="Changed: back to the default" aria-label="Back to the default" on:click=reset></button>
-                    </Show>
+                    <button
+                        class="changed"
+                        title="Changed: back to the default"
+                        aria-label="Back to the default"
+                        hidden=flag(move || !changed())
+                        on:click=reset
+                    ></button>
                 </label>
                 {control}
             </div>
@@ -74,7 +81,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             <div
                 id=format!("{}-issues", input_id(field))
                 aria-live="polite"
-                inner_html=said
+                inner_html=text(said)
             ></div>
         </div>
     }
@@ -105,8 +112,8 @@ fn text_input(
     state: State,
     field: &'static Field,
     draft: RwSignal<Option<Draft>>,
-    text: Memo<String>,
-    invalid: impl Fn() -> bool + Copy + Send + 'static,
+    now: Memo<String>,
+    invalid: Signal<bool>,
 ) -> impl IntoView {
     let wide = matches!(
         field.slot,
@@ -114,7 +121,7 @@ fn text_input(
     );
     let derived = move || state.run.with(|run| field.get(run) == Value::Null);
     let value = move || {
-        let now = text.get();
+        let now = now.get();
         match draft.get() {
             Some(draft) if draft.after == now => draft.text,
             _ => now,
@@ -159,15 +166,15 @@ fn text_input(
         <input
             type="text"
             class=if wide { "wide" } else { "" }
-            class:derived=derived
+            class:derived=flag(derived)
             id=input_id(field)
             inputmode=if wide { "text" } else { "decimal" }
             autocomplete="off"
             spellcheck="false"
-            aria-invalid=move || invalid().to_string()
+            aria-invalid=text(move || invalid.get().to_string())
             aria-describedby=format!("{0}-hint {0}-issues", input_id(field))
             title=if field.unit.is_empty() { field.hint.to_owned() } else { format!("{} ({})", field.hint, field.unit) }
-            prop:value=value
+            prop:value=text(value)
             on:input=typed
             on:blur=left
             on:keydown=keys
@@ -187,7 +194,7 @@ fn commit(state: State, field: &'static Field, text: &str) -> Result<(), String>
     Ok(())
 }
 
-/// A list to choose from; a field that may be unset begins with what it then means.
+/// A list to choose from; a field that may be unset begins with what it then means. The form gives its own the id.
 pub fn choice_select(state: State, field: &'static Field, label: &'static str) -> impl IntoView {
     let options = match &field.slot {
         Slot::Choice { options, .. } => options(),
@@ -219,9 +226,9 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
         state.run.update(|run| {
             // A preset is chosen whole: what was changed of the one before goes with it.
             match field.key {
-                "model" => run.model.parts = Default::default(),
-                "gpu" => run.gpu.parts = Default::default(),
-                "precision" => run.precision.parts = Default::default(),
+                "model" => run.model.parts = ModelParts::default(),
+                "gpu" => run.gpu.parts = GpuParts::default(),
+                "precision" => run.precision.parts = PrecisionParts::default(),
                 _ => {}
             }
             // Every id of the list is accepted.
@@ -229,13 +236,11 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
         });
     };
     let option = move |Choice { id, label }: Choice| {
-        view! { <option value=id prop:selected=move || current() == id>{label}</option> }
+        view! { <option value=id prop:selected=flag(move || current() == id)>{label}</option> }
     };
     view! {
-        <select id=input_id(field) aria-label=label title=field.hint on:change=choose>
-            <Show when=unset>
-                <option value="" prop:selected=unset>{meant.clone()}</option>
-            </Show>
+        <select aria-label=label title=field.hint on:change=choose>
+            <option value="" hidden=flag(move || !unset()) prop:selected=flag(unset)>{text(meant)}</option>
             {options.into_iter().map(option).collect_view()}
         </select>
     }
@@ -258,7 +263,7 @@ fn toggle(state: State, field: &'static Field) -> impl IntoView {
     };
     view! {
         <span class="toggle">
-            <input type="checkbox" id=input_id(field) title=field.hint prop:checked=on on:change=flip/>
+            <input type="checkbox" id=input_id(field) title=field.hint prop:checked=flag(on) on:change=flip/>
         </span>
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::run::registry::{FIELDS, Field, Group};
 use crate::ui::field::field_row;
+use crate::ui::html::{flag, text};
+use crate::ui::import_model::import_model;
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -32,6 +34,11 @@ pub fn Form() -> impl IntoView {
         }
     });
     on_cleanup(move || handle.remove());
+    let any = move || {
+        state
+            .search
+            .with(|words| FIELDS.iter().any(|field| matches(field, words)))
+    };
     view! {
         <input
             type="text"
@@ -39,19 +46,19 @@ pub fn Form() -> impl IntoView {
             placeholder="Find a setting   /"
             aria-label="Find a setting"
             node_ref=find
-            prop:value=move || state.search.get()
+            prop:value=text(move || state.search.get())
             on:input=move |event| state.search.set(event_target_value(&event))
             on:keydown=move |event| if event.key() == "Escape" { state.search.set(String::new()) }
         />
         {GROUPS.map(|(group, title)| section(state, group, title)).collect_view()}
-        <p class="muted" hidden=move || state.search.with(|words| words.is_empty() || FIELDS.iter().any(|field| matches(field, words)))>
+        <p class="muted" hidden=flag(any)>
             "No setting is called that."
         </p>
     }
 }
 
 fn matches(field: &Field, words: &str) -> bool {
-    let text = format!(
+    let all = format!(
         "{} {} {} {}",
         field.label, field.symbol, field.key, field.hint
     )
@@ -59,7 +66,7 @@ fn matches(field: &Field, words: &str) -> bool {
     words
         .to_ascii_lowercase()
         .split_whitespace()
-        .all(|word| text.contains(word))
+        .all(|word| all.contains(word))
 }
 
 fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
@@ -89,23 +96,24 @@ fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
     };
     let has_more = fields().any(|field| field.advanced);
     view! {
-        <div class="group" hidden=move || !any_found()>
-            <button class="fold" aria-expanded=move || open.get().to_string() on:click=move |_| open.update(|open| *open = !*open)>
-                <span class="mark">{move || if open.get() || searching() { "▾" } else { "▸" }}</span>
+        <div class="group" hidden=flag(move || !any_found())>
+            <button class="fold" aria-expanded=text(move || open.get().to_string()) on:click=move |_| open.update(|open| *open = !*open)>
+                <span class="mark">{text(move || if open.get() || searching() { "▾" } else { "▸" }.to_owned())}</span>
                 {title}
                 <span class="count">
-                    {move || match changed() { 0 => String::new(), n => format!("{n} changed") }}
+                    {text(move || match changed() { 0 => String::new(), n => format!("{n} changed") })}
                 </span>
             </button>
             {fields().map(row).collect_view()}
+            {(group == Group::Model).then(|| import_model(state))}
             {has_more.then(|| view! {
                 <button
                     class="link more"
-                    hidden=move || !open.get() || searching()
-                    aria-expanded=move || more.get().to_string()
+                    hidden=flag(move || !open.get() || searching())
+                    aria-expanded=text(move || more.get().to_string())
                     on:click=move |_| more.update(|more| *more = !*more)
                 >
-                    {move || if more.get() { "fewer settings" } else { "more settings" }}
+                    {text(move || if more.get() { "fewer settings" } else { "more settings" }.to_owned())}
                 </button>
             })}
         </div>

@@ -2,6 +2,7 @@
 
 use crate::share::link::{View, encode_with};
 use crate::ui::browser;
+use crate::ui::html::{flag, text};
 use crate::ui::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -53,10 +54,10 @@ pub fn ShareDialog() -> impl IntoView {
             <h2 id="share-title">"Share this run"</h2>
             <p class="muted">"The link holds the whole configuration. Nothing is stored anywhere else."</p>
             <div class="row">
-                <textarea id="share-link" readonly rows="2" aria-label="Link" prop:value=link></textarea>
-                <CopyButton text=Signal::derive(link)/>
+                <textarea id="share-link" readonly rows="2" aria-label="Link" prop:value=text(link)></textarea>
+                <CopyButton what=text(link)/>
             </div>
-            <p class="issue warning" hidden=move || !long()>"Over 1000 characters: some chat programs cut it."</p>
+            <p class="issue warning" hidden=flag(move || !long())>"Over 1000 characters: some chat programs cut it."</p>
             <p>
                 "For a wiki, one panel: "
                 <select aria-label="Panel" on:change=move |event| panel.set(event_target_value(&event))>
@@ -68,8 +69,8 @@ pub fn ShareDialog() -> impl IntoView {
                 </select>
             </p>
             <div class="row">
-                <textarea readonly rows="3" aria-label="Frame" prop:value=frame></textarea>
-                <CopyButton text=Signal::derive(frame)/>
+                <textarea readonly rows="3" aria-label="Frame" prop:value=text(frame)></textarea>
+                <CopyButton what=text(frame)/>
             </div>
             <div class="end">
                 <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>"Close"</button>
@@ -79,12 +80,12 @@ pub fn ShareDialog() -> impl IntoView {
 }
 
 #[component]
-fn CopyButton(text: Signal<String>) -> impl IntoView {
+fn CopyButton(what: Signal<String>) -> impl IntoView {
     let said = RwSignal::new("Copy");
     let copy = move |_| {
-        browser::copy(&text.get_untracked(), move |done| {
+        browser::copy(&what.get_untracked(), move |done| {
             said.set(if done { "Copied" } else { "Select and copy" });
         });
     };
-    view! { <button class="main" on:click=copy aria-live="polite">{move || said.get()}</button> }
+    view! { <button class="main" on:click=copy aria-live="polite">{text(move || said.get().to_owned())}</button> }
 }

@@ -3,7 +3,7 @@
 use crate::scene::issues::list;
 use crate::scene::markup::Html;
 use crate::scene::strip::strip;
-use crate::ui::html::html;
+use crate::ui::html::{flag, html, text};
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -18,8 +18,8 @@ pub fn Strip() -> impl IntoView {
             .map_or_else(Html::none, |evaluation| strip(&evaluation.report, unit))
     };
     view! {
-        <div class="strip-frame" class:stale=move || state.is_stale() role="region" aria-label="Key figures">
-            <span class="stale-note" hidden=move || !state.is_stale()>"the last run that made sense"</span>
+        <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label="Key figures">
+            <span class="stale-note" hidden=flag(move || !state.is_stale())>"the last run that made sense"</span>
             {html("strip", figures)}
         </div>
     }
@@ -33,8 +33,8 @@ pub fn IssueList() -> impl IntoView {
         <ul
             class="issues"
             aria-label="What to know"
-            hidden=move || state.issues().is_empty()
-            inner_html=move || list(&state.issues()).into_string()
+            hidden=flag(move || state.issues().is_empty())
+            inner_html=text(move || list(&state.issues()).into_string())
         ></ul>
     }
 }

@@ -1,6 +1,7 @@
 //! What several tests share: tables of published runs, and a step joined from time and traffic without a simulation.
-#![allow(dead_code)] // each test binary uses its own part
+#![allow(dead_code, clippy::unwrap_used)] // each test binary uses its own part
 
+use shardscope::accuracy::{Evidence, read};
 use shardscope::model::stage_elements;
 use shardscope::run::{Run, Scenario, Value};
 use shardscope::time::{Bubble, Clock, Passes, pipeline_seconds, step_end, with_loader};
@@ -8,6 +9,12 @@ use shardscope::traffic::{Held, StageWaits, StageWindows, stage_waits, step_sync
 use shardscope::units::Seconds;
 use std::collections::BTreeMap;
 use std::fs;
+
+/// The rows of a table in `public/data` that become Runs.
+pub fn evidence(name: &str) -> Vec<Evidence> {
+    let path = format!("{}/public/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    read(name, &fs::read_to_string(path).unwrap()).0
+}
 
 /// A line of a table, by column.
 pub type Row = BTreeMap<String, String>;

@@ -12,6 +12,25 @@ use crate::explain::Term;
 use crate::run::{Method, Scenario};
 use crate::source::{FUJII_2024, HE_BLOG, MEGATRON, PLAYBOOK, Source, UNEVEN_PP};
 
+/// Something that a source prints and its own formula does not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slip {
+    /// Where it stands.
+    pub place: &'static str,
+    /// What is printed.
+    pub printed: &'static str,
+    /// What the source's formula gives.
+    pub corrected: &'static str,
+}
+
+const fn slip(place: &'static str, printed: &'static str, corrected: &'static str) -> Slip {
+    Slip {
+        place,
+        printed,
+        corrected,
+    }
+}
+
 /// A method of the table.
 pub struct MethodInfo {
     /// Its id in a Run.
@@ -20,6 +39,8 @@ pub struct MethodInfo {
     pub source: &'static Source,
     /// What it does not count.
     pub leaves_out: &'static [&'static str],
+    /// What it prints and does not mean.
+    pub slips: &'static [Slip],
     /// Its estimate.
     pub estimate: fn(&Scenario, &[RankLoad]) -> Estimate,
     /// How the figure of a rank comes about.
@@ -36,6 +57,7 @@ pub static METHODS: &[MethodInfo] = &[
             "offloading to the host",
             "micro-batches of unequal length (all count as the longest)",
         ],
+        slips: &[],
         estimate: detailed::estimate,
         explain: detailed::explain,
     },
@@ -46,6 +68,18 @@ pub static METHODS: &[MethodInfo] = &[
             "logits where there is more than one stage",
             "a fused SwiGLU, stages other than the first",
             "buffers, CUDA context, communicators, fragmentation",
+        ],
+        slips: &[
+            slip("table 5, (8,1,16,1) at 128 GPUs", "34.48 GiB", "37.48 GiB"),
+            slip("table 7, (1,2,1,1) at 16 GPUs", "70.32 GiB", "73.13 GiB"),
+            slip("table 7, (1,2,1,1) at 32 GPUs", "68.92 GiB", "70.32 GiB"),
+            slip("table 7, (1,2,1,1) at 64 GPUs", "68.22 GiB", "68.92 GiB"),
+            slip("table 9, (2,1,1,4) at 8 GPUs", "396.97 GiB", "395.97 GiB"),
+            slip(
+                "equation 13, the embedding's int64 inputs",
+                "8 s b h p bytes",
+                "8 s b p bytes; reproduced as printed",
+            ),
         ],
         estimate: fujii::estimate,
         explain: fujii::explain,
@@ -59,6 +93,18 @@ pub static METHODS: &[MethodInfo] = &[
             "grouped-query attention, gated FFNs, logits",
             "buffers, CUDA context, communicators, fragmentation",
         ],
+        slips: &[
+            slip(
+                "Llama 3 405B at 131072 tokens, activations",
+                "147 366 233 505 792 B (s for s² in the score terms)",
+                "22 313 351 535 132 672 B; 147 197 119 168 512 B with FlashAttention",
+            ),
+            slip(
+                "activations with grouped-query attention",
+                "a third term without the factor k",
+                "k b s h kv/a each for keys and values",
+            ),
+        ],
         estimate: he::estimate,
         explain: he::explain,
     },
@@ -70,6 +116,18 @@ pub static METHODS: &[MethodInfo] = &[
             "grouped-query attention, gated FFNs, the input embedding",
             "sharding: every rank keeps 16 bytes a parameter",
             "buffers, CUDA context, communicators, fragmentation",
+        ],
+        slips: &[
+            slip(
+                "case 2, t = 1, first rank",
+                "122.647 GB of 10⁹ bytes, without the projector",
+                "122.884 GB with the projector of its own formula",
+            ),
+            slip(
+                "case 2, t = 2, first rank",
+                "61.350 GB of 10⁹ bytes, without the projector",
+                "61.588 GB with the projector of its own formula",
+            ),
         ],
         estimate: uneven::estimate,
         explain: uneven::explain,
@@ -83,6 +141,7 @@ pub static METHODS: &[MethodInfo] = &[
             "sharding over context-parallel ranks",
             "buffers, CUDA context, communicators, fragmentation",
         ],
+        slips: &[],
         estimate: playbook::estimate,
         explain: playbook::explain,
     },

@@ -1,13 +1,14 @@
 //! The memory bars: one stacked bar a pipeline rank on a common scale, against the capacity.
 
+use crate::memory::{Component, StageMemory};
 use crate::report::Memory;
 use crate::units::Bytes;
 
 /// A bar's part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Segment {
-    /// "weights", "gradients"...
-    pub component: &'static str,
+    /// What for.
+    pub component: Component,
     /// How large.
     pub bytes: Bytes,
     /// Left edge on the scale, 0 to 1.
@@ -49,7 +50,7 @@ pub fn bars(memory: &Memory) -> Bars {
     for rank in &memory.per_stage {
         let mut at = 0.0;
         let mut segments = Vec::new();
-        for (component, bytes) in rank.components() {
+        for (component, (_, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
             let length = bytes / scale;
             if bytes.0 > 0.0 {
                 segments.push(Segment {
@@ -85,11 +86,65 @@ pub fn bars(memory: &Memory) -> Bars {
     }
 }
 
+/// A named part of a component and its bytes on each of some ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartRow {
+    /// The component.
+    pub component: Component,
+    /// The part.
+    pub name: String,
+    /// Bytes on each rank; 0 where a rank has none.
+    pub bytes: Vec<Bytes>,
+}
+
+/// The named parts of all components over the ranks, for the table behind the bars.
+#[must_use]
+pub fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
+    let mut rows: Vec<PartRow> = Vec::new();
+    for component in Component::ALL {
+        for rank in ranks {
+            for part in rank.parts(component) {
+                if !rows
+                    .iter()
+                    .any(|row| row.component == component && row.name == part.name)
+                {
+                    let on = |rank: &&StageMemory| {
+                        let own = rank
+                            .items
+                            .iter()
+                            .filter(|item| item.component == component && item.name == part.name);
+                        own.map(|item| item.bytes).sum()
+                    };
+                    rows.push(PartRow {
+                        component,
+                        name: part.name.clone(),
+                        bytes: ranks.iter().map(on).collect(),
+                    });
+                }
+            }
+        }
+    }
+    rows
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::report;
     use crate::run::Run;
+
+    #[test]
+    fn the_named_parts_of_a_rank_add_up_to_its_total() {
+        let memory = report(&Run::default()).unwrap().memory;
+        let ranks: Vec<_> = memory.per_stage.iter().collect();
+        let rows = part_rows(&ranks);
+        for (at, rank) in ranks.iter().enumerate() {
+            let sum: Bytes = rows.iter().map(|row| row.bytes[at]).sum();
+            assert!((sum / rank.total - 1.0).abs() < 1e-9);
+        }
+        let logits = rows.iter().find(|row| row.name == "logits").unwrap();
+        assert!(logits.bytes[0] == Bytes::ZERO && logits.bytes[3].0 > 0.0);
+    }
 
     #[test]
     fn parts_touch_and_end_at_the_total() {

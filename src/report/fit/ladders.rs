@@ -1,0 +1,157 @@
+//! Which settings of a Run may make it smaller, and their values from the smallest change to the largest.
+
+use super::{Ladder, Set};
+use crate::run::{OneOf, Recompute, Run, Scenario};
+
+/// Context parallelism beyond this is not suggested.
+const MOST_CP: u64 = 64;
+/// GPUs are multiplied by at most this.
+const MOST_GPUS: u64 = 64;
+
+/// Everything that may help `scenario` on the GPUs that it has.
+pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
+    let run = &scenario.run;
+    let mut all = parallelism(scenario);
+    all.push(ladder(
+        "micro_batch",
+        divisors(run.micro_batch)
+            .rev()
+            .filter(|size| *size < run.micro_batch)
+            .map(|size| number("micro_batch", size)),
+    ));
+    all.push(Ladder {
+        monotone: true,
+        ..ladder("recompute.layers", layers(scenario).into_iter())
+    });
+    all.push(ladder("recompute", modules(scenario).into_iter()));
+    // Megatron-LM refuses ZeRO-2 and 3 with a pipeline, and both communicate once a micro-batch there.
+    let most_zero = if run.pp > 1 { 1 } else { 3 };
+    all.push(ladder(
+        "zero",
+        (run.zero + 1..=most_zero).map(|stage| number("zero", stage)),
+    ));
+    let bytes = scenario.precision;
+    if bytes.weights == 2.0 && bytes.gradients() > 2.0 {
+        all.push(ladder("precision", [one("precision", "bf16")].into_iter()));
+    }
+    all.push(ladder("cross_entropy", loss_kernels(run).into_iter()));
+    if run.tp > 1 && !run.sequence_parallel {
+        all.push(ladder(
+            "sequence_parallel",
+            [one("sequence_parallel", "true")].into_iter(),
+        ));
+    }
+    if !run.flash_attention {
+        all.push(ladder(
+            "flash_attention",
+            [one("flash_attention", "true")].into_iter(),
+        ));
+    }
+    all.retain(|ladder| !ladder.rungs.is_empty());
+    all
+}
+
+/// More GPUs, by doubling.
+pub fn more_gpus(run: &Run) -> Ladder {
+    let doubled = (1..)
+        .map(|power| 1u64 << power)
+        .take_while(|times| *times <= MOST_GPUS);
+    ladder(
+        "gpus",
+        doubled.map(|times| number("gpus", run.gpus.saturating_mul(times))),
+    )
+}
+
+fn ladder(field: &'static str, rungs: impl Iterator<Item = Set>) -> Ladder {
+    Ladder {
+        field,
+        rungs: rungs.collect(),
+        monotone: false,
+    }
+}
+
+fn one(key: &'static str, value: &str) -> Set {
+    vec![(key, value.to_owned())]
+}
+
+fn number(key: &'static str, value: u64) -> Set {
+    vec![(key, value.to_string())]
+}
+
+fn divisors(number: u64) -> impl DoubleEndedIterator<Item = u64> {
+    (1..=number.min(4096)).filter(move |size| number.is_multiple_of(*size))
+}
+
+/// Larger tp within the node, larger pp, cp and ep; layers by stage are even again where the stages change.
+fn parallelism(scenario: &Scenario) -> Vec<Ladder> {
+    let (run, layout) = (&scenario.run, &scenario.layout);
+    let sizes = move |key: &'static str, now: u64, others: u64, most: u64| {
+        let room = run.gpus / others.max(1);
+        let fitting = divisors(room).filter(move |size| *size > now && *size <= most);
+        ladder(key, fitting.map(move |size| number(key, size)))
+    };
+    let mut all = vec![
+        sizes("tp", run.tp, run.pp * run.cp, layout.per_node.max(run.tp)),
+        sizes("pp", run.pp, run.tp * run.cp, scenario.model.layers),
+        sizes("cp", run.cp, run.tp * run.pp, MOST_CP),
+    ];
+    if let Some(moe) = scenario.model.moe {
+        let fitting = divisors(moe.experts).filter(|size| *size > run.ep);
+        all.push(ladder("ep", fitting.map(|size| number("ep", size))));
+    }
+    if run.stage_layers.is_some()
+        && let Some(pipeline) = all.iter_mut().find(|ladder| ladder.field == "pp")
+    {
+        for rung in &mut pipeline.rungs {
+            rung.push(("stage_layers", String::new()));
+        }
+    }
+    all
+}
+
+/// Full recomputation of n layers a stage, of one more than now up to all.
+fn layers(scenario: &Scenario) -> Vec<Set> {
+    let most = scenario.stage_layers.iter().copied().max().unwrap_or(0);
+    let now = match scenario.run.recompute {
+        Recompute::Full => return Vec::new(),
+        Recompute::Layers(layers) => layers,
+        _ => 0,
+    };
+    let mut rungs: Vec<Set> = (now + 1..most)
+        .map(|layers| number("recompute.layers", layers))
+        .collect();
+    rungs.push(one("recompute", "full"));
+    rungs
+}
+
+/// What recomputes less than whole layers.
+fn modules(scenario: &Scenario) -> Vec<Set> {
+    if scenario.run.recompute != Recompute::None {
+        return Vec::new();
+    }
+    let mut rungs = vec![one("recompute.modules", "norm")];
+    if scenario.model.moe.is_some() {
+        rungs.push(one("recompute.modules", "moe_act"));
+    }
+    if scenario.model.mla.is_some() {
+        rungs.push(one("recompute.modules", "mla_up"));
+    }
+    if !scenario.run.flash_attention || scenario.zero.stage == 3 {
+        rungs.push(one("recompute", "selective"));
+    }
+    if scenario.model.moe.is_none() {
+        rungs.push(one("recompute.modules", "mlp"));
+    }
+    rungs
+}
+
+fn loss_kernels(run: &Run) -> Vec<Set> {
+    use crate::run::CrossEntropy::{Megatron, MegatronFused, TeFused};
+    let fused: &[_] = match run.cross_entropy {
+        Megatron => &[MegatronFused, TeFused],
+        MegatronFused => &[TeFused],
+        _ => &[],
+    };
+    let rungs = fused.iter().map(|kernel| one("cross_entropy", kernel.id()));
+    rungs.collect()
+}

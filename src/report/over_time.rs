@@ -1,0 +1,291 @@
+//! The memory of one rank over one step: what the simulated schedule keeps alive at every instant, and why the fullest
+//! instant is the fullest.
+//!
+//! By the detailed method, whose peak is this curve's peak; the published methods know no time. The memory room says
+//! what is there from one change to the next ([`memory::curve`](crate::memory::curve)); the timeline says when, which op
+//! runs, and that transients stand on top only while a backward op does.
+
+use super::Evaluation;
+use crate::memory::curve::{Alive, Change, curve};
+use crate::memory::{Component, StageMemory, detailed};
+use crate::pipeline::{Kind, TimedOp};
+use crate::units::{Bytes, Seconds};
+
+/// Buffers that stay, or come and go with activations; every other one exists while a backward op runs.
+const HELD: [&str; 7] = [
+    "logits",
+    "inputs of the head",
+    "dummy weight gradients",
+    "p2p double buffers",
+    "gathered weights of the stage",
+    "gathered embedding and head",
+    "gradients waiting for the last micro-batch",
+];
+
+/// From one change to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instant {
+    /// When it begins.
+    pub time: Seconds,
+    /// The six components, in the order of the bars.
+    pub components: [Bytes; 6],
+    /// The op that began last, by its index in the rank's timeline; none before the first.
+    pub op: Option<usize>,
+}
+
+impl Instant {
+    /// All of it.
+    #[must_use]
+    pub fn total(&self) -> Bytes {
+        self.components.into_iter().sum()
+    }
+}
+
+/// One rank over one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OverTime {
+    /// Pipeline rank.
+    pub rank: usize,
+    /// End of the last rank's last op.
+    pub makespan: Seconds,
+    /// Every change, in order of time; the first at 0.
+    pub instants: Vec<Instant>,
+    /// Index of the fullest instant, the first of equals.
+    pub peak: usize,
+    /// What is alive then, with the layers of each chunk.
+    pub alive: Vec<(Alive, u64)>,
+    /// Logits and inputs of the head among it.
+    pub head: Bytes,
+    /// The op that began last then.
+    pub op: Option<TimedOp>,
+    /// Buffers that exist while a backward op runs, with their names.
+    pub momentary: Vec<(String, Bytes)>,
+}
+
+impl OverTime {
+    /// The fullest instant.
+    #[must_use]
+    pub fn fullest(&self) -> Instant {
+        self.instants.get(self.peak).copied().unwrap_or(EMPTY)
+    }
+
+    /// The index of the instant at `time`.
+    #[must_use]
+    pub fn index_at(&self, time: Seconds) -> usize {
+        let after = self.instants.partition_point(|one| one.time.0 <= time.0);
+        after.saturating_sub(1)
+    }
+
+    /// The instant at `time`.
+    #[must_use]
+    pub fn at(&self, time: Seconds) -> Instant {
+        let at = self.index_at(time);
+        self.instants.get(at).copied().unwrap_or(EMPTY)
+    }
+}
+
+const EMPTY: Instant = Instant {
+    time: Seconds(0.0),
+    components: [Bytes(0.0); 6],
+    op: None,
+};
+
+/// The memory of pipeline rank `rank` over the step of `evaluation`; none where there is no such rank.
+#[must_use]
+pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
+    let scenario = &evaluation.scenario;
+    let ops = evaluation.timeline.ranks.get(rank)?;
+    let load = evaluation.loads.get(rank)?;
+    let estimate = detailed::estimate(scenario, &evaluation.loads);
+    let estimate = estimate.per_stage.get(rank)?;
+    let momentary = momentary(estimate);
+    let transients: Bytes = momentary.iter().map(|(_, bytes)| *bytes).sum();
+    let events = events(ops);
+    let splits = f64::from(evaluation.order.splits.max(1));
+    let changes: Vec<Change> = events
+        .iter()
+        .map(|event| event.change(ops, 1.0 / splits))
+        .collect();
+    let curve = curve(scenario, rank, load, &changes);
+    let mut instants: Vec<Instant> = Vec::with_capacity(curve.points.len());
+    let (mut backwards, mut op) = (0u32, None);
+    for (at, point) in curve.points.iter().enumerate() {
+        // The first point stands before the first event.
+        if let Some(event) = at.checked_sub(1).and_then(|at| events.get(at)) {
+            let backward = u32::from(ops[event.op].op.kind != Kind::F);
+            if event.begins {
+                backwards += backward;
+                op = Some(event.op);
+            } else {
+                backwards -= backward;
+            }
+        }
+        let buffers = if backwards > 0 {
+            point.buffers
+        } else {
+            point.buffers - transients
+        };
+        let instant = Instant {
+            time: point.time,
+            components: [
+                estimate.weights,
+                estimate.gradients,
+                estimate.optimizer,
+                point.activations,
+                buffers,
+                point.overhead,
+            ],
+            op,
+        };
+        // Changes of one time are one instant.
+        match instants.last_mut() {
+            Some(last) if last.time.0.total_cmp(&point.time.0).is_eq() => *last = instant,
+            _ => instants.push(instant),
+        }
+    }
+    let mut peak = 0;
+    let mut most = 0.0;
+    for (at, instant) in instants.iter().enumerate() {
+        let total = instant.total().0;
+        if total > most * (1.0 + 1e-12) {
+            (peak, most) = (at, total);
+        }
+    }
+    let head = curve.alive.iter().map(|alive| {
+        let head = detailed::heads(scenario, alive.stage);
+        Bytes(alive.microbatches * head.map_or(0.0, |head| head.held + head.inputs))
+    });
+    let layers = |stage: usize| scenario.stage_layers.get(stage).copied().unwrap_or(0);
+    let running = instants.get(peak).and_then(|instant| instant.op);
+    Some(OverTime {
+        rank,
+        makespan: Seconds(evaluation.timeline.makespan()),
+        peak,
+        head: head.sum(),
+        op: running.and_then(|at| ops.get(at)).copied(),
+        alive: curve
+            .alive
+            .iter()
+            .map(|alive| (*alive, layers(alive.stage)))
+            .collect(),
+        instants,
+        momentary,
+    })
+}
+
+/// The buffers of a rank that exist while a backward op runs.
+fn momentary(estimate: &StageMemory) -> Vec<(String, Bytes)> {
+    let buffers = estimate.parts(Component::Buffers).into_iter();
+    buffers
+        .filter(|item| !HELD.contains(&item.name.as_str()))
+        .map(|item| (item.name.clone(), item.bytes))
+        .collect()
+}
+
+/// An op begins or ends.
+struct Event {
+    time: f64,
+    begins: bool,
+    op: usize,
+}
+
+impl Event {
+    /// An activation lives from the begin of its forward to the end of the op that frees it.
+    fn change(&self, ops: &[TimedOp], unit: f64) -> Change {
+        let op = ops[self.op].op;
+        let by = match (self.begins, op.kind) {
+            (true, Kind::F) => unit,
+            (false, kind) if kind.frees() => -unit,
+            _ => 0.0,
+        };
+        Change {
+            time: Seconds(self.time),
+            stage: op.stage as usize,
+            by,
+        }
+    }
+}
+
+/// Begins and ends in order of time: what ends when another begins is freed first.
+fn events(ops: &[TimedOp]) -> Vec<Event> {
+    let both = |(op, timed): (usize, &TimedOp)| {
+        let event = |time, begins| Event { time, begins, op };
+        [event(timed.start, true), event(timed.end, false)]
+    };
+    let mut events: Vec<Event> = ops.iter().enumerate().flat_map(both).collect();
+    events.sort_by(|a, b| a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins)));
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::{Run, Schedule};
+
+    fn curve(run: &Run, rank: usize) -> OverTime {
+        over_time(&evaluate(run).unwrap(), rank).unwrap()
+    }
+
+    /// Narayanan 2021, section 2.2.1: rank r of 1F1B holds p - r micro-batches.
+    #[test]
+    fn one_f_one_b_peaks_with_p_minus_r_microbatches_alive() {
+        for rank in 0..4 {
+            let curve = curve(&Run::default(), rank);
+            assert_eq!(curve.alive.len(), 1);
+            let (alive, layers) = curve.alive[0];
+            assert_eq!((alive.stage, layers), (rank, 8));
+            assert_eq!(alive.microbatches, (4 - rank) as f64);
+            let op = curve.op.unwrap().op;
+            assert_eq!((op.kind, op.microbatch), (Kind::BW, 0));
+        }
+    }
+
+    #[test]
+    fn the_fullest_instant_is_the_reports_peak_under_every_schedule() {
+        for schedule in [
+            Schedule::Gpipe,
+            Schedule::OneFOneB,
+            Schedule::Interleaved,
+            Schedule::ZbH1,
+            Schedule::ZbV,
+            Schedule::VHalf,
+            Schedule::DualPipe,
+            Schedule::DualPipeV,
+            Schedule::Chimera,
+            Schedule::Hanayo,
+            Schedule::Seq1F1B,
+        ] {
+            let run = Run {
+                schedule,
+                virtual_stages: if schedule == Schedule::Interleaved {
+                    2
+                } else {
+                    1
+                },
+                ..Run::default()
+            };
+            let evaluation = evaluate(&run).unwrap();
+            for memory in &evaluation.report.memory.per_stage {
+                let curve = over_time(&evaluation, memory.stage).unwrap();
+                let peak = curve.fullest().total();
+                let off = peak / memory.total - 1.0;
+                assert!(off.abs() < 1e-9, "{schedule:?} {} {off}", memory.stage);
+                let most = curve.instants.iter().map(|one| one.total().0);
+                assert!(most.fold(0.0, f64::max) <= peak.0 * (1.0 + 1e-9));
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_ends_as_it_began() {
+        let curve = curve(&Run::default(), 0);
+        let (first, last) = (curve.at(Seconds(-1.0)), *curve.instants.last().unwrap());
+        assert_eq!(last.components[3], Bytes::ZERO);
+        assert_eq!(last.components[4], Bytes::ZERO);
+        assert_eq!(first.time, Seconds::ZERO);
+        assert_eq!(curve.at(curve.fullest().time), curve.fullest());
+        let times: Vec<_> = curve.instants.iter().map(|one| one.time.0).collect();
+        assert!(times.is_sorted());
+    }
+}

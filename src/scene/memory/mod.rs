@@ -1,0 +1,60 @@
+//! The memory panel: geometry of its bars, and what it says, as HTML text.
+
+mod advice;
+mod bars;
+mod methods;
+mod panel;
+mod table;
+
+pub use advice::{fit, narrow};
+pub use bars::{Bar, Bars, PartRow, Segment, bars, part_rows};
+pub use methods::methods;
+pub use panel::{measured, picture};
+pub use table::twin;
+
+use super::markup::{Html, el, span, text};
+use crate::memory::{Component, Verdict};
+
+/// A component's swatch and name.
+#[must_use]
+pub fn legend_entry(component: Component) -> Html {
+    el("span", &[], &[swatch(component), text(component.name())])
+}
+
+fn swatch(component: Component) -> Html {
+    el(
+        "i",
+        &[("class", &format!("swatch c-{}", component.name()))],
+        &[],
+    )
+}
+
+/// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
+#[must_use]
+pub fn parts_tip<N: AsRef<str>>(title: &str, parts: &[(N, String)]) -> Html {
+    let lines: Html = parts
+        .iter()
+        .flat_map(|(name, figure)| [span("i", "", name.as_ref()), span("b", "", figure)])
+        .collect();
+    [
+        span("strong", "", title),
+        el("span", &[("class", "figures")], &[lines]),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// The mark and word of a verdict.
+fn verdict(verdict: Verdict) -> Html {
+    let (class, mark) = match verdict {
+        Verdict::Fits => ("fits", "✓ "),
+        Verdict::Tight => ("tight", "≈ "),
+        Verdict::Oom => ("oom", "✕ "),
+    };
+    let word = span("span", "word", super::words::verdict(verdict));
+    el(
+        "span",
+        &[("class", class)],
+        &[span("span", "mark", mark), word],
+    )
+}

@@ -1,0 +1,238 @@
+//! The bars themselves, and the verdict against what was measured.
+
+use super::{Bar, Segment, bars, legend_entry, parts_tip};
+use crate::memory::verdict::{BANDS, Band};
+use crate::memory::{Component, StageMemory, Verdict};
+use crate::report::{Evaluation, Figure, Memory};
+use crate::run::{Method, OneOf};
+use crate::scene::markup::{Html, ask, el, percent, span, text};
+use crate::scene::words;
+use crate::units::{Bytes, MemoryUnit, show_percent};
+
+/// Named parts in a tip; the rest in one line.
+const MOST_PARTS: usize = 9;
+
+/// One stacked bar a pipeline rank against the capacity; every part tells what it is made of and opens its formula.
+#[must_use]
+pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
+    let memory = &evaluation.report.memory;
+    let picture = bars(memory);
+    let used = |component: &Component| {
+        let mut segments = picture.bars.iter().flat_map(|bar| &bar.segments);
+        segments.any(|part| part.component == *component)
+    };
+    let legend: Html = Component::ALL
+        .into_iter()
+        .filter(used)
+        .map(legend_entry)
+        .collect();
+    let rows: Html = picture
+        .bars
+        .iter()
+        .filter_map(|bar| {
+            let rank = memory.per_stage.get(bar.stages.0)?;
+            Some(row(bar, rank, picture.capacity, unit))
+        })
+        .collect();
+    let note = if on_the_box(memory) {
+        format!(
+            "{} on the box, as the paper counts",
+            unit.show(memory.capacity_bytes)
+        )
+    } else {
+        format!(
+            "{} usable of a \"{:.0} GB\" GPU",
+            unit.show(memory.capacity_bytes),
+            evaluation.scenario.gpu.memory.gib()
+        )
+    };
+    [
+        span("p", "visually-hidden", &words::memory(memory, unit)),
+        el(
+            "div",
+            &[("class", "legend"), ("aria-hidden", "true")],
+            &[legend],
+        ),
+        el("div", &[("class", "bars")], &[rows]),
+        el(
+            "p",
+            &[("class", "capacity-note")],
+            &[ask("plain", &Figure::Capacity.id(), &[text(&note)])],
+        ),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn on_the_box(memory: &Memory) -> bool {
+    memory.method == Method::Fujii.id()
+}
+
+fn row(bar: &Bar, rank: &StageMemory, capacity: f64, unit: MemoryUnit) -> Html {
+    let (first, last) = bar.stages;
+    let name = if first == last {
+        format!("stage {first}")
+    } else {
+        format!("{first} to {last}")
+    };
+    // The fullest rank's parts take the Tab key; the arrows walk on from there.
+    let tab = if bar.is_peak { "0" } else { "-1" };
+    let mut track: Vec<Html> = bar
+        .segments
+        .iter()
+        .map(|part| segment(rank, part, tab, unit))
+        .collect();
+    let end = bar
+        .segments
+        .last()
+        .map_or(0.0, |part| part.start + part.length);
+    let place = |class: &str, style: &str| el("i", &[("class", class), ("style", style)], &[]);
+    if end < capacity {
+        let style = format!(
+            "{};{}",
+            percent("left", end),
+            percent("width", capacity - end)
+        );
+        track.push(place("free", &style));
+    }
+    track.push(place("capacity", &percent("left", capacity)));
+    let side = if end < 0.88 {
+        percent("left", end)
+    } else {
+        percent("right", 1.0 - end + 0.003)
+    };
+    let class = if bar.is_peak { "total bold" } else { "total" };
+    let total = unit.number(bar.total);
+    track.push(el(
+        "span",
+        &[("class", class), ("style", &side)],
+        &[text(&total)],
+    ));
+    let label = format!("{name}, {}", unit.show(bar.total));
+    el(
+        "div",
+        &[
+            ("class", "bar-row"),
+            ("role", "group"),
+            ("aria-label", &label),
+        ],
+        &[
+            ask("who", &Figure::Memory(first).id(), &[text(&name)]),
+            el("div", &[("class", "track")], &track),
+        ],
+    )
+}
+
+fn segment(rank: &StageMemory, part: &Segment, tab: &str, unit: MemoryUnit) -> Html {
+    let component = part.component;
+    let style = format!(
+        "{};{}",
+        percent("left", part.start),
+        percent("width", part.length)
+    );
+    let label = format!(
+        "{} of stage {}: {}",
+        component.name(),
+        rank.stage,
+        unit.show(part.bytes)
+    );
+    let items = rank.parts(component);
+    let shown = items.iter().take(MOST_PARTS);
+    let mut parts: Vec<(String, String)> = shown
+        .map(|item| (item.name.clone(), unit.show(item.bytes)))
+        .collect();
+    let rest: Bytes = items.iter().skip(MOST_PARTS).map(|item| item.bytes).sum();
+    if rest.0 > 0.0 {
+        let name = format!("{} more", items.len() - MOST_PARTS);
+        parts.push((name, unit.show(rest)));
+    }
+    let side = if part.start < 0.5 {
+        "tip parts"
+    } else {
+        "tip parts right"
+    };
+    let attributes = [
+        ("class", format!("segment c-{}", component.name())),
+        ("style", style),
+        ("tabindex", tab.to_owned()),
+        ("aria-label", label.clone()),
+        ("data-ask", Figure::Component(rank.stage, component).id()),
+    ];
+    let attributes = attributes
+        .each_ref()
+        .map(|(key, value)| (*key, value.as_str()));
+    let tip = el(
+        "span",
+        &[("class", side), ("aria-hidden", "true")],
+        &[parts_tip(&label, &parts)],
+    );
+    el("button", &attributes, &[tip])
+}
+
+/// The share of the capacity that is needed, and what became of measured runs of each verdict.
+#[must_use]
+pub fn measured(memory: &Memory) -> Html {
+    let share = show_percent(memory.peak_bytes / memory.capacity_bytes);
+    let rule = ask("link", &Figure::Capacity.id(), &[text("the rule")]);
+    if on_the_box(memory) {
+        let words = format!(
+            "{share} of the size on the box. The paper: up to 80 % none of its 454 runs ran out of memory."
+        );
+        return [span("span", "", &words), rule].into_iter().collect();
+    }
+    let band = |band: &Band| {
+        let word = match band.verdict {
+            Verdict::Fits => "fits",
+            Verdict::Tight => "tight",
+            Verdict::Oom => "out of memory",
+        };
+        let words = format!("{word}: {} of {} ran out", band.ran_out, band.runs);
+        let class = if band.verdict == memory.verdict {
+            "band mine"
+        } else {
+            "band"
+        };
+        span("span", class, &words)
+    };
+    let needed = format!("{share} of what the driver shows. Measured runs by verdict:");
+    let bands: Html = BANDS.iter().map(band).collect();
+    [span("span", "", &needed), bands, rule]
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::Run;
+
+    #[test]
+    fn every_part_of_a_bar_tells_its_parts_and_asks_for_its_formula() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let html = picture(&evaluation, MemoryUnit::Gib).into_string();
+        let segments: usize = bars(&evaluation.report.memory)
+            .bars
+            .iter()
+            .map(|bar| bar.segments.len())
+            .sum();
+        assert_eq!(html.matches("class=\"segment ").count(), segments);
+        for id in ["activations:0", "buffers:3", "memory:2", "capacity"] {
+            assert!(html.contains(&format!("data-ask=\"{id}\"")), "{id}");
+        }
+        assert!(html.contains("logits") && !html.contains("NaN"));
+    }
+
+    #[test]
+    fn the_band_of_this_runs_verdict_is_marked() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let html = measured(&evaluation.report.memory).into_string();
+        assert!(html.contains("<span class=\"band mine\">fits: 0 of 132 ran out</span>"));
+        let run = Run {
+            memory_method: Method::Fujii,
+            ..Run::default()
+        };
+        let html = measured(&evaluate(&run).unwrap().report.memory).into_string();
+        assert!(html.contains("on the box") && !html.contains("132"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Memory per GPU: bars a pipeline rank or one rank over the step, the verdict against what was measured, and the advice
+//! built on it.
+
+mod advice;
+mod fold;
+mod over_time;
+
+use crate::report::Evaluation;
+use crate::run::registry::field;
+use crate::scene::markup::Html;
+use crate::scene::memory::{measured, picture};
+use crate::ui::back::answer;
+use crate::ui::field::choice_select;
+use crate::ui::html::{flag, html, text};
+use crate::ui::state::State;
+use crate::units::MemoryUnit;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+
+/// The memory panel.
+#[component]
+pub fn MemoryPanel() -> impl IntoView {
+    let state = expect_context::<State>();
+    let over_time = RwSignal::new(false);
+    // Made from the first time that someone opens it.
+    let table = RwSignal::new(false);
+    let alone = state.embed().is_some();
+    let method = (!alone).then(|| {
+        field("memory_method").map(|field| {
+            view! { <span class="tools"><small>"method "</small>{choice_select(state, field, "Memory method")}</span> }
+        })
+    });
+    let toggle = move |to: bool, label: &'static str| {
+        view! {
+            <button
+                class="toggle-link"
+                aria-pressed=text(move || (over_time.get() == to).to_string())
+                on:click=move |_| over_time.set(to)
+            >{label}</button>
+        }
+    };
+    let advice = (!alone).then(|| {
+        [
+            advice::methods(state),
+            advice::fit(state),
+            advice::narrowing(state),
+        ]
+    });
+    view! {
+        <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
+            <div class="panel-head">
+                <h2 id="memory-title">"Memory per GPU, by stage"</h2>
+                <span class="spring"></span>
+                {method}
+                <span class="tools" role="group" aria-label="Picture">
+                    {toggle(false, "by component")}
+                    {toggle(true, "over the step")}
+                </span>
+            </div>
+            <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
+                {shown(state, "", picture)}
+                <details class="twin" on:toggle=move |_| table.set(true)>
+                    <summary>"Show as a table, with the named parts"</summary>
+                    <div inner_html=answer(state, "memory-table", move || table.get().then(String::new))></div>
+                </details>
+            </div>
+            {over_time::view(state, over_time.into())}
+            {shown(state, "bands", |evaluation, _| measured(&evaluation.report.memory))}
+            {advice}
+        </section>
+    }
+}
+
+/// HTML text that follows the evaluation and the unit.
+fn shown(state: State, class: &'static str, of: fn(&Evaluation, MemoryUnit) -> Html) -> AnyView {
+    html(class, move || {
+        let unit = state.unit.get();
+        let evaluation = state.evaluation();
+        evaluation.map_or_else(Html::none, |evaluation| of(&evaluation, unit))
+    })
+}
+
+/// Arrow keys walk over the parts of the bars: left and right within one, up and down between them.
+fn walk(event: &web_sys::KeyboardEvent) {
+    let target = event.target();
+    let Some(here) = target
+        .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
+        .filter(|element| element.class_list().contains("segment"))
+    else {
+        return;
+    };
+    let row = || here.closest(".bar-row").ok().flatten();
+    // The part of the same component in another bar.
+    let alike = |row: Option<web_sys::Element>| {
+        let component = here.class_name().replace("segment ", ".");
+        row?.query_selector(&component).ok().flatten()
+    };
+    let next = match event.key().as_str() {
+        "ArrowRight" => here.next_element_sibling(),
+        "ArrowLeft" => here.previous_element_sibling(),
+        "ArrowDown" => alike(row().and_then(|row| row.next_element_sibling())),
+        "ArrowUp" => alike(row().and_then(|row| row.previous_element_sibling())),
+        _ => return,
+    };
+    event.prevent_default();
+    if let Some(next) = next.and_then(|next| next.dyn_into::<web_sys::HtmlElement>().ok())
+        && next.class_list().contains("segment")
+    {
+        let _ = next.focus();
+    }
+}

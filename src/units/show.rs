@@ -1,0 +1,181 @@
+//! How quantities are printed: a fitting unit, three significant digits, thin spaces between thousands.
+
+use super::{Bytes, GIB, Seconds};
+
+/// The unit in which the page shows memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryUnit {
+    /// 2³⁰ bytes.
+    #[default]
+    Gib,
+    /// 10⁹ bytes.
+    Gb,
+}
+
+impl MemoryUnit {
+    /// "GiB" or "GB".
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gib => "GiB",
+            Self::Gb => "GB",
+        }
+    }
+    /// The number alone, one decimal: `61.2`.
+    #[must_use]
+    pub fn number(self, bytes: Bytes) -> String {
+        let value = match self {
+            Self::Gib => bytes.gib(),
+            Self::Gb => bytes.gb(),
+        };
+        group(&format!("{value:.1}"))
+    }
+    /// Number and unit: `61.2 GiB`.
+    #[must_use]
+    pub fn show(self, bytes: Bytes) -> String {
+        format!("{} {}", self.number(bytes), self.name())
+    }
+}
+
+/// Bytes at a fitting binary unit, three significant digits: `8.30 GiB`, `25.0 MiB`, `512 B`.
+#[must_use]
+pub fn show_bytes(bytes: Bytes) -> String {
+    scaled(
+        bytes.0,
+        &[
+            (GIB * 1024.0, "TiB"),
+            (GIB, "GiB"),
+            (1024.0 * 1024.0, "MiB"),
+            (1024.0, "KiB"),
+            (1.0, "B"),
+        ],
+    )
+}
+
+/// A duration at a fitting unit, three significant digits: `9.84 s`, `178 ms`, `3.20 µs`.
+#[must_use]
+pub fn show_seconds(seconds: Seconds) -> String {
+    let s = seconds.0;
+    if s >= 2.0 * 86_400.0 {
+        return format!("{} days", significant(s / 86_400.0, 3));
+    }
+    if s >= 2.0 * 3600.0 {
+        return format!("{} h", significant(s / 3600.0, 3));
+    }
+    if s == 0.0 {
+        return "0 s".to_owned();
+    }
+    scaled(s, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
+}
+
+/// A count at a decimal unit: `8.03 B`, `405 B`, `12.3 k`.
+#[must_use]
+pub fn show_count(count: f64) -> String {
+    scaled(
+        count,
+        &[
+            (1e18, "E"),
+            (1e15, "P"),
+            (1e12, "T"),
+            (1e9, "B"),
+            (1e6, "M"),
+            (1e3, "k"),
+            (1.0, ""),
+        ],
+    )
+    .trim_end()
+    .to_owned()
+}
+
+/// A share in percent, one decimal below 100: `15.8 %`.
+#[must_use]
+pub fn show_percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+    let smallest = units.last().map_or((1.0, ""), |unit| *unit);
+    let (size, name) = units
+        .iter()
+        .copied()
+        // 999.7 of a unit rounds to 1000 of it: show one of the next.
+        .find(|(size, _)| value.abs() >= size * 0.9995)
+        .unwrap_or(smallest);
+    if value == 0.0 {
+        return format!("0 {name}");
+    }
+    format!("{} {name}", significant(value / size, 3))
+}
+
+/// A number with `digits` significant digits and grouped thousands: `9.84`, `178`, `12 300`.
+#[must_use]
+pub fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_owned();
+    }
+    let digits = i32::try_from(digits).unwrap_or(3);
+    // The power of ten of the first digit; 9.996 at three digits is 10.0 and has one more.
+    let mut power = first_digit(value.abs());
+    let unit = 10f64.powi(power + 1 - digits);
+    let rounded = (value / unit).round() * unit;
+    power = first_digit(rounded.abs().max(value.abs()));
+    let decimals = usize::try_from(digits - 1 - power).unwrap_or(0);
+    group(&format!("{rounded:.decimals$}"))
+}
+
+/// The power of ten of a number's first digit: 2 for 178, -2 for 0.012.
+fn first_digit(value: f64) -> i32 {
+    let mut power = 0;
+    let mut rest = value;
+    while rest >= 10.0 && power < 300 {
+        rest /= 10.0;
+        power += 1;
+    }
+    while rest < 1.0 && power > -300 {
+        rest *= 10.0;
+        power -= 1;
+    }
+    power
+}
+
+/// Thin spaces between groups of three digits before the decimal point; four digits stay together.
+#[must_use]
+pub fn group(number: &str) -> String {
+    let (sign, digits) = number
+        .strip_prefix('-')
+        .map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut out = String::from(sign);
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && whole.len() > 4 && (whole.len() - index).is_multiple_of(3) {
+            out.push('\u{2009}');
+        }
+        out.push(digit);
+    }
+    if !fraction.is_empty() {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_three_significant_digits_with_a_fitting_unit() {
+        assert_eq!(show_seconds(Seconds(9.8412)), "9.84 s");
+        assert_eq!(show_seconds(Seconds(0.1779)), "178 ms");
+        assert_eq!(show_seconds(Seconds(0.000_003_2)), "3.20 µs");
+        assert_eq!(show_seconds(Seconds(0.9999)), "1.00 s");
+        assert_eq!(show_seconds(Seconds::ZERO), "0 s");
+        assert_eq!(show_bytes(Bytes(25.0 * 1_048_576.0)), "25.0 MiB");
+        assert_eq!(show_count(8_030_261_248.0), "8.03 B");
+        assert_eq!(show_count(12.0), "12.0");
+        assert_eq!(significant(12_345.0, 3), "12\u{2009}300");
+        assert_eq!(significant(0.012_345, 3), "0.0123");
+        assert_eq!(MemoryUnit::Gib.show(Bytes::from_gib(61.24)), "61.2 GiB");
+        assert_eq!(MemoryUnit::Gb.show(Bytes(61.24e9)), "61.2 GB");
+    }
+}
