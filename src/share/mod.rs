@@ -1,4 +1,5 @@
-//! A Run out of the calculator and back in: the link, its timeline as files, and what other programs write.
+//! A Run out of the calculator and back in: the link, panels as text, its timeline as files, and what other programs
+//! write.
 
 pub mod export;
 pub mod import;

@@ -93,6 +93,25 @@ pub fn copy(text: &str, done: impl Fn(bool) + 'static) {
     });
 }
 
+/// The text of a file beside this page; none where it cannot be had.
+pub async fn text_beside(path: &str) -> Option<String> {
+    let answer = wasm_bindgen_futures::JsFuture::from(window().fetch_with_str(path));
+    let response: web_sys::Response = answer.await.ok()?.dyn_into().ok()?;
+    if !response.ok() {
+        return None;
+    }
+    let text = wasm_bindgen_futures::JsFuture::from(response.text().ok()?);
+    text.await.ok()?.as_string()
+}
+
+/// Lets the page paint and answer before going on.
+pub async fn next_turn() {
+    let turn = js_sys::Promise::new(&mut |resolve, _| {
+        let _ = window().set_timeout_with_callback(&resolve);
+    });
+    let _ = wasm_bindgen_futures::JsFuture::from(turn).await;
+}
+
 /// The value of the attribute `data` of the button that was pressed, and the button.
 pub fn pressed_data(event: &web_sys::MouseEvent, data: &str) -> Option<(String, web_sys::Element)> {
     let target = event.target()?.dyn_into::<web_sys::Element>().ok()?;
@@ -139,25 +158,6 @@ pub fn download_address(name: &str, address: &str) {
         let _ = link.set_attribute("download", name);
         link.click();
     }
-}
-
-/// The text of a file beside this page; none where it cannot be had.
-pub async fn text_beside(path: &str) -> Option<String> {
-    let answer = wasm_bindgen_futures::JsFuture::from(window().fetch_with_str(path));
-    let response: web_sys::Response = answer.await.ok()?.dyn_into().ok()?;
-    if !response.ok() {
-        return None;
-    }
-    let text = wasm_bindgen_futures::JsFuture::from(response.text().ok()?);
-    text.await.ok()?.as_string()
-}
-
-/// Lets the page paint and answer before going on.
-pub async fn next_turn() {
-    let turn = js_sys::Promise::new(&mut |resolve, _| {
-        let _ = window().set_timeout_with_callback(&resolve);
-    });
-    let _ = wasm_bindgen_futures::JsFuture::from(turn).await;
 }
 
 /// Calls `changed` with the width of `element` now and whenever it changes.
