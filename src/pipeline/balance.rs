@@ -128,7 +128,7 @@ mod tests {
         8.0 * n * h * h + 4.0 * h * n * n + 4.0 * n * h * f
     }
 
-    /// The note's cases: image 224 x 224 x 3, patch 14, ViT of 28 layers with f = 4h; LLM of 28 layers, h 3584, f 18944,
+    /// The note's cases: image 224 x 224 x 3, patch 14, vision tower of 28 layers with f = 4h; LLM of 28 layers, h 3584, f 18944,
     /// s 1024; 2 ranks.
     fn note(h_vit: f64) -> (f64, f64) {
         let n = 256.0;

@@ -4,6 +4,7 @@ use super::markup::{Html, el, span, text};
 use super::words::verdict;
 use crate::pipeline::{SCHEDULES, Schedule};
 use crate::report::{ScheduleFigures, ScheduleRow};
+use crate::sort::sort_by;
 use crate::units::{MemoryUnit, show_percent, show_seconds, significant};
 
 /// A column: its key in links and buttons, its head, and what it means.
@@ -80,7 +81,7 @@ pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
     let Some(column) = sort.column else {
         return out;
     };
-    out.sort_by(|a, b| {
+    sort_by(&mut out, |a, b| {
         let order = if column == 0 {
             a.name.cmp(b.name)
         } else {
