@@ -21,7 +21,16 @@ pub type Row = BTreeMap<String, String>;
 
 /// The rows of a table in `tests/data`, by column name.
 pub fn table(name: &str) -> Vec<Row> {
-    let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    table_in("tests/data", name)
+}
+
+/// The rows of a table that the page shows too.
+pub fn public_table(name: &str) -> Vec<Row> {
+    table_in("public/data", name)
+}
+
+fn table_in(folder: &str, name: &str) -> Vec<Row> {
+    let path = format!("{}/{folder}/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(path).unwrap();
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let columns = split(lines.next().unwrap());
