@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Row, public_table};
+use common::{Row, table};
 use shardscope::report::report;
 use shardscope::run::{Run, Value};
 use shardscope::search::{Plan, Request, Space, TIE, fits, plan};
@@ -96,7 +96,7 @@ struct Group {
 /// micro-batch. Loader and network as in `throughput.rs`.
 fn groups() -> BTreeMap<(String, u64), Group> {
     let mut groups: BTreeMap<(String, u64), Group> = BTreeMap::new();
-    for row in public_table("fujii_measured.csv") {
+    for row in table("fujii_measured.csv") {
         let gpus: u64 = row["gpus"].parse().unwrap();
         let number = row["table"].clone();
         let (inter, loader) = if number == "3" {

@@ -136,7 +136,9 @@ pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
     curve
 }
 
-fn messages_per_microbatch(order: &Order) -> f64 {
+/// Boundary tensors that cross ranks, forward and backward, per micro-batch.
+#[must_use]
+pub fn messages_per_microbatch(order: &Order) -> f64 {
     let (stages, units) = (order.stages as usize, order.units() as usize);
     let mut home = vec![usize::MAX; stages * units];
     for (rank, items) in order.ranks.iter().enumerate() {

@@ -35,6 +35,16 @@ pub struct Evaluation {
     pub report: Report,
 }
 
+impl Evaluation {
+    /// Which of its chunks `stage` is to `rank`, from 0.
+    #[must_use]
+    pub fn chunk_of(&self, rank: usize, stage: u32) -> usize {
+        let held = self.loads.get(rank).map_or(&[][..], |load| &load.stages);
+        let position = held.iter().position(|other| *other == stage as usize);
+        position.unwrap_or(0)
+    }
+}
+
 /// Understands, simulates and measures `run`.
 ///
 /// # Errors
@@ -148,6 +158,19 @@ impl Pass {
     }
 }
 
+/// Seconds of one micro-batch, forward and backward: of what the first stage does beside its layers, of every layer, and
+/// of what the last stage does beside its own.
+pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
+    let mut apart = scenario.clone();
+    apart.stage_layers = vec![1; usize::try_from(scenario.model.layers).unwrap_or(0)];
+    apart.stage_layers.insert(0, 0);
+    apart.stage_layers.push(0);
+    let clock = Clock::new(&apart);
+    (0..apart.stage_layers.len())
+        .map(|stage| Pass::of(&apart, &clock, stage).total().0)
+        .collect()
+}
+
 /// Durations of the simulation: what a pass waits for is part of it.
 fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
     let pieces = f64::from(spec.pieces());
@@ -178,7 +201,7 @@ fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
 }
 
 /// The schedule as the pipeline room asks for it.
-fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
+pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let small = |field: &str, value: u64| {
         u32::try_from(value)

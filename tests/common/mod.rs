@@ -19,18 +19,9 @@ pub fn evidence(name: &str) -> Vec<Evidence> {
 /// A line of a table, by column.
 pub type Row = BTreeMap<String, String>;
 
-/// The rows of a table in `tests/data`, by column name.
+/// The rows of a table in `public/data`, by column name.
 pub fn table(name: &str) -> Vec<Row> {
-    table_in("tests/data", name)
-}
-
-/// The rows of a table that the page shows too.
-pub fn public_table(name: &str) -> Vec<Row> {
-    table_in("public/data", name)
-}
-
-fn table_in(folder: &str, name: &str) -> Vec<Row> {
-    let path = format!("{}/{folder}/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/public/data/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = fs::read_to_string(path).unwrap();
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let columns = split(lines.next().unwrap());
