@@ -128,7 +128,7 @@ fn waterfall(state: State, step: &Step) -> impl IntoView + use<> {
             <h3>"The step: " {show_seconds(total)}</h3>
             <span class="spring"></span>
             <button class="link" on:click=move |_| state.ask(Figure::Step)>
-                <small>"a first time model: 45 % of peak, data-sheet bandwidths"</small>
+                <small>"by kernel shape and link, held to published runs"</small>
             </button>
         </div>
         <div class="waterfall" aria-hidden="true">{bars.collect_view()}</div>
