@@ -1,12 +1,13 @@
 //! The calculator without a page: one request a line in, one answer a line out.
 //!
-//! `headless report < runs.jsonl` (a Run as JSON or as a link's fragment) and `headless schedule < requests.jsonl`.
+//! `headless report < runs.jsonl` (a Run as JSON or as a link's fragment), `headless schedule < requests.jsonl` and
+//! `headless plan < requests.jsonl`.
 
 use serde::Serialize;
 use shardscope::issue::{Issue, Severity};
 use shardscope::report::{self, Refusal};
 use shardscope::run::Value;
-use shardscope::{pipeline, share};
+use shardscope::{pipeline, search, share};
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
 use std::process::ExitCode;
 
@@ -14,8 +15,9 @@ fn main() -> ExitCode {
     let door = match std::env::args().nth(1).as_deref() {
         Some("report") => report_line,
         Some("schedule") => schedule_line,
+        Some("plan") => plan_line,
         _ => {
-            eprintln!("usage: headless report|schedule, one request a line on standard input");
+            eprintln!("usage: headless report|schedule|plan, one request a line on standard input");
             return ExitCode::from(2);
         }
     };
@@ -58,6 +60,10 @@ fn report_line(line: &str) -> String {
 
 fn schedule_line(line: &str) -> String {
     reply(json(line).and_then(|request| pipeline::request::answer(&request)))
+}
+
+fn plan_line(line: &str) -> String {
+    reply(json(line).and_then(|request| search::plan(&request)))
 }
 
 fn json(line: &str) -> Result<Value, Vec<Issue>> {

@@ -45,8 +45,29 @@ export interface ScheduleReply {
   /** rank, kind (F, B, W, BW), stage, micro-batch, start, end */
   ops?: [number, string, number, number, number, number][];
 }
+export interface PlanRequest {
+  run?: Run;
+  /** rows, 20 by default */
+  top?: number;
+  /** fields kept as the run has them: tp, pp, cp, ep, etp, zero, micro_batch, sequence_parallel, recompute,
+   * schedule, virtual_stages, stage_layers, hsdp_shard */
+  pin?: string[];
+  /** the only values that are tried, by the same names; split: even, spare-last, spare-ends */
+  space?: { [field: string]: unknown[] | unknown };
+}
+export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; why: string }
+export interface Plan {
+  errors: Issue[]; warnings: Issue[];
+  /** layouts looked at, those that fit, those whose full report was asked */
+  evaluated: number; feasible: number; reported: number;
+  /** strictly by time_s */
+  best: PlanRow[];
+  /** index of the simplest of the ties; null where nothing fits */
+  recommended: number | null;
+}
 export function report(run: Run): Report | Refusal;
 export function schedule(request: ScheduleRequest): ScheduleReply | Refusal;
+export function plan(request: PlanRequest): Promise<Plan | Refusal>;
 export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
 export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] };
 export function version(): string;

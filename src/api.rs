@@ -3,11 +3,18 @@
 use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
-use crate::{pipeline, share};
+use crate::search::Request;
+use crate::share::import::{huggingface, summary::summary};
+use crate::share::panels::Question;
+use crate::units::MemoryUnit;
+use crate::{pipeline, scene, search, share};
+use js_sys::{Function, Promise, Reflect};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
-use wasm_bindgen::JsValue;
+use std::cell::RefCell;
 use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
 
 /// The types of the doors, in the contract's names.
 #[wasm_bindgen(typescript_custom_section)]
@@ -32,6 +39,40 @@ pub fn report_door(run: JsValue) -> JsValue {
 #[must_use]
 pub fn schedule_door(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| pipeline::request::answer(&request)))
+}
+
+/// Units of a search between two turns of the event loop: some milliseconds.
+const SLICE: u64 = 4000;
+
+/// The best layouts of a Run: a promise, worked on in slices so that the page around it stays alive.
+#[wasm_bindgen(js_name = plan, skip_typescript)]
+pub async fn plan_door(request: JsValue) -> JsValue {
+    let read = value(request).and_then(|request| Request::from_value(&request));
+    let mut request = match read {
+        Ok(request) => request,
+        Err(errors) => return reply(Err::<(), _>(errors)),
+    };
+    while !request.search.step(SLICE).done {
+        turn().await;
+    }
+    reply(Ok(request.plan()))
+}
+
+/// Lets everything else of the event loop run once.
+async fn turn() {
+    let promise = Promise::new(&mut |resolve, _| {
+        let global = js_sys::global();
+        let timer = Reflect::get(&global, &JsValue::from_str("setTimeout"));
+        let timer = timer
+            .ok()
+            .and_then(|timer| timer.dyn_into::<Function>().ok());
+        // Where there are no timers, going on at once is all that is left.
+        let set = timer.and_then(|timer| timer.call1(&JsValue::UNDEFINED, &resolve).ok());
+        if set.is_none() {
+            let _ = resolve.call0(&JsValue::UNDEFINED);
+        }
+    });
+    let _ = JsFuture::from(promise).await;
 }
 
 #[derive(Serialize)]
@@ -70,6 +111,83 @@ pub fn decode_link(text: &str) -> JsValue {
         run: link.run.to_value(),
         notices: link.notices,
     }))
+}
+
+/// A panel of the page's back room, as HTML text: see [`share::panels`].
+#[wasm_bindgen(skip_typescript)]
+#[must_use]
+pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
+    let unit = if unit == MemoryUnit::Gb.name() {
+        MemoryUnit::Gb
+    } else {
+        MemoryUnit::Gib
+    };
+    if name == "import" {
+        return import(of);
+    }
+    let run = share::link::decode(link).run;
+    if name == "plan" {
+        return planned(&run, unit);
+    }
+    report::evaluate(&run).map_or_else(
+        |_| String::new(),
+        |evaluation| {
+            share::panels::panel(
+                name,
+                &Question {
+                    evaluation: &evaluation,
+                    of,
+                    unit,
+                },
+            )
+            .into_string()
+        },
+    )
+}
+
+thread_local! {
+    /// The plan that the page last asked for, kept between its turns.
+    static PLAN: RefCell<Option<(Run, Request)>> = const { RefCell::new(None) };
+}
+
+/// The plan of `run`: one slice of work on it, and how far it is; its rows once it is over. The page asks again while
+/// the text holds `data-more`.
+fn planned(run: &Run, unit: MemoryUnit) -> String {
+    PLAN.with_borrow_mut(|kept| {
+        let question = Request::question(run);
+        if kept.as_ref().is_none_or(|(known, _)| *known != question) {
+            *kept = Request::new(&question, &[], search::TOP)
+                .ok()
+                .map(|request| (question, request));
+        }
+        let Some((question, request)) = kept else {
+            let words = "This run has no model, GPU or precision to plan for.";
+            return scene::markup::span("p", "muted", words).into_string();
+        };
+        let progress = request.search.step(SLICE);
+        if !progress.done {
+            return scene::plan::progress(&progress).into_string();
+        }
+        let walk = search::recipe::walk(question, request.search.best().first());
+        scene::plan::plan(&request.plan(), &walk, unit, share::link::encode).into_string()
+    })
+}
+
+/// What a configuration file of another program means.
+fn import(text: &str) -> String {
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    let read = js_sys::JSON::parse(text)
+        .map_err(|_| {
+            vec![Issue::error(
+                "model",
+                "this is no JSON: paste the whole file, from { to }",
+            )]
+        })
+        .and_then(value)
+        .and_then(|config| huggingface::read(&config));
+    summary(&read).into_string()
 }
 
 fn value(object: JsValue) -> Result<Value, Vec<Issue>> {

@@ -7,6 +7,7 @@
 
 pub mod explain;
 pub mod issue;
+mod sort;
 pub mod source;
 pub mod units;
 
@@ -21,6 +22,9 @@ pub mod time;
 pub mod traffic;
 
 pub mod report;
+
+pub mod accuracy;
+pub mod search;
 
 pub mod scene;
 

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 /// The rooms of `src`, lowest first. A row may use the rows before it.
 const ORDER: &[Row] = &[
-    Row::friends(&["units", "source", "issue", "explain"]),
+    Row::friends(&["units", "sort", "source", "issue", "explain"]),
     Row::friends(&["model", "cluster"]),
     Row::friends(&["run"]),
     // What one of these needs of another is passed to it as numbers.
     Row::strangers(&["memory", "pipeline", "traffic", "time"]),
     Row::friends(&["report"]),
-    Row::friends(&["search"]),
+    Row::friends(&["search", "accuracy"]),
     Row::friends(&["scene"]),
     Row::friends(&["paint"]),
     Row::friends(&["share"]),

@@ -1,12 +1,15 @@
 //! Published runs: step times and tokens a second as measured, against the model.
 //!
-//! Every test prints its worst misses (`cargo test --test throughput -- --nocapture`). Settings that a source does not
-//! print follow its software: see [`published`].
-#![allow(clippy::unwrap_used)] // functions that tests share
+//! Every test prints its worst misses (`cargo test --test throughput -- --nocapture`). Which row becomes which Run stands
+//! in `src/accuracy/sources.rs`, which the page reads too. Here the pipeline is in closed form; `tests/accuracy.rs` holds
+//! the simulated step to the same.
+
+#![allow(clippy::unwrap_used)]
 
 mod common;
 
-use common::{Row, estimate, scenario, table};
+use common::{estimate, evidence};
+use shardscope::accuracy::{Kind, Measured, Quantity};
 use shardscope::run::Scenario;
 use std::collections::BTreeMap;
 
@@ -25,112 +28,36 @@ impl Case {
     }
 }
 
-/// Nanoseconds of the data loader: the largest that no step of table 3 contradicts for the A100 host. No step of table 4
-/// is bound by its loader, but the coupling feels it: the H100 host's is chosen for the smallest error (1.9, which another
-/// survey inferred, gives 4.6 % on table 4 instead of 4.0).
-const LOADER_NS: [(&str, f64); 2] = [("3", 2.75), ("4", 3.0)];
-
-/// Tables 3 and 4 of Fujii 2024. Four 200 Gbit/s cards a node: 12.5 GB/s a GPU with eight GPUs a node, 25 with four.
-/// TFLOP/s are Megatron core 0.8's: `12 B s L h² ((1 + k/a + s/h) + 1.5 f/h + V/(2 L h))`.
-fn fujii() -> Vec<Case> {
-    let (l, h, f, k_a, v, s, b) = (32.0, 4096.0, 14336.0, 0.25, 128_256.0, 8192.0, 1024.0);
-    let flops = 12.0 * b * s * l * h * h * ((1.0 + k_a + s / h) + 1.5 * f / h + v / (2.0 * l * h));
-    table("fujii_measured.csv")
-        .iter()
-        .filter(|row| row["tflops_per_gpu_or_oom"] != "OOM")
-        .map(|row| {
-            let cell = |key: &str| row[key].as_str();
-            let number = cell("table");
-            let (source, inter) = if number == "3" { ("table 3", 12.5) } else { ("table 4", 25.0) };
-            let loader = LOADER_NS.iter().find(|(table, _)| *table == number).unwrap().1;
-            let json = format!(
-                r#"{{"model":"llama-3.1-8b","gpu":{{"base":"{}","inter_gb_per_s":{inter}}},"gpus":{},"tp":{},"cp":{},
-                "pp":{},"micro_batch":{},"seq_len":8192,"global_batch":1024,"loader_ns":{loader}}}"#,
-                cell("gpu"), cell("gpus"), cell("tp"), cell("cp"), cell("pp"), cell("micro_batch"),
-            );
-            let tflops: f64 = cell("tflops_per_gpu_or_oom").parse().unwrap();
-            let gpus: f64 = cell("gpus").parse().unwrap();
-            Case {
-                name: format!(
-                    "{source} tp {} cp {} pp {} b {} on {}",
-                    cell("tp"), cell("cp"), cell("pp"), cell("micro_batch"), cell("gpus")
-                ),
-                source,
-                group: format!("{number}/{}", cell("gpus")),
-                scenario: scenario(&json),
-                measured: flops / (tflops * 1e12 * gpus),
-            }
-        })
-        .collect()
-}
-
-/// A GPU of the throughput table with the network that its source names, GB/s a GPU.
-fn gpu(row: &Row, source: &str) -> String {
-    let (base, inter) = match (row["gpu_type"].as_str(), source) {
-        ("h100_80gb", _) => ("h100-sxm-80gb", 50.0),
-        ("a100_40gb", _) => ("a100-sxm-40gb", 25.0),
-        ("B200", _) => ("b200-sxm", 50.0),
-        // Jean Zay: four 100 Gbit/s cards for eight GPUs.
-        (_, "bloom") => ("a100-sxm-80gb", 6.25),
-        _ => ("a100-sxm-80gb", 25.0),
-    };
-    format!(r#"{{"base":"{base}","inter_gb_per_s":{inter}}}"#)
-}
-
-/// Rows of the throughput table with held=yes. What the sources leave out follows their software: llm-foundry is FSDP
-/// with bf16 gradients; `SimuMax` measured Megatron with sequence parallelism; Megatron of 2021 and BLOOM's fork had
-/// neither `FlashAttention` nor overlapped gradients or tensor-parallel reductions; MPT and BLOOM run without dropout.
-fn published() -> Vec<Case> {
-    table("throughput.csv")
-        .iter()
-        .filter(|row| row["held"] == "yes")
-        .map(|row| {
-            let text = row["source"].as_str();
-            let source = ["llm-foundry", "SimuMax", "bigscience", "Narayanan", "calculon"]
-                .into_iter()
-                .find(|name| text.contains(name))
-                .unwrap();
-            let or = |key: &str, other: &str| -> String {
-                let cell = row[key].trim_end_matches(".0");
-                if cell.is_empty() { other.to_owned() } else { cell.to_owned() }
+/// The rows of `file` that ran, of sources that the constants were fitted to.
+fn cases(file: &str) -> Vec<Case> {
+    evidence(file)
+        .into_iter()
+        .filter(|row| row.source().kind == Kind::Fitted)
+        .filter_map(|row| {
+            let Measured::Step(measured) = row.measured else {
+                return None;
             };
-            let llama = source == "SimuMax";
-            let heads = or("heads", "");
-            let ffn = or("ffn", &(4 * or("hidden", "").parse::<u64>().unwrap()).to_string());
-            let old = matches!(source, "bigscience" | "Narayanan");
-            let unfused = old || source == "calculon";
-            let dropout = matches!(source, "Narayanan" | "calculon");
-            let chunks = or("vpp", "1");
-            let json = format!(
-                r#"{{"model":{{"layers":{},"hidden":{},"ffn":{ffn},"heads":{heads},"kv_heads":{},"vocab":{},
-                "gated_ffn":{llama},"tied_embeddings":{},"norm":"rmsnorm","biases":"none","dropout":{dropout}}},
-                "gpu":{},"gpus":{},"tp":{},"pp":{},"cp":{},"sequence_parallel":{},"zero":{},
-                "schedule":"{}","virtual_stages":{chunks},"seq_len":{},"micro_batch":{},"global_batch":{},
-                "precision":"{}","recompute":"{}","flash_attention":{},"overlap":{{"dp":{},"tp":{}}}}}"#,
-                or("layers", ""), or("hidden", ""), or("kv_heads", &heads), or("vocab", ""), !llama,
-                gpu(row, if source == "bigscience" { "bloom" } else { source }),
-                or("gpus", ""), or("tp", "1"), or("pp", "1"), or("cp", "1"),
-                llama || row["sp"].starts_with('1'),
-                or("zero", "1"),
-                if chunks == "1" { "1f1b" } else { "interleaved-1f1b" },
-                or("seq", ""), or("mbs", ""), or("gbs", ""),
-                if source == "llm-foundry" { "bf16" } else { "bf16-fp32-grads" },
-                or("recompute", "none"), !unfused,
-                if old { 0.0 } else { 0.8 }, if old { 0.0 } else { 0.3 },
-            );
-            Case {
-                name: format!(
-                    "{source} {} on {} {} s {} b {} tp {} pp {} {}",
-                    row["model"], row["gpus"], row["gpu_type"], row["seq"], row["mbs"], row["tp"], row["pp"],
-                    row["recompute"]
-                ),
-                source,
-                group: String::new(),
-                scenario: scenario(&json),
-                measured: row["step_time_s"].parse().unwrap(),
-            }
+            let source = row.source();
+            assert!(source.quantity != Quantity::TokensPerGpu);
+            Some(Case {
+                name: format!("{}: {}", source.name, row.label),
+                source: source.name,
+                group: format!("{}/{}", source.name, row.run.gpus),
+                scenario: Scenario::new(&row.run).unwrap(),
+                measured,
+            })
         })
         .collect()
+}
+
+/// Tables 3 and 4 of Fujii 2024.
+fn fujii() -> Vec<Case> {
+    cases("fujii_measured.csv")
+}
+
+/// Rows of the throughput table with held=yes.
+fn published() -> Vec<Case> {
+    cases("throughput.csv")
 }
 
 /// Mean of |ratio - 1|.
@@ -188,7 +115,7 @@ fn one_factor_from_one_table_serves_the_other_to_9_percent() {
         let of = |source: &str| -> Vec<f64> {
             cases
                 .iter()
-                .filter(|case| case.source == source)
+                .filter(|case| case.source.contains(source))
                 .map(Case::ratio)
                 .collect()
         };

@@ -1,5 +1,7 @@
 //! What must hold of any layout: more of anything is never slower, nothing is sent where a size is 1, the parts add up.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{estimate, scenario, table};

@@ -5,18 +5,10 @@
 
 mod memory;
 
-use memory::{Row, loads, scenario, table};
-use serde_json::{Value as Json, json};
+use memory::{estimate_of, evidence};
+use shardscope::accuracy::Measured;
 use shardscope::memory::verdict::{BANDS, FRAGMENTATION, HALF_BAND, PROCESS};
-use shardscope::memory::{self as room, StageMemory, Verdict};
-
-fn run_of(row: &Row) -> Json {
-    json!({
-        "model": row.text("model"), "gpu": row.text("gpu"), "gpus": row.count("gpus"),
-        "tp": row.count("tp"), "cp": row.count("cp"), "pp": row.count("pp"),
-        "seq_len": row.count("seq_len"), "micro_batch": row.count("micro_batch"), "global_batch": 1024
-    })
-}
+use shardscope::memory::{StageMemory, Verdict};
 
 /// What the rule needs to know of one pipeline rank, GiB.
 struct Need {
@@ -61,16 +53,19 @@ struct Outcome {
 }
 
 fn outcomes() -> Vec<Outcome> {
-    table("fujii_measured.csv")
+    evidence("fujii_measured.csv")
         .iter()
         .map(|row| {
-            let scenario = scenario(&run_of(row));
-            let estimate = room::estimate(&scenario, &loads(&scenario));
+            let estimate = estimate_of(&row.run);
             Outcome {
-                table: row.count("table"),
+                table: if row.source().name.contains("table 3") {
+                    3
+                } else {
+                    4
+                },
                 ranks: estimate.per_stage.iter().map(Need::of).collect(),
                 visible: estimate.capacity.gib(),
-                ran_out: row.text("tflops_per_gpu_or_oom") == "OOM",
+                ran_out: row.measured == Measured::RanOut,
                 verdict: estimate.verdict,
                 ratio: estimate.peak().1 / estimate.capacity,
             }

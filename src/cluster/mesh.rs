@@ -79,7 +79,55 @@ pub struct Mesh {
     pub per_node: u64,
 }
 
+/// A kind of group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Tensor parallel.
+    Tp,
+    /// Context parallel.
+    Cp,
+    /// Data parallel.
+    Dp,
+    /// Pipeline parallel.
+    Pp,
+    /// The ranks that share the routed experts.
+    Ep,
+}
+
+impl Axis {
+    /// All kinds, the innermost first, experts last.
+    pub const ALL: [Self; 5] = [Self::Tp, Self::Cp, Self::Dp, Self::Pp, Self::Ep];
+}
+
 impl Mesh {
+    /// Ranks in all.
+    #[must_use]
+    pub fn ranks(self) -> u64 {
+        self.tp * self.cp * self.dp * self.pp
+    }
+    /// Size of the groups along `axis`, and how many ranks apart their members are.
+    #[must_use]
+    pub fn along(self, axis: Axis) -> (u64, u64) {
+        match axis {
+            Axis::Tp => (self.tp, 1),
+            Axis::Cp => (self.cp, self.tp),
+            Axis::Dp => (self.dp, self.tp * self.cp),
+            Axis::Pp => (self.pp, self.tp * self.cp * self.dp),
+            Axis::Ep => (self.ep, 1),
+        }
+    }
+    /// How the groups along `axis` lie on the nodes.
+    #[must_use]
+    pub fn group_along(self, axis: Axis) -> Group {
+        let (size, stride) = self.along(axis);
+        self.group(size, stride)
+    }
+    /// Whether `rank` is in rank 0's group along `axis`.
+    #[must_use]
+    pub fn with_first(self, axis: Axis, rank: u64) -> bool {
+        let (size, stride) = self.along(axis);
+        rank.is_multiple_of(stride) && rank / stride < size
+    }
     fn group(self, size: u64, stride: u64) -> Group {
         Group::new(size, stride, self.per_node)
     }
@@ -194,6 +242,24 @@ mod tests {
             ..MESH
         };
         assert_eq!(nvl72.pp_group().nodes(), 1);
+    }
+
+    /// Members of a group differ in one coordinate only.
+    #[test]
+    fn rank_0_meets_along_each_axis_those_that_differ_in_it_alone() {
+        let mesh = Mesh { cp: 2, ..MESH };
+        for rank in 0..mesh.ranks() {
+            let place = mesh.place(rank);
+            let others = [
+                (Axis::Tp, place.cp + place.dp + place.pp),
+                (Axis::Cp, place.tp + place.dp + place.pp),
+                (Axis::Dp, place.tp + place.cp + place.pp),
+                (Axis::Pp, place.tp + place.cp + place.dp),
+            ];
+            for (axis, others) in others {
+                assert_eq!(mesh.with_first(axis, rank), others == 0, "{axis:?} {rank}");
+            }
+        }
     }
 
     #[test]

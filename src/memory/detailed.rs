@@ -85,6 +85,76 @@ pub fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMe
     StageMemory::of_items(rank, load.stage_microbatches(), items)
 }
 
+/// What a chunk adds to the memory of its rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChunkBytes {
+    /// Activations of its layers, a micro-batch.
+    pub layers: f64,
+    /// The largest backward pass or exchange of a layer.
+    pub momentary: f64,
+    /// What recomputation brings back.
+    pub recomputed: f64,
+    /// It ends the model.
+    pub last: bool,
+}
+
+/// What global stage `stage` adds to the memory of its rank.
+#[must_use]
+pub fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
+    let kept = activations::kept(scenario, stage);
+    ChunkBytes {
+        layers: kept.bytes(),
+        momentary: transient::largest(scenario, &[stage]).1,
+        recomputed: kept.recomputed,
+        last: holding::is_last(scenario, stage),
+    }
+}
+
+/// What a rank holds whatever its micro-batches: states, what sharding gathers, dummy weight gradients.
+#[must_use]
+pub fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let parts = holdings(scenario, load);
+    let states = parts.iter().map(|part| {
+        let states = states::states(scenario, part, load.weight_versions);
+        states.weights + states.gradients + states.optimizer
+    });
+    let gathered = sharding::buffers(scenario, load, &parts);
+    let gathered: f64 = gathered.into_iter().map(|(_, bytes)| bytes).sum();
+    let dummies = if scenario.run.dummy_wgrad {
+        dummies::bytes(scenario, load)
+    } else {
+        0.0
+    };
+    states.sum::<f64>() + gathered + dummies
+}
+
+/// The total of [`rank_memory`] from its parts, for a search over many layouts that share them: `chunks` with the
+/// micro-batches of each that are alive. Equal to it but for rounding, because the sum runs in another order.
+#[must_use]
+pub fn needed(
+    scenario: &Scenario,
+    lasting: f64,
+    chunks: impl Iterator<Item = (ChunkBytes, f64)>,
+) -> Bytes {
+    let (mut kept, mut heads, mut momentary, mut recomputed) = (0.0, 0.0, 0.0f64, 0.0f64);
+    for (chunk, alive) in chunks {
+        kept += chunk.layers * alive;
+        heads += if chunk.last { alive } else { 0.0 };
+        momentary = momentary.max(chunk.momentary);
+        recomputed = recomputed.max(chunk.recomputed);
+    }
+    let (mut logits, mut peak, mut inputs) = (0.0, 0.0, 0.0);
+    if heads > 0.0 {
+        logits = heads * logits::held(scenario);
+        peak = heads.min(1.0) * logits::momentary(scenario);
+        inputs = heads * logits::inputs(scenario);
+    }
+    let exchanged = transient::double_buffers(scenario).unwrap_or(0.0);
+    let blocks = lasting + kept + inputs + momentary + recomputed + exchanged;
+    let processes = PROCESS.value.0 * super::verdict::processes(scenario);
+    Bytes(FRAGMENTATION.value * blocks + logits + peak + processes)
+}
+
 fn item(component: Component, name: &str, bytes: f64) -> Item {
     Item {
         component,
@@ -173,4 +243,41 @@ fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<I
         ),
         part("fragmentation", (FRAGMENTATION.value - 1.0) * blocks),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, Run};
+
+    #[test]
+    fn the_parts_add_up_to_the_whole() {
+        for model in [
+            "llama-3.1-8b",
+            "mixtral-8x7b",
+            "deepseek-v3",
+            "llama-3.1-70b",
+        ] {
+            for zero in 0..4 {
+                let run = Run {
+                    model: Based::preset(model),
+                    zero,
+                    cp: 2,
+                    ..Run::default()
+                };
+                let scenario = Scenario::new(&run).unwrap();
+                for stage in 0..4 {
+                    let load = RankLoad {
+                        stages: vec![stage],
+                        in_flight: vec![3.0],
+                        weight_versions: 1,
+                    };
+                    let long = rank_memory(&scenario, stage, &load).total;
+                    let chunk = (chunk_bytes(&scenario, stage), 3.0);
+                    let short = needed(&scenario, lasting(&scenario, &load), [chunk].into_iter());
+                    assert!((short / long - 1.0).abs() < 1e-12, "{model} {zero} {stage}");
+                }
+            }
+        }
+    }
 }

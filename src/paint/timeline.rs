@@ -3,8 +3,10 @@
 //! Backends count whole device pixels and know no scale factor: the caller sizes the surface in device pixels and says
 //! how many of them make a CSS pixel.
 
-use crate::pipeline::{Half, Kind};
+use crate::pipeline::Kind;
 use crate::scene::palette::{Palette, Rgb, blend, ink_on};
+use crate::scene::shape::{AXIS, CURVE, Shape};
+use crate::scene::strokes::steps;
 use crate::scene::ticks::ticks;
 use crate::scene::timeline::Cell;
 use crate::scene::viewport::Viewport;
@@ -13,42 +15,25 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendColor, BackendStyle, DrawingBackend, DrawingErrorKind};
 
-/// Height of the axis with its numbers, CSS pixels.
-pub const AXIS: f64 = 22.0;
-/// Height of the in-flight curve below it.
-pub const CURVE: f64 = 56.0;
 /// A cell is labelled from this width on.
 const LABEL_WIDTH: f64 = 16.0;
 /// A row is labelled from this height on.
 const LABEL_HEIGHT: f64 = 13.0;
 
-/// Rows and their spacing, CSS pixels.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rows {
-    /// Distance from one row's top to the next.
-    pub pitch: f64,
-    /// Height of a row.
-    pub height: f64,
-}
+/// Room for the rank names of an exported picture, CSS pixels.
+pub const NAMES: f64 = 64.0;
+/// Room for its title.
+pub const TITLE: f64 = 28.0;
+/// From one line of the hatch to the next.
+const HATCH: f64 = 6.0;
 
-impl Rows {
-    /// Rows for `count` ranks: 28 px where there is room, thinner where there are many.
-    #[must_use]
-    pub fn fitting(count: usize) -> Self {
-        let pitch = (480.0 / count.max(1) as f64).clamp(4.0, 34.0);
-        let gap = if pitch > 16.0 { 6.0 } else { pitch * 0.2 };
-        Self {
-            pitch,
-            height: pitch - gap,
-        }
-    }
-    /// The row at `y`, and whether in its upper half.
-    #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // y is on the picture
-    pub fn at(self, y: f64) -> (usize, bool) {
-        let row = (y.max(0.0) / self.pitch).floor();
-        (row as usize, y - row * self.pitch < self.height / 2.0)
-    }
+/// What a picture outside the page carries with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// A line above it.
+    pub title: &'a str,
+    /// Which rank's in-flight activations are drawn.
+    pub rank: usize,
 }
 
 /// A picture to paint.
@@ -56,9 +41,9 @@ pub struct TimelinePicture<'a> {
     /// What is visible.
     pub cells: &'a [Cell],
     /// Rows.
-    pub rows: Rows,
-    /// How many rows.
-    pub count: usize,
+    pub shape: Shape,
+    /// Title, names, paper and hatch of its own; none on the page, which has them around the canvas.
+    pub frame: Option<Frame<'a>>,
     /// The time axis.
     pub view: Viewport,
     /// Size in CSS pixels: width of the picture.
@@ -81,7 +66,10 @@ impl TimelinePicture<'_> {
     /// # Errors
     /// Whatever the backend says.
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
-        self.paint_gaps(backend)?;
+        match &self.frame {
+            None => self.paint_gaps(backend)?,
+            Some(frame) => self.paint_frame(frame, backend)?,
+        }
         for cell in self.cells {
             self.paint_cell(cell, backend)?;
         }
@@ -92,6 +80,14 @@ impl TimelinePicture<'_> {
     #[allow(clippy::cast_possible_truncation)] // pixels fit an i32
     fn px(&self, css: f64) -> i32 {
         (css * self.scale).round() as i32
+    }
+    /// Device pixels from the left, behind the names.
+    fn across(&self, css: f64) -> i32 {
+        self.px(css + self.frame.map_or(0.0, |_| NAMES))
+    }
+    /// Device pixels from the top, below the title.
+    fn down(&self, css: f64) -> i32 {
+        self.px(css + self.frame.map_or(0.0, |_| TITLE))
     }
 
     fn colour(kind: Kind, palette: &Palette) -> Rgb {
@@ -106,32 +102,81 @@ impl TimelinePicture<'_> {
     fn paint_gaps<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         let paper = style(self.palette.paper);
         let width = self.px(self.width);
-        for row in 0..self.count {
-            let top = row as f64 * self.rows.pitch + self.rows.height;
-            let bottom = (row + 1) as f64 * self.rows.pitch;
+        for row in 0..self.shape.count {
+            let top = row as f64 * self.shape.rows.pitch + self.shape.rows.height;
+            let bottom = (row + 1) as f64 * self.shape.rows.pitch;
             let corners = ((0, self.px(top)), (width, self.px(bottom)));
             backend.draw_rect(corners.0, corners.1, &paper, true)?;
         }
         Ok(())
     }
 
+    /// Paper, title, names and a hatch behind the rows.
+    fn paint_frame<DB: DrawingBackend>(&self, frame: &Frame, backend: &mut DB) -> Painted<DB> {
+        let (right, bottom) = (self.width, self.shape.height());
+        let corner = (self.across(right), self.down(bottom));
+        backend.draw_rect((0, 0), corner, &style(self.palette.paper), true)?;
+        let title = text_style(13.0 * self.scale, self.palette.text, HPos::Left, VPos::Top);
+        backend.draw_text(frame.title, &title, (self.px(8.0), self.px(7.0)))?;
+        let name = text_style(
+            11.0 * self.scale,
+            self.palette.muted,
+            HPos::Left,
+            VPos::Center,
+        );
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+        let every = (13.0 / self.shape.rows.pitch).ceil().max(1.0) as usize;
+        for row in 0..self.shape.count {
+            let rank = row * self.shape.stride;
+            if row.is_multiple_of(every) {
+                let at = (self.px(8.0), self.down(self.shape.middle(rank)));
+                backend.draw_text(&format!("rank {rank}"), &name, at)?;
+            }
+            self.paint_hatch(row, backend)?;
+        }
+        let foot = self.down(self.shape.rows_height() + AXIS + CURVE / 2.0);
+        let said = format!("held, {}", frame.rank);
+        backend.draw_text(&said, &name, (self.px(8.0), foot))
+    }
+
+    /// The 45 degree lines of a bubble over a whole row.
+    fn paint_hatch<DB: DrawingBackend>(&self, row: usize, backend: &mut DB) -> Painted<DB> {
+        let line = style(self.palette.line);
+        let top = row as f64 * self.shape.rows.pitch;
+        let height = self.shape.rows.height;
+        let mut foot = 0.0;
+        while foot < self.width + height {
+            // Up to the right, y = top + foot - x, cut off at both sides.
+            let (left, right) = ((foot - height).max(0.0), foot.min(self.width));
+            let (low, high) = (top + foot - left, top + foot - right);
+            backend.draw_line(
+                (self.across(left), self.down(low)),
+                (self.across(right), self.down(high)),
+                &line,
+            )?;
+            foot += HATCH;
+        }
+        Ok(())
+    }
+
     fn paint_cell<DB: DrawingBackend>(&self, cell: &Cell, backend: &mut DB) -> Painted<DB> {
-        let top = cell.row as f64 * self.rows.pitch;
-        let (from, to) = match cell.half {
-            Half::Whole => (0.0, self.rows.height),
-            Half::First => (0.0, self.rows.height / 2.0),
-            Half::Second => (self.rows.height / 2.0, self.rows.height),
-        };
+        let top = cell.row as f64 * self.shape.rows.pitch;
+        let (from, to) = cell.band;
+        let (from, to) = (from * self.shape.rows.height, to * self.shape.rows.height);
         // A hairline of paper keeps neighbours apart where there is room for one.
-        let gap = if cell.width >= 4.0 { 1.0 } else { 0.0 };
+        let gap = if cell.width >= 4.0 && cell.op.is_some() {
+            1.0
+        } else {
+            0.0
+        };
         let mut colour = Self::colour(cell.kind, &self.palette);
         if let Some(timed) = cell.op {
             let chunk = (self.chunk_of)(cell.row, timed.op.stage).min(3);
             colour = blend(colour, self.palette.paper, 0.25 * chunk as f64);
         }
-        let left = self.px(cell.x);
-        let right = self.px(cell.x + cell.width - gap).max(left + 1);
-        let (upper, lower) = (self.px(top + from), self.px(top + to));
+        let left = self.across(cell.x);
+        let right = self.across(cell.x + cell.width - gap).max(left + 1);
+        let (upper, lower) = (self.down(top + from), self.down(top + to));
         backend.draw_rect((left, upper), (right, lower), &style(colour), true)?;
         let height = to - from;
         if let Some(timed) = cell.op
@@ -150,18 +195,19 @@ impl TimelinePicture<'_> {
     }
 
     fn paint_axis<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
-        let top = self.count as f64 * self.rows.pitch;
-        let (y, width) = (self.px(top), self.px(self.width));
+        let top = self.shape.count as f64 * self.shape.rows.pitch;
+        let (y, left, width) = (self.down(top), self.across(0.0), self.across(self.width));
         let paper = style(self.palette.paper);
-        backend.draw_rect((0, y), (width, self.px(top + AXIS + CURVE)), &paper, true)?;
+        let foot = self.down(top + AXIS + CURVE);
+        backend.draw_rect((left, y), (width, foot), &paper, true)?;
         let line = style(self.palette.line);
-        backend.draw_line((0, y), (width, y), &line)?;
+        backend.draw_line((left, y), (width, y), &line)?;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let most = (self.width / 90.0).max(2.0) as usize;
         for tick in ticks(self.view.start, self.view.end, most) {
             let at = self.view.x(tick, self.width);
-            let x = self.px(at);
-            backend.draw_line((x, y), (x, self.px(top + 4.0)), &line)?;
+            let x = self.across(at);
+            backend.draw_line((x, y), (x, self.down(top + 4.0)), &line)?;
             let side = if at < 24.0 {
                 HPos::Left
             } else if at > self.width - 24.0 {
@@ -175,46 +221,24 @@ impl TimelinePicture<'_> {
                 show_seconds(Seconds(tick))
             };
             let text = text_style(11.0 * self.scale, self.palette.muted, side, VPos::Top);
-            backend.draw_text(&label, &text, (x, self.px(top + 7.0)))?;
+            backend.draw_text(&label, &text, (x, self.down(top + 7.0)))?;
         }
         Ok(())
     }
 
     fn paint_curve<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
-        let peak = self
-            .curve
-            .iter()
-            .map(|(_, held)| *held)
-            .max()
-            .unwrap_or(0)
-            .max(1);
-        let bottom = self.count as f64 * self.rows.pitch + AXIS + CURVE - 2.0;
+        let held = self.curve.iter().map(|(_, held)| *held);
+        let peak = held.max().unwrap_or(0).max(1);
+        let bottom = self.shape.rows_height() + AXIS + CURVE - 2.0;
         let height = CURVE - 10.0;
-        let y = |held: u32| self.px(bottom - f64::from(held) / f64::from(peak) * height);
+        let y = |held: u32| self.down(bottom - f64::from(held) / f64::from(peak) * height);
         let line = style(self.palette.line);
-        backend.draw_line((0, y(0)), (self.px(self.width), y(0)), &line)?;
-        let mut points = Vec::new();
-        let mut before = 0;
-        let from = self
-            .curve
-            .partition_point(|(time, _)| *time < self.view.start);
-        if from > 0 {
-            before = self.curve[from - 1].1;
-        }
-        points.push((0, y(before)));
-        for (time, held) in &self.curve[from..] {
-            if *time > self.view.end {
-                break;
-            }
-            let x = self.px(self.view.x(*time, self.width));
-            // Steps closer than a pixel share one vertical stroke.
-            if points.last().is_none_or(|(last, _)| *last != x) {
-                points.push((x, y(before)));
-            }
-            points.push((x, y(*held)));
-            before = *held;
-        }
-        points.push((self.px(self.width), y(before)));
+        let ends = ((self.across(0.0), y(0)), (self.across(self.width), y(0)));
+        backend.draw_line(ends.0, ends.1, &line)?;
+        let points: Vec<_> = steps(self.curve, self.view, self.width)
+            .into_iter()
+            .map(|(x, held)| (self.across(x), y(held)))
+            .collect();
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let stroke = ShapeStyle {
             color: rgb(self.palette.activations).to_rgba(),
@@ -265,23 +289,23 @@ mod tests {
     use super::*;
     use crate::report::evaluate;
     use crate::run::Run;
+    use crate::scene::lod::Sums;
     use crate::scene::palette::Theme;
     use crate::scene::timeline::cells;
 
     #[test]
     fn an_svg_of_the_default_run_has_a_rectangle_for_every_op() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let ranks = &evaluation.timeline.ranks;
-        let rows: Vec<_> = ranks.iter().map(Vec::as_slice).collect();
+        let sums = Sums::of(&evaluation.timeline);
         let view = Viewport::all(evaluation.timeline.makespan());
-        let cells = cells(&rows, view, 2000.0);
+        let cells = cells(&sums.rows(&evaluation.timeline, 1), view, 2000.0);
         let mut svg = String::new();
         {
             let mut backend = SVGBackend::with_string(&mut svg, (2000, 220));
             TimelinePicture {
                 cells: &cells,
-                rows: Rows::fitting(4),
-                count: 4,
+                shape: Shape::of(4),
+                frame: None,
                 view,
                 width: 2000.0,
                 chunk_of: &|_, _| 0,

@@ -8,12 +8,14 @@
 //! Conventions: `p` ranks, `m` micro-batches, `v` chunks a rank, `S` global stages; tF forward, tB gradient of the
 //! input **only**, tW gradient of the weight, all of one chunk and one micro-batch.
 
+pub mod balance;
 pub mod durations;
 pub mod families;
 pub mod fault;
 pub mod needs;
 pub mod op;
 pub mod order;
+pub mod packing;
 pub mod papers;
 pub mod registry;
 pub mod request;
@@ -21,6 +23,7 @@ mod rows;
 pub mod simulate;
 pub mod spec;
 pub mod stats;
+pub mod torch_csv;
 pub mod trace;
 
 pub use durations::Durations;

@@ -113,15 +113,13 @@ fn count(item: Item, which: impl Fn(Kind) -> bool) -> u32 {
 #[must_use]
 pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
     let mut changes: Vec<(f64, bool)> = Vec::with_capacity(ops.len());
-    for op in ops {
-        if op.op.kind == Kind::F {
-            changes.push((op.start, true));
-        } else if op.op.kind.frees() {
-            changes.push((op.end, false));
-        }
+    // Blocks follow each other: one op, or the two of a pair, of which the new forward counts before the old is freed.
+    for block in ops.chunk_by(|_, next| next.half == Half::Second) {
+        let gained = block.iter().filter(|op| op.op.kind == Kind::F);
+        changes.extend(gained.map(|op| (op.start, true)));
+        let freed = block.iter().filter(|op| op.op.kind.frees());
+        changes.extend(freed.map(|op| (op.end, false)));
     }
-    // What ends when another starts is freed first; ops follow each other, so that this holds no more than the peak.
-    changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut held = 0u32;
     let mut curve: Vec<(f64, u32)> = Vec::with_capacity(changes.len());
     for (time, gained) in changes {
@@ -138,7 +136,9 @@ pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
     curve
 }
 
-fn messages_per_microbatch(order: &Order) -> f64 {
+/// Boundary tensors that cross ranks, forward and backward, per micro-batch.
+#[must_use]
+pub fn messages_per_microbatch(order: &Order) -> f64 {
     let (stages, units) = (order.stages as usize, order.units() as usize);
     let mut home = vec![usize::MAX; stages * units];
     for (rank, items) in order.ranks.iter().enumerate() {

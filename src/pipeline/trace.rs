@@ -4,6 +4,7 @@ use super::needs::{Need, needs};
 use super::op::{Kind, Op};
 use super::order::Order;
 use super::simulate::{Half, TimedOp, Timeline};
+use std::borrow::Cow;
 
 /// Where an op stands in a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,57 +26,87 @@ pub enum Cause {
     Result(Place),
 }
 
-/// Finds ops of a timeline and what they wait for.
+/// Where each result of a timeline is made: built once, asked often.
 #[derive(Clone, Debug)]
-pub struct Trace<'a> {
-    order: &'a Order,
-    timeline: &'a Timeline,
-    p2p: f64,
+pub struct Places {
+    units: usize,
     forwards: Vec<u64>,
     gradients: Vec<u64>,
 }
 
-impl<'a> Trace<'a> {
-    /// An index over `timeline`, which `order` gave with latency `p2p`.
+impl Places {
+    /// An index over `timeline`, which `order` gave.
     #[must_use]
-    pub fn new(order: &'a Order, timeline: &'a Timeline, p2p: f64) -> Self {
-        let cells = order.stages as usize * order.units() as usize;
-        let mut trace = Self {
-            order,
-            timeline,
-            p2p,
-            forwards: vec![u64::MAX; cells],
-            gradients: vec![u64::MAX; cells],
-        };
+    pub fn of(order: &Order, timeline: &Timeline) -> Self {
+        let units = order.units() as usize;
+        let cells = order.stages as usize * units;
+        let (mut forwards, mut gradients) = (vec![u64::MAX; cells], vec![u64::MAX; cells]);
         for (rank, ops) in timeline.ranks.iter().enumerate() {
             for (at, timed) in ops.iter().enumerate() {
-                let cell = trace.cell(timed.op.stage, timed.op.microbatch);
                 let list = if timed.op.kind == Kind::F {
-                    &mut trace.forwards
+                    &mut forwards
                 } else if timed.op.kind.sends_gradient() {
-                    &mut trace.gradients
+                    &mut gradients
                 } else {
                     continue;
                 };
+                let cell = timed.op.stage as usize * units + timed.op.microbatch as usize;
                 if let Some(place) = list.get_mut(cell) {
                     *place = ((rank as u64) << 32) | at as u64;
                 }
             }
         }
-        trace
-    }
-    fn cell(&self, stage: u32, unit: u32) -> usize {
-        stage as usize * self.order.units() as usize + unit as usize
+        Self {
+            units,
+            forwards,
+            gradients,
+        }
     }
     fn find(&self, need: Need) -> Option<Place> {
         let (list, s, i) = match need {
             Need::Forward(s, i) => (&self.forwards, s, i),
             Need::Gradient(s, i) => (&self.gradients, s, i),
         };
-        let packed = *list.get(self.cell(s, i))?;
+        let packed = *list.get(s as usize * self.units + i as usize)?;
         let rank = usize::try_from(packed >> 32).ok()?;
         let at = usize::try_from(packed & u64::from(u32::MAX)).ok()?;
         (packed != u64::MAX).then_some(Place { rank, at })
+    }
+}
+
+/// Finds ops of a timeline and what they wait for.
+#[derive(Clone, Debug)]
+pub struct Trace<'a> {
+    order: &'a Order,
+    timeline: &'a Timeline,
+    p2p: f64,
+    places: Cow<'a, Places>,
+}
+
+impl<'a> Trace<'a> {
+    /// Over `timeline`, which `order` gave with latency `p2p`.
+    #[must_use]
+    pub fn new(order: &'a Order, timeline: &'a Timeline, p2p: f64) -> Self {
+        Self {
+            order,
+            timeline,
+            p2p,
+            places: Cow::Owned(Places::of(order, timeline)),
+        }
+    }
+    /// The same with an index that was built before.
+    #[must_use]
+    pub fn with(order: &'a Order, timeline: &'a Timeline, p2p: f64, places: &'a Places) -> Self {
+        Self {
+            order,
+            timeline,
+            p2p,
+            places: Cow::Borrowed(places),
+        }
+    }
+    /// What the results that `op` needs are made by.
+    pub fn made_by(&self, op: Op) -> impl Iterator<Item = Place> + '_ {
+        needs(op, self.order).filter_map(|need| self.places.find(need))
     }
     /// The op at `place`.
     #[must_use]
@@ -86,7 +117,7 @@ impl<'a> Trace<'a> {
     #[must_use]
     pub fn latest_need(&self, op: Op, rank: usize) -> Option<(Place, f64)> {
         let found = needs(op, self.order).filter_map(|need| {
-            let place = self.find(need)?;
+            let place = self.places.find(need)?;
             let crossing = if place.rank == rank { 0.0 } else { self.p2p };
             Some((place, self.get(place)?.end + crossing))
         });

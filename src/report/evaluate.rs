@@ -29,8 +29,20 @@ pub struct Evaluation {
     pub durations: Durations,
     /// What the schedule makes each rank hold.
     pub loads: Vec<RankLoad>,
+    /// The rank that works longest, whose communication the overlap rows are.
+    pub busiest: usize,
     /// The figures.
     pub report: Report,
+}
+
+impl Evaluation {
+    /// Which of its chunks `stage` is to `rank`, from 0.
+    #[must_use]
+    pub fn chunk_of(&self, rank: usize, stage: u32) -> usize {
+        let held = self.loads.get(rank).map_or(&[][..], |load| &load.stages);
+        let position = held.iter().position(|other| *other == stage as usize);
+        position.unwrap_or(0)
+    }
 }
 
 /// Understands, simulates and measures `run`.
@@ -52,7 +64,7 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
         .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
     let loads = loads(&scenario, &order);
     let estimate = memory::estimate(&scenario, &loads);
-    let (overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
+    let (busiest, overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
     let (peak_stage, peak_bytes) = estimate.peak();
     let elements = scenario.model.elements();
     let mut all_warnings = scenario.warnings.clone();
@@ -102,6 +114,7 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
         timeline,
         durations,
         loads,
+        busiest,
         report,
     })
 }
@@ -145,6 +158,19 @@ impl Pass {
     }
 }
 
+/// Seconds of one micro-batch, forward and backward: of what the first stage does beside its layers, of every layer, and
+/// of what the last stage does beside its own.
+pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
+    let mut apart = scenario.clone();
+    apart.stage_layers = vec![1; usize::try_from(scenario.model.layers).unwrap_or(0)];
+    apart.stage_layers.insert(0, 0);
+    apart.stage_layers.push(0);
+    let clock = Clock::new(&apart);
+    (0..apart.stage_layers.len())
+        .map(|stage| Pass::of(&apart, &clock, stage).total().0)
+        .collect()
+}
+
 /// Durations of the simulation: what a pass waits for is part of it.
 fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
     let pieces = f64::from(spec.pieces());
@@ -175,7 +201,7 @@ fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
 }
 
 /// The schedule as the pipeline room asks for it.
-fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
+pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let small = |field: &str, value: u64| {
         u32::try_from(value)
@@ -373,7 +399,7 @@ fn step(
     passes: &[Pass],
     loads: &[RankLoad],
     stats: &Stats,
-) -> (Vec<crate::traffic::OverlapRow>, Step) {
+) -> (usize, Vec<crate::traffic::OverlapRow>, Step) {
     let m = scenario.layout.microbatches as f64;
     let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
         load.stages
@@ -436,7 +462,7 @@ fn step(
         optimizer: longest(|end| end.1),
         hardware_over_model: compute / (compute - repeated),
     };
-    (overlap, Step::new(scenario, parts))
+    (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
 }
 
 /// Says why the ranks idle: few micro-batches, or one rank that works longer than the others.

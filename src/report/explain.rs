@@ -1,12 +1,14 @@
 //! The formula behind a figure of the report, with this run's values.
 
+mod step;
+mod volume;
+mod wires;
+
 use super::Evaluation;
 use crate::explain::{Term, Unit};
 use crate::memory::{self, Component, Verdict, methods};
 use crate::run::{Method, OneOf, presets};
-use crate::source::{GPIPE, NARAYANAN_2021, PLAYBOOK};
-use crate::time::{IN_TRAINING, RANGE, family};
-use crate::units::significant;
+use crate::source::GPIPE;
 
 /// A figure that the page can be asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub enum Figure {
     Capacity,
     /// The step's time.
     Step,
+    /// Its compute.
+    Compute,
     /// Idle share.
     Bubble,
     /// Model FLOPs utilisation.
@@ -31,7 +35,7 @@ pub enum Figure {
     Tokens,
     /// Visible communication.
     Exposed,
-    /// The playbook's ratio of an overlap row.
+    /// A row of the overlap table.
     Overlap(usize),
 }
 
@@ -46,6 +50,7 @@ impl Figure {
             Self::Method(method, rank) => format!("{}:{rank}", method.id()),
             Self::Capacity => "capacity".to_owned(),
             Self::Step => "step".to_owned(),
+            Self::Compute => "compute".to_owned(),
             Self::Bubble => "bubble".to_owned(),
             Self::Mfu => "mfu".to_owned(),
             Self::Tokens => "tokens".to_owned(),
@@ -71,6 +76,7 @@ impl Figure {
             "in-flight" => Self::InFlight(number),
             "capacity" => Self::Capacity,
             "step" => Self::Step,
+            "compute" => Self::Compute,
             "bubble" => Self::Bubble,
             "mfu" => Self::Mfu,
             "tokens" => Self::Tokens,
@@ -93,12 +99,13 @@ pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
             explain(&evaluation.scenario, &evaluation.loads, rank)
         }
         Figure::Capacity => Some(capacity(evaluation)),
-        Figure::Step => Some(step(evaluation)),
+        Figure::Step => Some(step::step(evaluation)),
+        Figure::Compute => Some(step::compute(evaluation)),
         Figure::Bubble => Some(bubble(evaluation)),
-        Figure::Mfu => Some(mfu(evaluation)),
-        Figure::Tokens => Some(tokens(evaluation)),
-        Figure::Exposed => Some(exposed(evaluation)),
-        Figure::Overlap(row) => evaluation.report.overlap.get(row)?.term.clone(),
+        Figure::Mfu => Some(step::mfu(evaluation)),
+        Figure::Tokens => Some(step::tokens(evaluation)),
+        Figure::Exposed => Some(wires::exposed(evaluation)),
+        Figure::Overlap(row) => wires::row(evaluation, row),
     }
 }
 
@@ -186,45 +193,9 @@ fn capacity(evaluation: &Evaluation) -> Term {
     }
 }
 
-fn seconds(symbol: &'static str, name: &str, value: f64) -> Term {
+/// A time as an input.
+fn seconds(symbol: &'static str, name: impl Into<String>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Seconds)
-}
-
-fn step(evaluation: &Evaluation) -> Term {
-    let step = &evaluation.report.step;
-    let family = family(&evaluation.scenario);
-    let scale = step.rescaled_by.map(|scale| {
-        format!("scaled by {scale:.3} to the step you measured; the parts keep their proportions")
-    });
-    let term = seconds("T", "step time", step.time_s.0)
-        .by(
-            "C + I + X + O + H",
-            vec![
-                seconds("C", "compute of the average rank", step.compute_s.0)
-                    .note(format!(
-                        "every GEMM by its shape on the rank, at most {} of the bf16 peak: {} sustained alone, {} of it in training",
-                        significant(family.gemm * IN_TRAINING.value, 2),
-                        family.gemm,
-                        IN_TRAINING.value
-                    ))
-                    .note(family.remark)
-                    .from(family.source, "kernel benchmarks"),
-                seconds("I", "waiting in the pipeline", step.bubble_s.0),
-                exposed(evaluation),
-                seconds("O", "optimizer", step.optimizer_s.0)
-                    .note("states and gradients through memory at 85 % of its bandwidth, and 20 ms for the end of a step"),
-                seconds("H", "what the data loader adds", step.host_s.0),
-            ],
-        )
-        .note(format!(
-            "four of five published dense runs took {} to {} times the prediction",
-            RANGE.0, RANGE.1
-        ))
-        .note("leaves out stragglers, network contention, checkpoints");
-    match scale {
-        Some(scale) => term.note(scale),
-        None => term,
-    }
 }
 
 fn bubble(evaluation: &Evaluation) -> Term {
@@ -255,76 +226,6 @@ fn bubble(evaluation: &Evaluation) -> Term {
         "idle between a rank's first and last op, as the zero-bubble papers count: {:.1} %",
         pipeline.bubble_span * 100.0
     ))
-}
-
-fn mfu(evaluation: &Evaluation) -> Term {
-    let (report, scenario) = (&evaluation.report, &evaluation.scenario);
-    let count = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
-    Term::given("U", "model FLOPs utilisation", report.step.mfu, Unit::Share)
-        .by(
-            "M/(T N F)",
-            vec![
-                count("M", "model FLOPs of a step", report.step.model_flops),
-                seconds("T", "step time", report.step.time_s.0),
-                count("N", "GPUs", scenario.layout.gpus as f64),
-                count("F", "bf16 peak, FLOP/s", scenario.gpu.bf16.0),
-            ],
-        )
-        .from(&NARAYANAN_2021, "section 5.1, without recomputation")
-        .note(format!(
-            "attention counted {}",
-            scenario.run.attention_flops_note()
-        ))
-        .note(format!(
-            "with what recomputation executes (HFU): {:.1} %",
-            report.step.hfu * 100.0
-        ))
-}
-
-fn tokens(evaluation: &Evaluation) -> Term {
-    let report = &evaluation.report;
-    let gpus = evaluation.scenario.layout.gpus;
-    Term::given(
-        "R",
-        "tokens a second and GPU",
-        report.step.tokens_per_s_per_gpu,
-        Unit::Count,
-    )
-    .by(
-        "D/(T N)",
-        vec![
-            Term::given(
-                "D",
-                "tokens a step",
-                report.layout.tokens_per_step,
-                Unit::Count,
-            ),
-            seconds("T", "step time", report.step.time_s.0),
-            Term::count("N", "GPUs", gpus),
-        ],
-    )
-}
-
-fn exposed(evaluation: &Evaluation) -> Term {
-    let overlap = &evaluation.report.overlap;
-    let parts = overlap
-        .iter()
-        .filter(|row| row.exposed_s.0 > 0.0)
-        .map(|row| {
-            seconds(row.name, "", row.exposed_s.0).note(
-                "wire time less what the window hides; hidden gradients still slow their compute",
-            )
-        })
-        .collect();
-    seconds(
-        "X",
-        "communication that nothing hides",
-        evaluation.report.step.exposed_comm_s.0,
-    )
-    .by("Σ max(0, communication - share · window)", parts)
-    .from(&PLAYBOOK, "appendix A3")
-    .note("wire time is latency plus bytes over the bandwidth that collectives reach; pipeline sends wait inside the bubble")
-    .note("rows are those of the busiest rank, the sum is of the average rank")
 }
 
 #[cfg(test)]

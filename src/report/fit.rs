@@ -1,8 +1,7 @@
 //! What would make a Run fit: the smallest changes that do, each with what it costs in time.
 //!
 //! Every setting that can help is a [`Ladder`]: its values from the smallest change to the largest. A [`Search`] climbs
-//! each ladder to the first value that fits; where no single change does, pairs and triples are tried, more GPUs last.
-//! It works in small steps, one candidate each, so that a page stays awake.
+//! each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more GPUs last.
 
 mod ladders;
 mod search;

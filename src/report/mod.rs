@@ -9,9 +9,15 @@ pub mod fit;
 pub mod methods;
 pub mod narrow;
 pub mod over_time;
+mod schedules;
+mod uneven;
 
 pub use evaluate::{Evaluation, evaluate};
 pub use explain::{Figure, explain};
+pub use schedules::{
+    ScheduleFigures, ScheduleRow, changed, schedule_ids, schedule_row, with_schedule, work,
+};
+pub use uneven::{Balance, balance};
 
 use crate::issue::Issue;
 use crate::memory::{StageMemory, Verdict};

@@ -23,7 +23,7 @@ pub use choices::{
     Choice, CpComm, CrossEntropy, Method, Module, OneOf, Optimizer, Recompute, Schedule, Variant,
 };
 pub use gpu_parts::{GpuParts, PrecisionParts};
-pub use layout::{Layout, Zero};
+pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
 pub use precision::Precision;
 pub use scenario::Scenario;

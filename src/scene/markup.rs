@@ -75,6 +75,12 @@ pub fn el(name: &str, attributes: &[(&str, &str)], children: &[Html]) -> Html {
     Html(out)
 }
 
+/// What a writer of its own has made: an SVG picture.
+#[must_use]
+pub fn raw(markup: String) -> Html {
+    Html(markup)
+}
+
 /// An element of a class that holds only text.
 #[must_use]
 pub fn span(name: &str, class: &str, content: &str) -> Html {

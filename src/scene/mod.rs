@@ -3,13 +3,26 @@
 //! Nothing here draws. Coordinates are CSS pixels unless a name says otherwise; `paint` turns a scene into strokes.
 
 pub mod about;
+pub mod accuracy;
+pub mod cuts;
 pub mod issues;
+pub mod lod;
 pub mod markup;
 pub mod memory;
+pub mod mesh;
 pub mod over_time;
+pub mod overlap;
 pub mod palette;
+pub mod pipeline;
+pub mod plan;
+pub mod prepared;
+pub mod scatter;
+pub mod schedules;
+pub mod shape;
 pub mod strip;
+pub mod strokes;
 pub mod ticks;
 pub mod timeline;
+pub mod uneven;
 pub mod viewport;
 pub mod words;

@@ -180,14 +180,13 @@ pub fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Html {
     table("Memory over the step", &head, &rows)
 }
 
-/// The legend of the six components.
+/// The legend of the six components and of the line across them.
 #[must_use]
-pub fn legend() -> Html {
+pub fn legend(usable: Bytes, unit: MemoryUnit) -> Html {
     let entry = |component: Component| super::memory::legend_entry(component);
     let all: Html = Component::ALL.into_iter().map(entry).collect();
-    [all, span("span", "", "line: usable memory")]
-        .into_iter()
-        .collect()
+    let line = format!("line: {} usable", unit.show(usable));
+    [all, span("span", "", &line)].into_iter().collect()
 }
 
 #[cfg(test)]

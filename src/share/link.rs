@@ -20,6 +20,8 @@ const MOST_PAIRS: usize = 512;
 pub struct View {
     /// The only panel shown: memory, timeline, overlap, strip, all.
     pub embed: Option<String>,
+    /// Id of a schedule laid under the Run's own on the same axis.
+    pub compare: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
     /// Version of the application that made the link.
@@ -58,6 +60,7 @@ pub fn encode_with(run: &Run, view: &View) -> String {
     }
     for (key, value) in [
         ("view.embed", &view.embed),
+        ("view.compare", &view.compare),
         ("view.theme", &view.theme),
         ("view.made", &view.made),
     ] {
@@ -93,6 +96,7 @@ pub fn decode(text: &str) -> Decoded {
         match key.as_str() {
             "v" => notices.extend(version_notice(&value)),
             "view.embed" => view.embed = Some(value),
+            "view.compare" => view.compare = Some(value),
             "view.theme" => view.theme = Some(value),
             "view.made" => view.made = Some(value),
             _ => pairs.push((key, value)),
@@ -189,6 +193,17 @@ mod tests {
             encode(&link.run),
             "v=1&model.base=llama-3.1-8b&model.layers=40&tp=4&pp=2"
         );
+    }
+
+    #[test]
+    fn what_is_shown_beside_the_run_comes_back() {
+        let view = View {
+            compare: Some("zb-v".to_owned()),
+            ..View::default()
+        };
+        let link = encode_with(&Run::default(), &view);
+        assert_eq!(link, "v=1&view.compare=zb-v");
+        assert_eq!(decode(&link).view, view);
     }
 
     #[test]

@@ -92,6 +92,7 @@ pub fn optimizer(
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)] // printed digits are compared
 mod tests {
     use super::*;
     use crate::run::{Run, Scenario};

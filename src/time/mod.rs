@@ -14,5 +14,8 @@ mod vision;
 
 pub use closed_form::{Bubble, Passes, pipeline_seconds};
 pub use compute::{Clock, ComputeTime, stage_compute, step_end};
-pub use rates::{FAMILIES, Family, IN_TRAINING, Rates, family};
-pub use step::{RANGE, RANGE_EXPERTS, Step, StepParts, with_loader};
+pub use rates::{
+    ATTENTION_HALF, ELEMENTWISE, FAMILIES, Family, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,
+    HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Rates, family,
+};
+pub use step::{COUPLING, RANGE, RANGE_EXPERTS, Step, StepParts, with_loader};

@@ -13,7 +13,7 @@ pub const RANGE_EXPERTS: (f64, f64) = (0.6, 1.2);
 
 /// How sharply the slower of two processes that feed each other through a short queue sets the pace. Fitted to table 3,
 /// where data loader and GPUs are near each other; at 6 equal paces take 12 % longer than either alone.
-const COUPLING: f64 = 6.0;
+pub const COUPLING: f64 = 6.0;
 
 /// Seconds of a step whose GPUs need `busy` and whose data loader needs `floor`: never shorter than either,
 /// `(busy⁶ + floor⁶)^(1/6)`.

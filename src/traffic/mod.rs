@@ -13,7 +13,7 @@ mod shards;
 mod volume;
 mod waits;
 
-pub use collective::Fabric;
+pub use collective::{ALL_TO_ALL, Fabric, INTER, INTRA, LATENCY};
 pub use gradients::{Held, StepSync, step_sync};
 pub use grid::{GridCut, grid_cuts};
 pub use overlap::{OverlapRow, OverlapTotals, Total, overlap_rows};

@@ -32,6 +32,7 @@ pub fn expert_ratio(expert_ffn: f64, per_byte: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)] // printed digits are compared
 mod tests {
     use super::*;
 

@@ -80,6 +80,7 @@ pub fn ring_steps(ranks: u64, zigzag: bool) -> Vec<f64> {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp)] // printed digits are compared
 mod tests {
     use super::*;
 

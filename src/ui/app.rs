@@ -4,11 +4,13 @@ use crate::run::registry::field;
 use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
+use crate::ui::accuracy::AccuracyPanel;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
 use crate::ui::html::{flag, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
+use crate::ui::plan::plan_panel;
 use crate::ui::share::{ShareDialog, open_share};
 use crate::ui::state::State;
 use crate::ui::strip::{IssueList, Strip};
@@ -81,6 +83,8 @@ fn page(state: State) -> impl IntoView {
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
+                    {plan_panel(state)}
+                    <AccuracyPanel/>
                     <p class="footnote">
                         "Shardscope " {env!("CARGO_PKG_VERSION")}
                         " estimates training (not inference). Everything is computed in this browser; nothing leaves it."

@@ -93,6 +93,73 @@ pub fn copy(text: &str, done: impl Fn(bool) + 'static) {
     });
 }
 
+/// The text of a file beside this page; none where it cannot be had.
+pub async fn text_beside(path: &str) -> Option<String> {
+    let answer = wasm_bindgen_futures::JsFuture::from(window().fetch_with_str(path));
+    let response: web_sys::Response = answer.await.ok()?.dyn_into().ok()?;
+    if !response.ok() {
+        return None;
+    }
+    let text = wasm_bindgen_futures::JsFuture::from(response.text().ok()?);
+    text.await.ok()?.as_string()
+}
+
+/// Lets the page paint and answer before going on.
+pub async fn next_turn() {
+    let turn = js_sys::Promise::new(&mut |resolve, _| {
+        let _ = window().set_timeout_with_callback(&resolve);
+    });
+    let _ = wasm_bindgen_futures::JsFuture::from(turn).await;
+}
+
+/// The value of the attribute `data` of the button that was pressed, and the button.
+pub fn pressed_data(event: &web_sys::MouseEvent, data: &str) -> Option<(String, web_sys::Element)> {
+    let target = event.target()?.dyn_into::<web_sys::Element>().ok()?;
+    let button = target.closest(&format!("[{data}]")).ok()??;
+    Some((button.get_attribute(data)?, button))
+}
+
+/// Once the panel is redrawn, focuses the button that stands where the pressed one stood.
+pub fn focus_again(pressed: &web_sys::Element, data: &str) {
+    let value = pressed.get_attribute(data).unwrap_or_default();
+    let around = pressed.closest("details, .timeline").ok().flatten();
+    let selector = format!("[{data}=\"{value}\"]");
+    leptos::prelude::request_animation_frame(move || {
+        let found = around.and_then(|around| around.query_selector(&selector).ok().flatten());
+        if let Some(button) = found.and_then(|found| found.dyn_into::<web_sys::HtmlElement>().ok())
+        {
+            let _ = button.focus();
+        }
+    });
+}
+
+/// Offers `text` as a file.
+pub fn download(name: &str, kind: &str, text: &str) {
+    let parts = js_sys::Array::of1(&text.into());
+    let options = web_sys::BlobPropertyBag::new();
+    options.set_type(kind);
+    let Ok(blob) = web_sys::Blob::new_with_str_sequence_and_options(&parts, &options) else {
+        return;
+    };
+    if let Ok(address) = web_sys::Url::create_object_url_with_blob(&blob) {
+        download_address(name, &address);
+        let _ = web_sys::Url::revoke_object_url(&address);
+    }
+}
+
+/// Offers what is at `address` as a file.
+pub fn download_address(name: &str, address: &str) {
+    let link = window()
+        .document()
+        .and_then(|document| document.create_element("a").ok())
+        .and_then(|link| link.dyn_into::<web_sys::HtmlElement>().ok());
+    if let Some(link) = link {
+        let _ = link.set_attribute("href", address);
+        let _ = link.set_attribute("download", name);
+        link.click();
+    }
+}
+
 /// Calls `changed` with the width of `element` now and whenever it changes.
 pub fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 'static) {
     changed(element.get_bounding_client_rect().width());

@@ -2,7 +2,7 @@
 
 use crate::issue::{Issue, Severity};
 use crate::run::registry::{Field, Slot};
-use crate::run::{Choice, Value};
+use crate::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
 use crate::scene::issues::line;
 use crate::scene::markup::Html;
 use crate::ui::html::{flag, text};
@@ -45,7 +45,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             .iter()
             .any(|issue| issue.severity == Severity::Error)
     };
-    let said = move || Html::from_iter(issues().iter().map(line)).into_string();
+    let said = move || issues().iter().map(line).collect::<Html>().into_string();
     let changed = move || state.run.with(|run| field.is_changed(run));
     let reset = move |_| {
         draft.set(None);
@@ -226,9 +226,9 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
         state.run.update(|run| {
             // A preset is chosen whole: what was changed of the one before goes with it.
             match field.key {
-                "model" => run.model.parts = Default::default(),
-                "gpu" => run.gpu.parts = Default::default(),
-                "precision" => run.precision.parts = Default::default(),
+                "model" => run.model.parts = ModelParts::default(),
+                "gpu" => run.gpu.parts = GpuParts::default(),
+                "precision" => run.precision.parts = PrecisionParts::default(),
                 _ => {}
             }
             // Every id of the list is accepted.

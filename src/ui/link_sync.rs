@@ -28,6 +28,9 @@ pub fn keep(state: State) {
     for event in ["hashchange", "popstate"] {
         let handle = window_event_listener_untyped(event, move |_| {
             let read = link::decode(&browser::link_text());
+            if state.compare.get_untracked() != read.view.compare {
+                state.compare.set(read.view.compare);
+            }
             if state.run.with_untracked(|run| *run != read.run) {
                 state.notices.set(read.notices);
                 state.run.set(read.run);
@@ -39,8 +42,10 @@ pub fn keep(state: State) {
 
 /// What of the view belongs into the address: a theme the link itself asked for.
 fn view(state: State) -> link::View {
+    let compare = state.compare.get();
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
+        compare,
         ..link::View::default()
     })
 }

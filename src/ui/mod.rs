@@ -1,15 +1,19 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
 mod about;
+mod accuracy;
 mod app;
+mod back;
 mod browser;
 mod chart;
 mod field;
 mod form;
 mod html;
+mod import_model;
 mod link_sync;
 mod memory;
 mod overlap;
+mod plan;
 mod share;
 mod state;
 mod strip;

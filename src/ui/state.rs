@@ -1,7 +1,7 @@
 //! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
 
 use crate::issue::Issue;
-use crate::report::{Evaluation, Figure, evaluate};
+use crate::report::{Evaluation, Figure, evaluate, work};
 use crate::run::Run;
 use crate::run::registry::field;
 use crate::scene::palette::Theme;
@@ -10,6 +10,7 @@ use crate::ui::browser;
 use crate::units::MemoryUnit;
 use leptos::prelude::*;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What is shown: the last Run that made sense, and what is wrong with the present one.
 #[derive(Clone)]
@@ -18,6 +19,8 @@ pub struct Shown {
     pub evaluation: Option<Arc<Evaluation>>,
     /// What keeps the present Run from being shown.
     pub errors: Vec<Issue>,
+    /// The present Run takes long to simulate: it waits until typing settles.
+    pub waits: bool,
 }
 
 /// Handles to everything; copied into every panel.
@@ -37,6 +40,8 @@ pub struct State {
     pub unit: RwSignal<MemoryUnit>,
     /// Light or dark.
     pub theme: RwSignal<Theme>,
+    /// The schedule to lay under the Run's own.
+    pub compare: RwSignal<Option<String>>,
     /// What the link asks to show.
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
@@ -53,12 +58,14 @@ impl State {
             Some("light") => Theme::Light,
             _ => browser::preferred_theme(),
         };
+        let settled = settle(run);
         Self {
             run,
             shown: Memo::new_with_compare(
-                move |before: Option<&Shown>| shown(&run.read(), before),
+                move |before: Option<&Shown>| shown(&run.read(), before, settled),
                 |_, _| true,
             ),
+            compare: RwSignal::new(link.view.compare.clone()),
             notices: RwSignal::new(link.notices),
             figure: RwSignal::new(None),
             drawer: RwSignal::new(false),
@@ -76,7 +83,8 @@ impl State {
 
     /// Whether the picture is that of an earlier Run.
     pub fn is_stale(&self) -> bool {
-        self.shown.with(|shown| !shown.errors.is_empty())
+        self.shown
+            .with(|shown| shown.waits || !shown.errors.is_empty())
     }
 
     /// Everything to be said, worst first.
@@ -119,17 +127,48 @@ impl State {
     }
 }
 
-fn shown(run: &Run, before: Option<&Shown>) -> Shown {
+/// A Run of more ops than this is simulated only when typing has settled.
+const LONG: u64 = 50_000;
+/// How long typing settles.
+const SETTLE: Duration = Duration::from_millis(300);
+
+/// The last Run that stayed unchanged for a moment.
+fn settle(run: RwSignal<Run>) -> RwSignal<Option<Run>> {
+    let settled = RwSignal::new(None);
+    let pending = StoredValue::new(None::<TimeoutHandle>);
+    Effect::new(move |_| {
+        run.track();
+        if let Some(before) = pending.get_value() {
+            before.clear();
+        }
+        let timer = set_timeout_with_handle(move || settled.set(Some(run.get_untracked())), SETTLE);
+        pending.set_value(timer.ok());
+    });
+    settled
+}
+
+fn shown(run: &Run, before: Option<&Shown>, settled: RwSignal<Option<Run>>) -> Shown {
+    let last = || before.and_then(|before| before.evaluation.clone());
+    if let Some(evaluation) = last()
+        && work(run).is_some_and(|ops| ops > LONG)
+        && settled.with(|settled| settled.as_ref() != Some(run))
+    {
+        return Shown {
+            evaluation: Some(evaluation),
+            errors: Vec::new(),
+            waits: true,
+        };
+    }
     match evaluate(run) {
         Ok(evaluation) => Shown {
             evaluation: Some(Arc::new(evaluation)),
             errors: Vec::new(),
+            waits: false,
         },
         Err(errors) => Shown {
-            evaluation: before
-                .and_then(|before| before.evaluation.clone())
-                .or_else(|| evaluate(&Run::default()).ok().map(Arc::new)),
+            evaluation: last().or_else(|| evaluate(&Run::default()).ok().map(Arc::new)),
             errors,
+            waits: false,
         },
     }
 }

@@ -1,105 +1,187 @@
-// The timeline under keys, wheel and pointer.
+// The pipeline panel: every schedule, two on one axis, an order of one's own, files, any size.
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { calculator, drawn, eventually, surface as surfaceOf } from './calculator.mjs';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { launch, PHONE } from './browser.mjs';
+import { serve } from './server.mjs';
 
-const site = calculator();
+const PANEL = 'section[aria-labelledby=timeline-title]';
+/** 64 ranks, 4096 micro-batches: 524 thousand ops, 786 thousand where the backward is cut in two. */
+const HUGE = '#v=1&model.base=llama-3.1-8b&model.layers=128&gpus=64&tp=1&pp=64&global_batch=4096';
 
-const changes = (page, before) => eventually(() => drawn(page), (picture) => picture !== before);
-const tip = (page) => surfaceOf(page).locator('.tip');
+let browser;
+let server;
+before(async () => {
+  browser = await launch();
+  server = await serve();
+});
+after(async () => {
+  await browser.close();
+  await server.close();
+});
 
-/** A page whose timeline is drawn, and its first picture. */
-async function timeline(fragment = '') {
-  const { page, problems } = await site.open(fragment);
-  const surface = surfaceOf(page);
-  await surface.scrollIntoViewIfNeeded();
-  const blank = await page.evaluate(() => document.createElement('canvas').toDataURL());
-  return { page, problems, surface, picture: await changes(page, blank) };
+async function open(t, fragment = '', options = {}) {
+  const { page, problems } = await browser.open(server.url + fragment, options);
+  t.after(() => page.context().close());
+  return { page, problems, panel: page.locator(PANEL) };
 }
 
-test('keys zoom in, pan, and fit again', async () => {
-  const { page, problems, surface, picture } = await timeline();
-  await surface.focus();
-  await page.keyboard.press('w');
-  const zoomed = await changes(page, picture);
-  await page.keyboard.press('ArrowRight');
-  const panned = await changes(page, zoomed);
-  await page.keyboard.press('ArrowLeft');
-  await eventually(() => drawn(page), (now) => now === zoomed);
-  await page.keyboard.press('s');
-  await changes(page, panned);
-  await page.keyboard.press('0');
-  await eventually(() => drawn(page), (now) => now === picture);
+/** Colours that a canvas shows, by how many pixels of it. */
+function colours(canvas) {
+  return canvas.evaluate((element) => {
+    // A copy: Chromium warns of canvases that are read again and again.
+    const copy = document.createElement('canvas');
+    [copy.width, copy.height] = [element.width, element.height];
+    const context = copy.getContext('2d', { willReadFrequently: true });
+    context.drawImage(element, 0, 0);
+    const { data } = context.getImageData(0, 0, copy.width, copy.height);
+    const found = {};
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at + 3] === 255) {
+        const key = `${data[at]},${data[at + 1]},${data[at + 2]}`;
+        found[key] = (found[key] ?? 0) + 1;
+      }
+    }
+    return found;
+  });
+}
+
+test('the table has every schedule, sorts, and one click chooses', async (t) => {
+  const { page, problems, panel } = await open(t);
+  await panel.locator('#schedules summary').click();
+  const rows = panel.locator('table.schedules tbody tr');
+  await page.waitForFunction(() => document.querySelectorAll('table.schedules tbody tr').length === 25);
+  await panel.getByText('Press a name to choose it').waitFor();
+  assert.match(await rows.last().innerText(), /Custom order.*needs an order of your own/s);
+  await panel.locator('[data-sort=bubble]').click();
+  assert.equal(await panel.locator('th:has([data-sort=bubble])').getAttribute('aria-sort'), 'ascending');
+  const bubbles = (await panel.locator('table.schedules tbody tr td:nth-child(3)').allInnerTexts()).map(parseFloat);
+  assert.deepEqual(bubbles, [...bubbles].sort((a, b) => a - b));
+  // The head keeps the focus, so that the keyboard can go on.
+  await page.waitForFunction(() => document.activeElement?.dataset.sort === 'bubble');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('th[aria-sort=descending]');
+  await panel.locator('table.schedules').getByRole('button', { name: 'Interleaved 1F1B' }).click();
+  await page.waitForFunction(() => location.hash.includes('schedule=interleaved-1f1b'));
+  assert.match(await page.evaluate(() => location.hash), /virtual_stages=2/);
+  assert.match(await panel.innerText(), /Each rank holds v chunks/);
   assert.deepEqual(problems, []);
 });
 
-test('keys step through the ops and tell each', async () => {
-  const { page, problems, surface } = await timeline();
+test('a second schedule lies on the same axis, and the link holds it', async (t) => {
+  const { page, problems, panel } = await open(t);
+  assert.equal(await panel.locator('.surface:visible').count(), 1);
+  await panel.locator('#compare').selectOption('gpipe');
+  await page.waitForFunction(() => document.querySelectorAll('.surface canvas').length === 2);
+  assert.equal(await panel.locator('.surface:visible').count(), 2);
+  const said = await panel.locator('.against').innerText();
+  assert.match(said, /GPipe .* 1F1B .*more activations.*32.* instead of 4/s);
+  await page.waitForFunction(() => location.hash.includes('view.compare=gpipe'));
+  await page.reload();
+  await page.waitForFunction(() => globalThis.shardscopeStarted);
+  assert.equal(await panel.locator('#compare').inputValue(), 'gpipe');
+  assert.equal(await panel.locator('.surface:visible').count(), 2);
+  assert.deepEqual(problems, []);
+});
+
+test('the critical path is drawn and told', async (t) => {
+  const { panel, problems } = await open(t, '#v=1&schedule=gpipe');
+  await panel.locator('#critical').click();
+  assert.equal(await panel.locator('#critical').getAttribute('aria-pressed'), 'true');
+  assert.match(await panel.locator('.path-note').innerText(), /hand-overs between ranks/);
+  assert.match(await panel.locator('.critical path').first().getAttribute('d'), /^M[\d.]+ [\d.]+L/);
+  assert.deepEqual(problems, []);
+});
+
+test('the keyboard steps through ops and says what they wait for', async (t) => {
+  const { page, panel } = await open(t);
+  const surface = panel.locator('.surface').first();
   await surface.focus();
   await page.keyboard.press('.');
-  const first = await eventually(() => tip(page).innerText(), (text) => /micro-batch 0/.test(text));
-  assert.match(first, /rank 0/);
-  assert.match(first, /forward/);
-  await page.keyboard.press('.');
-  await eventually(() => tip(page).innerText(), (text) => /micro-batch 1/.test(text));
-  await page.keyboard.press(',');
-  await eventually(() => tip(page).innerText(), (text) => text === first);
+  assert.match(await surface.locator('.tip').innerText(), /rank 0: forward of micro-batch 0 on stage 0.*starts with the step/s);
   await page.keyboard.press('ArrowDown');
-  await eventually(() => tip(page).innerText(), (text) => /rank 1/.test(text));
-  await page.keyboard.press('Escape');
-  await eventually(() => tip(page).count(), (count) => count === 0);
+  assert.match(await surface.locator('.tip').innerText(), /waits for rank 0: forward of micro-batch 0/);
+  await page.keyboard.press('f');
+  await panel.locator('.minimap').waitFor({ state: 'visible' });
+  await page.keyboard.press('0');
+  await panel.locator('.minimap').waitFor({ state: 'hidden' });
+});
+
+test('an order of one\'s own is simulated, and a dead-lock says where', async (t) => {
+  const { page, panel, problems } = await open(t, '#v=1&gpus=2&tp=1&pp=2&global_batch=2&schedule=custom');
+  const order = panel.locator('#own-order');
+  // PyTorch's CSV: B is the whole backward, sends and receives follow from the order.
+  await order.fill('0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1');
+  await page.waitForFunction(() => /order=0F0%2C0F1|order=0F0,0F1/.test(location.hash));
+  assert.match(await page.evaluate(() => decodeURIComponent(location.hash)), /order=0F0,0F1,0BW0,0BW1\|1F0,1BW0,1F1,1BW1/);
+  assert.equal(await panel.locator('.stale').count(), 0);
+  await order.fill('0F0,0BW0,0F1,0BW1\n1F1,1F0,1BW0,1BW1');
+  await panel.getByText('rank 1 is stuck at its op 0, 1F1').waitFor();
   assert.deepEqual(problems, []);
 });
 
-test('a pointer on a block tells what it is', async () => {
-  const { page, surface } = await timeline();
-  await surface.hover({ position: { x: 3, y: 8 } });
-  const text = await eventually(async () => (await tip(page).allInnerTexts()).join(), (seen) => seen !== '');
-  assert.match(text, /rank 0/);
-  assert.match(text, /micro-batch 0/);
-  assert.match(text, / to /);
-  await page.mouse.move(1, 1);
-  await eventually(() => tip(page).count(), (count) => count === 0);
-});
-
-test('a wheel with Ctrl zooms, a plain wheel scrolls the page', async () => {
-  const { page, surface, picture } = await timeline();
-  const box = await surface.boundingBox();
-  await page.mouse.move(box.x + box.width / 3, box.y + 20);
-  const scrolled = () => page.evaluate(() => scrollY);
-  const before = await scrolled();
-  await page.keyboard.down('Control');
-  await page.mouse.wheel(0, -300);
-  const zoomed = await changes(page, picture);
-  await page.keyboard.up('Control');
-  assert.equal(await scrolled(), before, 'zooming does not scroll');
-  assert.equal(await page.evaluate(() => visualViewport.scale), 1, 'nor does it zoom the page');
-  await page.mouse.wheel(0, 120);
-  await eventually(scrolled, (now) => now > before);
-  assert.equal(await drawn(page), zoomed, 'scrolling does not zoom');
-});
-
-test('dragging pans', async () => {
-  const { page, surface, picture } = await timeline();
-  await surface.focus();
-  await page.keyboard.press('w');
-  const zoomed = await changes(page, picture);
-  const box = await surface.boundingBox();
-  await page.mouse.move(box.x + 300, box.y + 20);
-  await page.mouse.down();
-  await page.mouse.move(box.x + 150, box.y + 20, { steps: 4 });
-  await page.mouse.up();
-  await changes(page, zoomed);
-});
-
-test('another theme draws in other colours', async () => {
-  const { page, picture } = await timeline();
-  await page.getByRole('button', { name: 'Light or dark' }).click();
-  await changes(page, picture);
-});
-
-test('a step of 32 ranks and 4096 micro-batches is drawn whole', async () => {
-  const { page, problems } = await timeline('#v=1&gpus=128&pp=32&global_batch=8192');
-  assert.equal(await page.locator('.twin', { hasText: 'idle share' }).locator('tbody tr').count(), 32);
+test('the timeline leaves as CSV, SVG, PNG and trace', async (t) => {
+  const { page, panel, problems } = await open(t);
+  await panel.locator('#export summary').click();
+  const file = async (what) => {
+    const waits = page.waitForEvent('download');
+    await panel.locator(`[data-look=${what}]`).click();
+    const download = await waits;
+    return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
+  };
+  const csv = await file('csv');
+  assert.equal(csv.name, 'shardscope-llama-3-1-8b-64-1f1b.csv');
+  assert.equal(csv.bytes.toString().trim().split('\n').length, 1 + 4 * 32 * 2);
+  const svg = (await file('svg')).bytes.toString();
+  assert.match(svg, /^<svg /);
+  assert.match(svg, /Llama 3.1 8B on 64 GPUs, 1F1B/);
+  assert.deepEqual([...(await file('png')).bytes.subarray(1, 4)], [...Buffer.from('PNG')]);
+  const trace = JSON.parse((await file('trace')).bytes.toString());
+  assert.equal(trace.traceEvents.filter((event) => event.ph === 'X').length, 4 * 32 * 2);
+  assert.equal(trace.traceEvents.filter((event) => event.ph === 's').length, 6 * 32);
   assert.deepEqual(problems, []);
+});
+
+test('layers are balanced at a press', async (t) => {
+  const { page, panel } = await open(t);
+  await panel.getByRole('button', { name: 'balance the layers' }).click();
+  await page.waitForFunction(() => location.hash.includes('stage_layers='));
+  assert.match(await panel.locator('.uneven').innerText(), /against an even split/);
+  await panel.getByRole('button', { name: 'split evenly' }).click();
+  await page.waitForFunction(() => !location.hash.includes('stage_layers='));
+});
+
+test('64 ranks and 4096 micro-batches stay whole while one zooms', async (t) => {
+  const { page, panel, problems } = await open(t, HUGE);
+  const surface = panel.locator('.surface').first();
+  const inked = async () => {
+    const found = await colours(surface.locator('canvas'));
+    return (found['12,62,129'] ?? 0) > 0 && (found['224,112,5'] ?? 0) > 0;
+  };
+  assert.ok(await inked(), 'forward and backward are seen at once');
+  const box = await surface.boundingBox();
+  for (let step = 0; step < 8; step += 1) {
+    await surface.dispatchEvent('wheel', { ctrlKey: true, deltaY: -500, clientX: box.x + 200, clientY: box.y + 100 });
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+  }
+  await panel.locator('.minimap').waitFor({ state: 'visible' });
+  assert.ok(await inked(), 'and when near');
+  assert.deepEqual(problems, []);
+});
+
+test('typing into a long step does not wait for its simulation', async (t) => {
+  const { page, panel } = await open(t);
+  await page.evaluate((fragment) => { location.hash = fragment; }, HUGE);
+  // The last picture stays, greyed, until typing settles.
+  await panel.locator('.stale').waitFor();
+  assert.match(await panel.locator('.ranks').first().innerText(), /rank 3/);
+  await panel.getByText('rank 62').first().waitFor();
+  assert.equal(await panel.locator('.stale').count(), 0);
+});
+
+test('fits a phone, comparison and table included', async (t) => {
+  const { page, panel } = await open(t, '#v=1&view.compare=zb-v', PHONE);
+  await panel.locator('#schedules summary').click();
+  await panel.getByText('Press a name to choose it').waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
 });

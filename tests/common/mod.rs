@@ -1,7 +1,7 @@
 //! What several tests share: tables of published runs, and a step joined from time and traffic without a simulation.
-#![allow(dead_code)] // each test binary uses its own part
-#![allow(clippy::unwrap_used)] // functions that tests share
+#![allow(dead_code, clippy::unwrap_used)] // each test binary uses its own part
 
+use shardscope::accuracy::{Evidence, read};
 use shardscope::model::stage_elements;
 use shardscope::run::{Run, Scenario, Value};
 use shardscope::time::{Bubble, Clock, Passes, pipeline_seconds, step_end, with_loader};
@@ -10,13 +10,21 @@ use shardscope::units::Seconds;
 use std::collections::BTreeMap;
 use std::fs;
 
+/// The rows of a table in `public/data` that become Runs.
+pub fn evidence(name: &str) -> Vec<Evidence> {
+    let path = format!("{}/public/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    read(name, &fs::read_to_string(path).unwrap()).0
+}
+
 /// A line of a table, by column.
 pub type Row = BTreeMap<String, String>;
 
-/// The rows of a table in `tests/data`, by column name.
+/// The rows of a table, by column name: of `public/data`, which the page shows too, or of `tests/data`.
 pub fn table(name: &str) -> Vec<Row> {
-    let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(path).unwrap();
+    let root = env!("CARGO_MANIFEST_DIR");
+    let text = fs::read_to_string(format!("{root}/public/data/{name}"))
+        .or_else(|_| fs::read_to_string(format!("{root}/tests/data/{name}")))
+        .unwrap();
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let columns = split(lines.next().unwrap());
     lines

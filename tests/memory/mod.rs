@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::cast_possible_truncation)]
 
 use serde_json::Value as Json;
+use shardscope::accuracy::{Evidence, read};
 use shardscope::memory::{self, Estimate, RankLoad, StageMemory};
 use shardscope::run::{Run, Scenario, Schedule};
 
@@ -68,59 +69,14 @@ pub fn items(rank: &StageMemory, names: &[&str]) -> f64 {
         .sum()
 }
 
-/// One row of a table: the cells by the names of the header.
-pub struct Row {
-    header: Vec<String>,
-    cells: Vec<String>,
+/// The rows of a table in `public/data` that become Runs.
+pub fn evidence(name: &str) -> Vec<Evidence> {
+    let path = format!("{}/public/data/{name}", env!("CARGO_MANIFEST_DIR"));
+    read(name, &std::fs::read_to_string(path).unwrap()).0
 }
 
-impl Row {
-    /// The cell under `name`; empty where the table has none.
-    pub fn text(&self, name: &str) -> &str {
-        let at = self.header.iter().position(|column| column == name);
-        &self.cells[at.unwrap_or_else(|| panic!("no column {name}"))]
-    }
-    /// The cell under `name` as a number.
-    pub fn number(&self, name: &str) -> Option<f64> {
-        self.text(name).parse().ok()
-    }
-    /// The cell under `name` as a count.
-    pub fn count(&self, name: &str) -> u64 {
-        let text = self.text(name);
-        text.parse().unwrap_or_else(|_| panic!("{name} is {text}"))
-    }
-}
-
-/// The rows of `tests/data/name`: a line of sources, a header, then one row a line.
-pub fn table(name: &str) -> Vec<Row> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name);
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut lines = text.lines();
-    assert!(
-        lines.next().unwrap().starts_with("# "),
-        "{name}: a source first"
-    );
-    let header = cells(lines.next().unwrap());
-    lines
-        .map(|line| Row {
-            header: header.clone(),
-            cells: cells(line),
-        })
-        .collect()
-}
-
-/// Cells between commas, quoted ones whole.
-fn cells(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    let mut quoted = false;
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            c => cells.last_mut().unwrap().push(c),
-        }
-    }
-    cells
+/// The estimate of a Run by the closed forms of what it holds in flight.
+pub fn estimate_of(run: &Run) -> Estimate {
+    let scenario = Scenario::new(run).unwrap_or_else(|issues| panic!("{issues:?}"));
+    memory::estimate(&scenario, &loads(&scenario))
 }

@@ -3,7 +3,6 @@
 use super::holding::{is_last, kinds, layers_of, padded_vocabulary};
 use crate::memory::estimate::RankLoad;
 use crate::run::Scenario;
-use std::collections::BTreeSet;
 
 /// One bf16 buffer for every distinct shape (out, in) of a linear on the rank: `2 Σ out · in`.
 ///
@@ -12,7 +11,7 @@ use std::collections::BTreeSet;
 /// on); off with `--no-gradient-accumulation-fusion`.
 #[must_use]
 pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
-    let mut shapes = BTreeSet::new();
+    let mut shapes = Shapes::default();
     for stage in &load.stages {
         let [(dense, _), (moe, _)] = kinds(scenario, &layers_of(scenario, *stage));
         if dense + moe > 0 {
@@ -31,12 +30,23 @@ pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
         }
     }
     shapes
+        .0
         .into_iter()
         .map(|(out, input)| 2.0 * out as f64 * input as f64)
         .sum()
 }
 
-type Shapes = BTreeSet<(u64, u64)>;
+/// Shapes met so far, each once; a rank has a handful.
+#[derive(Default)]
+struct Shapes(Vec<(u64, u64)>);
+
+impl Shapes {
+    fn insert(&mut self, shape: (u64, u64)) {
+        if !self.0.contains(&shape) {
+            self.0.push(shape);
+        }
+    }
+}
 
 /// Up and down projection of an FFN of local width `ffn`.
 fn pair(scenario: &Scenario, ffn: u64, shapes: &mut Shapes) {

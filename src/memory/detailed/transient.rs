@@ -13,26 +13,32 @@ pub type Named = (&'static str, f64);
 /// brings back stands beside it because it is alive during that backward.
 #[must_use]
 pub fn transients(scenario: &Scenario, load: &RankLoad) -> Vec<Named> {
-    let mut list = Vec::new();
-    let worst = candidates(scenario, load)
-        .into_iter()
-        .fold(
-            ("", 0.0),
-            |most: Named, one| {
-                if one.1 > most.1 { one } else { most }
-            },
-        );
-    list.push(worst);
+    let mut list = vec![largest(scenario, &load.stages)];
     let recomputed = load
         .stages
         .iter()
         .map(|stage| kept(scenario, *stage))
         .fold(0.0, |most: f64, chunk: Kept| most.max(chunk.recomputed));
     list.push(("recomputed layer", recomputed));
-    if exchanges_behind_compute(scenario.run.schedule) && scenario.layout.pp > 1 {
-        list.push(("p2p double buffers", 2.0 * boundary(scenario)));
-    }
+    list.extend(double_buffers(scenario).map(|bytes| ("p2p double buffers", bytes)));
     list
+}
+
+/// The largest backward pass of a layer or exchange on a rank with `stages`.
+pub fn largest(scenario: &Scenario, stages: &[usize]) -> Named {
+    let list = candidates(scenario, stages).into_iter();
+    list.fold(
+        ("", 0.0),
+        |most: Named, one| {
+            if one.1 > most.1 { one } else { most }
+        },
+    )
+}
+
+/// What sends and receives beside compute hold, where the schedule has them.
+pub fn double_buffers(scenario: &Scenario) -> Option<f64> {
+    let beside = exchanges_behind_compute(scenario.run.schedule) && scenario.layout.pp > 1;
+    beside.then(|| 2.0 * boundary(scenario))
 }
 
 /// A stage's output of one micro-batch: `2 T h`, over t with sequence parallelism.
@@ -49,9 +55,9 @@ fn exchanges_behind_compute(schedule: Schedule) -> bool {
     )
 }
 
-fn candidates(scenario: &Scenario, load: &RankLoad) -> Vec<Named> {
+fn candidates(scenario: &Scenario, stages: &[usize]) -> Vec<Named> {
     let cut = cut(scenario);
-    let mut list = ffn(scenario, load, &cut);
+    let mut list = ffn(scenario, stages, &cut);
     list.extend(attention(scenario, &cut));
     if scenario.layout.cp > 1 {
         list.push(context_exchange(scenario, &cut));
@@ -69,11 +75,11 @@ fn candidates(scenario: &Scenario, load: &RankLoad) -> Vec<Named> {
 
 /// Backward of a gated FFN `4 T f / t`, of a plain one `2 T f / t`; of experts the same over their rows, and the
 /// buffers that dispatch and combine them, `4 T K h`.
-fn ffn(scenario: &Scenario, load: &RankLoad, cut: &Cut) -> Vec<Named> {
+fn ffn(scenario: &Scenario, stages: &[usize], cut: &Cut) -> Vec<Named> {
     let model = &scenario.model;
     let bytes = if model.gated_ffn { 4.0 } else { 2.0 };
     let mut list = Vec::new();
-    for stage in &load.stages {
+    for stage in stages {
         let [(dense, _), (moe, _)] = kinds(scenario, &layers_of(scenario, *stage));
         if dense > 0 {
             list.push((

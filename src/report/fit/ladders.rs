@@ -17,7 +17,7 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
         divisors(run.micro_batch)
             .rev()
             .filter(|size| *size < run.micro_batch)
-            .map(|size| one("micro_batch", size)),
+            .map(|size| number("micro_batch", size)),
     ));
     all.push(Ladder {
         monotone: true,
@@ -28,7 +28,7 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
     let most_zero = if run.pp > 1 { 1 } else { 3 };
     all.push(ladder(
         "zero",
-        (run.zero + 1..=most_zero).map(|stage| one("zero", stage)),
+        (run.zero + 1..=most_zero).map(|stage| number("zero", stage)),
     ));
     let bytes = scenario.precision;
     if bytes.weights == 2.0 && bytes.gradients() > 2.0 {
@@ -38,13 +38,13 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
     if run.tp > 1 && !run.sequence_parallel {
         all.push(ladder(
             "sequence_parallel",
-            [one("sequence_parallel", true)].into_iter(),
+            [one("sequence_parallel", "true")].into_iter(),
         ));
     }
     if !run.flash_attention {
         all.push(ladder(
             "flash_attention",
-            [one("flash_attention", true)].into_iter(),
+            [one("flash_attention", "true")].into_iter(),
         ));
     }
     all.retain(|ladder| !ladder.rungs.is_empty());
@@ -58,7 +58,7 @@ pub fn more_gpus(run: &Run) -> Ladder {
         .take_while(|times| *times <= MOST_GPUS);
     ladder(
         "gpus",
-        doubled.map(|times| one("gpus", run.gpus.saturating_mul(times))),
+        doubled.map(|times| number("gpus", run.gpus.saturating_mul(times))),
     )
 }
 
@@ -70,7 +70,11 @@ fn ladder(field: &'static str, rungs: impl Iterator<Item = Set>) -> Ladder {
     }
 }
 
-fn one(key: &'static str, value: impl ToString) -> Set {
+fn one(key: &'static str, value: &str) -> Set {
+    vec![(key, value.to_owned())]
+}
+
+fn number(key: &'static str, value: u64) -> Set {
     vec![(key, value.to_string())]
 }
 
@@ -84,7 +88,7 @@ fn parallelism(scenario: &Scenario) -> Vec<Ladder> {
     let sizes = move |key: &'static str, now: u64, others: u64, most: u64| {
         let room = run.gpus / others.max(1);
         let fitting = divisors(room).filter(move |size| *size > now && *size <= most);
-        ladder(key, fitting.map(move |size| one(key, size)))
+        ladder(key, fitting.map(move |size| number(key, size)))
     };
     let mut all = vec![
         sizes("tp", run.tp, run.pp * run.cp, layout.per_node.max(run.tp)),
@@ -93,7 +97,7 @@ fn parallelism(scenario: &Scenario) -> Vec<Ladder> {
     ];
     if let Some(moe) = scenario.model.moe {
         let fitting = divisors(moe.experts).filter(|size| *size > run.ep);
-        all.push(ladder("ep", fitting.map(|size| one("ep", size))));
+        all.push(ladder("ep", fitting.map(|size| number("ep", size))));
     }
     if run.stage_layers.is_some()
         && let Some(pipeline) = all.iter_mut().find(|ladder| ladder.field == "pp")
@@ -114,7 +118,7 @@ fn layers(scenario: &Scenario) -> Vec<Set> {
         _ => 0,
     };
     let mut rungs: Vec<Set> = (now + 1..most)
-        .map(|layers| one("recompute.layers", layers))
+        .map(|layers| number("recompute.layers", layers))
         .collect();
     rungs.push(one("recompute", "full"));
     rungs

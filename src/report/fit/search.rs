@@ -47,16 +47,13 @@ impl Climb {
         let Some(rung) = self.rungs.get(at).filter(|_| self.low < self.high) else {
             return true;
         };
-        match judge(base, rung, self.changes, goal) {
-            Some(suggestion) => {
-                self.found = Some(suggestion);
-                self.high = at;
-                !self.monotone || self.low >= self.high
-            }
-            None => {
-                self.low = at + 1;
-                self.low >= self.high
-            }
+        if let Some(suggestion) = judge(base, rung, self.changes, goal) {
+            self.found = Some(suggestion);
+            self.high = at;
+            !self.monotone || self.low >= self.high
+        } else {
+            self.low = at + 1;
+            self.low >= self.high
         }
     }
 }
@@ -71,7 +68,7 @@ enum Level {
     Done,
 }
 
-/// The search for what makes a Run fit, to be stepped until it is done.
+/// The search for what makes a Run fit.
 #[derive(Clone, Debug)]
 pub struct Search {
     goal: Goal,
@@ -85,6 +82,8 @@ pub struct Search {
 
 /// Most suggestions that are given.
 const MOST: usize = 8;
+/// Ops that are simulated in all.
+const MOST_OPS: usize = 20_000_000;
 /// Fewer single changes than this that work: pairs are tried as well.
 const FEW: usize = 3;
 
@@ -108,14 +107,8 @@ impl Search {
         }
     }
 
-    /// What is looked for.
-    #[must_use]
-    pub fn goal(&self) -> Goal {
-        self.goal
-    }
-
     /// Tries one candidate; false once there is nothing more to try.
-    pub fn step(&mut self, base: &Evaluation) -> bool {
+    fn step(&mut self, base: &Evaluation) -> bool {
         if self.level == Level::Done {
             return false;
         }
@@ -144,23 +137,12 @@ impl Search {
         self.level != Level::Done
     }
 
-    /// Runs to the end.
+    /// Runs to the end; of a step of very many ops it ends early, with what was found until then.
     #[must_use]
     pub fn finish(mut self, base: &Evaluation) -> Vec<Suggestion> {
-        while self.step(base) {}
+        let most = MOST_OPS / base.order.items().max(1);
+        while self.tried < most.max(FEW) && self.step(base) {}
         self.ranked()
-    }
-
-    /// Candidates tried so far.
-    #[must_use]
-    pub fn tried(&self) -> usize {
-        self.tried
-    }
-
-    /// Whether there is nothing more to try.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.level == Level::Done
     }
 
     /// What works, fewest changes first, then the least GPU time a token.
@@ -382,7 +364,7 @@ mod tests {
     #[test]
     fn a_run_that_fits_is_told_what_would_take_less() {
         let base = evaluate(&Run::default()).unwrap();
-        assert_eq!(Search::new(&base).goal(), Goal::Less);
+        assert_eq!(Search::new(&base).goal, Goal::Less);
         for suggestion in hold(&Run::default()) {
             assert!(suggestion.peak < base.report.memory.peak_bytes);
         }

@@ -2,20 +2,23 @@
 
 use super::verdict;
 use crate::memory::Verdict;
-use crate::report::Memory;
-use crate::report::fit::Suggestion;
-use crate::report::narrow::{Gap, Narrowing};
+use crate::report::fit::{Search, Suggestion};
+use crate::report::narrow::{self as room, Gap, Narrowing};
+use crate::report::{Evaluation, Memory};
 use crate::scene::issues::written;
 use crate::scene::markup::{Html, el, span, table, text};
 use crate::source::HE_BLOG;
 use crate::units::{MemoryUnit, group, show_percent, show_seconds};
 
-/// The suggestions around a Run with this memory; `busy` while more may come.
+/// The changes that would make a Run fit, or take less where it does.
 #[must_use]
-pub fn fit(memory: &Memory, list: &[Suggestion], busy: bool, unit: MemoryUnit) -> Html {
+pub fn fit(base: &Evaluation, unit: MemoryUnit) -> Html {
+    suggestions(&base.report.memory, &Search::new(base).finish(base), unit)
+}
+
+fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
     let fits = memory.verdict == Verdict::Fits;
     let words = match (list.is_empty(), fits) {
-        (true, _) if busy => "",
         (true, true) => "No single setting takes less and still fits.",
         (true, false) => {
             "No change of up to three settings makes it fit, nor up to 64 times as many GPUs. A smaller model or shorter sequences would."
@@ -68,7 +71,11 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Html> 
 
 /// The way back from everything small, and what no estimate sees.
 #[must_use]
-pub fn narrow(way: &[Narrowing], gaps: &[Gap], unit: MemoryUnit) -> Html {
+pub fn narrow(base: &Evaluation, unit: MemoryUnit) -> Html {
+    way_back(&room::narrow(base), &room::gaps(base), unit)
+}
+
+fn way_back(way: &[Narrowing], gaps: &[Gap], unit: MemoryUnit) -> Html {
     let before = [None].into_iter().chain(way.iter().map(Some));
     let rows: Vec<(bool, Vec<Html>)> = way
         .iter()
@@ -122,8 +129,7 @@ pub fn narrow(way: &[Narrowing], gaps: &[Gap], unit: MemoryUnit) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fit::Search;
-    use crate::report::{evaluate, narrow as room};
+    use crate::report::evaluate;
     use crate::run::Run;
     use crate::scene::issues::read_fix;
 
@@ -135,7 +141,7 @@ mod tests {
         };
         let base = evaluate(&run).unwrap();
         let list = Search::new(&base).finish(&base);
-        let html = fit(&base.report.memory, &list, false, MemoryUnit::Gib).into_string();
+        let html = fit(&base, MemoryUnit::Gib).into_string();
         assert_eq!(html.matches("data-fix=").count(), list.len());
         for one in &list {
             assert_eq!(read_fix(&written(&one.fix)), one.fix.set);
@@ -145,8 +151,7 @@ mod tests {
     #[test]
     fn the_way_is_told_step_by_step_in_gib() {
         let base = evaluate(&Run::default()).unwrap();
-        let html = narrow(&room::narrow(&base), &room::gaps(&base), MemoryUnit::Gib);
-        let html = html.into_string();
+        let html = narrow(&base, MemoryUnit::Gib).into_string();
         assert!(html.contains("1. everything small") && html.contains("peak GiB"));
         assert!(html.contains("fragmentation") && !html.contains("GB"));
     }

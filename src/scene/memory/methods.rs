@@ -10,16 +10,6 @@ use crate::run::registry::field;
 use crate::scene::markup::{Html, ask, el, fold, percent, span, table, text};
 use crate::units::{Bytes, MemoryUnit};
 
-/// "24.0 to 91.9 GiB": the range of their peaks.
-#[must_use]
-pub fn range(rows: &[MethodRow], unit: MemoryUnit) -> String {
-    let peaks = rows.iter().map(|row| row.fullest.total.0);
-    let (low, high) = peaks.fold((f64::MAX, 0.0f64), |(low, high), peak| {
-        (low.min(peak), high.max(peak))
-    });
-    format!("{} to {}", unit.number(Bytes(low)), unit.show(Bytes(high)))
-}
-
 /// The table of methods, and what each leaves out.
 #[must_use]
 pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Html {
@@ -186,6 +176,5 @@ mod tests {
         assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
         assert_eq!(html.matches("Leaves out: ").count(), Method::ALL.len());
         assert!(html.contains("34.48 GiB") && html.contains("37.48 GiB"));
-        assert!(range(&rows, MemoryUnit::Gib).ends_with(" GiB"));
     }
 }

@@ -8,7 +8,7 @@ mod table;
 
 pub use advice::{fit, narrow};
 pub use bars::{Bar, Bars, PartRow, Segment, bars, part_rows};
-pub use methods::{methods, range};
+pub use methods::methods;
 pub use panel::{measured, picture};
 pub use table::twin;
 

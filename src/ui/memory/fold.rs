@@ -8,8 +8,6 @@ pub struct Fold {
     pub id: &'static str,
     /// The heading.
     pub title: Signal<String>,
-    /// What is inside, beside it.
-    pub note: Signal<String>,
     /// Whether it is open.
     pub open: Signal<bool>,
     /// What it shows, as HTML text; empty while it is closed.
@@ -22,7 +20,6 @@ impl Fold {
         let Self {
             id,
             title,
-            note,
             open,
             content,
         } = self;
@@ -35,7 +32,6 @@ impl Fold {
                     <button class="fold" aria-expanded=expanded aria-controls=id on:click=move |_| toggle(!open.get_untracked())>
                         <span class="mark" aria-hidden="true">{mark}</span>
                         <span class="name">{title}</span>
-                        <span class="note">{note}</span>
                     </button>
                 </h3>
                 <div id=id class="inside" hidden=closed inner_html=content></div>

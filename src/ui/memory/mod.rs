@@ -8,7 +8,8 @@ mod over_time;
 use crate::report::Evaluation;
 use crate::run::registry::field;
 use crate::scene::markup::Html;
-use crate::scene::memory::{measured, picture, twin};
+use crate::scene::memory::{measured, picture};
+use crate::ui::back::answer;
 use crate::ui::field::choice_select;
 use crate::ui::html::{flag, html, text};
 use crate::ui::state::State;
@@ -21,6 +22,8 @@ use wasm_bindgen::JsCast;
 pub fn MemoryPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let over_time = RwSignal::new(false);
+    // Made from the first time that someone opens it.
+    let table = RwSignal::new(false);
     let alone = state.embed().is_some();
     let method = (!alone).then(|| {
         field("memory_method").map(|field| {
@@ -56,9 +59,9 @@ pub fn MemoryPanel() -> impl IntoView {
             </div>
             <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
                 {shown(state, "", picture)}
-                <details class="twin">
+                <details class="twin" on:toggle=move |_| table.set(true)>
                     <summary>"Show as a table, with the named parts"</summary>
-                    {shown(state, "", |evaluation, unit| twin(&evaluation.report.memory, unit))}
+                    <div inner_html=answer(state, "memory-table", move || table.get().then(String::new))></div>
                 </details>
             </div>
             {over_time::view(state, over_time.into())}

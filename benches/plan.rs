@@ -1,0 +1,68 @@
+//! How fast the search is, for reading: layouts a second, and Llama 3 405B on 16384 H100. Timings decide no test.
+
+use shardscope::run::{Based, Run};
+use shardscope::search::Request;
+use std::time::Instant;
+
+fn main() {
+    for (name, model, gpus, batch) in [
+        ("Llama 3.1 8B on 64 H100", "llama-3.1-8b", 64, 256),
+        ("Llama 3.1 70B on 1024 H100", "llama-3.1-70b", 1024, 1024),
+        (
+            "Llama 3.1 405B on 16384 H100",
+            "llama-3.1-405b",
+            16384,
+            2048,
+        ),
+        ("DeepSeek-V3 on 2048 H100", "deepseek-v3", 2048, 15360),
+    ] {
+        let run = Run {
+            model: Based::preset(model),
+            gpus,
+            global_batch: batch,
+            ..Run::default()
+        };
+        let start = Instant::now();
+        let Ok(mut request) = Request::new(&run, &[], 20) else {
+            println!("{name}: no such run");
+            continue;
+        };
+        let divided = start.elapsed().as_secs_f64();
+        let mut bounded = None;
+        while !request.search.step(1000).done {
+            if bounded.is_none() && request.search.progress().reported > 0 {
+                bounded = Some(start.elapsed().as_secs_f64());
+            }
+        }
+        let (seconds, plan) = (start.elapsed().as_secs_f64(), request.plan());
+        println!(
+            "{name}: {} layouts, {} fit, {} reported, in {seconds:.2} s (divided {divided:.2}, bounded {:.2}): {:.0} layouts/s",
+            plan.evaluated,
+            plan.feasible,
+            plan.reported,
+            bounded.unwrap_or(0.0),
+            plan.evaluated as f64 / seconds
+        );
+        for row in plan.best.iter().take(3) {
+            let (run, step) = (&row.layout, &row.report.step);
+            println!(
+                "  {:.3} s  MFU {:.3}  tp {} pp {} cp {} ep {} zero {} mbs {} {:?} v {} {:?} sp {} {:?} {:?}",
+                step.time_s.0,
+                step.mfu,
+                run.tp,
+                run.pp,
+                run.cp,
+                run.ep,
+                run.zero,
+                run.micro_batch,
+                run.schedule,
+                run.virtual_stages,
+                run.recompute,
+                run.sequence_parallel,
+                run.stage_layers.is_some(),
+                row.report.memory.verdict
+            );
+            println!("    {}", row.why);
+        }
+    }
+}

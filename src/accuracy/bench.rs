@@ -1,0 +1,260 @@
+//! The rows computed, a few at a time, and what came of it: errors by source, worst misses, verdict bands.
+
+use super::evidence::{Evidence, Measured};
+use super::sources::{Quantity, SOURCES, Source};
+use crate::memory::{StageMemory, Verdict};
+use crate::report::{Evaluation, evaluate};
+use std::collections::BTreeMap;
+
+/// A row with what the calculator says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fact {
+    /// Index of the row.
+    pub row: usize,
+    /// Seconds or GiB, as measured.
+    pub measured: f64,
+    /// The same predicted.
+    pub predicted: f64,
+}
+
+impl Fact {
+    /// Predicted over measured.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        self.predicted / self.measured
+    }
+    /// Distance of the ratio from 1.
+    #[must_use]
+    pub fn error(self) -> f64 {
+        (self.ratio() - 1.0).abs()
+    }
+}
+
+/// What the calculator says of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// Seconds or GiB.
+    pub value: f64,
+    /// Whether it fits.
+    pub verdict: Verdict,
+}
+
+/// Verdicts as a letter.
+const LETTERS: [(Verdict, &str); 3] = [
+    (Verdict::Fits, "F"),
+    (Verdict::Tight, "T"),
+    (Verdict::Oom, "O"),
+];
+
+impl Prediction {
+    /// Evaluates `row` as the page evaluates its own Run.
+    #[must_use]
+    pub fn of(row: &Evidence) -> Option<Self> {
+        let evaluation = evaluate(&row.run).ok()?;
+        Some(Self {
+            value: predicted(&evaluation, row.source().quantity),
+            verdict: evaluation.report.memory.verdict,
+        })
+    }
+    /// As one line of text.
+    #[must_use]
+    pub fn line(self) -> String {
+        let letter = LETTERS.iter().find(|(verdict, _)| *verdict == self.verdict);
+        format!("{} {}", self.value, letter.map_or("", |(_, letter)| letter))
+    }
+    /// From that line.
+    #[must_use]
+    pub fn read(line: &str) -> Option<Self> {
+        let (value, letter) = line.split_once(' ')?;
+        let verdict = LETTERS.iter().find(|(_, known)| *known == letter)?.0;
+        let value = value.parse().ok()?;
+        Some(Self { value, verdict })
+    }
+}
+
+/// Mean and worst error of a source.
+#[derive(Clone, Copy, Debug)]
+pub struct SourceError {
+    /// The source.
+    pub source: &'static Source,
+    /// Rows.
+    pub count: usize,
+    /// Mean of |predicted/measured - 1|.
+    pub mean: f64,
+    /// Mean of predicted/measured - 1: over 0, the calculator is too slow or too large.
+    pub bias: f64,
+    /// The largest |predicted/measured - 1|.
+    pub worst: f64,
+}
+
+/// What became of the runs of one verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BandCount {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Runs that it was given.
+    pub runs: usize,
+    /// Those that ran out of memory.
+    pub ran_out: usize,
+}
+
+/// Rows, and how far they are computed.
+#[derive(Clone, Debug, Default)]
+pub struct Bench {
+    /// The rows.
+    pub rows: Vec<Evidence>,
+    /// Lines of the tables, rows or not.
+    pub lines: usize,
+    /// What was measured as a figure, against the prediction.
+    pub facts: Vec<Fact>,
+    /// Verdicts on runs that fitted or ran out of memory.
+    pub verdicts: Vec<(Verdict, bool)>,
+    done: usize,
+}
+
+impl Bench {
+    /// Adds a table's rows.
+    pub fn add(&mut self, (rows, lines): (Vec<Evidence>, usize)) {
+        self.rows.extend(rows);
+        self.lines += lines;
+    }
+    /// Rows computed so far.
+    #[must_use]
+    pub fn done(&self) -> usize {
+        self.done
+    }
+    /// Takes what the calculator says of the next row.
+    pub fn record(&mut self, prediction: Option<Prediction>) {
+        let Some(row) = self.rows.get(self.done) else {
+            return;
+        };
+        if let Some(prediction) = prediction {
+            if row.source().quantity == Quantity::FujiiTflops {
+                let ran_out = row.measured == Measured::RanOut;
+                self.verdicts.push((prediction.verdict, ran_out));
+            }
+            if let Measured::Step(measured) | Measured::Memory(measured) = row.measured {
+                self.facts.push(Fact {
+                    row: self.done,
+                    measured,
+                    predicted: prediction.value,
+                });
+            }
+        }
+        self.done += 1;
+    }
+    /// Computes one more row; false where none is left.
+    pub fn advance(&mut self) -> bool {
+        let Some(row) = self.rows.get(self.done) else {
+            return false;
+        };
+        let prediction = Prediction::of(row);
+        self.record(prediction);
+        true
+    }
+    /// Facts about time, or about memory.
+    pub fn about(&self, memory: bool) -> impl Iterator<Item = Fact> {
+        self.facts.iter().copied().filter(move |fact| {
+            memory == matches!(self.rows[fact.row].measured, Measured::Memory(_))
+        })
+    }
+    /// Errors by source, in the order of [`SOURCES`].
+    #[must_use]
+    pub fn errors(&self) -> Vec<SourceError> {
+        let of = |(index, source): (usize, &'static Source)| {
+            let facts: Vec<Fact> = self
+                .facts
+                .iter()
+                .copied()
+                .filter(|fact| self.rows[fact.row].source == index)
+                .collect();
+            let count = facts.len();
+            let mean = |of: fn(Fact) -> f64| {
+                facts.iter().map(|fact| of(*fact)).sum::<f64>() / count as f64
+            };
+            (count > 0).then(|| SourceError {
+                source,
+                count,
+                mean: mean(Fact::error),
+                bias: mean(|fact| fact.ratio() - 1.0),
+                worst: facts.iter().map(|fact| fact.error()).fold(0.0, f64::max),
+            })
+        };
+        SOURCES.iter().enumerate().filter_map(of).collect()
+    }
+    /// How much slower than the fastest measured the layout predicted fastest was, in each group of tables 3 and 4 with
+    /// the same number of GPUs: mean, worst, groups.
+    #[must_use]
+    pub fn choice_loss(&self) -> Option<(f64, f64, usize)> {
+        let mut groups: BTreeMap<(usize, u64), Vec<Fact>> = BTreeMap::new();
+        for fact in &self.facts {
+            let row = &self.rows[fact.row];
+            if row.source().quantity == Quantity::FujiiTflops {
+                let group = groups.entry((row.source, row.run.gpus)).or_default();
+                group.push(*fact);
+            }
+        }
+        let losses: Vec<f64> = groups
+            .values()
+            .filter_map(|facts| {
+                let chosen = facts
+                    .iter()
+                    .min_by(|a, b| a.predicted.total_cmp(&b.predicted))?;
+                let best = facts
+                    .iter()
+                    .map(|fact| fact.measured)
+                    .fold(f64::INFINITY, f64::min);
+                Some(chosen.measured / best - 1.0)
+            })
+            .collect();
+        let count = losses.len();
+        let sum: f64 = losses.iter().sum();
+        let worst = losses.into_iter().fold(0.0, f64::max);
+        (count > 0).then(|| (sum / count as f64, worst, count))
+    }
+    /// All facts, the worst misses first.
+    #[must_use]
+    pub fn worst_first(&self) -> Vec<Fact> {
+        let mut facts = self.facts.clone();
+        facts.sort_by(|a, b| b.error().total_cmp(&a.error()).then(a.row.cmp(&b.row)));
+        facts
+    }
+}
+
+/// The verdicts, band by band.
+#[must_use]
+pub fn verdict_bands(verdicts: &[(Verdict, bool)]) -> [BandCount; 3] {
+    [Verdict::Fits, Verdict::Tight, Verdict::Oom].map(|verdict| {
+        let of = || verdicts.iter().filter(move |(given, _)| *given == verdict);
+        BandCount {
+            verdict,
+            runs: of().count(),
+            ran_out: of().filter(|(_, ran_out)| *ran_out).count(),
+        }
+    })
+}
+
+/// The figure that answers to what was measured.
+fn predicted(evaluation: &Evaluation, quantity: Quantity) -> f64 {
+    let ranks = &evaluation.report.memory.per_stage;
+    let most = |of: fn(&StageMemory) -> f64| ranks.iter().map(of).fold(0.0, f64::max);
+    match quantity {
+        Quantity::FujiiTflops | Quantity::StepSeconds | Quantity::TokensPerGpu => {
+            evaluation.report.step.time_s.0
+        }
+        Quantity::Allocated => most(|rank| rank.allocated().gib()),
+        Quantity::AllocatedLast => ranks.last().map_or(0.0, |rank| rank.allocated().gib()),
+        Quantity::Reserved => most(reserved),
+    }
+}
+
+/// What the caching allocator holds: all but the process and its communicators.
+fn reserved(rank: &StageMemory) -> f64 {
+    let outside: f64 = rank
+        .items
+        .iter()
+        .filter(|item| item.name.contains("communicators"))
+        .map(|item| item.bytes.gib())
+        .sum();
+    rank.total.gib() - outside
+}

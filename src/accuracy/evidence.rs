@@ -1,0 +1,97 @@
+//! One published row: its Run, and what was measured of it.
+
+use super::sources::{Quantity, SOURCES, Source};
+use super::table::{Line, Table};
+use super::template::{fill, run};
+use crate::run::{Run, Scenario};
+
+/// What was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measured {
+    /// Seconds a step.
+    Step(f64),
+    /// GiB.
+    Memory(f64),
+    /// The run needed more memory than there was.
+    RanOut,
+}
+
+/// A published row.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// Where it stands, as an index into [`SOURCES`].
+    pub source: usize,
+    /// What it is called there.
+    pub label: String,
+    /// What was run.
+    pub run: Run,
+    /// What came out.
+    pub measured: Measured,
+    /// What the row says besides.
+    pub note: String,
+}
+
+impl Evidence {
+    /// Its source.
+    #[must_use]
+    pub fn source(&self) -> &'static Source {
+        &SOURCES[self.source]
+    }
+}
+
+/// The rows of `file` that say enough, in the order of [`SOURCES`], and how many lines it has.
+#[must_use]
+pub fn read(file: &str, csv: &str) -> (Vec<Evidence>, usize) {
+    let table = Table::read(csv);
+    let mut rows = Vec::new();
+    for (index, source) in SOURCES.iter().enumerate() {
+        if source.file == file {
+            let lines = table.lines().filter(|line| belongs(source, *line));
+            rows.extend(lines.filter_map(|line| evidence(index, source, line)));
+        }
+    }
+    (rows, table.len())
+}
+
+fn belongs(source: &Source, line: Line) -> bool {
+    let says = |(column, what): &(&str, &str)| {
+        let cell = line.text(column);
+        match what.strip_prefix('=') {
+            Some(exact) => cell == exact,
+            None => cell.contains(what),
+        }
+    };
+    source.only.iter().all(says) && !source.without.iter().any(says)
+}
+
+fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
+    let run = run(source.run, line)?;
+    let measured = match source.quantity {
+        Quantity::FujiiTflops if line.text("tflops_per_gpu_or_oom") == "OOM" => Measured::RanOut,
+        Quantity::FujiiTflops => Measured::Step(
+            fujii_flops() / (line.number("tflops_per_gpu_or_oom")? * 1e12 * run.gpus as f64),
+        ),
+        Quantity::StepSeconds => Measured::Step(line.number("step_time_s")?),
+        Quantity::TokensPerGpu => {
+            let tokens = (run.global_batch * run.seq_len) as f64;
+            Measured::Step(tokens / line.number("tokens_per_s_per_gpu")? / run.gpus as f64)
+        }
+        Quantity::Allocated | Quantity::AllocatedLast | Quantity::Reserved => {
+            Measured::Memory(line.number("measured_GiB")?)
+        }
+    };
+    Scenario::new(&run).ok()?;
+    Some(Evidence {
+        source: index,
+        label: fill(source.label, line)?.trim_end().to_owned(),
+        run,
+        measured,
+        note: line.text("notes").to_owned(),
+    })
+}
+
+/// FLOPs of a step of tables 3 and 4 as Megatron core 0.8 counts them: `12 B s L h² ((1 + k/a + s/h) + 1.5 f/h + V/(2 L h))`.
+fn fujii_flops() -> f64 {
+    let (l, h, f, k_a, v, s, b) = (32.0, 4096.0, 14336.0, 0.25, 128_256.0, 8192.0, 1024.0);
+    12.0 * b * s * l * h * h * ((1.0 + k_a + s / h) + 1.5 * f / h + v / (2.0 * l * h))
+}

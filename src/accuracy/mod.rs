@@ -1,0 +1,17 @@
+//! Predicted against measured: every published run that this calculator is held to, as a Run of its own.
+//!
+//! The page shows these rows and the tests assert over them: both read the same files (`public/data`) through the same
+//! [`SOURCES`]. What a source does not print follows its software; the comments beside each source say what.
+
+mod bench;
+mod constants;
+mod evidence;
+mod sources;
+mod table;
+mod template;
+
+pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
+pub use constants::{Constant, constants};
+pub use evidence::{Evidence, Measured, read};
+pub use sources::{FILES, Kind, Quantity, SOURCES, Source};
+pub use table::{Line, Table};

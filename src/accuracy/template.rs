@@ -1,0 +1,132 @@
+//! A line of a table as a Run: `tp={tp}&recompute={recompute}` filled from the cells.
+//!
+//! `{column}` must not be empty, `{column|other}` may; a pair whose value stays empty is left out. A few columns are
+//! derived, because sources say the same thing in different words: see [`derived`].
+
+use super::table::Line;
+use crate::run::Run;
+
+/// The Run of `line` by `template`; none where the line leaves out too much or cannot be what it says.
+#[must_use]
+pub fn run(template: &str, line: Line) -> Option<Run> {
+    let text = fill(template, line)?;
+    let mut pairs = Vec::new();
+    for pair in text.split('&') {
+        let (key, value) = pair.split_once('=')?;
+        if !value.is_empty() {
+            pairs.push((key.trim().to_owned(), value.to_owned()));
+        }
+    }
+    let (run, issues) = Run::from_pairs(&pairs);
+    issues.is_empty().then_some(run)
+}
+
+/// `template` with its braces filled.
+#[must_use]
+pub fn fill(template: &str, line: Line) -> Option<String> {
+    let mut pieces = template.split('{');
+    let mut out = pieces.next()?.to_owned();
+    for piece in pieces {
+        let (name, after) = piece.split_once('}')?;
+        let (column, other) = match name.split_once('|') {
+            Some((column, other)) => (column, Some(other)),
+            None => (name, None),
+        };
+        let cell = derived(column, line)
+            .unwrap_or_else(|| line.text(column).trim_end_matches(".0").to_owned());
+        match other {
+            None if cell.is_empty() => return None,
+            Some(other) if cell.is_empty() => match other.strip_prefix('@') {
+                Some(column) => out.push_str(line.text(column).trim_end_matches(".0")),
+                None => out.push_str(other),
+            },
+            _ => out.push_str(&cell),
+        }
+        out.push_str(after);
+    }
+    Some(out)
+}
+
+/// Columns that no table has.
+/// - `chunks`, `schedule`: model chunks a rank (">1" is at least two; one without a pipeline), and what runs them
+/// - `zero_stage`, `shard`: "fsdp" is stage 3, "zero1=8" stage 1 in groups of 8
+/// - `policy`: 8-bit precisions as Transformer Engine, else bf16
+/// - `sp`: whether sequence parallelism was on
+/// - `wide`: the feed-forward width, four times the hidden size where it is not given
+/// - `id`: the preset that a Llama is; `gpu_id`: that a GPU is
+/// - `local`, `local_batch`: torchtitan's local batch, cut into as many micro-batches as there are stages
+/// - `four_batches`, `four_dp`: batches long enough to fill the pipeline, where the peak does not depend on them
+/// - `first_word`: of `recompute`
+fn derived(column: &str, line: Line) -> Option<String> {
+    let count = |column, other| line.count(column, other).unwrap_or(other).max(1);
+    let pp = count("pp", 1);
+    let chunks = match line.text("vpp") {
+        _ if pp == 1 => 1,
+        ">1" => 2,
+        _ => count("vpp", 1),
+    };
+    let tp = count("tp", 1);
+    let zero = line.text("zero");
+    Some(match column {
+        "chunks" => chunks.to_string(),
+        "schedule" if chunks > 1 => "interleaved-1f1b".to_owned(),
+        "schedule" => "1f1b".to_owned(),
+        "zero_stage" => match zero {
+            "fsdp" => "3",
+            "0" | "2" | "3" => zero,
+            _ => "1",
+        }
+        .to_owned(),
+        "shard" => zero.strip_prefix("zero1=").unwrap_or("").to_owned(),
+        "policy" => {
+            let precision = line.text("precision");
+            let low = precision.to_ascii_lowercase().contains("fp8") || precision.contains("NVFP4");
+            if low { "te-fp8" } else { "bf16-fp32-grads" }.to_owned()
+        }
+        "sp" => matches!(line.text("sp"), "1" | "1.0" | "yes").to_string(),
+        "wide" if line.text("ffn").is_empty() => (4 * line.count("hidden", 0)?).to_string(),
+        "wide" => line.text("ffn").trim_end_matches(".0").to_owned(),
+        "id" => line
+            .text("model")
+            .to_ascii_lowercase()
+            .replace("llama3-", "llama-3.1-"),
+        "gpu_id" => match line.text("gpu_type") {
+            "H100" | "h100_80gb" => "h100-sxm-80gb",
+            "a100_40gb" => "a100-sxm-40gb",
+            "B200" => "b200-sxm",
+            "GB200" => "gb200",
+            text if text.to_ascii_lowercase().contains("a100") => "a100-sxm-80gb",
+            _ => "",
+        }
+        .to_owned(),
+        "local" if pp > 1 => (count("mbs", 1) / (pp * chunks)).to_string(),
+        "local" => count("mbs", 1).to_string(),
+        "local_batch" => (count("mbs", 1) * count("gpus", 1) / (tp * pp)).to_string(),
+        "four_batches" => (4 * count("gbs", 1)).to_string(),
+        "four_dp" => (4 * count("dp", 1)).to_string(),
+        "first_word" => {
+            let words = line.text("recompute").split([' ', ',']);
+            words.take(1).collect()
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::table::Table;
+    use super::*;
+
+    #[test]
+    fn cells_fill_the_template_and_missing_ones_leave_the_line_out() {
+        let table = Table::read("tp,pp,vpp,recompute\n4,2.0,3,\n,2,,full\n");
+        let lines: Vec<_> = table.lines().collect();
+        let template =
+            "tp={tp}&pp={pp|1}&virtual_stages={chunks}&schedule={schedule}&recompute={recompute|}";
+        let run = run(template, lines[0]).unwrap();
+        assert_eq!((run.tp, run.pp, run.virtual_stages), (4, 2, 3));
+        assert_eq!(run.recompute, crate::run::Recompute::None);
+        assert!(super::run(template, lines[1]).is_none());
+        assert!(super::run("wings={tp}", lines[0]).is_none());
+    }
+}

@@ -1,0 +1,237 @@
+//! How many layers each stage gets so that no stage works longer than it must: uneven pipelines.
+//!
+//! Two answers: the rule of the uneven-PP note, which gives every rank but the first the same number of layers, and the
+//! exact optimum over all splits. Numbers in, numbers out.
+
+/// What the stages have to work on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work<'a> {
+    /// Seconds of each layer, in the model's order.
+    pub layers: &'a [f64],
+    /// What the first stage does beside its layers: embedding, vision tower.
+    pub first: f64,
+    /// What the last stage does beside its layers: head and loss.
+    pub last: f64,
+    /// Most layers that each stage has memory for; none: no limit.
+    pub most: Option<&'a [u64]>,
+}
+
+impl Work<'_> {
+    /// Seconds of the longest of `split`'s stages.
+    #[must_use]
+    pub fn longest(&self, split: &[u64]) -> f64 {
+        let mut from = 0;
+        let mut longest = 0.0f64;
+        for (stage, layers) in split.iter().enumerate() {
+            let to = (from + usize::try_from(*layers).unwrap_or(usize::MAX)).min(self.layers.len());
+            let mut time: f64 = self.layers[from..to].iter().sum();
+            if stage == 0 {
+                time += self.first;
+            }
+            if stage + 1 == split.len() {
+                time += self.last;
+            }
+            longest = longest.max(time);
+            from = to;
+        }
+        longest
+    }
+}
+
+/// The note's rule on `ranks` ranks: `per_middle = ceil((total / ranks) / layer)`, `first = L − per_middle (ranks − 1)`,
+/// at least none. `total` is the work of everything, `layer` that of one layer.
+///
+/// Source: uneven PP note; Megatron-LM `--decoder-first-pipeline-num-layers`, `--decoder-last-pipeline-num-layers`.
+#[must_use]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and the layers
+pub fn note_rule(total: f64, layer: f64, layers: u64, ranks: u64) -> (u64, u64) {
+    let share = (total / ranks.max(1) as f64 / layer).ceil();
+    let middle = share.clamp(0.0, layers as f64) as u64;
+    let first = layers.saturating_sub(middle.saturating_mul(ranks.saturating_sub(1)));
+    (first, middle)
+}
+
+/// The split of the layers over `stages` stages whose longest stage is shortest; among those, the most even one. None
+/// where memory for fewer layers than there are is left.
+///
+/// Dynamic programming over (stage, layers placed): `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`.
+#[must_use]
+pub fn optimum(work: &Work, stages: usize) -> Option<Vec<u64>> {
+    let longest = search(work, stages, f64::max, f64::INFINITY)?.0;
+    // Of the splits that are no longer, the one of the least sum of squares.
+    let bound = longest * (1.0 + 1e-12);
+    search(work, stages, |before, time| before + time * time, bound).map(|found| found.1)
+}
+
+/// The split of the least cost whose stages all take at most `bound`.
+fn search(
+    work: &Work,
+    stages: usize,
+    cost: impl Fn(f64, f64) -> f64,
+    bound: f64,
+) -> Option<(f64, Vec<u64>)> {
+    let count = work.layers.len();
+    let mut sums = vec![0.0];
+    for time in work.layers {
+        sums.push(sums[sums.len() - 1] + time);
+    }
+    let mut best = vec![f64::INFINITY; count + 1];
+    best[0] = 0.0;
+    let mut cuts = Vec::with_capacity(stages);
+    for stage in 0..stages {
+        let mut extra = 0.0;
+        if stage == 0 {
+            extra += work.first;
+        }
+        if stage + 1 == stages {
+            extra += work.last;
+        }
+        let most = work.most.and_then(|most| most.get(stage).copied());
+        let room = most.map_or(count, |most| usize::try_from(most).unwrap_or(count));
+        let mut next = vec![f64::INFINITY; count + 1];
+        let mut cut = vec![0usize; count + 1];
+        for to in 0..=count {
+            for from in to.saturating_sub(room)..=to {
+                let time = sums[to] - sums[from] + extra;
+                if best[from].is_infinite() || time > bound {
+                    continue;
+                }
+                let total = cost(best[from], time);
+                if total < next[to] {
+                    (next[to], cut[to]) = (total, from);
+                }
+            }
+        }
+        best = next;
+        cuts.push(cut);
+    }
+    if best[count].is_infinite() {
+        return None;
+    }
+    let mut split = vec![0; stages];
+    let mut to = count;
+    for stage in (0..stages).rev() {
+        let from = cuts[stage][to];
+        split[stage] = (to - from) as u64;
+        to = from;
+    }
+    Some((best[count], split))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// FLOPs of a transformer of the note, forward: `(8 N h² + 4 h N² + 4 N h f)`.
+    fn flops(n: f64, h: f64, f: f64) -> f64 {
+        8.0 * n * h * h + 4.0 * h * n * n + 4.0 * n * h * f
+    }
+
+    /// The note's cases: image 224 x 224 x 3, patch 14, vision tower of 28 layers with f = 4h; LLM of 28 layers, h 3584, f 18944,
+    /// s 1024; 2 ranks.
+    fn note(h_vit: f64) -> (f64, f64) {
+        let n = 256.0;
+        let layer = 3.0 * flops(1024.0, 3584.0, 18944.0);
+        let vit = 3.0 * (28.0 * flops(n, h_vit, 4.0 * h_vit) + 2.0 * n * h_vit * 3.0 * 196.0);
+        let projector = 3.0 * 2.0 * n * h_vit * 3584.0;
+        (vit + projector + 28.0 * layer, layer)
+    }
+
+    #[test]
+    fn the_notes_three_cases() {
+        for (h_vit, first) in [(1280.0, 13), (4096.0, 10), (8000.0, 0)] {
+            let (total, layer) = note(h_vit);
+            let split = note_rule(total, layer, 28, 2);
+            assert_eq!(
+                split,
+                (first, if first == 0 { 28 } else { 28 - first }),
+                "h_vit {h_vit}"
+            );
+        }
+    }
+
+    /// The optimum under the same FLOPs: as good as the note's split or better, and the same where layers are equal.
+    #[test]
+    fn the_optimum_is_never_longer_than_the_notes_split() {
+        for h_vit in [640.0, 1280.0, 2048.0, 4096.0, 6000.0, 8000.0] {
+            let (total, layer) = note(h_vit);
+            let layers = [layer; 28];
+            let work = Work {
+                layers: &layers,
+                first: total - 28.0 * layer,
+                last: 0.0,
+                most: None,
+            };
+            let (first, _) = note_rule(total, layer, 28, 2);
+            let best = optimum(&work, 2).unwrap();
+            assert!(work.longest(&best) <= work.longest(&[first, 28 - first]) * (1.0 + 1e-12));
+        }
+    }
+
+    /// Every split of up to 8 layers over up to 4 stages, one by one.
+    fn by_hand(work: &Work, stages: usize) -> Option<f64> {
+        let count = work.layers.len() as u64;
+        let mut best: Option<f64> = None;
+        let mut splits = vec![Vec::new()];
+        for _ in 0..stages {
+            splits = splits
+                .into_iter()
+                .flat_map(|split| {
+                    (0..=count).map(move |layers| [split.clone(), vec![layers]].concat())
+                })
+                .collect();
+        }
+        for split in splits {
+            let fits = work
+                .most
+                .is_none_or(|most| split.iter().zip(most).all(|(layers, most)| layers <= most));
+            if split.iter().sum::<u64>() == count && fits {
+                let longest = work.longest(&split);
+                best = Some(best.map_or(longest, |best| best.min(longest)));
+            }
+        }
+        best
+    }
+
+    proptest! {
+        #[test]
+        fn no_split_has_a_shorter_longest_stage(
+            layers in proptest::collection::vec(0.1f64..3.0, 1..8),
+            first in 0.0f64..5.0,
+            last in 0.0f64..5.0,
+            stages in 1usize..5,
+            most in proptest::option::of(proptest::collection::vec(0u64..5, 4)),
+        ) {
+            let work = Work { layers: &layers, first, last, most: most.as_deref() };
+            let found = optimum(&work, stages).map(|split| {
+                assert_eq!(split.iter().sum::<u64>(), layers.len() as u64);
+                work.longest(&split)
+            });
+            match (found, by_hand(&work, stages)) {
+                (Some(found), Some(best)) => prop_assert!((found - best).abs() < 1e-9, "{found} {best}"),
+                (found, best) => prop_assert_eq!(found, best),
+            }
+        }
+    }
+
+    #[test]
+    fn equal_layers_without_extras_are_split_evenly() {
+        let work = Work {
+            layers: &[1.0; 32],
+            first: 0.0,
+            last: 0.0,
+            most: None,
+        };
+        assert_eq!(optimum(&work, 4).unwrap(), [8, 8, 8, 8]);
+        // Llama 3 drops a layer at both ends of the pipeline because of embedding and head.
+        let ends = Work {
+            layers: &[1.0; 126],
+            first: 0.9,
+            last: 1.0,
+            most: None,
+        };
+        let split = optimum(&ends, 16).unwrap();
+        assert_eq!((split[0], split[15]), (7, 7), "{split:?}");
+    }
+}

@@ -1,0 +1,193 @@
+//! Layers split so that no stage works longer than it must: the split that the Run has, the best there is, the even one
+//! and the note's, side by side.
+
+use super::evaluate::{Evaluation, evaluate, layer_seconds};
+use crate::memory::Verdict;
+use crate::memory::methods::uneven::split as note_split;
+use crate::pipeline::balance::{Work, optimum};
+use crate::run::Run;
+use crate::units::Seconds;
+
+/// Splits of the Run's layers and the steps they give.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Balance {
+    /// Layers a stage as the Run has them.
+    pub own: Vec<u64>,
+    /// Its step.
+    pub own_s: Seconds,
+    /// The split whose longest stage is shortest, within memory where there is enough for any.
+    pub best: Vec<u64>,
+    /// The step with it.
+    pub best_s: Seconds,
+    /// Whether it fits.
+    pub best_verdict: Verdict,
+    /// The step with layers split evenly, where the Run's own are not.
+    pub even_s: Option<Seconds>,
+    /// What the rule of the uneven-PP note gives: where it is made for, one stage a rank.
+    pub note: Option<Vec<u64>>,
+    /// Measured even over uneven, where the Run is the published case.
+    pub measured: Option<f64>,
+}
+
+/// How the layers of `evaluation` could be balanced; none for a single stage.
+#[must_use]
+pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
+    let scenario = &evaluation.scenario;
+    let stages = scenario.stage_layers.len();
+    let seconds = layer_seconds(scenario);
+    let ([first, layers @ .., last], true) = (seconds.as_slice(), stages > 1) else {
+        return None;
+    };
+    let with = |split: Option<Vec<u64>>| {
+        evaluate(&Run {
+            stage_layers: split,
+            ..scenario.run.clone()
+        })
+        .ok()
+    };
+    let mut work = Work {
+        layers,
+        first: *first,
+        last: *last,
+        most: None,
+    };
+    let mut best = optimum(&work, stages)?;
+    let mut found = with(Some(best.clone()))?;
+    if found.report.memory.verdict == Verdict::Oom
+        && let Some(most) = most_layers(evaluation, &found)
+    {
+        work.most = Some(&most);
+        if let Some(split) = optimum(&work, stages)
+            && let Some(other) = with(Some(split.clone()))
+        {
+            (best, found) = (split, other);
+        }
+    }
+    let own = scenario.stage_layers.clone();
+    let even = scenario.run.stage_layers.is_some().then(|| with(None));
+    let published = scenario
+        .model
+        .vision
+        .is_some_and(|vision| vision.hidden == 4096)
+        && scenario.run.pp == 2
+        && scenario.run.tp == 2
+        && scenario.model.layers == 28
+        && scenario.run.gpu.title().contains("H20");
+    Some(Balance {
+        own_s: evaluation.report.step.time_s,
+        best_s: found.report.step.time_s,
+        best_verdict: found.report.memory.verdict,
+        even_s: even.flatten().map(|even| even.report.step.time_s),
+        note: (scenario.chunks == 1).then(|| note_split(scenario)),
+        measured: published.then_some(28388.7 / 19607.1),
+        own,
+        best,
+    })
+}
+
+/// Layers that each stage has memory for, from two splits of one stage a rank: memory grows by as much with each layer.
+fn most_layers(a: &Evaluation, b: &Evaluation) -> Option<Vec<u64>> {
+    if a.scenario.chunks != 1 {
+        return None;
+    }
+    let capacity = a.report.memory.capacity_bytes.0;
+    let ranks = a
+        .report
+        .memory
+        .per_stage
+        .iter()
+        .zip(&b.report.memory.per_stage);
+    let layers = a.scenario.stage_layers.iter().zip(&b.scenario.stage_layers);
+    let mut slope = 0.0f64;
+    for ((one, other), (few, many)) in ranks.zip(layers) {
+        if few != many {
+            let more = (other.total.0 - one.total.0) / (*many as f64 - *few as f64);
+            slope = slope.max(more);
+        }
+    }
+    if slope <= 0.0 {
+        return None;
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most the layers
+    let most = |(rank, layers): (&crate::memory::StageMemory, &u64)| {
+        let room = *layers as f64 + (capacity - rank.total.0) / slope;
+        room.clamp(0.0, a.scenario.model.layers as f64) as u64
+    };
+    let stages = &a.scenario.stage_layers;
+    Some(
+        a.report
+            .memory
+            .per_stage
+            .iter()
+            .zip(stages)
+            .map(most)
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Run, Schedule};
+
+    fn of(run: &Run) -> Balance {
+        balance(&evaluate(run).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn layers_add_up_to_their_stages() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let seconds = layer_seconds(&evaluation.scenario);
+        assert_eq!(seconds.len(), 32 + 2);
+        let times = &evaluation.durations;
+        let stage =
+            |s: usize| times.forward[s] + times.backward_input[s] + times.backward_weight[s];
+        let sum = |range: std::ops::Range<usize>| seconds[range].iter().sum::<f64>();
+        assert!(
+            (sum(0..9) - stage(0)).abs() < 1e-6 * stage(0),
+            "{} {}",
+            sum(0..9),
+            stage(0)
+        );
+        assert!((sum(9..17) - stage(1)).abs() < 1e-6 * stage(1));
+        assert!((sum(25..34) - stage(3)).abs() < 1e-6 * stage(3));
+    }
+
+    /// The head makes the last of four stages of Llama 3.1 8B the longest: fewer layers there, and a shorter step.
+    #[test]
+    fn the_last_stage_gives_layers_away_and_the_step_is_shorter() {
+        let found = of(&Run::default());
+        assert_eq!(found.own, [8, 8, 8, 8]);
+        assert!(found.best[3] < 8, "{:?}", found.best);
+        assert_eq!(found.best.iter().sum::<u64>(), 32);
+        assert!(found.best_s.0 < found.own_s.0);
+        assert_eq!(found.even_s, None);
+    }
+
+    #[test]
+    fn an_uneven_run_is_held_against_the_even_one() {
+        let uneven = Run {
+            stage_layers: Some(vec![2, 10, 10, 10]),
+            ..Run::default()
+        };
+        let found = of(&uneven);
+        let even = evaluate(&Run::default()).unwrap();
+        assert_eq!(found.even_s, Some(even.report.step.time_s));
+        assert_eq!(of(&Run::default()).best, found.best);
+    }
+
+    #[test]
+    fn every_stage_counts_where_a_rank_has_several_and_one_stage_has_nothing_to_balance() {
+        let chunks = Run {
+            schedule: Schedule::ZbV,
+            ..Run::default()
+        };
+        assert_eq!(of(&chunks).best.len(), 8);
+        assert_eq!(of(&chunks).note, None);
+        let one = Run {
+            pp: 1,
+            ..Run::default()
+        };
+        assert_eq!(balance(&evaluate(&one).unwrap()), None);
+    }
+}

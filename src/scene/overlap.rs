@@ -1,0 +1,333 @@
+//! The overlap table, and the step as the sum of its parts.
+
+use super::markup::{Html, ask, el, percent, span, text};
+use crate::cluster::Link;
+use crate::report::{Evaluation, Figure};
+use crate::time::{RANGE, RANGE_EXPERTS, Step};
+use crate::traffic::OverlapRow;
+use crate::units::{
+    Seconds, group, show_bytes, show_count, show_percent, show_seconds, significant,
+};
+
+/// The page's name of a row, and what it may hide behind.
+fn names(name: &str) -> (&'static str, &'static str) {
+    match name {
+        "dp" => ("DP gradients", "passes"),
+        "zero3" => ("ZeRO-3 weights", "all passes"),
+        "tp" => ("TP activations", "wgrads"),
+        "pp" => ("PP sends", "stage"),
+        "cp" => ("CP keys, values", "attention"),
+        _ => ("EP tokens", "linears"),
+    }
+}
+
+/// Heads of the table: class, words, explanation.
+const HEADS: [(&str, &str, &str); 8] = [
+    ("", "in a step", ""),
+    ("phone-hide", "sent", "By one GPU of the busiest rank"),
+    ("", "wire time", ""),
+    ("phone-hide", "may hide behind", ""),
+    (
+        "grow phone-hide",
+        "against 1",
+        "The ratio as a bar; the rule is 1",
+    ),
+    ("", "ratio", "Wire time over the compute it may hide behind"),
+    (
+        "phone-hide",
+        "playbook",
+        "The Ultra-Scale Playbook's ratio at data-sheet peaks: as printed, in elements; corrected, in bytes",
+    ),
+    ("", "exposed", ""),
+];
+
+/// A row a kind of communication; its name and the playbook's ratio open the formulas.
+#[must_use]
+pub fn rows(overlap: &[OverlapRow]) -> Html {
+    if overlap.is_empty() {
+        return span("p", "muted", "One GPU sends nothing.");
+    }
+    let head: Html = HEADS
+        .iter()
+        .map(|(class, name, title)| el("th", &[("class", class), ("title", title)], &[text(name)]))
+        .collect();
+    let body: Html = overlap
+        .iter()
+        .enumerate()
+        .map(|(index, line)| row(index, line))
+        .collect();
+    let table = el(
+        "table",
+        &[],
+        &[
+            el("thead", &[], &[el("tr", &[], &[head])]),
+            el("tbody", &[], &[body]),
+        ],
+    );
+    let attributes = [
+        ("class", "scroll-x"),
+        ("tabindex", "0"),
+        ("role", "region"),
+        ("aria-label", "Overlap table"),
+    ];
+    el("div", &attributes, &[table])
+}
+
+fn row(index: usize, row: &OverlapRow) -> Html {
+    let (name, window) = names(row.name);
+    let link = match row.link {
+        Link::Intra => " node",
+        Link::Inter => " network",
+    };
+    let open = Figure::Overlap(index).id();
+    let playbook = row.printed_ratio.zip(row.corrected_ratio);
+    let playbook = playbook.map_or_else(Html::none, |(printed, corrected)| {
+        let printed = if printed < 1e6 {
+            significant(printed, 3)
+        } else {
+            show_count(printed)
+        };
+        let both = format!("{printed} → {}", significant(corrected, 3));
+        text(&both)
+    });
+    let exposed = if row.name == "pp" {
+        "in bubble".to_owned()
+    } else {
+        show_seconds(row.exposed_s)
+    };
+    let cells = [
+        ask("link", &open, &[text(name)]),
+        text(&show_bytes(row.bytes_per_gpu)),
+        both(&show_seconds(row.comm_s), "phone-hide", link),
+        both(&show_seconds(row.compute_s), "", &format!(" {window}")),
+        ratio_bar(row.ratio),
+        text(&significant(row.ratio, 3)),
+        playbook,
+        text(&exposed),
+    ];
+    let cells: Html = HEADS
+        .iter()
+        .zip(cells)
+        .map(|((class, ..), cell)| el("td", &[("class", class)], &[cell]))
+        .collect();
+    el("tr", &[], &[cells])
+}
+
+fn both(figure: &str, class: &str, small: &str) -> Html {
+    [text(figure), span("small", class, small)]
+        .into_iter()
+        .collect()
+}
+
+/// The ratio against 1, which stands at 60 % of the bar.
+fn ratio_bar(ratio: f64) -> Html {
+    const ONE: f64 = 0.6;
+    let hidden = percent("width", ratio.min(1.0) * ONE);
+    let over = ((ratio - 1.0).max(0.0) * ONE).min(1.0 - ONE);
+    let rule = percent("left", ONE);
+    let over = format!("{rule};{}", percent("width", over));
+    el(
+        "div",
+        &[("class", "ratio"), ("aria-hidden", "true")],
+        &[
+            el("b", &[("style", &hidden)], &[]),
+            el("b", &[("class", "over"), ("style", &over)], &[]),
+            el("u", &[("style", &rule)], &[]),
+        ],
+    )
+}
+
+/// The step as a waterfall, how sure it is, and what a token budget takes.
+#[must_use]
+pub fn step(evaluation: &Evaluation) -> Html {
+    let step = &evaluation.report.step;
+    let parts = [
+        ("compute", "c-compute", step.compute_s, Figure::Compute),
+        ("bubble", "hatch", step.bubble_s, Figure::Bubble),
+        (
+            "exposed communication",
+            "c-exposed",
+            step.exposed_comm_s,
+            Figure::Exposed,
+        ),
+        ("optimizer", "c-opt-step", step.optimizer_s, Figure::Step),
+        ("data loader", "c-host", step.host_s, Figure::Step),
+    ];
+    let (mut bars, mut legend) = (Vec::new(), Vec::new());
+    for (name, class, time, figure) in parts {
+        if time.0 <= 0.0 {
+            continue;
+        }
+        let share = time / step.time_s;
+        bars.push(el(
+            "i",
+            &[("class", class), ("style", &percent("width", share))],
+            &[],
+        ));
+        let swatch = el("i", &[("class", &format!("swatch {class}"))], &[]);
+        let said = format!(" {} ({})", show_seconds(time), show_percent(share));
+        let item = [
+            swatch,
+            ask("link", &figure.id(), &[text(name)]),
+            text(&said),
+        ];
+        legend.push(el("span", &[], &item));
+    }
+    let head = [
+        el(
+            "h3",
+            &[],
+            &[text(&format!("The step: {}", show_seconds(step.time_s)))],
+        ),
+        span("span", "spring", ""),
+        ask(
+            "link",
+            &Figure::Step.id(),
+            &[span("small", "", "how it is computed")],
+        ),
+    ];
+    [
+        el("div", &[("class", "panel-head step-head")], &head),
+        el(
+            "div",
+            &[("class", "waterfall"), ("aria-hidden", "true")],
+            &bars,
+        ),
+        el("div", &[("class", "legend")], &legend),
+        span("p", "muted step-note", &certainty(evaluation)),
+        budget(step),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
+fn certainty(evaluation: &Evaluation) -> String {
+    let step = &evaluation.report.step;
+    let experts = evaluation.scenario.model.moe.is_some();
+    let (range, runs) = if experts {
+        (RANGE_EXPERTS, "53 published runs with experts")
+    } else {
+        (RANGE, "495 published dense runs")
+    };
+    let Some(scale) = step.rescaled_by else {
+        return format!(
+            "Kernels by their shapes, wires at the efficiency they reach, five constants fitted to published runs. {} to {}: {} to {} times the figure, where four of five of {runs} lie.",
+            show_seconds(step.low_s),
+            show_seconds(step.high_s),
+            range.0,
+            range.1
+        );
+    };
+    let alone = step.time_s * (1.0 / scale);
+    let inside = if (range.0..=range.1).contains(&scale) {
+        "within"
+    } else {
+        "outside"
+    };
+    format!(
+        "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. The rows above are the model's own. No range is shown: it is your figure.",
+        show_seconds(alone),
+        significant(scale, 3),
+        range.0,
+        range.1
+    )
+}
+
+/// Days, GPU-hours and cost of the token budget.
+fn budget(step: &Step) -> Html {
+    let Some((days, hours)) = step.days.zip(step.gpu_hours) else {
+        return Html::none();
+    };
+    let whole = |value: f64| group(&format!("{value:.0}"));
+    let days = if days < 10.0 {
+        significant(days, 3)
+    } else {
+        whole(days)
+    };
+    let mut facts = vec![("days", days), ("GPU-hours", whole(hours))];
+    if let Some(cost) = step.cost {
+        facts.push(("cost, in the price's currency", whole(cost)));
+    }
+    if step.high_s > step.low_s {
+        let at = |seconds: Seconds| whole(hours * (seconds / step.time_s));
+        facts.push((
+            "GPU-hours over the range",
+            format!("{} to {}", at(step.low_s), at(step.high_s)),
+        ));
+    }
+    let facts: Html = facts
+        .into_iter()
+        .map(|(name, figure)| {
+            el(
+                "span",
+                &[],
+                &[
+                    span("b", "", &figure),
+                    text(" "),
+                    span("span", "muted", name),
+                ],
+            )
+        })
+        .collect();
+    let lead = span("span", "", "The token budget");
+    el("p", &[("class", "budget")], &[lead, facts])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::Run;
+
+    #[test]
+    fn each_row_opens_its_own_formula_and_shows_the_playbooks_two_ratios() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let overlap = &evaluation.report.overlap;
+        let html = rows(overlap).into_string();
+        for (index, row) in overlap.iter().enumerate() {
+            assert!(html.contains(&format!("data-ask=\"overlap:{index}\"")));
+            if let Some(printed) = row.printed_ratio {
+                let corrected = significant(row.corrected_ratio.unwrap(), 3);
+                assert!(html.contains(&format!(" → {corrected}")), "{printed}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_gpu_sends_nothing_and_says_so() {
+        assert!(rows(&[]).into_string().contains("sends nothing"));
+    }
+
+    /// 15 T tokens at T tokens a second: 15e12/rate/86400 days; hours are days · 24 · GPUs.
+    #[test]
+    fn a_token_budget_is_days_gpu_hours_and_cost() {
+        let run = Run {
+            tokens_total: Some(15e12),
+            price_per_gpu_hour: Some(2.0),
+            ..Run::default()
+        };
+        let evaluation = evaluate(&run).unwrap();
+        let html = step(&evaluation).into_string();
+        let days = 15e12 / evaluation.report.step.tokens_per_s / 86_400.0;
+        let hours = days * 24.0 * 64.0;
+        for figure in [days, hours, hours * 2.0] {
+            assert!(
+                html.contains(&group(&format!("{figure:.0}"))),
+                "{figure} {html}"
+            );
+        }
+        let none = step(&evaluate(&Run::default()).unwrap()).into_string();
+        assert!(!none.contains("GPU-hours"));
+    }
+
+    #[test]
+    fn a_measured_step_is_said_to_rescale_the_model_and_by_how_much() {
+        let mut run = Run::default();
+        let alone = evaluate(&run).unwrap().report.step.time_s.0;
+        run.measured_step_s = Some(alone * 2.0);
+        let html = step(&evaluate(&run).unwrap()).into_string();
+        assert!(html.contains("multiplied by 2.00, outside"), "{html}");
+        assert!(!html.contains("45 %"));
+    }
+}

@@ -1,0 +1,76 @@
+//! Where the rows of a timeline stand: for whoever paints them and whoever points at them.
+
+/// Height of the axis with its numbers, CSS pixels.
+pub const AXIS: f64 = 22.0;
+/// Height of the in-flight curve below it.
+pub const CURVE: f64 = 56.0;
+/// Rows and their spacing, CSS pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rows {
+    /// Distance from one row's top to the next.
+    pub pitch: f64,
+    /// Height of a row.
+    pub height: f64,
+}
+
+impl Rows {
+    /// Rows for `count` ranks: 28 px where there is room, thinner where there are many.
+    #[must_use]
+    pub fn fitting(count: usize) -> Self {
+        let pitch = (480.0 / count.max(1) as f64).clamp(4.0, 34.0);
+        let gap = if pitch > 16.0 { 6.0 } else { pitch * 0.2 };
+        Self {
+            pitch,
+            height: pitch - gap,
+        }
+    }
+    /// The row at `y`, and whether in its upper half.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // y is on the picture
+    pub fn at(self, y: f64) -> (usize, bool) {
+        let row = (y.max(0.0) / self.pitch).floor();
+        (row as usize, y - row * self.pitch < self.height / 2.0)
+    }
+}
+
+/// Ranks that are drawn; of more, every n-th.
+const MOST_ROWS: usize = 128;
+/// Which ranks are rows of the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Rows drawn.
+    pub count: usize,
+    /// Ranks from one row to the next.
+    pub stride: usize,
+    /// Their spacing.
+    pub rows: Rows,
+}
+
+impl Shape {
+    /// The shape of a picture of `ranks` pipeline ranks.
+    #[must_use]
+    pub fn of(ranks: usize) -> Self {
+        let stride = ranks.div_ceil(MOST_ROWS).max(1);
+        let count = ranks.div_ceil(stride);
+        Self {
+            count,
+            stride,
+            rows: Rows::fitting(count),
+        }
+    }
+    /// Height in CSS pixels.
+    #[must_use]
+    pub fn height(self) -> f64 {
+        self.rows_height() + AXIS + CURVE
+    }
+    /// Height of the rows alone.
+    #[must_use]
+    pub fn rows_height(self) -> f64 {
+        self.count as f64 * self.rows.pitch
+    }
+    /// The middle of the row of `rank`.
+    #[must_use]
+    pub fn middle(self, rank: usize) -> f64 {
+        (rank / self.stride) as f64 * self.rows.pitch + self.rows.height / 2.0
+    }
+}

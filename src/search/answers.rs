@@ -1,0 +1,114 @@
+//! Questions with one answer: how few GPUs can train this, how long may a sequence be, how large a micro-batch, what is
+//! cheapest for a token budget.
+
+use super::engine::{Found, fits};
+use super::sweep::{Grown, Sweep, Until, doublings};
+use crate::report::report;
+use crate::run::Run;
+
+/// Most GPUs that are tried.
+pub const MOST_GPUS: u64 = 131_072;
+/// Longest sequence that is tried.
+const MOST_TOKENS: u64 = 1 << 24;
+/// Largest micro-batch that is tried.
+const MOST_SEQUENCES: u64 = 1024;
+
+/// A question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Fewest GPUs on which some layout fits.
+    FewestGpus,
+    /// Longest sequence, by doubling, that some layout on these GPUs fits.
+    LongestSequence,
+    /// GPUs, up to those of the run, that train its tokens in the fewest GPU-hours.
+    Cheapest,
+}
+
+impl Question {
+    /// The sweep that answers it for `run`.
+    #[must_use]
+    pub fn sweep(self, run: &Run) -> Sweep {
+        match self {
+            Self::FewestGpus => Sweep::new(run, Grown::Gpus, doublings(1, MOST_GPUS), Until::Fits),
+            Self::LongestSequence => {
+                let values = doublings(run.seq_len, MOST_TOKENS);
+                Sweep::new(run, Grown::SeqLen, values, Until::Fails)
+            }
+            Self::Cheapest => {
+                let mut values = doublings(1, run.gpus);
+                if values.last() != Some(&run.gpus) {
+                    values.push(run.gpus);
+                }
+                Sweep::new(run, Grown::Gpus, values, Until::End)
+            }
+        }
+    }
+
+    /// The answer of a finished sweep: the value and the best layout there.
+    #[must_use]
+    pub fn answer(self, sweep: &Sweep) -> Option<(u64, &Found)> {
+        match self {
+            Self::FewestGpus | Self::LongestSequence => sweep.last_fit(),
+            Self::Cheapest => {
+                let rate = |found: &Found| found.report.step.tokens_per_s_per_gpu;
+                let points = sweep.points().iter();
+                let found = points.filter_map(|point| Some((point.value, point.best.as_ref()?)));
+                // Equal costs: fewer GPUs.
+                found.reduce(|best, next| {
+                    if rate(next.1) > rate(best.1) {
+                        next
+                    } else {
+                        best
+                    }
+                })
+            }
+        }
+    }
+}
+
+/// The largest micro-batch that divides the batch and fits in the layout of `run`.
+#[must_use]
+pub fn largest_micro_batch(run: &Run) -> Option<Run> {
+    let sizes = (1..=MOST_SEQUENCES.min(run.global_batch)).rev();
+    sizes
+        .filter(|size| run.global_batch.is_multiple_of(*size))
+        .map(|micro_batch| Run {
+            micro_batch,
+            microbatch_lengths: None,
+            ..run.clone()
+        })
+        .find(|run| report(run).is_ok_and(|report| fits(&report.memory)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 16 bytes and more a parameter: 8 B parameters do not train on one 80 GB GPU, and do on a node.
+    #[test]
+    fn eight_billion_parameters_need_more_than_one_gpu_and_at_most_a_node() {
+        let run = Run {
+            global_batch: 64,
+            ..Run::default()
+        };
+        let mut sweep = Question::FewestGpus.sweep(&run);
+        sweep.finish();
+        let (gpus, found) = Question::FewestGpus.answer(&sweep).unwrap();
+        assert!((2..=8).contains(&gpus), "{gpus}");
+        assert_eq!(found.run.gpus, gpus);
+    }
+
+    #[test]
+    fn the_largest_micro_batch_fits_and_twice_of_it_does_not() {
+        let found = largest_micro_batch(&Run::default()).unwrap();
+        let memory = |micro_batch| {
+            let run = Run {
+                micro_batch,
+                ..Run::default()
+            };
+            report(&run).map(|report| fits(&report.memory)).ok()
+        };
+        assert_eq!(memory(found.micro_batch), Some(true));
+        assert_ne!(memory(found.micro_batch * 2), Some(true));
+    }
+}

@@ -1,0 +1,295 @@
+//! Which values each searched field may take: what divides the model and the cluster, what the request allows, what it
+//! pins.
+
+use crate::issue::Issue;
+use crate::run::registry::field;
+use crate::run::{OneOf, Recompute, Run, Schedule, Value};
+use crate::units::whole;
+
+/// Fewest tokens of a sequence on a context-parallel rank that are tried unasked: below, ring blocks outweigh attention.
+const TOKENS_PER_RANK: u64 = 1024;
+/// Micro-batches that are tried unasked.
+const MICRO_BATCHES: [u64; 4] = [1, 2, 4, 8];
+/// Chunks a rank that are tried unasked.
+const CHUNKS: [u64; 5] = [2, 3, 4, 6, 8];
+/// Schedules that are tried unasked: what training frameworks ship, without what changes the result of a step.
+const SCHEDULES: [Schedule; 4] = [
+    Schedule::OneFOneB,
+    Schedule::Interleaved,
+    Schedule::ZbH1,
+    Schedule::ZbV,
+];
+/// More pipeline ranks than this are tried only on request.
+const MOST_RANKS: u64 = 128;
+
+/// How layers lie on stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Split {
+    /// As evenly as it goes.
+    Even,
+    /// The last stage counts its head as one layer.
+    SpareLast,
+    /// The embedding and the head count as one layer each (Llama 3).
+    SpareEnds,
+    /// As the run says.
+    Given,
+}
+
+impl Split {
+    /// The id in a request.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Even => "even",
+            Self::SpareLast => "spare-last",
+            Self::SpareEnds => "spare-ends",
+            Self::Given => "given",
+        }
+    }
+}
+
+/// The values that are tried, by field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axes {
+    /// Tensor parallel.
+    pub tp: Vec<u64>,
+    /// Pipeline parallel.
+    pub pp: Vec<u64>,
+    /// Context parallel.
+    pub cp: Vec<u64>,
+    /// Expert parallel.
+    pub ep: Vec<u64>,
+    /// Expert tensor parallel; none: 1 and tp.
+    pub etp: Option<Vec<u64>>,
+    /// ZeRO stages.
+    pub zero: Vec<u64>,
+    /// Sequences a micro-batch.
+    pub micro_batch: Vec<u64>,
+    /// Megatron sequence parallelism.
+    pub sequence_parallel: Vec<bool>,
+    /// Recomputation.
+    pub recompute: Vec<Recompute>,
+    /// Schedules.
+    pub schedules: Vec<Schedule>,
+    /// Chunks a rank, of the schedules that take any; none: 2, and more where stages come out equal.
+    pub virtual_stages: Option<Vec<u64>>,
+    /// Splits of the layers.
+    pub splits: Vec<Split>,
+}
+
+/// The divisors of `whole` up to `most`, ascending.
+fn divisors(whole: u64, most: u64) -> Vec<u64> {
+    (1..=most.min(whole))
+        .filter(|part| whole.is_multiple_of(*part))
+        .collect()
+}
+
+impl Axes {
+    /// What is tried unasked for `run`.
+    ///
+    /// # Errors
+    /// A model or GPU that is not complete.
+    pub fn of(run: &Run) -> Result<Self, Vec<Issue>> {
+        let (model, gpu) = (run.model.resolve()?, run.gpu.resolve()?);
+        let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
+        let experts = model.moe.map_or(1, |moe| moe.experts);
+        Ok(Self {
+            tp: divisors(run.gpus, per_node),
+            pp: divisors(run.gpus, model.layers.min(MOST_RANKS)),
+            cp: divisors(run.gpus, (run.seq_len / TOKENS_PER_RANK).max(1)),
+            ep: divisors(experts, run.gpus),
+            etp: None,
+            zero: vec![0, 1, 2, 3],
+            micro_batch: MICRO_BATCHES.to_vec(),
+            sequence_parallel: vec![true, false],
+            recompute: vec![Recompute::None, Recompute::Selective, Recompute::Full],
+            schedules: SCHEDULES.to_vec(),
+            virtual_stages: None,
+            splits: vec![Split::Even, Split::SpareLast, Split::SpareEnds],
+        })
+    }
+
+    /// Keeps `name` as `run` has it. A pin on what is not searched changes nothing: that is kept anyway.
+    ///
+    /// # Errors
+    /// A name that is no field.
+    pub fn pin(&mut self, name: &str, run: &Run) -> Result<(), Issue> {
+        match name {
+            "tp" => self.tp = vec![run.tp],
+            "pp" => self.pp = vec![run.pp],
+            "cp" => self.cp = vec![run.cp],
+            "ep" => self.ep = vec![run.ep],
+            "etp" => self.etp = Some(vec![run.etp]),
+            "zero" => self.zero = vec![run.zero],
+            "micro_batch" => self.micro_batch = vec![run.micro_batch],
+            "sequence_parallel" => self.sequence_parallel = vec![run.sequence_parallel],
+            "recompute" => self.recompute = vec![run.recompute.clone()],
+            "schedule" => self.schedules = vec![run.schedule],
+            "virtual_stages" => self.virtual_stages = Some(vec![run.virtual_stages]),
+            "stage_layers" => {
+                self.splits = vec![if run.stage_layers.is_some() {
+                    Split::Given
+                } else {
+                    Split::Even
+                }];
+            }
+            "dp" => {
+                let message = "dp is derived from gpus, tp, pp and cp: pin those";
+                return Err(Issue::error("pin", message));
+            }
+            other if field(other).is_some() => {}
+            other => {
+                return Err(Issue::error("pin", format!("{other} is no field of a run")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries only `values` of `name`.
+    ///
+    /// # Errors
+    /// A name that is not searched, or a value that it cannot take.
+    pub fn limit(&mut self, name: &str, values: &Value) -> Result<(), Issue> {
+        let wrong = |wanted: &str| {
+            let message = format!("space.{name} takes {wanted}");
+            Issue::error(format!("space.{name}"), message)
+        };
+        let list: &[Value] = match values {
+            Value::List(items) if !items.is_empty() => items,
+            Value::List(_) => return Err(wrong("at least one value")),
+            one => std::slice::from_ref(one),
+        };
+        let counts = || -> Result<Vec<u64>, Issue> {
+            let least = u64::from(name != "zero");
+            let count = |value: &Value| match value {
+                Value::Number(number) => whole(*number).filter(|count| *count >= least),
+                _ => None,
+            };
+            let found: Option<Vec<u64>> = list.iter().map(count).collect();
+            found.ok_or_else(|| wrong("whole numbers"))
+        };
+        match name {
+            "tp" => self.tp = counts()?,
+            "pp" => self.pp = counts()?,
+            "cp" => self.cp = counts()?,
+            "ep" => self.ep = counts()?,
+            "etp" => self.etp = Some(counts()?),
+            "zero" => {
+                self.zero = counts()?;
+                if self.zero.iter().any(|stage| *stage > 3) {
+                    return Err(wrong("stages 0 to 3"));
+                }
+            }
+            "micro_batch" => self.micro_batch = counts()?,
+            "virtual_stages" => self.virtual_stages = Some(counts()?),
+            "sequence_parallel" => {
+                let flag = |value: &Value| match value {
+                    Value::Bool(yes) => Some(*yes),
+                    _ => None,
+                };
+                let flags: Option<Vec<bool>> = list.iter().map(flag).collect();
+                self.sequence_parallel = flags.ok_or_else(|| wrong("true, false or both"))?;
+            }
+            "schedule" => {
+                let one = |value: &Value| match value {
+                    Value::Text(id) => {
+                        Schedule::from_id(id).filter(|schedule| *schedule != Schedule::Custom)
+                    }
+                    _ => None,
+                };
+                let schedules: Option<Vec<Schedule>> = list.iter().map(one).collect();
+                self.schedules = schedules.ok_or_else(|| wrong("ids of schedules"))?;
+            }
+            "recompute" => {
+                let one = |value: &Value| match value {
+                    Value::Text(id) if id == "none" => Some(Recompute::None),
+                    Value::Text(id) if id == "selective" => Some(Recompute::Selective),
+                    Value::Text(id) if id == "full" => Some(Recompute::Full),
+                    _ => None,
+                };
+                let kinds: Option<Vec<Recompute>> = list.iter().map(one).collect();
+                self.recompute = kinds.ok_or_else(|| wrong("none, selective, full"))?;
+            }
+            "split" => {
+                let all = [Split::Even, Split::SpareLast, Split::SpareEnds];
+                let one = |value: &Value| match value {
+                    Value::Text(id) => all.into_iter().find(|split| split.id() == id),
+                    _ => None,
+                };
+                let splits: Option<Vec<Split>> = list.iter().map(one).collect();
+                self.splits = splits.ok_or_else(|| wrong("even, spare-last, spare-ends"))?;
+            }
+            _ => {
+                let message = format!("space.{name} is not searched");
+                return Err(Issue::error(format!("space.{name}"), message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Chunks a rank that `schedule` is tried with on `pp` ranks of `layers`.
+    #[must_use]
+    pub fn chunks(&self, schedule: Schedule, run: &Run, pp: u64, layers: u64) -> Vec<Chunks> {
+        if let Some(fixed) = schedule.fixed_chunks(&run.schedule_options) {
+            return vec![Chunks {
+                schedule,
+                virtual_stages: 1,
+                each: fixed,
+            }];
+        }
+        let equal = |v: u64| {
+            let stages = pp.saturating_mul(v);
+            (layers..layers + 3).any(|layers| layers.is_multiple_of(stages))
+        };
+        let unasked = || {
+            let more = CHUNKS.into_iter();
+            more.filter(|v| *v == 2 || equal(*v)).collect()
+        };
+        let list: Vec<u64> = self.virtual_stages.clone().unwrap_or_else(unasked);
+        list.into_iter()
+            .map(|v| Chunks {
+                schedule,
+                virtual_stages: v,
+                each: v,
+            })
+            .collect()
+    }
+}
+
+/// A schedule with its chunks a rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunks {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// `virtual_stages` of the run: 1 where the schedule fixes its chunks.
+    pub virtual_stages: u64,
+    /// Chunks a rank.
+    pub each: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_space_divides_the_cluster_and_stays_in_the_node() {
+        let axes = Axes::of(&Run::default()).unwrap();
+        assert_eq!(axes.tp, [1, 2, 4, 8]);
+        assert_eq!(axes.pp, [1, 2, 4, 8, 16, 32]);
+        assert_eq!(axes.cp, [1, 2, 4, 8]);
+        assert_eq!(axes.ep, [1]);
+    }
+
+    #[test]
+    fn what_cannot_be_searched_is_refused() {
+        let run = Run::default();
+        let mut axes = Axes::of(&run).unwrap();
+        assert!(axes.pin("dp", &run).is_err());
+        assert!(axes.pin("typo", &run).is_err());
+        assert!(axes.pin("seq_len", &run).is_ok());
+        assert!(axes.limit("tp", &Value::List(Vec::new())).is_err());
+        assert!(axes.limit("zero", &Value::Number(4.0)).is_err());
+        assert!(axes.limit("tp", &Value::Number(4.0)).is_ok());
+        assert_eq!(axes.tp, [4]);
+    }
+}

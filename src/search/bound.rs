@@ -1,0 +1,248 @@
+//! What a layout takes at least: true bounds, from the same stage times and wires as the report.
+//!
+//! Memory: the bytes of the fullest rank of each sort at an instant that the order really has. Time: the longest of the
+//! ways through the pipeline that no order can shorten, then the parameters' wires and the optimizer as the report
+//! counts them.
+
+use super::orders::{Facts, Profile, RankFacts};
+use super::stages::{Kinds, Owned, StageTime};
+use crate::memory::detailed::{self, ChunkBytes};
+use crate::memory::{self, RankLoad, Verdict};
+use crate::run::{Method, Scenario, Schedule};
+use crate::time::{Clock, step_end, with_loader};
+use crate::traffic::{Held, step_sync};
+use crate::units::Seconds;
+
+/// Sums of the report run in another order: a bound gives way by this share.
+const ROUNDING: f64 = 1e-9;
+
+/// A pipeline's stage times, added up from its front.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    /// Seconds of each stage.
+    pub stage: Vec<StageTime>,
+    /// Forwards of the stages before.
+    forward: Vec<f64>,
+    /// Input gradients of the stages before.
+    input: Vec<f64>,
+    /// Whole backwards of the stages before.
+    backward: Vec<f64>,
+    /// Seconds of a message.
+    send: f64,
+}
+
+impl Path {
+    /// The path through stages of `kinds` that take `times`.
+    #[must_use]
+    pub fn new(kinds: &Kinds, times: &[StageTime]) -> Self {
+        let stage: Vec<StageTime> = kinds.of.iter().map(|kind| times[*kind]).collect();
+        let before = |part: fn(&StageTime) -> f64| -> Vec<f64> {
+            let mut sums = vec![0.0];
+            for time in &stage {
+                sums.push(sums.last().copied().unwrap_or(0.0) + part(time));
+            }
+            sums
+        };
+        Self {
+            forward: before(|time| time.forward),
+            input: before(|time| time.backward_input),
+            backward: before(StageTime::backward),
+            send: times.iter().map(|time| time.send).fold(0.0, f64::max),
+            stage,
+        }
+    }
+
+    /// Seconds that the ops of a rank take.
+    fn busy(&self, rank: &RankFacts) -> f64 {
+        let parts = rank.stages.iter().zip(&rank.work);
+        parts
+            .map(|(stage, [forward, input, weight])| {
+                let time = &self.stage[*stage];
+                forward * time.forward + input * time.backward_input + weight * time.backward_weight
+            })
+            .sum()
+    }
+
+    /// Seconds until a rank can start, and from its end to the last.
+    fn outside(&self, facts: &Facts, rank: &RankFacts) -> f64 {
+        let way =
+            |seconds: f64, stage: usize| (seconds + facts.hops[stage] * self.send) / facts.pieces;
+        let back = rank.last.map_or(0.0, |(stage, whole)| {
+            let sums = if whole { &self.backward } else { &self.input };
+            way(sums[stage], stage)
+        });
+        way(self.forward[rank.first], rank.first) + back
+    }
+
+    /// The least makespan: every rank's work between the way to it and the way back.
+    fn makespan(&self, facts: &Facts, schedule: Schedule, microbatches: f64) -> f64 {
+        let ranks = facts.ranks.iter();
+        let work = ranks.map(|rank| self.outside(facts, rank) + self.busy(rank));
+        let least = work.fold(0.0, f64::max);
+        match schedule {
+            Schedule::OneFOneB => least.max(self.round_trips(microbatches)),
+            Schedule::Gpipe => least.max(self.flush(microbatches)),
+            _ => least,
+        }
+    }
+
+    /// 1F1B: forward i + p - r of rank r waits for backward i, which took a trip to the last rank and back:
+    /// `C = Σ_{j>=r} T_j + 2 (p - 1 - r) l`. After k trips the other micro-batches still run.
+    fn round_trips(&self, microbatches: f64) -> f64 {
+        let p = self.stage.len();
+        let trip = |r: usize| {
+            let (ahead, l) = ((p - r) as f64, self.send);
+            let whole = |sums: &[f64]| sums[p] - sums[r];
+            let once = whole(&self.forward) + whole(&self.backward) + 2.0 * (ahead - 1.0) * l;
+            let trips = ((microbatches - 1.0) / ahead).floor();
+            let left = microbatches - trips * ahead;
+            let time = &self.stage[r];
+            let one = time.forward + time.backward();
+            let rest = (left * one).max(once + (left - 1.0) * time.backward());
+            let outside = self.forward[r] + self.backward[r] + 2.0 * r as f64 * l;
+            outside + trips * once + rest
+        };
+        (0..p).map(trip).fold(0.0, f64::max)
+    }
+
+    /// `GPipe`: a flow shop forward, then one backward: `Σ F + (m - 1) max F` and the same of the backwards.
+    fn flush(&self, microbatches: f64) -> f64 {
+        let p = self.stage.len();
+        let slowest = |part: fn(&StageTime) -> f64| self.stage.iter().map(part).fold(0.0, f64::max);
+        let phase = |sum: f64, longest: f64| {
+            sum + (microbatches - 1.0) * longest + (p as f64 - 1.0) * self.send
+        };
+        phase(self.forward[p], slowest(|time| time.forward))
+            + phase(self.backward[p], slowest(StageTime::backward))
+    }
+}
+
+/// A layout with what it shares with others.
+pub struct Layout<'a> {
+    /// Its scenario.
+    pub scenario: &'a Scenario,
+    /// The times of its kernels.
+    pub clock: &'a Clock,
+    /// Its kinds of stages.
+    pub kinds: &'a Kinds,
+    /// Its schedule.
+    pub profile: &'a Profile,
+    /// What each sort of its ranks holds.
+    pub owned: &'a [Owned],
+    /// Its stage times.
+    pub path: &'a Path,
+    /// Memory of each kind of its stages.
+    pub bytes: &'a [ChunkBytes],
+}
+
+impl Layout<'_> {
+    /// The least step time, seconds.
+    #[must_use]
+    pub fn time(&self) -> f64 {
+        let (scenario, layout) = (self.scenario, &self.scenario.layout);
+        let (run, facts) = (&scenario.run, &self.profile.facts);
+        let microbatches = layout.microbatches as f64;
+        let makespan = self.path.makespan(facts, run.schedule, microbatches);
+        let (mut exposed, mut end) = (0.0f64, 0.0f64);
+        for (sort, owned) in self.profile.sorts.iter().zip(self.owned) {
+            let (one, last) = self.parameters(&facts.ranks[sort.sample], owned.elements);
+            exposed = exposed.max(one);
+            end = end.max(last);
+        }
+        let shortest = run.microbatch_lengths.as_ref().map_or(1.0, |lengths| {
+            let usual = (run.seq_len * run.micro_batch) as f64;
+            let least = lengths.iter().min().map_or(usual, |length| *length as f64);
+            (least / usual).min(1.0)
+        });
+        let samples = run.global_batch as f64 / layout.dp as f64;
+        let floor = run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples;
+        let busy = Seconds(makespan * shortest + exposed + end);
+        with_loader(busy, Seconds(floor)).0 * (1.0 - ROUNDING)
+    }
+
+    /// What the parameters of a rank leave exposed, and its optimizer, as the report counts them.
+    fn parameters(&self, rank: &RankFacts, held: Held) -> (f64, f64) {
+        let (scenario, zero) = (self.scenario, self.scenario.zero);
+        let (mut forward, mut backward) = (0.0, 0.0);
+        for stage in &rank.stages {
+            forward += self.path.stage[*stage].forward;
+            backward += self.path.stage[*stage].backward();
+        }
+        let sync = step_sync(scenario, held, Seconds(forward), Seconds(backward));
+        let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
+        let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
+        let kept = if zero.stage == 3 {
+            updated
+        } else {
+            held.dense + held.experts
+        };
+        let end = step_end(scenario, self.clock.rates(), updated, kept);
+        (sync.exposed.0, end.0)
+    }
+
+    /// Whether it needs more memory than there is.
+    #[must_use]
+    pub fn runs_out(&self) -> bool {
+        if self.scenario.run.memory_method != Method::Detailed {
+            return self.estimate_runs_out();
+        }
+        let usable = self.scenario.gpu.usable;
+        let sorts = self.profile.sorts.iter().zip(self.owned);
+        let mut needed = sorts.map(|(sort, owned)| {
+            let alive = self.heaviest(&sort.kinds, &sort.alive);
+            let chunks = sort.kinds.iter().map(|kind| self.bytes[*kind]);
+            detailed::needed(
+                self.scenario,
+                owned.bytes,
+                chunks.zip(alive.iter().copied()),
+            )
+        });
+        needed.any(|needed| needed * (1.0 - ROUNDING) > usable)
+    }
+
+    /// The same by a method that is not made of these parts.
+    fn estimate_runs_out(&self) -> bool {
+        let facts = &self.profile.facts;
+        let load = |rank: &RankFacts| {
+            let kinds: Vec<usize> = rank.stages.iter().map(|s| self.kinds.of[*s]).collect();
+            RankLoad {
+                stages: rank.stages.clone(),
+                in_flight: self.heaviest(&kinds, &rank.alive).to_vec(),
+                weight_versions: rank.versions,
+            }
+        };
+        let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
+        let estimate = memory::estimate(self.scenario, &loads);
+        estimate.verdict == Verdict::Oom || estimate.peak().1 > estimate.capacity
+    }
+
+    /// The instant of `alive` at which chunks of `kinds` weigh most, as the report finds it.
+    fn heaviest<'b>(&self, kinds: &[usize], alive: &'b [Vec<f64>]) -> &'b [f64] {
+        if let [only] = alive {
+            return only;
+        }
+        let weight = |alive: &[f64]| -> f64 {
+            let held = alive.iter().zip(kinds);
+            held.map(|(count, kind)| {
+                let chunk = &self.bytes[*kind];
+                let head = if chunk.last { self.head() } else { 0.0 };
+                count * (chunk.layers + head)
+            })
+            .sum()
+        };
+        let mut most: (f64, &[f64]) = (-1.0, &[]);
+        for alive in alive {
+            let weight = weight(alive);
+            if weight > most.0 {
+                most = (weight, alive);
+            }
+        }
+        most.1
+    }
+
+    /// What the head keeps of a micro-batch.
+    fn head(&self) -> f64 {
+        let last = self.scenario.stage_layers.len().saturating_sub(1);
+        detailed::heads(self.scenario, last).map_or(0.0, |head| head.held + head.inputs)
+    }
+}

@@ -1,0 +1,26 @@
+//! The best layout, found and explained: which parallel sizes, ZeRO stage, micro-batch, schedule and recomputation make
+//! a step shortest on a given cluster.
+//!
+//! A [`Space`] lists the layouts that divide the model and the GPUs; [`bound`] says what each takes at least; a
+//! [`Search`] asks the full report of those that may still win, so that its answer is the one of reporting them all.
+//! It is resumable: [`Search::step`] works for a budget and says how far it is, for a page that must stay smooth.
+
+pub mod answers;
+pub mod axes;
+pub mod bound;
+mod engine;
+pub mod orders;
+mod rank;
+pub mod recipe;
+mod request;
+mod space;
+pub mod stages;
+pub mod sweep;
+mod why;
+
+pub use axes::{Axes, Split};
+pub use engine::{Found, Progress, Search, fits};
+pub use rank::{Plan, Row, TIE, recommended, ties};
+pub use request::{Request, TOP, plan};
+pub use space::{Block, Member, Space};
+pub use why::{differences, why};

@@ -1,0 +1,297 @@
+//! What a bound needs to know of a schedule's order: who holds which stages, how much of it is alive at once, what a
+//! rank does first and last. Made once for every (schedule, chunks, ranks, micro-batches) and shared by all layouts.
+
+use super::axes::{Chunks, Split};
+use super::space::Block;
+use super::stages::Kinds;
+use crate::pipeline::{self, Durations, Kind, Order, Placement, Spec};
+use crate::run::{OneOf, Run, Scenario};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// One rank of an order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankFacts {
+    /// Global stages that it holds.
+    pub stages: Vec<usize>,
+    /// Forwards, backwards (input) and backwards (weight) of each of `stages`, in micro-batches.
+    pub work: Vec<[f64; 3]>,
+    /// Micro-batches of each of `stages` that are alive at once, at every instant that no other exceeds in all of them.
+    pub alive: Vec<Vec<f64>>,
+    /// Versions of the weights.
+    pub versions: u64,
+    /// The stage of its first forward.
+    pub first: usize,
+    /// What its last op still has behind it: the stage, and whether the stages before add their weight gradients to the
+    /// way back; none where nothing waits for it.
+    pub last: Option<(usize, bool)>,
+}
+
+/// An order, as far as a bound looks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Its ranks.
+    pub ranks: Vec<RankFacts>,
+    /// Messages from the first stage to each stage.
+    pub hops: Vec<f64>,
+    /// Pieces of a micro-batch.
+    pub pieces: f64,
+}
+
+impl Facts {
+    fn of(order: &Order, spec: &Spec, timed: bool) -> Self {
+        let crosses = |stage: u32| -> bool {
+            let p = order.pp();
+            match order.placement {
+                Placement::Given => false,
+                Placement::Snake => !(stage + 1).is_multiple_of(p),
+                Placement::Loop | Placement::Bidirectional => p > 1,
+            }
+        };
+        let mut hops = vec![0.0];
+        for stage in 1..order.stages {
+            let before = hops.last().copied().unwrap_or(0.0);
+            hops.push(before + f64::from(u8::from(crosses(stage - 1))));
+        }
+        Self {
+            ranks: (0..order.ranks.len())
+                .map(|rank| rank_facts(order, spec, rank, timed))
+                .collect(),
+            hops,
+            pieces: f64::from(spec.pieces()),
+        }
+    }
+}
+
+fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts {
+    let stages: Vec<usize> = order
+        .stages_of(rank)
+        .into_iter()
+        .map(|s| s as usize)
+        .collect();
+    let pieces = f64::from(spec.pieces());
+    let mut slot = vec![0usize; order.stages as usize];
+    for (index, stage) in stages.iter().enumerate() {
+        slot[*stage] = index;
+    }
+    let mut work = vec![[0.0; 3]; stages.len()];
+    let mut alive = vec![0u32; stages.len()];
+    let mut peaks: Vec<Vec<u32>> = Vec::new();
+    let mut grown = false;
+    let mut first = None;
+    let mut last = None;
+    for item in &order.ranks[rank] {
+        for op in item.ops().filter(|op| op.kind == Kind::F) {
+            alive[slot[op.stage as usize]] += 1;
+            grown = true;
+        }
+        if grown && item.ops().any(|op| op.kind.frees()) {
+            enter(&mut peaks, &alive);
+            grown = false;
+        }
+        for op in item.ops() {
+            let stage = op.stage as usize;
+            let done = &mut work[slot[stage]];
+            match op.kind {
+                Kind::F => {
+                    done[0] += 1.0 / pieces;
+                    first = first.or(Some(stage));
+                }
+                Kind::B => done[1] += 1.0 / pieces,
+                Kind::W => done[2] += 1.0 / pieces,
+                Kind::BW => {
+                    done[1] += 1.0 / pieces;
+                    done[2] += 1.0 / pieces;
+                }
+            }
+            if op.kind.frees() {
+                alive[slot[stage]] = alive[slot[stage]].saturating_sub(1);
+            }
+            last = op
+                .kind
+                .sends_gradient()
+                .then_some((stage, op.kind == Kind::BW));
+        }
+    }
+    let splits = f64::from(order.splits);
+    RankFacts {
+        // An order that depends on durations holds at least one chunk of its first stage; nothing else is sure.
+        alive: if timed {
+            let one = |slot| if slot == 0 { 1.0 / splits } else { 0.0 };
+            vec![(0..stages.len()).map(one).collect()]
+        } else {
+            let shares = |counts: &Vec<u32>| -> Vec<f64> {
+                counts
+                    .iter()
+                    .map(|count| f64::from(*count) / splits)
+                    .collect()
+            };
+            peaks.iter().map(shares).collect()
+        },
+        first: if timed {
+            stages.first().copied()
+        } else {
+            first
+        }
+        .unwrap_or(0),
+        last: last.filter(|_| !timed),
+        stages,
+        work,
+        versions: u64::from(order.weight_copies.get(rank).copied().unwrap_or(1)),
+    }
+}
+
+/// Adds an instant, unless a known one holds as much everywhere; drops those that hold no more than it.
+fn enter<T: PartialOrd + Copy>(peaks: &mut Vec<Vec<T>>, alive: &[T]) {
+    let covers = |a: &[T], b: &[T]| a.iter().zip(b).all(|(a, b)| a >= b);
+    if peaks.iter().any(|peak| covers(peak.as_slice(), alive)) {
+        return;
+    }
+    peaks.retain(|peak| !covers(alive, peak));
+    peaks.push(alive.to_vec());
+}
+
+/// Ranks that hold the same kinds of stages: they send, update and keep the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sort {
+    /// One of them.
+    pub sample: usize,
+    /// Kind of each stage that it holds.
+    pub kinds: Vec<usize>,
+    /// What is alive at once on one of them, in micro-batches of each stage, where no other instant exceeds it.
+    pub alive: Vec<Vec<f64>>,
+}
+
+/// A schedule over the stages of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Its order.
+    pub facts: Facts,
+    /// Its sorts of ranks.
+    pub sorts: Vec<Sort>,
+}
+
+impl Profile {
+    fn new(facts: Facts, kinds: &Kinds) -> Self {
+        let mut sorts: Vec<Sort> = Vec::new();
+        for (sample, rank) in facts.ranks.iter().enumerate() {
+            let own: Vec<usize> = rank.stages.iter().map(|stage| kinds.of[*stage]).collect();
+            let versions = |sort: &Sort| facts.ranks[sort.sample].versions;
+            let same = |sort: &&mut Sort| sort.kinds == own && versions(sort) == rank.versions;
+            if let Some(sort) = sorts.iter_mut().find(same) {
+                for alive in &rank.alive {
+                    enter(&mut sort.alive, alive);
+                }
+            } else {
+                sorts.push(Sort {
+                    sample,
+                    kinds: own,
+                    alive: rank.alive.clone(),
+                });
+            }
+        }
+        Self { facts, sorts }
+    }
+}
+
+/// Blocks whose pipelines have the same stages and micro-batches.
+#[derive(Clone, Debug, Default)]
+pub struct Family {
+    /// Their kinds of stages.
+    pub kinds: Kinds,
+    profiles: Vec<(Chunks, Option<Profile>)>,
+}
+
+impl Family {
+    /// The profile of a schedule; none where it has no order.
+    #[must_use]
+    pub fn profile(&self, chunks: Chunks) -> Option<&Profile> {
+        let found = self.profiles.iter().find(|(known, _)| *known == chunks);
+        found.and_then(|(_, profile)| profile.as_ref())
+    }
+}
+
+/// The families seen so far, by ranks, chunks, split and micro-batches.
+#[derive(Clone, Debug, Default)]
+pub struct Orders {
+    known: BTreeMap<(u64, u64, Split, u64), Rc<Family>>,
+}
+
+impl Orders {
+    /// The family of `block`, whose scenario is `scenario`, under `schedules`.
+    pub fn family(
+        &mut self,
+        block: &Block,
+        scenario: &Scenario,
+        schedules: impl Fn() -> Vec<Chunks>,
+    ) -> Rc<Family> {
+        let microbatches = scenario.layout.microbatches;
+        let key = (block.pp, block.chunks, block.split, microbatches);
+        let made = self.known.entry(key).or_insert_with(|| {
+            let kinds = Kinds::new(scenario);
+            let run = &scenario.run;
+            let own = schedules()
+                .into_iter()
+                .filter(|one| one.each == block.chunks);
+            let profile = |chunks: Chunks| {
+                let facts = make(run, chunks, block.pp, microbatches);
+                (chunks, facts.map(|facts| Profile::new(facts, &kinds)))
+            };
+            let profiles = own.map(profile).collect();
+            Rc::new(Family { kinds, profiles })
+        });
+        Rc::clone(made)
+    }
+}
+
+fn make(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
+    let row = pipeline::schedule(chunks.schedule.id())?;
+    let small = |value: u64| u32::try_from(value).ok();
+    let options = &run.schedule_options;
+    let mut spec = Spec::new(row, small(pp)?, small(microbatches)?);
+    spec.virtual_stages = small(chunks.virtual_stages)?;
+    spec.group = options.group.and_then(small);
+    spec.variant = options
+        .variant
+        .and_then(|variant| pipeline::Variant::parse(variant.id()))
+        .unwrap_or_default();
+    spec.waves = options.waves.and_then(small).unwrap_or(spec.waves);
+    spec.memory_limit = options.memory_limit.and_then(small);
+    spec.splits = options.splits.and_then(small).unwrap_or(spec.splits);
+    let built = pipeline::build(&spec, &Durations::unit(spec.stages())).ok()?;
+    Some(Facts::of(&built.order, &spec, row.uses_durations))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Schedule;
+
+    fn facts(schedule: Schedule, v: u64, pp: u64, m: u64) -> Facts {
+        let chunks = Chunks {
+            schedule,
+            virtual_stages: v,
+            each: v,
+        };
+        make(&Run::default(), chunks, pp, m).unwrap()
+    }
+
+    /// 1F1B: rank r holds p - r micro-batches; the last rank's last backward has all others behind it.
+    #[test]
+    fn a_rank_of_1f1b_holds_p_minus_r() {
+        let facts = facts(Schedule::OneFOneB, 1, 4, 8);
+        for (rank, one) in facts.ranks.iter().enumerate() {
+            assert_eq!(one.alive, [[4.0 - rank as f64]]);
+            assert_eq!((one.first, one.last), (rank, Some((rank, true))));
+            assert_eq!(one.work, [[8.0; 3]]);
+        }
+        assert_eq!(facts.hops, [0.0, 1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn a_v_turns_without_a_message() {
+        let facts = facts(Schedule::ZbV, 1, 4, 8);
+        assert_eq!(facts.hops, [0.0, 1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!(facts.ranks[0].stages, [0, 7]);
+    }
+}

@@ -1,0 +1,101 @@
+//! What a search answers: its layouts strictly by step time, which of them are as good as the first, which is simplest.
+
+use super::engine::{Found, Progress};
+use super::why::why;
+use crate::issue::Issue;
+use crate::report::Report;
+use crate::run::{Run, Value};
+use serde::Serialize;
+
+/// Step times nearer than this are a tie: no estimate tells them apart. Survey, section 7.1.
+pub const TIE: f64 = 0.035;
+
+/// One layout of the answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The layout, as an object of what differs from the default.
+    pub run: Value,
+    /// Its report.
+    pub report: Report,
+    /// Within 3.5 % of the first.
+    pub tie_with_first: bool,
+    /// Why it beats the next, in one sentence; empty on the last.
+    pub why: String,
+    /// The layout.
+    #[serde(skip)]
+    pub layout: Run,
+}
+
+/// The answer of the `plan` door.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// Empty where there is an answer.
+    pub errors: Vec<Issue>,
+    /// What of the request was not followed.
+    pub warnings: Vec<Issue>,
+    /// Layouts looked at: all of the space that divide and have an order.
+    pub evaluated: u64,
+    /// Of these, the ones that fit: see [`super::fits`].
+    pub feasible: u64,
+    /// Of these, the ones whose full report was asked; the others cannot be among the best.
+    pub reported: u64,
+    /// The fastest, strictly by step time.
+    pub best: Vec<Row>,
+    /// The simplest of those that tie with the first; none where nothing fits.
+    pub recommended: Option<usize>,
+}
+
+impl Plan {
+    /// The answer of a search that found `found`.
+    #[must_use]
+    pub fn new(found: &[Found], progress: Progress, warnings: Vec<Issue>) -> Self {
+        let tied = ties(found);
+        let row = |(index, one): (usize, &Found)| Row {
+            run: one.run.to_value(),
+            report: one.report.clone(),
+            tie_with_first: index < tied,
+            why: found
+                .get(index + 1)
+                .map_or_else(String::new, |next| why(one, next)),
+            layout: one.run.clone(),
+        };
+        Self {
+            errors: Vec::new(),
+            warnings,
+            evaluated: progress.evaluated,
+            feasible: progress.feasible,
+            reported: progress.reported,
+            best: found.iter().enumerate().map(row).collect(),
+            recommended: recommended(found),
+        }
+    }
+}
+
+/// How many of `found`, fastest first, tie with the first.
+#[must_use]
+pub fn ties(found: &[Found]) -> usize {
+    let time = |one: &Found| one.report.step.time_s.0;
+    let Some(first) = found.first() else { return 0 };
+    let limit = time(first) * (1.0 + TIE);
+    found.partition_point(|one| time(one) <= limit)
+}
+
+/// The simplest of those that tie with the first: smallest tp cp pp, then most memory left, then fastest.
+#[must_use]
+pub fn recommended(found: &[Found]) -> Option<usize> {
+    let key = |index: &usize| {
+        let one = &found[*index];
+        let (run, memory) = (&one.run, &one.report.memory);
+        (
+            run.tp * run.cp * run.pp,
+            memory.capacity_bytes - memory.peak_bytes,
+        )
+    };
+    (0..ties(found)).min_by(|a, b| {
+        let ((size_a, left_a), (size_b, left_b)) = (key(a), key(b));
+        size_a
+            .cmp(&size_b)
+            .then(left_b.0.total_cmp(&left_a.0))
+            .then(a.cmp(b))
+    })
+}

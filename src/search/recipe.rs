@@ -1,0 +1,348 @@
+//! The playbook's recipe with this run's numbers: fit in memory, reach the batch, optimise throughput; and whether the
+//! walk ends where the search does.
+//!
+//! Source: Ultra-Scale Playbook, "Finding the Best Training Configuration". Its rules choose by model size and GPU
+//! count; each rule is tried in its order, every step is a full report.
+
+use super::engine::{Found, fits};
+use super::why::differences;
+use crate::model::Architecture;
+use crate::report::{Report, report};
+use crate::run::{Recompute, Run, Schedule, ScheduleOptions};
+use serde::Serialize;
+
+/// Sequences this long are cut by context parallelism before anything else is tried.
+const LONG: u64 = 32_768;
+/// Tokens that are left of a long sequence on a rank.
+const SHORT: u64 = 16_384;
+/// Micro-batches that the last step tries.
+const MICRO_BATCHES: [u64; 4] = [1, 2, 4, 8];
+
+/// One step of the walk.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// What it is for.
+    pub title: &'static str,
+    /// What it did, with this run's numbers.
+    pub text: String,
+    /// The layout that it left.
+    #[serde(skip)]
+    pub run: Run,
+    /// Its step time.
+    pub time_s: f64,
+}
+
+/// The walk.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Walk {
+    /// Its steps; empty where no rule of the playbook fits in memory.
+    pub steps: Vec<Step>,
+    /// Where it ended, against the search.
+    pub end: String,
+}
+
+/// A layout with its report.
+type Tried = (Run, Report);
+
+fn tried(run: Run) -> Option<Tried> {
+    let report = report(&run).ok()?;
+    fits(&report.memory).then_some((run, report))
+}
+
+/// Walks the recipe for `run`; `best` is the search's first.
+#[must_use]
+pub fn walk(run: &Run, best: Option<&Found>) -> Walk {
+    let Some((rule, start)) = fit(run) else {
+        return Walk {
+            steps: Vec::new(),
+            end: "No rule of the playbook fits in memory on these GPUs.".to_owned(),
+        };
+    };
+    let mut steps = vec![memory_step(rule, &start), batch_step(&start)];
+    let end = optimise(start, &mut steps);
+    Walk {
+        end: ending(&end, best),
+        steps,
+    }
+}
+
+/// What a rule of the first step sets.
+struct Rule {
+    name: &'static str,
+    tensor: bool,
+    pipeline: bool,
+    zero: u64,
+    recompute: Recompute,
+}
+
+const fn rule(name: &'static str, tensor: bool, pipeline: bool, zero: u64) -> Rule {
+    Rule {
+        name,
+        tensor,
+        pipeline,
+        zero,
+        recompute: Recompute::None,
+    }
+}
+
+/// The playbook's rules for a model of `parameters` on `gpus`, in its order, then the same with full recomputation.
+fn rules(parameters: u64, gpus: u64) -> Vec<Rule> {
+    let list = || {
+        if gpus >= 1024 {
+            vec![
+                rule(
+                    "from 1024 GPUs: TP in the node, ZeRO-2 and PP",
+                    true,
+                    true,
+                    2,
+                ),
+                rule("TP in the node with PP", true, true, 1),
+            ]
+        } else if gpus >= 512 {
+            vec![
+                rule("from 512 GPUs: ZeRO-3 with TP", true, false, 3),
+                rule("ZeRO-3 with PP", false, true, 3),
+            ]
+        } else if parameters < 10_000_000_000 {
+            vec![
+                rule(
+                    "below 10 B parameters: TP in the node alone",
+                    true,
+                    false,
+                    1,
+                ),
+                rule("below 10 B parameters: ZeRO-3 alone", false, false, 3),
+            ]
+        } else {
+            vec![
+                rule(
+                    "10 B parameters and more: TP in the node with PP",
+                    true,
+                    true,
+                    1,
+                ),
+                rule(
+                    "10 B parameters and more: TP in the node with ZeRO-3",
+                    true,
+                    false,
+                    3,
+                ),
+                rule("10 B parameters and more: ZeRO-3 alone", false, false, 3),
+            ]
+        }
+    };
+    let mut rules = list();
+    rules.extend(list().into_iter().map(|rule| Rule {
+        recompute: Recompute::Full,
+        ..rule
+    }));
+    rules
+}
+
+/// The first rule that fits in memory, at the smallest pipeline that does.
+fn fit(run: &Run) -> Option<(&'static str, Tried)> {
+    let model = run.model.resolve().ok()?;
+    let gpu = run.gpu.resolve().ok()?;
+    let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
+    let parameters = model.elements().total();
+    rules(parameters, run.gpus).into_iter().find_map(|rule| {
+        let tp = if rule.tensor { per_node.min(8) } else { 1 };
+        let pipelines: Vec<u64> = if rule.pipeline {
+            super::sweep::doublings(1, model.layers)
+        } else {
+            vec![1]
+        };
+        let found = pipelines.into_iter().find_map(|pp| {
+            let mut start = plain(run, &model, tp, pp);
+            start.zero = rule.zero;
+            start.recompute = rule.recompute.clone();
+            tried(start)
+        });
+        found.map(|found| (rule.name, found))
+    })
+}
+
+/// `run` cut by `tp` and `pp`, long sequences over CP, experts over EP, all else at its simplest.
+fn plain(run: &Run, model: &Architecture, tp: u64, pp: u64) -> Run {
+    let cp = if run.seq_len > LONG {
+        (run.seq_len / SHORT).next_power_of_two()
+    } else {
+        1
+    };
+    let ranks = run.gpus / pp.max(1);
+    let experts = model.moe.map_or(1, |moe| moe.experts);
+    let divides = |ep: &u64| experts.is_multiple_of(*ep) && ranks.is_multiple_of(*ep);
+    let ep = (1..=experts.min(ranks).max(1))
+        .rev()
+        .find(divides)
+        .unwrap_or(1);
+    Run {
+        tp,
+        pp,
+        cp,
+        ep,
+        etp: 1,
+        micro_batch: 1,
+        schedule: Schedule::OneFOneB,
+        schedule_options: ScheduleOptions::default(),
+        virtual_stages: 1,
+        stage_layers: None,
+        hsdp_shard: None,
+        sequence_parallel: true,
+        measured_step_s: None,
+        ..run.clone()
+    }
+}
+
+fn sizes(run: &Run) -> String {
+    let mut text = format!("TP {}, PP {}, ZeRO-{}", run.tp, run.pp, run.zero);
+    for (name, size) in [("CP", run.cp), ("EP", run.ep)] {
+        if size > 1 {
+            text = format!("{text}, {name} {size}");
+        }
+    }
+    if run.recompute == Recompute::Full {
+        text.push_str(", full recomputation");
+    }
+    text
+}
+
+fn memory_step(rule: &str, (run, report): &Tried) -> Step {
+    let memory = &report.memory;
+    Step {
+        title: "Fit in memory",
+        text: format!(
+            "By the rule \"{rule}\": {} needs {:.1} of {:.1} GiB.",
+            sizes(run),
+            memory.peak_bytes.gib(),
+            memory.capacity_bytes.gib()
+        ),
+        run: run.clone(),
+        time_s: report.step.time_s.0,
+    }
+}
+
+fn batch_step((run, report): &Tried) -> Step {
+    let layout = &report.layout;
+    Step {
+        title: "Reach the batch",
+        text: format!(
+            "dp {} x micro-batch {} x {} accumulation steps = {} sequences, {:.2} M tokens a step.",
+            layout.dp,
+            run.micro_batch,
+            layout.microbatches,
+            run.global_batch,
+            layout.tokens_per_step / 1e6
+        ),
+        run: run.clone(),
+        time_s: report.step.time_s.0,
+    }
+}
+
+/// One axis after the other in the playbook's order: TP up to the node, ZeRO, PP, micro-batch; each at its fastest.
+fn optimise(start: Tried, steps: &mut Vec<Step>) -> Tried {
+    type Set = fn(&mut Run, u64);
+    let divisors = super::sweep::doublings(1, 64);
+    let axes: [(&str, Vec<u64>, Set); 4] = [
+        ("TP", super::sweep::doublings(1, 8), |run, value| {
+            run.tp = value;
+        }),
+        ("ZeRO", vec![0, 1, 2, 3], |run, value| run.zero = value),
+        ("PP", divisors, |run, value| run.pp = value),
+        ("micro-batch", MICRO_BATCHES.to_vec(), |run, value| {
+            run.micro_batch = value;
+        }),
+    ];
+    let mut now = start;
+    for (name, values, set) in axes {
+        let before = now.clone();
+        for value in values {
+            let mut run = before.0.clone();
+            set(&mut run, value);
+            if let Some(next) = tried(run)
+                && next.1.step.time_s < now.1.step.time_s
+            {
+                now = next;
+            }
+        }
+        let (old, new) = (before.1.step.time_s, now.1.step.time_s);
+        let change = differences(&now.0, &before.0);
+        let text = if change.is_empty() {
+            format!("{name} stays: no other value that fits is faster.")
+        } else {
+            let share = (1.0 - new / old) * 100.0;
+            format!(
+                "{change}: {share:.1} % faster, MFU {:.1} %.",
+                now.1.step.mfu * 100.0
+            )
+        };
+        steps.push(Step {
+            title: "Optimise throughput",
+            text,
+            run: now.0.clone(),
+            time_s: new.0,
+        });
+    }
+    now
+}
+
+/// Whether the walk met the search, and what it lacks otherwise.
+fn ending((run, report): &Tried, best: Option<&Found>) -> String {
+    let Some(best) = best else {
+        return "The search found nothing that fits.".to_owned();
+    };
+    let (walked, searched) = (report.step.time_s, best.report.step.time_s);
+    let behind = (walked / searched - 1.0) * 100.0;
+    let differs = differences(&best.run, run);
+    if differs.is_empty() {
+        return "The walk ends at the search's first layout.".to_owned();
+    }
+    if behind < 0.05 {
+        return format!(
+            "The walk ends at a layout as fast as the search's first, which has {differs}."
+        );
+    }
+    format!(
+        "The search is {behind:.1} % faster with {differs}: the walk moves along one axis at a time and keeps to 1F1B, so it does not meet combinations that only win together."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Based;
+    use crate::search::Request;
+
+    #[test]
+    fn every_step_of_the_walk_fits_and_none_is_slower() {
+        for (model, gpus) in [
+            ("llama-3.1-8b", 8),
+            ("llama-3.1-70b", 128),
+            ("mixtral-8x7b", 64),
+        ] {
+            let run = Run {
+                model: Based::preset(model),
+                gpus,
+                global_batch: 256,
+                ..Run::default()
+            };
+            let mut request = Request::new(&run, &["schedule", "recompute"], 1).unwrap();
+            request.search.finish();
+            let best = request.search.best().first();
+            let walk = walk(&run, best);
+            assert_eq!(walk.steps.len(), 6, "{model}");
+            for pair in walk.steps.windows(2) {
+                assert!(pair[1].time_s <= pair[0].time_s);
+            }
+            for step in &walk.steps {
+                assert!(fits(&report(&step.run).unwrap().memory));
+            }
+            // The walk cannot beat a search of the same schedule, unless it recomputes.
+            let end = &walk.steps[5];
+            if end.run.recompute == Recompute::None {
+                assert!(end.time_s >= best.unwrap().report.step.time_s.0 * (1.0 - 1e-12));
+            }
+            assert!(!walk.end.is_empty());
+        }
+    }
+}

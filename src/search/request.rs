@@ -1,0 +1,193 @@
+//! What the `plan` door is asked: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}}`.
+
+use super::axes::Axes;
+use super::engine::Search;
+use super::rank::Plan;
+use super::space::Space;
+use crate::issue::Issue;
+use crate::run::{Run, Schedule, ScheduleOptions, Value};
+use crate::units::whole;
+
+/// Rows of an answer where none are asked.
+pub const TOP: usize = 20;
+/// Rows of an answer at most.
+const MOST_ROWS: u64 = 1_000_000;
+
+/// A request, understood.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The search it asks for.
+    pub search: Search,
+    /// What of it was not followed.
+    pub warnings: Vec<Issue>,
+}
+
+impl Request {
+    /// A search of every layout of `run`, keeping the fields in `pins`.
+    ///
+    /// # Errors
+    /// A run that has no model, GPU or precision.
+    pub fn new(run: &Run, pins: &[&str], top: usize) -> Result<Self, Vec<Issue>> {
+        let mut axes = Axes::of(run)?;
+        let wrong: Vec<Issue> = pins
+            .iter()
+            .filter_map(|name| axes.pin(name, run).err())
+            .collect();
+        if wrong.is_empty() {
+            Self::with_axes(run, axes, pins, top)
+        } else {
+            Err(wrong)
+        }
+    }
+
+    /// A search of `run` over `axes`.
+    ///
+    /// # Errors
+    /// A run that has no model, GPU or precision.
+    pub fn with_axes(run: &Run, axes: Axes, pins: &[&str], top: usize) -> Result<Self, Vec<Issue>> {
+        let model = run.model.resolve()?;
+        run.precision.resolve()?;
+        let mut base = run.clone();
+        let mut warnings = Vec::new();
+        if base.schedule == Schedule::Custom && pins.contains(&"schedule") {
+            let message = "your own order fits one layout only: it cannot be pinned";
+            return Err(vec![Issue::error("pin", message)]);
+        }
+        if base.measured_step_s.take().is_some() {
+            let message = "a measured step belongs to one layout: the search goes without it";
+            warnings.push(Issue::warning("measured_step_s", message));
+        }
+        if !pins.contains(&"schedule") {
+            base.schedule_options = ScheduleOptions::default();
+        }
+        if !pins.contains(&"hsdp_shard") {
+            base.hsdp_shard = None;
+        }
+        let space = Space::new(base, axes, &model);
+        Ok(Self {
+            search: Search::new(space, top),
+            warnings,
+        })
+    }
+
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// Unknown fields, wrong types, a run that is none.
+    pub fn from_value(request: &Value) -> Result<Self, Vec<Issue>> {
+        let Value::Map(entries) = request else {
+            let message = format!(
+                "a request is an object of fields, this is {}",
+                request.kind()
+            );
+            return Err(vec![Issue::error("", message)]);
+        };
+        let mut issues = Vec::new();
+        let known = ["run", "top", "pin", "space"];
+        for (key, _) in entries
+            .iter()
+            .filter(|(key, _)| !known.contains(&key.as_str()))
+        {
+            let message = format!("no such field; a request has {}", known.join(", "));
+            issues.push(Issue::error(key.clone(), message));
+        }
+        let run = match request.get("run") {
+            None | Some(Value::Null) => Run::default(),
+            Some(run) => Run::from_value(run)?,
+        };
+        let mut axes = Axes::of(&run)?;
+        let top = top(request.get("top"), &mut issues);
+        // Limits first: a pin wins over a limit of the same field.
+        match request.get("space") {
+            None | Some(Value::Null) => {}
+            Some(Value::Map(limits)) => {
+                for (name, values) in limits {
+                    issues.extend(axes.limit(name, values).err());
+                }
+            }
+            Some(_) => issues.push(Issue::error("space", "space takes an object of lists")),
+        }
+        let mut pins = Vec::new();
+        match request.get("pin") {
+            None | Some(Value::Null) => {}
+            Some(Value::List(names)) => {
+                for name in names {
+                    let Value::Text(name) = name else {
+                        issues.push(Issue::error("pin", "pin takes a list of field names"));
+                        continue;
+                    };
+                    issues.extend(axes.pin(name, &run).err());
+                    pins.push(name.as_str());
+                }
+            }
+            Some(_) => issues.push(Issue::error("pin", "pin takes a list of field names")),
+        }
+        if !issues.is_empty() {
+            return Err(issues);
+        }
+        Self::with_axes(&run, axes, &pins, top)
+    }
+
+    /// `run` without what a search changes: two runs with the same have the same plan.
+    #[must_use]
+    pub fn question(run: &Run) -> Run {
+        let usual = Run::default();
+        Run {
+            tp: usual.tp,
+            pp: usual.pp,
+            cp: usual.cp,
+            ep: usual.ep,
+            etp: usual.etp,
+            zero: usual.zero,
+            micro_batch: usual.micro_batch,
+            sequence_parallel: usual.sequence_parallel,
+            recompute: usual.recompute,
+            schedule: usual.schedule,
+            schedule_options: usual.schedule_options,
+            virtual_stages: usual.virtual_stages,
+            stage_layers: None,
+            hsdp_shard: None,
+            measured_step_s: None,
+            ..run.clone()
+        }
+    }
+
+    /// The answer so far; the whole one once the search is done.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let mut warnings = self.warnings.clone();
+        let progress = self.search.progress();
+        if progress.done && self.search.best().is_empty() {
+            let message = if progress.evaluated == 0 {
+                "no layout divides these GPUs, this batch and this model"
+            } else {
+                "every layout runs out of memory"
+            };
+            warnings.push(Issue::warning("gpus", message));
+        }
+        Plan::new(self.search.best(), progress, warnings)
+    }
+}
+
+fn top(value: Option<&Value>, issues: &mut Vec<Issue>) -> usize {
+    let count = match value {
+        None | Some(Value::Null) => return TOP,
+        Some(Value::Number(number)) => whole(*number).filter(|top| (1..=MOST_ROWS).contains(top)),
+        Some(_) => None,
+    };
+    let rows = count.and_then(|top| usize::try_from(top).ok());
+    rows.unwrap_or_else(|| {
+        issues.push(Issue::error("top", "top takes a number of rows, 1 or more"));
+        TOP
+    })
+}
+
+/// Answers one request.
+///
+/// # Errors
+/// Unknown fields, wrong types, a run that is none.
+pub fn plan(request: &Value) -> Result<Plan, Vec<Issue>> {
+    let mut request = Request::from_value(request)?;
+    request.search.finish();
+    Ok(request.plan())
+}

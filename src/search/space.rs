@@ -1,0 +1,302 @@
+//! The layouts of a space, in blocks that share their stage times: everything but the schedule and the ZeRO stage.
+//!
+//! Two layouts that mean the same are one: sequence parallelism without tensor parallelism, ZeRO where nobody shares,
+//! selective recomputation of what is not kept, any schedule of one stage.
+
+use super::axes::{Axes, Chunks, Split};
+use crate::model::Architecture;
+use crate::run::{Recompute, Run, Schedule};
+
+/// Layouts that differ only in schedule and ZeRO stage; their pipelines have the same stages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Tensor parallel.
+    pub tp: u64,
+    /// Pipeline parallel.
+    pub pp: u64,
+    /// Context parallel.
+    pub cp: u64,
+    /// Expert parallel.
+    pub ep: u64,
+    /// Expert tensor parallel.
+    pub etp: u64,
+    /// Sequences a micro-batch.
+    pub micro_batch: u64,
+    /// Megatron sequence parallelism.
+    pub sequence_parallel: bool,
+    /// Index of the recomputation among the axes'.
+    pub recompute: usize,
+    /// Chunks a rank.
+    pub chunks: u64,
+    /// How layers lie on stages.
+    pub split: Split,
+}
+
+impl Block {
+    /// What the times of single layers depend on.
+    #[must_use]
+    pub fn kernels(&self) -> [u64; 6] {
+        [
+            self.tp,
+            self.cp,
+            u64::from(self.sequence_parallel),
+            self.micro_batch,
+            self.ep,
+            self.etp,
+        ]
+    }
+}
+
+/// One layout of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The schedule and its chunks.
+    pub chunks: Chunks,
+    /// ZeRO stage.
+    pub zero: u64,
+}
+
+/// Everything that is tried.
+#[derive(Clone, Debug)]
+pub struct Space {
+    /// What all layouts share.
+    pub base: Run,
+    /// What they differ in.
+    pub axes: Axes,
+    /// The layouts.
+    pub blocks: Vec<Block>,
+    layers: u64,
+}
+
+impl Space {
+    /// The layouts of `base` over `axes` that divide the GPUs, the batch and the model.
+    #[must_use]
+    pub fn new(base: Run, axes: Axes, model: &Architecture) -> Self {
+        let mut space = Self {
+            base,
+            axes,
+            blocks: Vec::new(),
+            layers: model.layers,
+        };
+        let blocks = space.divide(model);
+        space.blocks = blocks;
+        space
+    }
+
+    fn divide(&self, model: &Architecture) -> Vec<Block> {
+        let axes = &self.axes;
+        let mut found = Vec::new();
+        for &tp in &axes.tp {
+            let etp = axes.etp.clone().unwrap_or_else(|| usual_etp(model, tp));
+            for &cp in &axes.cp {
+                for sequence_parallel in self.sequence_parallel(tp) {
+                    for &micro_batch in &axes.micro_batch {
+                        for &ep in &axes.ep {
+                            for &etp in &etp {
+                                let block = Block {
+                                    tp,
+                                    pp: 1,
+                                    cp,
+                                    ep,
+                                    etp,
+                                    micro_batch,
+                                    sequence_parallel,
+                                    recompute: 0,
+                                    chunks: 1,
+                                    split: Split::Even,
+                                };
+                                self.pipelines(block, &mut found);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Of both where the axes have both; without tensor parallelism it changes nothing.
+    fn sequence_parallel(&self, tp: u64) -> Vec<bool> {
+        let list = &self.axes.sequence_parallel;
+        let one = usize::from(tp > 1) * list.len();
+        list.iter().copied().take(one.max(1)).collect()
+    }
+
+    /// Every pipeline over the layout of a stage.
+    fn pipelines(&self, stage: Block, found: &mut Vec<Block>) {
+        let run = &self.base;
+        for &pp in &self.axes.pp {
+            let ranks = stage.tp.saturating_mul(pp).saturating_mul(stage.cp);
+            if ranks == 0 || !run.gpus.is_multiple_of(ranks) {
+                continue;
+            }
+            let each = (run.gpus / ranks).saturating_mul(stage.micro_batch);
+            let batch = run.global_batch.is_multiple_of(each) && run.global_batch > 0;
+            let experts = stage.ep.saturating_mul(stage.etp);
+            if !batch || !(run.gpus / pp).is_multiple_of(experts) {
+                continue;
+            }
+            let mut chunks: Vec<u64> = self.schedules(pp).iter().map(|one| one.each).collect();
+            chunks.sort_unstable();
+            chunks.dedup();
+            for recompute in 0..self.axes.recompute.len() {
+                for &chunks in &chunks {
+                    let stages = pp.saturating_mul(chunks);
+                    if stages > self.layers {
+                        continue;
+                    }
+                    for split in self.splits(stages) {
+                        found.push(Block {
+                            pp,
+                            recompute,
+                            chunks,
+                            split,
+                            ..stage
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// The splits that differ.
+    fn splits(&self, stages: u64) -> Vec<Split> {
+        let mut known: Vec<Option<Vec<u64>>> = Vec::new();
+        let mut list = Vec::new();
+        for &split in &self.axes.splits {
+            let layers = self.layers_of(split, stages);
+            let possible = split == Split::Even || layers.is_some();
+            if possible && !known.contains(&layers) {
+                known.push(layers);
+                list.push(split);
+            }
+        }
+        list
+    }
+
+    /// Layers of each stage; none: the run's own even split.
+    fn layers_of(&self, split: Split, stages: u64) -> Option<Vec<u64>> {
+        let (first, last) = match split {
+            Split::Even => return None,
+            Split::Given => return self.base.stage_layers.clone(),
+            Split::SpareLast => (0, 1),
+            Split::SpareEnds => (1, 1),
+        };
+        let whole = self.layers + first + last;
+        if stages < 2 || whole / stages < 2 {
+            return None;
+        }
+        // Inner stages take what does not divide, as in the run's own split.
+        let mut list = crate::run::even_split(whole, stages);
+        let end = list.len() - 1;
+        list[0] -= first;
+        list[end] -= last;
+        let even = crate::run::even_split(self.layers, stages);
+        (list != even).then_some(list)
+    }
+
+    /// The schedules that are tried on `pp` ranks.
+    #[must_use]
+    pub fn schedules(&self, pp: u64) -> Vec<Chunks> {
+        let axes = &self.axes;
+        let plain = Schedule::OneFOneB;
+        let list = axes.schedules.iter().copied();
+        list.filter(|one| pp > 1 || *one == plain || !axes.schedules.contains(&plain))
+            .flat_map(|one| axes.chunks(one, &self.base, pp, self.layers))
+            .collect()
+    }
+
+    /// The layouts of `block`.
+    #[must_use]
+    pub fn members(&self, block: &Block) -> Vec<Member> {
+        let run = &self.base;
+        let sharers = run.gpus / (block.tp * block.pp).max(1);
+        let axes = &self.axes;
+        let kept = |zero: u64| {
+            // FlashAttention keeps no scores; FSDP's selective recomputation is another one.
+            let idle = axes.recompute[block.recompute] == Recompute::Selective
+                && run.flash_attention
+                && zero < 3
+                && axes.recompute.contains(&Recompute::None);
+            (sharers > 1 || Some(&zero) == axes.zero.first()) && !idle
+        };
+        let schedules = self.schedules(block.pp).into_iter();
+        schedules
+            .filter(|chunks| chunks.each == block.chunks)
+            .flat_map(|chunks| {
+                let stages = axes.zero.iter().copied();
+                stages.map(move |zero| Member { chunks, zero })
+            })
+            .filter(|member| kept(member.zero))
+            .collect()
+    }
+
+    /// The run of a layout.
+    #[must_use]
+    pub fn run(&self, block: &Block, member: Member) -> Run {
+        Run {
+            tp: block.tp,
+            pp: block.pp,
+            cp: block.cp,
+            ep: block.ep,
+            etp: block.etp,
+            micro_batch: block.micro_batch,
+            sequence_parallel: block.sequence_parallel,
+            recompute: self.axes.recompute[block.recompute].clone(),
+            stage_layers: self.layers_of(block.split, block.pp.saturating_mul(block.chunks)),
+            zero: member.zero,
+            schedule: member.chunks.schedule,
+            virtual_stages: member.chunks.virtual_stages,
+            ..self.base.clone()
+        }
+    }
+
+    /// Every layout as a run, whether or not it works.
+    pub fn runs(&self) -> impl Iterator<Item = Run> + '_ {
+        self.blocks.iter().flat_map(move |block| {
+            let members = self.members(block).into_iter();
+            members.map(move |member| self.run(block, member))
+        })
+    }
+}
+
+/// Experts whole, or cut as the other layers are.
+fn usual_etp(model: &Architecture, tp: u64) -> Vec<u64> {
+    if model.moe.is_some() && tp > 1 {
+        vec![1, tp]
+    } else {
+        vec![1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space(run: &Run) -> Space {
+        let axes = Axes::of(run).unwrap();
+        Space::new(run.clone(), axes, &run.model.resolve().unwrap())
+    }
+
+    #[test]
+    fn no_layout_stands_twice() {
+        let run = Run {
+            gpus: 8,
+            global_batch: 16,
+            ..Run::default()
+        };
+        let runs: Vec<Run> = space(&run).runs().collect();
+        for (index, one) in runs.iter().enumerate() {
+            assert!(!runs[..index].contains(one), "{one:?}");
+        }
+        assert!(runs.len() > 500);
+    }
+
+    #[test]
+    fn a_spared_end_holds_a_layer_less() {
+        let space = space(&Run::default());
+        assert_eq!(space.layers_of(Split::SpareLast, 4), Some(vec![8, 9, 8, 7]));
+        assert_eq!(space.layers_of(Split::SpareEnds, 4), Some(vec![7, 9, 9, 7]));
+        assert_eq!(space.layers_of(Split::SpareLast, 32), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! How long the stages of a block take: stages that hold the same are timed once.
+
+use super::axes::Split;
+use super::orders::{Profile, RankFacts, Sort};
+use super::space::Block;
+use crate::cluster::Link;
+use crate::memory::RankLoad;
+use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
+use crate::model::stage_elements;
+use crate::run::{OneOf, Scenario};
+use crate::time::Clock;
+use crate::traffic::{Held, StageWindows, stage_waits};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Seconds of one micro-batch on a stage, waits included, as the report adds them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageTime {
+    /// Forward.
+    pub forward: f64,
+    /// Gradient of the input.
+    pub backward_input: f64,
+    /// Gradient of the weight.
+    pub backward_weight: f64,
+    /// One message to the next stage.
+    pub send: f64,
+}
+
+impl StageTime {
+    /// Both gradients.
+    #[must_use]
+    pub fn backward(&self) -> f64 {
+        self.backward_input + self.backward_weight
+    }
+}
+
+/// What stages of one kind share: layers, of them dense, whether it is the first, whether it is the last.
+pub type Kind = [u64; 4];
+
+/// Which stages are alike: same layers of either kind, same ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kinds {
+    /// The kind of each global stage.
+    pub of: Vec<usize>,
+    /// A stage of each kind.
+    pub sample: Vec<usize>,
+    /// What they share.
+    pub keys: Vec<Kind>,
+}
+
+impl Kinds {
+    /// The kinds among the stages of `scenario`.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let layers = &scenario.stage_layers;
+        let first_routed = scenario.model.moe.map_or(u64::MAX, |moe| moe.dense_layers);
+        let end = layers.len().saturating_sub(1);
+        let mut kinds = Self::default();
+        let mut start = 0;
+        for (stage, count) in layers.iter().enumerate() {
+            let dense = first_routed.clamp(start, start + count) - start;
+            start += count;
+            let key = [
+                *count,
+                dense,
+                u64::from(stage == 0),
+                u64::from(stage == end),
+            ];
+            let known = kinds.keys.iter().position(|other| *other == key);
+            kinds.of.push(known.unwrap_or(kinds.keys.len()));
+            if known.is_none() {
+                kinds.keys.push(key);
+                kinds.sample.push(stage);
+            }
+        }
+        kinds
+    }
+}
+
+/// What a stage's time depends on besides its kernels: recomputation, ZeRO (with its ranks from 2 on), the wire to the
+/// next stage, the kind.
+type TimeKey = (usize, u64, u64, Option<bool>, Kind);
+/// What a chunk's bytes depend on besides its kernels: recomputation, ZeRO-3, whether there are neighbours, the kind.
+type BytesKey = (usize, bool, bool, Kind);
+
+/// Stages timed and weighed so far, over blocks that share their kernels.
+#[derive(Clone, Debug)]
+pub struct Stages {
+    /// The layers' times.
+    pub clock: Clock,
+    kernels: [u64; 6],
+    times: BTreeMap<TimeKey, StageTime>,
+    bytes: BTreeMap<BytesKey, ChunkBytes>,
+}
+
+impl Stages {
+    /// Nothing known of the kernels of `block` but their times.
+    #[must_use]
+    pub fn new(block: &Block, scenario: &Scenario) -> Self {
+        Self {
+            clock: Clock::new(scenario),
+            kernels: block.kernels(),
+            times: BTreeMap::new(),
+            bytes: BTreeMap::new(),
+        }
+    }
+
+    /// Whether `block` has the same kernels.
+    #[must_use]
+    pub fn serve(&self, block: &Block) -> bool {
+        self.kernels == block.kernels()
+    }
+
+    /// Seconds of each kind.
+    pub fn times(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<StageTime> {
+        let zero = scenario.zero.stage.max(1);
+        let ranks = if zero > 1 { block.pp } else { 0 };
+        let wire = (block.pp > 1).then(|| scenario.layout.mesh().pp_link() == Link::Intra);
+        let each = kinds.keys.iter().zip(&kinds.sample);
+        each.map(|(kind, stage)| {
+            let key = (block.recompute, zero, ranks, wire, *kind);
+            let known = self.times.entry(key);
+            *known.or_insert_with(|| stage_time(scenario, &self.clock, *stage))
+        })
+        .collect()
+    }
+
+    /// Memory of each kind.
+    pub fn bytes(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<ChunkBytes> {
+        let each = kinds.keys.iter().zip(&kinds.sample);
+        each.map(|(kind, stage)| {
+            let key = (
+                block.recompute,
+                scenario.zero.stage == 3,
+                block.pp > 1,
+                *kind,
+            );
+            let known = self.bytes.entry(key);
+            *known.or_insert_with(|| chunk_bytes(scenario, *stage))
+        })
+        .collect()
+    }
+}
+
+/// What the ranks of a sort hold whatever the micro-batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Owned {
+    /// Elements.
+    pub elements: Held,
+    /// Bytes of states and what sharding gathers.
+    pub bytes: f64,
+}
+
+/// What decides it: tp, pp, ep, etp, chunks, ZeRO, micro-batches up to the ranks; split; schedule.
+type OwnedKey = ([u64; 7], Split, &'static str);
+
+/// Weights and states by pipeline, shared by all that differ in context, micro-batch or recomputation.
+#[derive(Clone, Debug, Default)]
+pub struct Weights {
+    known: BTreeMap<OwnedKey, Rc<Vec<Owned>>>,
+}
+
+impl Weights {
+    /// What each sort of `profile` holds.
+    pub fn of(&mut self, block: &Block, scenario: &Scenario, profile: &Profile) -> Rc<Vec<Owned>> {
+        // Stashed versions grow with the micro-batches up to the ranks.
+        let several = scenario.layout.microbatches.min(block.pp.max(2));
+        let zero = scenario.zero.stage;
+        let Block {
+            tp,
+            pp,
+            ep,
+            etp,
+            chunks,
+            split,
+            ..
+        } = *block;
+        let key = (
+            [tp, pp, ep, etp, chunks, zero, several],
+            split,
+            scenario.run.schedule.id(),
+        );
+        let made = self.known.entry(key).or_insert_with(|| {
+            let sorts = profile.sorts.iter();
+            let owned = |sort: &Sort| owned(scenario, &profile.facts.ranks[sort.sample]);
+            Rc::new(sorts.map(owned).collect())
+        });
+        Rc::clone(made)
+    }
+}
+
+fn owned(scenario: &Scenario, rank: &RankFacts) -> Owned {
+    let layout = &scenario.layout;
+    let mut elements = Held::default();
+    for stage in &rank.stages {
+        let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
+        elements.dense += held.dense_per_rank(layout.tp);
+        elements.experts += held.experts_per_rank(layout.ep, layout.etp);
+    }
+    let load = RankLoad {
+        stages: rank.stages.clone(),
+        in_flight: vec![0.0; rank.stages.len()],
+        weight_versions: rank.versions,
+    };
+    Owned {
+        elements,
+        bytes: lasting(scenario, &load),
+    }
+}
+
+fn stage_time(scenario: &Scenario, clock: &Clock, stage: usize) -> StageTime {
+    let compute = clock.stage(scenario, stage);
+    let windows = StageWindows {
+        column_weight: compute.column_weight,
+        attention_forward: compute.attention_forward,
+        attention_backward: compute.attention_backward,
+        linear: compute.linear,
+        forward: compute.forward,
+        backward: compute.backward_input + compute.backward_weight,
+    };
+    let waits = stage_waits(scenario, stage, &windows);
+    StageTime {
+        forward: (compute.forward + waits.forward()).0,
+        backward_input: (compute.backward_input + waits.backward()).0,
+        backward_weight: compute.backward_weight.0,
+        send: waits.send.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, Run};
+
+    #[test]
+    fn stages_of_one_kind_take_the_same_time() {
+        for model in ["llama-3.1-8b", "deepseek-v3"] {
+            let run = Run {
+                model: Based::preset(model),
+                pp: 8,
+                zero: 3,
+                ..Run::default()
+            };
+            let scenario = Scenario::new(&run).unwrap();
+            let clock = Clock::new(&scenario);
+            let kinds = Kinds::new(&scenario);
+            for (stage, kind) in kinds.of.iter().enumerate() {
+                let sample = kinds.sample[*kind];
+                let time = |stage| stage_time(&scenario, &clock, stage);
+                assert_eq!(time(stage), time(sample));
+            }
+            assert!(kinds.sample.len() < 8);
+        }
+    }
+}

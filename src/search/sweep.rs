@@ -1,0 +1,177 @@
+//! How the cost grows: the best layout at each of several GPU counts, sequence lengths or batches.
+
+use super::engine::{Found, Search};
+use super::request::Request;
+use crate::run::Run;
+
+/// What grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grown {
+    /// The number of GPUs.
+    Gpus,
+    /// Tokens a sequence.
+    SeqLen,
+    /// Sequences a step.
+    GlobalBatch,
+}
+
+impl Grown {
+    /// `run` with `value` of it.
+    #[must_use]
+    pub fn set(self, run: &Run, value: u64) -> Run {
+        let mut run = run.clone();
+        match self {
+            Self::Gpus => run.gpus = value,
+            Self::SeqLen => run.seq_len = value,
+            Self::GlobalBatch => run.global_batch = value,
+        }
+        run
+    }
+}
+
+/// When a sweep has seen enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// After every value.
+    End,
+    /// At the first value with a layout that fits.
+    Fits,
+    /// At the first value without one, once there was one.
+    Fails,
+}
+
+/// The best layout at one value.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The value.
+    pub value: u64,
+    /// The fastest layout; none where nothing fits or divides.
+    pub best: Option<Found>,
+}
+
+/// A sweep under way.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    run: Run,
+    grown: Grown,
+    until: Until,
+    values: Vec<u64>,
+    current: Option<Search>,
+    points: Vec<Point>,
+    done: bool,
+}
+
+impl Sweep {
+    /// A sweep of `run` over `values` of `grown`, all layouts free.
+    #[must_use]
+    pub fn new(run: &Run, grown: Grown, values: Vec<u64>, until: Until) -> Self {
+        Self {
+            run: run.clone(),
+            grown,
+            until,
+            done: values.is_empty(),
+            values,
+            current: None,
+            points: Vec::new(),
+        }
+    }
+
+    /// Works for about `budget` units; true when it is over.
+    pub fn step(&mut self, budget: u64) -> bool {
+        let Some(&value) = self.values.get(self.points.len()).filter(|_| !self.done) else {
+            self.done = true;
+            return true;
+        };
+        if self.current.is_none() {
+            let run = self.grown.set(&self.run, value);
+            self.current = Request::new(&run, &[], 1)
+                .ok()
+                .map(|request| request.search);
+        }
+        let over = match &mut self.current {
+            Some(search) => search.step(budget).done,
+            None => true,
+        };
+        if over {
+            let search = self.current.take();
+            let best = search.and_then(|search| search.best().first().cloned());
+            let (fits, before) = (best.is_some(), self.last_fit().is_some());
+            self.points.push(Point { value, best });
+            self.done = match self.until {
+                Until::End => false,
+                Until::Fits => fits,
+                Until::Fails => before && !fits,
+            } || self.points.len() == self.values.len();
+        }
+        self.done
+    }
+
+    /// Works until it is over.
+    pub fn finish(&mut self) {
+        while !self.step(u64::MAX) {}
+    }
+
+    /// The points so far, in the order of the values.
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// Share of the values that is done.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        if self.done {
+            1.0
+        } else {
+            self.points.len() as f64 / self.values.len().max(1) as f64
+        }
+    }
+
+    /// The last value with a layout that fits.
+    #[must_use]
+    pub fn last_fit(&self) -> Option<(u64, &Found)> {
+        let mut points = self.points.iter().rev();
+        points.find_map(|point| Some((point.value, point.best.as_ref()?)))
+    }
+}
+
+/// The powers of two from `low` to `high`.
+#[must_use]
+pub fn doublings(low: u64, high: u64) -> Vec<u64> {
+    let next = |value: &u64| value.checked_mul(2);
+    std::iter::successors(Some(low.max(1)), next)
+        .take_while(|value| *value <= high)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doublings_stay_in_their_range() {
+        assert_eq!(doublings(1, 8), [1, 2, 4, 8]);
+        assert_eq!(doublings(3, 20), [3, 6, 12]);
+        assert!(doublings(8, 4).is_empty());
+    }
+
+    #[test]
+    fn a_sweep_stops_where_it_has_seen_enough() {
+        let run = Run {
+            global_batch: 64,
+            ..Run::default()
+        };
+        let mut sweep = Sweep::new(&run, Grown::Gpus, doublings(1, 64), Until::Fits);
+        sweep.finish();
+        let (gpus, _) = sweep.last_fit().unwrap();
+        assert_eq!(sweep.points().last().unwrap().value, gpus);
+        assert!(
+            sweep
+                .points()
+                .iter()
+                .rev()
+                .skip(1)
+                .all(|point| point.best.is_none())
+        );
+    }
+}

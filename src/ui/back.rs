@@ -1,0 +1,116 @@
+//! The back room: what is not needed at first sight is made by the JavaScript package, in a worker where the browser
+//! allows one. What the page downloads to start stays small, and long work never holds it up.
+
+use crate::scene::markup::span;
+use crate::share::link;
+use crate::ui::browser;
+use crate::ui::state::State;
+use leptos::prelude::*;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+// The door to it: a worker, or the package itself where workers are refused (a sandboxed frame).
+#[wasm_bindgen(inline_js = "
+let room;
+const inWorker = (base) => new Promise((opened, refused) => {
+  const worker = new Worker(new URL('back.js', base), { type: 'module' });
+  const waiting = new Map();
+  let last = 0;
+  worker.onerror = refused;
+  worker.onmessage = ({ data }) => {
+    if (data === 'open') return opened((...question) => new Promise((answer) => {
+      waiting.set(++last, answer);
+      worker.postMessage([last, question]);
+    }));
+    waiting.get(data[0])(data[1]);
+    waiting.delete(data[0]);
+  };
+});
+const inPage = async (base) => {
+  const pkg = await import(new URL('pkg/shardscope.js', base));
+  await pkg.default();
+  return pkg.panel;
+};
+export async function ask(base, ...question) {
+  room ??= inWorker(base).catch(() => inPage(base));
+  return (await room)(...question);
+}")]
+extern "C" {
+    #[wasm_bindgen(catch, js_name = ask)]
+    async fn ask(
+        base: &str,
+        name: &str,
+        of: &str,
+        unit: &str,
+        link: &str,
+    ) -> Result<JsValue, JsValue>;
+}
+
+/// What the panel `name` of the back room says: anew with each Run that makes sense, while `of` says what is wanted.
+pub fn answer(
+    state: State,
+    name: &'static str,
+    of: impl Fn() -> Option<String> + Send + Sync + 'static,
+) -> Signal<String> {
+    follow(state, name, Signal::derive(of))
+}
+
+/// One instance for all panels.
+fn follow(state: State, name: &'static str, of: Signal<Option<String>>) -> Signal<String> {
+    let content = RwSignal::new(String::new());
+    let asked = StoredValue::new(0u32);
+    Effect::new(move |_| {
+        let (stale, unit) = (state.is_stale(), state.unit.get());
+        let link = state.run.with(link::encode);
+        let Some(of) = of.get().filter(|_| !stale) else {
+            return;
+        };
+        asked.update_value(|count| *count += 1);
+        let number = asked.get_value();
+        leptos::task::spawn_local(async move {
+            let answer = ask(&browser::address(), name, &of, unit.name(), &link).await;
+            let html = answer.ok().and_then(|html| html.as_string());
+            // An answer to an earlier question is not shown.
+            if asked.try_get_value() == Some(number) {
+                content.set(html.unwrap_or_else(not_loaded));
+            }
+        });
+    });
+    content.into()
+}
+
+/// What the panel `name` answers to `of`, which is no matter of the Run; none where the back room cannot be loaded.
+pub async fn once(name: &str, of: &str) -> Option<String> {
+    let answer = ask(&browser::address(), name, of, "", "").await;
+    answer.ok()?.as_string()
+}
+
+/// What the panel `name` says of the Run as it is: for files.
+pub async fn of_run(state: State, name: &str, of: &str) -> Option<String> {
+    let link = state.run.with_untracked(link::encode);
+    let unit = state.unit.get_untracked().name();
+    ask(&browser::address(), name, of, unit, &link)
+        .await
+        .ok()?
+        .as_string()
+}
+
+/// A fold whose content the panel `name` makes while it is open.
+pub fn back_fold(state: State, name: &'static str, summary: &'static str) -> AnyView {
+    let open = RwSignal::new(false);
+    let of = move || open.get().then(String::new);
+    let content = answer(state, name, of);
+    view! {
+        <details class="twin" on:toggle=move |_| open.update(|open| *open = !*open)>
+            <summary>{summary}</summary>
+            <div inner_html=content></div>
+        </details>
+    }
+    .into_any()
+}
+
+fn not_loaded() -> String {
+    let words =
+        "This part of the calculator could not be loaded; the rest of the page is complete.";
+    span("p", "muted", words).into_string()
+}

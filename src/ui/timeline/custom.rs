@@ -1,0 +1,91 @@
+//! An order of one's own: tokens or PyTorch's CSV, pasted or typed.
+
+use crate::pipeline::torch_csv::to_tokens;
+use crate::run::Schedule;
+use crate::scene::issues::line;
+use crate::scene::markup::{Html, el, text};
+use crate::ui::browser;
+use crate::ui::html::html;
+use crate::ui::state::State;
+use leptos::prelude::*;
+
+pub fn custom(state: State) -> AnyView {
+    let draft = RwSignal::new(String::new());
+    let bad = RwSignal::new(String::new());
+    let order = move || {
+        state
+            .run
+            .with(|run| run.schedule_options.order.clone().unwrap_or_default())
+    };
+    let lines = |order: &str| order.replace('|', "\n");
+    let shown = Memo::new(move |_| {
+        let (order, draft) = (order(), draft.get());
+        match to_tokens(&draft) {
+            Ok(tokens) if tokens != lines(&order) => lines(&order),
+            _ => draft,
+        }
+    });
+    let set = move |order: String| {
+        state
+            .run
+            .update(|run| run.schedule_options.order = (!order.is_empty()).then_some(order));
+    };
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        match to_tokens(&text) {
+            Ok(tokens) => {
+                bad.set(String::new());
+                set(tokens.replace('\n', "|"));
+            }
+            Err(error) => bad.set(error.to_string()),
+        }
+        draft.set(text);
+    };
+    let said = move || {
+        let unread = bad.get();
+        let mut said = Vec::new();
+        if !unread.is_empty() {
+            said.push(el(
+                "p",
+                &[("class", "issue error")],
+                &[text("✕ "), text(&unread)],
+            ));
+        }
+        let errors = state.shown.with(|shown| shown.errors.clone());
+        said.extend(errors.iter().map(line));
+        said.push(el(
+            "button",
+            &[("data-order", "shown")],
+            &[text("Start from the order that is drawn")],
+        ));
+        Html::from_iter(said)
+    };
+    let start = move |event: web_sys::MouseEvent| {
+        if browser::pressed_data(&event, "data-order").is_some()
+            && let Some(evaluation) = untrack(|| state.evaluation())
+        {
+            bad.set(String::new());
+            draft.set(String::new());
+            set(evaluation.order.print().trim().replace('\n', "|"));
+        }
+    };
+    view! {
+        <div
+            class="own-order"
+            hidden=move || state.run.with(|run| run.schedule != Schedule::Custom)
+            on:click=start
+        >
+            <label for="own-order">"Your order, a line a rank: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV"</label>
+            <textarea
+                id="own-order"
+                rows="6"
+                spellcheck="false"
+                autocomplete="off"
+                prop:value=shown
+                on:input=typed
+            ></textarea>
+            {html("said", said)}
+        </div>
+    }
+    .into_any()
+}

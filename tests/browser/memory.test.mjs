@@ -1,0 +1,122 @@
+// The memory panel: parts, the step, methods, advice, and a model from its config.json.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launch, PHONE } from './browser.mjs';
+import { serve } from './server.mjs';
+
+let browser;
+let server;
+before(async () => {
+  browser = await launch();
+  server = await serve();
+});
+after(async () => {
+  await browser.close();
+  await server.close();
+});
+
+const panel = (page) => page.locator('section[aria-labelledby="memory-title"]');
+const fold = (page, name) => panel(page).getByRole('button', { name });
+const strip = (page) => page.locator('.strip .verdict').innerText();
+
+test('every part of a bar names its parts and opens its formula', async () => {
+  const { page, problems } = await browser.open(server.url);
+  const part = panel(page).locator('.segment.c-activations').first();
+  await part.hover();
+  assert.match(await part.locator('.tip').innerText(), /input of QKV/);
+  await part.click();
+  await page.locator('.detail h2', { hasText: 'Activations of stage 0' }).waitFor();
+  // The arrow keys walk on from the part that has the focus.
+  await panel(page).locator('.segment.c-weights').first().focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowDown');
+  const label = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  assert.match(label, /^gradients of stage 1: /);
+  assert.deepEqual(problems, []);
+});
+
+test('the table behind the bars adds up, in GiB', async () => {
+  const { page } = await browser.open(server.url);
+  await panel(page).locator('.twin summary').first().click();
+  const table = panel(page).getByRole('region', { name: 'Memory table' });
+  await table.waitFor();
+  const rows = await table.locator('tbody tr').all();
+  assert.equal(rows.length, 4);
+  for (const row of rows) {
+    const cells = (await row.locator('td').allInnerTexts()).slice(1, 8).map(Number);
+    const sum = cells.slice(0, 6).reduce((a, b) => a + b, 0);
+    assert.ok(Math.abs(sum - cells[6]) < 0.35, `${sum} ${cells[6]}`);
+  }
+  assert.ok(await panel(page).getByRole('region', { name: 'Named parts' }).getByText('fragmentation').isVisible());
+});
+
+test('over the step: drawn, the fullest instant in words, any stage', async () => {
+  const { page, problems } = await browser.open(server.url);
+  await panel(page).getByRole('button', { name: 'over the step' }).click();
+  await panel(page).getByText('4 micro-batches of 8 layers').first().waitFor();
+  assert.ok(await panel(page).locator('.over-time svg polygon, .over-time svg rect').count() > 6);
+  await panel(page).getByRole('combobox', { name: 'Stage' }).selectOption('3');
+  await panel(page).getByText('1 micro-batch of 8 layers').first().waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test('a method is chosen from the table of methods', async () => {
+  const { page } = await browser.open(server.url);
+  await fold(page, 'The same run by every method').click();
+  await panel(page).locator('.choose').first().waitFor();
+  assert.equal(await panel(page).locator('.choose').count(), 5);
+  await panel(page).getByRole('button', { name: 'Fujii 4D' }).click();
+  await page.waitForFunction(() => location.hash.includes('memory_method=fujii-4d'));
+  await page.locator('.strip .verdict', { hasText: 'of 80.0 GiB' }).waitFor();
+  await panel(page).locator('.choose[aria-pressed=true]', { hasText: 'Fujii 4D' }).waitFor();
+  await panel(page).getByText('6 slips of the source').click();
+  assert.ok(await panel(page).getByText('37.48 GiB').isVisible());
+});
+
+test('what does not fit comes with changes, and one click makes it fit', async () => {
+  const { page, problems } = await browser.open(`${server.url}#v=1&micro_batch=4`);
+  assert.match(await strip(page), /Out of memory/);
+  const suggestions = panel(page).locator('#fit .fix');
+  await suggestions.first().waitFor();
+  assert.ok(await suggestions.count() >= 3);
+  await suggestions.first().click();
+  await page.waitForFunction(() => document.querySelector('.strip .verdict').innerText.includes('Fits'));
+  assert.deepEqual(problems, []);
+});
+
+test('the way to narrow a surprise down has a figure at each step', async () => {
+  const { page } = await browser.open(`${server.url}#v=1&micro_batch=2`);
+  await fold(page, 'Fits, but ran out of memory?').click();
+  const rows = panel(page).getByRole('region', { name: 'Narrowing it down' }).locator('tbody tr');
+  await rows.first().waitFor();
+  const peaks = await rows.locator('td:nth-child(3)').allInnerTexts();
+  assert.ok(peaks.length >= 5 && peaks.every((peak) => Number(peak) > 0));
+});
+
+test('a config.json becomes the model', async () => {
+  const { page, problems } = await browser.open(server.url);
+  await page.getByRole('button', { name: 'import a config.json' }).click();
+  const dialog = page.locator('#import-model');
+  const use = dialog.getByRole('button', { name: 'Use this model' });
+  await dialog.getByRole('textbox').fill('{"model_type": ');
+  await dialog.locator('.summary .issue.error').waitFor();
+  assert.equal(await use.count(), 0);
+  await dialog.getByRole('textbox').fill(JSON.stringify({
+    model_type: 'mixtral', hidden_size: 4096, intermediate_size: 14336, num_attention_heads: 32, num_hidden_layers: 32,
+    num_key_value_heads: 8, num_local_experts: 8, num_experts_per_tok: 2, vocab_size: 32000, tie_word_embeddings: false,
+    rope_theta: 1e6, q_lora_rank: null,
+  }));
+  await dialog.locator('.summary', { hasText: '46.7 B parameters, 12.9 B active' }).waitFor();
+  await use.click();
+  await page.waitForFunction(() => location.hash.includes('model.moe.experts=8'));
+  assert.deepEqual(problems, []);
+});
+
+test('on a phone nothing of the open panel is wider than it', async () => {
+  const { page, problems } = await browser.open(`${server.url}#v=1&model=llama-3.1-70b`, PHONE);
+  for (const name of ['The same run by every method', 'Fits, but ran out of memory?']) await fold(page, name).click();
+  await panel(page).getByRole('button', { name: 'over the step' }).click();
+  await panel(page).locator('#fit .fix').first().waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  assert.deepEqual(problems, []);
+});

@@ -1,0 +1,268 @@
+//! The search: equal to reporting every layout, the same every time, and right about which published layouts ran.
+#![allow(clippy::unwrap_used)] // helpers that tests share
+
+mod common;
+
+use common::{Row, table};
+use shardscope::report::report;
+use shardscope::run::{Run, Value};
+use shardscope::search::{Plan, Request, Space, TIE, fits, plan};
+use std::collections::BTreeMap;
+
+fn value(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
+}
+
+fn request(json: &str) -> Request {
+    Request::from_value(&value(json)).unwrap_or_else(|issues| panic!("{issues:?}: {json}"))
+}
+
+fn answer(json: &str) -> Plan {
+    plan(&value(json)).unwrap()
+}
+
+/// Spaces small enough to report every layout of: dense and routed models, every memory method's rule, unequal stages,
+/// slow networks, loaders, schedules of every placement.
+const SPACES: &[&str] = &[
+    r#"{"run":{"gpus":16,"global_batch":32},"space":{"recompute":["none","full"],"sequence_parallel":true}}"#,
+    r#"{"run":{"gpus":8,"global_batch":16,"gpu":{"base":"a100-sxm-40gb","inter_gb_per_s":12.5},"gpus_per_node":2,
+        "loader_ns":2.75},"space":{"schedule":["1f1b","gpipe"]}}"#,
+    r#"{"run":{"gpus":16,"global_batch":16,"model":"mixtral-8x7b","moe_imbalance":1.2},"space":{"schedule":"1f1b",
+        "recompute":["none","full"],"micro_batch":[1,2],"split":"even"}}"#,
+    r#"{"run":{"gpus":4,"global_batch":12,"model":{"base":"llama-3.1-8b","layers":6}},"space":{"zero":1,
+        "schedule":["gpipe","1f1b","eager-1f1b","looped-bfs","interleaved-1f1b","chimera","hanayo","zb-h1","zb-h2",
+        "zb-v","v-half","v-min","dualpipe","dualpipev","seq1f1b","terapipe","pipedream",
+        "interleaved-zb1p","1f1b-overlap","naive"],"recompute":"none","micro_batch":[1,3]}}"#,
+    r#"{"run":{"gpus":16,"global_batch":32,"memory_method":"fujii-4d"},"space":{"schedule":"1f1b","zero":1,
+        "recompute":"none"}}"#,
+    r#"{"run":{"gpus":8,"global_batch":16,"model":{"base":"llama-3.1-8b","layers":13,"tied_embeddings":true},
+        "gpu":{"base":"h100-sxm-80gb","memory_gib":32,"usable_gib":31,"inter_gb_per_s":2},"gpus_per_node":1},
+        "pin":["sequence_parallel"]}"#,
+    r#"{"run":{"gpus":4,"global_batch":12,"model":{"base":"llama-3.1-8b","layers":6}},"space":{"zero":1,
+        "schedule":["1f1b","zb-auto","zb-v-auto"],"recompute":["none","full"]}}"#,
+];
+
+/// The strict order by step time, from the full report of every layout that fits.
+fn exhaustive(space: &Space) -> (u64, Vec<(f64, Run)>) {
+    let mut count = 0;
+    let mut found = Vec::new();
+    for run in space.runs() {
+        let Ok(report) = report(&run) else { continue };
+        count += 1;
+        if fits(&report.memory) {
+            found.push((report.step.time_s.0, run));
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    (count, found)
+}
+
+#[test]
+fn the_search_finds_what_reporting_every_layout_finds() {
+    for json in SPACES {
+        let mut request = request(json);
+        let (count, all) = exhaustive(request.search.space());
+        request.search.finish();
+        let plan = request.plan();
+        println!(
+            "{count} layouts, {} fit, {} reported",
+            all.len(),
+            plan.reported
+        );
+        assert!(count > 50, "{json}");
+        assert_eq!(plan.evaluated, count, "{json}");
+        // What an automatic schedule holds depends on its durations: only its report knows.
+        let timed = json.contains("-auto");
+        assert!(
+            plan.feasible == all.len() as u64 || timed && plan.feasible > all.len() as u64,
+            "{json}"
+        );
+        assert_eq!(plan.best.len(), all.len().min(20), "{json}");
+        for (row, (time, run)) in plan.best.iter().zip(&all) {
+            assert_eq!(row.report.step.time_s.0.to_bits(), time.to_bits(), "{json}");
+            assert_eq!(&row.layout, run, "{json}");
+            assert_eq!(Some(&row.report), report(run).as_ref().ok());
+        }
+    }
+}
+
+/// A group of the Fujii tables: one table, one number of GPUs.
+struct Group {
+    request: Request,
+    rows: Vec<Row>,
+}
+
+/// Tables 3 and 4 of Fujii 2024 by number of GPUs, each searched over what the authors varied: tp, cp, pp and the
+/// micro-batch. Loader and network as in `throughput.rs`.
+fn groups() -> BTreeMap<(String, u64), Group> {
+    let mut groups: BTreeMap<(String, u64), Group> = BTreeMap::new();
+    for row in table("fujii_measured.csv") {
+        let gpus: u64 = row["gpus"].parse().unwrap();
+        let number = row["table"].clone();
+        let (inter, loader) = if number == "3" {
+            (12.5, 2.75)
+        } else {
+            (25.0, 3.0)
+        };
+        let json = format!(
+            r#"{{"run":{{"model":"llama-3.1-8b","gpu":{{"base":"{}","inter_gb_per_s":{inter}}},"gpus":{gpus},
+            "seq_len":8192,"global_batch":1024,"loader_ns":{loader}}},"top":40,
+            "space":{{"schedule":"1f1b","zero":1,"recompute":"none","sequence_parallel":true,"split":"even"}}}}"#,
+            row["gpu"]
+        );
+        let group = groups.entry((number, gpus)).or_insert_with(|| Group {
+            request: request(&json),
+            rows: Vec::new(),
+        });
+        group.rows.push(row);
+    }
+    groups
+}
+
+#[test]
+fn the_first_of_the_measured_layouts_ran_and_is_nearly_the_fastest() {
+    let mut losses = Vec::new();
+    for ((number, gpus), mut group) in groups() {
+        let tflops = |run: &Run| -> Option<Option<f64>> {
+            let sizes = [
+                ("tp", run.tp),
+                ("cp", run.cp),
+                ("pp", run.pp),
+                ("micro_batch", run.micro_batch),
+            ];
+            let same = |row: &&Row| {
+                sizes
+                    .iter()
+                    .all(|(key, size)| row[*key] == size.to_string())
+            };
+            let row = group.rows.iter().find(same)?;
+            Some(row["tflops_per_gpu_or_oom"].parse().ok())
+        };
+        group.request.search.finish();
+        let plan = group.request.plan();
+        let first = plan.best.iter().find_map(|row| {
+            let outcome = tflops(&row.layout)?;
+            Some((row, outcome))
+        });
+        let (row, outcome) = first.unwrap();
+        let run = &row.layout;
+        let ran = group.rows.iter();
+        let ran = ran.filter_map(|row| row["tflops_per_gpu_or_oom"].parse::<f64>().ok());
+        let fastest = ran.fold(0.0, f64::max);
+        let layout = format!(
+            "tp {} cp {} pp {} b {}",
+            run.tp, run.cp, run.pp, run.micro_batch
+        );
+        println!("table {number} on {gpus}: {layout}, {outcome:?} of {fastest} TFLOP/s");
+        let tflops =
+            outcome.unwrap_or_else(|| panic!("table {number} on {gpus}: {layout} ran out"));
+        losses.push(fastest / tflops - 1.0);
+    }
+    let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+    println!("on average {:.2} % off the fastest that ran", mean * 100.0);
+    assert_eq!(losses.len(), 11);
+    assert!(mean <= 0.015, "{mean}");
+    assert!(losses.iter().all(|loss| *loss <= 0.05), "{losses:?}");
+}
+
+#[test]
+fn slices_of_any_size_and_a_second_search_give_the_same() {
+    for json in [SPACES[1], SPACES[2]] {
+        let whole = serde_json::to_string(&answer(json)).unwrap();
+        assert_eq!(serde_json::to_string(&answer(json)).unwrap(), whole);
+        for budget in [1, 37, 100_000] {
+            let mut request = request(json);
+            let mut share = 0.0;
+            loop {
+                let progress = request.search.step(budget);
+                assert!((0.0..=1.0).contains(&progress.share) && progress.share >= share);
+                share = progress.share;
+                if progress.done {
+                    break;
+                }
+            }
+            assert_eq!(serde_json::to_string(&request.plan()).unwrap(), whole);
+        }
+    }
+}
+
+/// Contract: best strictly by `time_s`; a tie is within 3.5 % of the first; recommended is the simplest of the ties, by
+/// tp cp pp, then by memory left.
+#[test]
+fn ties_and_the_recommended_one_are_as_the_contract_says() {
+    for json in SPACES {
+        let plan = answer(json);
+        let time = |index: usize| plan.best[index].report.step.time_s.0;
+        assert!((1..plan.best.len()).all(|index| time(index - 1) <= time(index)));
+        for (index, row) in plan.best.iter().enumerate() {
+            assert_eq!(row.tie_with_first, time(index) / time(0) <= 1.0 + TIE);
+        }
+        let recommended = plan.recommended.unwrap();
+        let key = |index: usize| {
+            let row = &plan.best[index];
+            let memory = &row.report.memory;
+            let size = row.layout.tp * row.layout.cp * row.layout.pp;
+            (size, memory.peak_bytes - memory.capacity_bytes)
+        };
+        assert!(plan.best[recommended].tie_with_first);
+        for index in (0..plan.best.len()).filter(|index| plan.best[*index].tie_with_first) {
+            assert!(key(recommended) <= key(index), "{json}");
+        }
+    }
+}
+
+#[test]
+fn the_door_answers_by_the_contracts_names() {
+    let plan = answer(r#"{"run":{"gpus":8,"global_batch":16},"top":3,"pin":["zero"]}"#);
+    let json = serde_json::to_value(&plan).unwrap();
+    for key in ["errors", "evaluated", "feasible", "best", "recommended"] {
+        assert!(json.get(key).is_some(), "{key}");
+    }
+    assert_eq!(json["best"].as_array().unwrap().len(), 3);
+    for row in json["best"].as_array().unwrap() {
+        let run = Run::from_value(&value(&row["run"].to_string())).unwrap();
+        assert_eq!(run.zero, 1);
+        let again = serde_json::to_value(report(&run).unwrap()).unwrap();
+        assert_eq!(again, row["report"]);
+    }
+    for (bad, field) in [
+        (r#"{"runs":{}}"#, "runs"),
+        (r#"{"run":{"tq":1}}"#, "tq"),
+        (r#"{"top":0}"#, "top"),
+        (r#"{"pin":["dp"]}"#, "pin"),
+        (r#"{"space":{"tp":"many"}}"#, "space.tp"),
+        (r#"{"space":{"zero":[4]}}"#, "space.zero"),
+        ("[]", ""),
+    ] {
+        assert_eq!(plan_errors(bad), [field], "{bad}");
+    }
+}
+
+fn plan_errors(json: &str) -> Vec<String> {
+    let issues = shardscope::search::plan(&value(json)).unwrap_err();
+    issues.into_iter().map(|issue| issue.field).collect()
+}
+
+/// What a pin keeps and what a limit allows hold for every layout of the answer.
+#[test]
+fn pins_and_limits_hold() {
+    let plan = answer(
+        r#"{"run":{"tp":4,"micro_batch":2,"gpus":32},"pin":["tp","micro_batch"],"space":{"pp":[2,4],"recompute":"none"}}"#,
+    );
+    assert!(!plan.best.is_empty());
+    for row in &plan.best {
+        let run = &row.layout;
+        assert_eq!((run.tp, run.micro_batch), (4, 2));
+        assert!([2, 4].contains(&run.pp));
+    }
+}
+
+#[test]
+fn where_nothing_fits_or_divides_the_answer_says_so() {
+    let large = answer(r#"{"run":{"model":"llama-3.1-405b","gpus":8}}"#);
+    assert!(large.best.is_empty() && large.recommended.is_none() && large.evaluated > 0);
+    assert_eq!(large.warnings.len(), 1);
+    let odd = answer(r#"{"run":{"gpus":7,"pp":4},"pin":["pp"]}"#);
+    assert_eq!(odd.evaluated, 0);
+    assert_eq!(odd.warnings.len(), 1);
+}
