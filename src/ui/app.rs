@@ -23,7 +23,7 @@ use leptos::prelude::*;
 pub fn start() {
     std::panic::set_hook(Box::new(|info| {
         let message = info.to_string();
-        leptos::logging::console_error(&message);
+        leptos::logging::error!("{message}");
         browser::show_crash(&message);
     }));
     leptos::mount::mount_to_body(App);
