@@ -71,6 +71,10 @@ fn main() {
             let _ = black_box(measure(black_box(&built.order), &durations));
         });
         println!("{:<48}{:>12.1}", format!("{id}, order"), order * 1e3);
-        println!("{:<48}{:>12.1}", format!("{id}, simulation"), simulation * 1e3);
+        println!(
+            "{:<48}{:>12.1}",
+            format!("{id}, simulation"),
+            simulation * 1e3
+        );
     }
 }
