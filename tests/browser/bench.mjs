@@ -59,7 +59,7 @@ if (await field.count() > 0) {
 }
 
 // Reports per second through the JavaScript package, objects in and out.
-const RUNS = [
+const LAYOUTS = [
   ['Llama 3.1 8B, 64 GPUs (the default)', ''],
   ['Llama 3.1 405B, 16384 GPUs', 'model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=2048'],
   ['DeepSeek-V3, DualPipe',
@@ -68,7 +68,7 @@ const RUNS = [
 const { page: host } = await browser.open(`${server.origin}/host.html`, { started: false });
 await host.waitForFunction(() => globalThis.shardscope);
 console.log(`\n${'in the browser'.padEnd(48)}${'reports/s'.padStart(12)}`);
-for (const [name, link] of RUNS) {
+for (const [name, link] of LAYOUTS) {
   const rate = await host.evaluate((text) => {
     const { run } = shardscope.decodeLink(text);
     if (shardscope.report(run).errors.length > 0) return NaN;

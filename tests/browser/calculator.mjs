@@ -60,7 +60,7 @@ export const staleIs = (page, stale) => eventually(
   (seen) => seen === stale,
 );
 
-/** The timeline's canvas with what lies over it: takes focus, keys, wheel and pointer. */
-export const surface = (page) => page.locator('section[aria-labelledby="timeline-title"] .surface');
+/** The timeline's canvas with what lies over it: takes focus, keys, wheel and pointer. (The next is the other schedule's.) */
+export const surface = (page) => page.locator('section[aria-labelledby="timeline-title"] .surface').first();
 /** What it shows as a picture, to be compared. */
 export const drawn = (page) => surface(page).locator('canvas').first().evaluate((canvas) => canvas.toDataURL());

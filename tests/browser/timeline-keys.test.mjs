@@ -97,9 +97,3 @@ test('another theme draws in other colours', async () => {
   await page.getByRole('button', { name: 'Light or dark' }).click();
   await changes(page, picture);
 });
-
-test('a step of 32 ranks and 4096 micro-batches is drawn whole', async () => {
-  const { page, problems } = await timeline('#v=1&gpus=128&pp=32&global_batch=8192');
-  assert.equal(await page.locator('.twin', { hasText: 'idle share' }).locator('tbody tr').count(), 32);
-  assert.deepEqual(problems, []);
-});
