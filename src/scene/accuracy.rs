@@ -260,7 +260,7 @@ fn misses(bench: &Bench, facts: &[Fact]) -> Html {
             let name = el("button", &attributes, &[text(&row.label)]);
             let source = span("small", "", &format!(" {}", row.source().name));
             let cells = vec![
-                [name, source].into_iter().collect(),
+                el("span", &[("class", "wrap")], &[name, source]),
                 text(&show(fact.measured)),
                 text(&show(fact.predicted)),
                 text(&signed(fact.ratio() - 1.0)),

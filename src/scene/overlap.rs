@@ -14,8 +14,8 @@ fn names(name: &str) -> (&'static str, &'static str) {
     match name {
         "dp" => ("DP gradients", "passes"),
         "zero3" => ("ZeRO-3 weights", "all passes"),
-        "tp" => ("TP activations", "weight gradients"),
-        "pp" => ("PP sends", "next stage"),
+        "tp" => ("TP activations", "wgrads"),
+        "pp" => ("PP sends", "stage"),
         "cp" => ("CP keys, values", "attention"),
         _ => ("EP tokens", "linears"),
     }

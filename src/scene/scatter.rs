@@ -55,7 +55,7 @@ pub fn svg(picture: &Scatter, unit: &str) -> Html {
     }
     let mut free = f64::NEG_INFINITY;
     for (value, share) in &picture.across {
-        if *share - free < 0.07 {
+        if *share - free < 0.1 {
             continue;
         }
         free = *share;

@@ -1,18 +1,26 @@
 //! The panels of the page's back room, by name: what a person opens to look further, as HTML text.
 
 use crate::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
+use crate::pipeline;
 use crate::report::over_time::{OverTime, over_time};
-use crate::report::{Evaluation, Figure, explain, methods};
+use crate::report::{Evaluation, Figure, balance, explain, methods, schedule_ids, schedule_row};
 use crate::run::{Method, OneOf};
 use crate::scene::about::about;
 use crate::scene::accuracy;
 use crate::scene::cuts::{grids, ring, sequences};
+use crate::scene::lod::Sums;
 use crate::scene::markup::{Html, el, fold, raw, span};
 use crate::scene::memory;
 use crate::scene::mesh::mesh;
 use crate::scene::over_time::{areas, curve_table, legend, peak_words};
+use crate::scene::overlap::{rows, step};
 use crate::scene::palette::Theme;
-use crate::units::MemoryUnit;
+use crate::scene::pipeline::ranks;
+use crate::scene::schedules::{Sort, about as idea, table};
+use crate::scene::uneven::uneven;
+use crate::scene::viewport::Viewport;
+use crate::share::export::{Picture, chrome_trace, ops_csv, svg};
+use crate::units::{MemoryUnit, parse_number, whole};
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
 
@@ -51,6 +59,23 @@ pub static PANELS: &[BackPanel] = &[
     back("mesh", |asked| mesh(&asked.evaluation.scenario)),
     back("sequences", |asked| sequences(&asked.evaluation.scenario)),
     back("grids", |asked| grids(&asked.evaluation.scenario)),
+    back("overlap", |asked| {
+        let evaluation = asked.evaluation;
+        [rows(&evaluation.report.overlap), step(evaluation)]
+            .into_iter()
+            .collect()
+    }),
+    back("schedules", every_schedule),
+    back("uneven", |asked| {
+        balance(asked.evaluation).map_or_else(Html::none, |balance| uneven(&balance))
+    }),
+    back("idea", |asked| {
+        pipeline::schedule(asked.evaluation.report.pipeline.schedule).map_or_else(Html::none, idea)
+    }),
+    back("ranks", |asked| ranks(asked.evaluation)),
+    back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
+    back("trace", |asked| raw(chrome_trace(asked.evaluation))),
+    back("svg", timeline_svg),
     back("ring", |asked| ring(&asked.evaluation.scenario)),
     back("accuracy-rows", |asked| accuracy::some_rows(asked.of)),
     back("accuracy", |asked| accuracy::panel(asked.of)),
@@ -58,6 +83,49 @@ pub static PANELS: &[BackPanel] = &[
 
 const fn back(name: &'static str, html: fn(&Question) -> Html) -> BackPanel {
     BackPanel { name, html }
+}
+
+/// Every schedule under this Run; `of` names the heads that were pressed to sort it, in order.
+fn every_schedule(asked: &Question) -> Html {
+    let run = &asked.evaluation.scenario.run;
+    let rows: Vec<_> = schedule_ids()
+        .filter_map(|id| schedule_row(run, id))
+        .collect();
+    let pressed = asked.of.split(',').filter(|key| !key.is_empty());
+    let sort = pressed.fold(Sort::default(), Sort::pressed);
+    table(&rows, run.schedule.id(), sort, asked.unit, 0)
+}
+
+/// The timeline as an SVG file, `of` = "start:end:width:rank:theme".
+fn timeline_svg(asked: &Question) -> Html {
+    let mut parts = asked.of.split(':');
+    let mut number = || parts.next().and_then(parse_number);
+    let evaluation = asked.evaluation;
+    let all = Viewport::all(evaluation.timeline.makespan());
+    let (start, end) = (number().unwrap_or(all.start), number().unwrap_or(all.end));
+    let width = number().unwrap_or(1200.0).clamp(320.0, 8000.0);
+    let rank = number()
+        .and_then(whole)
+        .and_then(|rank| usize::try_from(rank).ok());
+    let theme = if asked.of.ends_with("dark") {
+        Theme::Dark
+    } else {
+        Theme::Light
+    };
+    raw(svg(&Picture {
+        evaluation,
+        sums: &Sums::of(&evaluation.timeline),
+        view: Viewport {
+            start,
+            end: end.max(start + all.full * 1e-9),
+            ..all
+        },
+        width,
+        rank: rank
+            .unwrap_or(0)
+            .min(evaluation.timeline.ranks.len().saturating_sub(1)),
+        theme,
+    }))
 }
 
 /// Memory of one stage over the step, `of` = "stage:theme:width": the picture, its fullest instant in words, a table.

@@ -85,6 +85,16 @@ pub async fn once(name: &str, of: &str) -> Option<String> {
     answer.ok()?.as_string()
 }
 
+/// What the panel `name` says of the Run as it is: for files.
+pub async fn of_run(state: State, name: &str, of: &str) -> Option<String> {
+    let link = state.run.with_untracked(link::encode);
+    let unit = state.unit.get_untracked().name();
+    ask(&browser::address(), name, of, unit, &link)
+        .await
+        .ok()?
+        .as_string()
+}
+
 /// A fold whose content the panel `name` makes while it is open.
 pub fn back_fold(state: State, name: &'static str, summary: &'static str) -> AnyView {
     let open = RwSignal::new(false);

@@ -1,10 +1,7 @@
 //! What is sent, what hides it, what stays visible; and the step as the sum of its parts.
 
-use crate::report::Evaluation;
-use crate::scene::markup::Html;
-use crate::scene::overlap::{rows, step};
-use crate::ui::back::back_fold;
-use crate::ui::html::{flag, html};
+use crate::ui::back::{answer, back_fold};
+use crate::ui::html::flag;
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -26,12 +23,6 @@ const FOLDS: [(&str, &str); 4] = [
 #[component]
 pub fn OverlapPanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let shown = move |content: fn(&Evaluation) -> Html| {
-        html("", move || {
-            let evaluation = state.evaluation();
-            evaluation.map_or_else(Html::none, |evaluation| content(&evaluation))
-        })
-    };
     view! {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
@@ -39,8 +30,7 @@ pub fn OverlapPanel() -> impl IntoView {
                 <span class="spring"></span>
                 <small>"ratio at most 1: compute can hide it"</small>
             </div>
-            {shown(|evaluation| rows(&evaluation.report.overlap))}
-            {shown(step)}
+            <div inner_html=answer(state, "overlap", || Some(String::new()))></div>
             {state.embed().is_none().then(|| FOLDS.map(|(name, summary)| back_fold(state, name, summary)))}
         </section>
     }

@@ -9,6 +9,7 @@ export const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
 
 const TYPES = {
   '.css': 'text/css; charset=utf-8',
+  '.csv': 'text/csv; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.mjs': 'text/javascript; charset=utf-8',

@@ -19,10 +19,12 @@ pub fn evidence(name: &str) -> Vec<Evidence> {
 /// A line of a table, by column.
 pub type Row = BTreeMap<String, String>;
 
-/// The rows of a table in `public/data`, by column name.
+/// The rows of a table, by column name: of `public/data`, which the page shows too, or of `tests/data`.
 pub fn table(name: &str) -> Vec<Row> {
-    let path = format!("{}/public/data/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(path).unwrap();
+    let root = env!("CARGO_MANIFEST_DIR");
+    let text = fs::read_to_string(format!("{root}/public/data/{name}"))
+        .or_else(|_| fs::read_to_string(format!("{root}/tests/data/{name}")))
+        .unwrap();
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
     let columns = split(lines.next().unwrap());
     lines

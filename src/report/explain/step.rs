@@ -159,7 +159,7 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
             "Σ (2 q M N K/r + B/b + l)",
             vec![
                 rate,
-                count("b", "bytes a second of operands and results", rates.operands.0),
+                Term::given("b", "bytes a second of operands and results", rates.operands.0, Unit::Bytes),
                 seconds("l", "gap of a launch", rates.launch.0),
             ],
         )

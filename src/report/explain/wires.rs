@@ -139,7 +139,7 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let name = "bytes a second, latencies included";
     let parts = vec![
         volume(evaluation, row),
-        Term::given("β", name, reached, Unit::Count),
+        Term::given("β", name, reached, Unit::Bytes),
     ];
     let [launch, near, far] = LATENCY.value.map(|seconds| seconds * 1e6);
     seconds("W", "wire time of a step", row.comm_s.0)

@@ -1,7 +1,9 @@
 //! The timeline as a file: picture, table of ops, trace.
 
 use super::look::Look;
-use crate::share::export::{Picture, chrome_trace, file_name, ops_csv, svg};
+use crate::scene::palette::Theme;
+use crate::share::export::{Picture, file_name};
+use crate::ui::back::of_run;
 use crate::ui::state::State;
 use crate::ui::{browser, chart};
 use leptos::prelude::*;
@@ -22,27 +24,31 @@ pub fn export(state: State, look: Look, kind: &str) {
         rank: look.own.rank.get_untracked(),
         theme: state.theme.get_untracked(),
     };
-    match kind {
+    let end = match kind {
         "png" => {
             if let Some(address) = chart::png(&picture) {
                 browser::download_address(&file_name(evaluation, "png"), &address);
             }
+            return;
         }
-        "svg" => browser::download(
-            &file_name(evaluation, "svg"),
-            "image/svg+xml",
-            &svg(&picture),
-        ),
-        "csv" => browser::download(
-            &file_name(evaluation, "csv"),
-            "text/csv",
-            &ops_csv(&evaluation.timeline),
-        ),
-        "trace" => browser::download(
-            &file_name(evaluation, "trace.json"),
-            "application/json",
-            &chrome_trace(evaluation),
-        ),
-        _ => {}
-    }
+        "svg" => "svg",
+        "csv" => "csv",
+        _ => "trace.json",
+    };
+    let name = file_name(evaluation, end);
+    let theme = match picture.theme {
+        Theme::Light => "light",
+        Theme::Dark => "dark",
+    };
+    let view = picture.view;
+    let of = format!(
+        "{}:{}:{:.0}:{}:{theme}",
+        view.start, view.end, picture.width, picture.rank
+    );
+    let kind = kind.to_owned();
+    leptos::task::spawn_local(async move {
+        if let Some(text) = of_run(state, &kind, &of).await {
+            browser::download(&name, "text/plain", &text);
+        }
+    });
 }

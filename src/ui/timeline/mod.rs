@@ -9,13 +9,13 @@ mod overlay;
 mod surface;
 mod table;
 
-use crate::report::{ScheduleFigures, balance};
+use crate::report::ScheduleFigures;
 use crate::run::registry::field;
-use crate::scene::markup::{Html, el, fold, text};
-use crate::scene::pipeline::{critical, legend, ranks};
-use crate::scene::schedules::{about, against, compare_options};
+use crate::scene::markup::{Html, el, text};
+use crate::scene::pipeline::{critical, legend};
+use crate::scene::schedules::{against, compare_options};
 use crate::scene::shape::Shape;
-use crate::scene::uneven::uneven;
+use crate::ui::back::{answer, back_fold};
 use crate::ui::browser;
 use crate::ui::field::choice_select;
 use crate::ui::html::html;
@@ -74,10 +74,10 @@ pub fn TimelinePanel() -> impl IntoView {
                 {html("against", move || comparison(state, look))}
                 {surface::surface(state, look, look.other)}
                 {minimap::minimap(look)}
-                {(!embedded).then(|| html("uneven", move || split(look)))}
+                {(!embedded).then(|| view! { <div class="uneven" inner_html=answer(state, "uneven", move || split(look))></div> })}
             </div>
-            {(!embedded).then(|| html("", move || idea(look)))}
-            {html("", move || own(look).map_or_else(Html::none, |own| fold("Show as a table", ranks(&own.evaluation))))}
+            {(!embedded).then(|| view! { <div inner_html=answer(state, "idea", || Some(String::new()))></div> })}
+            {back_fold(state, "ranks", "Show as a table")}
             {(!embedded).then(|| table::schedules(state))}
         </section>
     }
@@ -132,20 +132,10 @@ fn path_note(look: Look) -> Html {
 /// Ops of a step above which layers are not balanced unasked: it takes two more simulations.
 const MOST_OPS: usize = 50_000;
 
-/// What another split of the layers would give.
-fn split(look: Look) -> Html {
-    match own(look) {
-        Some(own) if own.evaluation.order.items() <= MOST_OPS => {
-            balance(&own.evaluation).map_or_else(Html::none, |balance| uneven(&balance))
-        }
-        _ => Html::none(),
-    }
-}
-
-fn idea(look: Look) -> Html {
-    let id = own(look).map(|own| own.evaluation.report.pipeline.schedule);
-    id.and_then(crate::pipeline::schedule)
-        .map_or_else(Html::none, about)
+/// Asks what another split of the layers would give, where that is quick to say.
+fn split(look: Look) -> Option<String> {
+    let items = own(look)?.evaluation.order.items();
+    (items <= MOST_OPS).then(String::new)
 }
 
 /// The second schedule against the first, or why there is none.
