@@ -45,6 +45,12 @@ pub struct BackPanel {
 /// All of them.
 pub static PANELS: &[BackPanel] = &[
     back("about", about_figure),
+    back("memory-bars", |asked| {
+        memory::picture(asked.evaluation, asked.unit)
+    }),
+    back("memory-bands", |asked| {
+        memory::measured(&asked.evaluation.report.memory)
+    }),
     back("memory-table", |asked| {
         memory::twin(&asked.evaluation.report.memory, asked.unit)
     }),

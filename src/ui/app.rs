@@ -22,8 +22,9 @@ use leptos::prelude::*;
 /// Mounts the calculator in the skeleton's place.
 pub fn start() {
     std::panic::set_hook(Box::new(|info| {
-        console_error_panic_hook::hook(info);
-        browser::show_crash(&info.to_string());
+        let message = info.to_string();
+        leptos::logging::error!("{message}");
+        browser::show_crash(&message);
     }));
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {

@@ -10,7 +10,13 @@ function report(name, times) {
   console.log(`${name.padEnd(36)}${ms(sorted[sorted.length >> 1])}${ms(sorted[0])}${ms(sorted.at(-1))}`);
 }
 
-const server = await serve();
+const server = await serve({
+  pages: { '/host.html': `<!DOCTYPE html><link rel="icon" href="data:,"><script type="module">
+    import init, * as shardscope from './pkg/shardscope.js';
+    await init();
+    globalThis.shardscope = shardscope;
+  </script>` },
+});
 const browser = await launch();
 console.log(`${'milliseconds'.padEnd(36)}  median     min     max`);
 
@@ -50,6 +56,31 @@ if (await field.count() > 0) {
   }, 4 * RUNS));
 } else {
   console.log('edit to paint: no numeric field on the page');
+}
+
+// Reports per second through the JavaScript package, objects in and out.
+const RUNS = [
+  ['Llama 3.1 8B, 64 GPUs (the default)', ''],
+  ['Llama 3.1 405B, 16384 GPUs', 'model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=2048'],
+  ['DeepSeek-V3, DualPipe',
+    'model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&schedule=dualpipe&seq_len=4096&global_batch=15360'],
+];
+const { page: host } = await browser.open(`${server.origin}/host.html`, { started: false });
+await host.waitForFunction(() => globalThis.shardscope);
+console.log(`\n${'in the browser'.padEnd(48)}${'reports/s'.padStart(12)}`);
+for (const [name, link] of RUNS) {
+  const rate = await host.evaluate((text) => {
+    const { run } = shardscope.decodeLink(text);
+    if (shardscope.report(run).errors.length > 0) return NaN;
+    const began = performance.now();
+    let calls = 0;
+    while (performance.now() - began < 1000) {
+      shardscope.report(run);
+      calls += 1;
+    }
+    return calls / (performance.now() - began) * 1000;
+  }, link);
+  console.log(`${name.padEnd(48)}${(Number.isNaN(rate) ? 'refused' : rate.toFixed(0)).padStart(12)}`);
 }
 await browser.close();
 await server.close();

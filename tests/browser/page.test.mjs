@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { launch, PHONE } from './browser.mjs';
+import { eventually, figures } from './calculator.mjs';
 import { serve } from './server.mjs';
 
 let browser;
@@ -74,4 +75,71 @@ test('the JavaScript package answers, and mounts nothing', async (t) => {
   assert.match(await page.evaluate(() => globalThis.answer), /^\d+\.\d+\.\d+$/);
   assert.equal(await page.evaluate(() => document.body.children.length), 0);
   assert.deepEqual(problems, []);
+});
+
+test('the theme button turns dark to light, and the next visit remembers', async (t) => {
+  const server = await site(t);
+  const { page, problems } = await browser.open(server.url, { colorScheme: 'dark' });
+  const theme = (of) => of.locator('html').getAttribute('data-theme');
+  const paper = (of) => of.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(await theme(page), 'dark');
+  const dark = await paper(page);
+  await page.getByRole('button', { name: 'Light or dark' }).click();
+  await eventually(() => theme(page), (now) => now === 'light');
+  assert.notEqual(await paper(page), dark);
+  await page.reload();
+  await eventually(() => theme(page), (now) => now === 'light');
+  assert.deepEqual(problems, []);
+});
+
+test('memory is shown in GiB or GB', async (t) => {
+  const server = await site(t);
+  const { page } = await browser.open(server.url);
+  const numbers = async () => /([\d.]+) of ([\d.]+) (GiB|GB)/.exec(await figures(page)).slice(1);
+  const [used, usable, unit] = await numbers();
+  assert.equal(unit, 'GiB');
+  await page.getByRole('button', { name: 'GiB', exact: true }).click();
+  const [more, most] = await eventually(numbers, ([, , now]) => now === 'GB');
+  assert.ok(Math.abs(most / usable - 2 ** 30 / 1e9) < 0.002);
+  assert.ok(Math.abs(more / used - 2 ** 30 / 1e9) < 0.004);
+  assert.match(await page.title(), / GB /);
+});
+
+test('a figure that is clicked says where it comes from', async (t) => {
+  const server = await site(t);
+  const { page } = await browser.open(server.url);
+  const about = page.getByRole('complementary', { name: 'About a number' });
+  const before = await about.innerText();
+  await page.locator('.strip .key', { hasText: 'MFU' }).click();
+  const text = await eventually(() => about.innerText(), (now) => now !== before);
+  assert.match(text, /=/);
+  assert.doesNotMatch(text, /NaN|inf/);
+});
+
+test('nothing is cut off or wider than the phone, on any of its tabs', async (t) => {
+  const server = await site(t);
+  for (const link of ['', '#v=1&tp=7', '#v=1&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=2048']) {
+    const { page, problems } = await browser.open(server.url + link, PHONE);
+    const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+    assert.ok(await fits(), `results of ${link}`);
+    await page.getByRole('button', { name: 'Inputs' }).click();
+    await page.locator('[data-field="tp"]').waitFor();
+    assert.ok(await fits(), `inputs of ${link}`);
+    await page.getByRole('button', { name: 'Share' }).last().click();
+    await page.getByRole('dialog').waitFor();
+    assert.ok(await fits(), `share of ${link}`);
+    assert.deepEqual(problems, []);
+  }
+});
+
+test('the key figures never run under the column beside them', async (t) => {
+  const server = await site(t);
+  for (const viewport of [{ width: 1440, height: 900 }, { width: 1181, height: 800 }, { width: 721, height: 800 }]) {
+    const { page } = await browser.open(`${server.url}#v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64`, { viewport });
+    const over = await page.locator('.strip').evaluate((strip) => {
+      const edge = strip.getBoundingClientRect().right;
+      return [...strip.children].filter((key) => key.getBoundingClientRect().right > edge).map((key) => key.innerText);
+    });
+    assert.deepEqual(over, [], `${viewport.width}`);
+  }
 });

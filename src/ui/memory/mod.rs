@@ -5,15 +5,11 @@ mod advice;
 mod fold;
 mod over_time;
 
-use crate::report::Evaluation;
 use crate::run::registry::field;
-use crate::scene::markup::Html;
-use crate::scene::memory::{measured, picture};
 use crate::ui::back::answer;
 use crate::ui::field::choice_select;
-use crate::ui::html::{flag, html, text};
+use crate::ui::html::{flag, text};
 use crate::ui::state::State;
-use crate::units::MemoryUnit;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
@@ -58,26 +54,17 @@ pub fn MemoryPanel() -> impl IntoView {
                 </span>
             </div>
             <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
-                {shown(state, "", picture)}
+                <div inner_html=answer(state, "memory-bars", || Some(String::new()))></div>
                 <details class="twin" on:toggle=move |_| table.set(true)>
                     <summary>"Show as a table, with the named parts"</summary>
                     <div inner_html=answer(state, "memory-table", move || table.get().then(String::new))></div>
                 </details>
             </div>
             {over_time::view(state, over_time.into())}
-            {shown(state, "bands", |evaluation, _| measured(&evaluation.report.memory))}
+            <div class="bands" inner_html=answer(state, "memory-bands", || Some(String::new()))></div>
             {advice}
         </section>
     }
-}
-
-/// HTML text that follows the evaluation and the unit.
-fn shown(state: State, class: &'static str, of: fn(&Evaluation, MemoryUnit) -> Html) -> AnyView {
-    html(class, move || {
-        let unit = state.unit.get();
-        let evaluation = state.evaluation();
-        evaluation.map_or_else(Html::none, |evaluation| of(&evaluation, unit))
-    })
 }
 
 /// Arrow keys walk over the parts of the bars: left and right within one, up and down between them.

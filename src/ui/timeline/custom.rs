@@ -5,7 +5,7 @@ use crate::run::Schedule;
 use crate::scene::issues::line;
 use crate::scene::markup::{Html, el, text};
 use crate::ui::browser;
-use crate::ui::html::html;
+use crate::ui::html::{flag, html};
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -72,7 +72,7 @@ pub fn custom(state: State) -> AnyView {
     view! {
         <div
             class="own-order"
-            hidden=move || state.run.with(|run| run.schedule != Schedule::Custom)
+            hidden=flag(move || state.run.with(|run| run.schedule != Schedule::Custom))
             on:click=start
         >
             <label for="own-order">"Your order, a line a rank: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV"</label>

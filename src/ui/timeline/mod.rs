@@ -18,7 +18,7 @@ use crate::scene::shape::Shape;
 use crate::ui::back::{answer, back_fold};
 use crate::ui::browser;
 use crate::ui::field::choice_select;
-use crate::ui::html::html;
+use crate::ui::html::{flag, html, text as text_of};
 use crate::ui::state::State;
 use leptos::prelude::*;
 use look::Look;
@@ -54,11 +54,11 @@ pub fn TimelinePanel() -> impl IntoView {
                 <span class="spring"></span>
                 <span class="tools">
                     {(!embedded).then(|| field("schedule").map(|field| choice_select(state, field, "Pipeline schedule")))}
-                    <select id="compare" aria-label="Compare with another schedule" on:change=compare inner_html=options hidden=embedded></select>
+                    <select id="compare" aria-label="Compare with another schedule" on:change=compare inner_html=text_of(options) hidden=embedded></select>
                     <button
                         id="critical"
                         title="Draw the chain of ops that fixes the time"
-                        aria-pressed=move || look.path.get().to_string()
+                        aria-pressed=text_of(move || look.path.get().to_string())
                         on:click=move |_| look.path.update(|shown| *shown = !*shown)
                     >
                         "critical path"
@@ -67,7 +67,7 @@ pub fn TimelinePanel() -> impl IntoView {
                 </span>
             </div>
             {(!embedded).then(|| custom::custom(state))}
-            <div class="stale-able" class:stale=move || state.is_stale()>
+            <div class="stale-able" class:stale=flag(move || state.is_stale())>
                 {html("legend", move || shown_legend(look))}
                 {html("path-note", move || path_note(look))}
                 {surface::surface(state, look, look.own)}

@@ -1,0 +1,66 @@
+// What the tests of the page say often: a browser and dist/ for one file, fields by their key, and waiting for a
+// condition instead of a time.
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+import { inspect } from 'node:util';
+import { launch } from './browser.mjs';
+import { serve } from './server.mjs';
+
+/** How long a condition may take to come true, on a slow machine. No test measures time. */
+const PATIENCE_MS = 20_000;
+
+/**
+ * A browser and a server for the tests of one file, `options` as for serve():
+ *
+ *   const site = calculator();
+ *   test('...', async () => { const { page, problems } = await site.open('#v=1&tp=4'); ... });
+ */
+export function calculator(options) {
+  const site = {};
+  before(async () => {
+    const [browser, server] = await Promise.all([launch(), serve(options)]);
+    Object.assign(site, {
+      url: server.url,
+      origin: server.origin,
+      open: (path = '', context) => browser.open(new URL(path, server.url).href, context),
+      close: () => Promise.all([browser.close(), server.close()]),
+    });
+  });
+  after(() => site.close?.());
+  return site;
+}
+
+/** Reads again until `accept` takes what was read, and returns that. */
+export async function eventually(read, accept) {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const seen = await read();
+    if (accept(seen)) return seen;
+    if (Date.now() > end) assert.fail(`waited in vain; the last seen was ${inspect(seen)}`);
+    await new Promise((again) => { setTimeout(again, 20); });
+  }
+}
+
+/** The text input of a field. */
+export const input = (page, key) => page.locator(`[data-field="${key}"] input`);
+/** What is said right under a field. */
+export const said = (page, key) => page.locator(`[data-field="${key}"] .issue`);
+/** The key figures as text. */
+export const figures = async (page) => (await page.locator('.strip').innerText()).replace(/\s+/g, ' ').trim();
+/** The fragment in the address bar. */
+export const fragment = (page) => page.evaluate(() => location.hash);
+
+/** Waits for the address bar. */
+export const addressIs = (page, wanted) => eventually(() => fragment(page), (seen) => seen === wanted);
+/** Waits for other key figures than `before`. */
+export const figuresChange = (page, before) => eventually(() => figures(page), (seen) => seen !== before);
+/** Waits until the page says that it shows an earlier run, or no longer says so. */
+export const staleIs = (page, stale) => eventually(
+  () => page.locator('.stale-note').isVisible(),
+  (seen) => seen === stale,
+);
+
+/** The timeline's canvas with what lies over it: takes focus, keys, wheel and pointer. */
+export const surface = (page) => page.locator('section[aria-labelledby="timeline-title"] .surface');
+/** What it shows as a picture, to be compared. */
+export const drawn = (page) => surface(page).locator('canvas').first().evaluate((canvas) => canvas.toDataURL());

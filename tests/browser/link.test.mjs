@@ -1,0 +1,98 @@
+// The address bar holds the whole state, and gives it back.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addressIs, calculator, eventually, figures, figuresChange, fragment, input } from './calculator.mjs';
+
+const site = calculator();
+
+test('changing a field changes the figures and the address bar', async () => {
+  const { page, problems } = await site.open();
+  const first = await figures(page);
+  await input(page, 'tp').fill('4');
+  await addressIs(page, '#v=1&tp=4');
+  const second = await figuresChange(page, first);
+  await page.locator('[data-field="schedule"] select').selectOption('gpipe');
+  await addressIs(page, '#v=1&tp=4&schedule=gpipe');
+  await figuresChange(page, second);
+  assert.deepEqual(problems, []);
+});
+
+test('the link opens the same figures in a new page', async () => {
+  const { page } = await site.open();
+  const first = await figures(page);
+  await input(page, 'pp').fill('2');
+  await input(page, 'micro_batch').fill('2');
+  await addressIs(page, '#v=1&pp=2&micro_batch=2');
+  const changed = await figuresChange(page, first);
+  const { page: other, problems } = await site.open(await fragment(page));
+  assert.equal(await figures(other), changed);
+  assert.equal(await input(other, 'pp').inputValue(), '2');
+  assert.equal(await other.title(), await page.title());
+  assert.deepEqual(problems, []);
+});
+
+test('the default run has a bare address', async () => {
+  const { page } = await site.open();
+  assert.equal(await fragment(page), '');
+  await input(page, 'tp').fill('4');
+  await addressIs(page, '#v=1&tp=4');
+  await input(page, 'tp').fill('2');
+  await addressIs(page, '#v=1');
+});
+
+test('another address in the same page shows its run', async () => {
+  const { page } = await site.open('#v=1&tp=4');
+  const before = await figures(page);
+  await page.evaluate(() => { location.hash = '#v=1&tp=8'; });
+  await figuresChange(page, before);
+  assert.equal(await input(page, 'tp').inputValue(), '8');
+});
+
+test('a broken link says what it left out, and shows the rest', async () => {
+  const { page, problems } = await site.open('#v=1&tp=abc&nonsense=3&gpu=foo&pp=2&%zz=%ff');
+  const notices = (await page.locator('.issues li').allInnerTexts()).join('\n');
+  assert.match(notices, /"abc" is not a whole number/);
+  assert.match(notices, /"foo" is not known/);
+  assert.match(notices, /nonsense/);
+  assert.equal(await input(page, 'pp').inputValue(), '2');
+  assert.equal(await input(page, 'tp').inputValue(), '2');
+  assert.match(await figures(page), /of [\d.]+ GiB/);
+  assert.deepEqual(problems, []);
+});
+
+test('no link leaves the page blank', async () => {
+  const { page: plain } = await site.open();
+  const usual = await figures(plain);
+  for (const link of ['#', '#v', '#v=99', '#&&&===', '#%', '#\u{1F980}', `#v=1&${'x'.repeat(5000)}`, '#v=1&tp=7']) {
+    const { page, problems } = await site.open(link);
+    assert.equal((await figures(page)).replace('the last run that made sense ', ''), usual, link);
+    assert.deepEqual(problems, [], link);
+    await page.context().close();
+  }
+});
+
+test('the share dialog\'s link opens the same run', async () => {
+  const { page } = await site.open('#v=1&model=llama-2-7b&gpus=16&tp=1');
+  await page.getByRole('button', { name: 'Share' }).first().click();
+  const dialog = page.getByRole('dialog');
+  const link = await dialog.getByLabel('Link').inputValue();
+  assert.ok(link.startsWith(`${site.url}#v=1&model=llama-2-7b&gpus=16&tp=1`), link);
+  const { page: other } = await site.open(link);
+  assert.equal(await figures(other), await figures(page));
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await eventually(() => dialog.isVisible(), (open) => !open);
+});
+
+test('the share dialog\'s frame shows the panel that was chosen', async () => {
+  const { page } = await site.open('#v=1&tp=4');
+  await page.getByRole('button', { name: 'Share' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Panel').selectOption('strip');
+  const code = await eventually(
+    () => dialog.getByLabel('Frame').inputValue(),
+    (text) => text.includes('view.embed=strip'),
+  );
+  const source = /src="([^"]*)"/.exec(code)[1].replaceAll('&amp;', '&');
+  const { page: framed } = await site.open(source);
+  assert.equal(await figures(framed), await figures(page));
+});

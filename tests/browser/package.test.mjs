@@ -1,0 +1,108 @@
+// The JavaScript package: the contract's shapes, and the very numbers that the page shows.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { calculator, figures } from './calculator.mjs';
+
+const site = calculator({
+  pages: { '/host.html': `<!DOCTYPE html><link rel="icon" href="data:,"><script type="module">
+    import init, * as shardscope from './pkg/shardscope.js';
+    await init();
+    globalThis.shardscope = shardscope;
+  </script>` },
+});
+
+/** A page with the package: call(name, ...arguments) calls it there. */
+async function host() {
+  const { page, problems } = await site.open('host.html', { started: false });
+  await page.waitForFunction(() => globalThis.shardscope);
+  return { problems, call: (name, ...args) => page.evaluate(([name, args]) => shardscope[name](...args), [name, args]) };
+}
+
+const keys = (object) => Object.keys(object).sort();
+const holds = (object, names) => names.split(' ').forEach((name) => assert.ok(name in object, `${name} is missing`));
+
+test('report has the contract\'s shape', async () => {
+  const { call, problems } = await host();
+  const report = await call('report', {});
+  holds(report, 'errors warnings layout parameters memory pipeline overlap step');
+  holds(report.layout, 'dp microbatches tokens_per_step');
+  holds(report.parameters, 'total active per_stage');
+  holds(report.memory, 'method per_stage peak_stage peak_bytes capacity_bytes verdict');
+  holds(report.memory.per_stage[0], 'stage weights_bytes gradients_bytes optimizer_bytes activations_bytes '
+    + 'buffers_bytes overhead_bytes total_bytes in_flight');
+  holds(report.pipeline, 'schedule makespan_s ideal_s bubble_fraction bubble_over_ideal peak_in_flight');
+  holds(report.overlap[0], 'name bytes_per_gpu comm_s compute_s ratio exposed_s');
+  holds(report.step, 'time_s compute_s bubble_s exposed_comm_s optimizer_s model_flops tflops_per_gpu mfu hfu host_s '
+    + 'tokens_per_s tokens_per_s_per_gpu low_s high_s');
+  assert.deepEqual(report.errors, []);
+  assert.deepEqual(report.layout, { dp: 8, microbatches: 32, tokens_per_step: 256 * 8192 });
+  assert.equal(report.memory.per_stage.length, 4);
+  assert.deepEqual(problems, []);
+});
+
+test('a Run that cannot work comes back as errors and nothing else', async () => {
+  const { call, problems } = await host();
+  const cases = [
+    [{ tp: 7 }, 'tp'], [{ tp: 'x' }, 'tp'], [{ nonsense: 1 }, 'nonsense'], [{ dp: 8 }, 'dp'], [{ gpus: 1e15 }, 'gpus'],
+    [{ tp: null, pp: [] }, 'pp'], [[], ''], ['text', ''], [7, ''],
+  ];
+  for (const [run, field] of cases) {
+    const answer = await call('report', run);
+    assert.deepEqual(keys(answer), ['errors'], JSON.stringify(run));
+    assert.equal(answer.errors[0].field, field, JSON.stringify(run));
+    assert.ok(answer.errors[0].message.length > 0);
+  }
+  assert.deepEqual(problems, []);
+});
+
+test('schedule has the contract\'s shape, and the textbook\'s makespan', async () => {
+  const { call } = await host();
+  const reply = await call('schedule', { schedule: '1f1b', pp: 4, microbatches: 8 });
+  holds(reply, 'errors makespan_s ideal_s bubble_fraction bubble_over_ideal bubble_span peak_in_flight weight_copies '
+    + 'order ops');
+  // (m + p - 1)(t_F + t_B), with a forward of 1 and a whole backward of 2.
+  assert.equal(reply.makespan_s, (8 + 4 - 1) * 3);
+  assert.equal(reply.bubble_over_ideal, 3 / 8);
+  assert.deepEqual(reply.peak_in_flight, [4, 3, 2, 1]);
+  assert.deepEqual(reply.order[3].slice(0, 4), ['3F0', '3BW0', '3F1', '3BW1']);
+  assert.deepEqual(reply.ops[0], [0, 'F', 0, 0, 0, 1]);
+  assert.ok(!('ops' in await call('schedule', { schedule: 'gpipe', pp: 2, microbatches: 2, ops: false })));
+  assert.deepEqual(keys(await call('schedule', { schedule: 'nonsense' })), ['errors']);
+});
+
+test('links are written and read back', async () => {
+  const { call } = await host();
+  assert.deepEqual(await call('encodeLink', {}), { errors: [], fragment: 'v=1' });
+  const run = { model: { base: 'llama-3.1-8b', layers: 40 }, gpus: 128, tp: 4, stage_layers: [7, 9, 12, 12] };
+  const { fragment } = await call('encodeLink', run);
+  assert.equal(fragment, 'v=1&model.base=llama-3.1-8b&model.layers=40&gpus=128&tp=4&stage_layers=7,9,12,12');
+  const read = await call('decodeLink', fragment);
+  assert.deepEqual(read.errors, []);
+  assert.deepEqual(read.notices, []);
+  assert.equal((await call('encodeLink', read.run)).fragment, fragment);
+  assert.deepEqual(await call('report', read.run), await call('report', run));
+});
+
+test('a broken link is read with notices', async () => {
+  const { call } = await host();
+  const { errors, run, notices } = await call('decodeLink', 'https://example.org/#v=1&tp=abc&nonsense=1&pp=2');
+  assert.deepEqual(errors, []);
+  assert.deepEqual(notices.map((notice) => notice.field).sort(), ['nonsense', 'tp']);
+  assert.equal((await call('encodeLink', run)).fragment, 'v=1&pp=2');
+});
+
+test('the package and the page show the same numbers', async () => {
+  const { call } = await host();
+  for (const run of [{}, { tp: 4, zero: 3 }, { model: 'llama-3.1-70b', gpus: 256, tp: 8, schedule: 'gpipe' }]) {
+    const report = await call('report', run);
+    const { page } = await site.open(`#${(await call('encodeLink', run)).fragment}`);
+    const text = await figures(page);
+    const gib = (bytes) => (bytes / 2 ** 30).toFixed(1);
+    assert.ok(text.includes(`${gib(report.memory.peak_bytes)} of ${gib(report.memory.capacity_bytes)} GiB`), text);
+    assert.ok(text.includes(`stage ${report.memory.peak_stage}`), text);
+    assert.ok(text.includes(`${(100 * report.step.mfu).toFixed(1)} %`), text);
+    assert.ok(text.includes(`${(100 * report.pipeline.bubble_fraction).toFixed(1)} %`), text);
+    assert.equal(text.replace(/[^\d ]/g, '').split(' ').includes(report.step.tokens_per_s_per_gpu.toFixed(0)), true, text);
+    await page.context().close();
+  }
+});

@@ -1,0 +1,105 @@
+// The timeline under keys, wheel and pointer.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { calculator, drawn, eventually, surface as surfaceOf } from './calculator.mjs';
+
+const site = calculator();
+
+const changes = (page, before) => eventually(() => drawn(page), (picture) => picture !== before);
+const tip = (page) => surfaceOf(page).locator('.tip');
+
+/** A page whose timeline is drawn, and its first picture. */
+async function timeline(fragment = '') {
+  const { page, problems } = await site.open(fragment);
+  const surface = surfaceOf(page);
+  await surface.scrollIntoViewIfNeeded();
+  const blank = await page.evaluate(() => document.createElement('canvas').toDataURL());
+  return { page, problems, surface, picture: await changes(page, blank) };
+}
+
+test('keys zoom in, pan, and fit again', async () => {
+  const { page, problems, surface, picture } = await timeline();
+  await surface.focus();
+  await page.keyboard.press('w');
+  const zoomed = await changes(page, picture);
+  await page.keyboard.press('ArrowRight');
+  const panned = await changes(page, zoomed);
+  await page.keyboard.press('ArrowLeft');
+  await eventually(() => drawn(page), (now) => now === zoomed);
+  await page.keyboard.press('s');
+  await changes(page, panned);
+  await page.keyboard.press('0');
+  await eventually(() => drawn(page), (now) => now === picture);
+  assert.deepEqual(problems, []);
+});
+
+test('keys step through the ops and tell each', async () => {
+  const { page, problems, surface } = await timeline();
+  await surface.focus();
+  await page.keyboard.press('.');
+  const first = await eventually(() => tip(page).innerText(), (text) => /micro-batch 0/.test(text));
+  assert.match(first, /rank 0/);
+  assert.match(first, /forward/);
+  await page.keyboard.press('.');
+  await eventually(() => tip(page).innerText(), (text) => /micro-batch 1/.test(text));
+  await page.keyboard.press(',');
+  await eventually(() => tip(page).innerText(), (text) => text === first);
+  await page.keyboard.press('ArrowDown');
+  await eventually(() => tip(page).innerText(), (text) => /rank 1/.test(text));
+  await page.keyboard.press('Escape');
+  await eventually(() => tip(page).count(), (count) => count === 0);
+  assert.deepEqual(problems, []);
+});
+
+test('a pointer on a block tells what it is', async () => {
+  const { page, surface } = await timeline();
+  await surface.hover({ position: { x: 3, y: 8 } });
+  const text = await eventually(async () => (await tip(page).allInnerTexts()).join(), (seen) => seen !== '');
+  assert.match(text, /rank 0/);
+  assert.match(text, /micro-batch 0/);
+  assert.match(text, / to /);
+  await page.mouse.move(1, 1);
+  await eventually(() => tip(page).count(), (count) => count === 0);
+});
+
+test('a wheel with Ctrl zooms, a plain wheel scrolls the page', async () => {
+  const { page, surface, picture } = await timeline();
+  const box = await surface.boundingBox();
+  await page.mouse.move(box.x + box.width / 3, box.y + 20);
+  const scrolled = () => page.evaluate(() => scrollY);
+  const before = await scrolled();
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -300);
+  const zoomed = await changes(page, picture);
+  await page.keyboard.up('Control');
+  assert.equal(await scrolled(), before, 'zooming does not scroll');
+  assert.equal(await page.evaluate(() => visualViewport.scale), 1, 'nor does it zoom the page');
+  await page.mouse.wheel(0, 120);
+  await eventually(scrolled, (now) => now > before);
+  assert.equal(await drawn(page), zoomed, 'scrolling does not zoom');
+});
+
+test('dragging pans', async () => {
+  const { page, surface, picture } = await timeline();
+  await surface.focus();
+  await page.keyboard.press('w');
+  const zoomed = await changes(page, picture);
+  const box = await surface.boundingBox();
+  await page.mouse.move(box.x + 300, box.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(box.x + 150, box.y + 20, { steps: 4 });
+  await page.mouse.up();
+  await changes(page, zoomed);
+});
+
+test('another theme draws in other colours', async () => {
+  const { page, picture } = await timeline();
+  await page.getByRole('button', { name: 'Light or dark' }).click();
+  await changes(page, picture);
+});
+
+test('a step of 32 ranks and 4096 micro-batches is drawn whole', async () => {
+  const { page, problems } = await timeline('#v=1&gpus=128&pp=32&global_batch=8192');
+  assert.equal(await page.locator('.twin', { hasText: 'idle share' }).locator('tbody tr').count(), 32);
+  assert.deepEqual(problems, []);
+});
