@@ -119,14 +119,30 @@ pub fn pressed_data(event: &web_sys::MouseEvent, data: &str) -> Option<(String, 
     Some((button.get_attribute(data)?, button))
 }
 
-/// Once the panel is redrawn, focuses the button that stands where the pressed one stood.
+/// Once the panel is redrawn, focuses the button that stands where the pressed one stood, unless the focus went on.
 pub fn focus_again(pressed: &web_sys::Element, data: &str) {
     let value = pressed.get_attribute(data).unwrap_or_default();
     let around = pressed.closest("details, .timeline").ok().flatten();
-    let selector = format!("[{data}=\"{value}\"]");
+    if let Some(around) = around {
+        let selector = format!("[{data}=\"{value}\"]");
+        refocus(pressed.clone(), around, selector, REDRAWN_WITHIN);
+    }
+}
+
+/// Frames that a panel made in the back room may take.
+const REDRAWN_WITHIN: u32 = 300;
+
+fn refocus(pressed: web_sys::Element, around: web_sys::Element, selector: String, left: u32) {
     leptos::prelude::request_animation_frame(move || {
-        let found = around.and_then(|around| around.query_selector(&selector).ok().flatten());
+        if pressed.is_connected() && left > 0 {
+            return refocus(pressed, around, selector, left - 1);
+        }
+        let document = window().document();
+        let focused = document.and_then(|document| document.active_element());
+        let free = focused.is_none_or(|element| element.tag_name() == "BODY");
+        let found = around.query_selector(&selector).ok().flatten();
         if let Some(button) = found.and_then(|found| found.dyn_into::<web_sys::HtmlElement>().ok())
+            && free
         {
             let _ = button.focus();
         }

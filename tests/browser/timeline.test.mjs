@@ -77,10 +77,9 @@ test('a second schedule lies on the same axis, and the link holds it', async (t)
   const said = await panel.locator('.against').innerText();
   assert.match(said, /GPipe .* 1F1B .*more activations.*32.* instead of 4/s);
   await page.waitForFunction(() => location.hash.includes('view.compare=gpipe'));
-  await page.reload();
-  await page.waitForFunction(() => globalThis.shardscopeStarted);
-  assert.equal(await panel.locator('#compare').inputValue(), 'gpipe');
-  assert.equal(await panel.locator('.surface:visible').count(), 2);
+  const again = await open(t, await page.evaluate(() => location.hash));
+  assert.equal(await again.panel.locator('#compare').inputValue(), 'gpipe');
+  assert.equal(await again.panel.locator('.surface:visible').count(), 2);
   assert.deepEqual(problems, []);
 });
 
