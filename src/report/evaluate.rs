@@ -1,10 +1,12 @@
 //! From a Run to everything known about it: the order of work between memory, pipeline, traffic and time.
 
+use super::loads::loads;
+use super::schedule::{in_run, spec};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
-use crate::issue::{Fix, Issue};
+use crate::issue::Issue;
 use crate::memory::{self, RankLoad};
 use crate::model::stage_elements;
-use crate::pipeline::{self, Built, Durations, Item, Kind, Order, Spec, Stats, Timeline, Variant};
+use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
 use crate::run::{OneOf, Run, Scenario};
 use crate::time::{Clock, ComputeTime, Step, StepParts, step_end};
 use crate::traffic::{
@@ -198,133 +200,6 @@ fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
         .iter()
         .flat_map(|length| std::iter::repeat_n(*length as f64 / usual, repeat));
     durations.with_microbatch_scale(scale.collect())
-}
-
-/// The schedule as the pipeline room asks for it.
-pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
-    let (run, layout) = (&scenario.run, &scenario.layout);
-    let small = |field: &str, value: u64| {
-        u32::try_from(value)
-            .map_err(|_| Issue::error(field, format!("{value} is too many to simulate")))
-    };
-    let schedule = pipeline::schedule(run.schedule.id())
-        .ok_or_else(|| Issue::error("schedule", "this schedule is not built yet"))?;
-    let options = &run.schedule_options;
-    let maybe = |field, value: Option<u64>| value.map(|value| small(field, value)).transpose();
-    let mut spec = Spec::new(
-        schedule,
-        small("pp", layout.pp)?,
-        small("global_batch", layout.microbatches)?,
-    );
-    spec.virtual_stages = small("virtual_stages", run.virtual_stages)?;
-    spec.group = maybe("schedule_options.group", options.group)?;
-    spec.variant = options
-        .variant
-        .and_then(|variant| Variant::parse(variant.id()))
-        .unwrap_or_default();
-    spec.waves = maybe("schedule_options.waves", options.waves)?.unwrap_or(spec.waves);
-    spec.memory_limit = maybe("schedule_options.memory_limit", options.memory_limit)?;
-    spec.splits = maybe("schedule_options.splits", options.splits)?.unwrap_or(spec.splits);
-    spec.order.clone_from(&options.order);
-    Ok(spec)
-}
-
-/// An issue of the pipeline room in the Run's own fields: micro-batches are the global batch's, options have a prefix.
-fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
-    let each = scenario.layout.dp * scenario.run.micro_batch;
-    let key = |field: &str| match field {
-        "microbatches" => "global_batch",
-        "group" => "schedule_options.group",
-        "variant" => "schedule_options.variant",
-        "waves" => "schedule_options.waves",
-        "memory_limit" => "schedule_options.memory_limit",
-        "splits" => "schedule_options.splits",
-        "order" => "schedule_options.order",
-        "virtual_stages" => "virtual_stages",
-        "pp" => "pp",
-        _ => "schedule",
-    };
-    let fix = issue.fix.map(|fix| {
-        let set: Vec<_> = fix
-            .set
-            .into_iter()
-            .map(|(field, value)| match (field, value.parse::<u64>()) {
-                ("microbatches", Ok(count)) => {
-                    ("global_batch", count.saturating_mul(each).to_string())
-                }
-                _ => (key(field), value),
-            })
-            .collect();
-        let words: Vec<_> = set
-            .iter()
-            .map(|(field, value)| format!("{field}={value}"))
-            .collect();
-        Fix {
-            label: format!("use {}", words.join(", ")),
-            set,
-        }
-    });
-    Issue {
-        field: key(&issue.field).to_owned(),
-        fix,
-        ..issue
-    }
-}
-
-/// What each rank holds when its activations are largest, by the bytes of its chunks.
-fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
-    let bytes: Vec<f64> = (0..scenario.stage_layers.len())
-        .map(|stage| memory::chunk_activation_bytes(scenario, stage).0)
-        .collect();
-    order
-        .ranks
-        .iter()
-        .enumerate()
-        .map(|(rank, items)| {
-            let stages: Vec<usize> = order
-                .stages_of(rank)
-                .into_iter()
-                .map(|stage| stage as usize)
-                .collect();
-            RankLoad {
-                in_flight: worst_instant(items, &stages, &bytes)
-                    .into_iter()
-                    .map(|count| f64::from(count) / f64::from(order.splits))
-                    .collect(),
-                stages,
-                weight_versions: u64::from(order.weight_copies.get(rank).copied().unwrap_or(1)),
-            }
-        })
-        .collect()
-}
-
-/// Activations of each of `stages` alive at the instant when they weigh most.
-fn worst_instant(items: &[Item], stages: &[usize], bytes: &[f64]) -> Vec<u32> {
-    let slot = |stage: u32| stages.iter().position(|held| *held == stage as usize);
-    let mut alive = vec![0u32; stages.len()];
-    let mut worst = (alive.clone(), 0.0, 0);
-    for item in items {
-        for op in item.ops().filter(|op| op.kind == Kind::F) {
-            if let Some(slot) = slot(op.stage) {
-                alive[slot] += 1;
-            }
-        }
-        let weight: f64 = alive
-            .iter()
-            .zip(stages)
-            .map(|(count, stage)| f64::from(*count) * bytes.get(*stage).copied().unwrap_or(0.0))
-            .sum();
-        let count = alive.iter().sum::<u32>();
-        if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
-            worst = (alive.clone(), weight, count);
-        }
-        for op in item.ops().filter(|op| op.kind.frees()) {
-            if let Some(slot) = slot(op.stage) {
-                alive[slot] = alive[slot].saturating_sub(1);
-            }
-        }
-    }
-    worst.0
 }
 
 /// Parameters of one GPU of a rank.

@@ -6,9 +6,11 @@
 mod evaluate;
 mod explain;
 pub mod fit;
+mod loads;
 pub mod methods;
 pub mod narrow;
 pub mod over_time;
+mod schedule;
 mod schedules;
 mod uneven;
 

@@ -1,7 +1,8 @@
 //! Every schedule under one Run: what each takes and holds, and what choosing it sets. For the table on the page and
 //! for a second schedule on the same axis.
 
-use super::evaluate::{Evaluation, evaluate, spec};
+use super::evaluate::{Evaluation, evaluate};
+use super::schedule::spec;
 use crate::memory::Verdict;
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Order, SCHEDULES, stats};

@@ -1,0 +1,76 @@
+//! The Run's schedule in the pipeline room's terms, and that room's issues in the Run's.
+
+use crate::issue::{Fix, Issue};
+use crate::pipeline::{self, Spec, Variant};
+use crate::run::{OneOf, Scenario};
+
+/// The schedule as the pipeline room asks for it.
+pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
+    let (run, layout) = (&scenario.run, &scenario.layout);
+    let small = |field: &str, value: u64| {
+        u32::try_from(value)
+            .map_err(|_| Issue::error(field, format!("{value} is too many to simulate")))
+    };
+    let schedule = pipeline::schedule(run.schedule.id())
+        .ok_or_else(|| Issue::error("schedule", "this schedule is not built yet"))?;
+    let options = &run.schedule_options;
+    let maybe = |field, value: Option<u64>| value.map(|value| small(field, value)).transpose();
+    let mut spec = Spec::new(
+        schedule,
+        small("pp", layout.pp)?,
+        small("global_batch", layout.microbatches)?,
+    );
+    spec.virtual_stages = small("virtual_stages", run.virtual_stages)?;
+    spec.group = maybe("schedule_options.group", options.group)?;
+    spec.variant = options
+        .variant
+        .and_then(|variant| Variant::parse(variant.id()))
+        .unwrap_or_default();
+    spec.waves = maybe("schedule_options.waves", options.waves)?.unwrap_or(spec.waves);
+    spec.memory_limit = maybe("schedule_options.memory_limit", options.memory_limit)?;
+    spec.splits = maybe("schedule_options.splits", options.splits)?.unwrap_or(spec.splits);
+    spec.order.clone_from(&options.order);
+    Ok(spec)
+}
+
+/// An issue of the pipeline room in the Run's own fields: micro-batches are the global batch's, options have a prefix.
+pub fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
+    let each = scenario.layout.dp * scenario.run.micro_batch;
+    let key = |field: &str| match field {
+        "microbatches" => "global_batch",
+        "group" => "schedule_options.group",
+        "variant" => "schedule_options.variant",
+        "waves" => "schedule_options.waves",
+        "memory_limit" => "schedule_options.memory_limit",
+        "splits" => "schedule_options.splits",
+        "order" => "schedule_options.order",
+        "virtual_stages" => "virtual_stages",
+        "pp" => "pp",
+        _ => "schedule",
+    };
+    let fix = issue.fix.map(|fix| {
+        let set: Vec<_> = fix
+            .set
+            .into_iter()
+            .map(|(field, value)| match (field, value.parse::<u64>()) {
+                ("microbatches", Ok(count)) => {
+                    ("global_batch", count.saturating_mul(each).to_string())
+                }
+                _ => (key(field), value),
+            })
+            .collect();
+        let words: Vec<_> = set
+            .iter()
+            .map(|(field, value)| format!("{field}={value}"))
+            .collect();
+        Fix {
+            label: format!("use {}", words.join(", ")),
+            set,
+        }
+    });
+    Issue {
+        field: key(&issue.field).to_owned(),
+        fix,
+        ..issue
+    }
+}
