@@ -1,35 +1,11 @@
 //! Cells of published tables.
 #![allow(clippy::unwrap_used)] // functions that tests share
 
+mod common;
+
+use common::table;
 use shardscope::report::report_value;
 use shardscope::run::{OneOf, Run, Value, presets};
-use std::collections::BTreeMap;
-use std::fs;
-
-/// The rows of a table in `tests/data`, by column name.
-fn table(name: &str) -> Vec<BTreeMap<String, String>> {
-    let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(path).unwrap();
-    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
-    let columns = split(lines.next().unwrap());
-    lines
-        .map(|line| columns.iter().cloned().zip(split(line)).collect())
-        .collect()
-}
-
-/// A line of CSV; commas inside quotes do not separate.
-fn split(line: &str) -> Vec<String> {
-    let mut cells = vec![String::new()];
-    let mut quoted = false;
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(String::new()),
-            c => cells.last_mut().unwrap().push(c),
-        }
-    }
-    cells
-}
 
 /// The five misprints of Fujii 2024: table, (tp, cp, pp, micro-batch), GPUs; what is printed, what the formula gives.
 const MISPRINTS: [(&str, [u64; 4], u64, f64, f64); 5] = [
