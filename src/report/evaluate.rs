@@ -23,7 +23,7 @@ pub struct Evaluation {
     pub scenario: Scenario,
     /// What every rank does, in order.
     pub order: Order,
-    /// When it does it.
+    /// When it does it; as all times here scaled to the measured step, where the Run has one.
     pub timeline: Timeline,
     /// How long each global stage takes.
     pub durations: Durations,
@@ -139,7 +139,9 @@ impl Draft {
         let stats = Stats::of(&order, &timeline);
         let loads = loads(&scenario, &order);
         let estimate = memory::estimate(&scenario, &loads);
-        let (busiest, overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
+        let (busiest, mut overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
+        let scale = step.rescaled_by.unwrap_or(1.0);
+        overlap.iter_mut().for_each(|row| row.rescale(scale));
         let (peak_stage, peak_bytes) = estimate.peak();
         let elements = scenario.model.elements();
         let mut all_warnings = scenario.warnings.clone();
@@ -172,8 +174,8 @@ impl Draft {
             },
             pipeline: Pipeline {
                 schedule: spec.schedule.id,
-                makespan_s: Seconds(stats.makespan_s),
-                ideal_s: Seconds(stats.ideal_s),
+                makespan_s: Seconds(stats.makespan_s) * scale,
+                ideal_s: Seconds(stats.ideal_s) * scale,
                 bubble_fraction: stats.bubble_fraction,
                 bubble_over_ideal: stats.bubble_over_ideal,
                 bubble_span: stats.bubble_span,
@@ -186,8 +188,8 @@ impl Draft {
         Evaluation {
             scenario,
             order,
-            timeline,
-            durations,
+            timeline: timeline.rescaled(scale),
+            durations: durations.rescaled(scale),
             loads,
             busiest,
             report,
