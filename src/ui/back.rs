@@ -22,10 +22,18 @@ const inWorker = (base) => new Promise((opened, refused) => {
   let last = 0;
   worker.onerror = refused;
   worker.onmessage = ({ data }) => {
-    if (data === 'open') return opened((...question) => new Promise((answer) => {
-      waiting.set(++last, answer);
-      worker.postMessage([last, question]);
-    }));
+    if (data === 'open') {
+      // A fault ends this worker: what waits is told, the next question gets another.
+      worker.onerror = (event) => {
+        event.preventDefault();
+        room = worker.terminate();
+        waiting.forEach((answer) => answer());
+      };
+      return opened((...question) => new Promise((answer) => {
+        waiting.set(++last, answer);
+        worker.postMessage([last, question]);
+      }));
+    }
     waiting.get(data[0])(data[1]);
     waiting.delete(data[0]);
   };
