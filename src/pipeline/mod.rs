@@ -23,6 +23,7 @@ mod rows;
 pub mod simulate;
 pub mod spec;
 pub mod stats;
+pub mod sync;
 pub mod torch_csv;
 pub mod trace;
 

@@ -12,6 +12,7 @@ pub mod narrow;
 pub mod over_time;
 mod schedule;
 mod schedules;
+pub mod sync;
 mod uneven;
 
 pub use evaluate::{Evaluation, evaluate};

@@ -5,6 +5,7 @@
 pub mod about;
 pub mod accuracy;
 pub mod cuts;
+pub mod drawing;
 pub mod issues;
 pub mod lod;
 pub mod markup;
@@ -21,6 +22,7 @@ pub mod schedules;
 pub mod shape;
 pub mod strip;
 pub mod strokes;
+pub mod sync;
 pub mod ticks;
 pub mod timeline;
 pub mod uneven;

@@ -17,6 +17,7 @@ use crate::scene::overlap::{rows, step};
 use crate::scene::palette::Theme;
 use crate::scene::pipeline::ranks;
 use crate::scene::schedules::{Sort, about as idea, table};
+use crate::scene::sync::sync;
 use crate::scene::uneven::uneven;
 use crate::scene::viewport::Viewport;
 use crate::share::export::{Picture, chrome_trace, ops_csv, svg};
@@ -79,6 +80,7 @@ pub static PANELS: &[BackPanel] = &[
         pipeline::schedule(asked.evaluation.report.pipeline.schedule).map_or_else(Html::none, idea)
     }),
     back("ranks", |asked| ranks(asked.evaluation)),
+    back("gradients", |asked| sync(asked.evaluation, asked.of)),
     back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
     back("trace", |asked| raw(chrome_trace(asked.evaluation))),
     back("svg", timeline_svg),
