@@ -12,6 +12,7 @@ pub mod balance;
 pub mod durations;
 pub mod families;
 pub mod fault;
+pub mod injection;
 pub mod needs;
 pub mod op;
 pub mod order;

@@ -13,6 +13,7 @@ pub mod over_time;
 mod schedule;
 mod schedules;
 pub mod sync;
+pub mod unequal;
 mod uneven;
 
 pub use evaluate::{Evaluation, evaluate};

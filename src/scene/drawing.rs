@@ -3,7 +3,7 @@
 //!
 //! In the page colours are its tokens and follow its theme; a file of its own names them.
 
-use super::markup::{Html, el, raw, text};
+use super::markup::{Html, el, raw, span, text};
 use super::palette::{Rgb, Theme};
 
 /// What something is drawn with: a role, not a colour.
@@ -351,6 +351,21 @@ pub fn save(name: &str, picture: &str) -> Html {
             raw(" ".to_owned()),
             button("png", "PNG"),
         ],
+    )
+}
+
+/// A picture of a panel with a line of words and the buttons that save it as `name`.
+#[must_use]
+pub fn figure(name: &str, words: &str, picture: Html) -> Html {
+    let head = [
+        span("small", "", words),
+        span("span", "spring", ""),
+        save(name, ""),
+    ];
+    el(
+        "figure",
+        &[],
+        &[el("div", &[("class", "panel-head")], &head), picture],
     )
 }
 

@@ -25,6 +25,7 @@ pub mod strokes;
 pub mod sync;
 pub mod ticks;
 pub mod timeline;
+pub mod unequal;
 pub mod uneven;
 pub mod viewport;
 pub mod words;

@@ -18,6 +18,7 @@ use crate::scene::palette::Theme;
 use crate::scene::pipeline::ranks;
 use crate::scene::schedules::{Sort, about as idea, table};
 use crate::scene::sync::sync;
+use crate::scene::unequal::unequal;
 use crate::scene::uneven::uneven;
 use crate::scene::viewport::Viewport;
 use crate::share::export::{Picture, chrome_trace, ops_csv, svg};
@@ -81,6 +82,7 @@ pub static PANELS: &[BackPanel] = &[
     }),
     back("ranks", |asked| ranks(asked.evaluation)),
     back("gradients", |asked| sync(asked.evaluation, asked.of)),
+    back("unequal", |asked| unequal(asked.evaluation, asked.of)),
     back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
     back("trace", |asked| raw(chrome_trace(asked.evaluation))),
     back("svg", timeline_svg),

@@ -24,10 +24,16 @@ use leptos::prelude::*;
 use look::Look;
 
 /// What opens below: the panel of the back room, and what it is about.
-const FOLDS: [(&str, &str); 1] = [(
-    "gradients",
-    "Gradients at the end of the step: hidden in bubbles, or exposed",
-)];
+const FOLDS: [(&str, &str); 2] = [
+    (
+        "gradients",
+        "Gradients at the end of the step: hidden in bubbles, or exposed",
+    ),
+    (
+        "unequal",
+        "Unequal micro-batches: packed, ordered, let in early",
+    ),
+];
 
 /// The timeline panel.
 #[component]
