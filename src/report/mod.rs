@@ -21,7 +21,7 @@ pub use explain::{Figure, explain};
 pub use schedules::{
     ScheduleFigures, ScheduleRow, changed, schedule_ids, schedule_row, with_schedule, work,
 };
-pub use uneven::{Balance, balance};
+pub use uneven::{Balance, balance, splits};
 
 use crate::issue::Issue;
 use crate::memory::{StageMemory, Verdict};

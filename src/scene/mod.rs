@@ -21,6 +21,7 @@ pub mod scatter;
 pub mod schedules;
 pub mod shape;
 pub mod strip;
+pub mod strips;
 pub mod strokes;
 pub mod sync;
 pub mod ticks;

@@ -7,7 +7,6 @@ use super::pipeline::op_name;
 use super::ticks::ticks;
 use super::timeline::cells;
 use super::viewport::Viewport;
-use crate::pipeline::Kind;
 use crate::pipeline::sync::{Bucket, Policy};
 use crate::report::sync::{Charged, GradientSync, gradient_sync};
 use crate::report::{Evaluation, Figure};
@@ -150,11 +149,6 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
     let sums = Sums::of(timeline);
     for cell in cells(&sums.rows(timeline, stride), view, WIDTH) {
         let top = cell.row as f64 * pitch;
-        let ink = match cell.kind {
-            Kind::F => Ink::Forward,
-            Kind::B | Kind::BW => Ink::Backward,
-            Kind::W => Ink::Weight,
-        };
         let gap = if cell.op.is_some() && cell.width > 3.0 {
             1.0
         } else {
@@ -167,7 +161,7 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
             height: (cell.band.1 - cell.band.0) * op,
         };
         let said = cell.op.map_or_else(String::new, op_name);
-        drawing.fill(place, ink, 1.0, &said);
+        drawing.fill(place, Ink::of(cell.kind), 1.0, &said);
     }
     for rank in (0..timeline.ranks.len()).step_by(stride) {
         let top = (rank / stride) as f64 * pitch;

@@ -1,12 +1,10 @@
 //! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
 
 use super::drawing::{Anchor, Box, Drawing, Ink, figure};
-use super::lod::Sums;
 use super::markup::{Html, el, span, table, text};
-use super::timeline::cells;
-use super::viewport::Viewport;
+use super::strips::strips;
+use crate::pipeline::Timeline;
 use crate::pipeline::packing::Spread;
-use crate::pipeline::{Kind, Timeline};
 use crate::report::Evaluation;
 use crate::report::unequal::{Unequal, Way, unequal as ways};
 use crate::units::{Seconds, show_percent, show_seconds, significant};
@@ -169,65 +167,19 @@ fn microbatch(drawing: &mut Drawing, place: Box, samples: &[u64], tokens: u64) {
     drawing.frame(place, Ink::Line);
 }
 
-/// Ranks drawn; of more, every n-th.
-const MOST_RANKS: usize = 8;
-/// Height of a rank's row.
-const ROW: f64 = 9.0;
-
 /// The ways that can be simulated, one below the other.
 #[must_use]
 pub fn pipelines(found: &Unequal) -> Drawing {
-    let simulated = |way: &&Way| way.timeline.is_some();
-    let drawn: Vec<&Way> = found.ways.iter().filter(simulated).collect();
-    let ends = drawn.iter().filter_map(|way| way.simulated());
-    let longest = ends.map(|end| end.0).fold(0.0, f64::max);
-    let rows = found.ranks as usize;
-    let stride = rows.div_ceil(MOST_RANKS).max(1);
-    let pitch = WORDS + ROW * rows.div_ceil(stride) as f64 + 10.0;
-    let mut drawing = Drawing::new(pitch * drawn.len() as f64);
-    for (at, way) in drawn.iter().enumerate() {
-        let top = pitch * at as f64;
-        let Some(timeline) = &way.timeline else {
-            continue;
-        };
-        let said = format!(
-            "{}: {}",
-            way.name,
-            show_seconds(Seconds(timeline.makespan()))
-        );
-        drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, &said);
-        strip(&mut drawing, timeline, longest, top + WORDS, stride);
-    }
-    drawing
-}
-
-fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, top: f64, stride: usize) {
-    let end = timeline.makespan() / longest;
-    for row in 0..timeline.ranks.len().div_ceil(stride) {
-        let idle = Box {
-            x: 0.0,
-            width: end,
-            y: top + row as f64 * ROW,
-            height: ROW - 1.0,
-        };
-        drawing.hatch(idle);
-    }
-    let sums = Sums::of(timeline);
-    let view = Viewport::all(longest);
-    for cell in cells(&sums.rows(timeline, stride), view, WIDTH) {
-        let ink = match cell.kind {
-            Kind::F => Ink::Forward,
-            Kind::B | Kind::BW => Ink::Backward,
-            Kind::W => Ink::Weight,
-        };
-        let place = Box {
-            x: cell.x / WIDTH,
-            width: cell.width / WIDTH,
-            y: top + cell.row as f64 * ROW + cell.band.0 * (ROW - 1.0),
-            height: (cell.band.1 - cell.band.0) * (ROW - 1.0),
-        };
-        drawing.fill(place, ink, 1.0, "");
-    }
+    let drawn: Vec<(String, &Timeline)> = found
+        .ways
+        .iter()
+        .filter_map(|way| {
+            let timeline = way.timeline.as_ref()?;
+            let end = show_seconds(Seconds(timeline.makespan()));
+            Some((format!("{}: {end}", way.name), timeline))
+        })
+        .collect();
+    strips(&drawn)
 }
 
 /// A row a way, with the button that makes it the run's own.

@@ -19,7 +19,7 @@ use crate::scene::pipeline::ranks;
 use crate::scene::schedules::{Sort, about as idea, table};
 use crate::scene::sync::sync;
 use crate::scene::unequal::unequal;
-use crate::scene::uneven::uneven;
+use crate::scene::uneven::{picture as splits, uneven};
 use crate::scene::viewport::Viewport;
 use crate::share::export::{Picture, chrome_trace, ops_csv, svg};
 use crate::units::{MemoryUnit, parse_number, whole};
@@ -77,6 +77,7 @@ pub static PANELS: &[BackPanel] = &[
     back("uneven", |asked| {
         balance(asked.evaluation).map_or_else(Html::none, |balance| uneven(&balance))
     }),
+    back("splits", |asked| splits(asked.evaluation)),
     back("idea", |asked| {
         pipeline::schedule(asked.evaluation.report.pipeline.schedule).map_or_else(Html::none, idea)
     }),

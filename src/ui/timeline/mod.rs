@@ -24,7 +24,8 @@ use leptos::prelude::*;
 use look::Look;
 
 /// What opens below: the panel of the back room, and what it is about.
-const FOLDS: [(&str, &str); 2] = [
+const FOLDS: [(&str, &str); 3] = [
+    ("splits", "Even and uneven layers on one axis"),
     (
         "gradients",
         "Gradients at the end of the step: hidden in bubbles, or exposed",
