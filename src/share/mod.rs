@@ -1,7 +1,9 @@
 //! A Run out of the calculator and back in: the link, panels as text, its timeline as files, and what other programs
-//! write.
+//! read and write.
 
+pub mod dialect;
 pub mod export;
 pub mod import;
 pub mod link;
 pub mod panels;
+pub mod room;
