@@ -1,6 +1,6 @@
-// The back room's worker: answers [number, question] with [number, HTML], by the JavaScript package.
-import init, { panel } from './pkg/shardscope.js';
+// The back room's worker: answers [number, [name, ...question]] with [number, answer], by the JavaScript package.
+import * as pkg from './pkg/shardscope.js';
 
-await init();
-onmessage = ({ data: [number, question] }) => postMessage([number, panel(...question)]);
+await pkg.default();
+onmessage = async ({ data: [number, [name, ...question]] }) => postMessage([number, await pkg[name](...question)]);
 postMessage('open');

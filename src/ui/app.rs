@@ -1,10 +1,11 @@
-//! The frame of the page: header, inputs, results, drawer; or one panel alone in someone's wiki.
+//! The frame of the page: header, inputs, results, drawer.
 
 use crate::run::registry::field;
 use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
 use crate::ui::accuracy::AccuracyPanel;
+use crate::ui::embed::embed;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
 use crate::ui::html::{flag, pressed, text};
@@ -57,7 +58,7 @@ fn App() -> impl IntoView {
         }
     });
     match state.embed() {
-        Some(panel) => embed(state, &panel).into_any(),
+        Some(panel) => embed(state, &panel),
         None => page(state).into_any(),
     }
 }
@@ -153,47 +154,5 @@ fn Logo() -> impl IntoView {
             <rect x="10" y="9" width="6" height="3" fill="var(--t-backward)"></rect>
             <rect x="9" y="5" width="7" height="3" fill="var(--t-backward)"></rect>
         </svg>
-    }
-}
-
-/// One panel, no chrome, and the way to the whole calculator.
-fn embed(state: State, panel: &str) -> impl IntoView + use<> {
-    let all = panel == "all";
-    let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
-    let shows = |name: &str| all || !known || panel == name;
-    let results = NodeRef::<leptos::html::Div>::new();
-    Effect::new(move |_| {
-        if let Some(element) = results.get() {
-            browser::watch_width(&element, |_| browser::post_height());
-        }
-    });
-    let title = move || {
-        state
-            .run
-            .with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
-    };
-    let whole = move || {
-        format!(
-            "{}#{}",
-            browser::address(),
-            state.run.with(crate::share::link::encode)
-        )
-    };
-    view! {
-        <div class="embed" node_ref=results on:click=move |event| pressed(state, &event)>
-            <main class="page">
-                <div class="results">
-                    {shows("strip").then(|| view! { <Strip/> })}
-                    {shows("memory").then(|| view! { <MemoryPanel/> })}
-                    {shows("timeline").then(|| view! { <TimelinePanel/> })}
-                    {shows("overlap").then(|| view! { <OverlapPanel/> })}
-                </div>
-            </main>
-            <p class="embed-foot">
-                <span>{text(title)}</span>
-                <span class="spring"></span>
-                <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
-            </p>
-        </div>
     }
 }

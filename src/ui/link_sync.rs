@@ -2,7 +2,7 @@
 
 use crate::share::link;
 use crate::ui::browser;
-use crate::ui::state::State;
+use crate::ui::state::{State, theme_of};
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -28,6 +28,10 @@ pub fn keep(state: State) {
     for event in ["hashchange", "popstate"] {
         let handle = window_event_listener_untyped(event, move |_| {
             let read = link::decode(&browser::link_text());
+            if read.view.theme.is_some() {
+                state.theme.set(theme_of(&read.view));
+                state.view.update_value(|view| view.theme = read.view.theme);
+            }
             if state.compare.get_untracked() != read.view.compare {
                 state.compare.set(read.view.compare);
             }

@@ -6,6 +6,7 @@ mod app;
 mod back;
 mod browser;
 mod chart;
+mod embed;
 mod field;
 mod form;
 mod html;

@@ -53,11 +53,7 @@ impl State {
     pub fn from_address() -> Self {
         let link = link::decode(&browser::link_text());
         let run = RwSignal::new(link.run);
-        let theme = match link.view.theme.as_deref() {
-            Some("dark") => Theme::Dark,
-            Some("light") => Theme::Light,
-            _ => browser::preferred_theme(),
-        };
+        let theme = theme_of(&link.view);
         let settled = settle(run);
         Self {
             run,
@@ -124,6 +120,15 @@ impl State {
     /// The panel to show alone, if the link asks for one.
     pub fn embed(&self) -> Option<String> {
         self.view.with_value(|view| view.embed.clone())
+    }
+}
+
+/// The theme that a link asks for, else the visitor's own.
+pub fn theme_of(view: &View) -> Theme {
+    match view.theme.as_deref() {
+        Some("dark") => Theme::Dark,
+        Some("light") => Theme::Light,
+        _ => browser::preferred_theme(),
     }
 }
 
