@@ -47,7 +47,8 @@ async function set({ run, link, ...choices }) {
     if (!allowed.includes(wanted)) return present([issue(name, `one of: ${allowed.join(', ')}`)]);
     view.set(KEYS[name], wanted);
   }
-  location.replace(`#${[...said, ...[...view].map((pair) => pair.join('='))].join('&')}`);
+  history.replaceState(null, '', `#${[...said, ...[...view].map((pair) => pair.join('='))].join('&')}`);
+  dispatchEvent(new Event('hashchange'));
   const answer = await present();
   // Another panel is another page.
   if (view.get(KEYS.panel) !== panel) setTimeout(() => location.reload());
