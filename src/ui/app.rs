@@ -5,9 +5,11 @@ use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
 use crate::ui::accuracy::AccuracyPanel;
+use crate::ui::compare::{compare, compare_panel};
 use crate::ui::embed::embed;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
+use crate::ui::history::history;
 use crate::ui::html::{flag, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
@@ -77,11 +79,13 @@ fn page(state: State) -> impl IntoView {
             <Header/>
             <main class="page">
                 <aside class="inputs" aria-label="Inputs">
+                    {history(state)}
                     <Form/>
                 </aside>
                 <div class="results">
                     <Strip/>
                     <IssueList/>
+                    {compare_panel(state)}
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
@@ -99,6 +103,7 @@ fn page(state: State) -> impl IntoView {
             <nav class="tabbar" aria-label="Sections">
                 {tab_button("inputs", "Inputs")}
                 {tab_button("results", "Results")}
+                <button on:click=move |_| { tab.set("results"); compare(state) }>"Compare"</button>
                 <button on:click=move |_| open_share(state)>"Share"</button>
             </nav>
             <ShareDialog/>
@@ -139,6 +144,7 @@ fn Header() -> impl IntoView {
                 {text(move || state.unit.get().name().to_owned())}
             </button>
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
+            <button class="wide-only" title="Keep this run beside what you change" on:click=move |_| compare(state)>"Compare"</button>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
         </header>
     }

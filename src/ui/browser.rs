@@ -57,6 +57,16 @@ pub fn show_link(fragment: &str) {
     }
 }
 
+/// Whether a field has the focus: keys are meant for it.
+pub fn is_typing() -> bool {
+    let focused = window()
+        .document()
+        .and_then(|document| document.active_element());
+    focused.is_some_and(|element| {
+        matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
+    })
+}
+
 pub fn document_element() -> Option<web_sys::Element> {
     window().document()?.document_element()
 }

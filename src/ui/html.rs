@@ -1,7 +1,6 @@
 //! Panels that are HTML text: put into the document whole, listened to once.
 
 use crate::report::Figure;
-use crate::run::Run;
 use crate::scene::issues::read_fix;
 use crate::scene::markup::Html;
 use crate::share::link;
@@ -33,14 +32,15 @@ fn block(class: &'static str, content: Signal<String>) -> AnyView {
     view! { <div class=class inner_html=content></div> }.into_any()
 }
 
-/// Does what the pressed button's `data-` attribute says: asks about a figure, goes to a field, mends an issue, opens a run.
+/// Does what the pressed button's `data-` attribute says: asks about a figure, goes to a field, mends an issue, opens a run,
+/// keeps a second one.
 pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let target = event
         .target()
         .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
     let Some(button) = target.and_then(|target| {
         target
-            .closest("[data-ask],[data-go],[data-fix],[data-model],[data-run]")
+            .closest("[data-ask],[data-go],[data-fix],[data-model],[data-run],[data-second]")
             .ok()
             .flatten()
     }) else {
@@ -69,11 +69,8 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));
     }
-    if let Some(pairs) = button.get_attribute("data-run") {
-        let pairs = pairs.split('&').filter_map(|pair| pair.split_once('='));
-        let pairs: Vec<_> = pairs
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
-        state.run.set(Run::from_pairs(&pairs).0);
+    if let Some(second) = button.get_attribute("data-second") {
+        let second = (second != "-").then(|| link::decode(&second).run);
+        state.second.set(second);
     }
 }

@@ -35,6 +35,12 @@ pub fn keep(state: State) {
             if state.compare.get_untracked() != read.view.compare {
                 state.compare.set(read.view.compare);
             }
+            if state
+                .second
+                .with_untracked(|second| *second != read.view.second)
+            {
+                state.second.set(read.view.second);
+            }
             if state.run.with_untracked(|run| *run != read.run) {
                 state.notices.set(read.notices);
                 state.run.set(read.run);
@@ -46,10 +52,11 @@ pub fn keep(state: State) {
 
 /// What of the view belongs into the address: a theme the link itself asked for.
 fn view(state: State) -> link::View {
-    let compare = state.compare.get();
+    let (compare, second) = (state.compare.get(), state.second.get());
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
         compare,
+        second,
         ..link::View::default()
     })
 }

@@ -31,6 +31,7 @@ pub fn ShareDialog() -> impl IntoView {
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
     let link = move || {
         address(View {
+            second: state.second.get(),
             made: made(),
             ..View::default()
         })

@@ -3,10 +3,11 @@
 use crate::issue::Issue;
 use crate::report::{Evaluation, Figure, evaluate, work};
 use crate::run::Run;
-use crate::run::registry::field;
+use crate::run::registry::{Field, field};
 use crate::scene::palette::Theme;
 use crate::share::link::{self, View};
 use crate::ui::browser;
+use crate::ui::field::shown_text;
 use crate::units::MemoryUnit;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -42,6 +43,12 @@ pub struct State {
     pub theme: RwSignal<Theme>,
     /// The schedule to lay under the Run's own.
     pub compare: RwSignal<Option<String>>,
+    /// A second Run, kept to be compared with the first.
+    pub second: RwSignal<Option<Run>>,
+    /// The Run once typing has settled.
+    pub settled: RwSignal<Option<Run>>,
+    /// The last text typed into a field that was not understood: the field, and what the Run said when it was typed.
+    pub unread: RwSignal<Option<(&'static Field, String)>>,
     /// What the link asks to show.
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
@@ -62,6 +69,9 @@ impl State {
                 |_, _| true,
             ),
             compare: RwSignal::new(link.view.compare.clone()),
+            second: RwSignal::new(link.view.second.clone()),
+            settled,
+            unread: RwSignal::new(None),
             notices: RwSignal::new(link.notices),
             figure: RwSignal::new(None),
             drawer: RwSignal::new(false),
@@ -77,10 +87,15 @@ impl State {
         self.shown.with(|shown| shown.evaluation.clone())
     }
 
-    /// Whether the picture is that of an earlier Run.
+    /// Whether the picture is not of what was typed last.
     pub fn is_stale(&self) -> bool {
+        let unread = || match self.unread.get() {
+            Some((field, after)) => shown_text(*self, field) == after,
+            None => false,
+        };
         self.shown
             .with(|shown| shown.waits || !shown.errors.is_empty())
+            || unread()
     }
 
     /// Everything to be said, worst first.
