@@ -2,5 +2,5 @@
 import * as pkg from './pkg/shardscope.js';
 
 await pkg.default();
-onmessage = async ({ data: [number, [name, ...question]] }) => postMessage([number, await pkg[name](...question)]);
+onmessage = ({ data: [number, [name, ...question]] }) => postMessage([number, pkg[name](...question)]);
 postMessage('open');

@@ -8,10 +8,18 @@ const inWorker = () => new Promise((opened, refused) => {
   let last = 0;
   worker.onerror = refused;
   worker.onmessage = ({ data }) => {
-    if (data === 'open') return opened((...call) => new Promise((answer) => {
-      waiting.set(++last, answer);
-      worker.postMessage([last, call]);
-    }));
+    if (data === 'open') {
+      // A fault ends this worker: what waits is told, the next question gets another.
+      worker.onerror = (event) => {
+        event.preventDefault();
+        room = worker.terminate();
+        waiting.forEach((answer) => answer());
+      };
+      return opened((...call) => new Promise((answer) => {
+        waiting.set(++last, answer);
+        worker.postMessage([last, call]);
+      }));
+    }
     waiting.get(data[0])(data[1]);
     waiting.delete(data[0]);
   };
@@ -29,5 +37,5 @@ export async function ask(name, ...question) {
   return (await room)(name, ...question);
 }
 
-/** A panel as HTML text: for the page. */
-export const panel = (...question) => ask('panel', ...question);
+/** What the page asks: a panel as HTML text, a pipeline simulated. */
+export const answer = (...question) => ask('answer', ...question);

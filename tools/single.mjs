@@ -40,12 +40,12 @@ const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const pageWasm = page.replace(/\.js$/, '_bg.wasm');
 
 const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.wasm', import.meta.url)", 'wasmFile()'), 'wasmFile');
-const makePage = lazy(swap(swap(read(page), /^import \{ panel \} from .*$/m, ''), /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ panel }');
+const makePage = lazy(swap(swap(read(page), /^import \{ answer \} from .*$/m, ''), /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ answer }');
 // From disk, browsers start no worker that is a module.
 const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
 const makeRoom = lazy(swap(room, "await import('./pkg/shardscope.js')", 'thePackage'), 'thePackage, backFile');
 const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\n`;
-const frame = swap(read('frame.js'), /^import \{ ask \} from .*$/m, '');
+const frame = swap(read('later/frame.js'), /^import \{ ask \} from .*$/m, '');
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -69,7 +69,10 @@ if (parent !== self) (({ ask }) => {
 ${frame}
 })(room);
 `;
-const style = read(named(/^main-[0-9a-f]+\.css$/));
+const guard = read('guard.js');
+// The pages beside the calculator and its element are not in this file.
+const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
+.footnote a, #share option[value=element] { display: none; }`;
 
 const blocks = [
   ['page.wasm', packed(pageWasm)],
@@ -77,14 +80,14 @@ const blocks = [
   ['back.js', back],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),
 ];
-for (const [name, text] of [...blocks, ['the script', script]]) {
+for (const [name, text] of [...blocks, ['the script', script], ['the guard', guard]]) {
   if (/<\/script|<!--/i.test(text)) fail(`${name} cannot stand in a script element`);
 }
 
 const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const policy = [
   "default-src 'none'",
-  `script-src ${hash(script)} 'wasm-unsafe-eval'`,
+  `script-src ${hash(guard)} ${hash(script)} 'wasm-unsafe-eval'`,
   'worker-src blob:',
   `style-src ${hash(style)}`,
   "style-src-attr 'unsafe-inline'",
@@ -102,6 +105,8 @@ let html = read('index.html')
   .replace(/\n{3,}/g, '\n');
 html = swap(html, /<meta charset=[^>]*>/, `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);
 html = swap(html, /<link rel="stylesheet"[^>]*>/, `<style>${style}</style>`);
+html = swap(html, /<script src="guard.js"[^>]*>/, `<script>${guard}`);
+html = swap(html, 'href="./"', 'href="?"');
 html = swap(html, 'href="icon.svg"', `href="${icon}"`);
 const data = blocks.map(([name, text]) => `<script type="text/plain" id="${name}">${text}</script>`).join('\n');
 html = swap(html, '</body>', `${data}\n<script type="module">${script}</script>\n</body>`);

@@ -25,9 +25,10 @@ impl Run {
         let mut run = Self::default();
         let mut issues = Vec::new();
         for (key, value) in &pairs {
-            run.forget_base(key, &pairs);
-            if let Err(message) = run.assign(key, value) {
-                issues.push(Issue::error(key.clone(), message));
+            match run.assign(key, value) {
+                Ok(()) if *value != Value::Null => run.forget_base(key, &pairs),
+                Ok(()) => {}
+                Err(message) => issues.push(Issue::error(key.clone(), message)),
             }
         }
         if issues.is_empty() {
@@ -51,7 +52,7 @@ impl Run {
         }
     }
 
-    /// A model, GPU or precision said in parts, with no base named, has none.
+    /// A model, GPU or precision said in parts, with no base named, has none; a part that says nothing leaves the base.
     fn forget_base<V>(&mut self, key: &str, pairs: &[(String, V)]) {
         let Some((whole, _)) = key.split_once('.') else {
             return;
@@ -141,8 +142,11 @@ impl Run {
         let mut run = Self::default();
         let mut issues = Vec::new();
         for (key, text) in pairs {
-            run.forget_base(key, pairs);
-            issues.extend(run.read(key, "the default", |field| field.parse(text)));
+            match run.read(key, "the default", |field| field.parse(text)) {
+                Ok(Value::Null) => {}
+                Ok(_) => run.forget_base(key, pairs),
+                Err(issue) => issues.push(issue),
+            }
         }
         (run, issues)
     }
@@ -166,25 +170,27 @@ impl Run {
             if unset && is_based(key.strip_suffix(".base").unwrap_or(key)) {
                 continue;
             }
-            issues.extend(run.read(key, "the first run's", |field| {
+            let read = run.read(key, "the first run's", |field| {
                 if unset {
                     Ok(Value::Null)
                 } else {
                     field.parse(text)
                 }
-            }));
+            });
+            issues.extend(read.err());
         }
         (run, issues)
     }
 
+    /// Sets the field `key` to what `parse` makes of its text; `instead` says what is used where that cannot be.
     fn read(
         &mut self,
         key: &str,
         instead: &str,
         parse: impl Fn(&Field) -> Result<Value, String>,
-    ) -> Option<Issue> {
+    ) -> Result<Value, Issue> {
         let Some(field) = field(key) else {
-            return Some(match DERIVED.iter().find(|(name, _)| *name == key) {
+            return Err(match DERIVED.iter().find(|(name, _)| *name == key) {
                 Some((_, why)) => Issue::warning(key, *why),
                 None => Issue::notice(
                     key,
@@ -192,10 +198,9 @@ impl Run {
                 ),
             });
         };
-        let message = parse(field)
-            .and_then(|value| field.set(self, &value))
-            .err()?;
-        Some(Issue::warning(key, format!("{message}; {instead} is used")))
+        parse(field)
+            .and_then(|value| field.set(self, &value).map(|()| value))
+            .map_err(|message| Issue::warning(key, format!("{message}; {instead} is used")))
     }
 }
 

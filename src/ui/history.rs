@@ -8,9 +8,13 @@ use crate::ui::browser;
 use crate::ui::html::flag;
 use crate::ui::state::State;
 use leptos::prelude::*;
+use std::time::Duration;
 
 /// Steps that can be undone; earlier ones are forgotten.
 const MOST: usize = 100;
+
+/// What is typed within this time of each other is one step.
+const SETTLE: Duration = Duration::from_millis(500);
 
 /// Earlier Runs, later Runs, and the one between them.
 #[derive(Clone, Copy)]
@@ -68,9 +72,13 @@ pub fn history(state: State) -> AnyView {
         past: RwSignal::new(Vec::new()),
         future: RwSignal::new(Vec::new()),
     };
+    let pending = StoredValue::new(None::<TimeoutHandle>);
     Effect::new(move |_| {
-        state.settled.track();
-        history.settle();
+        state.run.track();
+        if let Some(before) = pending.get_value() {
+            before.clear();
+        }
+        pending.set_value(set_timeout_with_handle(move || history.settle(), SETTLE).ok());
     });
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
         if !(event.ctrl_key() || event.meta_key()) || browser::is_typing() {

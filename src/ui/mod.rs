@@ -8,6 +8,7 @@ mod browser;
 mod chart;
 mod compare;
 mod embed;
+mod evaluated;
 mod field;
 mod form;
 mod history;

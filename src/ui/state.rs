@@ -1,28 +1,17 @@
 //! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
 
 use crate::issue::Issue;
-use crate::report::{Evaluation, Figure, evaluate, work};
+use crate::report::{Evaluation, Figure};
 use crate::run::Run;
 use crate::run::registry::{Field, field};
 use crate::scene::palette::Theme;
 use crate::share::link::{self, View};
 use crate::ui::browser;
+use crate::ui::evaluated::{Shown, evaluated};
 use crate::ui::field::shown_text;
 use crate::units::MemoryUnit;
 use leptos::prelude::*;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// What is shown: the last Run that made sense, and what is wrong with the present one.
-#[derive(Clone)]
-pub struct Shown {
-    /// The last good evaluation; none where not even the first Run made sense.
-    pub evaluation: Option<Arc<Evaluation>>,
-    /// What keeps the present Run from being shown.
-    pub errors: Vec<Issue>,
-    /// The present Run takes long to simulate: it waits until typing settles.
-    pub waits: bool,
-}
 
 /// Handles to everything; copied into every panel.
 #[derive(Clone, Copy)]
@@ -45,8 +34,6 @@ pub struct State {
     pub compare: RwSignal<Option<String>>,
     /// A second Run, kept to be compared with the first.
     pub second: RwSignal<Option<Run>>,
-    /// The Run once typing has settled.
-    pub settled: RwSignal<Option<Run>>,
     /// The last text typed into a field that was not understood: the field, and what the Run said when it was typed.
     pub unread: RwSignal<Option<(&'static Field, String)>>,
     /// What the link asks to show.
@@ -61,16 +48,11 @@ impl State {
         let link = link::decode(&browser::link_text());
         let run = RwSignal::new(link.run);
         let theme = theme_of(&link.view);
-        let settled = settle(run);
         Self {
             run,
-            shown: Memo::new_with_compare(
-                move |before: Option<&Shown>| shown(&run.read(), before, settled),
-                |_, _| true,
-            ),
+            shown: evaluated(move || Some(run.get())),
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
-            settled,
             unread: RwSignal::new(None),
             notices: RwSignal::new(link.notices),
             figure: RwSignal::new(None),
@@ -144,51 +126,5 @@ pub fn theme_of(view: &View) -> Theme {
         Some("dark") => Theme::Dark,
         Some("light") => Theme::Light,
         _ => browser::preferred_theme(),
-    }
-}
-
-/// A Run of more ops than this is simulated only when typing has settled.
-const LONG: u64 = 50_000;
-/// How long typing settles.
-const SETTLE: Duration = Duration::from_millis(300);
-
-/// The last Run that stayed unchanged for a moment.
-fn settle(run: RwSignal<Run>) -> RwSignal<Option<Run>> {
-    let settled = RwSignal::new(None);
-    let pending = StoredValue::new(None::<TimeoutHandle>);
-    Effect::new(move |_| {
-        run.track();
-        if let Some(before) = pending.get_value() {
-            before.clear();
-        }
-        let timer = set_timeout_with_handle(move || settled.set(Some(run.get_untracked())), SETTLE);
-        pending.set_value(timer.ok());
-    });
-    settled
-}
-
-fn shown(run: &Run, before: Option<&Shown>, settled: RwSignal<Option<Run>>) -> Shown {
-    let last = || before.and_then(|before| before.evaluation.clone());
-    if let Some(evaluation) = last()
-        && work(run).is_some_and(|ops| ops > LONG)
-        && settled.with(|settled| settled.as_ref() != Some(run))
-    {
-        return Shown {
-            evaluation: Some(evaluation),
-            errors: Vec::new(),
-            waits: true,
-        };
-    }
-    match evaluate(run) {
-        Ok(evaluation) => Shown {
-            evaluation: Some(Arc::new(evaluation)),
-            errors: Vec::new(),
-            waits: false,
-        },
-        Err(errors) => Shown {
-            evaluation: last().or_else(|| evaluate(&Run::default()).ok().map(Arc::new)),
-            errors,
-            waits: false,
-        },
     }
 }

@@ -7,7 +7,7 @@
 //
 // Only the window around this one is heard, and only it is answered; an `id` in a question comes back in its answer.
 // The Run is set by this frame's own address, which the calculator follows: no history entry, nothing of the host's.
-import { ask } from './room.js';
+import { ask } from '../room.js';
 
 const CHOICES = {
   panel: ['memory', 'timeline', 'overlap', 'strip', 'all'],
