@@ -39,3 +39,9 @@ export async function ask(name, ...question) {
 
 /** What the page asks: a panel as HTML text, a pipeline simulated. */
 export const answer = (...question) => ask('answer', ...question);
+
+// Pictures leave by a module of their own, fetched at the first press.
+addEventListener('click', async ({ target }) => {
+  const button = target.closest?.('[data-save]');
+  if (button) (await import('./lazy/save.js')).save(button, answer);
+});

@@ -33,6 +33,8 @@ function lazy(code, needs = '') {
       names.push(name);
       return `${kind} ${name}`;
     });
+  const left = /^import .*$/m.exec(body);
+  if (left) fail(`does not know what to do with ${left[0]}`);
   return `(${needs}) => {\n${body}\nreturn { ${names.join(', ')} };\n}`;
 }
 
@@ -43,9 +45,16 @@ const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.was
 const makePage = lazy(swap(swap(read(page), /^import \{ answer \} from .*$/m, ''), /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ answer }');
 // From disk, browsers start no worker that is a module.
 const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
-const makeRoom = lazy(swap(room, "await import('./pkg/shardscope.js')", 'thePackage'), 'thePackage, backFile');
+const makeRoom = lazy(
+  swap(room, "await import('./pkg/shardscope.js')", 'thePackage').replace(/import\('\.\/(lazy\/[^']+)'\)/g, "modules['$1']()"),
+  'thePackage, backFile',
+);
 const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\n`;
-const frame = swap(read('later/frame.js'), /^import \{ ask \} from .*$/m, '');
+/** What the page loads when it is needed: a function each. */
+const modules = ['later/frame.js', ...readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`)].map((name) => {
+  const code = read(name).replace(/^import (\{[^}]*\}) from '\.\.\/room\.js';$/m, 'const $1 = room;');
+  return `'${name}': ${lazy(code)},`;
+});
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -57,6 +66,9 @@ const unpack = (text) => {
 // The tables are in this file; nothing else is ever fetched.
 globalThis.fetch = async (name) => (document.getElementById(name) ? new Response(file(name)) : Response.error());
 
+const modules = {
+${modules.join('\n')}
+};
 const makePkg = ${makePkg};
 const backFile = () => URL.createObjectURL(new Blob([
   'const unpack = ' + unpack + ';\\nconst pkg = (' + makePkg + ')(() => unpack("', file('pkg.wasm'), '"));\\n', file('back.js'),
@@ -65,9 +77,7 @@ const room = (${makeRoom})(makePkg(() => unpack(file('pkg.wasm'))), backFile);
 const page = (${makePage})(room);
 const wasm = await page.default({ module_or_path: unpack(file('page.wasm')) });
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
-if (parent !== self) (({ ask }) => {
-${frame}
-})(room);
+if (parent !== self) modules['later/frame.js']();
 `;
 const guard = read('guard.js');
 // The pages beside the calculator and its element are not in this file.

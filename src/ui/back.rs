@@ -6,6 +6,7 @@ use crate::report::Timed;
 use crate::run::Run;
 use crate::scene::markup::span;
 use crate::share::{courier, link};
+use crate::ui::browser;
 use crate::ui::state::State;
 use js_sys::{Array, Float64Array};
 use leptos::prelude::*;
@@ -88,13 +89,20 @@ pub async fn of_run(state: State, name: &str, of: &str) -> Option<String> {
     ask(name, of, unit, &link).await
 }
 
-/// A fold whose content the panel `name` makes while it is open.
+/// A fold whose content the panel `name` makes while it is open; a button in it asks for something else by its `data-of`.
 pub fn back_fold(state: State, name: &'static str, summary: &'static str) -> AnyView {
     let open = RwSignal::new(false);
-    let of = move || open.get().then(String::new);
+    let chosen = RwSignal::new(String::new());
+    let of = move || open.get().then(|| chosen.get());
     let content = answer(state, name, of);
+    let pressed = move |event: web_sys::MouseEvent| {
+        if let Some((of, button)) = browser::pressed_data(&event, "data-of") {
+            chosen.set(of);
+            browser::focus_again(&button, "data-of");
+        }
+    };
     view! {
-        <details class="twin" on:toggle=move |_| open.update(|open| *open = !*open)>
+        <details class="twin" on:toggle=move |_| open.update(|open| *open = !*open) on:click=pressed>
             <summary>{summary}</summary>
             <div inner_html=content></div>
         </details>
