@@ -168,7 +168,8 @@ fn planned(run: &Run, unit: MemoryUnit) -> String {
         if !progress.done {
             return scene::plan::progress(&progress).into_string();
         }
-        let walk = search::recipe::walk(question, request.search.best().first());
+        let walk =
+            search::recipe::walk(question, request.search.best().first().map(|best| &**best));
         scene::plan::plan(&request.plan(), &walk, unit, share::link::encode).into_string()
     })
 }

@@ -282,7 +282,7 @@ mod tests {
         assert!(under_way.contains("data-more"));
         request.search.finish();
         let answer = request.plan();
-        let walk = recipe::walk(&run, request.search.best().first());
+        let walk = recipe::walk(&run, request.search.best().first().map(|best| &**best));
         let html = plan(&answer, &walk, MemoryUnit::Gib, |run| {
             format!("tp={}", run.tp)
         });
