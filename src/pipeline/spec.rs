@@ -134,8 +134,8 @@ pub struct Built {
 /// # Errors
 /// What dead-locks, has no order or is too large, with the field to change and a value that works.
 pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
-    if spec.schedule.stages == Stages::Order {
-        return super::families::custom::build(spec);
+    if let Make::Given(read) = spec.schedule.make {
+        return read(spec);
     }
     let at_least_one = [
         ("pp", spec.pp),
@@ -156,6 +156,10 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
             let fits = durations.check(spec.stages(), spec.microbatches);
             fits.map_err(|fault| fault.issue("schedule"))?;
             make(spec, durations)?
+        }
+        Make::Given(_) | Make::Elsewhere => {
+            let message = format!("{} is not built here", spec.schedule.name);
+            return Err(Issue::error("schedule", message));
         }
     };
     let mut warnings = ignored_options(spec);
