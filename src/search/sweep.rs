@@ -78,6 +78,12 @@ impl Sweep {
         }
     }
 
+    /// What grows.
+    #[must_use]
+    pub fn grown(&self) -> Grown {
+        self.grown
+    }
+
     /// Works for about `budget` units; true when it is over.
     pub fn step(&mut self, budget: u64) -> bool {
         let Some(&value) = self.values.get(self.points.len()).filter(|_| !self.done) else {
