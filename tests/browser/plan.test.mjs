@@ -8,7 +8,7 @@ const site = calculator({
   cors: true,
   pages: {
     '/sandboxed.html': `<!DOCTYPE html><link rel="icon" href="data:,">
-      <iframe sandbox="allow-scripts" src="/index.html#v=1&gpus=8&pp=1&global_batch=64" width="1000" height="800"></iframe>`,
+      <iframe sandbox="allow-scripts" src="/index.html#v=1" width="1000" height="800"></iframe>`,
   },
 });
 
@@ -67,7 +67,7 @@ test('a row loads into the run and the link, and the search stays', async () => 
   const row = rows(page).nth(3);
   await row.locator('[data-run]').click();
   await eventually(() => figures(page), (now) => now !== before);
-  await panel(page).getByText('this run').waitFor();
+  await panel(page).getByText('· this run').waitFor();
   const step = (await row.locator('td').nth(1).innerText()).split('\n')[0];
   assert.ok((await figures(page)).includes(step));
   assert.equal(await rows(page).count(), 20);

@@ -135,6 +135,9 @@ pub fn pinned(view: &View) -> Html {
 /// "+120 ms (+3.2 %)".
 fn against(view: &View, base: f64, own: f64, show: fn(&View, f64) -> String) -> String {
     let difference = own - base;
+    if difference.abs() <= 1e-9 * base.abs() {
+        return "the same".to_owned();
+    }
     let sign = if difference < 0.0 { "−" } else { "+" };
     let amount = show(view, difference.abs());
     if base == 0.0 {

@@ -225,7 +225,7 @@ fn dots(view: &View) -> Html {
     );
     let at = |share: f64| format!("{:.2}%", share * 100.0);
     let mut pieces: Vec<Html> = Vec::new();
-    for tick in crate::scene::ticks::ticks(x.low / GIB, x.high / GIB, 6) {
+    for tick in crate::scene::ticks::ticks(x.low / GIB, x.high / GIB, 4) {
         let place = at(x.share(tick * GIB));
         pieces.push(label(
             &[
