@@ -28,7 +28,8 @@ const inWorker = () => new Promise((opened, refused) => {
 const inPage = async () => {
   const pkg = await import('./pkg/shardscope.js');
   await pkg.default();
-  return (name, ...question) => pkg[name](...question);
+  // The page goes on between two answers: long work comes in slices.
+  return (name, ...question) => new Promise((said) => setTimeout(() => said(pkg[name](...question))));
 };
 
 /** What the function `name` of the package says: see pkg/shardscope.d.ts. */
