@@ -173,10 +173,33 @@ fn planned(run: &Run, unit: MemoryUnit) -> String {
     })
 }
 
+/// A pasted file of more bytes than this is not read; the longest `config.json` known has some 10 kB.
+const LONGEST_FILE: usize = 1_000_000;
+/// A pasted file that nests deeper than this is not read: whoever reads it calls itself at each level.
+const DEEPEST: usize = 64;
+
+/// How deep brackets of any kind are nested, those inside texts counted too.
+fn depth(text: &str) -> usize {
+    let (mut deep, mut deepest) = (0usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' => deep += 1,
+            b']' | b'}' => deep = deep.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(deep);
+    }
+    deepest
+}
+
 /// What a configuration file of another program means.
 fn import(text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
+    }
+    if text.len() > LONGEST_FILE || depth(text) > DEEPEST {
+        let message = "longer than 1 MB or nested too deep for a config.json: it was not read";
+        return summary(&Err(vec![Issue::error("model", message)])).into_string();
     }
     let read = js_sys::JSON::parse(text)
         .map_err(|_| {

@@ -23,14 +23,17 @@ impl Run {
         let mut pairs = Vec::new();
         flatten("", object, &mut pairs);
         let mut run = Self::default();
+        let usual = (run.model.base, run.gpu.base, run.precision.base);
         let mut issues = Vec::new();
         for (key, value) in &pairs {
-            match run.assign(key, value) {
-                Ok(()) if *value != Value::Null => run.forget_base(key, &pairs),
-                Ok(()) => {}
-                Err(message) => issues.push(Issue::error(key.clone(), message)),
+            run.forget_base(key, &pairs);
+            if let Err(message) = run.assign(key, value) {
+                issues.push(Issue::error(key.clone(), message));
             }
         }
+        run.model.or_base(usual.0);
+        run.gpu.or_base(usual.1);
+        run.precision.or_base(usual.2);
         if issues.is_empty() {
             Ok(run)
         } else {
@@ -52,7 +55,7 @@ impl Run {
         }
     }
 
-    /// A model, GPU or precision said in parts, with no base named, has none; a part that says nothing leaves the base.
+    /// A model, GPU or precision said in parts, with no base named, has none.
     fn forget_base<V>(&mut self, key: &str, pairs: &[(String, V)]) {
         let Some((whole, _)) = key.split_once('.') else {
             return;
@@ -123,8 +126,10 @@ impl Run {
     #[must_use]
     pub fn from_pairs(pairs: &[(String, String)]) -> (Self, Vec<Issue>) {
         let mut run = Self::default();
+        let usual = (run.model.base, run.gpu.base, run.precision.base);
         let mut issues = Vec::new();
         for (key, text) in pairs {
+            run.forget_base(key, pairs);
             let Some(field) = field(key) else {
                 issues.push(match DERIVED.iter().find(|(name, _)| name == key) {
                     Some((_, why)) => Issue::warning(key.clone(), *why),
@@ -137,16 +142,17 @@ impl Run {
             };
             let set = field
                 .parse(text)
-                .and_then(|value| field.set(&mut run, &value).map(|()| value));
-            match set {
-                Ok(Value::Null) => {}
-                Ok(_) => run.forget_base(key, pairs),
-                Err(message) => issues.push(Issue::warning(
+                .and_then(|value| field.set(&mut run, &value));
+            if let Err(message) = set {
+                issues.push(Issue::warning(
                     key.clone(),
                     format!("{message}; the default is used"),
-                )),
+                ));
             }
         }
+        run.model.or_base(usual.0);
+        run.gpu.or_base(usual.1);
+        run.precision.or_base(usual.2);
         (run, issues)
     }
 }

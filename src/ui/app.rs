@@ -90,11 +90,6 @@ fn page(state: State) -> impl IntoView {
                     <OverlapPanel/>
                     {plan_panel(state)}
                     <AccuracyPanel/>
-                    <p class="footnote">
-                        "Shardscope " {env!("CARGO_PKG_VERSION")}
-                        " estimates training (not inference). Everything is computed in this browser; nothing leaves it. "
-                        <a href="limits.html">"What it does not model"</a> " " <a href="sources.html">"Sources"</a>
-                    </p>
                 </div>
                 <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
                     <About/>
@@ -134,7 +129,7 @@ fn Header() -> impl IntoView {
     };
     view! {
         <header class="bar">
-            <Logo/>
+            <i class="logo"></i>
             <h1>"Shardscope"</h1>
             {pick("model", "Model preset")}
             <span class="wide-only">{pick("gpu", "GPU preset")}</span>
@@ -145,19 +140,6 @@ fn Header() -> impl IntoView {
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
         </header>
-    }
-}
-
-#[component]
-fn Logo() -> impl IntoView {
-    view! {
-        <svg width="20" height="20" viewBox="0 0 16 16" aria-hidden="true">
-            <rect y="1" width="6" height="3" fill="var(--t-forward)"></rect>
-            <rect x="3" y="5" width="6" height="3" fill="var(--t-forward)"></rect>
-            <rect x="6" y="9" width="4" height="3" fill="var(--t-forward)"></rect>
-            <rect x="10" y="9" width="6" height="3" fill="var(--t-backward)"></rect>
-            <rect x="9" y="5" width="7" height="3" fill="var(--t-backward)"></rect>
-        </svg>
     }
 }
 

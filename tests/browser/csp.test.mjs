@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { calculator, eventually, input } from './calculator.mjs';
+import { calculator, eventually, input, unfold } from './calculator.mjs';
 import { DIST } from './server.mjs';
 
 const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
@@ -39,9 +39,10 @@ test('a session over every field, panel, dialog and export breaks no rule and as
     assert.deepEqual(problems, [], when);
   };
 
-  // Every field once: its value again, the next one of a list, the other of two.
-  const fields = await page.locator('[data-field]').evaluateAll((all) => all.map((field) => field.dataset.field));
-  assert.ok(fields.length > 30, `${fields.length} fields`);
+  // Every field of every section once: its value again, the next one of a list, the other of two.
+  await page.evaluate(unfold);
+  const fields = await page.locator('[data-field]:visible').evaluateAll((all) => all.map((field) => field.dataset.field));
+  assert.ok(fields.length > 60, `${fields.length} fields`);
   await page.evaluate(() => {
     for (const field of document.querySelectorAll('[data-field]')) {
       const control = field.querySelector('input, select');

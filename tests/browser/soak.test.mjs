@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { calculator, eventually } from './calculator.mjs';
+import { calculator, eventually, unfold } from './calculator.mjs';
 
 const STEPS = Number(process.env.SHARDSCOPE_SOAK ?? 60);
 const SEED = Number(process.env.SHARDSCOPE_SEED ?? 8);
@@ -109,6 +109,7 @@ test(`${STEPS} random steps in one tab: no error, no leak, and the native engine
   await page.goto(`${site.url}#v=1`);
   await page.waitForFunction(() => globalThis.exported);
   await eventually(() => page.workers().length, (count) => count === 1);
+  await page.evaluate(unfold);
   const devtools = await page.context().newCDPSession(page);
 
   const seen = new Map();
