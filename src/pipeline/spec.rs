@@ -137,13 +137,17 @@ pub struct Built {
 pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
     check(spec)?;
     let order = match spec.schedule.make {
-        _ if spec.schedule.stages == Stages::Order => return super::families::custom::build(spec),
         Make::Always(make) => make(spec),
         Make::Sometimes(make) => make(spec)?,
         Make::Timed(make) => {
             let fits = durations.check(spec.stages(), spec.microbatches);
             fits.map_err(|fault| fault.issue("schedule"))?;
             make(spec, durations)?
+        }
+        Make::Given(read) => return read(spec),
+        Make::Elsewhere => {
+            let message = format!("{} is not built here", spec.schedule.name);
+            return Err(Issue::error("schedule", message));
         }
     };
     let mut warnings = ignored_options(spec);

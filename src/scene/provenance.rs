@@ -6,6 +6,7 @@ use super::markup::{Html, el, raw, span, table, text};
 use crate::accuracy::{SOURCES, constants};
 use crate::memory::methods::METHODS;
 use crate::pipeline::SCHEDULES;
+use crate::pipeline::ideas::IDEAS;
 use crate::pipeline::spec::MAX_OPS;
 use crate::run::OneOf;
 use crate::run::precision::POLICIES;
@@ -126,7 +127,8 @@ fn of_presets() -> Html {
 fn of_schedules_and_methods() -> Html {
     let schedules = SCHEDULES
         .iter()
-        .map(|row| vec![text(row.name), text(row.idea), cite(row.source)]);
+        .zip(IDEAS)
+        .map(|(row, words)| vec![text(row.name), text(words.idea), cite(words.source)]);
     let methods = METHODS
         .iter()
         .map(|row| vec![text(row.method.choice().label), cite(row.source)]);
