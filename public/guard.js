@@ -29,5 +29,5 @@ addEventListener('load', () => {
     target.textContent = document.execCommand('copy') ? 'Copied' : 'Select and copy';
   };
   // Only what `make build` wrote has a copy to keep.
-  if (build && top === self) import('./later/update.js').catch(() => {});
+  if (build && top === self) import('./lazy/update.js').catch(() => {});
 });

@@ -195,7 +195,7 @@ fn planned(run: &Run, unit: MemoryUnit) -> String {
 }
 
 /// A pasted file of more bytes than this is not read; the longest `config.json` known has some 10 kB.
-const LONGEST_FILE: usize = 1_000_000;
+const LONGEST_FILE: usize = 200_000;
 /// A pasted file that nests deeper than this is not read: whoever reads it calls itself at each level.
 const DEEPEST: usize = 64;
 
@@ -219,7 +219,7 @@ fn import(text: &str) -> String {
         return String::new();
     }
     if text.len() > LONGEST_FILE || depth(text) > DEEPEST {
-        let message = "longer than 1 MB or nested too deep for a config.json: it was not read";
+        let message = "longer than 200 kB or nested too deep for a config.json: it was not read";
         return summary(&Err(vec![Issue::error("model", message)])).into_string();
     }
     let read = js_sys::JSON::parse(text)

@@ -31,7 +31,7 @@ pub fn import_model(state: State) -> AnyView {
                     rows="6"
                     aria-label="config.json"
                     spellcheck="false"
-                    maxlength="2000000"
+                    maxlength="250000"
                     placeholder="{ \"model_type\": \"llama\", \"hidden_size\": 4096, ... }"
                     prop:value=typed
                     on:input=move |event| typed.set(event_target_value(&event))
@@ -74,7 +74,7 @@ fn load(files: Option<web_sys::FileList>, typed: RwSignal<String>) {
         if let Ok(content) = wasm_bindgen_futures::JsFuture::from(promise).await {
             // As much as a paste may have: what is longer is no such file.
             let text = content.as_string().unwrap_or_default();
-            typed.set(text.chars().take(2_000_000).collect());
+            typed.set(text.chars().take(250_000).collect());
         }
     });
 }

@@ -72,11 +72,11 @@ test(`${MEGABYTES} MB as a config.json are refused, and the tab answers`, async 
   writeFileSync(file, Buffer.alloc(MEGABYTES * 1e6, '[1,2\n'));
   await page.getByLabel('Choose the file').setInputFiles(file);
   await answers(page);
-  await page.getByText('longer than 1 MB or nested too deep').waitFor();
+  await page.getByText('longer than 200 kB or nested too deep').waitFor();
   rmSync(dirname(file), { recursive: true });
   // Deep, not long.
   await page.getByLabel('config.json', { exact: true }).fill('['.repeat(100_000));
-  await page.getByText('longer than 1 MB or nested too deep').waitFor();
+  await page.getByText('longer than 200 kB or nested too deep').waitFor();
   await answers(page);
 });
 
