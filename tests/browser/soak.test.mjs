@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { calculator, eventually, unfold } from './calculator.mjs';
 
-const STEPS = Number(process.env.SHARDSCOPE_SOAK ?? 60);
+const STEPS = Number(process.env.SHARDSCOPE_SOAK ?? 40);
 const SEED = Number(process.env.SHARDSCOPE_SEED ?? 8);
 /** What the tab may hold more at the end than after a fifth of the steps: less than a step would leak if each leaked 20 kB. */
 const MORE_MB = { heap: 8, page: 24, room: 48 };
