@@ -40,11 +40,12 @@ pub fn keep(state: State) {
     }
 }
 
-/// What of the view belongs into the address: a theme the link itself asked for.
+/// What of the view belongs into the address: a theme and a page the link itself asked for.
 fn view(state: State) -> link::View {
     let compare = state.compare.get();
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
+        page: view.page.clone(),
         compare,
         ..link::View::default()
     })

@@ -72,10 +72,18 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   await page.getByRole('button', { name: 'Share' }).first().click();
   await page.getByRole('dialog').getByLabel('Panel').selectOption('strip');
   await page.keyboard.press('Escape');
-  await page.getByRole('button', { name: 'import a config.json' }).click();
-  await page.getByLabel('config.json', { exact: true }).fill(CONFIG);
-  await page.getByText('8.03 B parameters').waitFor();
-  await page.getByRole('button', { name: 'Use this model' }).click();
+  // Every sheet that a button opens, and a model brought in.
+  for (const of of await page.locator('[data-open]').evaluateAll((all) => all.map((button) => button.dataset.open))) {
+    await page.evaluate((of) => document.querySelector(`[data-open="${of}"]`).click(), of);
+    await page.locator('#room').waitFor();
+    await page.waitForTimeout(100);
+    await page.evaluate(() => document.querySelector('#room').close());
+  }
+  await page.evaluate(() => document.querySelector('[data-open=import]').click());
+  await page.getByLabel('What to bring in').fill(CONFIG);
+  await page.locator('#room .summary', { hasText: '8.03 B parameters' }).waitFor();
+  await page.locator('#room .summary [data-run]').first().click();
+  await page.evaluate(() => document.querySelector('#room').close());
   await quiet('dialogs');
 
   // Every file that is offered.

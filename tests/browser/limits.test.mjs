@@ -65,18 +65,18 @@ test(`${MEGABYTES} MB pasted into the own order are refused, and the tab answers
   assert.ok((await order.inputValue()).length <= 2e6);
 });
 
-test(`${MEGABYTES} MB as a config.json are refused, and the tab answers`, async () => {
+test(`${MEGABYTES} MB as a file to bring in are refused, and the tab answers`, async () => {
   const { page } = await site.open();
-  await page.getByRole('button', { name: 'import a config.json' }).click();
+  await page.evaluate(() => document.querySelector('[data-open=import]').click());
   const file = join(mkdtempSync(join(tmpdir(), 'shardscope-')), 'config.json');
   writeFileSync(file, Buffer.alloc(MEGABYTES * 1e6, '[1,2\n'));
   await page.getByLabel('Choose the file').setInputFiles(file);
   await answers(page);
-  await page.getByText('longer than 200 kB or nested too deep').waitFor();
+  await page.getByText('longer than 400 kB or nested too deep').waitFor();
   rmSync(dirname(file), { recursive: true });
   // Deep, not long.
-  await page.getByLabel('config.json', { exact: true }).fill('['.repeat(100_000));
-  await page.getByText('longer than 200 kB or nested too deep').waitFor();
+  await page.getByLabel('What to bring in').fill('['.repeat(100_000));
+  await page.getByText('longer than 400 kB or nested too deep').waitFor();
   await answers(page);
 });
 

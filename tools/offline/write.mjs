@@ -23,13 +23,11 @@ const hashes = () => Object.fromEntries(
   names.map((name) => [name === 'index.html' ? '' : name, sha(readFileSync(`${dist}/${name}`))]),
 );
 
-const page = readFileSync(`${dist}/index.html`, 'utf8')
-  .replace(/ data-build="[^"]*"/, '').replace(/(<span id="build">)[^<]*/, '$1');
+const page = readFileSync(`${dist}/index.html`, 'utf8').replace(/ data-build="[^"]*"/, '');
 writeFileSync(`${dist}/index.html`, page);
 const build = `${version}-${sha(JSON.stringify(hashes())).slice(0, 12)}`;
 const guard = 'src="guard.js"';
 if (!page.includes(guard)) throw new Error('the page has no guard.js, which registers the worker');
-writeFileSync(`${dist}/index.html`, page
-  .replace(guard, `${guard} data-build="${build}"`).replace('<span id="build">', `$& ${version}`));
+writeFileSync(`${dist}/index.html`, page.replace(guard, `${guard} data-build="${build}"`));
 const list = JSON.stringify(hashes(), null, 1);
 writeFileSync(`${dist}/offline.js`, `const BUILD = '${build}';\nconst FILES = ${list};\n${worker}`);
