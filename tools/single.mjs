@@ -51,7 +51,7 @@ const makeRoom = lazy(
 );
 const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\n`;
 /** What the page loads when it is needed: a function each. */
-const modules = ['later/frame.js', ...readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`)].map((name) => {
+const modules = readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`).map((name) => {
   const code = read(name).replace(/^import (\{[^}]*\}) from '\.\.\/room\.js';$/m, 'const $1 = room;');
   return `'${name}': ${lazy(code)},`;
 });
@@ -77,7 +77,7 @@ const room = (${makeRoom})(makePkg(() => unpack(file('pkg.wasm'))), backFile);
 const page = (${makePage})(room);
 const wasm = await page.default({ module_or_path: unpack(file('page.wasm')) });
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
-if (parent !== self) modules['later/frame.js']();
+if (parent !== self) modules['lazy/frame.js']();
 `;
 const guard = read('guard.js');
 // The pages beside the calculator and its element are not in this file.

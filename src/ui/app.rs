@@ -76,7 +76,7 @@ const EXCHANGE: &str = "<button class=quiet data-open=import>Import</button> <bu
 const FOOT: &str = concat!(
     "Shardscope ",
     env!("CARGO_PKG_VERSION"),
-    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a>"
+    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a> · <a href=licences.txt>Licences</a>"
 );
 
 fn page(state: State) -> impl IntoView {
@@ -147,7 +147,7 @@ fn Header() -> impl IntoView {
     };
     view! {
         <header class="bar">
-            <Logo/>
+            <i class="logo"></i>
             <h1>"Shardscope"</h1>
             {pick("model", "Model preset")}
             <span class="wide-only">{pick("gpu", "GPU preset")}</span>
@@ -160,18 +160,5 @@ fn Header() -> impl IntoView {
             <button class="wide-only" title="Keep this run beside what you change" on:click=move |_| compare(state)>"Compare"</button>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
         </header>
-    }
-}
-
-#[component]
-fn Logo() -> impl IntoView {
-    view! {
-        <svg width="20" height="20" viewBox="0 0 16 16" aria-hidden="true">
-            <rect y="1" width="6" height="3" fill="var(--t-forward)"></rect>
-            <rect x="3" y="5" width="6" height="3" fill="var(--t-forward)"></rect>
-            <rect x="6" y="9" width="4" height="3" fill="var(--t-forward)"></rect>
-            <rect x="10" y="9" width="6" height="3" fill="var(--t-backward)"></rect>
-            <rect x="9" y="5" width="7" height="3" fill="var(--t-backward)"></rect>
-        </svg>
     }
 }

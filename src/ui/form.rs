@@ -40,6 +40,7 @@ pub fn Form() -> impl IntoView {
         <input
             type="text"
             class="find"
+            maxlength="99"
             placeholder="Find a setting   /"
             aria-label="Find a setting"
             node_ref=find
