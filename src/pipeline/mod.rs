@@ -12,6 +12,7 @@ pub mod balance;
 pub mod durations;
 pub mod families;
 pub mod fault;
+pub mod ideas;
 pub mod injection;
 pub mod needs;
 pub mod op;
@@ -30,6 +31,7 @@ pub mod trace;
 
 pub use durations::Durations;
 pub use fault::Fault;
+pub use ideas::{Idea, idea};
 pub use op::{Item, Kind, Op};
 pub use order::{Order, Placement};
 pub use registry::{SCHEDULES, Schedule, schedule};

@@ -144,6 +144,14 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
         let run = changed(run, &[("schedule", Schedule::OneFOneB.id().to_owned())]);
         return unequal(&evaluate(&run).ok()?, spread);
     }
+    if run.measured_step_s.is_some() {
+        // Other batches take other steps than the measured one: the model's own times are compared.
+        let run = Run {
+            measured_step_s: None,
+            ..run.clone()
+        };
+        return unequal(&evaluate(&run).ok()?, spread);
+    }
     let pace = Pace::of(run)?;
     let each = usize::try_from(run.micro_batch).unwrap_or(1).max(1);
     let samples = SAMPLES.div_ceil(each) * each;

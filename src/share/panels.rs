@@ -16,7 +16,7 @@ use crate::scene::over_time::{areas, curve_table, legend, peak_words};
 use crate::scene::overlap::{rows, step};
 use crate::scene::palette::Theme;
 use crate::scene::pipeline::ranks;
-use crate::scene::schedules::{Sort, about as idea, table};
+use crate::scene::schedules::{Sort, about as about_schedule, table};
 use crate::scene::sync::sync;
 use crate::scene::unequal::unequal;
 use crate::scene::uneven::{picture as splits, uneven};
@@ -79,7 +79,8 @@ pub static PANELS: &[BackPanel] = &[
     }),
     back("splits", |asked| splits(asked.evaluation)),
     back("idea", |asked| {
-        pipeline::schedule(asked.evaluation.report.pipeline.schedule).map_or_else(Html::none, idea)
+        pipeline::idea(asked.evaluation.report.pipeline.schedule)
+            .map_or_else(Html::none, about_schedule)
     }),
     back("ranks", |asked| ranks(asked.evaluation)),
     back("gradients", |asked| sync(asked.evaluation, asked.of)),
