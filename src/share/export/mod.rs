@@ -1,9 +1,11 @@
 //! The pipeline timeline as files: a table of ops, a picture, a trace for Perfetto.
 
+mod bars;
 mod ops;
 mod picture;
 mod trace;
 
+pub use bars::picture;
 pub use ops::ops_csv;
 pub use picture::{Picture, svg};
 pub use trace::chrome_trace;
