@@ -1,10 +1,11 @@
 //! Predicted against measured: errors by source, verdicts, worst misses, constants, and what is not modelled.
 
+use super::drawing::save;
 use super::markup::{Html, el, fold, span, table, text};
 use super::scatter::{Point, scatter, svg};
 use super::words;
 use crate::accuracy::{Bench, Fact, Kind, Measured, Prediction, constants, read, verdict_bands};
-use crate::units::{Seconds, show_percent, show_seconds, significant};
+use crate::units::{MemoryUnit, Seconds, show_percent, show_seconds, significant};
 
 /// Between the tables of a question, and between a table's name, predictions and text.
 pub const BETWEEN: [char; 2] = ['\u{1e}', '\u{1f}'];
@@ -73,6 +74,15 @@ fn picture(bench: &Bench, memory: bool) -> Html {
         span("h3", "", title),
         svg(&scatter, unit),
         span("figcaption", "muted", &words),
+        save(
+            if memory {
+                "accuracy-memory"
+            } else {
+                "accuracy-step"
+            },
+            "",
+            MemoryUnit::default(),
+        ),
     ];
     el("figure", &[("class", "scatter")], &pieces)
 }
