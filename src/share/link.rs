@@ -24,6 +24,8 @@ pub struct View {
     pub embed: Option<String>,
     /// Id of a schedule laid under the Run's own on the same axis.
     pub compare: Option<String>,
+    /// What the dialog opens on: methods, glossary, export markdown...
+    pub page: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
     /// Version of the application that made the link.
@@ -72,6 +74,7 @@ pub fn encode_with(run: &Run, view: &View) -> String {
     for (key, value) in [
         ("view.embed", &view.embed),
         ("view.compare", &view.compare),
+        ("view.page", &view.page),
         ("view.theme", &view.theme),
         ("view.made", &view.made),
     ] {
@@ -109,6 +112,7 @@ pub fn decode(text: &str) -> Decoded {
             "v" => notices.extend(version_notice(&value)),
             "view.embed" => view.embed = Some(value),
             "view.compare" => view.compare = Some(value),
+            "view.page" => view.page = Some(value),
             "view.theme" => view.theme = Some(value),
             "view.made" => view.made = Some(value),
             _ => match key.strip_prefix("b.") {

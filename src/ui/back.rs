@@ -39,11 +39,17 @@ fn follow(state: State, name: &'static str, of: Signal<Option<String>>) -> Signa
     let asked = StoredValue::new(String::new());
     Effect::new(move |_| {
         let unit = state.unit.get();
-        // While the present Run makes no sense, what is shown is about the last one that did.
-        let (Some(of), Some(evaluation)) = (of.get(), state.evaluation()) else {
+        // Panels are about the last Run that made sense; a run is brought in or out, and a glossary read, whatever the
+        // present one is.
+        let link = if name == "room" {
+            Some(state.run.with(link::encode))
+        } else {
+            let evaluation = state.evaluation();
+            evaluation.map(|evaluation| link::encode(&evaluation.scenario.run))
+        };
+        let (Some(of), Some(link)) = (of.get(), link) else {
             return;
         };
-        let link = link::encode(&evaluation.scenario.run);
         let question = format!("{of}\n{}\n{link}", unit.name());
         if asked.with_value(|before| *before == question) {
             return;
