@@ -43,6 +43,6 @@ export const answer = (name, of, unit, link) => ask('answer', name, of, unit, li
 
 // Pictures leave by a module of their own, fetched at the first press.
 addEventListener('click', async ({ target }) => {
-  const button = target.closest?.('[data-save]');
+  const button = target.closest?.('[data-save][data-kind]');
   if (button) (await import('./lazy/save.js')).save(button, answer);
 });

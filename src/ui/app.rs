@@ -70,8 +70,8 @@ fn App() -> impl IntoView {
     }
 }
 
-/// Buttons that open the dialog of the back room.
-const EXCHANGE: &str = "<button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
+/// Buttons of the header for the second Run and the dialog of the back room.
+const EXCHANGE: &str = "<button data-second='+' title='Keep this run beside what you change'>Compare</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
 /// The line below everything.
 const FOOT: &str = concat!(
     "Shardscope ",
@@ -81,9 +81,16 @@ const FOOT: &str = concat!(
 
 fn page(state: State) -> impl IntoView {
     let tab = RwSignal::new("results");
+    let turn = move |name: &'static str| {
+        let compares = name == "compare";
+        tab.set(if compares { "results" } else { name });
+        if compares {
+            compare(state);
+        }
+    };
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {
-            <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| tab.set(name)>
+            <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| turn(name)>
                 {label}
             </button>
         }
@@ -114,7 +121,7 @@ fn page(state: State) -> impl IntoView {
             <nav class="tabbar" aria-label="Sections">
                 {tab_button("inputs", "Inputs")}
                 {tab_button("results", "Results")}
-                <button on:click=move |_| { tab.set("results"); compare(state) }>"Compare"</button>
+                {tab_button("compare", "Compare")}
                 <button on:click=move |_| open_share(state)>"Share"</button>
             </nav>
             <ShareDialog/>
@@ -157,7 +164,6 @@ fn Header() -> impl IntoView {
             </button>
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
             <span class="wide-only" inner_html=EXCHANGE></span>
-            <button class="wide-only" title="Keep this run beside what you change" on:click=move |_| compare(state)>"Compare"</button>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
         </header>
     }

@@ -6,7 +6,7 @@
 use crate::scene::issues::framed;
 use crate::share::link;
 use crate::ui::browser;
-use crate::ui::html::{flag, pressed, text};
+use crate::ui::html::{html, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::state::State;
@@ -26,15 +26,13 @@ pub fn embed(state: State, panel: &str) -> AnyView {
             .with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
     };
     let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
-    let said = text(move || {
+    let said = move || {
         let notices = state.notices.get();
-        state
-            .shown
-            .with(|shown| framed(&shown.errors, &notices).into_string())
-    });
+        state.shown.with(|shown| framed(&shown.errors, &notices))
+    };
     view! {
         <div class="embed" class:clear=clear on:click=move |event| pressed(state, &event)>
-            <div class="said" role="status" hidden=flag(move || said.with(String::is_empty)) inner_html=said></div>
+            {html("said", said)}
             <main class="page">
                 <div class="results">
                     {shows("strip").then(|| view! { <Strip/> })}

@@ -2,6 +2,7 @@
 
 use crate::share::link;
 use crate::ui::browser;
+use crate::ui::history;
 use crate::ui::state::{State, theme_of};
 use leptos::prelude::*;
 use std::time::Duration;
@@ -21,7 +22,11 @@ pub fn keep(state: State) {
             if let Some(before) = pending.get_value() {
                 before.clear();
             }
-            let timer = set_timeout_with_handle(move || browser::show_link(&fragment), SETTLE);
+            let settled = move || {
+                browser::show_link(&fragment);
+                history::settle(state);
+            };
+            let timer = set_timeout_with_handle(settled, SETTLE);
             pending.set_value(timer.ok());
         });
     }
