@@ -191,7 +191,7 @@ pub fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<Strin
             date: &today(),
             address: &address,
         };
-        return room(of, &run, &stamp, unit).into_string();
+        return room(of, &run, &stamp).into_string();
     }
     if name == "plan" {
         return planned(&run, unit);

@@ -5,6 +5,7 @@ use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
 use crate::ui::accuracy::AccuracyPanel;
+use crate::ui::back::answer;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
 use crate::ui::html::{flag, pressed, text};
@@ -64,7 +65,7 @@ fn App() -> impl IntoView {
 }
 
 /// Buttons that open the dialog of the back room.
-const EXCHANGE: &str = "<button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
+const EXCHANGE: &str = "<button class=quiet data-open=published title='Published runs, with what was measured'>Runs</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
 /// The line below everything.
 const FOOT: &str = concat!(
     "Shardscope ",
@@ -91,6 +92,7 @@ fn page(state: State) -> impl IntoView {
                 <div class="results">
                     <Strip/>
                     <IssueList/>
+                    <div inner_html=answer(state, "room", || Some("beside".to_owned()))></div>
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
