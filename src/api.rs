@@ -4,12 +4,13 @@ use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
 use crate::search::Request;
+use crate::share::courier;
 use crate::share::export::Stamp;
 use crate::share::panels::Question;
 use crate::share::room::room;
 use crate::units::MemoryUnit;
 use crate::{pipeline, scene, search, share};
-use js_sys::{Function, Promise, Reflect};
+use js_sys::{Array, Float64Array, Function, Promise, Reflect};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
 use std::cell::RefCell;
@@ -175,10 +176,32 @@ fn today() -> String {
     now.split('T').next().unwrap_or_default().to_owned()
 }
 
-/// A panel of the page's back room, as HTML text: see [`share::panels`]; `address` is the page's own, for links.
+/// An answer of the page's back room: a panel as HTML text, or a simulation as [`share::courier`] packs it; `address` is
+/// the page's own, for links.
 #[wasm_bindgen(skip_typescript)]
 #[must_use]
-pub fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> String {
+pub fn answer(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> JsValue {
+    if name == "timed" {
+        return timed(link);
+    }
+    let address = address.unwrap_or_default();
+    JsValue::from_str(&panel(name, of, unit, link, &address))
+}
+
+/// The pipeline of a link's Run: numbers and warnings, or what is wrong as text.
+fn timed(link: &str) -> JsValue {
+    match report::time(&share::link::decode(link).run) {
+        Ok(timed) => Array::of2(
+            &Float64Array::from(&courier::pack(&timed)[..]),
+            &JsValue::from_str(&courier::issue_lines(&timed.warnings)),
+        )
+        .into(),
+        Err(errors) => JsValue::from_str(&courier::issue_lines(&errors)),
+    }
+}
+
+/// A panel as HTML text: see [`share::panels`].
+fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
     } else {
@@ -186,10 +209,9 @@ pub fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<Strin
     };
     let run = share::link::decode(link).run;
     if name == "room" {
-        let address = address.unwrap_or_default();
         let stamp = Stamp {
             date: &today(),
-            address: &address,
+            address,
         };
         return room(of, &run, &stamp).into_string();
     }

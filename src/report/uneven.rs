@@ -1,7 +1,8 @@
 //! Layers split so that no stage works longer than it must: the split that the Run has, the best there is, the even one
 //! and the note's, side by side.
 
-use super::evaluate::{Evaluation, evaluate, layer_seconds};
+use super::evaluate::{Evaluation, evaluate};
+use super::passes::layer_seconds;
 use crate::memory::Verdict;
 use crate::memory::methods::uneven::split as note_split;
 use crate::pipeline::balance::{Work, optimum};
@@ -27,6 +28,28 @@ pub struct Balance {
     pub note: Option<Vec<u64>>,
     /// Measured even over uneven, where the Run is the published case.
     pub measured: Option<f64>,
+}
+
+/// The splits of a Run's layers side by side: the even one, its own where that is another, the best one.
+#[must_use]
+pub fn splits(evaluation: &Evaluation) -> Vec<(Vec<u64>, Evaluation)> {
+    let Some(balance) = balance(evaluation) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(Vec<u64>, Evaluation)> = Vec::new();
+    for split in [None, Some(balance.own), Some(balance.best)] {
+        let run = Run {
+            stage_layers: split,
+            ..evaluation.scenario.run.clone()
+        };
+        if let Ok(one) = evaluate(&run) {
+            let layers = one.scenario.stage_layers.clone();
+            if !found.iter().any(|(known, _)| *known == layers) {
+                found.push((layers, one));
+            }
+        }
+    }
+    found
 }
 
 /// How the layers of `evaluation` could be balanced; none for a single stage.

@@ -1,13 +1,12 @@
 //! How every figure comes about: one page made of the same terms as the drawer, with the symbols and sources of each.
 
-use super::about::{capitalised, cited, source};
+use super::about::{capitalised, source};
 use super::glossary::marked;
 use super::markup::{Html, el, fold, span};
 use crate::explain::Term;
 use crate::memory::Component;
 use crate::report::{Evaluation, Figure, explain};
 use crate::run::{Method, OneOf};
-use crate::source;
 
 /// The figures of the page, by what they are about.
 fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
@@ -61,11 +60,6 @@ pub fn panel(evaluation: &Evaluation) -> Html {
             }
         }
     }
-    let sources = source::ALL
-        .iter()
-        .map(|source| el("li", &[], &[cited(source, source.title)]));
-    let list = el("ul", &[("class", "gaps")], &[sources.collect()]);
-    pieces.push(fold("Sources", list));
     pieces.into_iter().collect()
 }
 
@@ -121,7 +115,7 @@ mod tests {
                     takes_along(&term);
                 }
             }
-            assert!(html.contains("Sources") && html.contains("class=\"formula\""));
+            assert!(html.contains("class=\"formula\""));
         }
     }
 

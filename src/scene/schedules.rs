@@ -2,7 +2,7 @@
 
 use super::markup::{Html, el, span, text};
 use super::words::verdict;
-use crate::pipeline::{SCHEDULES, Schedule};
+use crate::pipeline::{Idea, SCHEDULES};
 use crate::report::{ScheduleFigures, ScheduleRow};
 use crate::sort::sort_by;
 use crate::units::{MemoryUnit, show_percent, show_seconds, significant};
@@ -229,8 +229,8 @@ pub fn compare_options(chosen: &str) -> Html {
 
 /// What the schedule's idea is, what it costs, what it needs, and who says so.
 #[must_use]
-pub fn about(schedule: &Schedule) -> Html {
-    let source = schedule.source;
+pub fn about(idea: &Idea) -> Html {
+    let source = idea.source;
     let from = if source.locator.starts_with("https://") {
         let link = [
             ("href", source.locator),
@@ -248,9 +248,9 @@ pub fn about(schedule: &Schedule) -> Html {
         "dl",
         &[("class", "idea")],
         &[
-            term("Idea", schedule.idea),
-            term("Costs", schedule.cost),
-            term("Needs", schedule.needs),
+            term("Idea", idea.idea),
+            term("Costs", idea.cost),
+            term("Needs", idea.needs),
             span("dt", "", "Source"),
             el("dd", &[], &[from]),
         ],

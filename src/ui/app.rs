@@ -20,14 +20,18 @@ use crate::ui::timeline::TimelinePanel;
 use crate::ui::{browser, link_sync};
 use crate::units::MemoryUnit;
 use leptos::prelude::*;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+#[wasm_bindgen]
+extern "C" {
+    /// Tells the page's `guard.js`, which shows it.
+    #[wasm_bindgen(js_name = reportError)]
+    fn report_error(message: &str);
+}
 
 /// Mounts the calculator in the skeleton's place.
 pub fn start() {
-    std::panic::set_hook(Box::new(|info| {
-        let message = info.to_string();
-        leptos::logging::error!("{message}");
-        browser::show_crash(&message);
-    }));
+    std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {
         skeleton.remove();
@@ -70,7 +74,7 @@ const EXCHANGE: &str = "<button class=quiet data-open=published title='Published
 const FOOT: &str = concat!(
     "Shardscope ",
     env!("CARGO_PKG_VERSION"),
-    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button>"
+    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button>"
 );
 
 fn page(state: State) -> impl IntoView {

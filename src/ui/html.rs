@@ -33,16 +33,14 @@ fn block(class: &'static str, content: Signal<String>) -> AnyView {
 }
 
 /// Does what the pressed button's `data-` attribute says: asks about a figure, goes to a field, mends an issue, opens a
-/// run or the dialog, copies or saves the text beside it.
+/// run or the dialog.
 pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let target = event
         .target()
         .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
     let Some(button) = target.and_then(|target| {
         target
-            .closest(
-                "[data-ask],[data-go],[data-fix],[data-run],[data-open],[data-copy],[data-save]",
-            )
+            .closest("[data-ask],[data-go],[data-fix],[data-run],[data-open]")
             .ok()
             .flatten()
     }) else {
@@ -66,20 +64,6 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     }
     if let Some(of) = button.get_attribute("data-open") {
         room::open(state, &of);
-    }
-    let beside = |name: &str| {
-        let name = button.get_attribute(name)?;
-        let text = button.parent_element()?.query_selector("pre").ok()??;
-        Some((name, text.text_content()?))
-    };
-    if let Some((name, text)) = beside("data-save") {
-        browser::download(&name, "text/plain", &text);
-    }
-    if let Some((_, text)) = beside("data-copy") {
-        let button = button.clone();
-        browser::copy(&text, move |done| {
-            button.set_text_content(Some(if done { "Copied" } else { "Select and copy" }));
-        });
     }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));

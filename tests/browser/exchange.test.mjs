@@ -98,7 +98,7 @@ test('a published run shows its figures beside ours until it is changed', async 
 
 test('methods and glossary open by link, and a formula is taken along', async () => {
   const { page, problems } = await site.open('#v=1&view.page=methods', PHONE);
-  await room(page).getByRole('heading', { name: 'Methods' }).waitFor();
+  await room(page).getByRole('heading', { name: 'Methods', exact: true }).waitFor();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   assert.match(await fragment(page), /view\.page=methods/);
   const { page: other } = await site.open('#v=1&view.page=glossary');
