@@ -184,8 +184,7 @@ pub fn answer(name: &str, of: &str, unit: &str, link: &str, address: Option<Stri
     if name == "timed" {
         return timed(link);
     }
-    let address = address.unwrap_or_default();
-    JsValue::from_str(&panel(name, of, unit, link, &address))
+    JsValue::from_str(&panel(name, of, unit, link, address))
 }
 
 /// The pipeline of a link's Run: numbers and warnings, or what is wrong as text.
@@ -201,7 +200,7 @@ fn timed(link: &str) -> JsValue {
 }
 
 /// A panel as HTML text: see [`share::panels`].
-fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String {
+fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
     } else {
@@ -209,11 +208,12 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String 
     };
     let run = share::link::decode(link).run;
     if name == "room" {
+        let address = address.unwrap_or_default();
         let stamp = Stamp {
             date: &today(),
-            address,
+            address: &address,
         };
-        return room(of, &run, &stamp).into_string();
+        return room(of, &run, &stamp, unit).into_string();
     }
     if name == "plan" {
         return planned(&run, unit);

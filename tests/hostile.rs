@@ -38,8 +38,8 @@ struct Door {
 static DOORS: &[Door] = &[
     Door { name: "link", inputs: links, ask: link },
     Door { name: "JSON run", inputs: json_runs, ask: json_run },
-    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/import/huggingface/tests.rs")), ask: |text| imported(text, settings) },
-    Door { name: "settings", inputs: || mutated(exports()), ask: |text| imported(text, settings) },
+    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/import/huggingface/tests.rs")), ask: |text| imported(text, any_format) },
+    Door { name: "export", inputs: || mutated(exports()), ask: |text| imported(text, any_format) },
     Door { name: "own order", inputs: orders, ask: own_order },
     Door { name: "schedule request", inputs: schedules, ask: schedule_request },
     Door { name: "plan request", inputs: plans, ask: plan_request },
@@ -139,22 +139,22 @@ fn imported(
     }
 }
 
-/// What every form of export says of a few runs: the settings of every program, and our own.
-fn exports() -> Vec<String> {
-    let fragments = [
-        "v=1",
-        "v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&schedule=dualpipe&global_batch=15360",
-    ];
-    let forms = FORMATS.iter().flat_map(|format| {
-        let of = |fragment: &str| export(&decode(fragment).run, format.id, &Stamp::default());
-        fragments.map(of)
-    });
-    forms.map(Result::unwrap).collect()
+fn any_format(text: &str) -> Result<(Run, String), Vec<Issue>> {
+    let present = Run::default();
+    let said = summary(text, &present).into_string();
+    import::read(text, &present).map(|read| (read.run, said))
 }
 
-fn settings(text: &str) -> Result<(Run, String), Vec<Issue>> {
-    let said = summary(text, &Run::default()).into_string();
-    import::read(text, &Run::default()).map(|read| (read.run, said))
+/// What the calculator itself writes for other programs, of a dense and of a routed model.
+fn exports() -> Vec<String> {
+    let routed = decode("#v=1&model=mixtral-8x7b&ep=8&tp=1").run;
+    let runs = [Run::default(), routed];
+    let stamp = Stamp::default();
+    let written = runs.iter().flat_map(|run| {
+        let formats = FORMATS.iter();
+        formats.filter_map(move |format| export(run, format.id, &stamp).ok())
+    });
+    written.collect()
 }
 
 fn own_order(text: &str) -> Result<bool, String> {

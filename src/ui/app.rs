@@ -5,7 +5,6 @@ use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
 use crate::ui::accuracy::AccuracyPanel;
-use crate::ui::back::answer;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
 use crate::ui::html::{flag, pressed, text};
@@ -69,12 +68,12 @@ fn App() -> impl IntoView {
 }
 
 /// Buttons that open the dialog of the back room.
-const EXCHANGE: &str = "<button class=quiet data-open=published title='Published runs, with what was measured'>Runs</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
+const EXCHANGE: &str = "<button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
 /// The line below everything.
 const FOOT: &str = concat!(
     "Shardscope ",
     env!("CARGO_PKG_VERSION"),
-    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button>"
+    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a>"
 );
 
 fn page(state: State) -> impl IntoView {
@@ -96,7 +95,6 @@ fn page(state: State) -> impl IntoView {
                 <div class="results">
                     <Strip/>
                     <IssueList/>
-                    <div inner_html=answer(state, "room", || Some("beside".to_owned()))></div>
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
