@@ -41,7 +41,7 @@ export async function ask(name, ...question) {
 /** What the page asks: a panel as HTML text, a pipeline simulated. */
 export const answer = (name, of, unit, link) => ask('answer', name, of, unit, link, location.href.split('#')[0]);
 
-// Pictures leave by a module of their own, fetched at the first press.
+// Pictures and texts leave by a module of their own, fetched at the first press.
 addEventListener('click', async ({ target }) => {
   const button = target.closest?.('[data-save][data-kind]');
   if (button) (await import('./lazy/save.js')).save(button, answer);

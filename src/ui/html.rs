@@ -35,7 +35,7 @@ pub fn block(class: &'static str, content: Signal<String>) -> AnyView {
 }
 
 /// Does what the pressed button's `data-` attribute says: asks about a figure, goes to a field, mends an issue, opens a
-/// run or the dialog, copies or saves the text beside it, keeps a second run, goes a step back or forth.
+/// run or the dialog, keeps a second run, goes a step back or forth.
 pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let target = event
         .target()
@@ -43,7 +43,7 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let Some(button) = target.and_then(|target| {
         target
             .closest(
-                "[data-ask],[data-go],[data-fix],[data-run],[data-open],[data-copy],[data-file],[data-second],[data-step]",
+                "[data-ask],[data-go],[data-fix],[data-run],[data-open],[data-second],[data-step]",
             )
             .ok()
             .flatten()
@@ -68,20 +68,6 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     }
     if let Some(of) = button.get_attribute("data-open") {
         room::open(state, &of);
-    }
-    let beside = |name: &str| {
-        let name = button.get_attribute(name)?;
-        let text = button.parent_element()?.query_selector("pre").ok()??;
-        Some((name, text.text_content()?))
-    };
-    if let Some((name, text)) = beside("data-file") {
-        browser::download(&name, "text/plain", &text);
-    }
-    if let Some((_, text)) = beside("data-copy") {
-        let button = button.clone();
-        browser::copy(&text, move |done| {
-            button.set_text_content(Some(if done { "Copied" } else { "Select and copy" }));
-        });
     }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));
