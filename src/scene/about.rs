@@ -1,6 +1,6 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
-use super::markup::{Html, el, span, text};
+use super::markup::{Html, cited, el, span, text};
 use crate::explain::Term;
 
 /// A term with everything below it.
@@ -38,16 +38,18 @@ fn formula(term: &Term) -> Html {
         return result;
     }
     [
-        span(
-            "p",
-            "formula",
-            &format!("{} = {}", term.symbol, term.formula),
-        ),
-        span("p", "numbers", &format!("= {}", term.substituted())),
+        code("formula", &format!("{} = {}", term.symbol, term.formula)),
+        code("numbers", &format!("= {}", term.substituted())),
         result,
     ]
     .into_iter()
     .collect()
+}
+
+/// What is the same in every language.
+fn code(class: &str, formula: &str) -> Html {
+    let attributes = [("class", class), ("translate", "no")];
+    el("p", &attributes, &[text(formula)])
 }
 
 fn inputs(term: &Term) -> Html {
@@ -73,18 +75,8 @@ fn source(term: &Term) -> Html {
         return Html::none();
     };
     let name = format!("{}, {place}", source.short);
-    let link = if source.locator.starts_with("http") {
-        let attributes = [
-            ("href", source.locator),
-            ("target", "_blank"),
-            ("rel", "noopener"),
-            ("title", source.title),
-        ];
-        el("a", &attributes, &[text(&name)])
-    } else {
-        el("span", &[("title", source.title)], &[text(&name)])
-    };
-    el("p", &[("class", "muted")], &[text("Source: "), link])
+    let source = cited(source, &name);
+    el("p", &[("class", "muted")], &[text("Source: "), source])
 }
 
 fn notes(term: &Term) -> Html {

@@ -24,6 +24,8 @@ pub struct View {
     pub compare: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
+    /// The language to show it in, en or zh; `public/tongue.js` speaks it.
+    pub lang: Option<String>,
     /// Version of the application that made the link.
     pub made: Option<String>,
 }
@@ -62,6 +64,7 @@ pub fn encode_with(run: &Run, view: &View) -> String {
         ("view.embed", &view.embed),
         ("view.compare", &view.compare),
         ("view.theme", &view.theme),
+        ("view.lang", &view.lang),
         ("view.made", &view.made),
     ] {
         if let Some(value) = value {
@@ -98,6 +101,7 @@ pub fn decode(text: &str) -> Decoded {
             "view.embed" => view.embed = Some(value),
             "view.compare" => view.compare = Some(value),
             "view.theme" => view.theme = Some(value),
+            "view.lang" => view.lang = Some(value),
             "view.made" => view.made = Some(value),
             _ => pairs.push((key, value)),
         }

@@ -78,7 +78,7 @@ fn page(state: State) -> impl IntoView {
                 <aside class="inputs" aria-label="Inputs">
                     <Form/>
                 </aside>
-                <div class="results">
+                <div class="results" id="results" tabindex="-1">
                     <Strip/>
                     <IssueList/>
                     <MemoryPanel/>
@@ -189,11 +189,11 @@ fn embed(state: State, panel: &str) -> impl IntoView + use<> {
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
                 </div>
             </main>
-            <p class="embed-foot">
-                <span>{text(title)}</span>
+            <footer class="embed-foot">
+                <h1>{text(title)}</h1>
                 <span class="spring"></span>
                 <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
-            </p>
+            </footer>
         </div>
     }
 }

@@ -31,6 +31,7 @@ pub fn keep(state: State) {
             if state.compare.get_untracked() != read.view.compare {
                 state.compare.set(read.view.compare);
             }
+            state.view.update_value(|view| view.lang = read.view.lang);
             if state.run.with_untracked(|run| *run != read.run) {
                 state.notices.set(read.notices);
                 state.run.set(read.run);
@@ -40,11 +41,12 @@ pub fn keep(state: State) {
     }
 }
 
-/// What of the view belongs into the address: a theme the link itself asked for.
+/// What of the view belongs into the address: a theme and a language the link itself asked for.
 fn view(state: State) -> link::View {
     let compare = state.compare.get();
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
+        lang: view.lang.clone(),
         compare,
         ..link::View::default()
     })
