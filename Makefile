@@ -9,12 +9,14 @@ PORT ?= 8080
 DESKTOP := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
 WASM := --target wasm32-unknown-unknown
 SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg tools/csp.mjs tools/trim.mjs \
+	tools/licences.mjs examples/pages.rs \
+	$(wildcard tools/offline/*) \
 	$(shell find src style public -type f)
 
 .DEFAULT_GOAL := help
 # cargo and trunk wait for each other anyway, and the lines read in order.
 .NOTPARALLEL:
-.PHONY: help serve build test check browser shots bench clean
+.PHONY: help serve build test check browser shots bench fuzz soak deny release clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -55,11 +57,30 @@ shots: build ## pictures of the page into tests/browser/shots/
 	@tools/setup node chromium
 	@node tests/browser/screenshots.mjs
 
-bench: build ## timings and sizes, for reading: they decide no test
+bench: build ## timings and sizes, for reading: they decide no test; ratios go to benches/history.csv
 	@tools/setup node chromium
-	@$(if $(wildcard benches/*.rs),cargo bench --locked --quiet)
+	@SHARDSCOPE_COMMIT=$$(git rev-parse --short HEAD) cargo bench --locked --quiet
 	@node tests/browser/bench.mjs
 	@node tools/size.mjs
+
+CASES ?= 1000000
+fuzz: ## hostile input through every door (CASES=1000000), some minutes
+	@tools/setup rust
+	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test hostile -- --nocapture
+
+STEPS ?= 1000
+soak: build ## random edits, links, plans in one tab (STEPS=1000), some minutes
+	@tools/setup node chromium
+	@SHARDSCOPE_SOAK=$(STEPS) node --test tests/browser/soak.test.mjs
+
+deny: ## dependencies with cargo-deny: bans, licences, sources, and advisories where their database can be reached
+	@tools/setup deny
+	@cargo deny --log-level error --locked check bans licenses sources
+	@if cargo deny --log-level off fetch db 2>/dev/null; then cargo deny --locked check --disable-fetch advisories; \
+	else echo "deny: the database of advisories cannot be reached: they were not checked"; fi
+
+release: build ## the site as release/VERSION with checksums; older versions stay
+	@tools/release
 
 clean: ## remove what was built (installed tools stay)
 	@rm -rf dist target tests/browser/shots

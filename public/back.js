@@ -1,6 +1,6 @@
-// The back room's worker: answers [number, question] with [number, HTML], by the JavaScript package.
-import init, { panel } from './pkg/shardscope.js';
+// The back room's worker: answers [number, question] with [number, HTML or numbers], by the JavaScript package.
+import init, { answer } from './pkg/shardscope.js';
 
 await init();
-onmessage = ({ data: [number, question] }) => postMessage([number, panel(...question)]);
+onmessage = ({ data: [number, question] }) => postMessage([number, answer(...question)]);
 postMessage('open');

@@ -1,5 +1,5 @@
-// Which language the page speaks: the one the link asks for, else the one chosen here before, else the browser's.
-// What speaks it is loaded at once where it is not English; all else that the page does without Rust, after the calculator.
+// Which language the page speaks: the one the link asks for, else the one chosen here before, else the browser's. What
+// speaks it is loaded at once where it is not English.
 {
   let chosen;
   try {
@@ -8,17 +8,13 @@
   const inLink = /[#?&]view\.lang=(\w+)/.exec(location.hash || location.search)?.[1];
   // Simplified Chinese is no help to who reads Traditional.
   const browsers = /^zh(?!.*(TW|HK|MO|Hant))/.test(navigator.language) ? 'zh' : 'en';
-  const language = inLink ?? chosen ?? browsers;
   // In a sandboxed frame this script has no address of its own.
-  const load = (file) => import(new URL(file, document.baseURI));
-  const open = async () => (await load('tongue.js')).open(language);
-  addEventListener('TrunkApplicationStarted', () => load('manners.js'));
-  if (language === 'en') {
-    addEventListener('TrunkApplicationStarted', open);
-  } else {
+  const load = (file) => import(new URL(`later/${file}.js`, document.baseURI));
+  if ((inLink ?? chosen ?? browsers) === 'zh') {
     // Nobody sees it in English first, and everybody sees it, whatever fails.
     const { style } = document.documentElement;
     style.visibility = 'hidden';
-    open().finally(() => { style.visibility = ''; });
+    load('tongue').then(({ speak }) => speak('zh')).catch(() => {}).finally(() => { style.visibility = ''; });
   }
+  addEventListener('TrunkApplicationStarted', () => load('manners').catch(() => {}));
 }

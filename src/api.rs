@@ -4,11 +4,12 @@ use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
 use crate::search::Request;
+use crate::share::courier;
 use crate::share::import::{huggingface, summary::summary};
 use crate::share::panels::Question;
 use crate::units::MemoryUnit;
 use crate::{pipeline, scene, search, share};
-use js_sys::{Function, Promise, Reflect};
+use js_sys::{Array, Float64Array, Function, Promise, Reflect};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
 use std::cell::RefCell;
@@ -113,10 +114,30 @@ pub fn decode_link(text: &str) -> JsValue {
     }))
 }
 
-/// A panel of the page's back room, as HTML text: see [`share::panels`].
+/// An answer of the page's back room: a panel as HTML text, or a simulation as [`share::courier`] packs it.
 #[wasm_bindgen(skip_typescript)]
 #[must_use]
-pub fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
+pub fn answer(name: &str, of: &str, unit: &str, link: &str) -> JsValue {
+    if name == "timed" {
+        return timed(link);
+    }
+    JsValue::from_str(&panel(name, of, unit, link))
+}
+
+/// The pipeline of a link's Run: numbers and warnings, or what is wrong as text.
+fn timed(link: &str) -> JsValue {
+    match report::time(&share::link::decode(link).run) {
+        Ok(timed) => Array::of2(
+            &Float64Array::from(&courier::pack(&timed)[..]),
+            &JsValue::from_str(&courier::issue_lines(&timed.warnings)),
+        )
+        .into(),
+        Err(errors) => JsValue::from_str(&courier::issue_lines(&errors)),
+    }
+}
+
+/// A panel as HTML text: see [`share::panels`].
+fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
     } else {

@@ -306,7 +306,7 @@ proptest! {
             let loads = loads(&scenario);
             for (row, estimate) in methods::compare(&scenario, &loads) {
                 for rank in &estimate.per_stage {
-                    let term = (row.explain)(&scenario, &loads, rank.stage).unwrap();
+                    let term = methods::explain(row.method, &scenario, &loads, rank.stage).unwrap();
                     prop_assert!(near(term.value, rank.total.0));
                     let mut clean = true;
                     walk(&term, &mut |term| {

@@ -5,6 +5,7 @@
 mod common;
 
 use common::{estimate, scenario, table};
+use shardscope::report::evaluate;
 use shardscope::run::Scenario;
 use shardscope::time::{Bubble, Passes, pipeline_seconds};
 
@@ -163,4 +164,40 @@ fn closed_forms_meet_the_makespans_of_other_implementations() {
         compared += 1;
     }
     assert!(compared >= 40, "{compared}");
+}
+
+#[test]
+fn a_measured_step_scales_every_time_and_nothing_else() {
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+    for layout in LAYOUTS {
+        let alone = evaluate(&with(layout, "").run).unwrap();
+        let mut run = alone.scenario.run.clone();
+        run.measured_step_s = Some(alone.report.step.time_s.0 * 1.5);
+        let scaled = evaluate(&run).unwrap();
+        let (one, other) = (&alone.report, &scaled.report);
+        assert!(near(other.step.rescaled_by.unwrap(), 1.5));
+        for (a, b) in [
+            (other.step.time_s, one.step.time_s),
+            (other.step.exposed_comm_s, one.step.exposed_comm_s),
+            (other.pipeline.makespan_s, one.pipeline.makespan_s),
+            (other.pipeline.ideal_s, one.pipeline.ideal_s),
+        ] {
+            assert!(near(a.0, b.0 * 1.5), "{layout}");
+        }
+        assert!(near(
+            scaled.timeline.makespan(),
+            other.pipeline.makespan_s.0
+        ));
+        for (a, b) in other.overlap.iter().zip(&one.overlap) {
+            assert_eq!((a.bytes_per_gpu, a.ratio), (b.bytes_per_gpu, b.ratio));
+            assert!(near(a.comm_s.0, b.comm_s.0 * 1.5) && near(a.exposed_s.0, b.exposed_s.0 * 1.5));
+            assert!(
+                near(a.compute_s.0, b.compute_s.0 * 1.5),
+                "{layout} {}",
+                a.name
+            );
+        }
+        assert_eq!(other.pipeline.bubble_fraction, one.pipeline.bubble_fraction);
+        assert_eq!(other.memory.peak_bytes, one.memory.peak_bytes);
+    }
 }

@@ -21,11 +21,11 @@ use crate::run::Scenario;
 /// The memory of every pipeline rank by the method that the Run names.
 #[must_use]
 pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-    (methods::info(scenario.run.memory_method).estimate)(scenario, loads)
+    methods::estimate(scenario.run.memory_method, scenario, loads)
 }
 
 /// How the total of pipeline rank `rank` comes about, by the Run's method.
 #[must_use]
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
-    (methods::info(scenario.run.memory_method).explain)(scenario, loads, rank)
+    methods::explain(scenario.run.memory_method, scenario, loads, rank)
 }

@@ -39,6 +39,21 @@ impl Durations {
             microbatch_scale: None,
         }
     }
+    /// All of them `scale` times as long.
+    #[must_use]
+    pub fn rescaled(mut self, scale: f64) -> Self {
+        let lists = [
+            &mut self.forward,
+            &mut self.backward_input,
+            &mut self.backward_weight,
+        ];
+        let pairs = self.pair.iter_mut();
+        for seconds in lists.into_iter().chain(pairs).flatten() {
+            *seconds *= scale;
+        }
+        self.p2p *= scale;
+        self
+    }
     /// One second an op: what slots are counted in.
     #[must_use]
     pub fn unit(stages: u32) -> Self {

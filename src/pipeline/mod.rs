@@ -12,6 +12,7 @@ pub mod balance;
 pub mod durations;
 pub mod families;
 pub mod fault;
+pub mod ideas;
 pub mod needs;
 pub mod op;
 pub mod order;
@@ -28,6 +29,7 @@ pub mod trace;
 
 pub use durations::Durations;
 pub use fault::Fault;
+pub use ideas::{Idea, idea};
 pub use op::{Item, Kind, Op};
 pub use order::{Order, Placement};
 pub use registry::{SCHEDULES, Schedule, schedule};

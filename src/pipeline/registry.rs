@@ -4,9 +4,8 @@
 use super::durations::Durations;
 use super::order::Order;
 pub use super::rows::SCHEDULES;
-use super::spec::Spec;
+use super::spec::{Built, Spec};
 use crate::issue::Issue;
-use crate::source::Source;
 
 /// How many global stages a schedule cuts the model into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +31,10 @@ pub(crate) enum Make {
     Sometimes(fn(&Spec) -> Result<Order, Issue>),
     /// Lays out ops by how long they take.
     Timed(fn(&Spec, &Durations) -> Result<Order, Issue>),
+    /// Reads an order that somebody typed.
+    Given(fn(&Spec) -> Result<Built, Issue>),
+    /// Not in this build: another one makes it.
+    Elsewhere,
 }
 
 /// A row.
@@ -41,12 +44,6 @@ pub struct Schedule {
     pub id: &'static str,
     /// As people write it.
     pub name: &'static str,
-    /// What it does.
-    pub idea: &'static str,
-    /// What that costs.
-    pub cost: &'static str,
-    /// What it asks for.
-    pub needs: &'static str,
     /// The `schedule_options` that change it.
     pub options: &'static [&'static str],
     /// Chunks a rank where the schedule fixes them.
@@ -57,8 +54,6 @@ pub struct Schedule {
     pub splits_backward: bool,
     /// The order depends on the durations.
     pub uses_durations: bool,
-    /// Where it is described.
-    pub source: &'static Source,
     /// Micro-batches that the generator works with at least, of p.
     pub(crate) fill: Option<fn(u32) -> u32>,
     pub(crate) make: Make,
@@ -82,6 +77,11 @@ impl Schedule {
             Stages::Waves => pp.saturating_mul(2).saturating_mul(waves),
         }
     }
+    /// Its order is made by another build of the calculator.
+    #[must_use]
+    pub const fn is_elsewhere(&self) -> bool {
+        matches!(self.make, Make::Elsewhere)
+    }
     /// `option` changes it.
     #[must_use]
     pub fn uses(&self, option: &str) -> bool {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn every_row_says_what_it_is_and_stands_once() {
         for (index, row) in SCHEDULES.iter().enumerate() {
-            for text in [row.id, row.name, row.idea, row.cost, row.needs] {
+            for text in [row.id, row.name] {
                 assert!(!text.is_empty(), "{} leaves something out", row.id);
             }
             assert_eq!(

@@ -4,14 +4,26 @@
 
 use super::durations::Durations;
 use super::op::Kind;
-use super::registry::{SCHEDULES, schedule};
+use super::registry::{SCHEDULES, Stages, schedule};
 use super::simulate::Timeline;
-use super::spec::{Spec, Variant, build};
+use super::spec::{Spec, Variant, build, check};
 use super::stats::measure;
 use crate::issue::Issue;
 use crate::run::Value;
 use crate::units::whole;
 use serde::{Serialize, Serializer};
+
+/// Seconds of an op at most: 30 thousand years, and sums of them stay finite.
+const LONGEST: f64 = 1e12;
+/// Factor of a stage at most.
+const LARGEST: f64 = 1e9;
+
+/// Less than this is 0, so that a share of it stays finite.
+const SMALLEST: f64 = 1e-15;
+
+fn or_none(number: f64) -> f64 {
+    if number < SMALLEST { 0.0 } else { number }
+}
 
 /// What the door answers.
 #[derive(Clone, Debug, Serialize)]
@@ -79,7 +91,14 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
         return Err(vec![Issue::error("schedule", "name a schedule")]);
     };
     let one = |issue| vec![issue];
-    let built = build(&spec, &sizes.durations(spec.stages())?).map_err(one)?;
+    check(&spec).map_err(one)?;
+    let durations = if spec.schedule.stages == Stages::Order {
+        // How many stages there are is known once it is read.
+        Durations::unit(1)
+    } else {
+        sizes.durations(spec.stages())?
+    };
+    let built = build(&spec, &durations).map_err(one)?;
     let durations = sizes.durations(built.order.stages)?;
     let (timeline, stats) =
         measure(&built.order, &durations).map_err(|fault| vec![fault.issue("order")])?;
@@ -195,9 +214,9 @@ impl<'a> Reader<'a> {
 
     fn seconds(&mut self, key: &'static str) -> Option<f64> {
         match self.get(key)? {
-            Value::Number(number) if number.is_finite() && *number >= 0.0 => Some(*number),
+            Value::Number(number) if (0.0..=LONGEST).contains(number) => Some(or_none(*number)),
             _ => {
-                self.wrong(key, "seconds, 0 or more");
+                self.wrong(key, "seconds from 0 to 10^12");
                 None
             }
         }
@@ -250,14 +269,19 @@ impl<'a> Reader<'a> {
             Value::List(items) => items
                 .iter()
                 .map(|item| match item {
-                    Value::Number(factor) if factor.is_finite() && *factor >= 0.0 => Some(*factor),
+                    Value::Number(factor) if (0.0..=LARGEST).contains(factor) => {
+                        Some(or_none(*factor))
+                    }
                     _ => None,
                 })
                 .collect(),
             _ => None,
         };
         if scale.is_none() {
-            self.wrong("stage_scale", "a list of factors, one a global stage");
+            self.wrong(
+                "stage_scale",
+                "a list of factors from 0 to 10^9, one a global stage",
+            );
         }
         scale
     }

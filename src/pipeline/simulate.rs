@@ -48,6 +48,14 @@ impl Timeline {
         let ends = self.ranks.iter().filter_map(|ops| ops.last());
         ends.map(|op| op.end).fold(0.0, f64::max)
     }
+    /// The same on a clock that runs `scale` times as long.
+    #[must_use]
+    pub fn rescaled(mut self, scale: f64) -> Self {
+        for op in self.ranks.iter_mut().flatten() {
+            (op.start, op.end) = (op.start * scale, op.end * scale);
+        }
+        self
+    }
 }
 
 const NOBODY: u32 = u32::MAX;

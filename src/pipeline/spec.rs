@@ -134,8 +134,31 @@ pub struct Built {
 /// # Errors
 /// What dead-locks, has no order or is too large, with the field to change and a value that works.
 pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
+    check(spec)?;
+    let order = match spec.schedule.make {
+        Make::Always(make) => make(spec),
+        Make::Sometimes(make) => make(spec)?,
+        Make::Timed(make) => {
+            let fits = durations.check(spec.stages(), spec.microbatches);
+            fits.map_err(|fault| fault.issue("schedule"))?;
+            make(spec, durations)?
+        }
+        Make::Given(read) => return read(spec),
+        Make::Elsewhere => {
+            let message = format!("{} is not built here", spec.schedule.name);
+            return Err(Issue::error("schedule", message));
+        }
+    };
+    let mut warnings = ignored_options(spec);
+    warnings.extend((spec.schedule.warn)(spec));
+    Ok(Built { order, warnings })
+}
+
+/// Holds when every size is at least 1 and the ops are few enough; before anything is allocated for them. An order of
+/// one's own has its sizes in itself.
+pub(super) fn check(spec: &Spec) -> Result<(), Issue> {
     if spec.schedule.stages == Stages::Order {
-        return super::families::custom::build(spec);
+        return Ok(());
     }
     let at_least_one = [
         ("pp", spec.pp),
@@ -148,19 +171,7 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
     if let Some((field, _)) = at_least_one.into_iter().find(|(_, value)| *value == 0) {
         return Err(Issue::error(field, format!("{field} is at least 1")).with_fix(field, 1));
     }
-    guard_size(spec)?;
-    let order = match spec.schedule.make {
-        Make::Always(make) => make(spec),
-        Make::Sometimes(make) => make(spec)?,
-        Make::Timed(make) => {
-            let fits = durations.check(spec.stages(), spec.microbatches);
-            fits.map_err(|fault| fault.issue("schedule"))?;
-            make(spec, durations)?
-        }
-    };
-    let mut warnings = ignored_options(spec);
-    warnings.extend((spec.schedule.warn)(spec));
-    Ok(Built { order, warnings })
+    guard_size(spec)
 }
 
 /// Ops of the order that `spec` asks for.

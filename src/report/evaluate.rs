@@ -1,6 +1,7 @@
 //! From a Run to everything known about it: the order of work between memory, pipeline, traffic and time.
 
 use super::loads::loads;
+use super::passes::{Pass, durations};
 use super::schedule::{in_run, spec};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
@@ -8,12 +9,9 @@ use crate::memory::{self, RankLoad};
 use crate::model::stage_elements;
 use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
 use crate::run::{OneOf, Run, Scenario};
-use crate::time::{Clock, ComputeTime, Step, StepParts, step_end};
-use crate::traffic::{
-    Held, OverlapTotals, StageWaits, StageWindows, StepSync, Total, microbatch_traffic,
-    overlap_rows, stage_waits, step_sync,
-};
-use crate::units::{Bytes, Seconds};
+use crate::time::{Clock, Step, StepParts, step_end};
+use crate::traffic::{Held, OverlapTotals, StepSync, Total, overlap_rows, step_sync};
+use crate::units::Seconds;
 
 /// Above this share of idle time the page says that micro-batches are few.
 const MUCH_BUBBLE: f64 = 0.2;
@@ -25,7 +23,7 @@ pub struct Evaluation {
     pub scenario: Scenario,
     /// What every rank does, in order.
     pub order: Order,
-    /// When it does it.
+    /// When it does it; as all times here scaled to the measured step, where the Run has one.
     pub timeline: Timeline,
     /// How long each global stage takes.
     pub durations: Durations,
@@ -47,159 +45,156 @@ impl Evaluation {
     }
 }
 
+/// A Run's pipeline, ordered and simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timed {
+    /// What every rank does, in order.
+    pub order: Order,
+    /// When it does it.
+    pub timeline: Timeline,
+    /// What is doubtful about the schedule, in the Run's fields.
+    pub warnings: Vec<Issue>,
+}
+
 /// Understands, simulates and measures `run`.
 ///
 /// # Errors
 /// Every setting that cannot work, with what would.
 pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
-    let scenario = Scenario::new(run)?;
-    let spec = spec(&scenario).map_err(|issue| vec![issue])?;
-    let stages = 0..scenario.stage_layers.len();
-    let clock = Clock::new(&scenario);
-    let passes: Vec<Pass> = stages
-        .map(|stage| Pass::of(&scenario, &clock, stage))
-        .collect();
-    let durations = durations(&scenario, &passes, &spec);
-    let in_field = |issue| vec![in_run(issue, &scenario)];
-    let Built { order, warnings } = pipeline::build(&spec, &durations).map_err(in_field)?;
-    let (timeline, stats) = pipeline::measure(&order, &durations)
-        .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
-    let loads = loads(&scenario, &order);
-    let estimate = memory::estimate(&scenario, &loads);
-    let (busiest, overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
-    let (peak_stage, peak_bytes) = estimate.peak();
-    let elements = scenario.model.elements();
-    let mut all_warnings = scenario.warnings.clone();
-    all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, &scenario)));
-    all_warnings.extend(estimate.warnings);
-    all_warnings.extend(much_bubble(&scenario, &stats));
-    let report = Report {
-        errors: Vec::new(),
-        warnings: all_warnings,
-        layout: LayoutReport {
-            dp: scenario.layout.dp,
-            microbatches: scenario.layout.microbatches,
-            tokens_per_step: scenario.tokens_per_step(),
-        },
-        parameters: Parameters {
-            total: elements.total(),
-            active: elements.active(),
-            per_stage: loads
-                .iter()
-                .map(|load| rank_elements(&scenario, load).total())
-                .collect(),
-        },
-        memory: Memory {
-            method: scenario.run.memory_method.id(),
-            per_stage: estimate.per_stage,
-            peak_stage,
-            peak_bytes,
-            capacity_bytes: estimate.capacity,
-            verdict: estimate.verdict,
-        },
-        pipeline: Pipeline {
-            schedule: spec.schedule.id,
-            makespan_s: Seconds(stats.makespan_s),
-            ideal_s: Seconds(stats.ideal_s),
-            bubble_fraction: stats.bubble_fraction,
-            bubble_over_ideal: stats.bubble_over_ideal,
-            bubble_span: stats.bubble_span,
-            peak_in_flight: stats.peak_in_flight,
-            weight_copies: stats.weight_copies,
-        },
-        overlap,
-        step,
-    };
-    Ok(Evaluation {
-        scenario,
-        order,
-        timeline,
-        durations,
-        loads,
-        busiest,
-        report,
-    })
+    let draft = Draft::of(run)?;
+    let timed = draft.timed()?;
+    Ok(draft.finish(timed))
 }
 
-/// Compute of one micro-batch on one global stage, and what it waits for.
-struct Pass {
-    compute: ComputeTime,
-    waits: StageWaits,
-    /// Bytes sent to the neighbouring stages.
-    sent: Bytes,
+/// The first half of [`evaluate`], which takes long where ops are many: order and simulation.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn time(run: &Run) -> Result<Timed, Vec<Issue>> {
+    Draft::of(run)?.timed()
 }
 
-impl Pass {
-    fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
-        let compute = clock.stage(scenario, stage);
-        let windows = StageWindows {
-            column_weight: compute.column_weight,
-            attention_forward: compute.attention_forward,
-            attention_backward: compute.attention_backward,
-            linear: compute.linear,
-            forward: compute.forward,
-            backward: compute.backward_input + compute.backward_weight,
+/// The second half of [`evaluate`]: measures a simulation of `run` made before.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_timed(run: &Run, timed: Timed) -> Result<Evaluation, Vec<Issue>> {
+    Ok(Draft::of(run)?.finish(timed))
+}
+
+/// A Run understood, before its pipeline is simulated.
+struct Draft {
+    scenario: Scenario,
+    spec: Spec,
+    clock: Clock,
+    passes: Vec<Pass>,
+    durations: Durations,
+}
+
+impl Draft {
+    fn of(run: &Run) -> Result<Self, Vec<Issue>> {
+        let scenario = Scenario::new(run)?;
+        let spec = spec(&scenario).map_err(|issue| vec![issue])?;
+        let stages = 0..scenario.stage_layers.len();
+        let clock = Clock::new(&scenario);
+        let passes: Vec<Pass> = stages
+            .map(|stage| Pass::of(&scenario, &clock, stage))
+            .collect();
+        let durations = durations(&scenario, &passes, &spec);
+        Ok(Self {
+            scenario,
+            spec,
+            clock,
+            passes,
+            durations,
+        })
+    }
+
+    fn timed(&self) -> Result<Timed, Vec<Issue>> {
+        let in_field = |issue| in_run(issue, &self.scenario);
+        let Built { order, warnings } =
+            pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
+        let timeline = pipeline::simulate(&order, &self.durations)
+            .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
+        Ok(Timed {
+            order,
+            timeline,
+            warnings: warnings.into_iter().map(in_field).collect(),
+        })
+    }
+
+    fn finish(self, timed: Timed) -> Evaluation {
+        let Self {
+            scenario,
+            spec,
+            clock,
+            passes,
+            durations,
+        } = self;
+        let Timed {
+            order,
+            timeline,
+            warnings,
+        } = timed;
+        let stats = Stats::of(&order, &timeline);
+        let loads = loads(&scenario, &order);
+        let estimate = memory::estimate(&scenario, &loads);
+        let (busiest, mut overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
+        let scale = step.rescaled_by.unwrap_or(1.0);
+        overlap.iter_mut().for_each(|row| row.rescale(scale));
+        let (peak_stage, peak_bytes) = estimate.peak();
+        let elements = scenario.model.elements();
+        let mut all_warnings = scenario.warnings.clone();
+        all_warnings.extend(warnings);
+        all_warnings.extend(estimate.warnings);
+        all_warnings.extend(much_bubble(&scenario, &stats));
+        let report = Report {
+            errors: Vec::new(),
+            warnings: all_warnings,
+            layout: LayoutReport {
+                dp: scenario.layout.dp,
+                microbatches: scenario.layout.microbatches,
+                tokens_per_step: scenario.tokens_per_step(),
+            },
+            parameters: Parameters {
+                total: elements.total(),
+                active: elements.active(),
+                per_stage: loads
+                    .iter()
+                    .map(|load| rank_elements(&scenario, load).total())
+                    .collect(),
+            },
+            memory: Memory {
+                method: scenario.run.memory_method.id(),
+                per_stage: estimate.per_stage,
+                peak_stage,
+                peak_bytes,
+                capacity_bytes: estimate.capacity,
+                verdict: estimate.verdict,
+            },
+            pipeline: Pipeline {
+                schedule: spec.schedule.id,
+                makespan_s: Seconds(stats.makespan_s) * scale,
+                ideal_s: Seconds(stats.ideal_s) * scale,
+                bubble_fraction: stats.bubble_fraction,
+                bubble_over_ideal: stats.bubble_over_ideal,
+                bubble_span: stats.bubble_span,
+                peak_in_flight: stats.peak_in_flight,
+                weight_copies: stats.weight_copies,
+            },
+            overlap,
+            step,
         };
-        Self {
-            compute,
-            waits: stage_waits(scenario, stage, &windows),
-            sent: microbatch_traffic(scenario, stage).pp,
+        Evaluation {
+            scenario,
+            order,
+            timeline: timeline.rescaled(scale),
+            durations: durations.rescaled(scale),
+            loads,
+            busiest,
+            report,
         }
     }
-    fn forward(&self) -> Seconds {
-        self.compute.forward + self.waits.forward()
-    }
-    fn backward(&self) -> Seconds {
-        self.compute.backward_input + self.compute.backward_weight + self.waits.backward()
-    }
-    fn exposed(&self) -> Seconds {
-        self.waits.forward() + self.waits.backward()
-    }
-    fn total(&self) -> Seconds {
-        self.forward() + self.backward()
-    }
-}
-
-/// Seconds of one micro-batch, forward and backward: of what the first stage does beside its layers, of every layer, and
-/// of what the last stage does beside its own.
-pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
-    let mut apart = scenario.clone();
-    apart.stage_layers = vec![1; usize::try_from(scenario.model.layers).unwrap_or(0)];
-    apart.stage_layers.insert(0, 0);
-    apart.stage_layers.push(0);
-    let clock = Clock::new(&apart);
-    (0..apart.stage_layers.len())
-        .map(|stage| Pass::of(&apart, &clock, stage).total().0)
-        .collect()
-}
-
-/// Durations of the simulation: what a pass waits for is part of it.
-fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
-    let pieces = f64::from(spec.pieces());
-    let of = |seconds: fn(&Pass) -> Seconds| {
-        passes.iter().map(|pass| seconds(pass).0 / pieces).collect()
-    };
-    let send = passes
-        .iter()
-        .map(|pass| pass.waits.send.0)
-        .fold(0.0, f64::max);
-    let durations = Durations {
-        forward: of(Pass::forward),
-        backward_input: of(|pass| pass.compute.backward_input + pass.waits.backward()),
-        backward_weight: of(|pass| pass.compute.backward_weight),
-        pair: None,
-        p2p: send / pieces,
-        microbatch_scale: None,
-    };
-    let Some(lengths) = &scenario.run.microbatch_lengths else {
-        return durations;
-    };
-    let usual = (scenario.run.seq_len * scenario.run.micro_batch) as f64;
-    let repeat = spec.pieces() as usize;
-    let scale = lengths
-        .iter()
-        .flat_map(|length| std::iter::repeat_n(*length as f64 / usual, repeat));
-    durations.with_microbatch_scale(scale.collect())
 }
 
 /// Parameters of one GPU of a rank.

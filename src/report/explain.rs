@@ -95,8 +95,7 @@ pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
         Figure::Component(rank, component) => self::component(evaluation, rank, component),
         Figure::InFlight(rank) => in_flight(evaluation, rank),
         Figure::Method(method, rank) => {
-            let explain = methods::info(method).explain;
-            explain(&evaluation.scenario, &evaluation.loads, rank)
+            methods::explain(method, &evaluation.scenario, &evaluation.loads, rank)
         }
         Figure::Capacity => Some(capacity(evaluation)),
         Figure::Step => Some(step::step(evaluation)),

@@ -10,14 +10,15 @@ mod loads;
 pub mod methods;
 pub mod narrow;
 pub mod over_time;
+mod passes;
 mod schedule;
 mod schedules;
 mod uneven;
 
-pub use evaluate::{Evaluation, evaluate};
+pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
 pub use explain::{Figure, explain};
 pub use schedules::{
-    ScheduleFigures, ScheduleRow, changed, schedule_ids, schedule_row, with_schedule, work,
+    ScheduleFigures, ScheduleRow, changed, is_far, schedule_ids, schedule_row, with_schedule,
 };
 pub use uneven::{Balance, balance};
 

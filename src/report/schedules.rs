@@ -5,7 +5,7 @@ use super::evaluate::{Evaluation, evaluate};
 use super::schedule::spec;
 use crate::memory::Verdict;
 use crate::pipeline::spec::op_count;
-use crate::pipeline::{Order, SCHEDULES, stats};
+use crate::pipeline::{Order, SCHEDULES, idea, stats};
 use crate::run::registry::field;
 use crate::run::{OneOf, Run, Scenario, Value};
 use crate::units::{Bytes, Seconds};
@@ -129,9 +129,22 @@ pub fn changed(run: &Run, set: &[(&'static str, String)]) -> Run {
 
 /// Ops of the Run's schedule; none where the Run makes no sense.
 #[must_use]
-pub fn work(run: &Run) -> Option<u64> {
+fn work(run: &Run) -> Option<u64> {
     let scenario = Scenario::new(run).ok()?;
     Some(op_count(&spec(&scenario).ok()?))
+}
+
+/// A Run of more ops than this is not simulated while someone types.
+const MOST_OPS_AT_ONCE: u64 = 50_000;
+
+/// Whether this build of the calculator leaves the Run's schedule to another: a rarer one in the page, or one of many
+/// ops. False where the Run makes no sense.
+#[must_use]
+pub fn is_far(run: &Run) -> bool {
+    Scenario::new(run)
+        .ok()
+        .and_then(|scenario| spec(&scenario).ok())
+        .is_some_and(|spec| spec.schedule.is_elsewhere() || op_count(&spec) > MOST_OPS_AT_ONCE)
 }
 
 /// The row of one schedule.
@@ -159,7 +172,7 @@ pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
     Some(ScheduleRow {
         id: row.id,
         name: row.name,
-        needs: row.needs,
+        needs: idea(id)?.needs,
         set,
         figures,
     })

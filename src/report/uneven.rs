@@ -1,7 +1,8 @@
 //! Layers split so that no stage works longer than it must: the split that the Run has, the best there is, the even one
 //! and the note's, side by side.
 
-use super::evaluate::{Evaluation, evaluate, layer_seconds};
+use super::evaluate::{Evaluation, evaluate};
+use super::passes::layer_seconds;
 use crate::memory::Verdict;
 use crate::memory::methods::uneven::split as note_split;
 use crate::pipeline::balance::{Work, optimum};

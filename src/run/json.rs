@@ -25,9 +25,10 @@ impl Run {
         let mut run = Self::default();
         let mut issues = Vec::new();
         for (key, value) in &pairs {
-            run.forget_base(key, &pairs);
-            if let Err(message) = run.assign(key, value) {
-                issues.push(Issue::error(key.clone(), message));
+            match run.assign(key, value) {
+                Ok(()) if *value != Value::Null => run.forget_base(key, &pairs),
+                Ok(()) => {}
+                Err(message) => issues.push(Issue::error(key.clone(), message)),
             }
         }
         if issues.is_empty() {
@@ -51,7 +52,7 @@ impl Run {
         }
     }
 
-    /// A model, GPU or precision said in parts, with no base named, has none.
+    /// A model, GPU or precision said in parts, with no base named, has none; a part that says nothing leaves the base.
     fn forget_base<V>(&mut self, key: &str, pairs: &[(String, V)]) {
         let Some((whole, _)) = key.split_once('.') else {
             return;
@@ -124,7 +125,6 @@ impl Run {
         let mut run = Self::default();
         let mut issues = Vec::new();
         for (key, text) in pairs {
-            run.forget_base(key, pairs);
             let Some(field) = field(key) else {
                 issues.push(match DERIVED.iter().find(|(name, _)| name == key) {
                     Some((_, why)) => Issue::warning(key.clone(), *why),
@@ -137,12 +137,14 @@ impl Run {
             };
             let set = field
                 .parse(text)
-                .and_then(|value| field.set(&mut run, &value));
-            if let Err(message) = set {
-                issues.push(Issue::warning(
+                .and_then(|value| field.set(&mut run, &value).map(|()| value));
+            match set {
+                Ok(Value::Null) => {}
+                Ok(_) => run.forget_base(key, pairs),
+                Err(message) => issues.push(Issue::warning(
                     key.clone(),
                     format!("{message}; the default is used"),
-                ));
+                )),
             }
         }
         (run, issues)

@@ -7,6 +7,7 @@ use super::Run;
 use super::choices::Choice;
 pub use super::fields::FIELDS;
 use super::value::Value;
+use crate::issue::Issue;
 use crate::units::{parse_count, parse_number};
 
 /// The section of the form that shows a field.
@@ -120,8 +121,12 @@ pub struct Field {
     pub slot: Slot,
 }
 
+/// A number below this is 0: nothing here is as small, and links are read exactly down to it.
+const SMALLEST: f64 = 1e-20;
 /// A list of at most this many numbers is read; longer ones are refused.
 const LONGEST_LIST: usize = 65_536;
+/// A text of at most this many bytes is read: what it becomes in a link, three letters a byte at worst, is read back.
+pub const LONGEST_TEXT: usize = 400_000;
 
 impl Field {
     /// The value in `run`; [`Value::Null`] where an optional field is unset.
@@ -166,7 +171,9 @@ impl Field {
             Slot::Number { range, set, .. } => {
                 let number = match value {
                     Value::Null => None,
-                    Value::Number(number) if (range.0..=range.1).contains(number) => Some(*number),
+                    Value::Number(number) if (range.0..=range.1).contains(number) => {
+                        Some(if *number < SMALLEST { 0.0 } else { *number })
+                    }
                     Value::Number(number) => {
                         return Err(format!("{number} is outside {} to {}", range.0, range.1));
                     }
@@ -193,6 +200,7 @@ impl Field {
             Slot::Counts { set, .. } => {
                 let list = match value {
                     Value::Null => None,
+                    Value::List(items) if items.is_empty() => None,
                     Value::List(items) if items.len() <= LONGEST_LIST => Some(
                         items
                             .iter()
@@ -213,17 +221,22 @@ impl Field {
                 set(run, list);
             }
             Slot::Set { options, set, .. } => self.set_ids(run, value, &options(), *set)?,
-            Slot::Text { set, .. } => match value {
-                Value::Null => set(run, None),
-                Value::Text(text) => set(run, Some(text.clone())),
-                Value::List(_) => set(
-                    run,
-                    Some(joined(value).ok_or_else(|| {
-                        self.wrong_type("text, or a list of lists of tokens", value)
+            Slot::Text { set, .. } => {
+                let text = match value {
+                    Value::Null => None,
+                    Value::Text(text) => Some(text.clone()),
+                    other => Some(joined(other).ok_or_else(|| {
+                        self.wrong_type("text, or a list of lists of tokens", other)
                     })?),
-                ),
-                other => return Err(self.wrong_type("text", other)),
-            },
+                };
+                if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
+                    return Err(format!(
+                        "longer than the {LONGEST_TEXT} letters that a link can hold"
+                    ));
+                }
+                let text = text.map(|text| text.trim().to_owned());
+                set(run, text.filter(|text| !text.is_empty()));
+            }
         }
         Ok(())
     }
@@ -252,7 +265,7 @@ impl Field {
                 other => return Err(self.wrong_type("a list of names", other)),
             }
         }
-        set(run, Some(&ids));
+        set(run, (!ids.is_empty()).then_some(&ids));
         Ok(())
     }
 
@@ -334,6 +347,19 @@ fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, String> {
             "{number} is not a whole number from {low} to {high}"
         )),
     }
+}
+
+/// What of `run` no link could say, field by field: for Runs that were not read by the fields themselves.
+#[must_use]
+pub fn out_of_range(run: &Run) -> Vec<Issue> {
+    let mut probe = run.clone();
+    FIELDS
+        .iter()
+        .filter_map(|field| {
+            let message = field.set(&mut probe, &field.get(run)).err()?;
+            Some(Issue::error(field.key, message))
+        })
+        .collect()
 }
 
 /// The field with this dotted key; `model`, `gpu` and `precision` also answer to `.base`.

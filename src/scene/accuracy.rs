@@ -83,7 +83,7 @@ const MISS: f64 = 0.15;
 const FIRST: usize = 20;
 
 /// What the model does not know about.
-const NOT_MODELLED: &[&str] = &[
+pub(super) const NOT_MODELLED: &[&str] = &[
     "stragglers, other jobs on the network, congestion between groups of one job",
     "checkpoints, evaluation, restarts",
     "kernels tuned to one shape: NVIDIA's own stacks run up to 26 % faster than predicted",

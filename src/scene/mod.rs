@@ -16,6 +16,7 @@ pub mod palette;
 pub mod pipeline;
 pub mod plan;
 pub mod prepared;
+pub mod provenance;
 pub mod scatter;
 pub mod schedules;
 pub mod shape;

@@ -226,7 +226,7 @@ fn certainty(evaluation: &Evaluation) -> String {
         "outside"
     };
     format!(
-        "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. The rows above are the model's own. No range is shown: it is your figure.",
+        "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. Rows, timeline and waterfall are scaled with it. No range is shown: it is your figure.",
         show_seconds(alone),
         significant(scale, 3),
         range.0,

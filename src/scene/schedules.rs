@@ -2,7 +2,7 @@
 
 use super::markup::{Html, cited, el, span, text};
 use super::words::verdict;
-use crate::pipeline::{SCHEDULES, Schedule};
+use crate::pipeline::{Idea, SCHEDULES};
 use crate::report::{ScheduleFigures, ScheduleRow};
 use crate::sort::sort_by;
 use crate::units::{MemoryUnit, show_percent, show_seconds, significant};
@@ -229,17 +229,17 @@ pub fn compare_options(chosen: &str) -> Html {
 
 /// What the schedule's idea is, what it costs, what it needs, and who says so.
 #[must_use]
-pub fn about(schedule: &Schedule) -> Html {
-    let from = cited(schedule.source, schedule.source.short);
+pub fn about(idea: &Idea) -> Html {
+    let from = cited(idea.source, idea.source.short);
     let term =
         |name: &str, said: &str| Html::from_iter([span("dt", "", name), span("dd", "", said)]);
     el(
         "dl",
         &[("class", "idea")],
         &[
-            term("Idea", schedule.idea),
-            term("Costs", schedule.cost),
-            term("Needs", schedule.needs),
+            term("Idea", idea.idea),
+            term("Costs", idea.cost),
+            term("Needs", idea.needs),
             span("dt", "", "Source"),
             el("dd", &[], &[from]),
         ],

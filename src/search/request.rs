@@ -93,7 +93,8 @@ impl Request {
         }
         let run = match request.get("run") {
             None | Some(Value::Null) => Run::default(),
-            Some(run) => Run::from_value(run)?,
+            Some(run @ Value::Map(_)) => Run::from_value(run)?,
+            Some(_) => return Err(vec![Issue::error("run", "run takes an object of fields")]),
         };
         let mut axes = Axes::of(&run)?;
         let top = top(request.get("top"), &mut issues);

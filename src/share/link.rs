@@ -10,8 +10,8 @@ use crate::run::Run;
 /// The version that is written; defaults and presets are frozen under it.
 pub const VERSION: u64 = 1;
 
-/// Longer text is refused unread.
-const LONGEST: usize = 1 << 20;
+/// Longer text is refused unread. The longest lists and the longest text that the fields take stay below it.
+const LONGEST: usize = 1 << 22;
 /// More pairs than this are not read.
 const MOST_PAIRS: usize = 512;
 
@@ -24,7 +24,7 @@ pub struct View {
     pub compare: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
-    /// The language to show it in, en or zh; `public/tongue.js` speaks it.
+    /// The language to show it in, en or zh; `public/later/tongue.js` speaks it.
     pub lang: Option<String>,
     /// Version of the application that made the link.
     pub made: Option<String>,
@@ -83,7 +83,7 @@ pub fn decode(text: &str) -> Decoded {
     let text = if text.len() > LONGEST {
         notices.push(Issue::notice(
             "",
-            "the link is over 1 MB long and was not read",
+            "the link is over 4 MB long and was not read",
         ));
         ""
     } else {

@@ -16,7 +16,7 @@ use crate::scene::over_time::{areas, curve_table, legend, peak_words};
 use crate::scene::overlap::{rows, step};
 use crate::scene::palette::Theme;
 use crate::scene::pipeline::ranks;
-use crate::scene::schedules::{Sort, about as idea, table};
+use crate::scene::schedules::{Sort, about as about_schedule, table};
 use crate::scene::uneven::uneven;
 use crate::scene::viewport::Viewport;
 use crate::share::export::{Picture, chrome_trace, ops_csv, svg};
@@ -76,7 +76,8 @@ pub static PANELS: &[BackPanel] = &[
         balance(asked.evaluation).map_or_else(Html::none, |balance| uneven(&balance))
     }),
     back("idea", |asked| {
-        pipeline::schedule(asked.evaluation.report.pipeline.schedule).map_or_else(Html::none, idea)
+        pipeline::idea(asked.evaluation.report.pipeline.schedule)
+            .map_or_else(Html::none, about_schedule)
     }),
     back("ranks", |asked| ranks(asked.evaluation)),
     back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),

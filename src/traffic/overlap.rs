@@ -39,6 +39,15 @@ pub struct OverlapRow {
     pub term: Option<Term>,
 }
 
+impl OverlapRow {
+    /// All its times `scale` times as long; ratios and bytes stay.
+    pub fn rescale(&mut self, scale: f64) {
+        for time in [&mut self.comm_s, &mut self.compute_s, &mut self.exposed_s] {
+            *time = *time * scale;
+        }
+    }
+}
+
 /// One kind of communication of a step on the busiest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {

@@ -18,14 +18,18 @@ use crate::ui::timeline::TimelinePanel;
 use crate::ui::{browser, link_sync};
 use crate::units::MemoryUnit;
 use leptos::prelude::*;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+#[wasm_bindgen]
+extern "C" {
+    /// Tells the page's `guard.js`, which shows it.
+    #[wasm_bindgen(js_name = reportError)]
+    fn report_error(message: &str);
+}
 
 /// Mounts the calculator in the skeleton's place.
 pub fn start() {
-    std::panic::set_hook(Box::new(|info| {
-        let message = info.to_string();
-        leptos::logging::error!("{message}");
-        browser::show_crash(&message);
-    }));
+    std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {
         skeleton.remove();
@@ -88,7 +92,8 @@ fn page(state: State) -> impl IntoView {
                     <AccuracyPanel/>
                     <p class="footnote">
                         "Shardscope " {env!("CARGO_PKG_VERSION")}
-                        " estimates training (not inference). Everything is computed in this browser; nothing leaves it."
+                        " estimates training (not inference). Everything is computed in this browser; nothing leaves it. "
+                        <a href="limits.html">"What it does not model"</a> " " <a href="sources.html">"Sources"</a>
                     </p>
                 </div>
                 <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">

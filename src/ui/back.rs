@@ -1,10 +1,14 @@
 //! The back room: what is not needed at first sight is made by the JavaScript package, in a worker where the browser
 //! allows one. What the page downloads to start stays small, and long work never holds it up.
 
+use crate::issue::Issue;
+use crate::report::Timed;
+use crate::run::Run;
 use crate::scene::markup::span;
-use crate::share::link;
+use crate::share::{courier, link};
 use crate::ui::browser;
 use crate::ui::state::State;
+use js_sys::{Array, Float64Array};
 use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -18,10 +22,18 @@ const inWorker = (base) => new Promise((opened, refused) => {
   let last = 0;
   worker.onerror = refused;
   worker.onmessage = ({ data }) => {
-    if (data === 'open') return opened((...question) => new Promise((answer) => {
-      waiting.set(++last, answer);
-      worker.postMessage([last, question]);
-    }));
+    if (data === 'open') {
+      // A fault ends this worker: what waits is told, the next question gets another.
+      worker.onerror = (event) => {
+        event.preventDefault();
+        room = worker.terminate();
+        waiting.forEach((answer) => answer());
+      };
+      return opened((...question) => new Promise((answer) => {
+        waiting.set(++last, answer);
+        worker.postMessage([last, question]);
+      }));
+    }
     waiting.get(data[0])(data[1]);
     waiting.delete(data[0]);
   };
@@ -29,7 +41,7 @@ const inWorker = (base) => new Promise((opened, refused) => {
 const inPage = async (base) => {
   const pkg = await import(new URL('pkg/shardscope.js', base));
   await pkg.default();
-  return pkg.panel;
+  return pkg.answer;
 };
 export async function ask(base, ...question) {
   room ??= inWorker(base).catch(() => inPage(base));
@@ -79,6 +91,23 @@ fn follow(state: State, name: &'static str, of: Signal<Option<String>>) -> Signa
     content.into()
 }
 
+/// The Run's pipeline, simulated.
+///
+/// # Errors
+/// What is wrong with its schedule, or that the back room cannot be loaded.
+pub async fn timed(run: &Run) -> Result<Timed, Vec<Issue>> {
+    let answer = ask(&browser::address(), "timed", "", "", &link::encode(run)).await;
+    let answer = answer.unwrap_or(JsValue::NULL);
+    // Numbers and warnings, or what is wrong.
+    if let Some(errors) = answer.as_string() {
+        return Err(courier::issues(&errors));
+    }
+    let pair = Array::from(&answer);
+    let numbers = Float64Array::new(&pair.get(0)).to_vec();
+    let warnings = pair.get(1).as_string().unwrap_or_default();
+    courier::unpack(&numbers, &warnings).ok_or_else(|| vec![Issue::error("schedule", NOT_LOADED)])
+}
+
 /// What the panel `name` answers to `of`, which is no matter of the Run; none where the back room cannot be loaded.
 pub async fn once(name: &str, of: &str) -> Option<String> {
     let answer = ask(&browser::address(), name, of, "", "").await;
@@ -109,8 +138,9 @@ pub fn back_fold(state: State, name: &'static str, summary: &'static str) -> Any
     .into_any()
 }
 
+const NOT_LOADED: &str =
+    "This part of the calculator could not be loaded; the rest of the page is complete.";
+
 fn not_loaded() -> String {
-    let words =
-        "This part of the calculator could not be loaded; the rest of the page is complete.";
-    span("p", "muted", words).into_string()
+    span("p", "muted", NOT_LOADED).into_string()
 }

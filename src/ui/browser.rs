@@ -189,17 +189,3 @@ pub fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 'static) 
         callback.forget();
     }
 }
-
-/// Shows the panel that index.html keeps for a crash.
-pub fn show_crash(message: &str) {
-    if let Some(text) = by_id("crash-text") {
-        text.set_text_content(Some(&format!(
-            "{message}\n\nShardscope {}\n{}",
-            env!("CARGO_PKG_VERSION"),
-            window().location().href().unwrap_or_default()
-        )));
-    }
-    if let Some(panel) = by_id("crash") {
-        let _ = panel.remove_attribute("hidden");
-    }
-}

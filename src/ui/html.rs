@@ -1,7 +1,6 @@
 //! Panels that are HTML text: put into the document whole, listened to once.
 
 use crate::report::Figure;
-use crate::run::Run;
 use crate::scene::issues::read_fix;
 use crate::scene::markup::Html;
 use crate::share::link;
@@ -68,12 +67,5 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));
-    }
-    if let Some(pairs) = button.get_attribute("data-run") {
-        let pairs = pairs.split('&').filter_map(|pair| pair.split_once('='));
-        let pairs: Vec<_> = pairs
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
-        state.run.set(Run::from_pairs(&pairs).0);
     }
 }

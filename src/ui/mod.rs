@@ -6,6 +6,7 @@ mod app;
 mod back;
 mod browser;
 mod chart;
+mod evaluated;
 mod field;
 mod form;
 mod html;

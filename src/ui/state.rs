@@ -1,27 +1,16 @@
 //! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
 
 use crate::issue::Issue;
-use crate::report::{Evaluation, Figure, evaluate, work};
+use crate::report::{Evaluation, Figure};
 use crate::run::Run;
 use crate::run::registry::field;
 use crate::scene::palette::Theme;
 use crate::share::link::{self, View};
 use crate::ui::browser;
+use crate::ui::evaluated::{Shown, evaluated};
 use crate::units::MemoryUnit;
 use leptos::prelude::*;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// What is shown: the last Run that made sense, and what is wrong with the present one.
-#[derive(Clone)]
-pub struct Shown {
-    /// The last good evaluation; none where not even the first Run made sense.
-    pub evaluation: Option<Arc<Evaluation>>,
-    /// What keeps the present Run from being shown.
-    pub errors: Vec<Issue>,
-    /// The present Run takes long to simulate: it waits until typing settles.
-    pub waits: bool,
-}
 
 /// Handles to everything; copied into every panel.
 #[derive(Clone, Copy)]
@@ -58,13 +47,9 @@ impl State {
             Some("light") => Theme::Light,
             _ => browser::preferred_theme(),
         };
-        let settled = settle(run);
         Self {
             run,
-            shown: Memo::new_with_compare(
-                move |before: Option<&Shown>| shown(&run.read(), before, settled),
-                |_, _| true,
-            ),
+            shown: evaluated(move || Some(run.get())),
             compare: RwSignal::new(link.view.compare.clone()),
             notices: RwSignal::new(link.notices),
             figure: RwSignal::new(None),
@@ -124,51 +109,5 @@ impl State {
     /// The panel to show alone, if the link asks for one.
     pub fn embed(&self) -> Option<String> {
         self.view.with_value(|view| view.embed.clone())
-    }
-}
-
-/// A Run of more ops than this is simulated only when typing has settled.
-const LONG: u64 = 50_000;
-/// How long typing settles.
-const SETTLE: Duration = Duration::from_millis(300);
-
-/// The last Run that stayed unchanged for a moment.
-fn settle(run: RwSignal<Run>) -> RwSignal<Option<Run>> {
-    let settled = RwSignal::new(None);
-    let pending = StoredValue::new(None::<TimeoutHandle>);
-    Effect::new(move |_| {
-        run.track();
-        if let Some(before) = pending.get_value() {
-            before.clear();
-        }
-        let timer = set_timeout_with_handle(move || settled.set(Some(run.get_untracked())), SETTLE);
-        pending.set_value(timer.ok());
-    });
-    settled
-}
-
-fn shown(run: &Run, before: Option<&Shown>, settled: RwSignal<Option<Run>>) -> Shown {
-    let last = || before.and_then(|before| before.evaluation.clone());
-    if let Some(evaluation) = last()
-        && work(run).is_some_and(|ops| ops > LONG)
-        && settled.with(|settled| settled.as_ref() != Some(run))
-    {
-        return Shown {
-            evaluation: Some(evaluation),
-            errors: Vec::new(),
-            waits: true,
-        };
-    }
-    match evaluate(run) {
-        Ok(evaluation) => Shown {
-            evaluation: Some(Arc::new(evaluation)),
-            errors: Vec::new(),
-            waits: false,
-        },
-        Err(errors) => Shown {
-            evaluation: last().or_else(|| evaluate(&Run::default()).ok().map(Arc::new)),
-            errors,
-            waits: false,
-        },
     }
 }

@@ -41,10 +41,37 @@ pub struct MethodInfo {
     pub leaves_out: &'static [&'static str],
     /// What it prints and does not mean.
     pub slips: &'static [Slip],
-    /// Its estimate.
-    pub estimate: fn(&Scenario, &[RankLoad]) -> Estimate,
-    /// How the figure of a rank comes about.
-    pub explain: fn(&Scenario, &[RankLoad], usize) -> Option<Term>,
+}
+
+/// The estimate of every rank by `method`.
+#[must_use]
+pub fn estimate(method: Method, scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
+    let estimate = match method {
+        Method::Detailed => detailed::estimate,
+        Method::Fujii => fujii::estimate,
+        Method::He => he::estimate,
+        Method::Uneven => uneven::estimate,
+        Method::Playbook => playbook::estimate,
+    };
+    estimate(scenario, loads)
+}
+
+/// How the figure of `rank` comes about by `method`.
+#[must_use]
+pub fn explain(
+    method: Method,
+    scenario: &Scenario,
+    loads: &[RankLoad],
+    rank: usize,
+) -> Option<Term> {
+    let explain = match method {
+        Method::Detailed => detailed::explain,
+        Method::Fujii => fujii::explain,
+        Method::He => he::explain,
+        Method::Uneven => uneven::explain,
+        Method::Playbook => playbook::explain,
+    };
+    explain(scenario, loads, rank)
 }
 
 /// All methods, ours first.
@@ -58,8 +85,6 @@ pub static METHODS: &[MethodInfo] = &[
             "micro-batches of unequal length (all count as the longest)",
         ],
         slips: &[],
-        estimate: detailed::estimate,
-        explain: detailed::explain,
     },
     MethodInfo {
         method: Method::Fujii,
@@ -81,8 +106,6 @@ pub static METHODS: &[MethodInfo] = &[
                 "8 s b p bytes; reproduced as printed",
             ),
         ],
-        estimate: fujii::estimate,
-        explain: fujii::explain,
     },
     MethodInfo {
         method: Method::He,
@@ -105,8 +128,6 @@ pub static METHODS: &[MethodInfo] = &[
                 "k b s h kv/a each for keys and values",
             ),
         ],
-        estimate: he::estimate,
-        explain: he::explain,
     },
     MethodInfo {
         method: Method::Uneven,
@@ -129,8 +150,6 @@ pub static METHODS: &[MethodInfo] = &[
                 "61.588 GB with the projector of its own formula",
             ),
         ],
-        estimate: uneven::estimate,
-        explain: uneven::explain,
     },
     MethodInfo {
         method: Method::Playbook,
@@ -142,8 +161,6 @@ pub static METHODS: &[MethodInfo] = &[
             "buffers, CUDA context, communicators, fragmentation",
         ],
         slips: &[],
-        estimate: playbook::estimate,
-        explain: playbook::explain,
     },
 ];
 
@@ -161,7 +178,7 @@ pub fn info(method: Method) -> &'static MethodInfo {
 pub fn compare(scenario: &Scenario, loads: &[RankLoad]) -> Vec<(&'static MethodInfo, Estimate)> {
     METHODS
         .iter()
-        .map(|row| (row, (row.estimate)(scenario, loads)))
+        .map(|row| (row, estimate(row.method, scenario, loads)))
         .collect()
 }
 
@@ -198,9 +215,9 @@ mod tests {
         for (method, choice) in Method::ALL {
             let row = info(*method);
             assert!(row.method == *method && !row.leaves_out.is_empty());
-            let estimate = (row.estimate)(&scenario, &loads);
-            for (rank, memory) in estimate.per_stage.iter().enumerate() {
-                let term = (row.explain)(&scenario, &loads, rank).unwrap();
+            let estimated = estimate(*method, &scenario, &loads);
+            for (rank, memory) in estimated.per_stage.iter().enumerate() {
+                let term = explain(*method, &scenario, &loads, rank).unwrap();
                 assert!(memory.total.0 > 0.0, "{}", choice.id);
                 assert!((term.value / memory.total.0 - 1.0).abs() < 1e-12);
             }

@@ -22,7 +22,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, Issue> {
         return Err(Issue::error("order", message));
     };
     // Every stage runs every micro-batch: numbers that promise more cells than there are ops leave some out.
-    if stages * microbatches > ops().count() as u64 {
+    if stages.saturating_mul(microbatches) > ops().count() as u64 {
         let message = format!(
             "the order names {stages} stages and {microbatches} micro-batches but runs only {} ops: each stage runs every micro-batch forward and backward",
             ops().count()

@@ -6,7 +6,8 @@
 mod families;
 
 use crate::issue::Issue;
-use crate::run::{Based, ModelParts, Value};
+use crate::run::registry::out_of_range;
+use crate::run::{Based, ModelParts, Run, Value};
 use families::{Family, family};
 
 /// What was read.
@@ -92,6 +93,13 @@ pub fn read(config: &Value) -> Result<Imported, Vec<Issue>> {
         parts: parts.clone(),
     };
     model.resolve()?;
+    let beyond = out_of_range(&Run {
+        model,
+        ..Run::default()
+    });
+    if !beyond.is_empty() {
+        return Err(beyond);
+    }
     let ignored = match text {
         Value::Map(entries) => entries
             .iter()

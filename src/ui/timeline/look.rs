@@ -1,9 +1,10 @@
 //! What is looked at: the window on the time axis that all pictures share, and what is chosen in each.
 
 use crate::pipeline::trace::Place;
-use crate::report::{changed, evaluate, with_schedule};
+use crate::report::{Evaluation, changed, with_schedule};
 use crate::scene::prepared::Prepared;
 use crate::scene::viewport::Viewport;
+use crate::ui::evaluated::evaluated;
 use crate::ui::state::State;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -71,26 +72,33 @@ pub struct Look {
     pub path: RwSignal<bool>,
 }
 
+/// Made ready anew with each evaluation.
+fn prepared(
+    of: impl Fn() -> Option<Arc<Evaluation>> + Send + Sync + 'static,
+) -> Memo<Option<Arc<Prepared>>> {
+    let of = Signal::derive(of);
+    Memo::new_with_compare(
+        move |_| Some(Arc::new(Prepared::of(of.get()?))),
+        |_, _| true,
+    )
+}
+
 impl Look {
     pub fn new(state: State) -> Self {
-        let own = Memo::new_with_compare(
-            move |_| {
-                let evaluation = state.evaluation()?;
-                Some(Arc::new(Prepared::of(evaluation)))
-            },
-            |_, _| true,
-        );
-        let other = Memo::new_with_compare(
-            move |_| {
-                let id = state.compare.get()?;
-                let evaluation = state.evaluation()?;
-                let run = &evaluation.scenario.run;
-                let run = changed(run, &with_schedule(run, &id));
-                let evaluation = evaluate(&run).ok()?;
-                Some(Arc::new(Prepared::of(Arc::new(evaluation))))
-            },
-            |_, _| true,
-        );
+        let own = prepared(move || state.evaluation());
+        let compared = evaluated(move || {
+            let id = state.compare.get()?;
+            let evaluation = state.evaluation()?;
+            let run = &evaluation.scenario.run;
+            Some(changed(run, &with_schedule(run, &id)))
+        });
+        let other = prepared(move || {
+            let shown = compared.get();
+            // An earlier schedule's picture is none of this one.
+            shown
+                .evaluation
+                .filter(|_| shown.errors.is_empty() && !shown.waits)
+        });
         let (own, other) = (Lane::new(own), Lane::new(other));
         Self {
             own,

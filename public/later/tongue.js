@@ -146,8 +146,8 @@ function changed(changes) {
 }
 
 /** Shows the page in `language`: 'zh', else English. */
-async function speak(language) {
-  const table = language === 'zh' && await (await fetch(new URL('strings/zh.json', import.meta.url))).json();
+export async function speak(language) {
+  const table = language === 'zh' && await (await fetch(new URL('../strings/zh.json', import.meta.url))).json();
   say = table ? dictionary(table).say : (english) => english;
   document.documentElement.lang = table ? 'zh-CN' : 'en';
   walk(document.documentElement);
@@ -159,43 +159,4 @@ async function speak(language) {
   } else {
     watch.disconnect();
   }
-}
-
-const IN_LINK = /([#?&]view\.lang=)(\w+)/;
-
-/** The button in the header; an embedded panel has none. */
-function button(language) {
-  const button = document.createElement('button');
-  const show = () => {
-    const other = language === 'zh' ? ['EN', 'en', 'English'] : ['中文', 'zh-CN', '简体中文'];
-    [button.textContent, button.lang, button.title] = other;
-  };
-  const turn = async (to) => {
-    if (to === language) return;
-    language = to;
-    await speak(language);
-    show();
-  };
-  button.className = 'quiet';
-  button.translate = false;
-  button.onclick = () => {
-    const to = language === 'zh' ? 'en' : 'zh';
-    try {
-      localStorage['shardscope.language'] = to;
-    } catch { /* a frame without storage: for this visit */ }
-    // A link that asks for a language asks for the other one now.
-    if (IN_LINK.test(location.hash)) location.replace(location.hash.replace(IN_LINK, `$1${to}`));
-    turn(to);
-  };
-  addEventListener('hashchange', () => turn(IN_LINK.exec(location.hash)?.[2] ?? language));
-  show();
-  document.querySelector('body > :not(#skeleton) header.bar .spring')?.after(button);
-}
-
-/** Begins: called once, with the language to begin with. */
-export async function open(language) {
-  const started = () => button(language);
-  if (document.getElementById('skeleton')) addEventListener('TrunkApplicationStarted', started);
-  else started();
-  await speak(language);
 }

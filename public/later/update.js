@@ -1,0 +1,12 @@
+// Keeps a copy of this build for when there is no network, and says when a newer one has arrived. Where workers are
+// refused the page goes on without.
+const { serviceWorker } = navigator;
+const notice = document.getElementById('update');
+const kept = await serviceWorker.register('offline.js');
+const offer = () => { notice.hidden = !(kept.waiting && serviceWorker.controller); };
+
+notice.querySelector('button').onclick = () => kept.waiting.postMessage('begin');
+kept.onupdatefound = () => { kept.installing.onstatechange = offer; };
+// Once the newer one begins, no page of the older one stays.
+if (serviceWorker.controller) serviceWorker.oncontrollerchange = () => location.reload();
+offer();

@@ -1,0 +1,89 @@
+//! What one micro-batch takes on each global stage: compute and what it waits for, and the simulation's durations from
+//! both.
+
+use crate::pipeline::{Durations, Spec};
+use crate::run::Scenario;
+use crate::time::{Clock, ComputeTime};
+use crate::traffic::{StageWaits, StageWindows, microbatch_traffic, stage_waits};
+use crate::units::{Bytes, Seconds};
+
+/// Compute of one micro-batch on one global stage, and what it waits for.
+pub(super) struct Pass {
+    pub compute: ComputeTime,
+    pub waits: StageWaits,
+    /// Bytes sent to the neighbouring stages.
+    pub sent: Bytes,
+}
+
+impl Pass {
+    pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
+        let compute = clock.stage(scenario, stage);
+        let windows = StageWindows {
+            column_weight: compute.column_weight,
+            attention_forward: compute.attention_forward,
+            attention_backward: compute.attention_backward,
+            linear: compute.linear,
+            forward: compute.forward,
+            backward: compute.backward_input + compute.backward_weight,
+        };
+        Self {
+            compute,
+            waits: stage_waits(scenario, stage, &windows),
+            sent: microbatch_traffic(scenario, stage).pp,
+        }
+    }
+    pub fn forward(&self) -> Seconds {
+        self.compute.forward + self.waits.forward()
+    }
+    pub fn backward(&self) -> Seconds {
+        self.compute.backward_input + self.compute.backward_weight + self.waits.backward()
+    }
+    pub fn exposed(&self) -> Seconds {
+        self.waits.forward() + self.waits.backward()
+    }
+    pub fn total(&self) -> Seconds {
+        self.forward() + self.backward()
+    }
+}
+
+/// Seconds of one micro-batch, forward and backward: of what the first stage does beside its layers, of every layer, and
+/// of what the last stage does beside its own.
+pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
+    let mut apart = scenario.clone();
+    apart.stage_layers = vec![1; usize::try_from(scenario.model.layers).unwrap_or(0)];
+    apart.stage_layers.insert(0, 0);
+    apart.stage_layers.push(0);
+    let clock = Clock::new(&apart);
+    (0..apart.stage_layers.len())
+        .map(|stage| Pass::of(&apart, &clock, stage).total().0)
+        .collect()
+}
+
+/// Durations of the simulation: what a pass waits for is part of it.
+pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Durations {
+    let pieces = f64::from(spec.pieces());
+    let of = |seconds: fn(&Pass) -> Seconds| {
+        passes.iter().map(|pass| seconds(pass).0 / pieces).collect()
+    };
+    let send = passes
+        .iter()
+        .map(|pass| pass.waits.send.0)
+        .fold(0.0, f64::max);
+    let durations = Durations {
+        forward: of(Pass::forward),
+        backward_input: of(|pass| pass.compute.backward_input + pass.waits.backward()),
+        backward_weight: of(|pass| pass.compute.backward_weight),
+        pair: None,
+        p2p: send / pieces,
+        microbatch_scale: None,
+    };
+    let Some(lengths) = &scenario.run.microbatch_lengths else {
+        return durations;
+    };
+    let usual = (scenario.run.seq_len * scenario.run.micro_batch) as f64;
+    let repeat = spec.pieces() as usize;
+    let scale = lengths
+        .iter()
+        .flat_map(|length| std::iter::repeat_n(*length as f64 / usual, repeat));
+    durations.with_microbatch_scale(scale.collect())
+}

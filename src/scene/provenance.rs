@@ -1,0 +1,292 @@
+//! The two pages beside the calculator: where every constant comes from, and what is not modelled. Made at build time
+//! from the tables that the calculator itself reads (`examples/pages.rs`).
+
+use super::accuracy::NOT_MODELLED;
+use super::markup::{Html, cited, el, raw, span, table, text};
+use crate::accuracy::{SOURCES, constants};
+use crate::memory::methods::METHODS;
+use crate::pipeline::SCHEDULES;
+use crate::pipeline::ideas::IDEAS;
+use crate::pipeline::spec::MAX_OPS;
+use crate::run::OneOf;
+use crate::run::precision::POLICIES;
+use crate::run::presets::{GPUS, MODELS};
+use crate::run::registry::LONGEST_TEXT;
+use crate::source::{ALL, Source};
+use crate::units::{group, show_count, significant};
+
+/// What no method and no formula here knows of, beside [`NOT_MODELLED`].
+const SCOPE: &[&str] = &[
+    "It estimates training. Inference, serving and fine-tuning with adapters are other calculations.",
+    "Every GPU, link and node is the same; ranks are placed in Megatron's order (tp fastest, then cp, dp, pp).",
+    "The step is one in steady state: no warm-up, no first allocation, no compilation.",
+    "Communication has a time by latency and bandwidth; messages on one link do not wait for each other.",
+    "Host memory, disks, energy and the price of anything but GPU-hours are not computed.",
+];
+
+/// Where every constant comes from.
+#[must_use]
+pub fn sources() -> Html {
+    let rows = |rows: Vec<Vec<Html>>| {
+        rows.into_iter()
+            .map(|cells| (false, cells))
+            .collect::<Vec<_>>()
+    };
+    let constants = constants().into_iter().map(|constant| {
+        vec![
+            text(&constant.name),
+            text(&constant.value),
+            text(&constant.how),
+            cite(constant.source),
+        ]
+    });
+    let gpus = GPUS.iter().map(|preset| {
+        let gpu = preset.gpu;
+        let number = |value: f64| text(&significant(value, 4));
+        vec![
+            text(preset.choice.label),
+            number(gpu.memory.gib()),
+            number(gpu.usable.gib()),
+            number(gpu.bf16.0 / 1e12),
+            number(gpu.fp8.0 / 1e12),
+            number(gpu.hbm.0 / 1e12),
+            number(gpu.intra.0 / 1e9),
+            number(gpu.inter.0 / 1e9),
+            text(&gpu.per_node.to_string()),
+            cite(preset.source),
+            cite(preset.usable_source),
+            text(preset.remark),
+        ]
+    });
+    let models = MODELS.iter().map(|preset| {
+        vec![
+            text(preset.choice.label),
+            text(&show_count(preset.published)),
+            name(preset.place),
+            cite(preset.source),
+        ]
+    });
+    let policies = POLICIES.iter().map(|policy| {
+        let bytes = significant(policy.bytes.total(), 4);
+        vec![text(policy.choice.label), text(&bytes), cite(policy.source)]
+    });
+    let schedules = SCHEDULES
+        .iter()
+        .zip(IDEAS)
+        .map(|(row, words)| vec![text(row.name), text(words.idea), cite(words.source)]);
+    let methods = METHODS
+        .iter()
+        .map(|row| vec![text(row.method.choice().label), cite(row.source)]);
+    let measured = SOURCES.iter().map(|row| {
+        vec![
+            name(row.name),
+            text(row.kind.words()),
+            span("code", "", row.file),
+        ]
+    });
+    let documents = ALL.iter().map(|source| {
+        vec![
+            name(source.short),
+            name(source.title),
+            cited(source, source.locator),
+        ]
+    });
+    let sections: [(&str, &[&str], Vec<Vec<Html>>); 8] = [
+        (
+            "Constants of the time and memory models",
+            &["what", "value", "how it was obtained", "source"],
+            constants.collect(),
+        ),
+        (
+            "GPUs",
+            &[
+                "GPU",
+                "GiB",
+                "usable GiB",
+                "bf16 TFLOP/s",
+                "fp8 TFLOP/s",
+                "HBM TB/s",
+                "scale-up GB/s",
+                "network GB/s",
+                "a node",
+                "source",
+                "usable memory",
+                "remark",
+            ],
+            gpus.collect(),
+        ),
+        (
+            "Models",
+            &["model", "parameters as published", "place", "source"],
+            models.collect(),
+        ),
+        (
+            "Precision policies",
+            &["policy", "bytes a parameter", "source"],
+            policies.collect(),
+        ),
+        (
+            "Schedules",
+            &["schedule", "idea", "source"],
+            schedules.collect(),
+        ),
+        ("Memory methods", &["method", "source"], methods.collect()),
+        (
+            "Published measurements",
+            &["rows", "used as", "table"],
+            measured.collect(),
+        ),
+        (
+            "Documents",
+            &["short", "title", "where"],
+            documents.collect(),
+        ),
+    ];
+    let sections = sections.into_iter().map(|(title, head, lines)| {
+        let parts = [span("h2", "", title), table(title, head, &rows(lines))];
+        el("section", &[], &parts)
+    });
+    let first = [
+        span("h1", "", "Sources of Shardscope"),
+        span(
+            "p",
+            "",
+            "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask any figure of the page.",
+        ),
+    ];
+    first.into_iter().chain(sections).collect()
+}
+
+/// What the calculator does not model.
+#[must_use]
+pub fn limits() -> Html {
+    let list = |items: Vec<Html>| {
+        el(
+            "ul",
+            &[],
+            &[items
+                .into_iter()
+                .map(|item| el("li", &[], &[item]))
+                .collect()],
+        )
+    };
+    let plain = |lines: &[&str]| list(lines.iter().map(|line| text(line)).collect());
+    let methods = METHODS.iter().map(|row| {
+        let label = span("b", "", row.method.choice().label);
+        [
+            label,
+            text(": "),
+            text(&row.leaves_out.join("; ")),
+            text(" ("),
+            cite(row.source),
+            text(")"),
+        ]
+        .into_iter()
+        .collect()
+    });
+    let sizes = [
+        format!("At most {} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.", group(&MAX_OPS.to_string())),
+        format!("An order of your own may have {} letters: as many as a link holds.", group(&LONGEST_TEXT.to_string())),
+        "Models of more than 10^15 parameters, clusters of more than 10^12 GPUs and pipelines of more than 65 536 stages are refused.".to_owned(),
+    ];
+    [
+        span("h1", "", "What Shardscope does not model"),
+        span("p", "", "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
+        span("h2", "", "Scope"),
+        plain(SCOPE),
+        span("h2", "", "Step time"),
+        plain(NOT_MODELLED),
+        span("h2", "", "Memory, by method"),
+        list(methods.collect()),
+        span("h2", "", "Sizes"),
+        list(sizes.iter().map(|line| text(line)).collect()),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// A whole document around `content`, to stand beside the page.
+#[must_use]
+pub fn document(title: &str, content: Html) -> String {
+    let head = [
+        raw(r#"<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">"#.to_owned()),
+        span("title", "", title),
+        raw(r#"<link rel="icon" href="icon.svg" type="image/svg+xml">"#.to_owned()),
+        raw(r#"<script src="language.js" defer></script>"#.to_owned()),
+        raw(format!("<style>{STYLE}</style>")),
+    ];
+    let back = el(
+        "p",
+        &[],
+        &[
+            el("a", &[("href", "./")], &[text("Shardscope")]),
+            text(" · "),
+            el("a", &[("href", "sources.html")], &[text("Sources")]),
+            text(" · "),
+            el(
+                "a",
+                &[("href", "limits.html")],
+                &[text("What it does not model")],
+            ),
+            text(" · "),
+            el("a", &[("href", "licences.txt")], &[text("Licences")]),
+        ],
+    );
+    let body = el("body", &[], &[back, content]);
+    let page = el(
+        "html",
+        &[("lang", "en"), ("dir", "ltr")],
+        &[el("head", &[], &[head.into_iter().collect()]), body],
+    );
+    format!("<!doctype html>\n{}\n", page.into_string())
+}
+
+/// The page's own neutrals and sizes, light and dark.
+const STYLE: &str = "\
+:root{--bg:#fff;--line:#d5dae0;--text:#14181d;--muted:#59616b;--accent:#1a5fb0}\
+@media(prefers-color-scheme:dark){:root{--bg:#0f1317;--line:#2b323a;--text:#e8ecf0;--muted:#9aa4af;--accent:#67b6fe}}\
+body{margin:0 auto;padding:24px;max-width:1180px;background:var(--bg);color:var(--text);font:14px/1.5 system-ui,sans-serif}\
+h1{font-size:20px}h2{font-size:16px;margin:32px 0 8px}a{color:var(--accent)}li{margin:4px 0;max-width:800px}\
+.scroll-x{overflow-x:auto}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}\
+td,th{padding:4px 16px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}th{color:var(--muted);font-weight:400}";
+
+fn cite(source: &Source) -> Html {
+    cited(source, source.short)
+}
+
+/// A name, the same in every language.
+fn name(words: &str) -> Html {
+    el("span", &[("translate", "no")], &[text(words)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_document_preset_and_constant_stands_on_the_sources_page() {
+        let page = sources().into_string();
+        let shown = |words: &str| page.contains(&text(words).into_string());
+        for source in ALL {
+            assert!(
+                shown(source.title) && shown(source.locator),
+                "{}",
+                source.short
+            );
+        }
+        assert!(constants().iter().all(|constant| shown(&constant.how)));
+        assert!(GPUS.iter().all(|preset| shown(preset.choice.label)));
+        assert!(MODELS.iter().all(|preset| shown(preset.place)));
+        assert!(SCHEDULES.iter().all(|row| shown(row.name)));
+    }
+
+    #[test]
+    fn the_limits_page_names_every_method_and_its_gaps() {
+        let page = document("Limits", limits());
+        for row in METHODS {
+            assert!(page.contains(&text(&row.leaves_out.join("; ")).into_string()));
+        }
+        assert!(page.contains("stragglers"));
+        assert_eq!(page.matches("<script").count(), 1, "the language alone");
+    }
+}

@@ -1,0 +1,158 @@
+// What a person sees when the calculator cannot start, or stops: plain words, the link, a report, a way on.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { calculator, eventually, figures } from './calculator.mjs';
+
+const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
+const LINK = '#v=1&tp=4';
+
+/** A page of its own whose context is prepared before it loads; not waited for. */
+async function broken(prepare, options) {
+  const { page } = await site.open('blank.html', { started: false, ...options });
+  await prepare(page);
+  await page.goto(`${site.url}${LINK}`);
+  return page;
+}
+
+const panel = (page) => page.locator('#crash');
+
+/** The panel says `words`, holds the run's link, and hides the rest. */
+async function says(page, words) {
+  await panel(page).waitFor();
+  assert.match(await panel(page).innerText(), words);
+  assert.equal(await page.locator('#crash-link').getAttribute('href'), `${site.url}${LINK}`);
+  assert.equal(await page.locator('#skeleton:visible').count(), 0);
+  const report = await page.locator('#crash-report').inputValue();
+  assert.ok(report.includes(LINK) && report.includes('Chrome/'), report);
+  return report;
+}
+
+test('a page without WebAssembly says so', async () => {
+  const page = await broken((page) => page.addInitScript(() => { delete globalThis.WebAssembly; }));
+  await says(page, /cannot run the calculator[\s\S]*WebAssembly/);
+});
+
+test('a browser too old for the code says so', async () => {
+  const page = await broken((page) => page.route('**/*_bg.wasm', (route) => route.fulfill({
+    contentType: 'application/wasm',
+    // A module with a section that no browser knows.
+    body: Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 0x7f, 1, 0]),
+  })));
+  const report = await says(page, /cannot run the calculator/);
+  assert.match(report, /CompileError/);
+});
+
+for (const [what, pattern, fault] of [
+  ['the WebAssembly is not fetched', '**/*_bg.wasm', (route) => route.abort()],
+  ['the WebAssembly is not there', '**/*_bg.wasm', (route) => route.fulfill({ status: 404, body: '' })],
+  ['the script is not fetched', '**/shardscope-page-*.js', (route) => route.abort()],
+]) {
+  test(`where ${what}, that is said, and a reload mends it`, async () => {
+    const page = await broken((page) => page.route(pattern, fault));
+    await says(page, /did not arrive/);
+    await page.unroute(pattern);
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await eventually(() => page.locator('.strip').count().catch(() => 0), (count) => count > 0);
+    assert.equal(await page.locator('[data-field="tp"] input').inputValue(), '4');
+  });
+}
+
+/** A real trap: one of the calculator's own exports, given an address that is not its own. */
+async function trap(page) {
+  await page.addInitScript(() => {
+    addEventListener('TrunkApplicationStarted', ({ detail }) => { globalThis.exported = detail.wasm; });
+  });
+  await page.reload();
+  await page.waitForFunction(() => globalThis.exported);
+  await page.evaluate(() => {
+    const { exported } = globalThis;
+    setTimeout(() => exported.__wbindgen_realloc(0xfffffff0, 16, 32, 4));
+  });
+}
+
+test('a fault shows its panel once; reload and defaults lead on', async () => {
+  const { page } = await site.open(LINK);
+  await trap(page);
+  const report = await says(page, /The calculator stopped/);
+  assert.match(report, /RuntimeError|panicked/);
+  assert.equal(await page.locator('.strip:visible').count(), 0);
+  await page.evaluate(() => { reportError('panicked at another place'); });
+  assert.equal(await page.locator('#crash-report').inputValue(), report);
+  await page.getByRole('button', { name: 'Reload' }).click();
+  await eventually(() => page.locator('[data-field="tp"] input').inputValue().catch(() => ''), (tp) => tp === '4');
+  await trap(page);
+  await page.getByRole('link', { name: 'Start from the defaults' }).click();
+  await eventually(() => page.locator('[data-field="tp"] input').inputValue().catch(() => ''), (tp) => tp === '2');
+  assert.equal(page.url(), site.url);
+});
+
+test('a panic\'s own words are in the report', async () => {
+  const { page } = await site.open(LINK);
+  // As the page's panic hook says it.
+  await page.evaluate(() => { reportError('panicked at src/somewhere.rs:1:1: a reason'); });
+  assert.match(await says(page, /The calculator stopped/), /src\/somewhere\.rs:1:1: a reason/);
+});
+
+test('the report can be copied, or is selected where that is refused', async () => {
+  for (const refuse of [false, true]) {
+    const { page } = await site.open(LINK);
+    await page.evaluate((refuse) => {
+      if (refuse) document.execCommand = () => false;
+      reportError('panicked at a place');
+    }, refuse);
+    const copy = panel(page).locator('#crash-copy');
+    await copy.click();
+    assert.equal(await copy.textContent(), refuse ? 'Select and copy' : 'Copied');
+    const selected = await page.locator('#crash-report').evaluate((box) => box.value.slice(box.selectionStart, box.selectionEnd));
+    assert.match(selected, /a place/);
+  }
+});
+
+test('errors that are not the calculator\'s stop nothing', async () => {
+  const { page } = await site.open(LINK);
+  await page.evaluate(() => {
+    reportError(new Error('an extension stumbled'));
+    dispatchEvent(new ErrorEvent('error', { message: 'ResizeObserver loop completed with undelivered notifications.' }));
+    Promise.reject(new Error('nobody listens'));
+    document.body.append(Object.assign(new Image(), { src: 'nowhere.png' }));
+  });
+  await page.waitForTimeout(200);
+  assert.equal(await panel(page).isVisible(), false);
+});
+
+test('a fault in the back room leaves the page alone, and the next question is answered', async () => {
+  const { page } = await site.open('blank.html', { started: false });
+  await page.route('**/pkg/shardscope.js', (route) => route.fulfill({
+    contentType: 'text/javascript',
+    body: `export default async () => {};
+      export const panel = (name) => { if (name === 'mesh') throw new WebAssembly.RuntimeError('unreachable'); return '<p>made</p>'; };`,
+  }));
+  await page.goto(site.url);
+  await page.locator('aside.detail').getByText('made').waitFor();
+  await page.locator('summary', { hasText: 'Ranks by node' }).click();
+  await page.getByText('could not be loaded').waitFor();
+  assert.equal(await panel(page).isVisible(), false);
+  await page.locator('.strip .key', { hasText: 'MFU' }).click();
+  await page.locator('aside.detail').getByText('made').waitFor();
+});
+
+test('without storage and clipboard the page works and says what to do', async () => {
+  const { page } = await site.open('blank.html', { started: false });
+  await page.addInitScript(() => {
+    Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } });
+    Object.defineProperty(navigator, 'clipboard', { value: { writeText: () => Promise.reject(new DOMException('denied', 'NotAllowedError')) } });
+  });
+  const faults = [];
+  page.on('pageerror', (error) => faults.push(error.message));
+  await page.goto(site.url);
+  await page.locator('.strip').waitFor();
+  const theme = () => page.locator('html').getAttribute('data-theme');
+  const before = await theme();
+  await page.getByRole('button', { name: 'Light or dark' }).click();
+  await eventually(theme, (now) => now !== before);
+  await page.getByRole('button', { name: 'Share' }).first().click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Copy' }).first().click();
+  await page.getByRole('dialog').getByText('Select and copy').first().waitFor();
+  assert.match(await figures(page), /GiB/);
+  assert.deepEqual(faults, []);
+});

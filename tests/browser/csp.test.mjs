@@ -1,0 +1,99 @@
+// A whole session under the page's Content-Security-Policy: nothing of the page breaks it, no request leaves the origin.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { calculator, eventually, input } from './calculator.mjs';
+import { DIST } from './server.mjs';
+
+const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
+const CONFIG = JSON.stringify({
+  model_type: 'llama', hidden_size: 4096, intermediate_size: 14336, num_attention_heads: 32, num_hidden_layers: 32,
+  num_key_value_heads: 8, vocab_size: 128256, tie_word_embeddings: false,
+});
+
+test('the policy allows the page its own files, WebAssembly and nothing else', () => {
+  const page = readFileSync(`${DIST}index.html`, 'utf8');
+  const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(page)[1];
+  const rules = Object.fromEntries(policy.split('; ').map((rule) => [rule.split(' ')[0], rule.split(' ').slice(1)]));
+  assert.deepEqual(rules['default-src'], ["'self'"]);
+  assert.deepEqual(rules['object-src'], ["'none'"]);
+  assert.deepEqual(rules['script-src'].slice(0, 2), ["'self'", "'wasm-unsafe-eval'"]);
+  for (const source of rules['script-src'].slice(2)) assert.match(source, /^'sha256-[\w+/=]+'$/);
+  assert.ok(!/https?:|\*|'unsafe-eval'|script-src[^;]*'unsafe-inline'/.test(policy), policy);
+});
+
+test('a session over every field, panel, dialog and export breaks no rule and asks nobody else', async () => {
+  const { page, problems } = await site.open('blank.html', { started: false });
+  const asked = [];
+  page.context().on('request', (request) => asked.push(request.url()));
+  await page.addInitScript(() => {
+    globalThis.broken = [];
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile }) => {
+      globalThis.broken.push(`${violatedDirective}: ${blockedURI} in ${sourceFile}`);
+    });
+  });
+  await page.goto(site.url);
+  await page.locator('.strip').waitFor();
+  const quiet = async (when) => {
+    assert.deepEqual(await page.evaluate(() => globalThis.broken), [], when);
+    assert.deepEqual(problems, [], when);
+  };
+
+  // Every field once: its value again, the next one of a list, the other of two.
+  const fields = await page.locator('[data-field]').evaluateAll((all) => all.map((field) => field.dataset.field));
+  assert.ok(fields.length > 30, `${fields.length} fields`);
+  await page.evaluate(() => {
+    for (const field of document.querySelectorAll('[data-field]')) {
+      const control = field.querySelector('input, select');
+      if (control?.type === 'checkbox') control.click();
+      if (control?.tagName === 'SELECT') control.selectedIndex = (control.selectedIndex + 1) % control.options.length;
+      for (const event of ['input', 'change']) control?.dispatchEvent(new Event(event, { bubbles: true }));
+    }
+  });
+  await quiet('fields');
+  await page.evaluate(() => { location.hash = 'v=1'; });
+  await eventually(() => input(page, 'tp').inputValue(), (value) => value === '2');
+
+  // Every fold of the page, the ones inside what they show included.
+  const folds = page.locator('.results summary:visible');
+  for (let at = 0; at < await folds.count() && at < 60; at += 1) {
+    if (!await folds.nth(at).evaluate((fold) => fold.parentElement.open)) await folds.nth(at).click();
+    await page.waitForTimeout(60);
+  }
+  await quiet('folds');
+
+  // Every figure that can be asked about.
+  await page.evaluate(() => { for (const figure of document.querySelectorAll('[data-ask]')) figure.click(); });
+  await page.locator('aside.detail').getByText('=').first().waitFor();
+  for (const name of ['Light or dark', 'GiB']) await page.getByRole('button', { name, exact: true }).click();
+  await quiet('figures');
+
+  await page.getByRole('button', { name: 'Share' }).first().click();
+  await page.getByRole('dialog').getByLabel('Panel').selectOption('strip');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'import a config.json' }).click();
+  await page.getByLabel('config.json', { exact: true }).fill(CONFIG);
+  await page.getByText('8.03 B parameters').waitFor();
+  await page.getByRole('button', { name: 'Use this model' }).click();
+  await quiet('dialogs');
+
+  // Every file that is offered.
+  const files = page.locator('#export button');
+  assert.ok(await files.count() >= 4);
+  for (const button of await files.all()) {
+    const waits = page.waitForEvent('download');
+    await button.evaluate((button) => button.click());
+    assert.equal(await (await waits).failure(), null);
+  }
+  await quiet('files');
+
+  await page.getByRole('button', { name: 'Plan', exact: true }).click();
+  await page.locator('.plan table').first().waitFor({ timeout: 120_000 });
+  await page.locator('#accuracy').getByRole('button', { name: 'Compute them all' }).click();
+  await page.locator('#accuracy h3', { hasText: 'Worst misses first' }).waitFor({ timeout: 120_000 });
+  await quiet('plan and accuracy');
+
+  const foreign = asked.filter((url) => !/^(data|blob):/.test(url) && !url.startsWith(site.url));
+  assert.deepEqual(foreign, []);
+  assert.ok(asked.length > 5);
+});

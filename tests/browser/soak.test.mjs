@@ -1,0 +1,164 @@
+// One tab, many random edits, links, plans and panels: no error, no leak, and figures that are the native engine's to
+// the last digit. `make test` makes a short round; `make soak` a thousand steps (SHARDSCOPE_SOAK, SHARDSCOPE_SEED).
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { calculator, eventually } from './calculator.mjs';
+
+const STEPS = Number(process.env.SHARDSCOPE_SOAK ?? 60);
+const SEED = Number(process.env.SHARDSCOPE_SEED ?? 8);
+/** What the tab may hold more at the end than after a fifth of the steps: less than a step would leak if each leaked 20 kB. */
+const MORE_MB = { heap: 8, page: 24, room: 48 };
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const LINKS = readFileSync(`${ROOT}tests/data/links.txt`, 'utf8').split('\n')
+  .filter((line) => line && !line.startsWith('#')).map((line) => line.split('\t')[0].replace(/^[^#]*#?/, ''));
+
+const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
+
+/** Numbers from 0 to 1 that are the same in every run of a seed. */
+function dice(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** What a step does, each with its share. All work on what the page has, whichever fields and panels these are. */
+const ACTS = [
+  [60, 'edit', (rolls) => {
+    const all = [...document.querySelectorAll('[data-field]')].map((field) => field.querySelector('input, select'));
+    const fields = all.filter((control) => control && control.type !== 'file');
+    const control = fields[Math.floor(rolls[0] * fields.length)];
+    const tell = (name) => control.dispatchEvent(new Event(name, { bubbles: true }));
+    if (control.type === 'checkbox') return control.click();
+    if (control.tagName === 'SELECT') {
+      control.selectedIndex = Math.floor(rolls[1] * control.options.length);
+    } else {
+      const now = Number(control.value) || 4;
+      const next = [now * 2, Math.ceil(now / 2), 1, 2, 4, 8, now + 1, '', 'x'];
+      control.value = next[Math.floor(rolls[1] * next.length)];
+      tell('input');
+    }
+    return tell('change');
+  }],
+  [15, 'link', (rolls, links) => {
+    const sizes = ['tp=1', 'tp=4', 'pp=2', 'pp=8&gpus=128', 'zero=3', 'schedule=zb-h1', 'schedule=dualpipe', 'gpu=b200', 'cp=2', 'recompute=full'];
+    location.hash = `${links[Math.floor(rolls[0] * links.length)]}&${sizes[Math.floor(rolls[1] * sizes.length)]}`;
+  }],
+  [10, 'fix', (rolls) => {
+    const fixes = [...document.querySelectorAll('[data-fix], [data-run], [data-ask]')].filter((one) => one.offsetParent);
+    fixes[Math.floor(rolls[0] * fixes.length)]?.click();
+  }],
+  [10, 'panel', (rolls) => {
+    const folds = [...document.querySelectorAll('summary')].filter((one) => one.offsetParent);
+    folds[Math.floor(rolls[0] * folds.length)]?.click();
+  }],
+  [8, 'undo', (rolls) => {
+    const named = [...document.querySelectorAll('button')].filter((one) => /undo|redo/i.test(one.title + one.ariaLabel + one.textContent));
+    if (named.length > 0 && rolls[1] < 0.5) return named[Math.floor(rolls[0] * named.length)].click();
+    const key = { key: 'z', ctrlKey: true, shiftKey: rolls[0] < 0.3, bubbles: true, cancelable: true };
+    return document.body.dispatchEvent(new KeyboardEvent('keydown', key));
+  }],
+  [4, 'plan', () => [...document.querySelectorAll('button')].find((one) => /^(Plan|Stop)$/.test(one.textContent))?.click()],
+];
+const SHARES = ACTS.reduce((sum, [share]) => sum + share, 0);
+
+function act(roll) {
+  let left = roll * SHARES;
+  return ACTS.find(([share]) => (left -= share) < 0) ?? ACTS[0];
+}
+
+/** The native engine's reports of `links`. */
+function native(links) {
+  execFileSync('cargo', ['build', '--locked', '--quiet', '--example', 'headless'], { cwd: ROOT });
+  const target = process.env.CARGO_TARGET_DIR ?? `${ROOT}target`;
+  const lines = execFileSync(`${target}/debug/examples/headless`, ['report'], {
+    input: links.map((link) => `${link}\n`).join(''), encoding: 'utf8', maxBuffer: 1 << 30,
+  });
+  return lines.trim().split('\n').map((line) => JSON.parse(line));
+}
+
+/** Megabytes of the tab after a collection: JavaScript, the page's WebAssembly, the back room's. */
+async function held(page, devtools) {
+  for (let again = 0; again < 3; again += 1) await devtools.send('HeapProfiler.collectGarbage');
+  const mb = (bytes) => Math.round(bytes / 1e5) / 10;
+  const { usedSize } = await devtools.send('Runtime.getHeapUsage');
+  const [worker] = page.workers();
+  return {
+    heap: mb(usedSize),
+    page: mb(await page.evaluate(() => globalThis.exported.memory.buffer.byteLength)),
+    room: mb(await worker.evaluate(async () => {
+      const wasm = await (await import(new URL('pkg/shardscope.js', location.href).href)).default();
+      return wasm.memory.buffer.byteLength;
+    })),
+  };
+}
+
+test(`${STEPS} random steps in one tab: no error, no leak, and the native engine's figures`, async () => {
+  const roll = dice(SEED);
+  const { page, problems } = await site.open('blank.html', { started: false });
+  await page.addInitScript(() => {
+    addEventListener('TrunkApplicationStarted', ({ detail }) => { globalThis.exported = detail.wasm; });
+  });
+  await page.goto(`${site.url}#v=1`);
+  await page.waitForFunction(() => globalThis.exported);
+  await eventually(() => page.workers().length, (count) => count === 1);
+  const devtools = await page.context().newCDPSession(page);
+
+  const seen = new Map();
+  let before;
+  for (let step = 0; step < STEPS; step += 1) {
+    const [, name, run] = act(roll());
+    await page.evaluate(`(${run})(${JSON.stringify([roll(), roll()])}, ${JSON.stringify(LINKS)})`);
+    // The address follows when typing settles; a long run follows later still.
+    await page.waitForTimeout(200);
+    if (await page.locator('.stale-note').isVisible()) await page.waitForTimeout(600);
+    const shown = await page.evaluate(() => ({
+      link: location.hash.slice(1),
+      stale: !document.querySelector('.stale-note').hidden,
+      figures: document.querySelector('.strip').innerText.replace(/\s+/g, ' '),
+    }));
+    seen.set(shown.link, shown);
+    assert.deepEqual(problems, [], `step ${step}, ${name}, of seed ${SEED}: ${shown.link}`);
+    if (step === Math.floor(STEPS / 5)) before = await held(page, devtools);
+  }
+
+  // The same runs by the package and by the native engine.
+  const links = [...seen.keys()].filter((link) => link.startsWith('v=1'));
+  const reports = await page.evaluate(async (links) => {
+    const pkg = await import(new URL('pkg/shardscope.js', document.baseURI).href);
+    await pkg.default();
+    return links.map((link) => JSON.stringify(pkg.report(pkg.decodeLink(link).run)));
+  }, links);
+  let equal = 0;
+  let read = 0;
+  for (const [at, report] of native(links).entries()) {
+    assert.deepEqual(JSON.parse(reports[at]), report, links[at]);
+    equal += 1;
+    const { stale, figures } = seen.get(links[at]);
+    if (stale || report.errors.length > 0) continue;
+    const share = (value) => `${(100 * value).toFixed(1)} %`;
+    const gib = (bytes) => (bytes / 2 ** 30).toFixed(1);
+    for (const figure of [
+      `${gib(report.memory.peak_bytes)} of ${gib(report.memory.capacity_bytes)} GiB`,
+      share(report.step.mfu), share(report.pipeline.bubble_fraction),
+    ]) assert.ok(figures.includes(figure), `${figure} of ${links[at]} is not in ${figures}`);
+    read += 1;
+  }
+
+  await page.evaluate(() => { location.hash = 'v=1'; });
+  await page.waitForTimeout(500);
+  const after = await held(page, devtools);
+  console.log(`soak: ${STEPS} steps of seed ${SEED}, ${equal} runs equal natively, ${read} read off the page`);
+  console.log(`soak: MB after a fifth ${JSON.stringify(before)}, at the end ${JSON.stringify(after)}`);
+  for (const [part, most] of Object.entries(MORE_MB)) {
+    assert.ok(after[part] - before[part] <= most, `${part}: ${before[part]} MB became ${after[part]} MB`);
+  }
+  assert.deepEqual(problems, []);
+});

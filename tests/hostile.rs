@@ -1,0 +1,334 @@
+//! Whatever somebody pastes, types or links: nothing panics, nothing shown is NaN or infinite, a refusal names its
+//! field, and what is taken can be written down and read back.
+//!
+//! `SHARDSCOPE_CASES=1000000 make fuzz` tries as many inputs as it says; `make test` a short round of the same.
+
+#![allow(clippy::unwrap_used)] // a test that cannot be set up has failed
+
+#[path = "hostile/inputs.rs"]
+mod inputs;
+
+use inputs::{json_runs, links, mutated, orders, panels, pasted, plans, schedules};
+use proptest::strategy::BoxedStrategy;
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+use serde::Serialize;
+use shardscope::issue::Issue;
+use shardscope::pipeline::{self, torch_csv};
+use shardscope::report::{Evaluation, evaluate, report_value, work};
+use shardscope::run::registry::field;
+use shardscope::run::{Run, Schedule, Value};
+use shardscope::search::Request;
+use shardscope::share::import::{huggingface, summary::summary};
+use shardscope::share::link::{decode, encode};
+use shardscope::share::panels::{PANELS, Question};
+use shardscope::units::MemoryUnit;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// A way into the calculator, what is put through it, and what it does with it: true where it answers, false where it
+/// refuses, or what is wrong with what it says.
+struct Door {
+    name: &'static str,
+    inputs: fn() -> BoxedStrategy<String>,
+    ask: fn(&str) -> Result<bool, String>,
+}
+
+/// Every way in. A new importer is a line here, with a few files that it reads as seeds.
+#[rustfmt::skip] // a table: one door a line
+static DOORS: &[Door] = &[
+    Door { name: "link", inputs: links, ask: link },
+    Door { name: "JSON run", inputs: json_runs, ask: json_run },
+    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/import/huggingface/tests.rs")), ask: |text| imported(text, config_json) },
+    Door { name: "own order", inputs: orders, ask: own_order },
+    Door { name: "schedule request", inputs: schedules, ask: schedule_request },
+    Door { name: "plan request", inputs: plans, ask: plan_request },
+    Door { name: "panels", inputs: panels, ask: every_panel },
+];
+
+/// Inputs over all doors where nothing else is asked for: some seconds' worth.
+const SHORT: u32 = 2800;
+
+/// Ops of a run that is simulated here; sizes above are the business of `sizes_*` below.
+const FEW_OPS: u64 = 3000;
+
+#[test]
+fn no_input_breaks_a_door() {
+    let asked = std::env::var("SHARDSCOPE_CASES").ok();
+    let cases: u32 = asked.map_or(SHORT, |cases| cases.parse().unwrap());
+    let share = cases.div_ceil(u32::try_from(DOORS.len()).unwrap());
+    let broken: Vec<String> = std::thread::scope(|scope| {
+        let rounds: Vec<_> = DOORS
+            .iter()
+            .map(|door| scope.spawn(move || round(door, share)))
+            .collect();
+        rounds
+            .into_iter()
+            .filter_map(|round| round.join().unwrap().err())
+            .collect()
+    });
+    assert!(broken.is_empty(), "\n{}", broken.join("\n\n"));
+    println!("hostile: {} inputs in all", share as usize * DOORS.len());
+}
+
+/// Puts `cases` inputs through a door; the smallest that breaks it, and how.
+fn round(door: &Door, cases: u32) -> Result<(), String> {
+    let (answered, refused) = (AtomicU32::new(0), AtomicU32::new(0));
+    let mut runner = TestRunner::new(Config {
+        cases,
+        max_shrink_iters: 2000,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let found = runner.run(&(door.inputs)(), |text| {
+        let good = (door.ask)(&text).map_err(TestCaseError::fail)?;
+        if good { &answered } else { &refused }.fetch_add(1, Relaxed);
+        Ok(())
+    });
+    let (answered, refused) = (answered.into_inner(), refused.into_inner());
+    println!(
+        "hostile: {:<18}{cases:>9} inputs, {answered} answered, {refused} refused",
+        door.name
+    );
+    match found {
+        Ok(()) if answered == 0 => Err(format!("{}: nothing was ever answered", door.name)),
+        Ok(()) => Ok(()),
+        Err(TestError::Fail(why, text)) => Err(format!("{}: {why}\n{text:?}", door.name)),
+        Err(TestError::Abort(why)) => Err(format!("{}: {why}", door.name)),
+    }
+}
+
+fn link(text: &str) -> Result<bool, String> {
+    let read = decode(text);
+    issues(text, &read.notices)?;
+    comes_back(&read.run)?;
+    sound(text, &read.run).map(|evaluation| evaluation.is_some())
+}
+
+fn json_run(text: &str) -> Result<bool, String> {
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return Ok(false);
+    };
+    match Run::from_value(&value) {
+        Err(no) => refusal(text, &no),
+        Ok(run) => {
+            comes_back(&run)?;
+            let Some(evaluation) = sound(text, &run)? else {
+                return Ok(false);
+            };
+            let door = report_value(&value).map_err(|_| "the door refuses what is sound")?;
+            same(&door, &evaluation.report, "report")?;
+            Ok(true)
+        }
+    }
+}
+
+/// A file of another program, read by `read` into the Run that the page would take.
+fn imported(
+    text: &str,
+    read: fn(&str) -> Result<(Run, String), Vec<Issue>>,
+) -> Result<bool, String> {
+    match read(text) {
+        Err(no) => refusal(text, &no),
+        Ok((run, said)) => {
+            words(text, &said)?;
+            comes_back(&run)?;
+            sound(text, &run)?;
+            Ok(true)
+        }
+    }
+}
+
+fn config_json(text: &str) -> Result<(Run, String), Vec<Issue>> {
+    let value = serde_json::from_str::<Value>(text)
+        .map_err(|_| vec![Issue::error("model", "this is no JSON")])?;
+    let read = huggingface::read(&value);
+    let said = summary(&read).into_string();
+    let model = read?.model();
+    let run = Run {
+        model,
+        ..Run::default()
+    };
+    Ok((run, said))
+}
+
+fn own_order(text: &str) -> Result<bool, String> {
+    let tokens = match torch_csv::to_tokens(text) {
+        Err(bad) => return words(text, &bad.to_string()).map(|()| false),
+        Ok(tokens) => tokens,
+    };
+    let again = torch_csv::to_tokens(&tokens).map_err(|bad| format!("not its own: {bad}"))?;
+    same(&again, &tokens, "tokens")?;
+    let request = Value::Map(vec![
+        ("schedule".to_owned(), Value::Text("custom".to_owned())),
+        ("order".to_owned(), Value::Text(tokens.clone())),
+    ]);
+    let mut run = Run {
+        schedule: Schedule::Custom,
+        ..Run::default()
+    };
+    run.schedule_options.order = (!tokens.is_empty()).then(|| tokens.replace('\n', "|"));
+    comes_back(&run)?;
+    sound(text, &run)?;
+    answer(text, pipeline::request::answer(&request))
+}
+
+fn schedule_request(text: &str) -> Result<bool, String> {
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return Ok(false);
+    };
+    let size = |key| match value.get(key) {
+        Some(Value::Number(number)) => *number,
+        _ => 8.0,
+    };
+    let factors = ["pp", "microbatches", "virtual_stages", "waves", "splits"];
+    let ops = factors.map(size).iter().product::<f64>();
+    // Between these it would only take long; far above it has to be refused at once.
+    if ops > 3.0 * FEW_OPS as f64 && ops < 1e9 {
+        return Ok(false);
+    }
+    answer(text, pipeline::request::answer(&value))
+}
+
+fn plan_request(text: &str) -> Result<bool, String> {
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return Ok(false);
+    };
+    match Request::from_value(&value) {
+        Err(no) => refusal(text, &no),
+        Ok(mut request) => {
+            issues(text, &request.warnings)?;
+            request.search.step(20);
+            let plan = serde_json::to_string(&request.plan()).map_err(|no| no.to_string())?;
+            words(text, &plan)?;
+            Ok(true)
+        }
+    }
+}
+
+/// A link, then the name of a panel, then what is asked of it: a line each.
+fn every_panel(text: &str) -> Result<bool, String> {
+    let mut lines = text.splitn(3, '\n');
+    let mut line = || lines.next().unwrap_or_default();
+    let (link, name, of) = (line(), line(), line());
+    let Some(evaluation) = sound(link, &decode(link).run)? else {
+        return Ok(false);
+    };
+    for panel in PANELS.iter().filter(|panel| panel.name == name) {
+        for unit in [MemoryUnit::Gib, MemoryUnit::Gb] {
+            let question = Question {
+                evaluation: &evaluation,
+                of,
+                unit,
+            };
+            let html = (panel.html)(&question).into_string();
+            words(text, &html).map_err(|why| format!("{name}: {why}"))?;
+            if html.contains("<script") {
+                return Err(format!("{name} shows markup from outside"));
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// The evaluation of a Run that is quick to simulate; none where it is refused or long.
+fn sound(text: &str, run: &Run) -> Result<Option<Evaluation>, String> {
+    // An order of one's own is as long as it was typed.
+    if run.schedule != Schedule::Custom && work(run).is_some_and(|ops| ops > FEW_OPS) {
+        return Ok(None);
+    }
+    match evaluate(run) {
+        Err(no) => refusal(text, &no).map(|_| None),
+        Ok(evaluation) => {
+            issues(text, &evaluation.report.warnings)?;
+            finite(text, &evaluation.report)?;
+            Ok(Some(evaluation))
+        }
+    }
+}
+
+/// Link and object of `run` mean `run`.
+fn comes_back(run: &Run) -> Result<(), String> {
+    let link = encode(run);
+    let read = decode(&format!("https://example.org/x#{link}"));
+    if !read.notices.is_empty() {
+        return Err(format!("{link} is read with {:?}", read.notices));
+    }
+    same(&read.run, run, "link")?;
+    same(&encode(&read.run), &link, "written again")?;
+    let object = Run::from_value(&run.to_value()).map_err(|no| format!("object: {no:?}"))?;
+    same(&object, run, "object")
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(got: &T, wanted: &T, what: &str) -> Result<(), String> {
+    if got == wanted {
+        return Ok(());
+    }
+    Err(format!("{what}: {got:?} is not {wanted:?}"))
+}
+
+fn answer<T: Serialize>(text: &str, answer: Result<T, Vec<Issue>>) -> Result<bool, String> {
+    match answer {
+        Ok(answer) => finite(text, &answer).map(|()| true),
+        Err(no) => refusal(text, &no),
+    }
+}
+
+/// No number is NaN or infinite: JSON has neither, and writes null instead.
+fn finite<T: Serialize>(text: &str, answer: &T) -> Result<(), String> {
+    let json = serde_json::to_string(answer).map_err(|error| error.to_string())?;
+    match json.find("null") {
+        Some(at) => Err(format!("not finite: {}", &json[at.saturating_sub(80)..at])),
+        None => words(text, &json),
+    }
+}
+
+fn refusal(text: &str, no: &[Issue]) -> Result<bool, String> {
+    if no.is_empty() {
+        return Err("refused without a reason".to_owned());
+    }
+    issues(text, no).map(|()| false)
+}
+
+/// Every issue says something, and names a field that is one or that was asked for.
+fn issues(text: &str, all: &[Issue]) -> Result<(), String> {
+    for issue in all {
+        words(text, &issue.message)?;
+        if issue.message.is_empty() || issue.message.len() > 2000 {
+            return Err(format!("an unreadable message: {issue:?}"));
+        }
+        let asked = || text.contains(issue.field.as_str()) || text.contains('%');
+        let object = text.trim_start().starts_with('{');
+        let named = match issue.field.as_str() {
+            // A key that is empty is told as it was written.
+            "" => !object || text.contains("\"\"") || text.contains('='),
+            "v" | "microbatches" | "pp" | "order" | "stage_scale" => true,
+            key => field(key).is_some() || asked() || key.contains('.') || object,
+        };
+        if !named {
+            return Err(format!("names no field: {issue:?}"));
+        }
+        if let Some(fix) = &issue.fix {
+            for (key, value) in &fix.set {
+                // The schedule door has names of its own.
+                if let Some(field) = field(key)
+                    && let Err(why) = field.parse(value)
+                    && !value.is_empty()
+                {
+                    return Err(format!("a fix that cannot be set: {key}={value}: {why}"));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Nothing shown is NaN or infinite, unless somebody typed it.
+fn words(text: &str, shown: &str) -> Result<(), String> {
+    let bad = |word: &str| matches!(word, "NaN" | "inf" | "Infinity") && !text.contains(word);
+    match shown
+        .split(|c: char| !c.is_alphanumeric())
+        .find(|word| bad(word))
+    {
+        Some(word) => Err(format!("shows {word}: {:.400}", shown)),
+        None => Ok(()),
+    }
+}
