@@ -13,6 +13,7 @@ pub mod durations;
 pub mod families;
 pub mod fault;
 pub mod ideas;
+pub mod injection;
 pub mod needs;
 pub mod op;
 pub mod order;
@@ -24,6 +25,7 @@ mod rows;
 pub mod simulate;
 pub mod spec;
 pub mod stats;
+pub mod sync;
 pub mod torch_csv;
 pub mod trace;
 

@@ -25,7 +25,7 @@ pub struct Packing {
 /// Packs samples into micro-batches so that the iteration is shortest: they are sorted by length, neighbours share a
 /// micro-batch (padded to its longest sample), at most `most_tokens` padded tokens each.
 ///
-/// `time(count, length)`: seconds of a micro-batch of `count` samples of `length` tokens. For each candidate of the longest
+/// `time(count, length)`: seconds of a micro-batch of `count` samples of `length` tokens, no shorter for more of them. For each candidate of the longest
 /// micro-batch, `best(j) = min over i of best(i) + time(i..j)` over those not longer; the best candidate wins. None where
 /// a sample alone is too long.
 #[must_use]
@@ -85,10 +85,10 @@ fn shortest_sum(count: usize, time: impl Fn(usize, usize) -> Option<f64>) -> Opt
     let mut cut = vec![0; count + 1];
     best[0] = 0.0;
     for to in 1..=count {
-        for from in 0..to {
-            if let Some(time) = time(from, to)
-                && best[from] + time < best[to]
-            {
+        for from in (0..to).rev() {
+            // One sample more only makes it longer.
+            let Some(time) = time(from, to) else { break };
+            if best[from] + time < best[to] {
                 (best[to], cut[to]) = (best[from] + time, from);
             }
         }
@@ -123,8 +123,10 @@ pub fn rise_and_fall(times: &[f64]) -> Vec<usize> {
 pub enum Spread {
     /// Evenly between an eighth of the longest and the longest.
     Uniform,
-    /// Many short, few long: the longest times the cube of a uniform number, at least 16 tokens.
-    LongTail,
+    /// Many short, few long: log-normal around a quarter of the longest, standard deviation 0.8 of its logarithm.
+    LogNormal,
+    /// Four of five about an eighth of the longest, one of five nearly as long as it.
+    Bimodal,
 }
 
 /// `count` sample lengths up to `longest`, the same for the same `seed`.
@@ -139,12 +141,25 @@ pub fn draw(spread: Spread, count: usize, longest: u64, seed: u64) -> Vec<u64> {
             .wrapping_add(1_442_695_040_888_963_407);
         (state >> 32) as f64 / f64::from(u32::MAX)
     };
-    let length = |u: f64| match spread {
-        Spread::Uniform => (0.125 + 0.875 * u) * longest as f64,
-        Spread::LongTail => u.powi(3) * longest as f64,
+    let mut share = || match spread {
+        Spread::Uniform => 0.125 + 0.875 * next(),
+        Spread::LogNormal => {
+            // Box and Muller.
+            let (u, v) = (next().max(1e-12), next());
+            let normal = (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos();
+            0.25 * (0.8 * normal).exp()
+        }
+        Spread::Bimodal => {
+            let (long, within) = (next() < 0.2, next());
+            if long {
+                0.8 + 0.2 * within
+            } else {
+                0.0625 + 0.125 * within
+            }
+        }
     };
     (0..count)
-        .map(|_| (length(next()).round() as u64).clamp(longest.min(16), longest))
+        .map(|_| ((share() * longest as f64).round() as u64).clamp(longest.min(16), longest))
         .collect()
 }
 
@@ -215,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_same_seed_draws_the_same_lengths() {
-        for spread in [Spread::Uniform, Spread::LongTail] {
+        for spread in [Spread::Uniform, Spread::LogNormal, Spread::Bimodal] {
             let drawn = draw(spread, 200, 8192, 7);
             assert_eq!(drawn, draw(spread, 200, 8192, 7));
             assert_ne!(drawn, draw(spread, 200, 8192, 8));
@@ -223,15 +238,22 @@ mod tests {
         }
         let mean =
             |spread| draw(spread, 4000, 8192, 1).iter().sum::<u64>() as f64 / 4000.0 / 8192.0;
-        // Means of the two distributions: 9/16 and 1/4.
+        // Means of the distributions: 9/16; 0.8 · 1/8 + 0.2 · 0.9; e^(0.8²/2)/4 less what the longest cuts off.
         assert!((mean(Spread::Uniform) - 0.5625).abs() < 0.02);
-        assert!((mean(Spread::LongTail) - 0.25).abs() < 0.02);
+        assert!((mean(Spread::Bimodal) - 0.28).abs() < 0.02);
+        let uncut = (0.8f64.powi(2) / 2.0).exp() / 4.0;
+        let cut = mean(Spread::LogNormal);
+        assert!(cut < uncut && cut > 0.9 * uncut, "{cut} {uncut}");
+        // Half of them are below the median.
+        let short = draw(Spread::LogNormal, 4000, 8192, 1);
+        let short = short.iter().filter(|length| **length < 2048).count();
+        assert!((1900..2100).contains(&short), "{short}");
     }
 
     #[test]
     fn the_long_ones_meet_in_the_middle() {
         assert_eq!(rise_and_fall(&[5.0, 1.0, 3.0, 2.0, 4.0]), [3, 4, 0, 2, 1]);
-        let times: Vec<f64> = draw(Spread::LongTail, 16, 1000, 3)
+        let times: Vec<f64> = draw(Spread::LogNormal, 16, 1000, 3)
             .iter()
             .map(|l| *l as f64)
             .collect();

@@ -161,7 +161,7 @@ impl Draft {
                 active: elements.active(),
                 per_stage: loads
                     .iter()
-                    .map(|load| rank_elements(&scenario, load).total())
+                    .map(|load| held(&scenario, &load.stages).total())
                     .collect(),
             },
             memory: Memory {
@@ -197,34 +197,16 @@ impl Draft {
     }
 }
 
-/// Parameters of one GPU of a rank.
-#[derive(Clone, Copy)]
-struct RankElements {
-    dense: f64,
-    experts: f64,
-}
-
-impl RankElements {
-    fn total(self) -> f64 {
-        self.dense + self.experts
-    }
-}
-
-fn rank_elements(scenario: &Scenario, load: &RankLoad) -> RankElements {
+/// Parameters of one GPU that has `stages`, elements.
+pub(super) fn held(scenario: &Scenario, stages: &[usize]) -> Held {
     let layout = &scenario.layout;
-    load.stages.iter().fold(
-        RankElements {
-            dense: 0.0,
-            experts: 0.0,
-        },
-        |sum, stage| {
-            let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
-            RankElements {
-                dense: sum.dense + held.dense_per_rank(layout.tp),
-                experts: sum.experts + held.experts_per_rank(layout.ep, layout.etp),
-            }
-        },
-    )
+    stages.iter().fold(Held::default(), |sum, stage| {
+        let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
+        Held {
+            dense: sum.dense + held.dense_per_rank(layout.tp),
+            experts: sum.experts + held.experts_per_rank(layout.ep, layout.etp),
+        }
+    })
 }
 
 /// What the parameters of a rank cost at the end of a step: their wires and their optimizer.
@@ -234,7 +216,7 @@ fn parameters(
     passes: &[Pass],
     load: &RankLoad,
 ) -> (StepSync, Seconds) {
-    let held = rank_elements(scenario, load);
+    let held = held(scenario, &load.stages);
     let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
         let stages = load.stages.iter();
         stages
@@ -242,15 +224,7 @@ fn parameters(
             .map(part)
             .sum()
     };
-    let sync = step_sync(
-        scenario,
-        Held {
-            dense: held.dense,
-            experts: held.experts,
-        },
-        sum(Pass::forward),
-        sum(Pass::backward),
-    );
+    let sync = step_sync(scenario, held, sum(Pass::forward), sum(Pass::backward));
     let zero = scenario.zero;
     let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
     let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
@@ -307,7 +281,7 @@ fn step(
             });
         }
         totals.dp = totals.dp.plus(Total::from(ends[rank].0));
-        totals.elements = rank_elements(scenario, load).total();
+        totals.elements = held(scenario, &load.stages).total();
         totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     }
     let overlap = overlap_rows(scenario, &totals);

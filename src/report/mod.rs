@@ -13,14 +13,16 @@ pub mod over_time;
 mod passes;
 mod schedule;
 mod schedules;
+pub mod sync;
+pub mod unequal;
 mod uneven;
 
 pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
 pub use explain::{Figure, explain};
 pub use schedules::{
-    ScheduleFigures, ScheduleRow, changed, is_far, schedule_ids, schedule_row, with_schedule,
+    ScheduleFigures, ScheduleRow, changed, is_far, schedule_ids, schedule_row, with_schedule, work,
 };
-pub use uneven::{Balance, balance};
+pub use uneven::{Balance, balance, splits};
 
 use crate::issue::Issue;
 use crate::memory::{StageMemory, Verdict};

@@ -30,6 +30,28 @@ pub struct Balance {
     pub measured: Option<f64>,
 }
 
+/// The splits of a Run's layers side by side: the even one, its own where that is another, the best one.
+#[must_use]
+pub fn splits(evaluation: &Evaluation) -> Vec<(Vec<u64>, Evaluation)> {
+    let Some(balance) = balance(evaluation) else {
+        return Vec::new();
+    };
+    let mut found: Vec<(Vec<u64>, Evaluation)> = Vec::new();
+    for split in [None, Some(balance.own), Some(balance.best)] {
+        let run = Run {
+            stage_layers: split,
+            ..evaluation.scenario.run.clone()
+        };
+        if let Ok(one) = evaluate(&run) {
+            let layers = one.scenario.stage_layers.clone();
+            if !found.iter().any(|(known, _)| *known == layers) {
+                found.push((layers, one));
+            }
+        }
+    }
+    found
+}
+
 /// How the layers of `evaluation` could be balanced; none for a single stage.
 #[must_use]
 pub fn balance(evaluation: &Evaluation) -> Option<Balance> {

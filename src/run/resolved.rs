@@ -24,6 +24,9 @@ impl Run {
         if let Ok(precision) = self.precision.resolve() {
             run.precision.parts = PrecisionParts::from(precision);
         }
+        if let (None, Ok(scenario)) = (&self.stage_layers, Scenario::new(self)) {
+            run.stage_layers = Some(scenario.stage_layers);
+        }
         run
     }
 
@@ -105,5 +108,6 @@ mod tests {
         let short = Scenario::new(&run).unwrap();
         assert_eq!(spelled.model, short.model);
         assert_eq!(spelled.layout, short.layout);
+        assert_eq!(run.resolved().stage_layers, Some(vec![8; 4]));
     }
 }

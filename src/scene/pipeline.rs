@@ -86,7 +86,7 @@ fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-fn op_name(op: TimedOp) -> String {
+pub(super) fn op_name(op: TimedOp) -> String {
     format!(
         "{} of micro-batch {} on stage {}",
         kind_name(op.op.kind),

@@ -17,7 +17,9 @@ use crate::scene::overlap::{rows, step};
 use crate::scene::palette::Theme;
 use crate::scene::pipeline::ranks;
 use crate::scene::schedules::{Sort, about as about_schedule, table};
-use crate::scene::uneven::uneven;
+use crate::scene::sync::sync;
+use crate::scene::unequal::unequal;
+use crate::scene::uneven::{picture as splits, uneven};
 use crate::scene::viewport::Viewport;
 use crate::share::export::{Picture, chrome_trace, ops_csv, svg};
 use crate::units::{MemoryUnit, parse_number, whole};
@@ -75,11 +77,14 @@ pub static PANELS: &[BackPanel] = &[
     back("uneven", |asked| {
         balance(asked.evaluation).map_or_else(Html::none, |balance| uneven(&balance))
     }),
+    back("splits", |asked| splits(asked.evaluation)),
     back("idea", |asked| {
         pipeline::idea(asked.evaluation.report.pipeline.schedule)
             .map_or_else(Html::none, about_schedule)
     }),
     back("ranks", |asked| ranks(asked.evaluation)),
+    back("gradients", |asked| sync(asked.evaluation, asked.of)),
+    back("unequal", |asked| unequal(asked.evaluation, asked.of)),
     back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
     back("trace", |asked| raw(chrome_trace(asked.evaluation))),
     back("svg", timeline_svg),

@@ -21,6 +21,14 @@ pub struct Held {
     pub experts: f64,
 }
 
+impl Held {
+    /// All of them.
+    #[must_use]
+    pub fn total(self) -> f64 {
+        self.dense + self.experts
+    }
+}
+
 /// What a rank's parameters cost on the wire in a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepSync {
@@ -34,9 +42,22 @@ pub struct StepSync {
     pub exposed: Seconds,
 }
 
-/// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass.
+/// The messages of a step for the parameters that a GPU has held, each on the wire by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepMessages {
+    /// Bytes that a GPU sends.
+    pub bytes: Bytes,
+    /// Gradients: reduced, scattered, or both.
+    pub reduce: Seconds,
+    /// Updated weights.
+    pub gather: Seconds,
+    /// Gradients of embeddings that both ends of the pipeline hold.
+    pub tied: Seconds,
+}
+
+/// What is sent once a step for the parameters that a GPU has `held`.
 #[must_use]
-pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> StepSync {
+pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.precision);
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
     let grads = precision.gradients();
@@ -80,15 +101,27 @@ pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Se
         }
     }
     let (ends, tied) = tied_ends(scenario, &fabric);
+    StepMessages {
+        bytes: Bytes(bytes + ends),
+        reduce,
+        gather,
+        tied,
+    }
+}
+
+/// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass.
+#[must_use]
+pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> StepSync {
+    let sent = step_messages(scenario, held);
     let share = scenario.run.overlap.dp;
     let tax = CONTENTION.value;
     StepSync {
-        bytes: Bytes(bytes + ends),
-        comm: reduce + gather + tied,
+        bytes: sent.bytes,
+        comm: sent.reduce + sent.gather + sent.tied,
         window: forward + backward,
-        exposed: visible(reduce, backward, share, tax)
-            + visible(gather, forward, share, tax)
-            + tied,
+        exposed: visible(sent.reduce, backward, share, tax)
+            + visible(sent.gather, forward, share, tax)
+            + sent.tied,
     }
 }
 

@@ -14,7 +14,7 @@ mod volume;
 mod waits;
 
 pub use collective::{ALL_TO_ALL, Fabric, INTER, INTRA, LATENCY};
-pub use gradients::{Held, StepSync, step_sync};
+pub use gradients::{Held, StepMessages, StepSync, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
 pub use overlap::{OverlapRow, OverlapTotals, Total, overlap_rows};
 pub use playbook::{PlaybookRatio, playbook_ratio};

@@ -46,7 +46,13 @@ const inPage = async (base) => {
 export async function ask(base, ...question) {
   room ??= inWorker(base).catch(() => inPage(base));
   return (await room)(...question);
-}")]
+}
+// Pictures leave by a module of their own, fetched at the first press.
+addEventListener('click', async ({ target }) => {
+  const button = target.closest?.('[data-save]');
+  const base = location.href.split('#')[0];
+  if (button) (await import(new URL('lazy/save.js', base))).save(button, (...question) => ask(base, ...question));
+});")]
 extern "C" {
     #[wasm_bindgen(catch, js_name = ask)]
     async fn ask(
@@ -124,13 +130,20 @@ pub async fn of_run(state: State, name: &str, of: &str) -> Option<String> {
         .as_string()
 }
 
-/// A fold whose content the panel `name` makes while it is open.
+/// A fold whose content the panel `name` makes while it is open; a button in it asks for something else by its `data-of`.
 pub fn back_fold(state: State, name: &'static str, summary: &'static str) -> AnyView {
     let open = RwSignal::new(false);
-    let of = move || open.get().then(String::new);
+    let chosen = RwSignal::new(String::new());
+    let of = move || open.get().then(|| chosen.get());
     let content = answer(state, name, of);
+    let pressed = move |event: web_sys::MouseEvent| {
+        if let Some((of, button)) = browser::pressed_data(&event, "data-of") {
+            chosen.set(of);
+            browser::focus_again(&button, "data-of");
+        }
+    };
     view! {
-        <details class="twin" on:toggle=move |_| open.update(|open| *open = !*open)>
+        <details class="twin" on:toggle=move |_| open.update(|open| *open = !*open) on:click=pressed>
             <summary>{summary}</summary>
             <div inner_html=content></div>
         </details>

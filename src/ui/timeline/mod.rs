@@ -23,6 +23,19 @@ use crate::ui::state::State;
 use leptos::prelude::*;
 use look::Look;
 
+/// What opens below: the panel of the back room, and what it is about.
+const FOLDS: [(&str, &str); 3] = [
+    ("splits", "Even and uneven layers on one axis"),
+    (
+        "gradients",
+        "Gradients at the end of the step: hidden in bubbles, or exposed",
+    ),
+    (
+        "unequal",
+        "Unequal micro-batches: packed, ordered, let in early",
+    ),
+];
+
 /// The timeline panel.
 #[component]
 pub fn TimelinePanel() -> impl IntoView {
@@ -78,6 +91,7 @@ pub fn TimelinePanel() -> impl IntoView {
             </div>
             {(!embedded).then(|| view! { <div inner_html=answer(state, "idea", || Some(String::new()))></div> })}
             {back_fold(state, "ranks", "Show as a table")}
+            {(!embedded).then(|| FOLDS.map(|(name, summary)| back_fold(state, name, summary)))}
             {(!embedded).then(|| table::schedules(state))}
         </section>
     }

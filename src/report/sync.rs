@@ -1,0 +1,221 @@
+//! The gradients of a step on its timeline: which of them hide behind backward passes and in bubbles, and how that
+//! relates to what the step counts as exposed.
+//!
+//! The step (as calibrated) lets each rank hide gradients behind one backward pass and charges the rank that is left with
+//! most, as if no rank had a bubble after its last op. The picture knows those bubbles. Where the charged rank is one
+//! that ends the step, both say the same.
+
+use super::evaluate::{Evaluation, held};
+use crate::pipeline::sync::{Bucket, Overlap, Policy, RankSync, ranks, synchronise};
+use crate::traffic::{CONTENTION, StepMessages, step_messages, step_sync, visible};
+use crate::units::Seconds;
+
+/// Gradients on the timeline under one policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GradientSync {
+    /// When they may leave.
+    pub policy: Policy,
+    /// Each rank's, in the order of its wire.
+    pub buckets: Vec<Bucket>,
+    /// What they cost each rank.
+    pub ranks: Vec<RankSync>,
+    /// What the step is longer by under each policy, in the order of [`Policy::ALL`].
+    pub exposed: [Seconds; 3],
+    /// What the step counts.
+    pub charged: Charged,
+}
+
+/// What the step's exposed communication is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Charged {
+    /// The rank whose parameters keep it longest.
+    pub rank: usize,
+    /// Its gradients, behind one backward pass of its stages.
+    pub gradients: Seconds,
+    /// Updated weights, behind its first forward pass.
+    pub weights: Seconds,
+    /// Embeddings that both ends hold.
+    pub tied: Seconds,
+    /// What passes wait for inside the pipeline: tensor, context and expert parallel, `ZeRO`.
+    pub inside: Seconds,
+}
+
+/// The gradients of `evaluation` on its timeline; none where a step sends none at its end.
+#[must_use]
+pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<GradientSync> {
+    let scenario = &evaluation.scenario;
+    let overlap = Overlap {
+        share: scenario.run.overlap.dp,
+        tax: CONTENTION.value,
+    };
+    let messages = |stages: &[usize]| step_messages(scenario, held(scenario, stages));
+    let clock = clock(evaluation);
+    let seconds: Vec<Vec<(u32, f64)>> = evaluation
+        .loads
+        .iter()
+        .map(|load| {
+            let apart: Vec<f64> = load
+                .stages
+                .iter()
+                .map(|stage| messages(&[*stage]).reduce.0)
+                .collect();
+            // A rank's stages share its traffic; latencies are those of the whole.
+            let sum: f64 = apart.iter().sum();
+            let scale = if sum > 0.0 {
+                messages(&load.stages).reduce.0 / sum
+            } else {
+                0.0
+            };
+            let stages = load.stages.iter().filter_map(|s| u32::try_from(*s).ok());
+            stages
+                .zip(apart.iter().map(|time| time * scale * clock))
+                .collect()
+        })
+        .collect();
+    if seconds.iter().flatten().all(|(_, time)| *time <= 0.0) {
+        return None;
+    }
+    let timeline = &evaluation.timeline;
+    let under = |policy| {
+        let buckets = synchronise(timeline, &seconds, policy, overlap);
+        let ranks = ranks(timeline, &buckets, overlap.tax);
+        (buckets, ranks)
+    };
+    let exposed = Policy::ALL.map(|policy| {
+        let ranks = under(policy).1;
+        Seconds(ranks.iter().map(|rank| rank.exposed).fold(0.0, f64::max))
+    });
+    let (buckets, ranks) = under(policy);
+    Some(GradientSync {
+        policy,
+        buckets,
+        ranks,
+        exposed,
+        charged: charged(evaluation),
+    })
+}
+
+/// The timeline's seconds over the model's: other than 1 where the step was measured.
+fn clock(evaluation: &Evaluation) -> f64 {
+    evaluation.report.step.rescaled_by.unwrap_or(1.0)
+}
+
+/// The step's own count, taken apart.
+fn charged(evaluation: &Evaluation) -> Charged {
+    let (scenario, durations) = (&evaluation.scenario, &evaluation.durations);
+    let clock = clock(evaluation);
+    let pieces = f64::from(evaluation.order.splits) / clock;
+    let passes = |stages: &[usize], lists: &[&Vec<f64>]| {
+        let all = stages.iter().flat_map(|stage| {
+            let times = lists.iter().filter_map(|list| list.get(*stage));
+            times.copied().collect::<Vec<f64>>()
+        });
+        Seconds(all.sum::<f64>() * pieces)
+    };
+    let share = scenario.run.overlap.dp;
+    let rank = |(rank, load): (usize, &crate::memory::RankLoad)| {
+        let stages = &load.stages;
+        let forward = passes(stages, &[&durations.forward]);
+        let backward = [&durations.backward_input, &durations.backward_weight];
+        let backward = passes(stages, &backward);
+        let own = held(scenario, stages);
+        let StepMessages {
+            reduce,
+            gather,
+            tied,
+            ..
+        } = step_messages(scenario, own);
+        let whole = step_sync(scenario, own, forward, backward).exposed;
+        let charged = Charged {
+            rank,
+            gradients: visible(reduce, backward, share, CONTENTION.value),
+            weights: visible(gather, forward, share, CONTENTION.value),
+            tied,
+            inside: Seconds::ZERO,
+        };
+        (whole, charged)
+    };
+    let all = evaluation.loads.iter().enumerate().map(rank);
+    let none = (Seconds::ZERO, Charged::default());
+    let (most, charged) = all.fold(
+        none,
+        |most, next| if next.0.0 > most.0.0 { next } else { most },
+    );
+    let whole = evaluation.report.step.exposed_comm_s;
+    Charged {
+        rank: charged.rank,
+        gradients: charged.gradients * clock,
+        weights: charged.weights * clock,
+        tied: charged.tied * clock,
+        inside: (whole - most * clock).max(Seconds::ZERO),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::{Run, Schedule};
+
+    fn of(run: &Run) -> GradientSync {
+        gradient_sync(&evaluate(run).unwrap(), Policy::Eager).unwrap()
+    }
+
+    /// The calibrated step and the picture are one formula where the charged rank ends the step: `R − (1 − tax) min(R, share B)`.
+    #[test]
+    fn the_rank_that_ends_the_step_shows_what_the_step_counts() {
+        for zero in [0, 1] {
+            let run = Run {
+                zero,
+                stage_layers: Some(vec![9, 8, 8, 7]),
+                ..Run::default()
+            };
+            let evaluation = evaluate(&run).unwrap();
+            let sync = gradient_sync(&evaluation, Policy::Eager).unwrap();
+            assert_eq!(sync.charged.rank, 0, "{:?}", sync.charged);
+            let picture = sync.ranks[0].exposed;
+            assert!((picture - sync.charged.gradients.0).abs() < 1e-9 * picture);
+            let charged = sync.charged;
+            let sum = charged.gradients + charged.weights + charged.tied + charged.inside;
+            let step = evaluation.report.step.exposed_comm_s;
+            assert!((sum.0 - step.0).abs() < 1e-9 * step.0);
+        }
+    }
+
+    /// Whatever the schedule: the picture, which knows bubbles, never shows more than the step counts with them left out.
+    #[test]
+    fn eager_buckets_show_at_most_what_the_step_counts() {
+        for schedule in [
+            Schedule::Gpipe,
+            Schedule::OneFOneB,
+            Schedule::ZbH1,
+            Schedule::Seq1F1B,
+        ] {
+            let run = Run {
+                schedule,
+                ..Run::default()
+            };
+            let sync = of(&run);
+            let [end, done, eager] = sync.exposed;
+            assert!(eager.0 <= done.0 && done.0 <= end.0, "{:?}", sync.exposed);
+        }
+        let sync = of(&Run::default());
+        assert!(sync.exposed[2].0 <= sync.charged.gradients.0 * (1.0 + 1e-9));
+    }
+
+    #[test]
+    fn nothing_is_drawn_where_nothing_is_sent() {
+        let alone = Run {
+            gpus: 8,
+            ..Run::default()
+        };
+        let sharded = Run {
+            zero: 3,
+            ..Run::default()
+        };
+        for run in [alone, sharded] {
+            let evaluation = evaluate(&run).unwrap();
+            assert_eq!(gradient_sync(&evaluation, Policy::Eager), None);
+        }
+    }
+}

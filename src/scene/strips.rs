@@ -1,0 +1,116 @@
+//! Several pipelines as strips on one axis, one below the other: how much longer is one than the other, and where.
+
+use super::drawing::{Anchor, Box, Drawing, Ink};
+use super::lod::Sums;
+use super::ticks::ticks;
+use super::timeline::cells;
+use super::viewport::Viewport;
+use crate::pipeline::{Kind, Timeline};
+use crate::units::{Seconds, show_seconds};
+
+/// Ranks drawn; of more, every n-th.
+const MOST_RANKS: usize = 8;
+/// Height of a rank's row.
+const ROW: f64 = 10.0;
+/// Room for the words above a strip, and for the gap below it.
+const WORDS: f64 = 18.0;
+const GAP: f64 = 10.0;
+/// Height of the time axis.
+const AXIS: f64 = 18.0;
+/// The width that decides what is told apart, pixels.
+const WIDTH: f64 = 800.0;
+
+impl Ink {
+    /// What an op is drawn with.
+    #[must_use]
+    pub const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::F => Self::Forward,
+            Kind::B | Kind::BW => Self::Backward,
+            Kind::W => Self::Weight,
+        }
+    }
+}
+
+/// The picture of timelines with the words above each.
+#[must_use]
+pub fn strips(drawn: &[(String, &Timeline)]) -> Drawing {
+    let ends = drawn.iter().map(|(_, timeline)| timeline.makespan());
+    let longest = ends.fold(0.0, f64::max);
+    let rows = drawn.iter().map(|(_, timeline)| timeline.ranks.len());
+    let stride = rows.max().unwrap_or(1).div_ceil(MOST_RANKS).max(1);
+    let height =
+        |timeline: &Timeline| WORDS + ROW * timeline.ranks.len().div_ceil(stride) as f64 + GAP;
+    let foot: f64 = drawn.iter().map(|(_, timeline)| height(timeline)).sum();
+    let mut drawing = Drawing::new(foot + AXIS);
+    let mut top = 0.0;
+    for (words, timeline) in drawn {
+        drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, words);
+        strip(&mut drawing, timeline, longest, top + WORDS, stride);
+        top += height(timeline);
+    }
+    drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
+    for tick in ticks(0.0, longest, 5) {
+        let (x, words) = (tick / longest, show_seconds(Seconds(tick)));
+        drawing.line((x, foot), (x, foot + 4.0), Ink::Line, 1.0);
+        drawing.words((x, foot + 11.0), Anchor::Middle, Ink::Muted, &words);
+    }
+    drawing
+}
+
+fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, top: f64, stride: usize) {
+    let end = timeline.makespan() / longest;
+    for row in 0..timeline.ranks.len().div_ceil(stride) {
+        let y = top + row as f64 * ROW;
+        drawing.name(y + ROW / 2.0, &format!("rank {}", row * stride));
+        let idle = Box {
+            x: 0.0,
+            width: end,
+            y,
+            height: ROW - 1.0,
+        };
+        drawing.hatch(idle);
+    }
+    let sums = Sums::of(timeline);
+    for cell in cells(&sums.rows(timeline, stride), Viewport::all(longest), WIDTH) {
+        let gap = if cell.op.is_some() && cell.width > 4.0 {
+            0.7
+        } else {
+            0.0
+        };
+        let place = Box {
+            x: cell.x / WIDTH,
+            width: (cell.width - gap) / WIDTH,
+            y: top + cell.row as f64 * ROW + cell.band.0 * (ROW - 1.0),
+            height: (cell.band.1 - cell.band.0) * (ROW - 1.0),
+        };
+        drawing.fill(place, Ink::of(cell.kind), 1.0, "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::{Run, Schedule};
+
+    #[test]
+    fn two_pipelines_share_an_axis_and_small_pictures_stay_small() {
+        let of = |schedule| {
+            let run = Run {
+                schedule,
+                ..Run::default()
+            };
+            evaluate(&run).unwrap().timeline
+        };
+        let (one, other) = (of(Schedule::Gpipe), of(Schedule::ZbH1));
+        let drawn = [("GPipe".to_owned(), &one), ("ZB-H1".to_owned(), &other)];
+        let html = strips(&drawn).inline("Two").into_string();
+        assert_eq!(html.matches("rank 3").count(), 2);
+        assert!(
+            html.contains("GPipe") && html.len() < 300_000,
+            "{}",
+            html.len()
+        );
+    }
+}
