@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { launch } from '../tests/browser/browser.mjs';
 import { serve } from '../tests/browser/server.mjs';
-import { compute, openAll, panels, RUNS, texts } from '../tests/browser/tour.mjs';
+import { compute, openAll, PAGES, panels, RUNS, texts } from '../tests/browser/tour.mjs';
 import { english } from '../tests/browser/untranslated.mjs';
 import { dictionary } from '../public/later/tongue.js';
 
@@ -14,22 +14,28 @@ const table = JSON.parse(readFileSync(new URL('../public/strings/zh.json', impor
 const { say } = dictionary(table);
 const missing = new Map();
 
+function check(all) {
+  for (const text of all) {
+    const left = english(say(text));
+    if (left.length > 0) missing.set(text.replace(/[−+-]?\d[\d.,]*(?: \d{3})*/g, '{}'), [left, say(text)]);
+  }
+}
+
 const server = await serve();
 const browser = await launch();
 for (const [name, link] of Object.entries(RUNS)) {
   const { page } = await browser.open(server.url + link);
-  const note = async () => {
-    for (const text of await texts(page)) {
-      const left = english(say(text));
-      if (left.length > 0) missing.set(text.replace(/[−+-]?\d[\d.,]*(?: \d{3})*/g, '{}'), [left, say(text)]);
-    }
-  };
+  const note = async () => check(await texts(page));
   await note();
   await openAll(page);
   if (name === 'default') await compute(page);
   await note();
   await panels(page, link);
   await note();
+}
+for (const file of PAGES) {
+  const { page } = await browser.open(server.url + file, { started: false });
+  check(await texts(page));
 }
 await browser.close();
 await server.close();

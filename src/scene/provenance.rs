@@ -176,7 +176,7 @@ pub fn limits() -> Html {
         [
             label,
             text(": "),
-            text(&row.leaves_out.join("; ")),
+            span("span", "", &row.leaves_out.join("; ")),
             text(" ("),
             cite(row.source),
             text(")"),

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
-import { EMBED, PHONE } from './browser.mjs';
+import { DESKTOP, EMBED, PHONE } from './browser.mjs';
 import { calculator } from './calculator.mjs';
-import { compute, openAll, RUNS, settled } from './tour.mjs';
+import { compute, openAll, PAGES, RUNS, settled } from './tour.mjs';
 
 const site = calculator();
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -64,6 +64,15 @@ for (const language of ['en', 'zh']) {
       await page.locator('.tabbar button').first().click();
       await openAll(page);
       assert.deepEqual(await found(page), [], 'inputs');
+    });
+
+    test(`the pages beside the calculator, ${theme}, ${language}`, async () => {
+      const locale = language === 'zh' ? 'zh-CN' : 'en';
+      for (const file of PAGES) {
+        const { page } = await site.open(file, { ...DESKTOP, locale, colorScheme: theme, started: false });
+        await settled(page);
+        assert.deepEqual(await found(page), [], file);
+      }
     });
 
     test(`every panel alone, ${theme}, ${language}`, async () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DESKTOP, EMBED } from './browser.mjs';
 import { calculator, eventually, figures, fragment, input } from './calculator.mjs';
-import { compute, openAll, panels, RUNS, settled, texts } from './tour.mjs';
+import { compute, openAll, PAGES, panels, RUNS, settled, texts } from './tour.mjs';
 import { english } from './untranslated.mjs';
 
 const site = calculator({
@@ -30,6 +30,15 @@ for (const [name, link] of Object.entries(RUNS)) {
     assert.deepEqual(problems, []);
   });
 }
+
+test('nothing is left English: the pages beside the calculator', async () => {
+  for (const file of PAGES) {
+    const { page, problems } = await site.open(file, { ...DESKTOP, locale: 'zh-CN', started: false });
+    await languageIs(page, 'zh-CN');
+    assert.deepEqual((await texts(page)).filter((text) => english(text).length > 0), [], file);
+    assert.deepEqual(problems, []);
+  }
+});
 
 test('nothing is left English: panels alone', async () => {
   const { page } = await site.open(`${RUNS.moe}&view.lang=zh&view.embed=all`, EMBED);

@@ -11,6 +11,9 @@ export const RUNS = {
   own: '#v=1&pp=4&schedule=custom',
 };
 
+/** The pages beside the calculator. */
+export const PAGES = ['sources.html', 'limits.html'];
+
 /** The panels of the back room, by name. */
 export const PANELS = [
   ...readFileSync(new URL('../../src/share/panels.rs', import.meta.url), 'utf8').matchAll(/back\(\s*"([\w-]+)"/g),
@@ -55,17 +58,21 @@ export async function compute(page) {
 
 /** Puts into the page what the back room says of `link` in all its panels, figures included, one after the other. */
 export const panels = (page, link) => page.evaluate(async ([link, names]) => {
-  const { default: init, panel } = await import(new URL('pkg/shardscope.js', document.baseURI).href);
+  const { default: init, answer } = await import(new URL('pkg/shardscope.js', document.baseURI).href);
   await init();
   const box = document.createElement('div');
   box.id = 'tour';
   const put = (name, of) => {
     const one = document.createElement('div');
-    one.innerHTML = panel(name, of, 'GiB', link);
+    one.innerHTML = answer(name, of, 'GiB', link);
     box.append(one);
     return one;
   };
-  for (const name of names) put(name, name === 'plan' ? '0' : '');
+  for (const name of names) {
+    // A panel that offers a choice is asked for each.
+    const choices = [...put(name, '').querySelectorAll('[data-of]')].map((button) => button.dataset.of);
+    for (const of of new Set(choices)) put(name, of);
+  }
   const asked = [...document.querySelectorAll('[data-ask]'), ...box.querySelectorAll('[data-ask]')];
   for (const id of new Set(asked.map((button) => button.dataset.ask))) put('about', id);
   document.body.append(box);
