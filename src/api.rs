@@ -5,8 +5,9 @@ use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
 use crate::search::Request;
 use crate::share::courier;
-use crate::share::import::{huggingface, summary::summary};
+use crate::share::export::Stamp;
 use crate::share::panels::Question;
+use crate::share::room::room;
 use crate::units::MemoryUnit;
 use crate::{pipeline, scene, search, share};
 use js_sys::{Array, Float64Array, Function, Promise, Reflect};
@@ -114,14 +115,76 @@ pub fn decode_link(text: &str) -> JsValue {
     }))
 }
 
-/// An answer of the page's back room: a panel as HTML text, or a simulation as [`share::courier`] packs it.
+#[derive(Serialize)]
+struct Imported {
+    errors: Vec<Issue>,
+    format: String,
+    run: Value,
+    used: Vec<(String, String)>,
+    assumed: Vec<String>,
+    ignored: Vec<String>,
+}
+
+/// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
+#[wasm_bindgen(js_name = importText, skip_typescript)]
+#[must_use]
+pub fn import_text(text: &str, run: JsValue) -> JsValue {
+    let present = value(run).and_then(|run| Run::from_value(&run));
+    let read = present.and_then(|present| share::import::read(text, &present));
+    reply(read.map(|read| Imported {
+        errors: Vec::new(),
+        format: read.format,
+        run: read.run.to_value(),
+        used: read.used,
+        assumed: read.assumed,
+        ignored: read.ignored,
+    }))
+}
+
+#[derive(Serialize)]
+struct Exported {
+    errors: Vec<Issue>,
+    text: String,
+}
+
+/// A Run in one of the forms of [`share::export::FORMATS`]; `stamp` may hold `date` and `address`.
+#[wasm_bindgen(js_name = exportRun, skip_typescript)]
+#[must_use]
+pub fn export_run(run: JsValue, format: &str, stamp: JsValue) -> JsValue {
+    let text = |stamp: &Value, key: &str| match stamp.get(key) {
+        Some(Value::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let written = value(stamp).and_then(|stamp| {
+        let run = Run::from_value(&value(run)?)?;
+        let (date, address) = (text(&stamp, "date"), text(&stamp, "address"));
+        let stamp = Stamp {
+            date: &date,
+            address: &address,
+        };
+        share::export::export(&run, format, &stamp)
+    });
+    reply(written.map(|text| Exported {
+        errors: Vec::new(),
+        text,
+    }))
+}
+
+/// Today as an ISO date, in universal time.
+fn today() -> String {
+    let now = String::from(js_sys::Date::new_0().to_iso_string());
+    now.split('T').next().unwrap_or_default().to_owned()
+}
+
+/// An answer of the page's back room: a panel as HTML text, or a simulation as [`share::courier`] packs it; `address` is
+/// the page's own, for links.
 #[wasm_bindgen(skip_typescript)]
 #[must_use]
-pub fn answer(name: &str, of: &str, unit: &str, link: &str) -> JsValue {
+pub fn answer(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> JsValue {
     if name == "timed" {
         return timed(link);
     }
-    JsValue::from_str(&panel(name, of, unit, link))
+    JsValue::from_str(&panel(name, of, unit, link, address))
 }
 
 /// The pipeline of a link's Run: numbers and warnings, or what is wrong as text.
@@ -137,16 +200,21 @@ fn timed(link: &str) -> JsValue {
 }
 
 /// A panel as HTML text: see [`share::panels`].
-fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
+fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
     } else {
         MemoryUnit::Gib
     };
-    if name == "import" {
-        return import(of);
-    }
     let run = share::link::decode(link).run;
+    if name == "room" {
+        let address = address.unwrap_or_default();
+        let stamp = Stamp {
+            date: &today(),
+            address: &address,
+        };
+        return room(of, &run, &stamp, unit).into_string();
+    }
     if name == "plan" {
         return planned(&run, unit);
     }
@@ -192,23 +260,6 @@ fn planned(run: &Run, unit: MemoryUnit) -> String {
         let walk = search::recipe::walk(question, request.search.best().first());
         scene::plan::plan(&request.plan(), &walk, unit, share::link::encode).into_string()
     })
-}
-
-/// What a configuration file of another program means.
-fn import(text: &str) -> String {
-    if text.trim().is_empty() {
-        return String::new();
-    }
-    let read = js_sys::JSON::parse(text)
-        .map_err(|_| {
-            vec![Issue::error(
-                "model",
-                "this is no JSON: paste the whole file, from { to }",
-            )]
-        })
-        .and_then(value)
-        .and_then(|config| huggingface::read(&config));
-    summary(&read).into_string()
 }
 
 fn value(object: JsValue) -> Result<Value, Vec<Issue>> {

@@ -22,6 +22,8 @@ pub struct View {
     pub embed: Option<String>,
     /// Id of a schedule laid under the Run's own on the same axis.
     pub compare: Option<String>,
+    /// What the dialog opens on: methods, glossary, export markdown...
+    pub page: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
     /// The language to show it in, en or zh; `public/later/tongue.js` speaks it.
@@ -63,6 +65,7 @@ pub fn encode_with(run: &Run, view: &View) -> String {
     for (key, value) in [
         ("view.embed", &view.embed),
         ("view.compare", &view.compare),
+        ("view.page", &view.page),
         ("view.theme", &view.theme),
         ("view.lang", &view.lang),
         ("view.made", &view.made),
@@ -100,6 +103,7 @@ pub fn decode(text: &str) -> Decoded {
             "v" => notices.extend(version_notice(&value)),
             "view.embed" => view.embed = Some(value),
             "view.compare" => view.compare = Some(value),
+            "view.page" => view.page = Some(value),
             "view.theme" => view.theme = Some(value),
             "view.lang" => view.lang = Some(value),
             "view.made" => view.made = Some(value),

@@ -11,6 +11,7 @@ use crate::ui::html::{flag, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::plan::plan_panel;
+use crate::ui::room::room;
 use crate::ui::share::{ShareDialog, open_share};
 use crate::ui::state::State;
 use crate::ui::strip::{IssueList, Strip};
@@ -66,6 +67,15 @@ fn App() -> impl IntoView {
     }
 }
 
+/// Buttons that open the dialog of the back room.
+const EXCHANGE: &str = "<button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
+/// The line below everything.
+const FOOT: &str = concat!(
+    "Shardscope ",
+    env!("CARGO_PKG_VERSION"),
+    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a>"
+);
+
 fn page(state: State) -> impl IntoView {
     let tab = RwSignal::new("results");
     let tab_button = move |name: &'static str, label: &'static str| {
@@ -90,11 +100,7 @@ fn page(state: State) -> impl IntoView {
                     <OverlapPanel/>
                     {plan_panel(state)}
                     <AccuracyPanel/>
-                    <p class="footnote">
-                        "Shardscope " {env!("CARGO_PKG_VERSION")}
-                        " estimates training (not inference). Everything is computed in this browser; nothing leaves it. "
-                        <a href="limits.html">"What it does not model"</a> " " <a href="sources.html">"Sources"</a>
-                    </p>
+                    <p class="footnote" inner_html=FOOT></p>
                 </div>
                 <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
                     <About/>
@@ -106,6 +112,7 @@ fn page(state: State) -> impl IntoView {
                 <button on:click=move |_| open_share(state)>"Share"</button>
             </nav>
             <ShareDialog/>
+            {room(state)}
         </div>
     }
 }
@@ -143,6 +150,7 @@ fn Header() -> impl IntoView {
                 {text(move || state.unit.get().name().to_owned())}
             </button>
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
+            <span class="wide-only" inner_html=EXCHANGE></span>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
         </header>
     }

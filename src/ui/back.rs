@@ -45,7 +45,7 @@ const inPage = async (base) => {
 };
 export async function ask(base, ...question) {
   room ??= inWorker(base).catch(() => inPage(base));
-  return (await room)(...question);
+  return (await room)(...question, base);
 }
 // Pictures leave by a module of their own, fetched at the first press.
 addEventListener('click', async ({ target }) => {
@@ -80,7 +80,8 @@ fn follow(state: State, name: &'static str, of: Signal<Option<String>>) -> Signa
     Effect::new(move |_| {
         let (stale, unit) = (state.is_stale(), state.unit.get());
         let link = state.run.with(link::encode);
-        let Some(of) = of.get().filter(|_| !stale) else {
+        // A run is brought in, and a glossary read, whatever the present Run is.
+        let Some(of) = of.get().filter(|_| !stale || name == "room") else {
             return;
         };
         asked.update_value(|count| *count += 1);

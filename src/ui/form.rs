@@ -3,7 +3,6 @@
 use crate::run::registry::{FIELDS, Field, Group};
 use crate::ui::field::field_row;
 use crate::ui::html::{flag, text};
-use crate::ui::import_model::import_model;
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -105,7 +104,6 @@ fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
                 </span>
             </button>
             {fields().map(row).collect_view()}
-            {(group == Group::Model).then(|| import_model(state))}
             {has_more.then(|| view! {
                 <button
                     class="link more"

@@ -41,12 +41,13 @@ pub fn keep(state: State) {
     }
 }
 
-/// What of the view belongs into the address: a theme and a language the link itself asked for.
+/// What of the view belongs into the address: theme, language and page that the link itself asked for.
 fn view(state: State) -> link::View {
     let compare = state.compare.get();
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
         lang: view.lang.clone(),
+        page: view.page.clone(),
         compare,
         ..link::View::default()
     })

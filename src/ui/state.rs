@@ -35,6 +35,8 @@ pub struct State {
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
+    /// What the dialog of the back room shows; empty while it is closed.
+    pub room: RwSignal<String>,
 }
 
 impl State {
@@ -58,6 +60,7 @@ impl State {
             theme: RwSignal::new(theme),
             view: StoredValue::new(link.view),
             search: RwSignal::new(String::new()),
+            room: RwSignal::new(String::new()),
         }
     }
 
