@@ -56,8 +56,19 @@ export async function compute(page) {
   await settled(page);
 }
 
+/** What people bring in: one of each kind, and what is none. */
+const BROUGHT = [
+  '#v=1&tp=4',
+  '{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":8,"vocab_size":128256}',
+  'pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --tensor-model-parallel-size 2 --recompute-granularity full --optimizer lamb',
+  '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nseq_len = 8192\n[parallelism]\ntensor_parallel_degree = 2\n[activation_checkpoint]\nmode = "full"',
+  '{"train_micro_batch_size_per_gpu":1,"gradient_accumulation_steps":8,"zero_optimization":{"stage":2},"bf16":{"enabled":true},"optimizer":{"type":"Adam"}}',
+  'parallelism:\n  dp: 8\n  tp: 2\n  pp: 1\ntokens:\n  micro_batch_size: 1\n  sequence_length: 4096\n  batch_accumulation_per_replica: 4\n',
+  'qqq', '{"model_type":"qqq"}', '{',
+];
+
 /** Puts into the page what the back room says of `link` in all its panels, figures included, one after the other. */
-export const panels = (page, link) => page.evaluate(async ([link, names]) => {
+export const panels = (page, link) => page.evaluate(async ([link, names, brought]) => {
   const { default: init, answer } = await import(new URL('pkg/shardscope.js', document.baseURI).href);
   await init();
   const box = document.createElement('div');
@@ -73,11 +84,16 @@ export const panels = (page, link) => page.evaluate(async ([link, names]) => {
     const choices = [...put(name, '').querySelectorAll('[data-of]')].map((button) => button.dataset.of);
     for (const of of new Set(choices)) put(name, of);
   }
+  // The dialog of the back room: what opens it, and what opens from there.
+  const opens = (of) => [...of.querySelectorAll('[data-open]')].map((button) => button.dataset.open);
+  const rooms = new Set(opens(document).filter((of) => of !== 'import'));
+  for (const of of rooms) opens(put('room', of)).forEach((next) => rooms.add(next));
+  for (const text of brought) put('room', `import ${text}`);
   const asked = [...document.querySelectorAll('[data-ask]'), ...box.querySelectorAll('[data-ask]')];
   for (const id of new Set(asked.map((button) => button.dataset.ask))) put('about', id);
   document.body.append(box);
   await Promise.resolve();
-}, [link.replace('#', ''), PANELS]);
+}, [link.replace('#', ''), PANELS, BROUGHT]);
 
 /** Every text and every attribute that is read, once. */
 export const texts = (page) => page.evaluate(() => {

@@ -14,7 +14,7 @@ const NAMES = new Set(`
 
 /** The words of `text` that are English: not in the list above, no code, no formula, no short symbol. */
 export function english(text) {
-  const words = text.match(/[A-Za-z][\w.'’/+=-]*/g) ?? [];
+  const words = text.replace(/--[\w-]+/g, '').match(/[A-Za-z][\w.'’/+=-]*/g) ?? [];
   return words.filter((word) => {
     const bare = word.replace(/['’.=/+-]+$/, '');
     if (NAMES.has(bare) || NAMES.has(word) || bare.split(/[-/]/).every((part) => NAMES.has(part) || !/[a-z]{2}/.test(part))) return false;
