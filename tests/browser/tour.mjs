@@ -64,7 +64,7 @@ const BROUGHT = [
   '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nseq_len = 8192\n[parallelism]\ntensor_parallel_degree = 2\n[activation_checkpoint]\nmode = "full"',
   '{"train_micro_batch_size_per_gpu":1,"gradient_accumulation_steps":8,"zero_optimization":{"stage":2},"bf16":{"enabled":true},"optimizer":{"type":"Adam"}}',
   'parallelism:\n  dp: 8\n  tp: 2\n  pp: 1\ntokens:\n  micro_batch_size: 1\n  sequence_length: 4096\n  batch_accumulation_per_replica: 4\n',
-  'qqq', '{"model_type":"qqq"}', '{',
+  'qqq', '{"model_type":"qqq"}',
 ];
 
 /** Puts into the page what the back room says of `link` in all its panels, figures included, one after the other. */

@@ -130,16 +130,16 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Html>)> {
         .filter(|field| field.get(before) != field.get(after));
     let row = |field: &crate::run::registry::Field| {
         let unset = field.get(before) == Value::Null && field.get(after) == Value::Null;
-        let label = if field.symbol.is_empty() {
-            field.label.to_owned()
-        } else {
-            format!("{} {}", field.label, field.symbol)
+        let symbol = match field.symbol {
+            "" => Html::none(),
+            symbol => span("small", "", &format!(" {symbol}")),
         };
+        let label = Html::from_iter([text(field.label), symbol]);
         (!unset).then(|| {
             (
                 false,
                 vec![
-                    text(&label),
+                    label,
                     span("code", "", &shown(before, field.key)),
                     span("code", "", &shown(after, field.key)),
                 ],
