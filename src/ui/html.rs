@@ -33,7 +33,7 @@ fn block(class: &'static str, content: Signal<String>) -> AnyView {
 }
 
 /// Does what the pressed button's `data-` attribute says: asks about a figure, goes to a field, mends an issue, opens a
-/// run or the dialog, copies or saves the text beside it.
+/// run or the dialog, keeps a second run, copies or files the text beside it.
 pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let target = event
         .target()
@@ -41,7 +41,7 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let Some(button) = target.and_then(|target| {
         target
             .closest(
-                "[data-ask],[data-go],[data-fix],[data-run],[data-open],[data-copy],[data-save]",
+                "[data-ask],[data-go],[data-fix],[data-run],[data-open],[data-second],[data-copy],[data-file]",
             )
             .ok()
             .flatten()
@@ -72,7 +72,7 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
         let text = button.parent_element()?.query_selector("pre").ok()??;
         Some((name, text.text_content()?))
     };
-    if let Some((name, text)) = beside("data-save") {
+    if let Some((name, text)) = beside("data-file") {
         browser::download(&name, "text/plain", &text);
     }
     if let Some((_, text)) = beside("data-copy") {
@@ -83,5 +83,9 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));
+    }
+    if let Some(second) = button.get_attribute("data-second") {
+        let second = (second != "-").then(|| link::decode(&second).run);
+        state.second.set(second);
     }
 }

@@ -28,7 +28,7 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Html {
     let body = match export(run, chosen.id, stamp) {
         Ok(file) => {
             let name = format!("shardscope.{}", chosen.end);
-            let save = [("class", "main"), ("data-save", &*name)];
+            let save = [("class", "main"), ("data-file", &*name)];
             [
                 el(
                     "pre",
