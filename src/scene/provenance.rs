@@ -2,7 +2,7 @@
 //! from the tables that the calculator itself reads (`examples/pages.rs`).
 
 use super::accuracy::NOT_MODELLED;
-use super::markup::{Html, el, raw, span, table, text};
+use super::markup::{Html, cited, el, raw, span, table, text};
 use crate::accuracy::{SOURCES, constants};
 use crate::memory::methods::METHODS;
 use crate::pipeline::SCHEDULES;
@@ -106,7 +106,7 @@ fn of_presets() -> Html {
         vec![
             text(preset.choice.label),
             text(&show_count(preset.published)),
-            text(preset.place),
+            name(preset.place),
             cite(preset.source),
         ]
     });
@@ -143,16 +143,16 @@ fn of_schedules_and_methods() -> Html {
 fn of_measurements_and_documents() -> Html {
     let measured = SOURCES.iter().map(|row| {
         vec![
-            text(row.name),
+            name(row.name),
             text(row.kind.words()),
             span("code", "", row.file),
         ]
     });
     let documents = ALL.iter().map(|source| {
         vec![
-            text(source.short),
-            text(source.title),
-            link(source, source.locator),
+            name(source.short),
+            name(source.title),
+            cited(source, source.locator),
         ]
     });
     [
@@ -186,7 +186,7 @@ pub fn limits() -> Html {
         [
             label,
             text(": "),
-            text(&row.leaves_out.join("; ")),
+            span("span", "", &row.leaves_out.join("; ")),
             text(" ("),
             cite(row.source),
             text(")"),
@@ -222,6 +222,7 @@ pub fn document(title: &str, content: Html) -> String {
         raw(r#"<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">"#.to_owned()),
         span("title", "", title),
         raw(r#"<link rel="icon" href="icon.svg" type="image/svg+xml">"#.to_owned()),
+        raw(r#"<script src="language.js" defer></script>"#.to_owned()),
         raw(format!("<style>{STYLE}</style>")),
     ];
     let back = el(
@@ -244,7 +245,7 @@ pub fn document(title: &str, content: Html) -> String {
     let body = el("body", &[], &[back, content]);
     let page = el(
         "html",
-        &[("lang", "en")],
+        &[("lang", "en"), ("dir", "ltr")],
         &[el("head", &[], &[head.into_iter().collect()]), body],
     );
     format!("<!doctype html>\n{}\n", page.into_string())
@@ -260,21 +261,12 @@ h1{font-size:20px}h2{font-size:16px;margin:32px 0 8px}a{color:var(--accent)}li{m
 td,th{padding:4px 16px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}th{color:var(--muted);font-weight:400}";
 
 fn cite(source: &Source) -> Html {
-    link(source, source.short)
+    cited(source, source.short)
 }
 
-/// `words`, leading to the source where it has an address.
-fn link(source: &Source, words: &str) -> Html {
-    if source.locator.starts_with("http") {
-        let to = [
-            ("href", source.locator),
-            ("rel", "noopener"),
-            ("title", source.title),
-        ];
-        el("a", &to, &[text(words)])
-    } else {
-        el("span", &[("title", source.title)], &[text(words)])
-    }
+/// A name, the same in every language.
+fn name(words: &str) -> Html {
+    el("span", &[("translate", "no")], &[text(words)])
 }
 
 #[cfg(test)]
@@ -305,6 +297,6 @@ mod tests {
             assert!(page.contains(&text(&row.leaves_out.join("; ")).into_string()));
         }
         assert!(page.contains("stragglers"));
-        assert!(!page.contains("<script"));
+        assert_eq!(page.matches("<script").count(), 1, "the language alone");
     }
 }

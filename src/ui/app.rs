@@ -103,7 +103,7 @@ fn page(state: State) -> impl IntoView {
                     {history(state)}
                     <Form/>
                 </aside>
-                <div class="results">
+                <div class="results" id="results" tabindex="-1">
                     <Strip/>
                     <IssueList/>
                     {compare_panel(state)}

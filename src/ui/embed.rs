@@ -41,11 +41,11 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
                 </div>
             </main>
-            <p class="embed-foot">
-                <span>{text(title)}</span>
+            <footer class="embed-foot">
+                <h1>{text(title)}</h1>
                 <span class="spring"></span>
                 <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
-            </p>
+            </footer>
         </div>
     }
     .into_any()

@@ -40,6 +40,7 @@ pub fn keep(state: State) {
             if state.compare.get_untracked() != read.view.compare {
                 state.compare.set(read.view.compare);
             }
+            state.view.update_value(|view| view.lang = read.view.lang);
             if state
                 .second
                 .with_untracked(|second| *second != read.view.second)
@@ -55,11 +56,12 @@ pub fn keep(state: State) {
     }
 }
 
-/// What of the view belongs into the address: a theme and a page the link itself asked for.
+/// What of the view belongs into the address: theme, language and page that the link itself asked for.
 fn view(state: State) -> link::View {
     let (compare, second) = (state.compare.get(), state.second.get());
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
+        lang: view.lang.clone(),
         page: view.page.clone(),
         compare,
         second,
