@@ -29,7 +29,10 @@ const inPage = async () => {
   const pkg = await import('./pkg/shardscope.js');
   await pkg.default();
   // The page goes on between two answers: long work comes in slices.
-  return (name, ...question) => new Promise((said) => setTimeout(() => said(pkg[name](...question))));
+  return async (name, ...question) => {
+    await new Promise((turn) => { setTimeout(turn); });
+    return pkg[name](...question);
+  };
 };
 
 /** What the function `name` of the package says: see pkg/shardscope.d.ts. */
