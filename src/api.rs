@@ -4,12 +4,13 @@ use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
 use crate::search::Request;
+use crate::search::desk::Desk;
 use crate::share::courier;
 use crate::share::export::Stamp;
 use crate::share::panels::Question;
 use crate::share::room::room;
 use crate::units::MemoryUnit;
-use crate::{pipeline, scene, search, share};
+use crate::{pipeline, scene, share};
 use js_sys::{Array, Float64Array, Function, Promise, Reflect};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
@@ -213,10 +214,10 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) 
             date: &today(),
             address: &address,
         };
-        return room(of, &run, &stamp, unit).into_string();
+        return room(of, &run, &stamp).into_string();
     }
     if name == "plan" {
-        return planned(&run, unit);
+        return planned(&run, of, unit);
     }
     report::evaluate(&run).map_or_else(
         |_| String::new(),
@@ -235,31 +236,39 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) 
 }
 
 thread_local! {
-    /// The plan that the page last asked for, kept between its turns.
-    static PLAN: RefCell<Option<(Run, Request)>> = const { RefCell::new(None) };
+    /// The page's plan, kept between its turns.
+    static DESK: RefCell<Option<Desk>> = const { RefCell::new(None) };
 }
 
-/// The plan of `run`: one slice of work on it, and how far it is; its rows once it is over. The page asks again while
-/// the text holds `data-more`.
-fn planned(run: &Run, unit: MemoryUnit) -> String {
-    PLAN.with_borrow_mut(|kept| {
-        let question = Request::question(run);
-        if kept.as_ref().is_none_or(|(known, _)| *known != question) {
-            *kept = Request::new(&question, &[], search::TOP)
-                .ok()
-                .map(|request| (question, request));
+/// The plan of `run`: does what `of` says, works for a slice, and says how far it is. The page asks again while the text
+/// holds `data-more`.
+fn planned(run: &Run, of: &str, unit: MemoryUnit) -> String {
+    DESK.with_borrow_mut(|kept| {
+        match kept {
+            Some(desk) => desk.look_at(run),
+            None => *kept = Desk::new(run).ok(),
         }
-        let Some((question, request)) = kept else {
+        let Some(desk) = kept else {
             let words = "This run has no model, GPU or precision to plan for.";
-            return scene::markup::span("p", "muted", words).into_string();
+            return format!(
+                "\n{}",
+                scene::markup::span("p", "muted", words).into_string()
+            );
         };
-        let progress = request.search.step(SLICE);
-        if !progress.done {
-            return scene::plan::progress(&progress).into_string();
-        }
-        let walk = search::recipe::walk(question, request.search.best().first());
-        scene::plan::plan(&request.plan(), &walk, unit, share::link::encode).into_string()
+        desk.hear(of);
+        let over = desk.step(slice());
+        scene::plan::panel(desk, over, unit, share::link::encode)
     })
+}
+
+/// Units of a slice of the page's plan: a tenth of a second in a worker, which nothing waits for; short in the page.
+fn slice() -> u64 {
+    let in_page = Reflect::has(&js_sys::global(), &JsValue::from_str("document"));
+    if in_page.unwrap_or(true) {
+        SLICE
+    } else {
+        8 * SLICE
+    }
 }
 
 fn value(object: JsValue) -> Result<Value, Vec<Issue>> {

@@ -22,7 +22,7 @@ pub fn about(term: &Term) -> Html {
 
 /// A fold with a text to copy.
 fn form(label: &str, content: &str) -> Html {
-    let copy = [("data-save", "text"), ("data-kind", "copy")];
+    let copy = [("data-copy", "pre")];
     let inside = [
         el(
             "pre",

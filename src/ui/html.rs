@@ -33,14 +33,16 @@ fn block(class: &'static str, content: Signal<String>) -> AnyView {
 }
 
 /// Does what the pressed button's `data-` attribute says: asks about a figure, goes to a field, mends an issue, opens a
-/// run or the dialog.
+/// run or the dialog, keeps a second run, copies or files the text beside it.
 pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let target = event
         .target()
         .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
     let Some(button) = target.and_then(|target| {
         target
-            .closest("[data-ask],[data-go],[data-fix],[data-run],[data-open]")
+            .closest(
+                "[data-ask],[data-go],[data-fix],[data-run],[data-open],[data-second],[data-copy],[data-file]",
+            )
             .ok()
             .flatten()
     }) else {
@@ -65,7 +67,25 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     if let Some(of) = button.get_attribute("data-open") {
         room::open(state, &of);
     }
+    let beside = |name: &str| {
+        let name = button.get_attribute(name)?;
+        let text = button.parent_element()?.query_selector("pre").ok()??;
+        Some((name, text.text_content()?))
+    };
+    if let Some((name, text)) = beside("data-file") {
+        browser::download(&name, "text/plain", &text);
+    }
+    if let Some((_, text)) = beside("data-copy") {
+        let button = button.clone();
+        browser::copy(&text, move |done| {
+            button.set_text_content(Some(if done { "Copied" } else { "Select and copy" }));
+        });
+    }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));
+    }
+    if let Some(second) = button.get_attribute("data-second") {
+        let second = (second != "-").then(|| link::decode(&second).run);
+        state.second.set(second);
     }
 }
