@@ -42,7 +42,7 @@ const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const pageWasm = page.replace(/\.js$/, '_bg.wasm');
 
 const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.wasm', import.meta.url)", 'wasmFile()'), 'wasmFile');
-const makePage = lazy(swap(swap(read(page), /^import \{ answer \} from .*$/m, ''), /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ answer }');
+const makePage = lazy(swap(read(page).replace(/^import \{[^}]*\} from ["']\.\/room\.js["'];?$/gm, ''), /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ answer, keepFocus }');
 // From disk, browsers start no worker that is a module.
 const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
 const makeRoom = lazy(
@@ -50,16 +50,18 @@ const makeRoom = lazy(
   'thePackage, backFile',
 );
 const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\n`;
+/** These load each other: see below. */
+const SPEAKING = ['tongue.js', 'manners.js'];
 /** What the page loads when it is needed: a function each. */
-const modules = readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`).map((name) => {
+const modules = readdirSync(`${dist}/lazy`).filter((name) => !SPEAKING.includes(name)).map((name) => `lazy/${name}`).map((name) => {
   const code = read(name).replace(/^import (\{[^}]*\}) from '\.\.\/room\.js';$/m, 'const $1 = room;');
   return `'${name}': ${lazy(code)},`;
 });
 
 // The other language: the same modules and table, from this file.
-const makeTongue = lazy(swap(read('later/tongue.js'), "new URL('../strings/zh.json', import.meta.url)", "'strings/zh.json'"));
-const makeManners = lazy(swap(read('later/manners.js'), "import('./tongue.js')", "modules['later/tongue.js']()"));
-const language = swap(read('language.js'), 'import(new URL(`later/${file}.js`, document.baseURI))', 'Promise.resolve(modules[`later/${file}.js`]())');
+const makeTongue = lazy(swap(read('lazy/tongue.js'), "new URL('../strings/zh.json', import.meta.url)", "'strings/zh.json'"));
+const makeManners = lazy(swap(read('lazy/manners.js'), "import('./tongue.js')", "modules['lazy/tongue.js']()"));
+const language = swap(read('language.js'), 'import(new URL(`lazy/${file}.js`, document.baseURI))', 'Promise.resolve(modules[`lazy/${file}.js`]())');
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -75,8 +77,8 @@ const modules = {
 ${modules.join('\n')}
 };
 const once = (make) => { let made; return () => (made ??= make()); };
-modules['later/tongue.js'] = once(${makeTongue});
-modules['later/manners.js'] = once(${makeManners});
+modules['lazy/tongue.js'] = once(${makeTongue});
+modules['lazy/manners.js'] = once(${makeManners});
 ${language}
 const makePkg = ${makePkg};
 const backFile = () => URL.createObjectURL(new Blob([
