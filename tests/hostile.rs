@@ -345,11 +345,12 @@ fn issues(text: &str, all: &[Issue]) -> Result<(), String> {
 /// Nothing shown is NaN or infinite, unless somebody typed it.
 fn words(text: &str, shown: &str) -> Result<(), String> {
     let bad = |word: &str| matches!(word, "NaN" | "inf" | "Infinity") && !text.contains(word);
-    match shown
-        .split(|c: char| !c.is_alphanumeric())
-        .find(|word| bad(word))
-    {
-        Some(word) => Err(format!("shows {word}: {shown:.400}")),
-        None => Ok(()),
-    }
+    let mut words = shown.split(|c: char| !c.is_alphanumeric());
+    let Some(word) = words.find(|word| bad(word)) else {
+        return Ok(());
+    };
+    let around = shown.split(word).next().unwrap_or_default();
+    let before: Vec<char> = around.chars().rev().take(200).collect();
+    let before: String = before.into_iter().rev().collect();
+    Err(format!("shows {word} behind {before}"))
 }
