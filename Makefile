@@ -16,7 +16,7 @@ SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/b
 .DEFAULT_GOAL := help
 # cargo and trunk wait for each other anyway, and the lines read in order.
 .NOTPARALLEL:
-.PHONY: help serve build test check browser shots bench fuzz soak deny release clean
+.PHONY: help serve build single test check browser shots bench fuzz soak deny release clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
@@ -32,6 +32,10 @@ build: dist/pkg/shardscope.js ## build the static site into dist/, the JavaScrip
 dist/pkg/shardscope.js: $(SOURCES)
 	@tools/setup trunk node
 	@tools/build
+
+single: build ## the whole calculator as one HTML file, dist/single/shardscope.html
+	@tools/setup node
+	@node tools/single.mjs
 
 test: check build browser ## everything: style, lints, native tests, docs, page, size, browser
 

@@ -30,7 +30,7 @@ fn main() {
         let divided = start.elapsed().as_secs_f64();
         let mut bounded = None;
         while !request.search.step(1000).done {
-            if bounded.is_none() && request.search.progress().reported > 0 {
+            if bounded.is_none() && request.search.is_bounded() {
                 bounded = Some(start.elapsed().as_secs_f64());
             }
         }

@@ -1,6 +1,6 @@
-// The back room's worker: answers [number, question] with [number, HTML or numbers], by the JavaScript package.
-import init, { answer } from './pkg/shardscope.js';
+// The back room's worker: answers [number, [name, ...question]] with [number, answer], by the JavaScript package.
+import * as pkg from './pkg/shardscope.js';
 
-await init();
-onmessage = ({ data: [number, question] }) => postMessage([number, answer(...question)]);
+await pkg.default();
+onmessage = ({ data: [number, [name, ...question]] }) => postMessage([number, pkg[name](...question)]);
 postMessage('open');

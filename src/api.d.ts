@@ -70,4 +70,22 @@ export function schedule(request: ScheduleRequest): ScheduleReply | Refusal;
 export function plan(request: PlanRequest): Promise<Plan | Refusal>;
 export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
 export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] };
+export interface Imported {
+  errors: Issue[];
+  /** what the text was recognised as */
+  format: string;
+  run: Run;
+  /** entry and what it says */
+  used: [string, string][];
+  /** what the text leaves out, and what is taken instead */
+  assumed: string[];
+  ignored: string[];
+}
+export type ExportFormat = "markdown" | "json" | "csv" | "megatron" | "torchtitan" | "deepspeed" | "nanotron";
+/** A link, JSON, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML; what it
+ * does not say is as in `run`. */
+export function importText(text: string, run?: Run): Imported | Refusal;
+/** `date` is printed as given; `address` is the page's, before the `#` of the link. */
+export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
+  { errors: Issue[]; text: string } | Refusal;
 export function version(): string;

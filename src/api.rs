@@ -4,11 +4,13 @@ use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
 use crate::search::Request;
+use crate::search::desk::Desk;
 use crate::share::courier;
-use crate::share::import::{huggingface, summary::summary};
+use crate::share::export::Stamp;
 use crate::share::panels::Question;
+use crate::share::room::room;
 use crate::units::MemoryUnit;
-use crate::{pipeline, scene, search, share};
+use crate::{pipeline, scene, share};
 use js_sys::{Array, Float64Array, Function, Promise, Reflect};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
@@ -114,14 +116,76 @@ pub fn decode_link(text: &str) -> JsValue {
     }))
 }
 
-/// An answer of the page's back room: a panel as HTML text, or a simulation as [`share::courier`] packs it.
+#[derive(Serialize)]
+struct Imported {
+    errors: Vec<Issue>,
+    format: String,
+    run: Value,
+    used: Vec<(String, String)>,
+    assumed: Vec<String>,
+    ignored: Vec<String>,
+}
+
+/// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
+#[wasm_bindgen(js_name = importText, skip_typescript)]
+#[must_use]
+pub fn import_text(text: &str, run: JsValue) -> JsValue {
+    let present = value(run).and_then(|run| Run::from_value(&run));
+    let read = present.and_then(|present| share::import::read(text, &present));
+    reply(read.map(|read| Imported {
+        errors: Vec::new(),
+        format: read.format,
+        run: read.run.to_value(),
+        used: read.used,
+        assumed: read.assumed,
+        ignored: read.ignored,
+    }))
+}
+
+#[derive(Serialize)]
+struct Exported {
+    errors: Vec<Issue>,
+    text: String,
+}
+
+/// A Run in one of the forms of [`share::export::FORMATS`]; `stamp` may hold `date` and `address`.
+#[wasm_bindgen(js_name = exportRun, skip_typescript)]
+#[must_use]
+pub fn export_run(run: JsValue, format: &str, stamp: JsValue) -> JsValue {
+    let text = |stamp: &Value, key: &str| match stamp.get(key) {
+        Some(Value::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let written = value(stamp).and_then(|stamp| {
+        let run = Run::from_value(&value(run)?)?;
+        let (date, address) = (text(&stamp, "date"), text(&stamp, "address"));
+        let stamp = Stamp {
+            date: &date,
+            address: &address,
+        };
+        share::export::export(&run, format, &stamp)
+    });
+    reply(written.map(|text| Exported {
+        errors: Vec::new(),
+        text,
+    }))
+}
+
+/// Today as an ISO date, in universal time.
+fn today() -> String {
+    let now = String::from(js_sys::Date::new_0().to_iso_string());
+    now.split('T').next().unwrap_or_default().to_owned()
+}
+
+/// An answer of the page's back room: a panel as HTML text, or a simulation as [`share::courier`] packs it; `address` is
+/// the page's own, for links.
 #[wasm_bindgen(skip_typescript)]
 #[must_use]
-pub fn answer(name: &str, of: &str, unit: &str, link: &str) -> JsValue {
+pub fn answer(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> JsValue {
     if name == "timed" {
         return timed(link);
     }
-    JsValue::from_str(&panel(name, of, unit, link))
+    JsValue::from_str(&panel(name, of, unit, link, address))
 }
 
 /// The pipeline of a link's Run: numbers and warnings, or what is wrong as text.
@@ -137,18 +201,23 @@ fn timed(link: &str) -> JsValue {
 }
 
 /// A panel as HTML text: see [`share::panels`].
-fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
+fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
     } else {
         MemoryUnit::Gib
     };
-    if name == "import" {
-        return import(of);
-    }
     let run = share::link::decode(link).run;
+    if name == "room" {
+        let address = address.unwrap_or_default();
+        let stamp = Stamp {
+            date: &today(),
+            address: &address,
+        };
+        return room(of, &run, &stamp, unit).into_string();
+    }
     if name == "plan" {
-        return planned(&run, unit);
+        return planned(&run, of, unit);
     }
     report::evaluate(&run).map_or_else(
         |_| String::new(),
@@ -167,48 +236,39 @@ fn panel(name: &str, of: &str, unit: &str, link: &str) -> String {
 }
 
 thread_local! {
-    /// The plan that the page last asked for, kept between its turns.
-    static PLAN: RefCell<Option<(Run, Request)>> = const { RefCell::new(None) };
+    /// The page's plan, kept between its turns.
+    static DESK: RefCell<Option<Desk>> = const { RefCell::new(None) };
 }
 
-/// The plan of `run`: one slice of work on it, and how far it is; its rows once it is over. The page asks again while
-/// the text holds `data-more`.
-fn planned(run: &Run, unit: MemoryUnit) -> String {
-    PLAN.with_borrow_mut(|kept| {
-        let question = Request::question(run);
-        if kept.as_ref().is_none_or(|(known, _)| *known != question) {
-            *kept = Request::new(&question, &[], search::TOP)
-                .ok()
-                .map(|request| (question, request));
+/// The plan of `run`: does what `of` says, works for a slice, and says how far it is. The page asks again while the text
+/// holds `data-more`.
+fn planned(run: &Run, of: &str, unit: MemoryUnit) -> String {
+    DESK.with_borrow_mut(|kept| {
+        match kept {
+            Some(desk) => desk.look_at(run),
+            None => *kept = Desk::new(run).ok(),
         }
-        let Some((question, request)) = kept else {
+        let Some(desk) = kept else {
             let words = "This run has no model, GPU or precision to plan for.";
-            return scene::markup::span("p", "muted", words).into_string();
+            return format!(
+                "\n{}",
+                scene::markup::span("p", "muted", words).into_string()
+            );
         };
-        let progress = request.search.step(SLICE);
-        if !progress.done {
-            return scene::plan::progress(&progress).into_string();
-        }
-        let walk = search::recipe::walk(question, request.search.best().first());
-        scene::plan::plan(&request.plan(), &walk, unit, share::link::encode).into_string()
+        desk.hear(of);
+        let over = desk.step(slice());
+        scene::plan::panel(desk, over, unit, share::link::encode)
     })
 }
 
-/// What a configuration file of another program means.
-fn import(text: &str) -> String {
-    if text.trim().is_empty() {
-        return String::new();
+/// Units of a slice of the page's plan: a tenth of a second in a worker, which nothing waits for; short in the page.
+fn slice() -> u64 {
+    let in_page = Reflect::has(&js_sys::global(), &JsValue::from_str("document"));
+    if in_page.unwrap_or(true) {
+        SLICE
+    } else {
+        8 * SLICE
     }
-    let read = js_sys::JSON::parse(text)
-        .map_err(|_| {
-            vec![Issue::error(
-                "model",
-                "this is no JSON: paste the whole file, from { to }",
-            )]
-        })
-        .and_then(value)
-        .and_then(|config| huggingface::read(&config));
-    summary(&read).into_string()
 }
 
 fn value(object: JsValue) -> Result<Value, Vec<Issue>> {

@@ -18,7 +18,8 @@ use shardscope::report::{Evaluation, evaluate, report_value, work};
 use shardscope::run::registry::field;
 use shardscope::run::{Run, Schedule, Value};
 use shardscope::search::Request;
-use shardscope::share::import::{huggingface, summary::summary};
+use shardscope::share::export::{FORMATS, Stamp, export};
+use shardscope::share::import::{self, summary::summary};
 use shardscope::share::link::{decode, encode};
 use shardscope::share::panels::{PANELS, Question};
 use shardscope::units::MemoryUnit;
@@ -37,7 +38,8 @@ struct Door {
 static DOORS: &[Door] = &[
     Door { name: "link", inputs: links, ask: link },
     Door { name: "JSON run", inputs: json_runs, ask: json_run },
-    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/import/huggingface/tests.rs")), ask: |text| imported(text, config_json) },
+    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/import/huggingface/tests.rs")), ask: |text| imported(text, any_format) },
+    Door { name: "export", inputs: || mutated(exports()), ask: |text| imported(text, any_format) },
     Door { name: "own order", inputs: orders, ask: own_order },
     Door { name: "schedule request", inputs: schedules, ask: schedule_request },
     Door { name: "plan request", inputs: plans, ask: plan_request },
@@ -137,17 +139,22 @@ fn imported(
     }
 }
 
-fn config_json(text: &str) -> Result<(Run, String), Vec<Issue>> {
-    let value = serde_json::from_str::<Value>(text)
-        .map_err(|_| vec![Issue::error("model", "this is no JSON")])?;
-    let read = huggingface::read(&value);
-    let said = summary(&read).into_string();
-    let model = read?.model();
-    let run = Run {
-        model,
-        ..Run::default()
-    };
-    Ok((run, said))
+fn any_format(text: &str) -> Result<(Run, String), Vec<Issue>> {
+    let present = Run::default();
+    let said = summary(text, &present).into_string();
+    import::read(text, &present).map(|read| (read.run, said))
+}
+
+/// What the calculator itself writes for other programs, of a dense and of a routed model.
+fn exports() -> Vec<String> {
+    let routed = decode("#v=1&model=mixtral-8x7b&ep=8&tp=1").run;
+    let runs = [Run::default(), routed];
+    let stamp = Stamp::default();
+    let written = runs.iter().flat_map(|run| {
+        let formats = FORMATS.iter();
+        formats.filter_map(move |format| export(run, format.id, &stamp).ok())
+    });
+    written.collect()
 }
 
 fn own_order(text: &str) -> Result<bool, String> {

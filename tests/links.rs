@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use shardscope::run::registry::{FIELDS, Field, Slot};
 use shardscope::run::{Run, Value};
-use shardscope::share::link::{decode, encode};
+use shardscope::share::link::{View, decode, encode, encode_with};
 
 /// A value that a field takes.
 fn value(field: &'static Field) -> BoxedStrategy<Value> {
@@ -60,6 +60,17 @@ proptest! {
     }
 
     #[test]
+    fn a_link_opens_both_runs_it_was_made_from(first in run(), second in run()) {
+        let view = View { second: Some(second), ..View::default() };
+        let link = encode_with(&first, &view);
+        let read = decode(&link);
+        prop_assert_eq!(&read.notices, &[], "{}", link);
+        prop_assert_eq!(&read.run, &first, "{}", link);
+        prop_assert_eq!(&read.view, &view, "{}", link);
+        prop_assert_eq!(encode_with(&read.run, &read.view), link);
+    }
+
+    #[test]
     fn an_object_means_the_run_it_was_made_from(run in run()) {
         let json = serde_json::to_string(&run.to_value()).unwrap();
         let back = Run::from_value(&serde_json::from_str(&json).unwrap()).unwrap();
@@ -109,10 +120,14 @@ fn published_links_still_open() {
         .lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
     {
-        let (link, json) = line.split_once('\t').unwrap();
-        let read = decode(link);
-        assert_eq!(read.notices, [], "{link}");
-        let object = serde_json::from_str::<Value>(json).unwrap();
-        assert_eq!(read.run, Run::from_value(&object).unwrap(), "{link}");
+        let mut parts = line.split('\t');
+        let read = decode(parts.next().unwrap());
+        assert_eq!(read.notices, [], "{line}");
+        let mut run = || {
+            let object = serde_json::from_str::<Value>(parts.next()?).unwrap();
+            Some(Run::from_value(&object).unwrap())
+        };
+        assert_eq!(Some(read.run), run(), "{line}");
+        assert_eq!(read.view.second, run(), "{line}");
     }
 }

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 
 const BUDGET_KB = 250;
-/** What the browser itself fetches once the page has started. */
-const LATER = ['offline.js'];
+/** What the browser itself fetches once the page has started, and what other pages fetch. */
+const LATER = ['offline.js', 'embed.js'];
 
 const dist = fileURLToPath(new URL('../dist/', import.meta.url));
 const kb = (bytes) => (bytes / 1000).toFixed(1).padStart(9);

@@ -129,7 +129,7 @@ pub fn changed(run: &Run, set: &[(&'static str, String)]) -> Run {
 
 /// Ops of the Run's schedule; none where the Run makes no sense.
 #[must_use]
-fn work(run: &Run) -> Option<u64> {
+pub fn work(run: &Run) -> Option<u64> {
     let scenario = Scenario::new(run).ok()?;
     Some(op_count(&spec(&scenario).ok()?))
 }

@@ -51,6 +51,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
     // The timeline is that of the measured step, where there is one.
     let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
     let messages = |stages: &[usize]| step_messages(scenario, held(scenario, stages));
+    let clock = clock(evaluation);
     let seconds: Vec<Vec<(u32, f64)>> = evaluation
         .loads
         .iter()
@@ -68,7 +69,9 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
                 0.0
             };
             let stages = load.stages.iter().filter_map(|s| u32::try_from(*s).ok());
-            stages.zip(apart.iter().map(|time| time * scale)).collect()
+            stages
+                .zip(apart.iter().map(|time| time * scale * clock))
+                .collect()
         })
         .collect();
     if seconds.iter().flatten().all(|(_, time)| *time <= 0.0) {
@@ -94,10 +97,16 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
     })
 }
 
+/// The timeline's seconds over the model's: other than 1 where the step was measured.
+fn clock(evaluation: &Evaluation) -> f64 {
+    evaluation.report.step.rescaled_by.unwrap_or(1.0)
+}
+
 /// The step's own count, taken apart.
 fn charged(evaluation: &Evaluation) -> Charged {
     let (scenario, durations) = (&evaluation.scenario, &evaluation.durations);
-    let pieces = f64::from(evaluation.order.splits);
+    let clock = clock(evaluation);
+    let pieces = f64::from(evaluation.order.splits) / clock;
     let passes = |stages: &[usize], lists: &[&Vec<f64>]| {
         let all = stages.iter().flat_map(|stage| {
             let times = lists.iter().filter_map(|list| list.get(*stage));
@@ -132,8 +141,11 @@ fn charged(evaluation: &Evaluation) -> Charged {
     );
     let whole = evaluation.report.step.exposed_comm_s;
     Charged {
-        inside: (whole - most).max(Seconds::ZERO),
-        ..charged
+        rank: charged.rank,
+        gradients: charged.gradients * clock,
+        weights: charged.weights * clock,
+        tied: charged.tied * clock,
+        inside: (whole - most * clock).max(Seconds::ZERO),
     }
 }
 

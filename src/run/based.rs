@@ -27,6 +27,17 @@ impl<Parts: Default + PartialEq> Based<Parts> {
     }
 }
 
+impl<Parts: Default> Based<Parts> {
+    /// The same base, if one is `named` at all, with nothing set besides.
+    #[must_use]
+    pub fn bare(&self, named: bool) -> Self {
+        Self {
+            base: self.base.filter(|_| named),
+            parts: Parts::default(),
+        }
+    }
+}
+
 /// Collects the parts that neither the preset nor the person gave.
 #[derive(Default)]
 pub struct Missing(Vec<Issue>);

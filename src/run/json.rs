@@ -1,7 +1,7 @@
 //! A Run as an object: `{"tp": 4, "model": {"base": "llama-3.1-8b", "layers": 40}}` and back, through the registry.
 
 use super::Run;
-use super::registry::{FIELDS, field};
+use super::registry::{FIELDS, Field, field, plain};
 use super::value::Value;
 use crate::issue::Issue;
 
@@ -74,7 +74,9 @@ impl Run {
     /// the model is changed, `model` where it is not.
     #[must_use]
     pub fn changes(&self) -> Vec<(String, Value)> {
-        self.changes_from(&Self::default())
+        let mut pairs = self.changes_from(&Self::default());
+        pairs.retain(|(_, value)| *value != Value::Null);
+        pairs
     }
 
     /// The same as a link writes them: dotted key and text.
@@ -82,26 +84,41 @@ impl Run {
     pub fn changed_texts(&self) -> Vec<(String, String)> {
         let changes = self.changes().into_iter();
         changes
-            .filter_map(|(key, value)| Some((key, super::registry::plain(&value)?)))
+            .filter_map(|(key, value)| Some((key, plain(&value)?)))
             .collect()
     }
 
-    fn changes_from(&self, default: &Self) -> Vec<(String, Value)> {
+    /// What differs from `first`, as a link writes a second Run: dotted key and text, no text where it is unset here.
+    #[must_use]
+    pub fn differences(&self, first: &Self) -> Vec<(String, String)> {
+        let changes = self.changes_from(first).into_iter();
+        changes
+            .map(|(key, value)| (key, plain(&value).unwrap_or_default()))
+            .collect()
+    }
+
+    /// A model, GPU or precision that differs is written whole: its base, then all that is set besides.
+    fn changes_from(&self, from: &Self) -> Vec<(String, Value)> {
         let mut pairs = Vec::new();
         for field in FIELDS {
             let value = field.get(self);
-            let changed_parts = match field.key {
-                "model" => self.model.is_changed(),
-                "gpu" => self.gpu.is_changed(),
-                "precision" => self.precision.is_changed(),
-                _ => false,
+            let whole = field.key.split('.').next().unwrap_or_default();
+            let (differs, parts) = match whole {
+                "model" => (self.model != from.model, self.model.is_changed()),
+                "gpu" => (self.gpu != from.gpu, self.gpu.is_changed()),
+                "precision" => (
+                    self.precision != from.precision,
+                    self.precision.is_changed(),
+                ),
+                _ => (value != field.get(from), false),
             };
-            let key = if changed_parts {
-                format!("{}.base", field.key)
-            } else {
-                field.key.to_owned()
-            };
-            if value != Value::Null && (changed_parts || value != field.get(default)) {
+            let is_part = is_based(whole) && whole != field.key;
+            if differs && !(is_part && value == Value::Null) {
+                let key = if parts && !is_part {
+                    format!("{whole}.base")
+                } else {
+                    field.key.to_owned()
+                };
                 pairs.push((key, value));
             }
         }
@@ -125,30 +142,71 @@ impl Run {
         let mut run = Self::default();
         let mut issues = Vec::new();
         for (key, text) in pairs {
-            let Some(field) = field(key) else {
-                issues.push(match DERIVED.iter().find(|(name, _)| name == key) {
-                    Some((_, why)) => Issue::warning(key.clone(), *why),
-                    None => Issue::notice(
-                        key.clone(),
-                        format!("this version does not know it; left out{}", near(key)),
-                    ),
-                });
-                continue;
-            };
-            let set = field
-                .parse(text)
-                .and_then(|value| field.set(&mut run, &value).map(|()| value));
-            match set {
+            match run.read(key, "the default", |field| field.parse(text)) {
                 Ok(Value::Null) => {}
                 Ok(_) => run.forget_base(key, pairs),
-                Err(message) => issues.push(Issue::warning(
-                    key.clone(),
-                    format!("{message}; the default is used"),
-                )),
+                Err(issue) => issues.push(issue),
             }
         }
         (run, issues)
     }
+
+    /// Reads [`differences`](Self::differences) from this Run: what it makes of it, and what was not understood.
+    #[must_use]
+    pub fn with_differences(&self, pairs: &[(String, String)]) -> (Self, Vec<Issue>) {
+        let mut run = self.clone();
+        let mut issues = Vec::new();
+        for (key, text) in pairs {
+            let named = !text.is_empty();
+            match key.strip_suffix(".base").unwrap_or(key) {
+                "model" => run.model = run.model.bare(named),
+                "gpu" => run.gpu = run.gpu.bare(named),
+                "precision" => run.precision = run.precision.bare(named),
+                _ => {}
+            }
+        }
+        for (key, text) in pairs {
+            let unset = text.is_empty();
+            if unset && is_based(key.strip_suffix(".base").unwrap_or(key)) {
+                continue;
+            }
+            let read = run.read(key, "the first run's", |field| {
+                if unset {
+                    Ok(Value::Null)
+                } else {
+                    field.parse(text)
+                }
+            });
+            issues.extend(read.err());
+        }
+        (run, issues)
+    }
+
+    /// Sets the field `key` to what `parse` makes of its text; `instead` says what is used where that cannot be.
+    fn read(
+        &mut self,
+        key: &str,
+        instead: &str,
+        parse: impl Fn(&Field) -> Result<Value, String>,
+    ) -> Result<Value, Issue> {
+        let Some(field) = field(key) else {
+            return Err(match DERIVED.iter().find(|(name, _)| *name == key) {
+                Some((_, why)) => Issue::warning(key, *why),
+                None => Issue::notice(
+                    key,
+                    format!("this version does not know it; left out{}", near(key)),
+                ),
+            });
+        };
+        parse(field)
+            .and_then(|value| field.set(self, &value).map(|()| value))
+            .map_err(|message| Issue::warning(key, format!("{message}; {instead} is used")))
+    }
+}
+
+/// Whether `whole` is said by a base and what is changed of it.
+fn is_based(whole: &str) -> bool {
+    matches!(whole, "model" | "gpu" | "precision")
 }
 
 /// Objects to dotted keys: `{"model": {"moe": {"experts": 8}}}` is `model.moe.experts` = 8.

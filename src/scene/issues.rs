@@ -46,6 +46,20 @@ pub fn list(issues: &[Issue]) -> Html {
         .collect()
 }
 
+/// What a frame says that cannot show the Run of its link; nothing where it can.
+#[must_use]
+pub fn framed(errors: &[Issue], notices: &[Issue]) -> Html {
+    let instead = if errors.is_empty() {
+        Html::none()
+    } else {
+        let words = "This run cannot work. Greyed below: the last one that could, or the default.";
+        span("p", "", words)
+    };
+    std::iter::once(instead)
+        .chain(errors.iter().chain(notices).map(line))
+        .collect()
+}
+
 /// A fix as a `data-fix` attribute: `key=value` pairs with `&`.
 #[must_use]
 pub fn written(fix: &Fix) -> String {
@@ -77,6 +91,15 @@ mod tests {
     fn a_key_that_is_no_field_is_named() {
         let html = list(&[Issue::notice("nonsense", "left out")]).into_string();
         assert!(html.contains("nonsense"), "{html}");
+    }
+
+    #[test]
+    fn a_frame_says_only_what_keeps_it_from_showing_its_link() {
+        assert_eq!(framed(&[], &[]), Html::none());
+        let notice = framed(&[], &[Issue::notice("wings", "left out")]).into_string();
+        assert!(notice.contains("left out") && !notice.contains("cannot work"));
+        let error = framed(&[Issue::error("tp", "tp does not divide")], &[]).into_string();
+        assert!(error.contains("cannot work") && error.contains("tp does not divide"));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 
 pub mod about;
 pub mod accuracy;
+pub mod changes;
+pub mod compare;
 pub mod cuts;
 pub mod drawing;
 pub mod issues;

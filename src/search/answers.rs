@@ -1,7 +1,7 @@
 //! Questions with one answer: how few GPUs can train this, how long may a sequence be, how large a micro-batch, what is
 //! cheapest for a token budget.
 
-use super::engine::{Found, fits};
+use super::ranking::{Found, fits};
 use super::sweep::{Grown, Sweep, Until, doublings};
 use crate::report::report;
 use crate::run::Run;
@@ -52,7 +52,7 @@ impl Question {
             Self::Cheapest => {
                 let rate = |found: &Found| found.report.step.tokens_per_s_per_gpu;
                 let points = sweep.points().iter();
-                let found = points.filter_map(|point| Some((point.value, point.best.as_ref()?)));
+                let found = points.filter_map(|point| Some((point.value, point.best.as_deref()?)));
                 // Equal costs: fewer GPUs.
                 found.reduce(|best, next| {
                     if rate(next.1) > rate(best.1) {

@@ -18,38 +18,40 @@ const ROUNDING: f64 = 1e-9;
 
 /// A pipeline's stage times, added up from its front.
 #[derive(Clone, Debug, Default)]
-pub struct Path {
-    /// Seconds of each stage.
-    pub stage: Vec<StageTime>,
-    /// Forwards of the stages before.
-    forward: Vec<f64>,
-    /// Input gradients of the stages before.
-    input: Vec<f64>,
-    /// Whole backwards of the stages before.
-    backward: Vec<f64>,
+pub struct Path<'a> {
+    kinds: &'a [usize],
+    times: Vec<StageTime>,
+    /// Of the stages before each, and of all: forwards, input gradients, whole backwards.
+    before: Vec<[f64; 3]>,
     /// Seconds of a message.
     send: f64,
 }
 
-impl Path {
+impl<'a> Path<'a> {
     /// The path through stages of `kinds` that take `times`.
     #[must_use]
-    pub fn new(kinds: &Kinds, times: &[StageTime]) -> Self {
-        let stage: Vec<StageTime> = kinds.of.iter().map(|kind| times[*kind]).collect();
-        let before = |part: fn(&StageTime) -> f64| -> Vec<f64> {
-            let mut sums = vec![0.0];
-            for time in &stage {
-                sums.push(sums.last().copied().unwrap_or(0.0) + part(time));
-            }
-            sums
-        };
-        Self {
-            forward: before(|time| time.forward),
-            input: before(|time| time.backward_input),
-            backward: before(StageTime::backward),
-            send: times.iter().map(|time| time.send).fold(0.0, f64::max),
-            stage,
+    pub fn new(kinds: &'a Kinds, times: Vec<StageTime>) -> Self {
+        let mut before = Vec::with_capacity(kinds.of.len() + 1);
+        let mut sums = [0.0; 3];
+        before.push(sums);
+        for kind in &kinds.of {
+            let time = &times[*kind];
+            sums[0] += time.forward;
+            sums[1] += time.backward_input;
+            sums[2] += time.backward();
+            before.push(sums);
         }
+        Self {
+            kinds: &kinds.of,
+            send: times.iter().map(|time| time.send).fold(0.0, f64::max),
+            times,
+            before,
+        }
+    }
+
+    /// Seconds of a stage.
+    fn stage(&self, stage: usize) -> &StageTime {
+        &self.times[self.kinds[stage]]
     }
 
     /// Seconds that the ops of a rank take.
@@ -57,7 +59,7 @@ impl Path {
         let parts = rank.stages.iter().zip(&rank.work);
         parts
             .map(|(stage, [forward, input, weight])| {
-                let time = &self.stage[*stage];
+                let time = self.stage(*stage);
                 forward * time.forward + input * time.backward_input + weight * time.backward_weight
             })
             .sum()
@@ -68,10 +70,9 @@ impl Path {
         let way =
             |seconds: f64, stage: usize| (seconds + facts.hops[stage] * self.send) / facts.pieces;
         let back = rank.last.map_or(0.0, |(stage, whole)| {
-            let sums = if whole { &self.backward } else { &self.input };
-            way(sums[stage], stage)
+            way(self.before[stage][1 + usize::from(whole)], stage)
         });
-        way(self.forward[rank.first], rank.first) + back
+        way(self.before[rank.first][0], rank.first) + back
     }
 
     /// The least makespan: every rank's work between the way to it and the way back.
@@ -89,17 +90,17 @@ impl Path {
     /// 1F1B: forward i + p - r of rank r waits for backward i, which took a trip to the last rank and back:
     /// `C = Σ_{j>=r} T_j + 2 (p - 1 - r) l`. After k trips the other micro-batches still run.
     fn round_trips(&self, microbatches: f64) -> f64 {
-        let p = self.stage.len();
+        let p = self.kinds.len();
         let trip = |r: usize| {
             let (ahead, l) = ((p - r) as f64, self.send);
-            let whole = |sums: &[f64]| sums[p] - sums[r];
-            let once = whole(&self.forward) + whole(&self.backward) + 2.0 * (ahead - 1.0) * l;
+            let whole = |way: usize| self.before[p][way] - self.before[r][way];
+            let once = whole(0) + whole(2) + 2.0 * (ahead - 1.0) * l;
             let trips = ((microbatches - 1.0) / ahead).floor();
             let left = microbatches - trips * ahead;
-            let time = &self.stage[r];
+            let time = self.stage(r);
             let one = time.forward + time.backward();
             let rest = (left * one).max(once + (left - 1.0) * time.backward());
-            let outside = self.forward[r] + self.backward[r] + 2.0 * r as f64 * l;
+            let outside = self.before[r][0] + self.before[r][2] + 2.0 * r as f64 * l;
             outside + trips * once + rest
         };
         (0..p).map(trip).fold(0.0, f64::max)
@@ -107,13 +108,13 @@ impl Path {
 
     /// `GPipe`: a flow shop forward, then one backward: `Σ F + (m - 1) max F` and the same of the backwards.
     fn flush(&self, microbatches: f64) -> f64 {
-        let p = self.stage.len();
-        let slowest = |part: fn(&StageTime) -> f64| self.stage.iter().map(part).fold(0.0, f64::max);
+        let p = self.kinds.len();
+        let slowest = |part: fn(&StageTime) -> f64| self.times.iter().map(part).fold(0.0, f64::max);
         let phase = |sum: f64, longest: f64| {
             sum + (microbatches - 1.0) * longest + (p as f64 - 1.0) * self.send
         };
-        phase(self.forward[p], slowest(|time| time.forward))
-            + phase(self.backward[p], slowest(StageTime::backward))
+        phase(self.before[p][0], slowest(|time| time.forward))
+            + phase(self.before[p][2], slowest(StageTime::backward))
     }
 }
 
@@ -129,23 +130,21 @@ pub struct Layout<'a> {
     pub profile: &'a Profile,
     /// What each sort of its ranks holds.
     pub owned: &'a [Owned],
-    /// Its stage times.
-    pub path: &'a Path,
     /// Memory of each kind of its stages.
     pub bytes: &'a [ChunkBytes],
 }
 
 impl Layout<'_> {
-    /// The least step time, seconds.
+    /// The least step time on `path`, seconds.
     #[must_use]
-    pub fn time(&self) -> f64 {
+    pub fn time(&self, path: &Path) -> f64 {
         let (scenario, layout) = (self.scenario, &self.scenario.layout);
         let (run, facts) = (&scenario.run, &self.profile.facts);
         let microbatches = layout.microbatches as f64;
-        let makespan = self.path.makespan(facts, run.schedule, microbatches);
+        let makespan = path.makespan(facts, run.schedule, microbatches);
         let (mut exposed, mut end) = (0.0f64, 0.0f64);
         for (sort, owned) in self.profile.sorts.iter().zip(self.owned) {
-            let (one, last) = self.parameters(&facts.ranks[sort.sample], owned.elements);
+            let (one, last) = self.parameters(path, &facts.ranks[sort.sample], owned.elements);
             exposed = exposed.max(one);
             end = end.max(last);
         }
@@ -161,12 +160,12 @@ impl Layout<'_> {
     }
 
     /// What the parameters of a rank leave exposed, and its optimizer, as the report counts them.
-    fn parameters(&self, rank: &RankFacts, held: Held) -> (f64, f64) {
+    fn parameters(&self, path: &Path, rank: &RankFacts, held: Held) -> (f64, f64) {
         let (scenario, zero) = (self.scenario, self.scenario.zero);
         let (mut forward, mut backward) = (0.0, 0.0);
         for stage in &rank.stages {
-            forward += self.path.stage[*stage].forward;
-            backward += self.path.stage[*stage].backward();
+            forward += path.stage(*stage).forward;
+            backward += path.stage(*stage).backward();
         }
         let sync = step_sync(scenario, held, Seconds(forward), Seconds(backward));
         let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
@@ -178,6 +177,16 @@ impl Layout<'_> {
         };
         let end = step_end(scenario, self.clock.rates(), updated, kept);
         (sync.exposed.0, end.0)
+    }
+
+    /// Whether its weights and states alone need more memory than there is.
+    #[must_use]
+    pub fn states_run_out(&self) -> bool {
+        self.scenario.run.memory_method == Method::Detailed
+            && self.owned.iter().any(|owned| {
+                let needed = detailed::needed(self.scenario, owned.bytes, std::iter::empty());
+                needed * (1.0 - ROUNDING) > self.scenario.gpu.usable
+            })
     }
 
     /// Whether it needs more memory than there is.

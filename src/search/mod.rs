@@ -8,9 +8,14 @@
 pub mod answers;
 pub mod axes;
 pub mod bound;
+mod bounding;
+pub mod desk;
 mod engine;
+pub mod filter;
+pub mod map;
 pub mod orders;
 mod rank;
+mod ranking;
 pub mod recipe;
 mod request;
 mod space;
@@ -19,8 +24,9 @@ pub mod sweep;
 mod why;
 
 pub use axes::{Axes, Split};
-pub use engine::{Found, Progress, Search, fits};
+pub use engine::{Progress, Search};
 pub use rank::{Plan, Row, TIE, recommended, ties};
-pub use request::{Request, TOP, plan};
+pub use ranking::{Found, Known, Place, Promise, Ranking, fits};
+pub use request::{Request, TOP, measured, plan};
 pub use space::{Block, Member, Space};
 pub use why::{differences, why};

@@ -1,11 +1,13 @@
 //! What a search answers: its layouts strictly by step time, which of them are as good as the first, which is simplest.
 
-use super::engine::{Found, Progress};
+use super::engine::Progress;
+use super::ranking::Found;
 use super::why::why;
 use crate::issue::Issue;
 use crate::report::Report;
 use crate::run::{Run, Value};
 use serde::Serialize;
+use std::rc::Rc;
 
 /// Step times nearer than this are a tie: no estimate tells them apart. Survey, section 7.1.
 pub const TIE: f64 = 0.035;
@@ -48,9 +50,9 @@ pub struct Plan {
 impl Plan {
     /// The answer of a search that found `found`.
     #[must_use]
-    pub fn new(found: &[Found], progress: Progress, warnings: Vec<Issue>) -> Self {
+    pub fn new(found: &[Rc<Found>], progress: Progress, warnings: Vec<Issue>) -> Self {
         let tied = ties(found);
-        let row = |(index, one): (usize, &Found)| Row {
+        let row = |(index, one): (usize, &Rc<Found>)| Row {
             run: one.run.to_value(),
             report: one.report.clone(),
             tie_with_first: index < tied,
@@ -73,8 +75,8 @@ impl Plan {
 
 /// How many of `found`, fastest first, tie with the first.
 #[must_use]
-pub fn ties(found: &[Found]) -> usize {
-    let time = |one: &Found| one.report.step.time_s.0;
+pub fn ties(found: &[Rc<Found>]) -> usize {
+    let time = |one: &Rc<Found>| one.report.step.time_s.0;
     let Some(first) = found.first() else { return 0 };
     let limit = time(first) * (1.0 + TIE);
     found.partition_point(|one| time(one) <= limit)
@@ -82,7 +84,7 @@ pub fn ties(found: &[Found]) -> usize {
 
 /// The simplest of those that tie with the first: smallest tp cp pp, then most memory left, then fastest.
 #[must_use]
-pub fn recommended(found: &[Found]) -> Option<usize> {
+pub fn recommended(found: &[Rc<Found>]) -> Option<usize> {
     let key = |index: &usize| {
         let one = &found[*index];
         let (run, memory) = (&one.run, &one.report.memory);

@@ -4,7 +4,7 @@
 //! Source: Ultra-Scale Playbook, "Finding the Best Training Configuration". Its rules choose by model size and GPU
 //! count; each rule is tried in its order, every step is a full report.
 
-use super::engine::{Found, fits};
+use super::ranking::{Found, fits};
 use super::why::differences;
 use crate::model::Architecture;
 use crate::report::{Report, report};
@@ -328,7 +328,7 @@ mod tests {
             };
             let mut request = Request::new(&run, &["schedule", "recompute"], 1).unwrap();
             request.search.finish();
-            let best = request.search.best().first();
+            let best = request.search.best().first().map(|best| &**best);
             let walk = walk(&run, best);
             assert_eq!(walk.steps.len(), 6, "{model}");
             for pair in walk.steps.windows(2) {

@@ -5,6 +5,7 @@ use super::engine::Search;
 use super::rank::Plan;
 use super::space::Space;
 use crate::issue::Issue;
+use crate::report::report;
 use crate::run::{Run, Schedule, ScheduleOptions, Value};
 use crate::units::whole;
 
@@ -53,10 +54,8 @@ impl Request {
             let message = "your own order fits one layout only: it cannot be pinned";
             return Err(vec![Issue::error("pin", message)]);
         }
-        if base.measured_step_s.take().is_some() {
-            let message = "a measured step belongs to one layout: the search goes without it";
-            warnings.push(Issue::warning("measured_step_s", message));
-        }
+        warnings.extend(measured(run));
+        base.measured_step_s = None;
         if !pins.contains(&"schedule") {
             base.schedule_options = ScheduleOptions::default();
         }
@@ -168,6 +167,27 @@ impl Request {
         }
         Plan::new(self.search.best(), progress, warnings)
     }
+}
+
+/// What is said of a measured step: it belongs to one layout, so the search goes without it.
+#[must_use]
+pub fn measured(run: &Run) -> Option<Issue> {
+    let measured = run.measured_step_s?;
+    let own = Run {
+        measured_step_s: None,
+        ..run.clone()
+    };
+    let far = report(&own).map_or_else(
+        |_| String::new(),
+        |report| {
+            let factor = measured / report.step.time_s.0;
+            format!("; yours took {factor:.2} times its own estimate")
+        },
+    );
+    let message = format!(
+        "a measured step belongs to one layout: the plan compares all layouts by the model's own times{far}"
+    );
+    Some(Issue::warning("measured_step_s", message))
 }
 
 fn top(value: Option<&Value>, issues: &mut Vec<Issue>) -> usize {

@@ -139,13 +139,13 @@ impl Space {
             let mut chunks: Vec<u64> = self.schedules(pp).iter().map(|one| one.each).collect();
             chunks.sort_unstable();
             chunks.dedup();
-            for recompute in 0..self.axes.recompute.len() {
-                for &chunks in &chunks {
-                    let stages = pp.saturating_mul(chunks);
-                    if stages > self.layers {
-                        continue;
-                    }
-                    for split in self.splits(stages) {
+            for &chunks in &chunks {
+                let stages = pp.saturating_mul(chunks);
+                if stages > self.layers {
+                    continue;
+                }
+                for split in self.splits(stages) {
+                    for recompute in 0..self.axes.recompute.len() {
                         found.push(Block {
                             pp,
                             recompute,

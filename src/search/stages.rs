@@ -7,7 +7,7 @@ use crate::cluster::Link;
 use crate::memory::RankLoad;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
 use crate::model::stage_elements;
-use crate::run::{OneOf, Scenario};
+use crate::run::Scenario;
 use crate::time::Clock;
 use crate::traffic::{Held, StageWindows, stage_waits};
 use std::collections::BTreeMap;
@@ -152,7 +152,7 @@ pub struct Owned {
 }
 
 /// What decides it: tp, pp, ep, etp, chunks, ZeRO, micro-batches up to the ranks; split; schedule.
-type OwnedKey = ([u64; 7], Split, &'static str);
+type OwnedKey = ([u64; 7], Split, u8);
 
 /// Weights and states by pipeline, shared by all that differ in context, micro-batch or recomputation.
 #[derive(Clone, Debug, Default)]
@@ -178,7 +178,7 @@ impl Weights {
         let key = (
             [tp, pp, ep, etp, chunks, zero, several],
             split,
-            scenario.run.schedule.id(),
+            scenario.run.schedule as u8,
         );
         let made = self.known.entry(key).or_insert_with(|| {
             let sorts = profile.sorts.iter();

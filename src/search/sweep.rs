@@ -1,8 +1,10 @@
 //! How the cost grows: the best layout at each of several GPU counts, sequence lengths or batches.
 
-use super::engine::{Found, Search};
+use super::engine::Search;
+use super::ranking::Found;
 use super::request::Request;
 use crate::run::Run;
+use std::rc::Rc;
 
 /// What grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +48,7 @@ pub struct Point {
     /// The value.
     pub value: u64,
     /// The fastest layout; none where nothing fits or divides.
-    pub best: Option<Found>,
+    pub best: Option<Rc<Found>>,
 }
 
 /// A sweep under way.
@@ -74,6 +76,12 @@ impl Sweep {
             current: None,
             points: Vec::new(),
         }
+    }
+
+    /// What grows.
+    #[must_use]
+    pub fn grown(&self) -> Grown {
+        self.grown
     }
 
     /// Works for about `budget` units; true when it is over.
@@ -131,7 +139,7 @@ impl Sweep {
     #[must_use]
     pub fn last_fit(&self) -> Option<(u64, &Found)> {
         let mut points = self.points.iter().rev();
-        points.find_map(|point| Some((point.value, point.best.as_ref()?)))
+        points.find_map(|point| Some((point.value, point.best.as_deref()?)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why one layout beats another, from the terms of their reports.
 
-use super::engine::Found;
+use super::ranking::Found;
 use crate::run::{OneOf, Recompute, Run};
 use crate::units::Seconds;
 

@@ -2,7 +2,7 @@
 //!
 //! Written canonically (version first, fields in the registry's order, defaults left out), read leniently (any order,
 //! a bad value takes its default with a notice, an unknown key is left out with one). Reading never fails and never
-//! panics. View state stands beside the Run under `view.`, a second Run under `b.`.
+//! panics. View state stands beside the Run under `view.`, under `b.` what a second Run has other than the first.
 
 use crate::issue::Issue;
 use crate::run::Run;
@@ -16,12 +16,16 @@ const LONGEST: usize = 1 << 22;
 const MOST_PAIRS: usize = 512;
 
 /// What is shown, apart from what is calculated.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct View {
+    /// A second Run, to be compared with the first.
+    pub second: Option<Run>,
     /// The only panel shown: memory, timeline, overlap, strip, all.
     pub embed: Option<String>,
     /// Id of a schedule laid under the Run's own on the same axis.
     pub compare: Option<String>,
+    /// What the dialog opens on: methods, glossary, export markdown...
+    pub page: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
     /// Version of the application that made the link.
@@ -58,9 +62,19 @@ pub fn encode_with(run: &Run, view: &View) -> String {
     for (key, value) in run.changed_texts() {
         push(&key, &value);
     }
+    if let Some(second) = &view.second {
+        let differences = second.differences(run);
+        for (key, value) in &differences {
+            push(&format!("b.{key}"), value);
+        }
+        if differences.is_empty() {
+            push("b.v", "1");
+        }
+    }
     for (key, value) in [
         ("view.embed", &view.embed),
         ("view.compare", &view.compare),
+        ("view.page", &view.page),
         ("view.theme", &view.theme),
         ("view.made", &view.made),
     ] {
@@ -77,6 +91,7 @@ pub fn decode(text: &str) -> Decoded {
     let mut notices = Vec::new();
     let mut view = View::default();
     let mut pairs = Vec::new();
+    let mut second = Vec::new();
     let text = if text.len() > LONGEST {
         notices.push(Issue::notice(
             "",
@@ -97,13 +112,27 @@ pub fn decode(text: &str) -> Decoded {
             "v" => notices.extend(version_notice(&value)),
             "view.embed" => view.embed = Some(value),
             "view.compare" => view.compare = Some(value),
+            "view.page" => view.page = Some(value),
             "view.theme" => view.theme = Some(value),
             "view.made" => view.made = Some(value),
-            _ => pairs.push((key, value)),
+            _ => match key.strip_prefix("b.") {
+                Some(key) => second.push((key.to_owned(), value)),
+                None => pairs.push((key, value)),
+            },
         }
     }
     let (run, issues) = Run::from_pairs(&pairs);
     notices.extend(issues);
+    if !second.is_empty() {
+        // Only says that there is one.
+        second.retain(|(key, _)| key != "v");
+        let (second, issues) = run.with_differences(&second);
+        notices.extend(issues.into_iter().map(|issue| Issue {
+            field: format!("b.{}", issue.field),
+            ..issue
+        }));
+        view.second = Some(second);
+    }
     Decoded { run, view, notices }
 }
 
@@ -204,6 +233,33 @@ mod tests {
         let link = encode_with(&Run::default(), &view);
         assert_eq!(link, "v=1&view.compare=zb-v");
         assert_eq!(decode(&link).view, view);
+    }
+
+    #[test]
+    fn a_second_run_is_said_by_what_differs_from_the_first() {
+        let first = decode("v=1&tp=4&recompute=full&model.base=llama-3.1-8b&model.layers=40").run;
+        let second = Run {
+            tp: 4,
+            pp: 2,
+            ..Run::default()
+        };
+        let view = View {
+            second: Some(second),
+            ..View::default()
+        };
+        let link = encode_with(&first, &view);
+        assert_eq!(
+            link,
+            "v=1&model.base=llama-3.1-8b&model.layers=40&tp=4&recompute=full\
+             &b.model=llama-3.1-8b&b.pp=2&b.recompute=none"
+        );
+        assert_eq!(decode(&link).view, view);
+        assert_eq!(decode("v=1&b.v=1").view.second, Some(Run::default()));
+        assert_eq!(decode("v=1").view.second, None);
+        let bad = decode("v=1&tp=4&b.tp=x&b.wings=2");
+        assert_eq!(bad.view.second.map(|run| run.tp), Some(4));
+        let fields: Vec<_> = bad.notices.iter().map(|issue| &*issue.field).collect();
+        assert_eq!(fields, ["b.tp", "b.wings"]);
     }
 
     #[test]

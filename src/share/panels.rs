@@ -3,10 +3,14 @@
 use crate::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::pipeline;
 use crate::report::over_time::{OverTime, over_time};
-use crate::report::{Evaluation, Figure, balance, explain, methods, schedule_ids, schedule_row};
+use crate::report::{
+    Evaluation, Figure, balance, evaluate, explain, methods, schedule_ids, schedule_row,
+};
 use crate::run::{Method, OneOf};
 use crate::scene::about::about;
 use crate::scene::accuracy;
+use crate::scene::changes::what_changed;
+use crate::scene::compare::{Second, compare};
 use crate::scene::cuts::{grids, ring, sequences};
 use crate::scene::drawing::save;
 use crate::scene::lod::Sums;
@@ -23,6 +27,7 @@ use crate::scene::unequal::unequal;
 use crate::scene::uneven::{picture as splits, uneven};
 use crate::scene::viewport::Viewport;
 use crate::share::export::{Picture, chrome_trace, ops_csv, picture as picture_file, svg};
+use crate::share::link;
 use crate::units::{MemoryUnit, parse_number, whole};
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
@@ -107,6 +112,10 @@ pub static PANELS: &[BackPanel] = &[
     back("trace", |asked| raw(chrome_trace(asked.evaluation))),
     back("svg", timeline_svg),
     back("ring", |asked| ring(&asked.evaluation.scenario)),
+    back("compare", compared),
+    back("changed", |asked| {
+        what_changed(&asked.evaluation.scenario.run)
+    }),
     back("accuracy-rows", |asked| accuracy::some_rows(asked.of)),
     back("accuracy", |asked| accuracy::panel(asked.of)),
 ];
@@ -118,6 +127,24 @@ fn saved(picture: Html, buttons: &[Html]) -> Html {
 
 const fn back(name: &'static str, html: fn(&Question) -> Html) -> BackPanel {
     BackPanel { name, html }
+}
+
+/// The Run beside a second one, `of` = its link.
+fn compared(asked: &Question) -> Html {
+    let run = &asked.evaluation.scenario.run;
+    let other = link::decode(asked.of).run;
+    let evaluation = evaluate(&other);
+    let second = Second {
+        run: &other,
+        evaluation: evaluation.as_ref().map_err(Vec::as_slice),
+    };
+    let links = [link::encode(run), link::encode(&other)];
+    compare(
+        asked.evaluation,
+        &second,
+        [&links[0], &links[1]],
+        asked.unit,
+    )
 }
 
 /// Every schedule under this Run; `of` names the heads that were pressed to sort it, in order.
@@ -263,7 +290,6 @@ fn about_figure(question: &Question) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::evaluate;
     use crate::run::Run;
 
     #[test]

@@ -1,16 +1,20 @@
-//! The frame of the page: header, inputs, results, drawer; or one panel alone in someone's wiki.
+//! The frame of the page: header, inputs, results, drawer.
 
 use crate::run::registry::field;
 use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
 use crate::ui::accuracy::AccuracyPanel;
+use crate::ui::compare::{compare, compare_panel};
+use crate::ui::embed::embed;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
+use crate::ui::history::history;
 use crate::ui::html::{flag, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::plan::plan_panel;
+use crate::ui::room::room;
 use crate::ui::share::{ShareDialog, open_share};
 use crate::ui::state::State;
 use crate::ui::strip::{IssueList, Strip};
@@ -61,10 +65,19 @@ fn App() -> impl IntoView {
         }
     });
     match state.embed() {
-        Some(panel) => embed(state, &panel).into_any(),
+        Some(panel) => embed(state, &panel),
         None => page(state).into_any(),
     }
 }
+
+/// Buttons that open the dialog of the back room.
+const EXCHANGE: &str = "<button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
+/// The line below everything.
+const FOOT: &str = concat!(
+    "Shardscope ",
+    env!("CARGO_PKG_VERSION"),
+    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a>"
+);
 
 fn page(state: State) -> impl IntoView {
     let tab = RwSignal::new("results");
@@ -80,21 +93,19 @@ fn page(state: State) -> impl IntoView {
             <Header/>
             <main class="page">
                 <aside class="inputs" aria-label="Inputs">
+                    {history(state)}
                     <Form/>
                 </aside>
                 <div class="results">
                     <Strip/>
                     <IssueList/>
+                    {compare_panel(state)}
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
                     {plan_panel(state)}
                     <AccuracyPanel/>
-                    <p class="footnote">
-                        "Shardscope " {env!("CARGO_PKG_VERSION")}
-                        " estimates training (not inference). Everything is computed in this browser; nothing leaves it. "
-                        <a href="limits.html">"What it does not model"</a> " " <a href="sources.html">"Sources"</a>
-                    </p>
+                    <p class="footnote" inner_html=FOOT></p>
                 </div>
                 <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
                     <About/>
@@ -103,9 +114,11 @@ fn page(state: State) -> impl IntoView {
             <nav class="tabbar" aria-label="Sections">
                 {tab_button("inputs", "Inputs")}
                 {tab_button("results", "Results")}
+                <button on:click=move |_| { tab.set("results"); compare(state) }>"Compare"</button>
                 <button on:click=move |_| open_share(state)>"Share"</button>
             </nav>
             <ShareDialog/>
+            {room(state)}
         </div>
     }
 }
@@ -143,6 +156,8 @@ fn Header() -> impl IntoView {
                 {text(move || state.unit.get().name().to_owned())}
             </button>
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
+            <span class="wide-only" inner_html=EXCHANGE></span>
+            <button class="wide-only" title="Keep this run beside what you change" on:click=move |_| compare(state)>"Compare"</button>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
         </header>
     }
@@ -158,47 +173,5 @@ fn Logo() -> impl IntoView {
             <rect x="10" y="9" width="6" height="3" fill="var(--t-backward)"></rect>
             <rect x="9" y="5" width="7" height="3" fill="var(--t-backward)"></rect>
         </svg>
-    }
-}
-
-/// One panel, no chrome, and the way to the whole calculator.
-fn embed(state: State, panel: &str) -> impl IntoView + use<> {
-    let all = panel == "all";
-    let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
-    let shows = |name: &str| all || !known || panel == name;
-    let results = NodeRef::<leptos::html::Div>::new();
-    Effect::new(move |_| {
-        if let Some(element) = results.get() {
-            browser::watch_width(&element, |_| browser::post_height());
-        }
-    });
-    let title = move || {
-        state
-            .run
-            .with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
-    };
-    let whole = move || {
-        format!(
-            "{}#{}",
-            browser::address(),
-            state.run.with(crate::share::link::encode)
-        )
-    };
-    view! {
-        <div class="embed" node_ref=results on:click=move |event| pressed(state, &event)>
-            <main class="page">
-                <div class="results">
-                    {shows("strip").then(|| view! { <Strip/> })}
-                    {shows("memory").then(|| view! { <MemoryPanel/> })}
-                    {shows("timeline").then(|| view! { <TimelinePanel/> })}
-                    {shows("overlap").then(|| view! { <OverlapPanel/> })}
-                </div>
-            </main>
-            <p class="embed-foot">
-                <span>{text(title)}</span>
-                <span class="spring"></span>
-                <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
-            </p>
-        </div>
     }
 }

@@ -13,55 +13,15 @@ use leptos::prelude::*;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-// The door to it: a worker, or the package itself where workers are refused (a sandboxed frame).
-#[wasm_bindgen(inline_js = "
-let room;
-const inWorker = (base) => new Promise((opened, refused) => {
-  const worker = new Worker(new URL('back.js', base), { type: 'module' });
-  const waiting = new Map();
-  let last = 0;
-  worker.onerror = refused;
-  worker.onmessage = ({ data }) => {
-    if (data === 'open') {
-      // A fault ends this worker: what waits is told, the next question gets another.
-      worker.onerror = (event) => {
-        event.preventDefault();
-        room = worker.terminate();
-        waiting.forEach((answer) => answer());
-      };
-      return opened((...question) => new Promise((answer) => {
-        waiting.set(++last, answer);
-        worker.postMessage([last, question]);
-      }));
-    }
-    waiting.get(data[0])(data[1]);
-    waiting.delete(data[0]);
-  };
-});
-const inPage = async (base) => {
-  const pkg = await import(new URL('pkg/shardscope.js', base));
-  await pkg.default();
-  return pkg.answer;
-};
-export async function ask(base, ...question) {
-  room ??= inWorker(base).catch(() => inPage(base));
-  return (await room)(...question);
-}
-// Pictures leave by a module of their own, fetched at the first press.
-addEventListener('click', async ({ target }) => {
-  const button = target.closest?.('[data-save]');
-  const base = location.href.split('#')[0];
-  if (button) (await import(new URL('later/save.js', base))).save(button, (...question) => ask(base, ...question));
-});")]
+// public/room.js: the door to it.
+#[wasm_bindgen(raw_module = "./room.js")]
 extern "C" {
-    #[wasm_bindgen(catch, js_name = ask)]
-    async fn ask(
-        base: &str,
-        name: &str,
-        of: &str,
-        unit: &str,
-        link: &str,
-    ) -> Result<JsValue, JsValue>;
+    #[wasm_bindgen(catch, js_name = answer)]
+    async fn door(name: &str, of: &str, unit: &str, link: &str) -> Result<JsValue, JsValue>;
+}
+
+async fn ask(name: &str, of: &str, unit: &str, link: &str) -> Option<String> {
+    door(name, of, unit, link).await.ok()?.as_string()
 }
 
 /// What the panel `name` of the back room says: anew with each Run that makes sense, while `of` says what is wanted.
@@ -76,20 +36,29 @@ pub fn answer(
 /// One instance for all panels.
 fn follow(state: State, name: &'static str, of: Signal<Option<String>>) -> Signal<String> {
     let content = RwSignal::new(String::new());
-    let asked = StoredValue::new(0u32);
+    let asked = StoredValue::new(String::new());
     Effect::new(move |_| {
-        let (stale, unit) = (state.is_stale(), state.unit.get());
-        let link = state.run.with(link::encode);
-        let Some(of) = of.get().filter(|_| !stale) else {
+        let unit = state.unit.get();
+        // While the present Run makes no sense, what is shown is about the last one that did; a run is brought in, and
+        // a glossary read, whatever the present Run is.
+        let link = if name == "room" {
+            Some(state.run.with(link::encode))
+        } else {
+            let shown = state.evaluation();
+            shown.map(|evaluation| link::encode(&evaluation.scenario.run))
+        };
+        let (Some(of), Some(link)) = (of.get(), link) else {
             return;
         };
-        asked.update_value(|count| *count += 1);
-        let number = asked.get_value();
+        let question = format!("{of}\n{}\n{link}", unit.name());
+        if asked.with_value(|before| *before == question) {
+            return;
+        }
+        asked.set_value(question.clone());
         leptos::task::spawn_local(async move {
-            let answer = ask(&browser::address(), name, &of, unit.name(), &link).await;
-            let html = answer.ok().and_then(|html| html.as_string());
+            let html = ask(name, &of, unit.name(), &link).await;
             // An answer to an earlier question is not shown.
-            if asked.try_get_value() == Some(number) {
+            if asked.try_get_value() == Some(question) {
                 content.set(html.unwrap_or_else(not_loaded));
             }
         });
@@ -102,7 +71,7 @@ fn follow(state: State, name: &'static str, of: Signal<Option<String>>) -> Signa
 /// # Errors
 /// What is wrong with its schedule, or that the back room cannot be loaded.
 pub async fn timed(run: &Run) -> Result<Timed, Vec<Issue>> {
-    let answer = ask(&browser::address(), "timed", "", "", &link::encode(run)).await;
+    let answer = door("timed", "", "", &link::encode(run)).await;
     let answer = answer.unwrap_or(JsValue::NULL);
     // Numbers and warnings, or what is wrong.
     if let Some(errors) = answer.as_string() {
@@ -116,18 +85,14 @@ pub async fn timed(run: &Run) -> Result<Timed, Vec<Issue>> {
 
 /// What the panel `name` answers to `of`, which is no matter of the Run; none where the back room cannot be loaded.
 pub async fn once(name: &str, of: &str) -> Option<String> {
-    let answer = ask(&browser::address(), name, of, "", "").await;
-    answer.ok()?.as_string()
+    ask(name, of, "", "").await
 }
 
 /// What the panel `name` says of the Run as it is: for files.
 pub async fn of_run(state: State, name: &str, of: &str) -> Option<String> {
     let link = state.run.with_untracked(link::encode);
     let unit = state.unit.get_untracked().name();
-    ask(&browser::address(), name, of, unit, &link)
-        .await
-        .ok()?
-        .as_string()
+    ask(name, of, unit, &link).await
 }
 
 /// A fold whose content the panel `name` makes while it is open; a button in it asks for something else by its `data-of`.

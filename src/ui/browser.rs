@@ -57,19 +57,14 @@ pub fn show_link(fragment: &str) {
     }
 }
 
-/// Tells a parent frame how high the page is.
-pub fn post_height() {
-    let Ok(Some(parent)) = window().parent() else {
-        return;
-    };
-    let height = document_element().map_or(0, |root| root.scroll_height());
-    let message = js_sys::Object::new();
-    let set = |key: &str, value: &wasm_bindgen::JsValue| {
-        let _ = js_sys::Reflect::set(&message, &key.into(), value);
-    };
-    set("type", &"shardscope:height".into());
-    set("px", &height.into());
-    let _ = parent.post_message(&message, "*");
+/// Whether a field has the focus: keys are meant for it.
+pub fn is_typing() -> bool {
+    let focused = window()
+        .document()
+        .and_then(|document| document.active_element());
+    focused.is_some_and(|element| {
+        matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
+    })
 }
 
 pub fn document_element() -> Option<web_sys::Element> {

@@ -49,6 +49,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
     let changed = move || state.run.with(|run| field.is_changed(run));
     let reset = move |_| {
         draft.set(None);
+        state.unread.set(None);
         state.run.update(|run| {
             // The default is always accepted.
             let _ = field.set(run, &Value::Null);
@@ -99,7 +100,7 @@ pub fn input_id_of(key: &str) -> String {
 }
 
 /// The value in the Run, or what an unset field means.
-fn shown_text(state: State, field: &Field) -> String {
+pub fn shown_text(state: State, field: &Field) -> String {
     state.run.with(|run| {
         field
             .text(run)
@@ -130,11 +131,10 @@ fn text_input(
     let typed = move |event| {
         let text = event_target_value(&event);
         let error = commit(state, field, &text).err();
-        draft.set(Some(Draft {
-            text,
-            after: shown_text(state, field),
-            error,
-        }));
+        let after = untrack(|| shown_text(state, field));
+        let unread = error.is_some().then(|| (field, after.clone()));
+        state.unread.set(unread);
+        draft.set(Some(Draft { text, after, error }));
     };
     // A value that was understood is shown as the calculator writes it; one that was not stays as typed.
     let left =
@@ -142,6 +142,7 @@ fn text_input(
     let step = move |up: bool| {
         if let Some(run) = state.run.with_untracked(|run| run.stepped(field, up)) {
             draft.set(None);
+            state.unread.set(None);
             state.run.set(run);
         }
     };

@@ -1,9 +1,9 @@
 //! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
 
 use crate::run::registry::{FIELDS, Field, Group};
+use crate::ui::browser;
 use crate::ui::field::field_row;
 use crate::ui::html::{flag, text};
-use crate::ui::import_model::import_model;
 use crate::ui::state::State;
 use leptos::prelude::*;
 
@@ -23,10 +23,7 @@ pub fn Form() -> impl IntoView {
     let find = NodeRef::<leptos::html::Input>::new();
     // "/" anywhere outside a field goes to the search.
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
-        let typing = document().active_element().is_some_and(|element| {
-            matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
-        });
-        if event.key() == "/" && !typing {
+        if event.key() == "/" && !browser::is_typing() {
             event.prevent_default();
             if let Some(input) = find.get_untracked() {
                 let _ = input.focus();
@@ -105,7 +102,6 @@ fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
                 </span>
             </button>
             {fields().map(row).collect_view()}
-            {(group == Group::Model).then(|| import_model(state))}
             {has_more.then(|| view! {
                 <button
                     class="link more"

@@ -6,7 +6,7 @@ use crate::scene::markup::Html;
 use crate::share::link;
 use crate::ui::browser;
 use crate::ui::field::input_id_of;
-use crate::ui::import_model;
+use crate::ui::room;
 use crate::ui::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -32,14 +32,17 @@ fn block(class: &'static str, content: Signal<String>) -> AnyView {
     view! { <div class=class inner_html=content></div> }.into_any()
 }
 
-/// Does what the pressed button's `data-` attribute says: asks about a figure, goes to a field, mends an issue, opens a run.
+/// Does what the pressed button's `data-` attribute says: asks about a figure, goes to a field, mends an issue, opens a
+/// run or the dialog, keeps a second run, copies or files the text beside it.
 pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let target = event
         .target()
         .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
     let Some(button) = target.and_then(|target| {
         target
-            .closest("[data-ask],[data-go],[data-fix],[data-model],[data-run]")
+            .closest(
+                "[data-ask],[data-go],[data-fix],[data-run],[data-open],[data-second],[data-copy],[data-file]",
+            )
             .ok()
             .flatten()
     }) else {
@@ -57,15 +60,32 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
         input.scroll_into_view();
         let _ = input.focus();
     }
-    if let Some(fragment) = button.get_attribute("data-model") {
-        let model = link::decode(&fragment).run.model;
-        state.run.update(|run| run.model = model);
-        import_model::close();
-    }
     if let Some(fragment) = button.get_attribute("data-run") {
         state.run.set(link::decode(&fragment).run);
+        room::close();
+    }
+    if let Some(of) = button.get_attribute("data-open") {
+        room::open(state, &of);
+    }
+    let beside = |name: &str| {
+        let name = button.get_attribute(name)?;
+        let text = button.parent_element()?.query_selector("pre").ok()??;
+        Some((name, text.text_content()?))
+    };
+    if let Some((name, text)) = beside("data-file") {
+        browser::download(&name, "text/plain", &text);
+    }
+    if let Some((_, text)) = beside("data-copy") {
+        let button = button.clone();
+        browser::copy(&text, move |done| {
+            button.set_text_content(Some(if done { "Copied" } else { "Select and copy" }));
+        });
     }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));
+    }
+    if let Some(second) = button.get_attribute("data-second") {
+        let second = (second != "-").then(|| link::decode(&second).run);
+        state.second.set(second);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::share::link;
 use crate::ui::browser;
-use crate::ui::state::State;
+use crate::ui::state::{State, theme_of};
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -28,8 +28,18 @@ pub fn keep(state: State) {
     for event in ["hashchange", "popstate"] {
         let handle = window_event_listener_untyped(event, move |_| {
             let read = link::decode(&browser::link_text());
+            if read.view.theme.is_some() {
+                state.theme.set(theme_of(&read.view));
+                state.view.update_value(|view| view.theme = read.view.theme);
+            }
             if state.compare.get_untracked() != read.view.compare {
                 state.compare.set(read.view.compare);
+            }
+            if state
+                .second
+                .with_untracked(|second| *second != read.view.second)
+            {
+                state.second.set(read.view.second);
             }
             if state.run.with_untracked(|run| *run != read.run) {
                 state.notices.set(read.notices);
@@ -40,12 +50,14 @@ pub fn keep(state: State) {
     }
 }
 
-/// What of the view belongs into the address: a theme the link itself asked for.
+/// What of the view belongs into the address: a theme and a page the link itself asked for.
 fn view(state: State) -> link::View {
-    let compare = state.compare.get();
+    let (compare, second) = (state.compare.get(), state.second.get());
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
+        page: view.page.clone(),
         compare,
+        second,
         ..link::View::default()
     })
 }

@@ -1,26 +1,60 @@
-//! The plan: every layout searched in the back room, slice by slice, with a button that stops it.
+//! The plan: a desk in the back room, which searches slice by slice and does what its buttons say.
 
 use crate::ui::back::answer;
-use crate::ui::html::{flag, text};
+use crate::ui::browser;
+use crate::ui::html::text;
 use crate::ui::state::State;
 use leptos::prelude::*;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+// What had the focus when the panel was made again has it in the new one, without a jump of the page.
+#[wasm_bindgen(inline_js = "
+let held;
+addEventListener('focusin', (event) => { held = event.target; });
+export function keep_focus() {
+  requestAnimationFrame(() => {
+    if (!held || held.isConnected || document.activeElement !== document.body) return;
+    for (const name of ['data-plan', 'data-run']) {
+      const value = held.getAttribute(name);
+      const again = value && document.querySelector(`.plan [${name}=${CSS.escape(value)}]`);
+      if (again) return again.focus({ preventScroll: true });
+    }
+  });
+}")]
+extern "C" {
+    fn keep_focus();
+}
 
 /// The plan panel: nothing is searched until it is asked for; then the answer follows the Run.
 pub fn plan_panel(state: State) -> AnyView {
-    let turn = RwSignal::new(None::<u32>);
+    // What is said to the desk, numbered: said twice it is done once.
+    let said = RwSignal::new((0u32, String::new()));
+    let say =
+        move |word: String| said.update(|(number, last)| (*number, *last) = (*number + 1, word));
     let content = answer(state, "plan", move || {
-        turn.get().map(|turn| turn.to_string())
+        said.with(|(number, word)| Some(format!("{number}|{word}")))
     });
     let more = move || content.with(|html| html.contains("data-more"));
     Effect::new(move |_| {
         // Each answer that is not the last asks for the next.
         if more() {
-            turn.update(|turn| *turn = turn.map(|turn| turn.wrapping_add(1)));
+            say(String::new());
         }
+        keep_focus();
     });
-    let works = flag(move || turn.get().is_some() && (more() || content.with(String::is_empty)));
-    let label = text(move || if works.get() { "Stop" } else { "Plan" }.to_owned());
-    let press = move |_| turn.set(if works.get_untracked() { None } else { Some(0) });
+    // How far it is changes often, what is found seldom: only what changes is put into the document again.
+    let part = move |index: usize| {
+        text(move || {
+            content.with(|html| html.split('\n').nth(index).unwrap_or_default().to_owned())
+        })
+    };
+    let label = text(move || if more() { "Stop" } else { "Plan" }.to_owned());
+    let press = move |_| say(if more() { "stop" } else { "search" }.to_owned());
+    let pressed = move |event: web_sys::MouseEvent| {
+        if let Some((word, _)) = browser::pressed_data(&event, "data-plan") {
+            say(word);
+        }
+    };
     view! {
         <section aria-labelledby="plan-title">
             <div class="panel-head">
@@ -28,7 +62,10 @@ pub fn plan_panel(state: State) -> AnyView {
                 <span class="spring"></span>
                 <button class="main" on:click=press>{label}</button>
             </div>
-            <div class="plan" inner_html=content></div>
+            <div class="plan" on:click=pressed>
+                <div inner_html=part(0)></div>
+                <div inner_html=part(1)></div>
+            </div>
         </section>
     }
     .into_any()

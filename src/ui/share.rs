@@ -1,6 +1,6 @@
-//! The Share dialog: the link, and a frame for a wiki.
+//! The Share dialog: the link, and what to copy into a wiki.
 
-use crate::share::link::{View, encode_with};
+use crate::share::link::{View, encode, encode_with};
 use crate::ui::browser;
 use crate::ui::html::{flag, text};
 use crate::ui::state::State;
@@ -23,6 +23,7 @@ fn dialog() -> Option<web_sys::HtmlDialogElement> {
 pub fn ShareDialog() -> impl IntoView {
     let state = expect_context::<State>();
     let panel = RwSignal::new("memory".to_owned());
+    let form = RwSignal::new(String::new());
     let address = move |view: View| {
         let fragment = state.run.with(|run| encode_with(run, &view));
         format!("{}#{fragment}", browser::address())
@@ -30,20 +31,35 @@ pub fn ShareDialog() -> impl IntoView {
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
     let link = move || {
         address(View {
+            second: state.second.get(),
             made: made(),
             ..View::default()
         })
     };
-    let frame = move || {
-        let view = View {
-            embed: Some(panel.get()),
-            made: made(),
-            ..View::default()
-        };
-        let source = address(view).replace('&', "&amp;");
-        format!(
-            "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" title=\"Shardscope\"></iframe>"
-        )
+    let code = move || {
+        let panel = panel.get();
+        let home = browser::address();
+        let home = home.rsplit_once('/').map_or("", |(home, _)| home);
+        match form.get().as_str() {
+            "element" => {
+                let run = state.run.with(encode).replace('&', "&amp;");
+                format!(
+                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"></shardscope-embed>"
+                )
+            }
+            "markdown" => format!("[{}]({})", document().title(), link()),
+            _ => {
+                let view = View {
+                    embed: Some(panel),
+                    made: made(),
+                    ..View::default()
+                };
+                let source = address(view).replace('&', "&amp;");
+                format!(
+                    "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" title=\"Shardscope\"></iframe>"
+                )
+            }
+        }
     };
     let long = move || link().len() > 1000;
     let option = |id: &'static str, label: &'static str| {
@@ -59,7 +75,7 @@ pub fn ShareDialog() -> impl IntoView {
             </div>
             <p class="issue warning" hidden=flag(move || !long())>"Over 1000 characters: some chat programs cut it."</p>
             <p>
-                "For a wiki, one panel: "
+                "For a wiki: "
                 <select aria-label="Panel" on:change=move |event| panel.set(event_target_value(&event))>
                     {option("memory", "memory")}
                     {option("timeline", "pipeline timeline")}
@@ -67,10 +83,16 @@ pub fn ShareDialog() -> impl IntoView {
                     {option("strip", "key figures")}
                     {option("all", "everything")}
                 </select>
+                " as "
+                <select aria-label="Form" on:change=move |event| form.set(event_target_value(&event))>
+                    {option("", "frame")}
+                    {option("element", "element, as high as its content")}
+                    {option("markdown", "Markdown link to the whole page")}
+                </select>
             </p>
             <div class="row">
-                <textarea readonly rows="3" aria-label="Frame" prop:value=text(frame)></textarea>
-                <CopyButton what=text(frame)/>
+                <textarea readonly rows="3" aria-label="Code" prop:value=text(code)></textarea>
+                <CopyButton what=text(code)/>
             </div>
             <div class="end">
                 <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>"Close"</button>

@@ -3,11 +3,12 @@
 use crate::issue::Issue;
 use crate::report::{Evaluation, Figure};
 use crate::run::Run;
-use crate::run::registry::field;
+use crate::run::registry::{Field, field};
 use crate::scene::palette::Theme;
 use crate::share::link::{self, View};
 use crate::ui::browser;
 use crate::ui::evaluated::{Shown, evaluated};
+use crate::ui::field::shown_text;
 use crate::units::MemoryUnit;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -31,10 +32,16 @@ pub struct State {
     pub theme: RwSignal<Theme>,
     /// The schedule to lay under the Run's own.
     pub compare: RwSignal<Option<String>>,
+    /// A second Run, kept to be compared with the first.
+    pub second: RwSignal<Option<Run>>,
+    /// The last text typed into a field that was not understood: the field, and what the Run said when it was typed.
+    pub unread: RwSignal<Option<(&'static Field, String)>>,
     /// What the link asks to show.
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
+    /// What the dialog of the back room shows; empty while it is closed.
+    pub room: RwSignal<String>,
 }
 
 impl State {
@@ -42,15 +49,13 @@ impl State {
     pub fn from_address() -> Self {
         let link = link::decode(&browser::link_text());
         let run = RwSignal::new(link.run);
-        let theme = match link.view.theme.as_deref() {
-            Some("dark") => Theme::Dark,
-            Some("light") => Theme::Light,
-            _ => browser::preferred_theme(),
-        };
+        let theme = theme_of(&link.view);
         Self {
             run,
             shown: evaluated(move || Some(run.get())),
             compare: RwSignal::new(link.view.compare.clone()),
+            second: RwSignal::new(link.view.second.clone()),
+            unread: RwSignal::new(None),
             notices: RwSignal::new(link.notices),
             figure: RwSignal::new(None),
             drawer: RwSignal::new(false),
@@ -58,6 +63,7 @@ impl State {
             theme: RwSignal::new(theme),
             view: StoredValue::new(link.view),
             search: RwSignal::new(String::new()),
+            room: RwSignal::new(String::new()),
         }
     }
 
@@ -66,10 +72,15 @@ impl State {
         self.shown.with(|shown| shown.evaluation.clone())
     }
 
-    /// Whether the picture is that of an earlier Run.
+    /// Whether the picture is not of what was typed last.
     pub fn is_stale(&self) -> bool {
+        let unread = || match self.unread.get() {
+            Some((field, after)) => shown_text(*self, field) == after,
+            None => false,
+        };
         self.shown
             .with(|shown| shown.waits || !shown.errors.is_empty())
+            || unread()
     }
 
     /// Everything to be said, worst first.
@@ -109,5 +120,14 @@ impl State {
     /// The panel to show alone, if the link asks for one.
     pub fn embed(&self) -> Option<String> {
         self.view.with_value(|view| view.embed.clone())
+    }
+}
+
+/// The theme that a link asks for, else the visitor's own.
+pub fn theme_of(view: &View) -> Theme {
+    match view.theme.as_deref() {
+        Some("dark") => Theme::Dark,
+        Some("light") => Theme::Light,
+        _ => browser::preferred_theme(),
     }
 }

@@ -97,5 +97,20 @@ for (const [schedule, ops] of [['1f1b', 524_288], ['zb-h1', 786_432]]) {
   const best = Math.min(...times);
   console.log(`${`${schedule}, ${ops} ops, order and timeline`.padEnd(48)}${best.toFixed(0).padStart(12)}`);
 }
+
+// The search, through the JavaScript package: in slices, so that the page around it stays alive.
+console.log(`\n${'plan in the browser'.padEnd(48)}${'layouts/s'.padStart(12)}${'s'.padStart(8)}`);
+for (const [name, run] of [
+  ['Llama 3.1 8B on 64 H100', {}],
+  ['Llama 3.1 405B on 16384 H100', { model: 'llama-3.1-405b', gpus: 16384, global_batch: 2048 }],
+  ['DeepSeek-V3 on 2048 H100', { model: 'deepseek-v3', gpus: 2048, global_batch: 15360 }],
+]) {
+  const [evaluated, seconds] = await host.evaluate(async (run) => {
+    const began = performance.now();
+    const answer = await shardscope.plan({ run });
+    return [answer.evaluated, (performance.now() - began) / 1000];
+  }, run);
+  console.log(`${name.padEnd(48)}${(evaluated / seconds).toFixed(0).padStart(12)}${seconds.toFixed(2).padStart(8)}`);
+}
 await browser.close();
 await server.close();

@@ -125,7 +125,7 @@ test('a fault in the back room leaves the page alone, and the next question is a
   await page.route('**/pkg/shardscope.js', (route) => route.fulfill({
     contentType: 'text/javascript',
     body: `export default async () => {};
-      export const panel = (name) => { if (name === 'mesh') throw new WebAssembly.RuntimeError('unreachable'); return '<p>made</p>'; };`,
+      export const answer = (name) => { if (name === 'mesh') throw new WebAssembly.RuntimeError('unreachable'); return '<p>made</p>'; };`,
   }));
   await page.goto(site.url);
   await page.locator('aside.detail').getByText('made').waitFor();

@@ -1,11 +1,13 @@
-// One panel in someone's page: nothing but the panel, its height told to the page around it.
+// One panel in someone's page: nothing but the panel, its height told to the page around it, its Run set by messages.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EMBED } from './browser.mjs';
 import { calculator, eventually, figures, surface } from './calculator.mjs';
 
-const host = (page, sandbox = '') => `<!DOCTYPE html><link rel="icon" href="data:,">
-  <script>addEventListener('message', (event) => { (globalThis.heard ??= []).push(event.data); });</script>
+const HEAR = `<!DOCTYPE html><link rel="icon" href="data:,">
+  <script>addEventListener('message', (event) => { (globalThis.heard ??= []).push(event.data); });</script>`;
+const host = (page, sandbox = '') => `${HEAR}
   <iframe ${sandbox} src="/index.html#v=1&tp=4&${page}" width="600" height="400"></iframe>`;
 const PANELS = ['memory', 'timeline', 'overlap', 'strip'];
 const site = calculator({
@@ -13,6 +15,11 @@ const site = calculator({
   pages: Object.fromEntries([
     ...[...PANELS, 'all'].map((panel) => [`/host-${panel}.html`, host(`view.embed=${panel}`)]),
     ['/sandboxed.html', host('view.embed=timeline', 'sandbox="allow-scripts"')],
+    ['/sandboxed-memory.html', host('view.embed=memory', 'sandbox="allow-scripts"')],
+    ['/element.html', `${HEAR}<script type="module" src="/embed.js"></script>
+      <shardscope-embed run="tp=4&amp;gpus=128" panel="strip" theme="dark"></shardscope-embed>`],
+    ['/object.html', `${HEAR}<script type="module" src="/embed.js"></script>
+      <shardscope-embed run='{"tp":4,"gpus":128}' panel="strip"></shardscope-embed>`],
   ]),
 });
 
@@ -24,11 +31,30 @@ async function seen(page) {
   return PANELS.filter((_, at) => shown[at] > 0);
 }
 
+/** The frame in a page, once it runs. */
+async function framed(page) {
+  await eventually(() => page.evaluate(() => globalThis.heard?.some((data) => data?.px > 0)), Boolean);
+  return page.frames()[1];
+}
+
+/** A host with a frame: ask(message) resolves to the answer. */
+async function hosted(path) {
+  const { page, problems } = await site.open(path, { started: false });
+  const frame = await framed(page);
+  let last = 0;
+  const ask = async (message) => {
+    const id = last += 1;
+    await page.evaluate((said) => { document.querySelector('iframe').contentWindow.postMessage(said, '*'); }, { ...message, id });
+    return eventually(() => page.evaluate((at) => heard.find((data) => data.id === at), id), Boolean);
+  };
+  return { page, frame, problems, ask };
+}
+
 for (const panel of [...PANELS, 'all']) {
   test(`view.embed=${panel} shows ${panel === 'all' ? 'every panel' : 'one panel'} without inputs`, async () => {
     const { page, problems } = await site.open(`#v=1&view.embed=${panel}`, EMBED);
     assert.deepEqual(await seen(page), panel === 'all' ? PANELS : [panel]);
-    assert.equal(await page.locator('[data-field], input, textarea, header.bar, .inputs, .detail').count(), 0);
+    assert.equal(await page.locator(':is([data-field], input, textarea, header.bar, .inputs, .detail):visible').count(), 0);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
     assert.deepEqual(problems, []);
   });
@@ -36,9 +62,9 @@ for (const panel of [...PANELS, 'all']) {
   test(`view.embed=${panel} tells the page around it how high it is`, async () => {
     const { page } = await site.open(`host-${panel}.html`, { started: false });
     const heights = () => page.evaluate(() => (globalThis.heard ?? []).filter((data) => data?.type === 'shardscope:height'));
-    const frame = page.frames()[1];
-    await frame.waitForFunction(() => globalThis.shardscopeStarted);
-    const height = () => frame.evaluate(() => document.documentElement.scrollHeight);
+    const frame = await framed(page);
+    // The content's own height, which a frame that is too high or too low does not change.
+    const height = () => frame.evaluate(() => Math.ceil(document.body.getBoundingClientRect().height));
     // The last message is the height that the frame settles on.
     const [last, real] = await eventually(
       async () => [(await heights()).at(-1), await height()],
@@ -46,6 +72,7 @@ for (const panel of [...PANELS, 'all']) {
     );
     assert.deepEqual(last, { type: 'shardscope:height', px: real });
     assert.ok(Number.isInteger(real) && real > 20);
+    assert.ok(await frame.evaluate(() => document.querySelector('#skeleton') === null), 'not the skeleton\'s');
   });
 }
 
@@ -62,17 +89,125 @@ test('the way out leads to the same run in the whole calculator', async () => {
   assert.equal(await whole.locator('[data-field="tp"] input').inputValue(), '4');
 });
 
-test('view.theme wins over what the browser prefers', async () => {
+test('view.theme wins over what the browser prefers, and lets the host\'s paper through', async () => {
   for (const [theme, colorScheme] of [['dark', 'light'], ['light', 'dark']]) {
     const { page } = await site.open(`#v=1&view.embed=strip&view.theme=${theme}`, { ...EMBED, colorScheme });
     assert.equal(await page.locator('html').getAttribute('data-theme'), theme);
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgba(0, 0, 0, 0)');
   }
+  const { page } = await site.open('#v=1&view.embed=strip', EMBED);
+  assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(255, 255, 255)');
+});
+
+test('a run that cannot work says why, over the default greyed', async () => {
+  for (const panel of PANELS) {
+    const { page, problems } = await site.open(`#v=1&tp=7&view.embed=${panel}`, EMBED);
+    assert.match(await page.locator('.said').innerText(), /cannot work.*(tp|TP|divi)/s);
+    await page.locator('.stale').first().waitFor();
+    // The picture is there, not a hole.
+    await eventually(() => page.locator('.results').innerText(), (text) => /Fits|stage 0|rank 0|pp/i.test(text));
+    assert.deepEqual(problems, []);
+  }
+  const { page } = await site.open('#v=1&tp=four&view.embed=strip', EMBED);
+  assert.match(await page.locator('.said').innerText(), /"four" is not a whole number/);
+  const { page: fine } = await site.open('#v=1&tp=4&view.embed=strip', EMBED);
+  assert.equal(await fine.locator('.said').isVisible(), false);
+});
+
+for (const path of ['host-strip.html', 'sandboxed.html']) {
+  test(`${path}: ping, get, set`, async () => {
+    const { page, frame, problems, ask } = await hosted(path);
+    const pong = await ask({ type: 'shardscope:ping' });
+    assert.equal(pong.type, 'shardscope:pong');
+    assert.match(pong.version, /^\d+\.\d+\.\d+$/);
+    const here = await ask({ type: 'shardscope:get' });
+    assert.deepEqual([here.type, here.run, here.errors], ['shardscope:run', { tp: 4 }, []]);
+    assert.equal(here.link, `${site.url}index.html#v=1&tp=4`);
+    const before = await page.evaluate(() => [location.href, history.length]);
+    const set = await ask({ type: 'shardscope:set', run: { tp: 1, gpus: 32 }, theme: 'dark' });
+    assert.deepEqual([set.run, set.errors], [{ gpus: 32, tp: 1 }, []]);
+    await eventually(() => frame.locator('.embed-foot').innerText(), (text) => text.includes('32 ×'));
+    assert.equal(await frame.locator('html').getAttribute('data-theme'), 'dark');
+    // What one says, the other reads.
+    const again = await ask({ type: 'shardscope:set', link: here.link });
+    assert.deepEqual([again.run, again.link], [here.run, here.link]);
+    assert.deepEqual(await page.evaluate(() => [location.href, history.length]), before);
+    assert.deepEqual(problems, []);
+  });
+}
+
+test('what is not understood is said and changes nothing', async () => {
+  const { page, frame, ask } = await hosted('host-strip.html');
+  const foot = await frame.locator('.embed-foot').innerText();
+  for (const [message, said] of [
+    [{ run: { tp: 'x' } }, /tp/], [{ run: { nonsense: 1 } }, /no such field/], [{ run: 'tp=2' }, /object/], [{ run: [1] }, /object/],
+    [{ link: 7 }, /text/], [{ panel: 'cellar' }, /memory, timeline/], [{ theme: 'pink' }, /light, dark/],
+  ]) {
+    const answer = await ask({ type: 'shardscope:set', ...message });
+    assert.match(JSON.stringify(answer.errors), said, JSON.stringify(message));
+    assert.deepEqual(answer.run, { tp: 4 });
+  }
+  // A Run that is understood but cannot work is set, and says why.
+  const bad = await ask({ type: 'shardscope:set', run: { tp: 7 } });
+  assert.deepEqual([bad.run, bad.errors.length > 0], [{ tp: 7 }, true]);
+  await frame.getByText('cannot work').waitFor();
+  await ask({ type: 'shardscope:set', run: { tp: 4 } });
+  assert.equal(await frame.locator('.embed-foot').innerText(), foot);
+  // Neither noise nor strangers are answered.
+  const heard = await page.evaluate(async () => {
+    const before = globalThis.heard.length;
+    const to = document.querySelector('iframe').contentWindow;
+    for (const said of [null, 7, 'shardscope:ping', {}, { type: 'constructor' }, { type: { x: 1 } }]) to.postMessage(said, '*');
+    const stranger = document.body.appendChild(document.createElement('iframe'));
+    stranger.contentWindow.eval('globalThis.heard = []; onmessage = (event) => heard.push(event.data)');
+    stranger.contentWindow.eval('parent.frames[0].postMessage({ type: "shardscope:ping" }, "*")');
+    await new Promise((later) => { setTimeout(later, 300); });
+    return [...globalThis.heard.slice(before), ...stranger.contentWindow.heard].filter((data) => data.type !== 'shardscope:height');
+  });
+  assert.deepEqual(heard, []);
+});
+
+test('the element is a frame as high as its content, and follows its attributes', async () => {
+  const { page, problems } = await site.open('element.html', { started: false });
+  const frame = await framed(page);
+  await frame.waitForFunction(() => document.querySelector('.embed-foot')?.innerText.includes('128 ×'));
+  assert.equal(await frame.locator('html').getAttribute('data-theme'), 'dark');
+  assert.deepEqual(await seen(frame), ['strip']);
+  await eventually(
+    async () => [await page.locator('shardscope-embed iframe').getAttribute('height'), await frame.evaluate(() => Math.ceil(document.body.getBoundingClientRect().height))],
+    ([outer, inner]) => Number(outer) === inner,
+  );
+  await page.evaluate(() => {
+    const element = document.querySelector('shardscope-embed');
+    element.setAttribute('run', '{"gpus":32,"model":{"base":"llama-3.1-8b","layers":16}}');
+    element.setAttribute('theme', 'light');
+  });
+  await frame.waitForFunction(() => document.querySelector('.embed-foot')?.innerText.includes('modified · 32 ×'));
+  await eventually(() => frame.locator('html').getAttribute('data-theme'), (theme) => theme === 'light');
+  await page.evaluate(() => document.querySelector('shardscope-embed').setAttribute('panel', 'overlap'));
+  await frame.waitForFunction(() => document.querySelector('#overlap-title'));
+  assert.match(await frame.locator('.embed-foot').innerText(), /32 ×/);
+  // get() is answered by an event.
+  const detail = await page.evaluate(() => new Promise((answer) => {
+    const element = document.querySelector('shardscope-embed');
+    element.addEventListener('shardscope', (event) => answer(event.detail));
+    element.get();
+  }));
+  assert.equal(detail.run.gpus, 32);
+  assert.deepEqual(problems, []);
+});
+
+test('the element takes a Run as JSON, and is at most 2 kB', async () => {
+  const { page, problems } = await site.open('object.html', { started: false });
+  const frame = await framed(page);
+  await frame.waitForFunction(() => document.querySelector('.embed-foot')?.innerText.includes('128 ×'));
+  assert.ok(readFileSync(new URL('../../public/embed.js', import.meta.url)).length <= 2048);
+  assert.deepEqual(problems, []);
 });
 
 test('a sandboxed frame draws and tells its height', async () => {
   const { page, problems } = await site.open('sandboxed.html', { started: false });
-  await eventually(() => page.evaluate(() => globalThis.heard?.some((data) => data.px > 0)), Boolean);
-  const frame = page.frames()[1];
+  const frame = await framed(page);
   await eventually(
     () => surface(frame).locator('canvas').first().evaluate((canvas) => {
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -80,5 +215,12 @@ test('a sandboxed frame draws and tells its height', async () => {
     }),
     Boolean,
   );
+  assert.deepEqual(problems, []);
+});
+
+test('a sandboxed frame has its back room in the page', async () => {
+  const { page, problems } = await site.open('sandboxed-memory.html', { started: false });
+  const frame = await framed(page);
+  await frame.locator('.bar-row').first().waitFor();
   assert.deepEqual(problems, []);
 });

@@ -89,10 +89,29 @@ test('the share dialog\'s frame shows the panel that was chosen', async () => {
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Panel').selectOption('strip');
   const code = await eventually(
-    () => dialog.getByLabel('Frame').inputValue(),
+    () => dialog.getByLabel('Code').inputValue(),
     (text) => text.includes('view.embed=strip'),
   );
   const source = /src="([^"]*)"/.exec(code)[1].replaceAll('&amp;', '&');
   const { page: framed } = await site.open(source);
   assert.equal(await figures(framed), await figures(page));
+});
+
+test('the share dialog\'s element and Markdown name the run and the panel', async () => {
+  const { page } = await site.open('#v=1&tp=4&gpus=128');
+  await page.getByRole('button', { name: 'Share' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Panel').selectOption('overlap');
+  const code = async (form, has) => {
+    await dialog.getByLabel('Form').selectOption(form);
+    return eventually(() => dialog.getByLabel('Code').inputValue(), (text) => text.includes(has));
+  };
+  const element = await code('element', 'shardscope-embed');
+  assert.ok(element.includes(`<script type="module" src="${site.url}embed.js">`), element);
+  assert.match(element, /<shardscope-embed run="v=1&amp;gpus=128&amp;tp=4" panel="overlap">/);
+  const markdown = await code('markdown', '](');
+  const [, name, link] = /^\[([^[\]]+)\]\(([^()\s]+)\)$/.exec(markdown);
+  assert.match(name, /Llama 3.1 8B/);
+  const { page: other } = await site.open(link);
+  assert.equal(await input(other, 'gpus').inputValue(), '128');
 });

@@ -70,6 +70,23 @@ test('schedule has the contract\'s shape, and the textbook\'s makespan', async (
   assert.deepEqual(keys(await call('schedule', { schedule: 'nonsense' })), ['errors']);
 });
 
+test('plan has the contract\'s shape, strictly by time', async () => {
+  const { call, problems } = await host();
+  const plan = await call('plan', { run: { gpus: 8, global_batch: 64 }, top: 5 });
+  holds(plan, 'errors evaluated feasible best recommended');
+  assert.deepEqual(plan.errors, []);
+  assert.equal(plan.best.length, 5);
+  const times = plan.best.map((row) => row.report.step.time_s);
+  assert.deepEqual(times, [...times].sort((a, b) => a - b));
+  for (const row of plan.best) {
+    assert.equal(row.tie_with_first, row.report.step.time_s <= times[0] * 1.035);
+    assert.deepEqual(await call('report', row.run), row.report);
+  }
+  assert.ok(plan.best[plan.recommended].tie_with_first);
+  assert.deepEqual(keys(await call('plan', { run: { tq: 1 } })), ['errors']);
+  assert.deepEqual(problems, []);
+});
+
 test('links are written and read back', async () => {
   const { call } = await host();
   assert.deepEqual(await call('encodeLink', {}), { errors: [], fragment: 'v=1' });

@@ -42,10 +42,21 @@ pub struct Bars {
 /// More ranks than this: equal neighbours share a bar.
 const MOST_BARS: usize = 16;
 
-/// Lays the bars out; the scale ends a little beyond the longer of capacity and fullest rank.
+/// Lays the bars out on a scale of their own.
 #[must_use]
 pub fn bars(memory: &Memory) -> Bars {
-    let scale = memory.peak_bytes.max(memory.capacity_bytes) * 1.02;
+    bars_on(memory, scale(memory))
+}
+
+/// Where the scale ends: a little beyond the longer of capacity and fullest rank.
+#[must_use]
+pub fn scale(memory: &Memory) -> Bytes {
+    memory.peak_bytes.max(memory.capacity_bytes) * 1.02
+}
+
+/// Lays the bars out on a scale that ends at `scale`.
+#[must_use]
+pub fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
     let mut bars: Vec<Bar> = Vec::new();
     for rank in &memory.per_stage {
         let mut at = 0.0;

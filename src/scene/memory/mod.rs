@@ -7,7 +7,7 @@ mod panel;
 mod table;
 
 pub use advice::{fit, narrow};
-pub use bars::{Bar, Bars, PartRow, Segment, bars, part_rows};
+pub use bars::{Bar, Bars, PartRow, Segment, bars, bars_on, part_rows, scale};
 pub use methods::methods;
 pub use panel::{measured, picture};
 pub use table::twin;

@@ -1,11 +1,17 @@
-//! The pipeline timeline as files: a table of ops, a picture, a trace for Perfetto.
+//! What is taken out: a report for a wiki, figures as JSON and CSV, launch settings of other programs; and the pipeline
+//! timeline as a table of ops, a picture, a trace for Perfetto.
 
 mod bars;
+mod csv;
+mod formats;
+mod markdown;
+pub mod menu;
 mod ops;
 mod picture;
 mod trace;
 
 pub use bars::picture;
+pub use formats::{FORMATS, Format, Stamp, export};
 pub use ops::ops_csv;
 pub use picture::{Picture, svg};
 pub use trace::chrome_trace;

@@ -1,93 +1,173 @@
-//! What an import says before it is taken.
+//! What an import says before it is taken: what it was recognised as, what it changes, what it used, assumed, ignored.
 
-use super::huggingface::Imported;
-use crate::issue::Issue;
-use crate::run::Run;
-use crate::scene::issues::line;
+use super::read;
+use crate::report::evaluate;
+use crate::run::registry::{FIELDS, field};
+use crate::run::{Run, Value};
+use crate::scene::issues::{line, list};
 use crate::scene::markup::{Html, el, fold, span, table, text};
+use crate::scene::words;
 use crate::share::link::encode;
-use crate::units::show_count;
+use crate::units::{MemoryUnit, show_count};
 
-/// Size, entries used, ignored and assumed; or why it cannot be read.
+/// What `typed` would make of `present`; or why it cannot be read.
 #[must_use]
-pub fn summary(read: &Result<Imported, Vec<Issue>>) -> Html {
-    let imported = match read {
-        Ok(imported) => imported,
+pub fn summary(typed: &str, present: &Run) -> Html {
+    if typed.trim().is_empty() {
+        return Html::none();
+    }
+    let read = match read(typed, present) {
+        Ok(read) => read,
         Err(issues) => return issues.iter().map(line).collect(),
     };
-    let size = imported.model().resolve().map_or_else(
-        |_| String::new(),
-        |model| {
-            let all = model.elements();
-            let total = show_count(all.total() as f64);
-            if all.active() == all.total() {
-                format!("{}: {total} parameters", imported.kind)
-            } else {
-                let active = show_count(all.active() as f64);
-                format!("{}: {total} parameters, {active} active", imported.kind)
-            }
-        },
-    );
-    let list = |lines: Vec<String>| -> Html {
+    let items = |lines: &[String]| -> Html {
         let items: Html = lines.iter().map(|line| span("li", "", line)).collect();
         el("ul", &[("class", "gaps")], &[items])
     };
-    let used: Vec<(bool, Vec<Html>)> = imported
-        .used
-        .iter()
-        .map(|(key, what)| (false, vec![text(key), text(what)]))
-        .collect();
-    let model = Run {
-        model: imported.model(),
-        ..Run::default()
-    };
-    let take = [("class", "main"), ("data-model", &*encode(&model))];
-    let take = el("button", &take, &[text("Use this model")]);
-    let mut parts = vec![span("p", "size", &size), take];
-    let mut assumed = imported.assumed.clone();
-    assumed.extend(imported.notes.iter().map(|note| (*note).to_owned()));
-    if !assumed.is_empty() {
-        parts.push(span("h4", "", "Assumed"));
-        parts.push(list(assumed));
+    let changes = changes(present, &read.run);
+    let count = changes.len();
+    let take = [("class", "main"), ("data-run", &*encode(&read.run))];
+    let mut parts = vec![
+        span("p", "size", &format!("This is {}.", read.format)),
+        size(&read.run),
+        outcome(&read.run),
+        el(
+            "button",
+            &take,
+            &[text(if count == 0 {
+                "Nothing to change"
+            } else {
+                "Use this"
+            })],
+        ),
+    ];
+    if count > 0 {
+        parts.push(span("h4", "", "What changes"));
+        parts.push(table("What changes", &["", "now", "then"], &changes));
     }
-    let count = format!("entries used: {}", used.len());
-    parts.push(fold(
-        &count,
-        table("Entries used", &["entry", "read as"], &used),
-    ));
-    if !imported.ignored.is_empty() {
-        let count = format!(
-            "ignored, for they say nothing of shapes: {}",
-            imported.ignored.len()
-        );
+    if !read.assumed.is_empty() {
+        parts.push(span("h4", "", "Assumed"));
+        parts.push(items(&read.assumed));
+    }
+    if !read.used.is_empty() {
+        let rows: Vec<_> = read
+            .used
+            .iter()
+            .map(|(key, what)| (false, vec![text(key), text(what)]))
+            .collect();
+        let count = format!("entries used: {}", rows.len());
         parts.push(fold(
             &count,
-            span("p", "muted", &imported.ignored.join(", ")),
+            table("Entries used", &["entry", "read as"], &rows),
         ));
     }
+    if !read.ignored.is_empty() {
+        let count = format!(
+            "ignored, for they say nothing of a layout: {}",
+            read.ignored.len()
+        );
+        parts.push(fold(&count, span("p", "muted", &read.ignored.join(", "))));
+    }
     el("div", &[("class", "imported")], &parts)
+}
+
+/// Parameters of the model that was read.
+fn size(run: &Run) -> Html {
+    let Ok(model) = run.model.resolve() else {
+        return Html::none();
+    };
+    let all = model.elements();
+    let total = show_count(all.total() as f64);
+    let active = if all.active() == all.total() {
+        String::new()
+    } else {
+        format!(", {} active", show_count(all.active() as f64))
+    };
+    span(
+        "p",
+        "",
+        &format!("{}: {total} parameters{active}", run.model.title()),
+    )
+}
+
+/// What the calculator says of it, before it is taken.
+fn outcome(run: &Run) -> Html {
+    match evaluate(run) {
+        Ok(evaluation) => {
+            let report = &evaluation.report;
+            let peak = MemoryUnit::Gib.show(report.memory.peak_bytes);
+            let said = format!(
+                "{} at {peak}, on {} GPUs",
+                words::verdict(report.memory.verdict),
+                run.gpus
+            );
+            span("p", "muted", &said)
+        }
+        Err(issues) => [
+            span(
+                "p",
+                "issue warning",
+                "With the rest of this page it does not work yet:",
+            ),
+            el("ul", &[("class", "gaps")], &[list(&issues)]),
+        ]
+        .into_iter()
+        .collect(),
+    }
+}
+
+/// The fields that would change.
+fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Html>)> {
+    let shown = |run: &Run, key: &str| {
+        let text = field(key).and_then(|field| field.text(run));
+        text.unwrap_or_else(|| "–".to_owned())
+    };
+    let differ = FIELDS
+        .iter()
+        .filter(|field| field.get(before) != field.get(after));
+    let row = |field: &crate::run::registry::Field| {
+        let unset = field.get(before) == Value::Null && field.get(after) == Value::Null;
+        let label = if field.symbol.is_empty() {
+            field.label.to_owned()
+        } else {
+            format!("{} {}", field.label, field.symbol)
+        };
+        (!unset).then(|| {
+            (
+                false,
+                vec![
+                    text(&label),
+                    text(&shown(before, field.key)),
+                    text(&shown(after, field.key)),
+                ],
+            )
+        })
+    };
+    differ.filter_map(row).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::share::import::huggingface::read;
 
     #[test]
-    fn a_summary_names_size_entries_and_what_is_assumed() {
-        let config = r#"{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_attention_heads":32,
-            "num_hidden_layers":32,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
+    fn a_summary_names_size_changes_entries_and_what_is_assumed() {
+        let config = r#"{"model_type":"llama","hidden_size":8192,"intermediate_size":28672,"num_attention_heads":64,
+            "num_hidden_layers":80,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
             "attention_bias":false,"rope_theta":500000.0}"#;
-        let html = summary(&read(&serde_json::from_str(config).unwrap())).into_string();
+        let html = summary(config, &Run::default()).into_string();
         for words in [
-            "8.03 B parameters",
+            "70.6 B parameters",
+            "llama-3.1-70b",
             "head width 128",
             "rope_theta",
             "num_hidden_layers",
+            "data-run=\"v=1&amp;model=llama-3.1-70b\"",
         ] {
             assert!(html.contains(words), "{words}: {html}");
         }
-        let html = summary(&read(&serde_json::from_str("[]").unwrap())).into_string();
+        let html = summary("nothing that is known", &Run::default()).into_string();
         assert!(html.contains("issue error"));
+        assert_eq!(summary(" ", &Run::default()), Html::none());
     }
 }

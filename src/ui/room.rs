@@ -1,15 +1,23 @@
-//! A model from its config.json: paste it, choose the file, or drop it.
+//! The dialog whose content the back room makes: import, export, and what has no place of its own on the page.
 
 use crate::ui::back::answer;
 use crate::ui::browser;
+use crate::ui::html::flag;
 use crate::ui::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-/// The button and its dialog; what the text means is said by the back room, whose button takes the model.
-pub fn import_model(state: State) -> AnyView {
+/// The dialog, closed; a text to import is typed, pasted, chosen or dropped here, what it means is said by the back room.
+pub fn room(state: State) -> AnyView {
     let typed = RwSignal::new(String::new());
-    let meant = answer(state, "import", move || Some(typed.get()));
+    let said = answer(state, "room", move || {
+        let of = state.room.get();
+        match of.as_str() {
+            "" => None,
+            "import" => Some(format!("import {}", typed.get())),
+            _ => Some(of),
+        }
+    });
     let dropped = move |event: web_sys::DragEvent| {
         event.prevent_default();
         let files = event.data_transfer().and_then(|data| data.files());
@@ -21,23 +29,24 @@ pub fn import_model(state: State) -> AnyView {
             .and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok());
         load(input.and_then(|input| input.files()), typed);
     };
+    if let Some(page) = state.view.with_value(|view| view.page.clone()) {
+        Effect::new(move |_| open(state, &page));
+    }
     view! {
-        <button class="link more" on:click=move |_| open()>"import a config.json"</button>
-        <dialog id="import-model" aria-labelledby="import-title" on:dragover=|event| event.prevent_default() on:drop=dropped>
-            <h2 id="import-title">"Model from a config.json"</h2>
-            <p class="muted">"Hugging Face's file of a model: paste it, drop it here, or choose it. It is read in this browser and goes nowhere."</p>
-            <div class="row">
+        <dialog id="room" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.room.set(String::new())>
+            <div hidden=flag(move || state.room.with(|of| of != "import"))>
+                <h2>"Bring in a run or a model"</h2>
+                <p class="muted">"A link, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML, or an export: paste it, drop it here, or choose the file. It is read in this browser and goes nowhere."</p>
                 <textarea
                     rows="6"
-                    aria-label="config.json"
+                    aria-label="What to bring in"
                     spellcheck="false"
-                    placeholder="{ \"model_type\": \"llama\", \"hidden_size\": 4096, ... }"
                     prop:value=typed
                     on:input=move |event| typed.set(event_target_value(&event))
                 ></textarea>
+                <input type="file" aria-label="Choose the file" on:change=chosen/>
             </div>
-            <input type="file" aria-label="Choose the file" accept=".json,application/json" on:change=chosen/>
-            <div class="summary" aria-live="polite" inner_html=meant></div>
+            <div class="summary" aria-live="polite" inner_html=said></div>
             <div class="end">
                 <button on:click=move |_| close()>"Close"</button>
             </div>
@@ -47,11 +56,13 @@ pub fn import_model(state: State) -> AnyView {
 }
 
 fn dialog() -> Option<web_sys::HtmlDialogElement> {
-    browser::by_id("import-model").and_then(|element| element.dyn_into().ok())
+    browser::by_id("room").and_then(|element| element.dyn_into().ok())
 }
 
-fn open() {
-    if let Some(dialog) = dialog() {
+/// Opens the dialog on what `of` names, or turns to it.
+pub fn open(state: State, of: &str) {
+    state.room.set(of.to_owned());
+    if let Some(dialog) = dialog().filter(|dialog| !dialog.open()) {
         let _ = dialog.show_modal();
     }
 }

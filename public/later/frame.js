@@ -1,0 +1,84 @@
+// The calculator in someone's page: tells it how high it is, and answers it.
+//
+//   { type: 'shardscope:ping' }                                  { type: 'shardscope:pong', version }
+//   { type: 'shardscope:get' }                                   { type: 'shardscope:run', run, link, errors }
+//   { type: 'shardscope:set', run or link, panel, theme }        the same, afterwards
+//   (unasked, whenever it changes)                               { type: 'shardscope:height', px }
+//
+// Only the window around this one is heard, and only it is answered; an `id` in a question comes back in its answer.
+// The Run is set by this frame's own address, which the calculator follows: no history entry, nothing of the host's.
+import { ask } from '../room.js';
+
+const CHOICES = {
+  panel: ['memory', 'timeline', 'overlap', 'strip', 'all'],
+  theme: ['light', 'dark'],
+};
+const KEYS = { panel: 'view.embed', theme: 'view.theme' };
+
+const pairs = (link) => link.replace(/^[^#]*#/, '').split('&').filter(Boolean);
+const isView = (pair) => pair.startsWith('view.');
+const issue = (field, message) => ({ field, message });
+
+/** The Run as it is, and what is wrong with it or with what was asked. */
+async function present(errors = []) {
+  const { run, notices } = await ask('decodeLink', location.hash);
+  const [{ fragment }, report] = await Promise.all([ask('encodeLink', run), ask('report', run)]);
+  const link = `${location.href.split('#')[0]}#${fragment}`;
+  return { type: 'shardscope:run', run, link, errors: [...errors, ...report.errors], notices };
+}
+
+async function set({ run, link, ...choices }) {
+  const now = pairs(location.hash);
+  let said = now.filter((pair) => !isView(pair));
+  if (run !== undefined) {
+    if (typeof run !== 'object' || run === null) return present([issue('', 'run is an object of fields')]);
+    const { fragment, errors } = await ask('encodeLink', run);
+    if (errors.length) return present(errors);
+    said = pairs(fragment);
+  } else if (link !== undefined) {
+    if (typeof link !== 'string') return present([issue('', 'link is a text')]);
+    said = pairs(link).filter((pair) => !isView(pair));
+  }
+  const view = new Map(now.filter(isView).map((pair) => pair.split('=')));
+  const panel = view.get(KEYS.panel);
+  for (const [name, allowed] of Object.entries(CHOICES)) {
+    const wanted = choices[name];
+    if (wanted === undefined) continue;
+    if (!allowed.includes(wanted)) return present([issue(name, `one of: ${allowed.join(', ')}`)]);
+    view.set(KEYS[name], wanted);
+  }
+  history.replaceState(null, '', `#${[...said, ...[...view].map((pair) => pair.join('='))].join('&')}`);
+  dispatchEvent(new Event('hashchange'));
+  const answer = await present();
+  // Another panel is another page.
+  if (view.get(KEYS.panel) !== panel) setTimeout(() => location.reload());
+  return answer;
+}
+
+const ANSWERS = new Map([
+  ['shardscope:ping', async () => ({ type: 'shardscope:pong', version: await ask('version') })],
+  ['shardscope:get', () => present()],
+  ['shardscope:set', set],
+]);
+
+let before = Promise.resolve();
+addEventListener('message', ({ source, origin, data }) => {
+  const answer = source === parent && ANSWERS.get(data?.type);
+  if (!answer) return;
+  // One after the other, in the order asked.
+  before = before.then(() => answer(data)).catch((error) => (
+    { type: 'shardscope:run', errors: [issue('', `not done: ${error.message}`)] }
+  )).then((reply) => {
+    if (data.id !== undefined) reply.id = data.id;
+    parent.postMessage(reply, /^https?:/.test(origin) ? origin : '*');
+  });
+});
+
+let told;
+new ResizeObserver(() => {
+  const px = Math.ceil(document.body.getBoundingClientRect().height);
+  // The skeleton's height is nobody's business.
+  if (px === told || document.getElementById('skeleton')) return;
+  told = px;
+  parent.postMessage({ type: 'shardscope:height', px }, '*');
+}).observe(document.body);

@@ -1,0 +1,240 @@
+//! The plan as HTML text: how far the search is, the ranked layouts and why each beats the next, what of them is
+//! compared, maps, curves, answers, and the playbook's walk. Every button says in `data-plan` what the desk should do.
+
+mod compare;
+mod curves;
+mod map;
+mod question;
+mod rows;
+
+use super::markup::{Html, el, percent, span, text};
+use crate::run::Run;
+use crate::search::desk::Desk;
+use crate::search::{measured, recipe};
+use crate::units::{MemoryUnit, group};
+
+/// How a layout is linked to: rooms above know how.
+pub type Link = fn(&Run) -> String;
+
+/// What the panel's parts are made from.
+struct View<'a> {
+    desk: &'a Desk,
+    unit: MemoryUnit,
+    link: Link,
+}
+
+/// The panel: how far the work is in the first line, alone so that it can change often; everything else after it.
+/// `data-more` asks the page to come again.
+#[must_use]
+pub fn panel(desk: &Desk, over: bool, unit: MemoryUnit, link: Link) -> String {
+    let view = View { desk, unit, link };
+    let head = progress(&view, over).into_string();
+    let body: Html = if desk.is_searching() {
+        body(&view)
+    } else {
+        [intro(), question::buttons(&view)].into_iter().collect()
+    };
+    format!("{head}\n{}", body.into_string())
+}
+
+fn intro() -> Html {
+    let words = "Searches every layout that divides these GPUs, this batch and this model: TP, PP, CP, EP, ZeRO, micro-batch, schedule, split and recomputation. It runs beside the page and can be stopped.";
+    span("p", "muted", words)
+}
+
+fn progress(view: &View, over: bool) -> Html {
+    let desk = view.desk;
+    let progress = desk.request.search.progress();
+    let count = |count: u64| group(&count.to_string());
+    let words = if desk.is_searching() {
+        let stopped = if desk.is_stopped() { " Stopped." } else { "" };
+        format!(
+            "{} layouts looked at, {} count as feasible, {} reported in full.{stopped}",
+            count(progress.evaluated),
+            count(progress.feasible),
+            count(progress.reported)
+        )
+    } else if over {
+        return Html::none();
+    } else {
+        "Searching.".to_owned()
+    };
+    let line = el(
+        "p",
+        &[("class", "muted"), ("role", "status")],
+        &[text(&words)],
+    );
+    if over {
+        return line;
+    }
+    let done = format!("{}%", (desk.share() * 100.0).floor());
+    let bar = el("b", &[("style", &percent("width", desk.share()))], &[]);
+    let ratio = el(
+        "div",
+        &[
+            ("class", "ratio"),
+            ("role", "progressbar"),
+            ("aria-label", "Search"),
+            ("aria-valuetext", &done),
+            ("data-more", "1"),
+        ],
+        &[bar],
+    );
+    [ratio, line].into_iter().collect()
+}
+
+fn body(view: &View) -> Html {
+    let desk = view.desk;
+    let progress = desk.request.search.progress();
+    let mut parts: Vec<Html> = measured(&desk.run)
+        .iter()
+        .map(|issue| span("p", "issue warning", &issue.message))
+        .collect();
+    if progress.done {
+        let plan = desk.request.plan();
+        let warnings = plan.warnings.iter();
+        parts.extend(warnings.map(|issue| span("p", "issue warning", &issue.message)));
+        parts.push(rows::chips(view));
+    }
+    parts.push(rows::rows(view));
+    parts.push(compare::pinned(view));
+    parts.push(question::buttons(view));
+    if progress.done {
+        parts.push(rows::why(view));
+        parts.push(rows::pareto(view));
+        parts.push(map::map(view));
+    }
+    parts.push(curves::sweeps(view));
+    if progress.done {
+        parts.push(walk(view));
+    }
+    parts.into_iter().collect()
+}
+
+/// A button that tells the desk something.
+fn button(class: &str, word: &str, pressed: Option<bool>, label: &str) -> Html {
+    let pressed = match pressed {
+        Some(true) => "true",
+        Some(false) => "false",
+        None => "",
+    };
+    let attributes = [
+        ("class", class),
+        ("data-plan", word),
+        ("aria-pressed", pressed),
+    ];
+    el("button", &attributes, &[text(label)])
+}
+
+/// A row of chips behind a name; each with its word and whether it is on.
+fn chips_of(name: &str, chips: impl Iterator<Item = (String, bool, String)>) -> Html {
+    let chips = chips.map(|(word, on, label)| button("toggle-link", &word, Some(on), &label));
+    let inside: Html = std::iter::once(span("span", "muted", name))
+        .chain(chips)
+        .collect();
+    el("p", &[("class", "chips")], &[inside])
+}
+
+/// A fold whose state the desk keeps, so that it stays as it is when the panel is made again.
+fn fold(view: &View, name: &str, summary: &str, inside: impl FnOnce() -> Html) -> Html {
+    let open = view.desk.is_open(name);
+    let word = format!("open:{name}");
+    let head = el("summary", &[("data-plan", &word)], &[text(summary)]);
+    let content = if open { inside() } else { Html::none() };
+    let state = if open { "open" } else { "" };
+    el(
+        "details",
+        &[("class", "twin"), ("open", state)],
+        &[head, content],
+    )
+}
+
+fn walk(view: &View) -> Html {
+    let desk = view.desk;
+    let summary = "The playbook's recipe with this run's numbers";
+    fold(view, "recipe", summary, || {
+        let best = desk.request.search.best().first();
+        let walk = recipe::walk(desk.question(), best.map(|best| &**best));
+        let steps = walk.steps.iter();
+        let items: Html = steps
+            .map(|step| span("li", "", &format!("{}: {}", step.title, step.text)))
+            .collect();
+        let end = span("p", "", &walk.end);
+        [el("ol", &[], &[items]), end].into_iter().collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(run: &Run) -> String {
+        format!("tp={}&pp={}", run.tp, run.pp)
+    }
+
+    fn finished(words: &[&str]) -> (Desk, String) {
+        let run = Run {
+            gpus: 8,
+            global_batch: 16,
+            ..Run::default()
+        };
+        let mut desk = Desk::new(&run).unwrap();
+        for (number, word) in words.iter().enumerate() {
+            desk.hear(&format!("{number}|{word}"));
+            while !desk.step(100_000) {}
+        }
+        let html = panel(&desk, true, MemoryUnit::Gib, link);
+        (desk, html)
+    }
+
+    #[test]
+    fn the_answer_says_its_rows_and_how_to_load_them() {
+        let (desk, html) = finished(&["search"]);
+        assert_eq!(html.matches("data-run").count(), desk.rows().len());
+        assert!(html.contains("recommended") && !html.contains("data-more"));
+        assert!(!html.contains("NaN") && !html.contains("inf "));
+        let under_way = panel(&desk, false, MemoryUnit::Gib, link);
+        assert!(under_way.lines().next().unwrap().contains("data-more"));
+    }
+
+    #[test]
+    fn every_fold_opens_and_says_something() {
+        let mut words = vec!["search"];
+        words.extend([
+            "open:pareto",
+            "open:map",
+            "open:recipe",
+            "sweep:global_batch",
+        ]);
+        words.extend(["open:sweep-table", "ask:fewest", "map:across=schedule"]);
+        let (_, html) = finished(&words);
+        for said in [
+            "<svg",
+            "Step time, s",
+            "Fit in memory",
+            "runs out",
+            "train this",
+        ] {
+            assert!(html.contains(said), "{said}");
+        }
+        assert!(!html.contains("NaN"));
+    }
+
+    #[test]
+    fn two_pinned_rows_are_compared() {
+        let (mut desk, _) = finished(&["search"]);
+        for (number, row) in [0, 2].into_iter().enumerate() {
+            let place = crate::search::desk::place(desk.rows()[row].place);
+            desk.hear(&format!("{}|pin:{place}", number + 10));
+        }
+        let html = panel(&desk, true, MemoryUnit::Gib, link);
+        assert!(html.contains("Pinned") && html.contains("+0.0 %") || html.contains("%)"));
+    }
+
+    #[test]
+    fn an_empty_desk_offers_what_can_be_asked() {
+        let (_, html) = finished(&[]);
+        assert!(html.starts_with('\n'));
+        assert_eq!(html.matches("data-plan=\"ask:").count(), 4);
+    }
+}

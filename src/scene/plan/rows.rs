@@ -1,0 +1,306 @@
+//! The ranked layouts: filters, the table, why each beats the next, memory against throughput.
+
+use super::{View, button, chips_of, fold};
+use crate::run::{OneOf, Recompute, Run};
+use crate::scene::markup::{Html, el, span, table, text};
+use crate::search::desk::place;
+use crate::search::filter::{Axis, Filter};
+use crate::search::{Found, recommended, ties, why as reason};
+use crate::units::{MemoryUnit, group, show_percent, show_seconds};
+use std::rc::Rc;
+
+/// The sizes of a layout in one line: those that are not 1, and what is not usual.
+pub fn layout(found: &Found) -> String {
+    let run = &found.run;
+    let sizes = [
+        ("TP", run.tp),
+        ("PP", run.pp),
+        ("CP", run.cp),
+        ("EP", run.ep),
+        ("ETP", run.etp),
+    ];
+    let mut list: Vec<String> = sizes
+        .into_iter()
+        .filter(|(_, size)| *size > 1)
+        .map(|(name, size)| format!("{name} {size}"))
+        .collect();
+    list.push(format!("DP {}", found.report.layout.dp));
+    list.push(format!("ZeRO-{}", run.zero));
+    list.push(format!("micro-batch {}", run.micro_batch));
+    if run.pp > 1 {
+        list.push(schedule(run));
+    }
+    match run.recompute {
+        Recompute::None => {}
+        Recompute::Full => list.push("full recomputation".to_owned()),
+        _ => list.push("selective recomputation".to_owned()),
+    }
+    if run.tp > 1 && !run.sequence_parallel {
+        list.push("no SP".to_owned());
+    }
+    if run.stage_layers.is_some() {
+        list.push("spared ends".to_owned());
+    }
+    list.join(" · ")
+}
+
+/// The schedule with its chunks a rank.
+pub fn schedule(run: &Run) -> String {
+    let name = run.schedule.choice().label;
+    if run.virtual_stages > 1 {
+        format!("{name} × {}", run.virtual_stages)
+    } else {
+        name.to_owned()
+    }
+}
+
+/// What rows are shown, as chips to press.
+pub fn chips(view: &View) -> Html {
+    let (space, filter) = (view.desk.request.search.space(), &view.desk.filter);
+    let fits = (
+        "filter:fits".to_owned(),
+        filter.fits,
+        "no tight ones".to_owned(),
+    );
+    let mut lines: Vec<Html> = vec![chips_of("Only", std::iter::once(fits))];
+    for axis in Filter::AXES {
+        let values = axis.values(space).into_iter();
+        lines.push(chips_of(
+            axis.name(),
+            values.map(|value| {
+                let word = format!("filter:{}={value}", axis.name());
+                (word, filter.has(axis, value), axis.label(space, value))
+            }),
+        ));
+    }
+    let sizes = Axis::Tp.values(space).into_iter();
+    lines.push(chips_of(
+        "TP up to",
+        sizes.map(|tp| {
+            let on = filter.most_tp == Some(tp);
+            (format!("filter:TP={tp}"), on, tp.to_string())
+        }),
+    ));
+    if !filter.is_empty() {
+        lines.push(button("link", "filter:none", None, "show all again"));
+    }
+    el("div", &[("class", "filters")], &lines)
+}
+
+const HEAD: [&str; 8] = [
+    "layout",
+    "step",
+    "tokens/s/GPU",
+    "MFU",
+    "peak memory",
+    "bubble",
+    "exposed",
+    "",
+];
+
+/// The ranked layouts; the recommended one is marked.
+pub fn rows(view: &View) -> Html {
+    let found = view.desk.rows();
+    if found.is_empty() {
+        let over = view.desk.request.search.progress().done;
+        return if over && !view.desk.filter.is_empty() {
+            span(
+                "p",
+                "muted",
+                "No layout that is left by the filters counts as feasible.",
+            )
+        } else {
+            Html::none()
+        };
+    }
+    let (tied, simplest) = (ties(found), recommended(found));
+    let line = |(index, one): (usize, &Rc<Found>)| {
+        let mark = if simplest == Some(index) {
+            " recommended"
+        } else if index < tied {
+            " ≈"
+        } else {
+            ""
+        };
+        (simplest == Some(index), row(view, index, one, mark))
+    };
+    let lines: Vec<(bool, Vec<Html>)> = found.iter().enumerate().map(line).collect();
+    let note = "Strictly by time; ≈ ties with the first within 3.5 %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran; tight is within 7 % of it.";
+    let all = table("Layouts by step time", &HEAD, &lines);
+    let rows = el("div", &[("class", "rows")], &[all]);
+    [rows, span("p", "muted note", note)].into_iter().collect()
+}
+
+fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
+    let (report, step) = (&one.report, &one.report.step);
+    let (low, high) = (show_seconds(step.low_s), show_seconds(step.high_s));
+    let mine = one.run
+        == Run {
+            measured_step_s: None,
+            ..view.desk.run.clone()
+        };
+    let load = el(
+        "button",
+        &[
+            ("class", "link"),
+            ("data-run", &(view.link)(&one.run)),
+            ("title", "Load this layout"),
+            ("aria-current", if mine { "true" } else { "" }),
+        ],
+        &[text(&layout(one))],
+    );
+    let name = [
+        text(&format!("{}. ", index + 1)),
+        load,
+        span("small", "", mark),
+        span("small", "", if mine { " · this run" } else { "" }),
+    ];
+    let time = [
+        text(&show_seconds(step.time_s)),
+        span("small", "range", &format!("{low} to {high}")),
+    ];
+    let memory = &report.memory;
+    let tight = memory.verdict != crate::memory::Verdict::Fits;
+    let peak = [
+        text(&view.unit.show(memory.peak_bytes)),
+        span(
+            "small",
+            "range",
+            &format!(
+                "stage {}{}",
+                memory.peak_stage,
+                if tight { ", tight" } else { "" }
+            ),
+        ),
+    ];
+    let here = place(one.place);
+    let pinned = view.desk.pinned.iter().any(|pin| pin.place == one.place);
+    vec![
+        name.into_iter().collect(),
+        time.into_iter().collect(),
+        text(&group(&format!("{:.0}", step.tokens_per_s_per_gpu))),
+        text(&show_percent(step.mfu)),
+        peak.into_iter().collect(),
+        text(&show_percent(report.pipeline.bubble_fraction)),
+        text(&show_percent(step.exposed_comm_s / step.time_s)),
+        button("toggle-link", &format!("pin:{here}"), Some(pinned), "pin"),
+    ]
+}
+
+/// One sentence a row.
+pub fn why(view: &View) -> Html {
+    let found = view.desk.rows();
+    if found.len() < 2 {
+        return Html::none();
+    }
+    fold(view, "why", "Why each beats the next", || {
+        let pairs = found.windows(2);
+        let items: Html = pairs
+            .map(|pair| span("li", "", &reason(&pair[0], &pair[1])))
+            .collect();
+        el("ol", &[("class", "why")], &[items])
+    })
+}
+
+/// Memory against throughput: a dot a layout; filled where none is both leaner and faster.
+pub fn pareto(view: &View) -> Html {
+    if view.desk.rows().len() < 2 {
+        return Html::none();
+    }
+    fold(view, "pareto", "Memory against throughput", || dots(view))
+}
+
+fn dots(view: &View) -> Html {
+    let found = view.desk.rows();
+    let points: Vec<(f64, f64)> = found
+        .iter()
+        .map(|row| {
+            let report = &row.report;
+            (report.memory.peak_bytes.0, report.step.tokens_per_s_per_gpu)
+        })
+        .collect();
+    let (x, y) = (
+        Scale::of(points.iter().map(|p| p.0)),
+        Scale::of(points.iter().map(|p| p.1)),
+    );
+    let at = |share: f64| format!("{:.2}%", share * 100.0);
+    let mut pieces: Vec<Html> = Vec::new();
+    for tick in crate::scene::ticks::ticks(x.low / GIB, x.high / GIB, 4) {
+        let place = at(x.share(tick * GIB));
+        pieces.push(label(
+            &[
+                ("x", &place),
+                ("y", "100%"),
+                ("dy", "15"),
+                ("text-anchor", "middle"),
+            ],
+            &memory_tick(view.unit, tick * GIB),
+        ));
+    }
+    for tick in crate::scene::ticks::ticks(y.low, y.high, 4) {
+        let place = at(1.0 - y.share(tick));
+        let ends = [
+            ("x1", "0"),
+            ("x2", "100%"),
+            ("y1", &*place),
+            ("y2", &*place),
+        ];
+        pieces.push(el("line", &ends, &[]));
+        pieces.push(label(
+            &[
+                ("x", "-6"),
+                ("y", &place),
+                ("dy", "4"),
+                ("text-anchor", "end"),
+            ],
+            &group(&format!("{tick:.0}")),
+        ));
+    }
+    for (index, point) in points.iter().enumerate() {
+        let beaten = points
+            .iter()
+            .any(|other| other.0 <= point.0 && other.1 >= point.1 && other != point);
+        let (cx, cy) = (at(x.share(point.0)), at(1.0 - y.share(point.1)));
+        let class = if beaten { "dot" } else { "dot best" };
+        let title = format!("{}. {}", index + 1, layout(&found[index]));
+        let dot = [("class", class), ("cx", &*cx), ("cy", &*cy), ("r", "4")];
+        pieces.push(el("circle", &dot, &[span("title", "", &title)]));
+    }
+    let words = "Peak memory to the right, tokens a second and GPU upwards; filled dots are beaten by none. The table above has the same figures.";
+    let picture = el("svg", &[("role", "img"), ("aria-label", words)], &pieces);
+    let figure = [picture, span("figcaption", "muted", words)];
+    el("figure", &[("class", "chart")], &figure)
+}
+
+const GIB: f64 = crate::units::GIB;
+
+fn memory_tick(unit: MemoryUnit, bytes: f64) -> String {
+    unit.show(crate::units::Bytes(bytes))
+}
+
+pub fn label(attributes: &[(&str, &str)], words: &str) -> Html {
+    el("text", attributes, &[text(words)])
+}
+
+/// A linear axis with a little room at both ends.
+struct Scale {
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(0.0, f64::max);
+        let room = ((high - low) * 0.06)
+            .max(high * 1e-3)
+            .max(f64::MIN_POSITIVE);
+        Self {
+            low: low - room,
+            high: high + room,
+        }
+    }
+    fn share(&self, value: f64) -> f64 {
+        (value - self.low) / (self.high - self.low)
+    }
+}

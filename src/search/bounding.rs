@@ -1,0 +1,128 @@
+//! The first pass of a search: what every layout of a space takes at least, block by block.
+
+use super::bound::{Layout, Path};
+use super::orders::Orders;
+use super::ranking::{Place, Promise};
+use super::space::{Block, Member, Space};
+use super::stages::{Stages, Weights};
+use crate::memory::detailed::ChunkBytes;
+use crate::run::{Recompute, Scenario};
+
+/// The pass under way.
+#[derive(Clone, Debug, Default)]
+pub struct Bounding {
+    orders: Orders,
+    weights: Weights,
+    stages: Option<Stages>,
+    last: Option<(Block, Scenario)>,
+    next: usize,
+    /// Layouts looked at.
+    pub evaluated: u64,
+    /// Those that memory does not rule out.
+    pub promises: Vec<Promise>,
+}
+
+impl Bounding {
+    /// Share of the blocks of `space` that is done.
+    #[must_use]
+    pub fn share(&self, space: &Space) -> f64 {
+        self.next as f64 / space.blocks.len().max(1) as f64
+    }
+
+    /// Whether every block of `space` is done.
+    #[must_use]
+    pub fn is_over(&self, space: &Space) -> bool {
+        self.next >= space.blocks.len()
+    }
+
+    /// Bounds the layouts of the next block; says how many units of work that was.
+    pub fn step(&mut self, space: &Space) -> u64 {
+        let index = self.next;
+        self.next += 1;
+        let block = space.blocks[index];
+        let members = space.members(&block);
+        let Some(first) = members.first() else {
+            return 1;
+        };
+        let Some(mut scenario) = self.scenario(space, &block, *first) else {
+            return 2;
+        };
+        if !self
+            .stages
+            .as_ref()
+            .is_some_and(|stages| stages.serve(&block))
+        {
+            self.stages = None;
+        }
+        let stages = self
+            .stages
+            .get_or_insert_with(|| Stages::new(&block, &scenario));
+        let clock = stages.clock;
+        let schedules = || space.schedules(block.pp);
+        let family = self.orders.family(&block, &scenario, schedules);
+        let mut bytes: [Option<Vec<ChunkBytes>>; 2] = [None, None];
+        let mut paths: [Option<Path>; 4] = [None, None, None, None];
+        for (at, member) in members.iter().enumerate() {
+            let Some(profile) = family.profile(member.chunks) else {
+                continue;
+            };
+            self.evaluated += 1;
+            set(&mut scenario, *member);
+            let owned = self.weights.of(&block, &scenario, profile);
+            let mut layout = Layout {
+                scenario: &scenario,
+                clock: &clock,
+                kinds: &family.kinds,
+                profile,
+                owned: &owned,
+                bytes: &[],
+            };
+            if layout.states_run_out() {
+                continue;
+            }
+            // ZeRO-3 keeps and recomputes differently.
+            layout.bytes = bytes[usize::from(member.zero == 3)]
+                .get_or_insert_with(|| stages.bytes(&block, &scenario, &family.kinds));
+            if layout.runs_out() {
+                continue;
+            }
+            // ZeRO 0 and 1 move nothing within a micro-batch.
+            let path = paths[usize::try_from(member.zero.clamp(1, 3)).unwrap_or(1)]
+                .get_or_insert_with(|| {
+                    let times = stages.times(&block, &scenario, &family.kinds);
+                    Path::new(&family.kinds, times)
+                });
+            self.promises.push(Promise {
+                bound: layout.time(path),
+                place: Place::new(index, at),
+            });
+        }
+        self.last = Some((block, scenario));
+        2 + members.len() as u64
+    }
+
+    /// The scenario of a block, made from that of the block before where they differ in recomputation only.
+    fn scenario(&mut self, space: &Space, block: &Block, first: Member) -> Option<Scenario> {
+        let recompute = &space.axes.recompute[block.recompute];
+        if let Some((before, mut scenario)) = self.last.take() {
+            let alike = Block {
+                recompute: block.recompute,
+                ..before
+            };
+            let checked = matches!(recompute, Recompute::Layers(_) | Recompute::Modules(_));
+            if alike == *block && !checked {
+                scenario.run.recompute.clone_from(recompute);
+                return Some(scenario);
+            }
+        }
+        Scenario::new(&space.run(block, first)).ok()
+    }
+}
+
+/// Makes the block's scenario that of `member`.
+fn set(scenario: &mut Scenario, member: Member) {
+    scenario.zero.stage = member.zero;
+    scenario.run.zero = member.zero;
+    scenario.run.schedule = member.chunks.schedule;
+    scenario.run.virtual_stages = member.chunks.virtual_stages;
+}

@@ -1,0 +1,205 @@
+//! Which of a space's layouts are looked at: the fields that layouts differ in, as axes of a map and as filters.
+
+use super::space::{Block, Member, Space};
+use crate::run::{OneOf, Recompute, Schedule};
+
+/// A field that layouts differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Tensor parallel.
+    Tp,
+    /// Pipeline parallel.
+    Pp,
+    /// Context parallel.
+    Cp,
+    /// Expert parallel.
+    Ep,
+    /// ZeRO stage.
+    Zero,
+    /// Sequences a micro-batch.
+    MicroBatch,
+    /// Schedule.
+    Schedule,
+    /// Recomputation.
+    Recompute,
+}
+
+impl Axis {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Tp,
+        Self::Pp,
+        Self::Cp,
+        Self::Ep,
+        Self::Zero,
+        Self::MicroBatch,
+        Self::Schedule,
+        Self::Recompute,
+    ];
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tp => "TP",
+            Self::Pp => "PP",
+            Self::Cp => "CP",
+            Self::Ep => "EP",
+            Self::Zero => "ZeRO",
+            Self::MicroBatch => "micro-batch",
+            Self::Schedule => "schedule",
+            Self::Recompute => "recomputation",
+        }
+    }
+
+    /// The axis called `name`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|axis| axis.name() == name)
+    }
+
+    /// The values that `space` tries, in order.
+    #[must_use]
+    pub fn values(self, space: &Space) -> Vec<u64> {
+        let axes = &space.axes;
+        let indices = |count: usize| (0..count as u64).collect();
+        match self {
+            Self::Tp => axes.tp.clone(),
+            Self::Pp => axes.pp.clone(),
+            Self::Cp => axes.cp.clone(),
+            Self::Ep => axes.ep.clone(),
+            Self::Zero => axes.zero.clone(),
+            Self::MicroBatch => axes.micro_batch.clone(),
+            Self::Schedule => indices(axes.schedules.len()),
+            Self::Recompute => indices(axes.recompute.len()),
+        }
+    }
+
+    /// The value of a layout.
+    #[must_use]
+    pub fn of(self, space: &Space, block: &Block, member: Member) -> u64 {
+        match self {
+            Self::Tp => block.tp,
+            Self::Pp => block.pp,
+            Self::Cp => block.cp,
+            Self::Ep => block.ep,
+            Self::Zero => member.zero,
+            Self::MicroBatch => block.micro_batch,
+            Self::Schedule => {
+                let mut all = space.axes.schedules.iter();
+                let found = all.position(|one| *one == member.chunks.schedule);
+                found.unwrap_or(0) as u64
+            }
+            Self::Recompute => block.recompute as u64,
+        }
+    }
+
+    /// A value in words.
+    #[must_use]
+    pub fn label(self, space: &Space, value: u64) -> String {
+        let index = usize::try_from(value).unwrap_or(usize::MAX);
+        match self {
+            Self::Schedule => {
+                let one: Option<&Schedule> = space.axes.schedules.get(index);
+                one.map_or_else(String::new, |one| one.choice().label.to_owned())
+            }
+            Self::Recompute => match space.axes.recompute.get(index) {
+                Some(Recompute::None) => "none",
+                Some(Recompute::Selective) => "selective",
+                Some(Recompute::Full) => "full",
+                _ => "as the run",
+            }
+            .to_owned(),
+            _ => value.to_string(),
+        }
+    }
+}
+
+/// What rows are shown: of some fields one value, of TP at most one, or only what is called "fits".
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// Tight ones are left out.
+    pub fits: bool,
+    /// TP at most.
+    pub most_tp: Option<u64>,
+    chosen: Vec<(Axis, u64)>,
+}
+
+impl Filter {
+    /// The fields that can be filtered by value.
+    pub const AXES: [Axis; 3] = [Axis::Schedule, Axis::Zero, Axis::Recompute];
+
+    /// Whether everything is shown.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether `value` of `axis` is the one that is shown.
+    #[must_use]
+    pub fn has(&self, axis: Axis, value: u64) -> bool {
+        self.chosen.contains(&(axis, value))
+    }
+
+    /// Shows only `value` of `axis`, or all again; `tp` at most.
+    pub fn press(&mut self, axis: Axis, value: u64) {
+        if axis == Axis::Tp {
+            self.most_tp = Some(value).filter(|tp| self.most_tp != Some(*tp));
+            return;
+        }
+        let had = self.has(axis, value);
+        self.chosen.retain(|(other, _)| *other != axis);
+        if !had {
+            self.chosen.push((axis, value));
+        }
+    }
+
+    /// Whether a layout is shown.
+    #[must_use]
+    pub fn keeps(&self, space: &Space, block: &Block, member: Member) -> bool {
+        let same = |(axis, value): &(Axis, u64)| axis.of(space, block, member) == *value;
+        self.most_tp.is_none_or(|tp| block.tp <= tp) && self.chosen.iter().all(same)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Run;
+    use crate::search::Request;
+
+    #[test]
+    fn a_pressed_chip_filters_and_pressed_again_does_not() {
+        let request = Request::new(&Run::default(), &[], 1).unwrap();
+        let space = request.search.space();
+        let mut filter = Filter::default();
+        filter.press(Axis::Zero, 3);
+        filter.press(Axis::Tp, 2);
+        let kept = space.blocks.iter().flat_map(|block| {
+            let members = space.members(block).into_iter();
+            members.map(move |member| (block, member))
+        });
+        let mut shown = 0;
+        for (block, member) in kept {
+            let keeps = filter.keeps(space, block, member);
+            assert_eq!(keeps, member.zero == 3 && block.tp <= 2);
+            shown += u32::from(keeps);
+        }
+        assert!(shown > 0);
+        filter.press(Axis::Zero, 3);
+        filter.press(Axis::Tp, 2);
+        assert!(filter.is_empty());
+    }
+
+    #[test]
+    fn every_axis_is_found_by_its_name_and_labels_its_values() {
+        let request = Request::new(&Run::default(), &[], 1).unwrap();
+        let space = request.search.space();
+        for axis in Axis::ALL {
+            assert_eq!(Axis::named(axis.name()), Some(axis));
+            for value in axis.values(space) {
+                assert!(!axis.label(space, value).is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! The best layout in every cell of a map over two axes: two fields of a search, model size by nodes as the Ultra-Scale
+//! Playbook draws it, or (TP, PP, CP) by GPUs as Fujii's tables do. Every cell is exact: its own ranking, ended only
+//! when nothing left in it can be faster.
+
+use super::axes::{Axes, Split};
+use super::engine::Search;
+use super::filter::{Axis, Filter};
+use super::ranking::{Found, Promise, Ranking};
+use super::request::Request;
+use crate::run::presets::MODELS;
+use crate::run::{Based, Recompute, Run, Schedule};
+use std::rc::Rc;
+
+/// Models of the playbook's picture: about 1 B to 405 B parameters.
+const SIZES: [&str; 6] = [
+    "gpt-2-xl",
+    "llama-3.1-8b",
+    "llama-2-13b",
+    "llama-3.1-70b",
+    "gpt-3-175b",
+    "llama-3.1-405b",
+];
+/// Its nodes.
+const NODES: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// Layouts of the paper's picture.
+const LAYOUTS: usize = 12;
+
+/// What a map is drawn over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Picture {
+    /// Two fields of the search.
+    Fields(Axis, Axis),
+    /// Model size by nodes.
+    Sizes,
+    /// (TP, PP, CP) by GPUs.
+    Layouts,
+}
+
+/// A cell.
+#[derive(Clone, Debug)]
+pub enum Cell {
+    /// Not known yet.
+    Open,
+    /// No layout divides.
+    Void,
+    /// Every layout runs out of memory.
+    Out,
+    /// The fastest.
+    Best(Rc<Found>),
+}
+
+/// A search whose layouts fill some of the cells.
+#[derive(Clone, Debug)]
+struct Job {
+    run: Run,
+    limited: bool,
+    /// The cells, each for one (TP, PP, CP) or for all.
+    cells: Vec<(usize, Option<[u64; 3]>)>,
+}
+
+/// A map under way.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// What it is drawn over.
+    pub picture: Picture,
+    /// Heads of the columns.
+    pub across: Vec<String>,
+    /// Heads of the rows.
+    pub down: Vec<String>,
+    /// Row by row.
+    pub cells: Vec<Cell>,
+    rankings: Vec<(usize, Ranking)>,
+    jobs: Vec<Job>,
+    search: Option<Search>,
+}
+
+impl Map {
+    /// The map of `picture` over the layouts of `search` that `filter` keeps; the search is bounded.
+    #[must_use]
+    pub fn new(picture: Picture, run: &Run, search: &Search, filter: &Filter) -> Self {
+        let mut map = Self {
+            picture,
+            across: Vec::new(),
+            down: Vec::new(),
+            cells: Vec::new(),
+            rankings: Vec::new(),
+            jobs: Vec::new(),
+            search: None,
+        };
+        match picture {
+            Picture::Fields(across, down) => map.fields(across, down, search, filter),
+            Picture::Sizes => map.sizes(run),
+            Picture::Layouts => map.layouts(run, search),
+        }
+        // Taken from the end.
+        map.jobs.reverse();
+        map.rankings.reverse();
+        map
+    }
+
+    /// Whether every cell is known.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.rankings.is_empty() && self.jobs.is_empty()
+    }
+
+    /// Share of the cells that is known.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        let open = self.cells.iter().filter(|cell| matches!(cell, Cell::Open));
+        1.0 - open.count() as f64 / self.cells.len().max(1) as f64
+    }
+
+    /// The cell at a column and a row.
+    #[must_use]
+    pub fn cell(&self, column: usize, row: usize) -> &Cell {
+        &self.cells[row * self.across.len() + column]
+    }
+
+    /// Works for about `budget` units; `search` is the one that the map was made from.
+    pub fn step(&mut self, search: &mut Search, budget: u64) {
+        let mut left = budget;
+        while left > 0 && !self.is_over() {
+            let spent = match self.search.take() {
+                // A search of its own: bounded first, then ranked cell by cell.
+                Some(mut own) => {
+                    let spent = self.own(&mut own, left);
+                    if !own.is_bounded() || !self.rankings.is_empty() {
+                        self.search = Some(own);
+                    }
+                    spent
+                }
+                None if self.rankings.is_empty() => self.next_job(),
+                None => self.rank(search),
+            };
+            left = left.saturating_sub(spent.max(1));
+        }
+    }
+
+    fn own(&mut self, own: &mut Search, budget: u64) -> u64 {
+        if own.is_bounded() {
+            return self.rank(own);
+        }
+        let spent = budget.min(1000);
+        own.step(spent);
+        if own.is_bounded()
+            && let Some(job) = self.jobs.pop()
+        {
+            for (cell, sizes) in job.cells.into_iter().rev() {
+                let (promises, any) = of_layout(own, sizes);
+                self.open(cell, promises, any);
+            }
+        }
+        spent
+    }
+
+    fn next_job(&mut self) -> u64 {
+        let Some(job) = self.jobs.last() else {
+            return 1;
+        };
+        if let Some(search) = search_of(job) {
+            self.search = Some(search);
+        } else {
+            for (cell, _) in &job.cells {
+                self.cells[*cell] = Cell::Void;
+            }
+            self.jobs.pop();
+        }
+        10
+    }
+
+    /// Opens a cell on its layouts, of which there are `any`.
+    fn open(&mut self, cell: usize, promises: Vec<Promise>, any: bool) {
+        if promises.is_empty() {
+            self.cells[cell] = if any { Cell::Out } else { Cell::Void };
+        } else {
+            self.rankings.push((cell, Ranking::new(promises, 1, false)));
+        }
+    }
+
+    fn rank(&mut self, search: &mut Search) -> u64 {
+        let Some((cell, ranking)) = self.rankings.last_mut() else {
+            return 1;
+        };
+        if !ranking.is_over() {
+            return search.rank_more(ranking);
+        }
+        self.cells[*cell] = match ranking.best().first() {
+            Some(found) => Cell::Best(Rc::clone(found)),
+            None => Cell::Out,
+        };
+        self.rankings.pop();
+        1
+    }
+
+    fn size(&mut self) {
+        self.cells = vec![Cell::Open; self.across.len() * self.down.len()];
+    }
+
+    fn fields(&mut self, across: Axis, down: Axis, search: &Search, filter: &Filter) {
+        let space = search.space();
+        let (columns, rows) = (across.values(space), down.values(space));
+        let labels = |axis: Axis, values: &[u64]| -> Vec<String> {
+            let values = values.iter();
+            values.map(|value| axis.label(space, *value)).collect()
+        };
+        self.across = labels(across, &columns);
+        self.down = labels(down, &rows);
+        self.size();
+        let mut promises: Vec<Vec<Promise>> = vec![Vec::new(); self.cells.len()];
+        let mut any = vec![false; self.cells.len()];
+        let mut next = search.promises().iter().peekable();
+        for (at, block) in space.blocks.iter().enumerate() {
+            for (index, member) in space.members(block).into_iter().enumerate() {
+                let place = |values: &[u64], axis: Axis| {
+                    let own = axis.of(space, block, member);
+                    values.iter().position(|value| *value == own)
+                };
+                let promise = next.next_if(|promise| {
+                    promise.place.block() == at && promise.place.member() == index
+                });
+                if !filter.keeps(space, block, member) {
+                    continue;
+                }
+                if let (Some(column), Some(row)) = (place(&columns, across), place(&rows, down)) {
+                    let cell = row * columns.len() + column;
+                    any[cell] = true;
+                    promises[cell].extend(promise.copied());
+                }
+            }
+        }
+        for (cell, (promises, any)) in promises.into_iter().zip(any).enumerate() {
+            self.open(cell, promises, any);
+        }
+    }
+
+    fn sizes(&mut self, run: &Run) {
+        let per_node = run.gpus_per_node.or_else(|| {
+            let gpu = run.gpu.resolve().ok()?;
+            Some(gpu.per_node)
+        });
+        let per_node = per_node.unwrap_or(8);
+        let known = SIZES.iter().filter_map(|id| {
+            let mut presets = MODELS.iter();
+            presets.find(|preset| preset.choice.id == *id)
+        });
+        let models: Vec<_> = known.map(|preset| preset.choice).collect();
+        self.across = NODES.iter().map(u64::to_string).collect();
+        self.down = models.iter().map(|one| one.label.to_owned()).collect();
+        self.size();
+        for (row, model) in models.iter().enumerate() {
+            for (column, nodes) in NODES.iter().enumerate() {
+                self.jobs.push(Job {
+                    run: Run {
+                        model: Based::preset(model.id),
+                        gpus: nodes * per_node,
+                        ..run.clone()
+                    },
+                    limited: true,
+                    cells: vec![(row * NODES.len() + column, None)],
+                });
+            }
+        }
+    }
+
+    fn layouts(&mut self, run: &Run, search: &Search) {
+        let space = search.space();
+        let mut promises: Vec<Promise> = search.promises().to_vec();
+        // Reversed order: the smallest bound is the greatest.
+        promises.sort_unstable_by(|a, b| b.cmp(a));
+        let mut rows: Vec<[u64; 3]> = Vec::new();
+        for promise in promises {
+            let block = space.blocks[promise.place.block()];
+            let sizes = [block.tp, block.pp, block.cp];
+            if !rows.contains(&sizes) {
+                rows.push(sizes);
+            }
+            if rows.len() == LAYOUTS {
+                break;
+            }
+        }
+        rows.sort_unstable();
+        let counts: Vec<u64> = [run.gpus / 4, run.gpus / 2, run.gpus]
+            .into_iter()
+            .chain([run.gpus.saturating_mul(2), run.gpus.saturating_mul(4)])
+            .filter(|gpus| *gpus > 0)
+            .collect();
+        self.across = counts.iter().map(u64::to_string).collect();
+        let name = |[tp, pp, cp]: &[u64; 3]| format!("{tp}, {pp}, {cp}");
+        self.down = rows.iter().map(name).collect();
+        self.size();
+        for (column, gpus) in counts.iter().enumerate() {
+            let cell = |row: usize| row * counts.len() + column;
+            let cells = rows.iter().enumerate();
+            self.jobs.push(Job {
+                run: Run {
+                    gpus: *gpus,
+                    ..run.clone()
+                },
+                limited: false,
+                cells: cells
+                    .map(|(row, sizes)| (cell(row), Some(*sizes)))
+                    .collect(),
+            });
+        }
+    }
+}
+
+/// The layouts of `sizes`, all where there are none, and whether the space has any.
+fn of_layout(search: &Search, sizes: Option<[u64; 3]>) -> (Vec<Promise>, bool) {
+    let blocks = &search.space().blocks;
+    let same = |index: usize| {
+        let block = &blocks[index];
+        sizes.is_none_or(|sizes| sizes == [block.tp, block.pp, block.cp])
+    };
+    let promises = search.promises().iter();
+    let own = promises.filter(|promise| same(promise.place.block()));
+    (own.copied().collect(), (0..blocks.len()).any(same))
+}
+
+/// The search of a job; the playbook's picture keeps to 1F1B and even splits, as the playbook does.
+fn search_of(job: &Job) -> Option<Search> {
+    let mut axes = Axes::of(&job.run).ok()?;
+    if job.limited {
+        axes.schedules = vec![Schedule::OneFOneB];
+        axes.splits = vec![Split::Even];
+        axes.sequence_parallel = vec![true];
+        axes.recompute = vec![Recompute::None, Recompute::Full];
+    }
+    let request = Request::with_axes(&job.run, axes, &[], 1).ok()?;
+    Some(request.search)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> Run {
+        Run {
+            gpus: 8,
+            global_batch: 16,
+            ..Run::default()
+        }
+    }
+
+    /// Each cell against a search of its own, pinned to it.
+    #[test]
+    fn a_cell_holds_what_a_search_pinned_to_it_finds() {
+        let mut request = Request::new(&run(), &[], 5).unwrap();
+        request.search.finish();
+        let picture = Picture::Fields(Axis::Tp, Axis::Zero);
+        let mut map = Map::new(picture, &run(), &request.search, &Filter::default());
+        while !map.is_over() {
+            map.step(&mut request.search, 50);
+        }
+        for (column, tp) in [1, 2, 4, 8].into_iter().enumerate() {
+            for zero in 0..4 {
+                let pinned = Run { tp, zero, ..run() };
+                let row = usize::try_from(zero).unwrap();
+                let mut alone = Request::new(&pinned, &["tp", "zero"], 1).unwrap();
+                alone.search.finish();
+                let best = alone.search.best().first();
+                let time = |found: &Found| found.report.step.time_s;
+                match (map.cell(column, row), best) {
+                    (Cell::Best(ours), Some(theirs)) => assert_eq!(time(ours), time(theirs)),
+                    (Cell::Out | Cell::Void, None) => {}
+                    other => panic!("tp {tp} zero {zero}: {other:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn layouts_by_gpus_are_filled_and_the_own_column_holds_the_first() {
+        let mut request = Request::new(&run(), &[], 1).unwrap();
+        request.search.finish();
+        let mut map = Map::new(
+            Picture::Layouts,
+            &run(),
+            &request.search,
+            &Filter::default(),
+        );
+        while !map.is_over() {
+            map.step(&mut request.search, 500);
+        }
+        assert_eq!(map.across, ["2", "4", "8", "16", "32"]);
+        let times = (0..map.down.len()).filter_map(|row| match map.cell(2, row) {
+            Cell::Best(found) => Some(found.report.step.time_s.0),
+            _ => None,
+        });
+        let least = times.fold(f64::INFINITY, f64::min);
+        assert_eq!(least, request.search.best()[0].report.step.time_s.0);
+        assert!(map.cells.iter().all(|cell| !matches!(cell, Cell::Open)));
+    }
+}

@@ -1,0 +1,231 @@
+//! The second pass of a search: the full report of the most promising layouts, until no other can be among the fastest.
+//!
+//! Exact: a layout is left unreported only where its bound says that it is slower than the last of those already
+//! reported. Several rankings over parts of a space share what was reported.
+
+use super::space::Space;
+use crate::memory::Verdict;
+use crate::report::{Memory, Report, report};
+use crate::run::Run;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::rc::Rc;
+
+/// Units of work of a report, besides its ops.
+const REPORT: u64 = 100;
+/// Ops of a report that make a unit.
+const OPS: u64 = 20;
+
+/// Where a layout stands in its space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    block: u32,
+    member: u32,
+}
+
+impl Place {
+    /// The `member`-th layout of the `block`-th block.
+    #[must_use]
+    pub fn new(block: usize, member: usize) -> Self {
+        let small = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
+        Self {
+            block: small(block),
+            member: small(member),
+        }
+    }
+    /// Index of the block.
+    #[must_use]
+    pub fn block(self) -> usize {
+        self.block as usize
+    }
+    /// Index among the layouts of the block.
+    #[must_use]
+    pub fn member(self) -> usize {
+        self.member as usize
+    }
+}
+
+/// A layout that may win, smallest bound first, then first in its space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promise {
+    /// The least step time, seconds.
+    pub bound: f64,
+    /// Which layout.
+    pub place: Place,
+}
+
+impl Eq for Promise {}
+impl PartialOrd for Promise {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Promise {
+    /// Reversed: a heap gives its greatest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let time = other.bound.total_cmp(&self.bound);
+        time.then(other.place.cmp(&self.place))
+    }
+}
+
+/// A layout with its report.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The layout.
+    pub run: Run,
+    /// Its report.
+    pub report: Report,
+    /// Where it stands in its space.
+    pub place: Place,
+}
+
+/// What a report said of a layout.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It counts as feasible.
+    Fits(Rc<Found>),
+    /// It runs out of memory after all.
+    Out,
+    /// It has no order or no shape after all: not a layout.
+    None,
+}
+
+/// Layouts reported so far.
+#[derive(Clone, Debug, Default)]
+pub struct Known(BTreeMap<Place, Outcome>);
+
+impl Known {
+    /// What the report of a layout says, and the units of work that it took.
+    pub fn ask(&mut self, space: &Space, place: Place) -> (&Outcome, u64) {
+        let mut work = 1;
+        let outcome = self.0.entry(place).or_insert_with(|| {
+            work = REPORT;
+            let block = space.blocks[place.block()];
+            let Some(member) = space.members(&block).get(place.member()).copied() else {
+                return Outcome::None;
+            };
+            let run = space.run(&block, member);
+            let Ok(report) = report(&run) else {
+                return Outcome::None;
+            };
+            work += 2 * block.pp * block.chunks * report.layout.microbatches / OPS;
+            if fits(&report.memory) {
+                Outcome::Fits(Rc::new(Found { run, report, place }))
+            } else {
+                Outcome::Out
+            }
+        });
+        (outcome, work)
+    }
+}
+
+/// Whether a layout counts as feasible: the estimate itself, fragmentation and processes included, is no more than what
+/// the driver shows. That is the middle of the band that is called tight.
+///
+/// The stricter rule, to count only what is called "fits", never met a run that ran out, but calls 11 of the 12 runs
+/// below the middle infeasible that did run: on the groups of Fujii's tables its first measured layout is 3.1 % slower
+/// than the fastest that ran, at worst 11.8 %, instead of 1.1 % and 3.5 %. Of the 144 published runs that count as
+/// feasible by this rule one ran out (0.95 of the memory by the estimate); it is neither first nor a tie in its group.
+/// `tests/search.rs` holds all of that. Rows of the band are marked as tight, and can be left out.
+#[must_use]
+pub fn fits(memory: &Memory) -> bool {
+    memory.verdict != Verdict::Oom && memory.peak_bytes <= memory.capacity_bytes
+}
+
+/// The fastest of some layouts, as far as they are known.
+#[derive(Clone, Debug)]
+pub struct Ranking {
+    top: usize,
+    sure: bool,
+    queue: BinaryHeap<Promise>,
+    best: Vec<Rc<Found>>,
+    /// Layouts whose report was asked.
+    pub reported: u64,
+    /// Of these, the ones that ran out of memory after all.
+    pub ran_out: u64,
+    /// Of these, the ones that are no layouts after all.
+    pub void: u64,
+}
+
+impl Ranking {
+    /// The `top` fastest of `promises`; with `sure` only of what is called "fits".
+    #[must_use]
+    pub fn new(promises: Vec<Promise>, top: usize, sure: bool) -> Self {
+        Self {
+            top: top.max(1),
+            sure,
+            queue: promises.into(),
+            best: Vec::new(),
+            reported: 0,
+            ran_out: 0,
+            void: 0,
+        }
+    }
+
+    /// Adds layouts to rank.
+    pub fn add(&mut self, promises: &[Promise]) {
+        self.queue.extend(promises);
+    }
+
+    /// The fastest so far, strictly by step time; equal ones in the order of the space.
+    #[must_use]
+    pub fn best(&self) -> &[Rc<Found>] {
+        &self.best
+    }
+
+    /// Whether nothing left can be among the fastest.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let Some(next) = self.queue.peek() else {
+            return true;
+        };
+        self.slowest().is_some_and(|slowest| next.bound > slowest)
+    }
+
+    /// The least bound left.
+    #[must_use]
+    pub fn next_bound(&self) -> Option<f64> {
+        self.queue.peek().map(|next| next.bound)
+    }
+
+    /// Time of the last row, once there are enough.
+    #[must_use]
+    pub fn slowest(&self) -> Option<f64> {
+        let last = self.best.last().filter(|_| self.best.len() >= self.top);
+        last.map(|found| found.report.step.time_s.0)
+    }
+
+    /// Asks the report of the most promising layout; says how many units of work that was.
+    pub fn step(&mut self, space: &Space, known: &mut Known) -> u64 {
+        let Some(promise) = self.queue.pop() else {
+            return 1;
+        };
+        let (outcome, work) = known.ask(space, promise.place);
+        self.reported += 1;
+        match outcome {
+            Outcome::Fits(found) => {
+                let sure = found.report.memory.verdict == Verdict::Fits;
+                let found = Rc::clone(found);
+                if sure || !self.sure {
+                    self.enter(found);
+                }
+            }
+            Outcome::Out => self.ran_out += 1,
+            Outcome::None => self.void += 1,
+        }
+        work
+    }
+
+    fn enter(&mut self, found: Rc<Found>) {
+        let key = |found: &Found| (found.report.step.time_s.0, found.place);
+        let (time, place) = key(&found);
+        let before = |other: &Rc<Found>| {
+            let (other_time, other_place) = key(other);
+            let order = other_time.total_cmp(&time);
+            order.then(other_place.cmp(&place)) == Ordering::Less
+        };
+        let at = self.best.partition_point(before);
+        self.best.insert(at, found);
+        self.best.truncate(self.top);
+    }
+}

@@ -1,0 +1,272 @@
+//! DeepSpeed's JSON.
+//!
+//! Source: deepspeed.ai/docs/config-json, and `deepspeed/runtime/config.py` and `zero/config.py` for names and defaults.
+//! The file knows nothing of the model; ranks follow from its three batch sizes.
+
+use super::book::Book;
+use super::{Dialect, Entries};
+use crate::issue::Issue;
+use crate::run::{Based, CpComm, Optimizer, PrecisionParts, Recompute, Run, Scenario, Value};
+use serde::Serialize;
+
+/// DeepSpeed.
+pub static DIALECT: Dialect = Dialect {
+    id: "deepspeed",
+    name: "DeepSpeed",
+    file: "ds_config.json",
+    entries,
+    read,
+    write,
+    print,
+};
+
+/// Where comments go: JSON has none, and DeepSpeed ignores keys that it does not know.
+const COMMENT: &str = "_comment";
+
+/// The entries that tell a file of DeepSpeed from other JSON.
+const SIGNS: [&str; 5] = [
+    "zero_optimization",
+    "train_micro_batch_size_per_gpu",
+    "train_batch_size",
+    "gradient_accumulation_steps",
+    "bf16",
+];
+
+/// Whether an object is a file of DeepSpeed.
+#[must_use]
+pub fn knows(object: &Value) -> bool {
+    SIGNS.iter().any(|sign| object.get(sign).is_some())
+}
+
+fn entries(text: &str) -> Result<Entries, Issue> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| Issue::error("", format!("not JSON: {error}")))?;
+    let mut entries = Vec::new();
+    flatten("", value, &mut entries);
+    entries.retain(|(name, _)| name != COMMENT);
+    Ok(entries)
+}
+
+/// Nested objects to dotted names.
+pub fn flatten(prefix: &str, value: Value, out: &mut Entries) {
+    match value {
+        Value::Map(entries) => {
+            for (key, value) in entries {
+                let name = if prefix.is_empty() {
+                    key
+                } else {
+                    format!("{prefix}.{key}")
+                };
+                flatten(&name, value, out);
+            }
+        }
+        value => out.push((prefix.to_owned(), value)),
+    }
+}
+
+/// Dotted names to nested objects.
+#[must_use]
+pub fn nested(entries: &Entries) -> Value {
+    let mut root = Value::Map(Vec::new());
+    for (name, value) in entries {
+        insert(&mut root, name, value.clone());
+    }
+    root
+}
+
+fn insert(object: &mut Value, name: &str, value: Value) {
+    let Value::Map(entries) = object else { return };
+    match name.split_once('.') {
+        None => entries.push((name.to_owned(), value)),
+        Some((first, rest)) => {
+            let at = entries.iter().position(|(known, _)| known == first);
+            let at = at.unwrap_or_else(|| {
+                entries.push((first.to_owned(), Value::Map(Vec::new())));
+                entries.len() - 1
+            });
+            insert(&mut entries[at].1, rest, value);
+        }
+    }
+}
+
+fn read(book: &mut Book) {
+    let tp = book
+        .count("tensor_parallel.autotp_size", "TP")
+        .unwrap_or(1)
+        .max(1);
+    let pp = book.count("pipeline.stages", "PP").unwrap_or(1).max(1);
+    let cp = book
+        .count("sequence_parallel_size", "Ulysses sequence parallelism, CP")
+        .unwrap_or(1)
+        .max(1);
+    (book.run.tp, book.run.pp, book.run.cp) = (tp, pp, cp);
+    if cp > 1 {
+        book.run.cp_comm = CpComm::Ulysses;
+    }
+    book.assume("the model and the sequence, as on this page: the program has them");
+    batch(book);
+    let stage = book
+        .count("zero_optimization.stage", "ZeRO stage")
+        .unwrap_or(0);
+    book.set("zero", &Value::from(stage));
+    let shard = book.count(
+        "zero_optimization.mics_shard_size",
+        "ranks that share shards (MiCS)",
+    );
+    let group = book.run.gpus / (tp * pp).max(1);
+    if book.run.hsdp_shard.unwrap_or(group) != shard.unwrap_or(group) {
+        book.run.hsdp_shard = shard.filter(|shard| *shard != group);
+    }
+    // "Default: false for stages 1 and 2, true for stage 3."
+    let overlap = if book.has("zero_optimization.overlap_comm") {
+        book.flag(
+            "zero_optimization.overlap_comm",
+            "gradients overlap with the backward pass",
+        )
+    } else {
+        stage == 3
+    };
+    if !overlap {
+        book.run.overlap.dp = 0.0;
+    } else if book.run.overlap.dp == 0.0 {
+        book.run.overlap.dp = Run::default().overlap.dp;
+    }
+    let (brain, half) = (
+        book.flag("bf16.enabled", "bf16"),
+        book.flag("fp16.enabled", "fp16"),
+    );
+    let accumulate = book.word("data_types.grad_accum_dtype", "gradients accumulate in");
+    book.precision(match (brain, half, accumulate.as_deref()) {
+        (true, _, Some("fp32")) => "bf16-fp32-grads",
+        (true, ..) => "bf16",
+        (_, true, _) => "fp16",
+        _ => "fp32",
+    });
+    let optimizer = book
+        .word("optimizer.type", "optimizer")
+        .map(|name| name.to_ascii_lowercase());
+    match optimizer.as_deref() {
+        Some("adam" | "adamw") => book.run.optimizer = Optimizer::Adam,
+        Some("lion") => book.run.optimizer = Optimizer::Lion,
+        Some("muon") => book.run.optimizer = Optimizer::Muon,
+        Some("sgd") => book.run.optimizer = Optimizer::Sgd,
+        Some(other) => {
+            let said = format!("the optimizer, as on this page: {other} is not known");
+            book.assume(said);
+        }
+        None => book.assume("the optimizer, as on this page: the program has it"),
+    }
+    match book.count(
+        "pipeline.activation_checkpoint_interval",
+        "layers between checkpoints",
+    ) {
+        Some(0) => book.recompute(Recompute::None),
+        Some(_) => book.recompute(Recompute::Full),
+        None => book.assume("recomputation, as on this page: the program decides"),
+    }
+}
+
+fn batch(book: &mut Book) {
+    let global = book.count("train_batch_size", "global batch");
+    let micro = book.count("train_micro_batch_size_per_gpu", "micro-batch");
+    let steps = book.count(
+        "gradient_accumulation_steps",
+        "micro-batches a step and rank",
+    );
+    if let Some(micro) = micro {
+        book.set("micro_batch", &Value::from(micro.max(1)));
+    }
+    let run = &book.run;
+    let ranks = (run.tp * run.pp * run.cp).max(1);
+    let here = (run.gpus / ranks).max(1);
+    let each = run.micro_batch * steps.unwrap_or(1);
+    match (global, steps) {
+        (Some(global), Some(_)) if global.is_multiple_of(each.max(1)) => {
+            book.set("global_batch", &Value::from(global));
+            book.set("gpus", &Value::from(global / each.max(1) * ranks));
+        }
+        (Some(global), _) => book.set("global_batch", &Value::from(global)),
+        (None, Some(_)) => book.set("global_batch", &Value::from(each * here)),
+        (None, None) => {}
+    }
+    if global.is_none() || steps.is_none() {
+        let gpus = book.run.gpus;
+        book.assume(format!(
+            "{gpus} GPUs, as on this page: with all three batch sizes they would follow"
+        ));
+    }
+}
+
+fn write(s: &Scenario) -> Entries {
+    let run = &s.run;
+    let mut out = Vec::new();
+    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
+    let text = |text: &str| Value::Text(text.to_owned());
+    say("train_batch_size", Value::from(run.global_batch));
+    say(
+        "train_micro_batch_size_per_gpu",
+        Value::from(run.micro_batch),
+    );
+    say(
+        "gradient_accumulation_steps",
+        Value::from(s.layout.microbatches),
+    );
+    say("zero_optimization.stage", Value::from(run.zero));
+    say(
+        "zero_optimization.overlap_comm",
+        Value::Bool(run.overlap.dp > 0.0),
+    );
+    if s.zero.shard < s.layout.dp * s.layout.cp {
+        say(
+            "zero_optimization.mics_shard_size",
+            Value::from(s.zero.shard),
+        );
+    }
+    let is =
+        |id: &'static str| run.precision.resolve() == Based::<PrecisionParts>::preset(id).resolve();
+    if run.precision.base == Some("fp16") {
+        say("fp16.enabled", Value::Bool(true));
+    } else if !is("fp32") {
+        say("bf16.enabled", Value::Bool(true));
+        let dtype = if is("bf16") { "bf16" } else { "fp32" };
+        say("data_types.grad_accum_dtype", text(dtype));
+    }
+    let optimizer = match run.optimizer {
+        Optimizer::Lion => "Lion",
+        Optimizer::Muon => "Muon",
+        Optimizer::Sgd | Optimizer::SgdMomentum => "SGD",
+        _ => "AdamW",
+    };
+    say("optimizer.type", text(optimizer));
+    if run.tp > 1 {
+        say("tensor_parallel.autotp_size", Value::from(run.tp));
+    }
+    if run.cp > 1 {
+        say("sequence_parallel_size", Value::from(run.cp));
+    }
+    if run.pp > 1 {
+        say("pipeline.stages", Value::from(run.pp));
+    }
+    let interval = u64::from(run.recompute != Recompute::None);
+    say(
+        "pipeline.activation_checkpoint_interval",
+        Value::from(interval),
+    );
+    out
+}
+
+fn print(entries: &Entries, comments: &[String]) -> String {
+    let lines = comments.iter().cloned().map(Value::Text).collect();
+    let mut all = vec![(COMMENT.to_owned(), Value::List(lines))];
+    if let Value::Map(said) = nested(entries) {
+        all.extend(said);
+    }
+    pretty(&Value::Map(all))
+}
+
+/// Indented JSON.
+#[must_use]
+pub fn pretty<T: Serialize>(value: &T) -> String {
+    let text = serde_json::to_string_pretty(value);
+    text.map_or_else(|_| String::new(), |text| text + "\n")
+}

@@ -1,0 +1,112 @@
+//! The part of TOML that files of settings use: sections, keys, text, numbers, true and false, lists.
+
+use super::Entries;
+use crate::issue::Issue;
+use crate::run::Value;
+
+/// The settings of a file, by dotted name: `[training]` and `seq_len = 8192` is `training.seq_len`.
+///
+/// # Errors
+/// The first line that is no setting, by its number.
+pub fn read(text: &str) -> Result<Entries, Issue> {
+    let mut section = String::new();
+    let mut entries = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        let wrong =
+            |what: &str| Issue::error("", format!("line {}: {what}: {}", number + 1, line.trim()));
+        let mut line = bare(line).to_owned();
+        if line.is_empty() {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.trim_start_matches('[').trim_end_matches(']');
+            name.trim().clone_into(&mut section);
+            continue;
+        }
+        // A list may go on over several lines.
+        while line.matches('[').count() > line.matches(']').count() {
+            match lines.next() {
+                Some((_, more)) => line.push_str(bare(more)),
+                None => return Err(wrong("a list without end")),
+            }
+        }
+        let (key, value) = line.split_once('=').ok_or_else(|| wrong("no setting"))?;
+        let key = key.trim().trim_matches('"');
+        let name = if section.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{section}.{key}")
+        };
+        entries.push((
+            name,
+            value_of(value.trim()).ok_or_else(|| wrong("no value"))?,
+        ));
+    }
+    Ok(entries)
+}
+
+/// A line without its comment and blanks.
+fn bare(line: &str) -> &str {
+    let mut quote = None;
+    for (at, c) in line.char_indices() {
+        match (c, quote) {
+            ('#', None) => return line[..at].trim(),
+            ('"' | '\'', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            _ => {}
+        }
+    }
+    line.trim()
+}
+
+fn value_of(text: &str) -> Option<Value> {
+    for quote in ["\"\"\"", "\"", "'"] {
+        if let Some(inner) = text.strip_prefix(quote) {
+            return Some(Value::Text(inner.strip_suffix(quote)?.to_owned()));
+        }
+    }
+    if let Some(inner) = text.strip_prefix('[') {
+        let items = inner.strip_suffix(']')?.split(',');
+        let items = items.map(str::trim).filter(|item| !item.is_empty());
+        return items.map(value_of).collect::<Option<_>>().map(Value::List);
+    }
+    match text {
+        "true" => Some(Value::Bool(true)),
+        "false" => Some(Value::Bool(false)),
+        "" => None,
+        text => text.replace('_', "").parse().ok().map(Value::Number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_named_by_section_and_key() {
+        let text = "# torchtitan\n[model]\nname = \"llama3\" # which\nconverters = [\n  \"float8\",\n]\n[training]\nseq_len = 8_192\nmax_norm = 1.0\ncompile = true\n";
+        let entries = read(text).unwrap();
+        let expected = [
+            ("model.name", Value::Text("llama3".to_owned())),
+            (
+                "model.converters",
+                Value::List(vec![Value::Text("float8".to_owned())]),
+            ),
+            ("training.seq_len", Value::Number(8192.0)),
+            ("training.max_norm", Value::Number(1.0)),
+            ("training.compile", Value::Bool(true)),
+        ];
+        assert_eq!(
+            entries,
+            expected.map(|(name, value)| (name.to_owned(), value))
+        );
+        assert!(
+            read("a = 1\nnothing")
+                .unwrap_err()
+                .message
+                .starts_with("line 2")
+        );
+        assert!(read("a = b c").is_err() && read("a = [1").is_err());
+    }
+}

@@ -1,0 +1,265 @@
+//! The words of a launch script: quotes, backslashes, comments, variables and arrays as a shell takes them, as far as
+//! a list of arguments needs it. Nothing is run.
+
+use super::Entries;
+use crate::run::Value;
+use crate::run::registry::plain;
+
+/// What a script says.
+#[derive(Debug, Default, PartialEq)]
+pub struct Script {
+    /// Its words, variables put in where the script sets them.
+    pub words: Vec<String>,
+    /// The variables that it sets.
+    pub variables: Vec<(String, String)>,
+}
+
+impl Script {
+    /// Reads a script.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let mut script = Self::default();
+        script.take(text);
+        script
+    }
+
+    /// The number that a variable holds.
+    #[must_use]
+    pub fn number(&self, names: &[&str]) -> Option<u64> {
+        names.iter().find_map(|name| {
+            let (_, value) = self
+                .variables
+                .iter()
+                .rev()
+                .find(|(known, _)| known == name)?;
+            value.parse().ok()
+        })
+    }
+
+    fn take(&mut self, text: &str) {
+        let mut chars = text.chars().peekable();
+        let mut word: Option<String> = None;
+        let mut quote = None;
+        while let Some(c) = chars.next() {
+            match (c, quote) {
+                ('\'' | '"', None) => {
+                    quote = Some(c);
+                    word.get_or_insert_default();
+                }
+                (c, Some(open)) if c == open => quote = None,
+                ('\\', None | Some('"')) => match chars.next() {
+                    Some('\r') => {
+                        chars.next_if_eq(&'\n');
+                    }
+                    Some('\n') | None => {}
+                    Some(other) => word.get_or_insert_default().push(other),
+                },
+                ('$', None | Some('"')) => {
+                    let value = self.variable(&mut chars);
+                    word.get_or_insert_default().push_str(&value);
+                }
+                ('#', None) if word.is_none() => while chars.next().is_some_and(|c| c != '\n') {},
+                (c, None) if c.is_whitespace() || matches!(c, '(' | ')' | ';' | '&' | '|') => {
+                    self.end(word.take());
+                }
+                (c, _) => word.get_or_insert_default().push(c),
+            }
+        }
+        self.end(word);
+    }
+
+    /// What stands behind a `$`: the value, or the name where the script does not set it.
+    fn variable(&self, chars: &mut std::iter::Peekable<std::str::Chars>) -> String {
+        let mut name = String::new();
+        let (open, close) = match chars.peek() {
+            Some('{') => ('{', '}'),
+            Some('(') => ('(', ')'),
+            _ => {
+                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                    name.push(c);
+                }
+                return self.known(&name).unwrap_or(format!("${name}"));
+            }
+        };
+        let mut depth = 0;
+        for c in chars.by_ref() {
+            depth += i32::from(c == open) - i32::from(c == close);
+            if depth == 0 {
+                break;
+            }
+            name.push(c);
+        }
+        let name = name.get(1..).unwrap_or_default();
+        if open == '(' {
+            return format!("$({name})");
+        }
+        // An array was read where it was set.
+        if name.ends_with("[@]") || name.ends_with("[*]") {
+            return String::new();
+        }
+        let (name, default) = name
+            .split_once(":-")
+            .map_or((name, None), |(name, default)| (name, Some(default)));
+        let known = self.known(name).or(default.map(str::to_owned));
+        known.unwrap_or(format!("${name}"))
+    }
+
+    fn known(&self, name: &str) -> Option<String> {
+        let (_, value) = self
+            .variables
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)?;
+        Some(value.clone())
+    }
+
+    fn end(&mut self, word: Option<String>) {
+        let Some(word) = word.filter(|word| !word.is_empty()) else {
+            return;
+        };
+        let named = word.split_once('=').filter(|(name, _)| {
+            let mut letters = name.chars();
+            letters
+                .next()
+                .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+                && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+        });
+        match named {
+            // Arguments kept in a variable are read where it is set.
+            Some((name, value)) if value.trim_start().starts_with("--") => {
+                let value = value.to_owned();
+                self.variables.push((name.to_owned(), String::new()));
+                self.take(&value);
+            }
+            Some((name, value)) => self.variables.push((name.to_owned(), value.to_owned())),
+            None if word.contains(" --") => self.take(&word.clone()),
+            None => self.words.push(word),
+        }
+    }
+
+    /// The arguments: `--name`, `--name value`, `--name=value`, `--name several values`; names as they are, a value that
+    /// is a number as one.
+    #[must_use]
+    pub fn arguments(&self) -> Entries {
+        let mut entries: Entries = Vec::new();
+        for word in &self.words {
+            if let Some(argument) = word.strip_prefix("--") {
+                let (name, value) = match argument.split_once('=') {
+                    Some((name, value)) => (name, scalar(value)),
+                    None => (argument, Value::Bool(true)),
+                };
+                entries.push((format!("--{name}"), value));
+                continue;
+            }
+            let Some((_, value)) = entries.last_mut() else {
+                continue;
+            };
+            *value = match std::mem::take(value) {
+                Value::Bool(true) => scalar(word),
+                Value::List(mut items) => {
+                    items.push(scalar(word));
+                    Value::List(items)
+                }
+                first => Value::List(vec![first, scalar(word)]),
+            };
+        }
+        entries
+    }
+}
+
+/// A number where the text is one, else the text.
+#[must_use]
+pub fn scalar(text: &str) -> Value {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Value::Number(number),
+        _ => Value::Text(text.to_owned()),
+    }
+}
+
+/// A shell script that starts `program` by torchrun: comments, the launcher's two arguments, then an argument a line.
+#[must_use]
+pub fn script(program: &str, dashes: &str, entries: &Entries, comments: &[String]) -> String {
+    let word = |(name, value): &(String, Value)| match value {
+        Value::Bool(_) => format!("{dashes}{name}"),
+        Value::List(items) => {
+            let words: Vec<_> = items.iter().filter_map(plain).collect();
+            format!("{dashes}{name} {}", words.join(" "))
+        }
+        other => format!(
+            "{dashes}{name} {}",
+            quoted(&plain(other).unwrap_or_default())
+        ),
+    };
+    let (launcher, settings) = entries.split_at(entries.len().min(2));
+    let launcher: Vec<String> = launcher.iter().map(word).collect();
+    let mut lines = vec!["#!/bin/bash\n".to_owned()];
+    lines.extend(comments.iter().map(|comment| format!("# {comment}\n")));
+    lines.push(format!("torchrun {} {program}", launcher.join(" ")));
+    lines.extend(
+        settings
+            .iter()
+            .map(|entry| format!(" \\\n    {}", word(entry))),
+    );
+    lines.push("\n".to_owned());
+    lines.concat()
+}
+
+/// A value as a word of a shell: quoted where it has to be.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,+=".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_is_read_as_its_shell_would() {
+        let script = Script::read(
+            r#"#!/bin/bash
+            # a comment with --fake-argument 3
+            TP=4; export PP="8"
+            MODEL_ARGS="--num-layers 32 \
+               --hidden-size 4096"
+            ARGS=( --bf16 --lr 1.0e-4 )
+            torchrun --nproc_per_node ${GPUS:-8} train.py $MODEL_ARGS "${ARGS[@]}" \
+              --tensor-model-parallel-size $TP --pipeline-model-parallel-size ${PP} \
+              --layout 'Et|t L' --unset $NOWHERE --sum $((TP * 2)) --eq=5
+            "#,
+        );
+        let entries = script.arguments();
+        let value = |name: &str| {
+            let found = entries.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.clone()).unwrap()
+        };
+        assert_eq!(value("--num-layers"), Value::Number(32.0));
+        assert_eq!(value("--hidden-size"), Value::Number(4096.0));
+        assert_eq!(value("--bf16"), Value::Bool(true));
+        assert_eq!(value("--tensor-model-parallel-size"), Value::Number(4.0));
+        assert_eq!(value("--pipeline-model-parallel-size"), Value::Number(8.0));
+        assert_eq!(value("--layout"), Value::Text("Et|t L".to_owned()));
+        assert_eq!(value("--unset"), Value::Text("$NOWHERE".to_owned()));
+        assert_eq!(value("--eq"), Value::Number(5.0));
+        assert!(entries.iter().all(|(name, _)| name != "--fake-argument"));
+        assert_eq!(script.number(&["TP"]), Some(4));
+    }
+
+    #[test]
+    fn what_is_quoted_is_one_word_again() {
+        for text in ["a", "a b", "it's", "([0]*3+[1]*58)", "", "Et*3|t*4,L"] {
+            let script = Script::read(&format!("x {} y", quoted(text)));
+            let expected = if text.is_empty() {
+                vec!["x", "y"]
+            } else {
+                vec!["x", text, "y"]
+            };
+            assert_eq!(script.words, expected);
+        }
+    }
+}

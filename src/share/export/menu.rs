@@ -1,0 +1,88 @@
+//! The page's dialog for taking a run out: the forms to choose from, and the chosen one as text.
+
+use super::formats::{FORMATS, Stamp, export};
+use crate::run::Run;
+use crate::scene::issues::line;
+use crate::scene::markup::{Html, el, span, text};
+
+/// The dialog with `id` chosen; the first form where it is none.
+#[must_use]
+pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Html {
+    let chosen = FORMATS
+        .iter()
+        .find(|format| format.id == id)
+        .unwrap_or(&FORMATS[0]);
+    let choices: Html = FORMATS
+        .iter()
+        .map(|format| {
+            let open = format!("export {}", format.id);
+            let pressed = (format == chosen).to_string();
+            let attributes = [
+                ("data-open", &*open),
+                ("aria-pressed", &pressed),
+                ("title", format.what),
+            ];
+            el("button", &attributes, &[text(format.label)])
+        })
+        .collect();
+    let body = match export(run, chosen.id, stamp) {
+        Ok(file) => {
+            let name = format!("shardscope.{}", chosen.end);
+            let save = [("class", "main"), ("data-file", &*name)];
+            [
+                el(
+                    "pre",
+                    &[("tabindex", "0"), ("class", "file")],
+                    &[text(&file)],
+                ),
+                el(
+                    "button",
+                    &[("class", "main"), ("data-copy", "pre")],
+                    &[text("Copy")],
+                ),
+                el("button", &save, &[text("Save")]),
+                span("span", "muted", chosen.what),
+            ]
+            .into_iter()
+            .collect()
+        }
+        Err(issues) => issues.iter().map(line).collect(),
+    };
+    [
+        span("h2", "", "Take this run out"),
+        el(
+            "p",
+            &[
+                ("class", "choices"),
+                ("role", "group"),
+                ("aria-label", "Form"),
+            ],
+            &[choices],
+        ),
+        el("div", &[("class", "taken")], &[body]),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_can_be_chosen_copied_and_saved() {
+        for format in FORMATS {
+            let html = menu(&Run::default(), format.id, &Stamp::default()).into_string();
+            assert!(
+                html.contains("data-copy=\"pre\"") && html.contains(format.what),
+                "{html}"
+            );
+        }
+        let run = Run {
+            tp: 7,
+            ..Run::default()
+        };
+        let html = menu(&run, "json", &Stamp::default()).into_string();
+        assert!(html.contains("issue error"), "{html}");
+    }
+}

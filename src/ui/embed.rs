@@ -1,0 +1,54 @@
+//! One panel in someone's page: no inputs, what is wrong in words, the way to the whole calculator.
+//!
+//! Its height, and what the page around it asks, are `public/later/frame.js`'s business: it sets the address, which the Run
+//! follows.
+
+use crate::scene::issues::framed;
+use crate::share::link;
+use crate::ui::browser;
+use crate::ui::html::{flag, pressed, text};
+use crate::ui::memory::MemoryPanel;
+use crate::ui::overlap::OverlapPanel;
+use crate::ui::state::State;
+use crate::ui::strip::Strip;
+use crate::ui::timeline::TimelinePanel;
+use leptos::prelude::*;
+
+/// The panel of that name; everything where there is none.
+pub fn embed(state: State, panel: &str) -> AnyView {
+    let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
+    let shows = |name: &str| !known || panel == name;
+    // A page that says its theme lends the frame its paper, too.
+    let clear = state.view.with_value(|view| view.theme.is_some());
+    let title = move || {
+        state
+            .run
+            .with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
+    };
+    let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
+    let said = text(move || {
+        let notices = state.notices.get();
+        state
+            .shown
+            .with(|shown| framed(&shown.errors, &notices).into_string())
+    });
+    view! {
+        <div class="embed" class:clear=clear on:click=move |event| pressed(state, &event)>
+            <div class="said" role="status" hidden=flag(move || said.with(String::is_empty)) inner_html=said></div>
+            <main class="page">
+                <div class="results">
+                    {shows("strip").then(|| view! { <Strip/> })}
+                    {shows("memory").then(|| view! { <MemoryPanel/> })}
+                    {shows("timeline").then(|| view! { <TimelinePanel/> })}
+                    {shows("overlap").then(|| view! { <OverlapPanel/> })}
+                </div>
+            </main>
+            <p class="embed-foot">
+                <span>{text(title)}</span>
+                <span class="spring"></span>
+                <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
+            </p>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,135 @@
+// Two runs beside each other, steps back and forth, and what was changed.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
+import { addressIs, calculator, eventually, figures, fragment, input, staleIs } from './calculator.mjs';
+
+const site = calculator();
+const panel = (page) => page.locator('#compare-runs');
+const has = (locator, wanted) => eventually(() => locator.innerText(), (text) => wanted.test(text));
+/** A row of the panel as texts. */
+const row = (page, name) => panel(page).locator('tr', { has: page.getByRole('cell', { name, exact: true }) }).locator('td').allInnerTexts();
+
+test('the second run stays while the first is changed, and the link holds both', async () => {
+  const { page, problems } = await site.open();
+  assert.equal(await panel(page).isVisible(), false);
+  await page.getByRole('button', { name: 'Compare' }).first().click();
+  await has(panel(page), /set alike/);
+  await addressIs(page, '#v=1&b.v=1');
+  await input(page, 'pp').fill('2');
+  await addressIs(page, '#v=1&pp=2&b.pp=4');
+  await has(panel(page), /Pipeline parallel\s+2\s+4/);
+  // dp = gpus / (tp pp cp)
+  await panel(page).getByText('What they are made of').click();
+  assert.deepEqual(await row(page, 'Data-parallel size'), ['Data-parallel size', '16', '8', '−8', '−50.0 %']);
+  const { page: other } = await site.open(await fragment(page));
+  await has(panel(other), /Pipeline parallel\s+2\s+4/);
+  assert.deepEqual(problems, []);
+});
+
+test('swap, take, keep, close', async () => {
+  const { page, problems } = await site.open('#v=1&tp=4&b.tp=2&b.pp=2');
+  await has(panel(page), /Tensor parallel\s+4\s+2/);
+  await panel(page).getByRole('button', { name: 'swap' }).click();
+  await addressIs(page, '#v=1&pp=2&b.tp=4&b.pp=4');
+  await has(panel(page), /Tensor parallel\s+2\s+4/);
+  await panel(page).locator('[data-fix="tp=4"]').click();
+  await addressIs(page, '#v=1&tp=4&pp=2&b.pp=4');
+  await panel(page).getByRole('button', { name: 'keep this as second' }).click();
+  await addressIs(page, '#v=1&tp=4&pp=2&b.v=1');
+  await panel(page).getByRole('button', { name: 'close' }).click();
+  await addressIs(page, '#v=1&tp=4&pp=2');
+  assert.equal(await panel(page).isVisible(), false);
+  assert.deepEqual(problems, []);
+});
+
+test('both pictures are there, on common scales', async () => {
+  const { page, problems } = await site.open('#v=1&b.global_batch=512');
+  await panel(page).locator('.lane svg').first().waitFor();
+  const [short, long] = await panel(page).locator('.lane .hatch').evaluateAll((all) => all.map((lane) => lane.getBoundingClientRect().width));
+  const whole = await panel(page).locator('.lane').first().evaluate((lane) => lane.getBoundingClientRect().width);
+  assert.ok(Math.abs(long - whole) < 1 && short < 0.6 * whole, `${short} of ${long}`);
+  const edges = await panel(page).locator('.capacity').evaluateAll((all) => all.map((edge) => Math.round(edge.getBoundingClientRect().left)));
+  assert.equal(new Set(edges).size, 1);
+  assert.equal(edges.length, 8);
+  assert.deepEqual(problems, []);
+});
+
+test('a second run that cannot work says why', async () => {
+  const { page, problems } = await site.open('#v=1&b.tp=7');
+  await has(panel(page), /second run cannot work.*tp/s);
+  assert.deepEqual(problems, []);
+});
+
+test('comparing fits a phone, from its bar', async () => {
+  const { page } = await site.open('#v=1&tp=4&b.tp=2', PHONE);
+  await panel(page).locator('.lane svg').first().waitFor();
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  const { page: fresh } = await site.open('', PHONE);
+  await fresh.locator('.tabbar').getByRole('button', { name: 'Compare' }).click();
+  await has(panel(fresh), /set alike/);
+});
+
+test('undo and redo, by button and key; what is typed in one go is one step', async () => {
+  const { page, problems } = await site.open();
+  const [undo, redo] = ['undo', 'redo'].map((name) => page.getByRole('button', { name }));
+  assert.ok(await undo.isDisabled() && await redo.isDisabled());
+  await input(page, 'global_batch').pressSequentially('0');
+  await input(page, 'global_batch').fill('512');
+  await addressIs(page, '#v=1&global_batch=512');
+  await eventually(() => undo.isEnabled(), Boolean);
+  await input(page, 'pp').fill('2');
+  await addressIs(page, '#v=1&pp=2&global_batch=512');
+  // In a field the keys are the field's.
+  await page.keyboard.press('Control+z');
+  await input(page, 'pp').fill('2');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('Control+z');
+  await addressIs(page, '#v=1&global_batch=512');
+  await page.keyboard.press('Control+z');
+  await addressIs(page, '#v=1');
+  assert.ok(await undo.isDisabled());
+  await page.keyboard.press('Control+Shift+Z');
+  await addressIs(page, '#v=1&global_batch=512');
+  await page.keyboard.press('Control+y');
+  await addressIs(page, '#v=1&pp=2&global_batch=512');
+  assert.ok(await redo.isDisabled());
+  await undo.click();
+  // A new change forgets what was undone.
+  await input(page, 'tp').fill('4');
+  await addressIs(page, '#v=1&tp=4&global_batch=512');
+  await eventually(() => redo.isDisabled(), Boolean);
+  assert.deepEqual(problems, []);
+});
+
+test('what is changed is listed, each with a way back', async () => {
+  const { page, problems } = await site.open('#v=1&model.base=llama-3.1-70b&model.layers=40&gpus=128&tp=8');
+  await page.getByText('What is changed').click();
+  const list = page.locator('.changes');
+  await has(list, /80\s*→\s*40/);
+  assert.equal(await list.locator('li').count(), 4);
+  await list.getByRole('button', { name: 'Tensor parallel: Back to 2' }).click();
+  await addressIs(page, '#v=1&model.base=llama-3.1-70b&model.layers=40&gpus=128');
+  await list.getByRole('button', { name: /Layers: Back to 80/ }).click();
+  await addressIs(page, '#v=1&model=llama-3.1-70b&gpus=128');
+  await page.getByRole('button', { name: 'Back to the default run' }).click();
+  await addressIs(page, '#v=1');
+  await has(page.locator('.history + details'), /Nothing/);
+  assert.deepEqual(problems, []);
+});
+
+test('text that cannot be read greys the picture until it is mended', async () => {
+  const { page } = await site.open();
+  const before = await figures(page);
+  await staleIs(page, false);
+  await input(page, 'tp').fill('abc');
+  await staleIs(page, true);
+  assert.equal((await figures(page)).replace('the last run that made sense ', ''), before);
+  await input(page, 'tp').fill('2');
+  await staleIs(page, false);
+  await input(page, 'tp').fill('abc');
+  await staleIs(page, true);
+  // Another run makes the text history.
+  await page.evaluate(() => { location.hash = '#v=1&tp=4'; });
+  await staleIs(page, false);
+});

@@ -1,0 +1,186 @@
+// The plan: searched beside the page, stopped, filtered, compared, mapped, swept; every button also without a mouse and
+// without a worker.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { calculator, eventually, figures, fragment } from './calculator.mjs';
+
+const site = calculator({
+  cors: true,
+  pages: {
+    '/sandboxed.html': `<!DOCTYPE html><link rel="icon" href="data:,">
+      <iframe sandbox="allow-scripts" src="/index.html#v=1" width="1000" height="800"></iframe>`,
+  },
+});
+
+const SMALL = '#v=1&gpus=8&pp=1&global_batch=64';
+const panel = (page) => page.locator('section[aria-labelledby="plan-title"]');
+const rows = (page) => panel(page).getByRole('region', { name: 'Layouts by step time' }).locator('tbody tr');
+const chip = (page, word) => panel(page).locator(`[data-plan="${word}"]`);
+const pressed = (page, word) => eventually(
+  () => chip(page, word).getAttribute('aria-pressed'),
+  (state) => state === 'true',
+);
+const idle = (page) => panel(page).locator('[data-more]').waitFor({ state: 'detached' });
+const main = (page, name) => panel(page).locator('button.main', { hasText: name });
+
+/** A page whose plan is searched. */
+async function planned(link = SMALL) {
+  const { page, problems } = await site.open(link);
+  await chip(page, 'ask:fewest').waitFor();
+  await main(page, 'Plan').click();
+  await chip(page, 'filter:fits').waitFor();
+  await idle(page);
+  return { page, problems };
+}
+
+test('nothing is searched until asked; then rows, the first the fastest, one recommended', async () => {
+  const { page, problems } = await site.open(SMALL);
+  await chip(page, 'ask:fewest').waitFor();
+  assert.equal(await rows(page).count(), 0);
+  await main(page, 'Plan').click();
+  await eventually(() => rows(page).count(), (count) => count === 20);
+  await idle(page);
+  assert.equal(await panel(page).getByText('recommended', { exact: true }).count(), 1);
+  assert.match(await panel(page).getByRole('status').first().innerText(), /layouts looked at/);
+  assert.ok(await panel(page).locator('ol.why li').count() === 19);
+  assert.deepEqual(problems, []);
+});
+
+test('a search shows its progress and can be stopped and gone on with', async () => {
+  const { page, problems } = await site.open('#v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&global_batch=15360');
+  await chip(page, 'ask:fewest').waitFor();
+  await main(page, 'Plan').click();
+  await panel(page).getByRole('progressbar').waitFor();
+  await main(page, 'Stop').click();
+  await panel(page).getByText('Stopped.').waitFor();
+  const said = () => panel(page).getByRole('status').first().innerText();
+  const before = await said();
+  assert.equal(await panel(page).getByRole('progressbar').count(), 0);
+  await main(page, 'Plan').click();
+  await eventually(said, (now) => now !== before);
+  assert.deepEqual(problems, []);
+});
+
+test('a row loads into the run and the link, and the search stays', async () => {
+  const { page, problems } = await planned();
+  const before = await figures(page);
+  const row = rows(page).nth(3);
+  await row.locator('[data-run]').click();
+  await eventually(() => figures(page), (now) => now !== before);
+  await panel(page).getByText('· this run').waitFor();
+  const step = (await row.locator('td').nth(1).innerText()).split('\n')[0];
+  assert.ok((await figures(page)).includes(step));
+  assert.equal(await rows(page).count(), 20);
+  assert.match(await fragment(page), /gpus=8/);
+  assert.deepEqual(problems, []);
+});
+
+test('chips filter the rows, and show all again', async () => {
+  const { page } = await planned();
+  await chip(page, 'filter:ZeRO=3').click();
+  await pressed(page, 'filter:ZeRO=3');
+  const names = () => rows(page).locator('[data-run]').allInnerTexts();
+  await eventually(names, (all) => all.length > 0 && all.every((name) => name.includes('ZeRO-3')));
+  await chip(page, 'filter:TP=1').click();
+  await eventually(names, (all) => all.length > 0 && all.every((name) => !/(^|\s)TP \d/.test(name)));
+  await chip(page, 'filter:none').click();
+  await eventually(names, (all) => all.some((name) => !name.includes('ZeRO-3')));
+});
+
+test('pinned rows stand side by side with differences', async () => {
+  const { page } = await planned();
+  for (const at of [0, 4]) {
+    const pin = rows(page).nth(at).locator('[data-plan^="pin:"]');
+    await pin.click();
+    await eventually(() => pin.getAttribute('aria-pressed'), (state) => state === 'true');
+  }
+  const pinned = panel(page).getByRole('region', { name: 'Pinned layouts' });
+  assert.equal(await pinned.locator('thead th').count(), 3);
+  assert.match(await pinned.getByRole('row', { name: /^step time/ }).innerText(), /\+.*\(\+\d+\.\d %\)/);
+  await chip(page, 'unpin').click();
+  await pinned.waitFor({ state: 'detached' });
+});
+
+test('the map opens, changes its axes, and a cell loads', async () => {
+  const { page, problems } = await planned();
+  await chip(page, 'open:map').click();
+  const map = panel(page).getByRole('region', { name: 'Map of layouts' });
+  await map.waitFor();
+  await idle(page);
+  const first = await rows(page).first().locator('td').nth(1).innerText();
+  const cells = await map.locator('td button').allInnerTexts();
+  assert.ok(cells.includes(first.split('\n')[0]), `${first} of ${cells}`);
+  await chip(page, 'map:across=ZeRO').click();
+  await eventually(() => map.locator('thead th').allInnerTexts(), (heads) => heads.slice(1).join() === '0,1,2,3');
+  await idle(page);
+  await chip(page, 'map:layouts').click();
+  await eventually(() => map.locator('thead th').allInnerTexts(), (heads) => heads.slice(1).join() === '2,4,8,16,32');
+  await idle(page);
+  const before = await fragment(page);
+  await map.locator('td button').last().click();
+  await eventually(() => fragment(page), (now) => now !== before);
+  assert.deepEqual(problems, []);
+});
+
+test('a sweep draws its curves, and a table says the same', async () => {
+  const { page, problems } = await planned();
+  await chip(page, 'sweep:global_batch').click();
+  await panel(page).locator('.curves svg circle').first().waitFor();
+  await idle(page);
+  await chip(page, 'open:sweep-table').click();
+  const twin = panel(page).getByRole('region', { name: 'How the cost grows' }).locator('tbody tr');
+  await twin.first().waitFor();
+  assert.equal(await twin.count(), 17);
+  const known = await twin.locator('[data-run]').count();
+  assert.equal(await panel(page).locator('.curves figure').first().locator('circle').count(), known);
+  assert.deepEqual(problems, []);
+});
+
+test('single questions are answered in a sentence that can be used', async () => {
+  const { page, problems } = await site.open(SMALL);
+  const answer = panel(page).locator('.answer');
+  for (const [word, said] of [['ask:fewest', /fewest/], ['ask:micro-batch', /largest micro-batch/]]) {
+    await chip(page, word).click();
+    await eventually(() => answer.innerText(), (text) => said.test(text));
+    await idle(page);
+  }
+  await chip(page, 'ask:fewest').click();
+  await answer.getByText('fewest').waitFor();
+  const before = await fragment(page);
+  await answer.locator('[data-run]').click();
+  await eventually(() => fragment(page), (now) => now !== before);
+  assert.deepEqual(problems, []);
+});
+
+test('the keyboard reaches every button and keeps its place', async () => {
+  const { page } = await planned();
+  await chip(page, 'filter:ZeRO=1').focus();
+  await page.keyboard.press('Enter');
+  await pressed(page, 'filter:ZeRO=1');
+  await idle(page);
+  await eventually(
+    () => page.evaluate(() => document.activeElement.getAttribute('data-plan')),
+    (word) => word === 'filter:ZeRO=1',
+  );
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('data-plan')), 'filter:ZeRO=2');
+});
+
+test('a measured step is named as one layout\'s', async () => {
+  const { page } = await planned(`${SMALL}&measured_step_s=20`);
+  await panel(page).getByText(/times its own estimate/).waitFor();
+});
+
+test('a sandboxed frame searches in slices without a worker, and stops', async () => {
+  const { page, problems } = await site.open('sandboxed.html', { started: false });
+  const frame = page.frames()[1];
+  await frame.waitForFunction(() => globalThis.shardscopeStarted);
+  await chip(frame, 'ask:fewest').waitFor();
+  await main(frame, 'Plan').click();
+  await main(frame, 'Stop').click();
+  await frame.getByText('Stopped.').waitFor();
+  await main(frame, 'Plan').click();
+  await eventually(() => rows(frame).count(), (count) => count === 20);
+  await idle(frame);
+  assert.deepEqual(problems, []);
+});

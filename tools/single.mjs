@@ -1,0 +1,126 @@
+// Writes what `make build` made as one HTML file that needs no server: node tools/single.mjs [dist]
+//
+// It goes to dist/single/shardscope.html: style and scripts inline, WebAssembly packed (gzip, base64), the tables beside
+// them. The back room is a worker made of a blob. Its policy allows this very script and nothing from anywhere.
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+
+const dist = process.argv[2] ?? 'dist';
+const read = (path) => readFileSync(`${dist}/${path}`, 'utf8');
+const packed = (path) => gzipSync(readFileSync(`${dist}/${path}`), { level: 9 }).toString('base64');
+const named = (pattern) => readdirSync(dist).find((name) => pattern.test(name)) ?? fail(`no ${pattern} in ${dist}`);
+
+function fail(why) {
+  throw new Error(`single: ${why}`);
+}
+
+/** `text` with `old` replaced, which has to be there. */
+function swap(text, old, by) {
+  if (typeof old === 'string' ? !text.includes(old) : !old.test(text)) fail(`found no ${old}`);
+  return text.replace(old, () => by);
+}
+
+/** A module as a function of `needs` that returns what it exports. */
+function lazy(code, needs = '') {
+  const names = [];
+  const body = code
+    .replace(/^export \{([^}]*)\};?$/gm, (_, list) => {
+      names.push(...list.split(',').map((item) => item.trim().split(' as ')).map(([own, as = own]) => `${as}: ${own}`));
+      return '';
+    })
+    .replace(/^export ((?:async )?function|class|const) (\w+)/gm, (_, kind, name) => {
+      names.push(name);
+      return `${kind} ${name}`;
+    });
+  const left = /^import .*$/m.exec(body);
+  if (left) fail(`does not know what to do with ${left[0]}`);
+  return `(${needs}) => {\n${body}\nreturn { ${names.join(', ')} };\n}`;
+}
+
+const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
+const pageWasm = page.replace(/\.js$/, '_bg.wasm');
+
+const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.wasm', import.meta.url)", 'wasmFile()'), 'wasmFile');
+const makePage = lazy(swap(swap(read(page), /^import \{ answer \} from .*$/m, ''), /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ answer }');
+// From disk, browsers start no worker that is a module.
+const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
+const makeRoom = lazy(
+  swap(room, "await import('./pkg/shardscope.js')", 'thePackage').replace(/import\('\.\/(lazy\/[^']+)'\)/g, "modules['$1']()"),
+  'thePackage, backFile',
+);
+const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\n`;
+/** What the page loads when it is needed: a function each. */
+const modules = ['later/frame.js', ...readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`)].map((name) => {
+  const code = read(name).replace(/^import (\{[^}]*\}) from '\.\.\/room\.js';$/m, 'const $1 = room;');
+  return `'${name}': ${lazy(code)},`;
+});
+
+const script = `
+const file = (name) => document.getElementById(name).textContent;
+const unpack = (text) => {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(plain, { headers: { 'Content-Type': 'application/wasm' } });
+};
+// The tables are in this file; nothing else is ever fetched.
+globalThis.fetch = async (name) => (document.getElementById(name) ? new Response(file(name)) : Response.error());
+
+const modules = {
+${modules.join('\n')}
+};
+const makePkg = ${makePkg};
+const backFile = () => URL.createObjectURL(new Blob([
+  'const unpack = ' + unpack + ';\\nconst pkg = (' + makePkg + ')(() => unpack("', file('pkg.wasm'), '"));\\n', file('back.js'),
+], { type: 'text/javascript' }));
+const room = (${makeRoom})(makePkg(() => unpack(file('pkg.wasm'))), backFile);
+const page = (${makePage})(room);
+const wasm = await page.default({ module_or_path: unpack(file('page.wasm')) });
+dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
+if (parent !== self) modules['later/frame.js']();
+`;
+const guard = read('guard.js');
+// The pages beside the calculator and its element are not in this file.
+const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
+.footnote a, #share option[value=element] { display: none; }`;
+
+const blocks = [
+  ['page.wasm', packed(pageWasm)],
+  ['pkg.wasm', packed('pkg/shardscope_bg.wasm')],
+  ['back.js', back],
+  ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),
+];
+for (const [name, text] of [...blocks, ['the script', script], ['the guard', guard]]) {
+  if (/<\/script|<!--/i.test(text)) fail(`${name} cannot stand in a script element`);
+}
+
+const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const policy = [
+  "default-src 'none'",
+  `script-src ${hash(guard)} ${hash(script)} 'wasm-unsafe-eval'`,
+  'worker-src blob:',
+  `style-src ${hash(style)}`,
+  "style-src-attr 'unsafe-inline'",
+  'img-src data: blob:',
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+const icon = `data:image/svg+xml;base64,${Buffer.from(read('icon.svg')).toString('base64')}`;
+let html = read('index.html')
+  .replace(/<meta http-equiv="Content-Security-Policy"[^>]*>\n?/, '')
+  .replace(/<script type="module">[\s\S]*?<\/script>\n?/g, '')
+  .replace(/<link rel="(modulepreload|preload)"[^>]*>/g, '')
+  .replace(/<!-- In someone's page[^>]*-->\n?/, '')
+  .replace(/\n{3,}/g, '\n');
+html = swap(html, /<meta charset=[^>]*>/, `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);
+html = swap(html, /<link rel="stylesheet"[^>]*>/, `<style>${style}</style>`);
+html = swap(html, /<script src="guard.js"[^>]*>/, `<script>${guard}`);
+html = swap(html, 'href="./"', 'href="?"');
+html = swap(html, 'href="icon.svg"', `href="${icon}"`);
+const data = blocks.map(([name, text]) => `<script type="text/plain" id="${name}">${text}</script>`).join('\n');
+html = swap(html, '</body>', `${data}\n<script type="module">${script}</script>\n</body>`);
+
+mkdirSync(`${dist}/single`, { recursive: true });
+writeFileSync(`${dist}/single/shardscope.html`, html);
+console.log(`single: ${dist}/single/shardscope.html, ${(html.length / 1e6).toFixed(2)} MB`);
