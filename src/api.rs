@@ -214,7 +214,7 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) 
             date: &today(),
             address: &address,
         };
-        return room(of, &run, &stamp, unit).into_string();
+        return room(of, &run, &stamp).into_string();
     }
     if name == "plan" {
         return planned(&run, of, unit);

@@ -3,6 +3,8 @@
 //! A result's explanation is built by the same parts as the result; every node carries its value, so a test can hold
 //! the tree to the report. The page shows a [`Term`] in the drawer "about this number".
 
+mod copy;
+
 use crate::source::Source;
 use crate::units::{Bytes, Seconds, show_bytes, show_count, show_seconds, significant};
 
@@ -93,9 +95,13 @@ impl Term {
             Unit::Share => crate::units::show_percent(self.value),
         }
     }
-    /// The formula with every symbol replaced by its value: `2 · 4096 · 8.0`.
+    /// The formula with every symbol replaced by its value: `2 · 4096 · 8.0`; a sum by its summands, where it has them.
+    /// Nothing where that would say nothing.
     #[must_use]
     pub fn substituted(&self) -> String {
+        if self.formula.contains('Σ') {
+            return self.summands();
+        }
         let mut out = String::new();
         let mut word = String::new();
         let flush = |word: &mut String, out: &mut String| {
@@ -106,7 +112,7 @@ impl Term {
             word.clear();
         };
         for c in self.formula.chars() {
-            if c.is_alphanumeric() || c == '_' {
+            if is_word(c) {
                 word.push(c);
             } else {
                 flush(&mut word, &mut out);
@@ -114,8 +120,30 @@ impl Term {
             }
         }
         flush(&mut word, &mut out);
-        out
+        if out == self.formula {
+            String::new()
+        } else {
+            out
+        }
     }
+    /// What a sum runs over: the parts without a symbol, where they make up the value.
+    fn summands(&self) -> String {
+        let parts = self.parts.iter();
+        let summands: Vec<&Term> = parts
+            .filter(|part| part.symbol.is_empty() && part.unit == self.unit)
+            .collect();
+        let sum: f64 = summands.iter().map(|part| part.value).sum();
+        if summands.len() < 2 || (sum - self.value).abs() > self.value.abs() * 1e-6 {
+            return String::new();
+        }
+        let shown: Vec<String> = summands.iter().map(|part| part.shown()).collect();
+        shown.join(" + ")
+    }
+}
+
+/// Whether a character is part of a symbol: a raised ² is not.
+fn is_word(c: char) -> bool {
+    c.is_alphabetic() || c.is_ascii_digit() || c == '_'
 }
 
 #[cfg(test)]
@@ -132,6 +160,23 @@ mod tests {
             ],
         );
         assert_eq!(term.substituted(), "2 · sb · 16");
+        let square = Term::count("A", "area", 256).by("h²", vec![Term::count("h", "side", 16)]);
+        assert_eq!(square.substituted(), "16²");
         assert_eq!(term.shown(), "96.0 B");
+    }
+
+    #[test]
+    fn a_sum_is_shown_by_its_summands_or_not_at_all() {
+        let part = |name, bytes| Term::given("", name, bytes, Unit::Bytes);
+        let parts = vec![
+            part("embedding", 32.0),
+            part("layers", 64.0),
+            Term::count("g", "bytes a gradient", 4),
+        ];
+        let whole = Term::given("G", "gradients", 96.0, Unit::Bytes);
+        let term = whole.clone().by("Σ P g", parts.clone());
+        assert_eq!(term.substituted(), "32.0 B + 64.0 B");
+        // Parts that are not all of it would mislead.
+        assert_eq!(whole.by("Σ P g", parts[1..].to_vec()).substituted(), "");
     }
 }

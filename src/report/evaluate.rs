@@ -142,7 +142,9 @@ impl Draft {
         let estimate = memory::estimate(&scenario, &loads);
         let (busiest, mut overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
         let scale = step.rescaled_by.unwrap_or(1.0);
-        overlap.iter_mut().for_each(|row| row.rescale(scale));
+        for row in &mut overlap {
+            row.rescale(scale);
+        }
         let (peak_stage, peak_bytes) = estimate.peak();
         let elements = scenario.model.elements();
         let mut all_warnings = scenario.warnings.clone();

@@ -397,12 +397,27 @@ fn joined(value: &Value) -> Option<String> {
     Some(ranks?.join("|"))
 }
 
+/// Names at most this many of what there is.
+const NEAREST: usize = 5;
+
+/// That `id` is none of `options`, and the ones that begin most like it.
 fn unknown(id: &str, options: &[Choice]) -> String {
-    let ids: Vec<&str> = options.iter().map(|option| option.id).collect();
+    let alike = |option: &Choice| {
+        let both = id.bytes().zip(option.id.bytes());
+        both.take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
+    };
+    let most = options.iter().map(alike).max().unwrap_or(0);
+    let near = options.iter().filter(|option| alike(option) == most);
+    let ids: Vec<&str> = near.take(NEAREST).map(|option| option.id).collect();
     format!(
-        "\"{}\" is not known; one of: {}",
+        "\"{}\" is not known; there is {}{}",
         shorten(id),
-        ids.join(", ")
+        ids.join(", "),
+        if ids.len() < options.len() {
+            ", ..."
+        } else {
+            ""
+        }
     )
 }
 

@@ -1,7 +1,9 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
-use super::markup::{Html, el, span, text};
+use super::glossary::marked;
+use super::markup::{Html, cited as link_to, el, fold, span, text};
 use crate::explain::Term;
+use crate::source::Source;
 
 /// A term with everything below it.
 #[must_use]
@@ -9,8 +11,27 @@ pub fn about(term: &Term) -> Html {
     el(
         "div",
         &[("class", "term")],
-        &[span("h2", "", &capitalised(&term.name)), body(term)],
+        &[
+            span("h2", "", &capitalised(&term.name)),
+            body(term),
+            form("As text", &term.text()),
+            form("As LaTeX", &term.latex()),
+        ],
     )
+}
+
+/// A fold with a text to copy.
+fn form(label: &str, content: &str) -> Html {
+    let copy = [("data-save", "text"), ("data-kind", "copy")];
+    let inside = [
+        el(
+            "pre",
+            &[("class", "file"), ("tabindex", "0")],
+            &[text(content)],
+        ),
+        el("button", &copy, &[text("Copy")]),
+    ];
+    fold(label, el("div", &[], &inside))
 }
 
 fn body(term: &Term) -> Html {
@@ -37,17 +58,20 @@ fn formula(term: &Term) -> Html {
     if term.formula.is_empty() {
         return result;
     }
-    [
-        span(
-            "p",
-            "formula",
-            &format!("{} = {}", term.symbol, term.formula),
-        ),
-        span("p", "numbers", &format!("= {}", term.substituted())),
-        result,
-    ]
-    .into_iter()
-    .collect()
+    let said = format!("{} = {}", term.symbol, term.formula);
+    let numbers = match term.substituted() {
+        numbers if numbers.is_empty() => Html::none(),
+        numbers => code("numbers", &format!("= {numbers}")),
+    };
+    [code("formula", &said), numbers, result]
+        .into_iter()
+        .collect()
+}
+
+/// What is the same in every language.
+fn code(class: &str, formula: &str) -> Html {
+    let attributes = [("class", class), ("translate", "no")];
+    el("p", &attributes, &[text(formula)])
 }
 
 fn inputs(term: &Term) -> Html {
@@ -60,7 +84,7 @@ fn inputs(term: &Term) -> Html {
         .flat_map(|part| {
             [
                 span("dt", "", part.symbol),
-                span("dd", "", &part.name),
+                el("dd", &[], &[marked(&part.name)]),
                 span("dd", "amount", &part.shown()),
             ]
         })
@@ -68,34 +92,34 @@ fn inputs(term: &Term) -> Html {
     el("dl", &[], &[rows])
 }
 
-fn source(term: &Term) -> Html {
+/// Where a term stands, as a link.
+pub(super) fn source(term: &Term) -> Html {
     let Some((source, place)) = term.source else {
         return Html::none();
     };
+    el(
+        "p",
+        &[("class", "muted")],
+        &[text("Source: "), cited(source, place)],
+    )
+}
+
+/// A place in a document, as a link.
+pub(super) fn cited(source: &Source, place: &str) -> Html {
     let name = format!("{}, {place}", source.short);
-    let link = if source.locator.starts_with("http") {
-        let attributes = [
-            ("href", source.locator),
-            ("target", "_blank"),
-            ("rel", "noopener"),
-            ("title", source.title),
-        ];
-        el("a", &attributes, &[text(&name)])
-    } else {
-        el("span", &[("title", source.title)], &[text(&name)])
-    };
-    el("p", &[("class", "muted")], &[text("Source: "), link])
+    link_to(source, &name)
 }
 
 fn notes(term: &Term) -> Html {
     if term.notes.is_empty() {
         return Html::none();
     }
-    let items: Html = term.notes.iter().map(|note| span("li", "", note)).collect();
+    let item = |note: &String| el("li", &[], &[marked(note)]);
+    let items: Html = term.notes.iter().map(item).collect();
     el("ul", &[], &[items])
 }
 
-fn capitalised(text: &str) -> String {
+pub(super) fn capitalised(text: &str) -> String {
     let mut out = text.to_owned();
     if let Some(first) = out.get_mut(..1) {
         first.make_ascii_uppercase();

@@ -234,10 +234,10 @@ pub fn details(bench: &Bench) -> Html {
     let (first, rest) = facts.split_at(facts.len().min(FIRST));
     [
         span("h3", "", "Worst misses first"),
-        misses(bench, first),
+        misses("Worst misses", bench, first),
         fold(
             &format!("The other {} runs", rest.len()),
-            misses(bench, rest),
+            misses("The other runs", bench, rest),
         ),
         uneven(bench),
         fold("How each constant was obtained", constants_table()),
@@ -247,7 +247,7 @@ pub fn details(bench: &Bench) -> Html {
     .collect()
 }
 
-fn misses(bench: &Bench, facts: &[Fact]) -> Html {
+fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Html {
     let rows: Vec<_> = facts
         .iter()
         .map(|fact| {
@@ -269,8 +269,10 @@ fn misses(bench: &Bench, facts: &[Fact]) -> Html {
             ];
             let name = el("button", &attributes, &[text(&row.label)]);
             let source = span("small", "", &format!(" {}", row.source().name));
+            // Runs and sources are called what their tables call them.
+            let named = [("class", "wrap"), ("translate", "no")];
             let cells = vec![
-                el("span", &[("class", "wrap")], &[name, source]),
+                el("span", &named, &[name, source]),
                 text(&show(fact.measured)),
                 text(&show(fact.predicted)),
                 text(&signed(fact.ratio() - 1.0)),
@@ -279,7 +281,7 @@ fn misses(bench: &Bench, facts: &[Fact]) -> Html {
         })
         .collect();
     let head = ["run (opens it)", "measured", "predicted", "error"];
-    table("Predicted against measured", &head, &rows)
+    table(label, &head, &rows)
 }
 
 /// The uneven pipeline on H20, which the model does not explain.

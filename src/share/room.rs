@@ -2,17 +2,54 @@
 
 use super::export::{Stamp, menu::menu};
 use super::import::summary::summary;
+use super::link::encode;
+use crate::report::evaluate;
 use crate::run::Run;
+use crate::scene::issues::line;
 use crate::scene::markup::Html;
-use crate::units::MemoryUnit;
+use crate::scene::{glossary, methods, published};
 
 /// The dialog's content; `of` names it and says what of it, with a blank between: "export megatron".
 #[must_use]
-pub fn room(of: &str, run: &Run, stamp: &Stamp, _unit: MemoryUnit) -> Html {
+pub fn room(of: &str, run: &Run, stamp: &Stamp) -> Html {
     let (name, of) = of.split_once(' ').unwrap_or((of, ""));
     match name {
         "import" => summary(of, run),
         "export" => menu(run, of, stamp),
+        "published" => published::all(run, encode),
+        "beside" => published::beside(run),
+        "methods" => evaluate(run).map_or_else(
+            |issues| issues.iter().map(line).collect(),
+            |evaluation| methods::panel(&evaluation),
+        ),
+        "glossary" => glossary::panel(of),
         _ => Html::none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_of_the_dialog_says_something_even_of_a_run_that_cannot_work() {
+        let broken = Run {
+            tp: 7,
+            ..Run::default()
+        };
+        for of in [
+            "import nothing",
+            "export",
+            "export csv",
+            "published",
+            "methods",
+            "glossary",
+            "glossary bubble",
+        ] {
+            for run in [&Run::default(), &broken] {
+                assert_ne!(room(of, run, &Stamp::default()), Html::none(), "{of}");
+            }
+        }
+        assert_eq!(room("", &broken, &Stamp::default()), Html::none());
     }
 }

@@ -93,25 +93,6 @@ test('the way to narrow a surprise down has a figure at each step', async () => 
   assert.ok(peaks.length >= 5 && peaks.every((peak) => Number(peak) > 0));
 });
 
-test('a config.json becomes the model', async () => {
-  const { page, problems } = await browser.open(server.url);
-  await page.getByRole('button', { name: 'import a config.json' }).click();
-  const dialog = page.locator('#import-model');
-  const use = dialog.getByRole('button', { name: 'Use this model' });
-  await dialog.getByRole('textbox').fill('{"model_type": ');
-  await dialog.locator('.summary .issue.error').waitFor();
-  assert.equal(await use.count(), 0);
-  await dialog.getByRole('textbox').fill(JSON.stringify({
-    model_type: 'mixtral', hidden_size: 4096, intermediate_size: 14336, num_attention_heads: 32, num_hidden_layers: 32,
-    num_key_value_heads: 8, num_local_experts: 8, num_experts_per_tok: 2, vocab_size: 32000, tie_word_embeddings: false,
-    rope_theta: 1e6, q_lora_rank: null,
-  }));
-  await dialog.locator('.summary', { hasText: '46.7 B parameters, 12.9 B active' }).waitFor();
-  await use.click();
-  await page.waitForFunction(() => location.hash.includes('model.moe.experts=8'));
-  assert.deepEqual(problems, []);
-});
-
 test('on a phone nothing of the open panel is wider than it', async () => {
   const { page, problems } = await browser.open(`${server.url}#v=1&model=llama-3.1-70b`, PHONE);
   for (const name of ['The same run by every method', 'Fits, but ran out of memory?']) await fold(page, name).click();

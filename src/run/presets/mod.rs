@@ -2,6 +2,8 @@
 
 mod gpus;
 mod models;
+mod published;
 
 pub use gpus::{GPUS, GpuPreset, gpu};
 pub use models::{MODELS, ModelPreset, model};
+pub use published::{Measured, PUBLISHED, PublishedRun, published};

@@ -104,7 +104,7 @@ impl Book {
             }
             other => {
                 let message = format!("{name} takes a number, this is {}", other.kind());
-                self.errors.push(Issue::error("", message));
+                self.errors.push(Issue::error(place(name), message));
                 None
             }
         }
@@ -116,7 +116,7 @@ impl Book {
         let count = whole(number);
         if count.is_none() {
             let message = format!("{name} takes a whole number, this is {number}");
-            self.errors.push(Issue::error("", message));
+            self.errors.push(Issue::error(place(name), message));
         }
         count
     }
@@ -234,6 +234,11 @@ impl Book {
             self.run.tokens_total = Some(super::tokens(&self.run, count));
         }
     }
+}
+
+/// Where an issue is: the setting of a file; an argument is named by the message alone, however it was written.
+fn place(name: &str) -> &str {
+    if name.starts_with("--") { "" } else { name }
 }
 
 /// The preset with exactly these shapes.

@@ -40,7 +40,7 @@ pub fn knows(object: &Value) -> bool {
 
 fn entries(text: &str) -> Result<Entries, Issue> {
     let value: Value = serde_json::from_str(text)
-        .map_err(|error| Issue::error("", format!("not JSON: {error}")))?;
+        .map_err(|error| Issue::error("text", format!("not JSON: {error}")))?;
     let mut entries = Vec::new();
     flatten("", value, &mut entries);
     entries.retain(|(name, _)| name != COMMENT);

@@ -1,0 +1,221 @@
+//! Published training runs: what was run, as a link says it, and what its authors measured.
+//!
+//! What a source does not print follows its software; `assumed` says what.
+
+use crate::run::Run;
+use crate::source::{
+    DEEPSEEK_V3, FUJII_2024, KORTHIKANTI_2022, LLAMA_3, NARAYANAN_2021, Source, UNEVEN_PP,
+};
+
+/// A figure that was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measured {
+    /// Seconds a step.
+    Step(f64),
+    /// Model TFLOP/s a GPU.
+    Tflops(f64),
+    /// TFLOP/s a GPU with what recomputation executes.
+    HardwareTflops(f64),
+    /// Model FLOP/s over the peak.
+    Mfu(f64),
+    /// The same with what recomputation executes.
+    Hfu(f64),
+    /// Tokens a second and GPU.
+    Tokens(f64),
+    /// GPU-hours of the whole training.
+    GpuHours(f64),
+}
+
+/// A run that was published.
+#[derive(Clone, Copy, Debug)]
+pub struct PublishedRun {
+    /// Never changes.
+    pub id: &'static str,
+    /// How the page names it.
+    pub name: &'static str,
+    /// Its settings, as a link has them.
+    pub link: &'static str,
+    /// What was measured.
+    pub measured: &'static [Measured],
+    /// Where.
+    pub source: &'static Source,
+    /// Table or section there.
+    pub place: &'static str,
+    /// What the source leaves open, and what is taken.
+    pub assumed: &'static str,
+}
+
+impl PublishedRun {
+    /// Its Run.
+    #[must_use]
+    pub fn run(&self) -> Run {
+        let pairs = self.link.split('&').filter_map(|pair| pair.split_once('='));
+        let pairs: Vec<_> = pairs
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        Run::from_pairs(&pairs).0
+    }
+}
+
+/// The published run that `run` is, unchanged.
+#[must_use]
+pub fn published(run: &Run) -> Option<&'static PublishedRun> {
+    PUBLISHED.iter().find(|published| published.run() == *run)
+}
+
+const fn row(
+    id: &'static str,
+    name: &'static str,
+    source: (&'static Source, &'static str),
+    link: &'static str,
+    measured: &'static [Measured],
+    assumed: &'static str,
+) -> PublishedRun {
+    PublishedRun {
+        id,
+        name,
+        link,
+        measured,
+        source: source.0,
+        place: source.1,
+        assumed,
+    }
+}
+
+/// What the three phases of Llama 3 share: a layer a stage, embedding and head on stages of their own (section 3.3.2).
+macro_rules! llama_3 {
+    ($sizes:literal) => {
+        concat!(
+            "model=llama-3.1-405b&gpu=h100-sxm-80gb&tp=8&pp=16&zero=1&cp_comm=all-gather",
+            "&schedule=interleaved-1f1b&virtual_stages=8&stage_layers=0,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,",
+            "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,",
+            "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,0&",
+            $sizes
+        )
+    };
+}
+
+/// What GPT of Megatron-LM shares.
+macro_rules! gpt {
+    ($sizes:literal) => {
+        concat!(
+            "model.vocab=51200&model.gated_ffn=false&model.tied_embeddings=true&model.norm=layernorm&model.biases=all",
+            "&model.dropout=true&model.learned_positions=2048&gpu.base=a100-sxm-80gb&gpu.inter_gb_per_s=25",
+            "&seq_len=2048&zero=0&flash_attention=false&",
+            $sizes
+        )
+    };
+}
+
+const LLAMA_OPEN: &str = "micro-batches of one sequence, groups of 16; gradients accumulate in fp32 over a step (section 3.3.2) and are exchanged once, as in ZeRO-1; tensors are not freed as early as theirs";
+const GPT_OPEN: &str = "fp32 gradients, as Megatron-LM keeps them; 200 Gb/s of network a GPU";
+const FUJII_OPEN: &str =
+    "the cluster's network a GPU, and a data loader that the measured steps do not contradict";
+const VISION_OPEN: &str =
+    "28 layers of Qwen2-VL's size behind a tower of width 4096, as the note draws them";
+
+/// All of them.
+#[rustfmt::skip]
+pub static PUBLISHED: &[PublishedRun] = &[
+    row("llama-3-405b-8k-gpus", "Llama 3 405B, 8192 GPUs", (&LLAMA_3, "table 4"),
+        llama_3!("gpus=8192&seq_len=8192&global_batch=2048"), &[Measured::Tflops(430.0), Measured::Mfu(0.43)], LLAMA_OPEN),
+    row("llama-3-405b-16k-gpus", "Llama 3 405B, 16 384 GPUs", (&LLAMA_3, "table 4"),
+        llama_3!("gpus=16384&seq_len=8192&global_batch=2048"), &[Measured::Tflops(400.0), Measured::Mfu(0.41)], LLAMA_OPEN),
+    row("llama-3-405b-long", "Llama 3 405B, 131 072 tokens", (&LLAMA_3, "table 4"),
+        llama_3!("gpus=16384&cp=16&seq_len=131072&global_batch=128&attention_flops=full"), &[Measured::Tflops(380.0), Measured::Mfu(0.38)],
+        "as at 8192 tokens; attention counted over the full square"),
+    row("deepseek-v3", "DeepSeek-V3, 2048 H800", (&DEEPSEEK_V3, "sections 1, 3 and 4.2"),
+        "model=deepseek-v3&gpu=h800-sxm-80gb&gpus=2048&tp=1&pp=16&ep=64&zero=1&schedule=dualpipe&seq_len=4096&global_batch=15360&tokens_total=14.8T&precision=deepseek-fp8&recompute.modules=norm,moe_act,mla_up&overlap.ep=1",
+        &[Measured::Tokens(1543.2), Measured::GpuHours(2_664_000.0)],
+        "micro-batches of one sequence; the all-to-all may hide behind all compute; routing is not limited to four nodes; activations in bf16, where the report keeps some in fp8; without the multi-token-prediction module; tokens a second from 180 K GPU-hours a trillion tokens"),
+    row("gpt-3-175b-korthikanti", "GPT-3 175B, 64 A100", (&KORTHIKANTI_2022, "tables 3 and 5"),
+        gpt!("model.layers=96&model.hidden=12288&model.ffn=49152&model.heads=96&gpus=64&tp=8&pp=8&schedule=interleaved-1f1b&virtual_stages=3&global_batch=64&recompute=selective&attention_flops=full"),
+        &[Measured::Step(13.75), Measured::Mfu(0.514), Measured::Hfu(0.528)], GPT_OPEN),
+    row("gpt-3-175b-full-recompute", "GPT-3 175B, full recomputation", (&KORTHIKANTI_2022, "tables 3 and 5"),
+        gpt!("model.layers=96&model.hidden=12288&model.ffn=49152&model.heads=96&gpus=64&tp=8&pp=8&sequence_parallel=false&schedule=interleaved-1f1b&virtual_stages=3&global_batch=64&recompute=full&attention_flops=full"),
+        &[Measured::Step(18.13)], GPT_OPEN),
+    row("megatron-530b", "Megatron 530B, 280 A100", (&KORTHIKANTI_2022, "tables 3 and 5"),
+        gpt!("model.layers=105&model.hidden=20480&model.ffn=81920&model.heads=128&gpus=280&tp=8&pp=35&schedule=interleaved-1f1b&virtual_stages=3&global_batch=280&recompute=selective&attention_flops=full"),
+        &[Measured::Step(37.83), Measured::Mfu(0.56), Measured::Hfu(0.57)], GPT_OPEN),
+    row("megatron-1t", "Megatron 1T, 512 A100", (&KORTHIKANTI_2022, "tables 3 and 5"),
+        gpt!("model.layers=128&model.hidden=25600&model.ffn=102400&model.heads=160&gpus=512&tp=8&pp=64&global_batch=512&recompute=selective&attention_flops=full"),
+        &[Measured::Step(71.49), Measured::Mfu(0.563), Measured::Hfu(0.57)], GPT_OPEN),
+    row("megatron-1t-3072", "Megatron 1T, 3072 A100", (&NARAYANAN_2021, "table 1"),
+        gpt!("model.layers=128&model.hidden=25600&model.ffn=102400&model.heads=160&gpus=3072&tp=8&pp=64&sequence_parallel=false&global_batch=3072&recompute=full&attention_flops=full&overlap.dp=0&overlap.tp=0"),
+        &[Measured::HardwareTflops(163.0), Measured::Hfu(0.52)], "fp32 gradients; nothing overlaps, as in Megatron-LM of 2021"),
+    row("fujii-8b-a100", "Fujii: Llama 8B, 64 A100 40 GB", (&FUJII_2024, "table 3"),
+        "model=llama-3.1-8b&gpu.base=a100-sxm-40gb&gpu.inter_gb_per_s=12.5&gpus=64&tp=2&pp=2&global_batch=1024&loader_ns=2.75",
+        &[Measured::Step(37.58)], FUJII_OPEN),
+    row("fujii-8b-h100", "Fujii: Llama 8B, 64 H100 94 GB", (&FUJII_2024, "table 4"),
+        "model=llama-3.1-8b&gpu.base=h100-sxm-94gb&gpu.inter_gb_per_s=25&gpus=64&tp=1&pp=1&cp=2&global_batch=1024&loader_ns=3",
+        &[Measured::Step(15.70)], FUJII_OPEN),
+    row("qwen2-vl-even", "Qwen2-VL on H20, 14 and 14 layers", (&UNEVEN_PP, "table of steps"),
+        "model.layers=28&model.hidden=3584&model.ffn=18944&model.heads=28&model.vocab=152064&model.gated_ffn=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&model.vision.image_height=224&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16&stage_layers=14,14",
+        &[Measured::Step(28.3887)], VISION_OPEN),
+    row("qwen2-vl-uneven", "Qwen2-VL on H20, 10 and 18 layers", (&UNEVEN_PP, "table of steps"),
+        "model.layers=28&model.hidden=3584&model.ffn=18944&model.heads=28&model.vocab=152064&model.gated_ffn=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&model.vision.image_height=224&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16&stage_layers=10,18",
+        &[Measured::Step(19.6071)], VISION_OPEN),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Scenario;
+
+    #[test]
+    fn every_published_run_is_read_whole_and_makes_sense() {
+        for (index, published) in PUBLISHED.iter().enumerate() {
+            let pairs = published
+                .link
+                .split('&')
+                .filter_map(|pair| pair.split_once('='));
+            let pairs: Vec<_> = pairs
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+                .collect();
+            let (run, issues) = Run::from_pairs(&pairs);
+            assert_eq!(issues, [], "{}", published.id);
+            let scenario = Scenario::new(&run)
+                .map_err(|issues| format!("{}: {issues:?}", published.id))
+                .unwrap();
+            assert_eq!(
+                super::published(&run).map(|found| found.id),
+                Some(published.id)
+            );
+            assert!(
+                PUBLISHED[..index]
+                    .iter()
+                    .all(|other| other.id != published.id)
+            );
+            assert!(scenario.layout.dp > 0 && !published.measured.is_empty());
+        }
+        assert!(super::published(&Run::default()).is_none());
+    }
+
+    /// "16 M tokens a batch" in all three phases; data parallel 64, 128 and 8 (Llama 3, table 4).
+    #[test]
+    fn the_phases_of_llama_3_have_the_batches_that_were_printed() {
+        for (published, dp) in PUBLISHED.iter().zip([64, 128, 8]) {
+            let scenario = Scenario::new(&published.run()).unwrap();
+            assert_eq!(scenario.layout.dp, dp);
+            assert_eq!(scenario.tokens_per_step(), f64::from(1 << 24));
+        }
+    }
+
+    /// 22, 175, 530 and 1008 billion parameters, as the papers title them.
+    #[test]
+    fn the_models_of_megatron_have_the_sizes_of_their_names() {
+        for (id, billions) in [
+            ("gpt-3-175b-korthikanti", 175.0),
+            ("megatron-530b", 530.0),
+            ("megatron-1t", 1008.0),
+        ] {
+            let published = PUBLISHED
+                .iter()
+                .find(|published| published.id == id)
+                .unwrap();
+            let model = published.run().model.resolve().unwrap();
+            let ours = model.elements().total() as f64 / 1e9;
+            assert!((ours / billions - 1.0).abs() < 0.01, "{id}: {ours}");
+        }
+    }
+}

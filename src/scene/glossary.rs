@@ -1,0 +1,227 @@
+//! The field's words, each with a source; marked where they stand, so that pointing at one or focusing it says what it is.
+
+use super::about::cited;
+use super::markup::{Html, el, span, text};
+use crate::source::{
+    DEEPSEEK_V3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_3, MEGATRON, NARAYANAN_2021, PIPEDREAM,
+    PLAYBOOK, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
+};
+
+/// A word of the field.
+pub struct Word {
+    /// As it is written, and how else.
+    pub names: &'static [&'static str],
+    /// What it is, in a sentence.
+    pub meaning: &'static str,
+    /// Who says so.
+    pub source: &'static Source,
+    /// Where.
+    pub place: &'static str,
+}
+
+const fn word(
+    names: &'static [&'static str],
+    source: (&'static Source, &'static str),
+    meaning: &'static str,
+) -> Word {
+    Word {
+        names,
+        meaning,
+        source: source.0,
+        place: source.1,
+    }
+}
+
+/// All words, in the order of the panel; longer names before shorter ones that they contain.
+#[rustfmt::skip]
+pub static WORDS: &[Word] = &[
+    word(&["micro-batch", "micro-batches"], (&GPIPE, "section 2.2"), "The sequences that a rank works on at once; a batch is cut into several so that pipeline stages work at the same time."),
+    word(&["global batch"], (&MEGATRON, "arguments"), "All sequences between two updates of the weights, over all ranks."),
+    word(&["data parallel"], (&ZERO, "section 2"), "Ranks with a copy of the model each, or shards of one, that work on different sequences and add up their gradients."),
+    word(&["expert tensor parallel"], (&MEGATRON, "arguments"), "Ranks that share the matrices of one expert."),
+    word(&["tensor parallel", "tensor parallelism"], (&NARAYANAN_2021, "section 2.3"), "Ranks that share every matrix of a layer; they exchange activations twice a layer and pass."),
+    word(&["sequence parallel", "sequence parallelism"], (&KORTHIKANTI_2022, "section 4.2.2"), "Norms and dropouts cut along the sequence over the tensor-parallel ranks; saves their activations at no traffic."),
+    word(&["context parallel", "context parallelism"], (&LLAMA_3, "section 3.3.2"), "Ranks that share a sequence in every layer; attention needs the keys and values of the others."),
+    word(&["CP exchange"], (&LLAMA_3, "section 3.3.2"), "How context-parallel ranks meet all keys and values: round a ring, gathered at once, or heads for tokens (Ulysses)."),
+    word(&["expert parallel", "expert parallelism"], (&DEEPSEEK_V3, "section 3.2"), "Ranks that hold different experts; tokens travel to theirs and back, by all-to-all."),
+    word(&["pipeline parallel", "pipeline"], (&GPIPE, "section 2"), "Ranks that hold different layers; micro-batches pass from one to the next."),
+    word(&["ZeRO stage", "ZeRO-1", "ZeRO-2", "ZeRO-3", "ZeRO"], (&ZERO, "section 5"), "What data-parallel ranks shard instead of copying: 1 optimizer states, 2 also gradients, 3 also weights."),
+    word(&["HSDP shard group", "HSDP"], (&TORCHTITAN, "parallelism"), "Shards within a group of ranks, copies between the groups: less traffic between nodes for more memory."),
+    word(&["virtual stages", "virtual stage"], (&NARAYANAN_2021, "section 2.2"), "Chunks of layers that a rank holds apart from each other, so that the pipeline fills sooner."),
+    word(&["micro-batch group"], (&LLAMA_3, "section 3.3.2"), "Micro-batches of one chunk in a row before an interleaved schedule turns to the next chunk."),
+    word(&["layers by stage", "uneven pipeline"], (&UNEVEN_PP, "introduction"), "A number of layers for every stage, so that stages with embedding, head or vision tower hold fewer."),
+    word(&["activation limit"], (&PIPEDREAM, "section 3"), "How many activations an automatic schedule may keep at once."),
+    word(&["sequence splits"], (&GPIPE, "section 2"), "Pieces of a sequence that pass the pipeline one after another."),
+    word(&["Chimera variant", "Hanayo waves", "own order", "schedule"], (&PLAYBOOK, "pipeline parallelism"), "The order in which a rank works through forwards and backwards of its micro-batches."),
+    word(&["bubble"], (&GPIPE, "section 2.3"), "Time in which a rank waits because the pipeline fills, drains or is uneven."),
+    word(&["in flight", "in-flight activations"], (&NARAYANAN_2021, "section 2.2"), "Activations of micro-batches whose backward pass has not freed them yet."),
+    word(&["recomputation", "recompute"], (&KORTHIKANTI_2022, "section 5"), "Activations dropped after the forward pass and computed again in the backward pass: time for memory."),
+    word(&["MFU", "model FLOPs utilisation"], (&KORTHIKANTI_2022, "section 6.3"), "FLOPs that the model needs, a second, over what the hardware could do."),
+    word(&["HFU", "hardware FLOPs utilisation"], (&KORTHIKANTI_2022, "section 6.3"), "The same with the FLOPs that recomputation adds."),
+    word(&["exposed communication"], (&PLAYBOOK, "overlapping"), "Time on the wire that no compute hides: it lengthens the step."),
+    word(&["grouped-query attention"], (&LLAMA_3, "section 3.2"), "Several query heads share a key and a value head: fewer keys and values to keep and to send."),
+    word(&["capacity factor"], (&MEGATRON, "mixture of experts"), "How many tokens an expert takes, over the average; the rest is dropped."),
+    word(&["dummy weight gradients"], (&TRANSFORMER_ENGINE, "linear layers"), "Buffers that Transformer Engine hands to autograd in place of gradients it accumulates itself."),
+    word(&["master weights"], (&FP8_LM, "section 2.2"), "The optimizer's own, more exact copy of the weights."),
+    word(&["gradient accumulation"], (&PLAYBOOK, "first steps"), "Gradients of several micro-batches added up before they are exchanged."),
+];
+
+/// The word that stands at the start of `text`, and how long it is written there.
+fn at(text: &str) -> Option<(&'static Word, usize)> {
+    let mut found: Option<(&'static Word, usize)> = None;
+    for word in WORDS {
+        for name in word.names {
+            let Some(start) = text.get(..name.len()) else {
+                continue;
+            };
+            let ends = text[name.len()..]
+                .chars()
+                .next()
+                .is_none_or(|c| !c.is_alphanumeric());
+            if ends
+                && start.eq_ignore_ascii_case(name)
+                && found.is_none_or(|(_, longest)| name.len() > longest)
+            {
+                found = Some((word, name.len()));
+            }
+        }
+    }
+    found
+}
+
+/// The word that `text` uses first.
+#[must_use]
+pub fn find(text: &str) -> Option<&'static Word> {
+    starts(text)
+        .find_map(|start| at(&text[start..]))
+        .map(|(word, _)| word)
+}
+
+/// Where words begin in `text`.
+fn starts(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let mut before = ' ';
+    text.char_indices().filter_map(move |(index, c)| {
+        let starts = c.is_alphanumeric() && !before.is_alphanumeric() && before != '-';
+        before = c;
+        starts.then_some(index)
+    })
+}
+
+/// Text whose words of the field say what they are; each the first time only.
+#[must_use]
+pub fn marked(said: &str) -> Html {
+    let mut pieces = Vec::new();
+    let mut done = 0;
+    let mut seen: Vec<&str> = Vec::new();
+    for start in starts(said) {
+        let Some((word, length)) = at(&said[start..]).filter(|_| start >= done) else {
+            continue;
+        };
+        if seen.contains(&word.names[0]) {
+            continue;
+        }
+        seen.push(word.names[0]);
+        pieces.push(text(&said[done..start]));
+        done = start + length;
+        let attributes = [("title", word.meaning), ("tabindex", "0")];
+        pieces.push(el("abbr", &attributes, &[text(&said[start..done])]));
+    }
+    pieces.push(text(&said[done..]));
+    pieces.into_iter().collect()
+}
+
+/// The panel: every word with its meaning and source; `of` alone, where it names one.
+#[must_use]
+pub fn panel(of: &str) -> Html {
+    let one = find(of);
+    let words = WORDS
+        .iter()
+        .filter(|word| one.is_none_or(|one| std::ptr::eq(one, *word)));
+    let rows: Html = words
+        .flat_map(|word| {
+            let names = word.names.join(", ");
+            [
+                span("dt", "", &names),
+                el(
+                    "dd",
+                    &[],
+                    &[
+                        text(word.meaning),
+                        text(" "),
+                        el(
+                            "small",
+                            &[("class", "muted")],
+                            &[cited(word.source, word.place)],
+                        ),
+                    ],
+                ),
+            ]
+        })
+        .collect();
+    [
+        span("h2", "", "Glossary"),
+        el("dl", &[("class", "glossary")], &[rows]),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::registry::{FIELDS, Group};
+
+    #[test]
+    fn every_setting_of_parallelism_is_explained() {
+        for field in FIELDS
+            .iter()
+            .filter(|field| field.group == Group::Parallelism)
+        {
+            assert!(find(field.label).is_some(), "{}", field.label);
+        }
+        for label in [
+            "Micro-batch",
+            "Global batch",
+            "Recompute",
+            "Capacity factor",
+            "Dummy weight gradients",
+            "Master weights",
+        ] {
+            assert!(
+                FIELDS.iter().any(|field| field.label == label),
+                "{label} is no label any more"
+            );
+            assert!(find(label).is_some(), "{label}");
+        }
+    }
+
+    #[test]
+    fn words_are_marked_once_whole_and_escaped() {
+        let html = marked("micro-batches <in flight>, and micro-batches of a pipelined stage")
+            .into_string();
+        assert_eq!(html.matches("<abbr").count(), 2, "{html}");
+        assert!(html.contains(">micro-batches</abbr> &lt;"), "{html}");
+        assert_eq!(marked("nothing to say").into_string(), "nothing to say");
+        assert_eq!(
+            find("ZeRO-1 shards").map(|word| word.names[0]),
+            Some("ZeRO stage")
+        );
+    }
+
+    #[test]
+    fn every_word_stands_once_with_a_sentence() {
+        for (index, word) in WORDS.iter().enumerate() {
+            assert!(word.meaning.ends_with('.') && !word.place.is_empty());
+            for name in word.names {
+                assert!(
+                    WORDS[..index]
+                        .iter()
+                        .all(|other| !other.names.contains(name)),
+                    "{name}"
+                );
+            }
+        }
+        assert!(panel("").into_string().matches("<dt>").count() == WORDS.len());
+        assert_eq!(panel("bubble").into_string().matches("<dt>").count(), 1);
+    }
+}

@@ -1,0 +1,162 @@
+//! How every figure comes about: one page made of the same terms as the drawer, with the symbols and sources of each.
+
+use super::about::{capitalised, source};
+use super::glossary::marked;
+use super::markup::{Html, el, fold, span};
+use crate::explain::Term;
+use crate::memory::Component;
+use crate::report::{Evaluation, Figure, explain};
+use crate::run::{Method, OneOf};
+
+/// The figures of the page, by what they are about.
+fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
+    let report = &evaluation.report;
+    let rank = report.memory.peak_stage;
+    let mut memory = vec![Figure::Memory(rank)];
+    memory.extend(Component::ALL.map(|component| Figure::Component(rank, component)));
+    memory.extend([Figure::InFlight(rank), Figure::Capacity]);
+    let step = [
+        Figure::Step,
+        Figure::Compute,
+        Figure::Bubble,
+        Figure::Mfu,
+        Figure::Tokens,
+    ];
+    let mut wires = vec![Figure::Exposed];
+    wires.extend((0..report.overlap.len()).map(Figure::Overlap));
+    let methods = Method::ALL
+        .iter()
+        .map(|(method, _)| Figure::Method(*method, rank));
+    [
+        ("Memory", memory),
+        ("The step", step.to_vec()),
+        ("Communication", wires),
+        ("Memory by the methods of others", methods.collect()),
+    ]
+}
+
+/// The page, in the symbols of this run's model and layout.
+#[must_use]
+pub fn panel(evaluation: &Evaluation) -> Html {
+    let mut pieces = vec![
+        span("h2", "", "Methods"),
+        span(
+            "p",
+            "muted",
+            "The formulas behind the figures of this page, for the model and layout that it shows. A figure's own drawer has its values.",
+        ),
+    ];
+    for (title, figures) in chapters(evaluation) {
+        pieces.push(span("h3", "", title));
+        let mut names = Vec::new();
+        for term in figures
+            .into_iter()
+            .filter_map(|figure| explain(evaluation, figure))
+        {
+            // A figure that is part of another has its words.
+            if !names.contains(&term.name) {
+                pieces.push(fold(&capitalised(&term.name), formula(&term)));
+                names.push(term.name);
+            }
+        }
+    }
+    pieces.into_iter().collect()
+}
+
+/// A formula, what its symbols are, what they are made of, and the source.
+fn formula(term: &Term) -> Html {
+    let mut pieces = Vec::new();
+    if !term.formula.is_empty() {
+        pieces.push(span(
+            "p",
+            "formula",
+            &format!("{} = {}", term.symbol, term.formula),
+        ));
+    }
+    let named = term.parts.iter().filter(|part| !part.symbol.is_empty());
+    let rows: Html = named
+        .flat_map(|part| {
+            [
+                span("dt", "", part.symbol),
+                el("dd", &[], &[marked(&part.name)]),
+            ]
+        })
+        .collect();
+    pieces.push(el("dl", &[("class", "glossary")], &[rows]));
+    pieces.push(source(term));
+    let notes: Html = term.notes.iter().map(|note| span("li", "", note)).collect();
+    pieces.push(el("ul", &[("class", "gaps")], &[notes]));
+    for part in term.parts.iter().filter(|part| !part.formula.is_empty()) {
+        pieces.push(span("h4", "", &format!("{}: {}", part.symbol, part.name)));
+        pieces.push(formula(part));
+    }
+    el("div", &[("class", "term")], &pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::Run;
+    use crate::run::presets::PUBLISHED;
+
+    #[test]
+    fn every_figure_of_a_run_is_on_the_page_and_can_be_taken_along() {
+        let runs = [0, 3, 4].map(|index: usize| PUBLISHED[index].run());
+        for run in std::iter::once(Run::default()).chain(runs) {
+            let evaluation = evaluate(&run).unwrap();
+            let html = panel(&evaluation).into_string();
+            for (_, figures) in chapters(&evaluation) {
+                for term in figures
+                    .into_iter()
+                    .filter_map(|figure| explain(&evaluation, figure))
+                {
+                    assert!(html.contains("class=\"term\""));
+                    takes_along(&term);
+                }
+            }
+            assert!(html.contains("class=\"formula\""));
+        }
+    }
+
+    /// Braces balance, `$` come in pairs, every backslash begins a command, and nothing but ASCII needs a font.
+    fn takes_along(term: &Term) {
+        let latex = term.latex();
+        let body: String = latex
+            .lines()
+            .filter(|line| !line.starts_with('%'))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let mut depth = 0i32;
+        let mut before = ' ';
+        for c in body.chars() {
+            depth += i32::from(c == '{' && before != '\\') - i32::from(c == '}' && before != '\\');
+            assert!(depth >= 0, "{latex}");
+            before = if before == '\\' && c == '\\' { ' ' } else { c };
+        }
+        assert_eq!(depth, 0, "{latex}");
+        assert_eq!(body.matches("$$").count() % 2, 0);
+        assert_eq!(
+            body.matches("\\begin{aligned}").count(),
+            body.matches("\\end{aligned}").count()
+        );
+        assert!(body.is_ascii(), "{body}");
+        for sign in ["%", "#", "_{}"] {
+            assert!(
+                !body.replace("\\%", "").replace("\\#", "").contains(sign),
+                "{sign}: {latex}"
+            );
+        }
+        let text = term.text();
+        assert!(
+            text.contains(&term.shown()) && text.contains(&term.formula),
+            "{text}"
+        );
+        let numbers = text.lines().filter(|line| line.starts_with("  = "));
+        assert_eq!(
+            numbers.filter(|line| line.contains('Σ')).count(),
+            0,
+            "{text}"
+        );
+    }
+}
