@@ -80,7 +80,7 @@ soak: build ## random edits, links, plans in one tab (STEPS=1000), some minutes
 deny: ## dependencies with cargo-deny: bans, licences, sources, and advisories where their database can be reached
 	@tools/setup deny
 	@cargo deny --log-level error --locked check bans licenses sources
-	@if cargo deny --log-level off fetch db 2>/dev/null; then cargo deny --locked check --disable-fetch advisories; \
+	@if cargo deny --log-level off fetch db 2>/dev/null; then cargo deny --locked --offline check advisories; \
 	else echo "deny: the database of advisories cannot be reached: they were not checked"; fi
 
 release: build ## the site as release/VERSION with checksums; older versions stay

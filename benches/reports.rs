@@ -1,14 +1,35 @@
-//! How quick the calculator is natively, printed for reading: nothing is decided by it. `cargo bench`.
+//! How quick the calculator is natively, printed for reading: nothing is decided by it. `make bench`.
+//!
+//! Each line is also a ratio to a fixed loop that is timed beside it, so that two machines, or a busy and an idle one,
+//! can be compared. `benches/history.csv` keeps the ratios by commit.
 
 use shardscope::pipeline::{Durations, Spec, build, measure, schedule};
 use shardscope::report::report;
 use shardscope::run::Run;
 use shardscope::share::link;
+use std::fmt::Write as _;
+use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Each line repeats its work for about this long.
-const LONG: Duration = Duration::from_secs(1);
+/// Each round repeats its work for about this long, of which there are so many; the median is told.
+const LONG: Duration = Duration::from_millis(60);
+const ROUNDS: usize = 15;
+
+/// Where ratios are kept: commit, what, ratio.
+const HISTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/history.csv");
+
+/// The fixed loop: a million steps of integers, a division and a root, the kinds of work that a report is.
+fn reference() {
+    let (mut state, mut sum) = (1u64, 0.0f64);
+    for _ in 0..1_000_000 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        sum += ((state >> 40) as f64).sqrt() / (1.0 + sum);
+    }
+    black_box(sum);
+}
 
 const RUNS: [(&str, &str); 4] = [
     ("Llama 3.1 8B, 64 GPUs (the default)", ""),
@@ -26,9 +47,8 @@ const RUNS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Seconds of one call, on average.
-fn time(mut work: impl FnMut()) -> f64 {
-    work();
+/// Seconds of one call, on average over a round.
+fn round(work: &mut impl FnMut()) -> f64 {
     let (start, mut calls) = (Instant::now(), 0_u32);
     while start.elapsed() < LONG {
         work();
@@ -37,24 +57,97 @@ fn time(mut work: impl FnMut()) -> f64 {
     start.elapsed().as_secs_f64() / f64::from(calls)
 }
 
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// What was kept, and what is now.
+struct History {
+    before: String,
+    now: String,
+    commit: Option<String>,
+}
+
+impl History {
+    fn read() -> Self {
+        Self {
+            before: fs::read_to_string(HISTORY).unwrap_or_default(),
+            now: String::new(),
+            commit: std::env::var("SHARDSCOPE_COMMIT").ok(),
+        }
+    }
+
+    /// Times `work` beside the fixed loop; prints seconds as `shown` says, the ratio, and the ratio that was kept last.
+    fn time(&mut self, name: &str, shown: fn(f64) -> f64, mut work: impl FnMut()) {
+        work();
+        let rounds: Vec<(f64, f64)> = (0..ROUNDS)
+            .map(|_| (round(&mut work), round(&mut reference)))
+            .collect();
+        let seconds = median(rounds.iter().map(|(work, _)| *work).collect());
+        let ratio = median(rounds.iter().map(|(work, fixed)| work / fixed).collect());
+        let mut kept = self.before.lines().rev().filter_map(|line| {
+            let (_, rest) = line.split_once(',')?;
+            let (kept, ratio) = rest.rsplit_once(',')?;
+            (kept.trim_matches('"') == name).then(|| ratio.parse::<f64>().ok())?
+        });
+        let change = kept.next().map_or(String::new(), |kept| {
+            format!("{:+.0} %", (ratio / kept - 1.0) * 100.0)
+        });
+        println!(
+            "{name:<40}{:>12.1}{ratio:>12.3}{change:>10}",
+            shown(seconds)
+        );
+        if let Some(commit) = &self.commit {
+            // Writing to a String cannot fail.
+            let _ = writeln!(self.now, "{commit},\"{name}\",{ratio:.4}");
+        }
+    }
+
+    /// Keeps what was timed; what the same commit said before is replaced.
+    fn keep(self) {
+        let Some(commit) = self.commit else { return };
+        let mut kept = String::from("commit,what,ratio to the fixed loop\n");
+        let own = format!("{commit},");
+        for line in self
+            .before
+            .lines()
+            .skip(1)
+            .filter(|line| !line.starts_with(&own))
+        {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        kept.push_str(&self.now);
+        if let Err(error) = fs::write(HISTORY, kept) {
+            eprintln!("{HISTORY}: {error}");
+        }
+    }
+}
+
 fn main() {
     // `cargo test` runs benches too, with this argument: it is enough that they start.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    println!("{:<48}{:>12}", "native", "reports/s");
+    let mut history = History::read();
+    let heads = |unit: &str| println!("{:<40}{unit:>12}{:>12}{:>10}", "native", "ratio", "change");
+    heads("reports/s");
     for (name, text) in RUNS {
         let run: Run = link::decode(text).run;
         if report(&run).is_err() {
-            println!("{name:<48}{:>12}", "refused");
+            println!("{name:<40}{:>12}", "refused");
             continue;
         }
-        let seconds = time(|| {
-            let _ = black_box(report(black_box(&run)));
-        });
-        println!("{name:<48}{:>12.0}", 1.0 / seconds);
+        history.time(
+            name,
+            |seconds| 1.0 / seconds,
+            || {
+                let _ = black_box(report(black_box(&run)));
+            },
+        );
     }
-    println!("{:<48}{:>12}", "schedule, p = 64, m = 4096", "ms");
+    heads("ms");
     for id in ["gpipe", "1f1b", "zb-h1"] {
         let Some(schedule) = schedule(id) else {
             continue;
@@ -64,17 +157,13 @@ fn main() {
         let Ok(built) = build(&spec, &durations) else {
             continue;
         };
-        let order = time(|| {
+        let ms = |seconds| seconds * 1e3;
+        history.time(&format!("{id} 64 x 4096, order"), ms, || {
             let _ = black_box(build(black_box(&spec), &durations));
         });
-        let simulation = time(|| {
+        history.time(&format!("{id} 64 x 4096, simulation"), ms, || {
             let _ = black_box(measure(black_box(&built.order), &durations));
         });
-        println!("{:<48}{:>12.1}", format!("{id}, order"), order * 1e3);
-        println!(
-            "{:<48}{:>12.1}",
-            format!("{id}, simulation"),
-            simulation * 1e3
-        );
     }
+    history.keep();
 }

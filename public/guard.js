@@ -28,7 +28,6 @@ addEventListener('load', () => {
     find('crash-report').select();
     target.textContent = document.execCommand('copy') ? 'Copied' : 'Select and copy';
   };
-  setTimeout(() => { if (find('boot')) find('boot').textContent = 'still starting: not everything has arrived'; }, 15e3);
   // Only what `make build` wrote has a copy to keep.
-  if (build && top === self) import('./later/update.js').catch(() => {});
+  if (build && top === self) import('./lazy/update.js').catch(() => {});
 });

@@ -29,7 +29,10 @@ const inPage = async () => {
   const pkg = await import('./pkg/shardscope.js');
   await pkg.default();
   // The page goes on between two answers: long work comes in slices.
-  return (name, ...question) => new Promise((said) => setTimeout(() => said(pkg[name](...question))));
+  return async (name, ...question) => {
+    await new Promise((turn) => { setTimeout(turn); });
+    return pkg[name](...question);
+  };
 };
 
 /** What the function `name` of the package says: see pkg/shardscope.d.ts. */
@@ -41,8 +44,8 @@ export async function ask(name, ...question) {
 /** What the page asks: a panel as HTML text, a pipeline simulated. */
 export const answer = (name, of, unit, link) => ask('answer', name, of, unit, link, location.href.split('#')[0]);
 
-// Pictures leave by a module of their own, fetched at the first press.
+// Pictures and texts leave by a module of their own, fetched at the first press.
 addEventListener('click', async ({ target }) => {
-  const button = target.closest?.('[data-save]');
+  const button = target.closest?.('[data-save][data-kind]');
   if (button) (await import('./lazy/save.js')).save(button, answer);
 });

@@ -32,9 +32,6 @@ pub mod paint;
 
 pub mod share;
 
-/// This build is the page, which downloads only what first sight needs: the JavaScript package has all the rest.
-pub(crate) const FIRST_SIGHT: bool = cfg!(feature = "ui");
-
 #[cfg(all(feature = "js", not(feature = "ui")))]
 pub mod api;
 #[cfg(feature = "ui")]

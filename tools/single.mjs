@@ -51,10 +51,15 @@ const makeRoom = lazy(
 );
 const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\n`;
 /** What the page loads when it is needed: a function each. */
-const modules = ['later/frame.js', ...readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`)].map((name) => {
+const modules = readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`).map((name) => {
   const code = read(name).replace(/^import (\{[^}]*\}) from '\.\.\/room\.js';$/m, 'const $1 = room;');
   return `'${name}': ${lazy(code)},`;
 });
+
+// The other language: the same modules and table, from this file.
+const makeTongue = lazy(swap(read('later/tongue.js'), "new URL('../strings/zh.json', import.meta.url)", "'strings/zh.json'"));
+const makeManners = lazy(swap(read('later/manners.js'), "import('./tongue.js')", "modules['later/tongue.js']()"));
+const language = swap(read('language.js'), 'import(new URL(`later/${file}.js`, document.baseURI))', 'Promise.resolve(modules[`later/${file}.js`]())');
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -69,6 +74,10 @@ globalThis.fetch = async (name) => (document.getElementById(name) ? new Response
 const modules = {
 ${modules.join('\n')}
 };
+const once = (make) => { let made; return () => (made ??= make()); };
+modules['later/tongue.js'] = once(${makeTongue});
+modules['later/manners.js'] = once(${makeManners});
+${language}
 const makePkg = ${makePkg};
 const backFile = () => URL.createObjectURL(new Blob([
   'const unpack = ' + unpack + ';\\nconst pkg = (' + makePkg + ')(() => unpack("', file('pkg.wasm'), '"));\\n', file('back.js'),
@@ -77,7 +86,7 @@ const room = (${makeRoom})(makePkg(() => unpack(file('pkg.wasm'))), backFile);
 const page = (${makePage})(room);
 const wasm = await page.default({ module_or_path: unpack(file('page.wasm')) });
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
-if (parent !== self) modules['later/frame.js']();
+if (parent !== self) modules['lazy/frame.js']();
 `;
 const guard = read('guard.js');
 // The pages beside the calculator and its element are not in this file.
@@ -88,6 +97,7 @@ const blocks = [
   ['page.wasm', packed(pageWasm)],
   ['pkg.wasm', packed('pkg/shardscope_bg.wasm')],
   ['back.js', back],
+  ['strings/zh.json', read('strings/zh.json')],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),
 ];
 for (const [name, text] of [...blocks, ['the script', script], ['the guard', guard]]) {
@@ -111,6 +121,7 @@ let html = read('index.html')
   .replace(/<meta http-equiv="Content-Security-Policy"[^>]*>\n?/, '')
   .replace(/<script type="module">[\s\S]*?<\/script>\n?/g, '')
   .replace(/<link rel="(modulepreload|preload)"[^>]*>/g, '')
+  .replace(/<script src="language.js"[^>]*><\/script>\n?/, '')
   .replace(/<!-- In someone's page[^>]*-->\n?/, '')
   .replace(/\n{3,}/g, '\n');
 html = swap(html, /<meta charset=[^>]*>/, `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);

@@ -28,7 +28,7 @@ function measure(folder, ends) {
 console.log(`${'kB'.padEnd(48)}${'raw'.padStart(9)}${'brotli'.padStart(9)}`);
 measure('.', ['.html', '.css']);
 const page = measure('.', ['.wasm', '.js']);
-measure('later', ['.js']);
+measure('lazy', ['.js']);
 measure('pkg', ['.wasm', '.js']);
 console.log(`${'page at first sight, wasm + JavaScript'.padEnd(57)}${kb(page)}  of ${BUDGET_KB}`);
 if (page > BUDGET_KB * 1000) {

@@ -1,4 +1,4 @@
-// Saves a picture of a panel as SVG or PNG: the panel's own <svg>, or one that the back room draws for the purpose.
+// Saves or copies the text beside the button (data-kind text or copy), or saves a picture of a panel as SVG or PNG: the panel's own <svg>, or one that the back room draws for the purpose.
 // Loaded at the first press on a [data-save] button: data-save is the file's name, data-kind svg or png, data-picture
 // what to ask the back room for, where the page shows the picture as something else than SVG.
 
@@ -62,9 +62,31 @@ function nearest(button) {
   return null;
 }
 
+function offerText(name, text, type) {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  offer(name, address);
+  setTimeout(() => URL.revokeObjectURL(address));
+}
+
+/** Copies the text of the <pre> beside `button`, and says so on it. */
+async function copy(button, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = 'Copied';
+  } catch {
+    button.textContent = 'Select and copy';
+  }
+}
+
 /** Saves what `button` names; `ask` asks the back room. */
 export async function save(button, ask) {
   const { save: name, kind, picture, unit } = button.dataset;
+  if (kind === 'copy' || kind === 'text') {
+    const text = button.parentElement.querySelector('pre').textContent;
+    if (kind === 'copy') await copy(button, text);
+    else offerText(name, text, 'text/plain');
+    return;
+  }
   const theme = document.documentElement.dataset.theme ?? 'light';
   const around = button.closest('section, dialog') ?? document.body;
   let drawn;
@@ -83,8 +105,6 @@ export async function save(button, ask) {
   if (kind === 'png') {
     await png(file, drawn);
   } else {
-    const address = URL.createObjectURL(new Blob([drawn.text], { type: 'image/svg+xml' }));
-    offer(file, address);
-    setTimeout(() => URL.revokeObjectURL(address));
+    offerText(file, drawn.text, 'image/svg+xml');
   }
 }

@@ -1,10 +1,12 @@
 //! How each constant of the time and memory models was obtained.
 
+use crate::memory::detailed::LOSS_KERNELS;
 use crate::memory::verdict::{FRAGMENTATION, HALF_BAND, PROCESS};
 use crate::source::{Cited, FUJII_2024, Source};
 use crate::time::{
     ATTENTION_HALF, COUPLING, ELEMENTWISE, FAMILIES, GROUPED, HOST_PER_EXPERT_LAYER,
-    HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE,
+    HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, RANGE,
+    RANGE_EXPERTS,
 };
 use crate::traffic::{ALL_TO_ALL, CONTENTION, INTER, INTRA, LATENCY};
 use crate::units::{Seconds, show_seconds, significant};
@@ -106,6 +108,35 @@ pub fn constants() -> Vec<Constant> {
         LATENCY.source,
         LATENCY.place,
     );
+    all.extend(tables());
+    all
+}
+
+/// What is a table by itself: loss kernels, the ranges of a step, the kernels of each family of GPUs.
+fn tables() -> Vec<Constant> {
+    let mut all = Vec::new();
+    let mut add = |name: &str, value: String, source, how: &str| {
+        all.push(Constant {
+            name: name.to_owned(),
+            value,
+            source,
+            how: how.to_owned(),
+            fitted: false,
+        });
+    };
+    for (name, cited) in &LOSS_KERNELS {
+        let name = format!("bytes a logit, {name} cross-entropy");
+        let value = format!("{} held, {} at peak", cited.value.held, cited.value.peak);
+        add(&name, value, cited.source, cited.place);
+    }
+    for (name, (low, high)) in [
+        ("range of a step, dense", RANGE),
+        ("range of a step, routed experts", RANGE_EXPERTS),
+    ] {
+        let value = format!("{low} to {high} times");
+        let how = "measured over predicted, four of five published runs (the accuracy panel)";
+        add(name, value, &FUJII_2024, how);
+    }
     for family in FAMILIES {
         let name = if family.presets.is_empty() {
             "any other GPU".to_owned()

@@ -16,6 +16,7 @@ mod transient;
 
 pub use explain::explain;
 pub use holding::{Holding, Kind, holdings, padded_vocabulary};
+pub use logits::LOSS_KERNELS;
 
 use super::estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};
 use super::verdict::{FRAGMENTATION, PROCESS, verdict};

@@ -51,6 +51,32 @@ pub fn note_rule(total: f64, layer: f64, layers: u64, ranks: u64) -> (u64, u64) 
     (first, middle)
 }
 
+/// Layers that all take as long, given one after the other to the stage that has least to do: no split of equal layers
+/// has a shorter longest stage. `busy`: what each stage does with the `layers` it has; a layer takes the least that it
+/// takes anywhere, the rest is the stage's own. None where that is the split there is.
+#[must_use]
+pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
+    let both = || layers.iter().zip(busy);
+    let each = both().fold(f64::INFINITY, |least, (layers, busy)| {
+        least.min(busy / *layers as f64)
+    });
+    let mut load: Vec<f64> = both()
+        .map(|(layers, busy)| busy - each * *layers as f64)
+        .collect();
+    let mut split = vec![0; layers.len()];
+    for _ in 0..layers.iter().sum() {
+        let mut least = 0;
+        for stage in 1..load.len() {
+            if load[stage] < load[least] {
+                least = stage;
+            }
+        }
+        *split.get_mut(least)? += 1;
+        load[least] += each;
+    }
+    (split != layers).then_some(split)
+}
+
 /// The split of the layers over `stages` stages whose longest stage is shortest; among those, the most even one. None
 /// where memory for fewer layers than there are is left.
 ///
@@ -212,6 +238,30 @@ mod tests {
                 (Some(found), Some(best)) => prop_assert!((found - best).abs() < 1e-9, "{found} {best}"),
                 (found, best) => prop_assert_eq!(found, best),
             }
+        }
+    }
+
+    proptest! {
+        /// Equal layers: as good as the exact optimum.
+        #[test]
+        fn levelling_is_the_optimum_of_equal_layers(
+            split in proptest::collection::vec(1u64..9, 2..6),
+            first in 0.0f64..5.0,
+            last in 0.0f64..5.0,
+        ) {
+            let layers = vec![1.0; usize::try_from(split.iter().sum::<u64>()).unwrap()];
+            let work = Work { layers: &layers, first, last, most: None };
+            let end = split.len() - 1;
+            // A middle stage tells what a layer takes; without one, a stage's own work looks like its layers'.
+            prop_assume!(end > 1);
+            let busy: Vec<f64> = split.iter().enumerate().map(|(stage, count)| {
+                let own = if stage == 0 { first } else if stage == end { last } else { 0.0 };
+                own + *count as f64
+            }).collect();
+            let found = level(&split, &busy).unwrap_or_else(|| split.clone());
+            prop_assert_eq!(found.iter().sum::<u64>(), split.iter().sum::<u64>());
+            let best = optimum(&work, split.len()).unwrap();
+            prop_assert!((work.longest(&found) - work.longest(&best)).abs() < 1e-9, "{:?} {:?}", found, best);
         }
     }
 

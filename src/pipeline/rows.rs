@@ -6,8 +6,10 @@ use super::families::{
 };
 use super::registry::{Make, Schedule, Stages};
 use super::spec::Spec;
-use crate::FIRST_SIGHT;
 use crate::issue::Issue;
+
+/// This build is the page, which downloads only what first sight needs: the JavaScript package has all the rest.
+const FIRST_SIGHT: bool = cfg!(feature = "ui");
 
 fn no_warnings(_: &Spec) -> Vec<Issue> {
     Vec::new()

@@ -7,6 +7,7 @@ use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
 use crate::memory::{self, RankLoad};
 use crate::model::stage_elements;
+use crate::pipeline::balance::level;
 use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
 use crate::run::{OneOf, Run, Scenario};
 use crate::time::{Clock, Step, StepParts, step_end};
@@ -141,7 +142,9 @@ impl Draft {
         let estimate = memory::estimate(&scenario, &loads);
         let (busiest, mut overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
         let scale = step.rescaled_by.unwrap_or(1.0);
-        overlap.iter_mut().for_each(|row| row.rescale(scale));
+        for row in &mut overlap {
+            row.rescale(scale);
+        }
         let (peak_stage, peak_bytes) = estimate.peak();
         let elements = scenario.model.elements();
         let mut all_warnings = scenario.warnings.clone();
@@ -323,13 +326,24 @@ fn much_bubble(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
             .iter()
             .position(|busy| *busy >= longest)
             .unwrap_or(0);
-        return Some(Issue::warning(
+        let issue = Issue::warning(
             "stage_layers",
             format!(
                 "{percent:.0} % of the step is bubble: stage {rank} works {:.0} % longer than the average and the others wait; give it fewer layers",
                 uneven * 100.0
             ),
-        ));
+        );
+        // A rank of one stage says what its layers take.
+        let alone = scenario.stage_layers.len() == stats.busy_s.len()
+            && stats.weight_copies.iter().all(|copies| *copies == 1);
+        let split = level(&scenario.stage_layers, &stats.busy_s).filter(|_| alone);
+        return Some(match split {
+            Some(split) => {
+                let split: Vec<String> = split.iter().map(u64::to_string).collect();
+                issue.with_fix("stage_layers", split.join(","))
+            }
+            None => issue,
+        });
     }
     let message = format!(
         "{percent:.0} % of the step is bubble: {} micro-batches are few for {} pipeline ranks",

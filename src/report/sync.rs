@@ -7,7 +7,7 @@
 
 use super::evaluate::{Evaluation, held};
 use crate::pipeline::sync::{Bucket, Overlap, Policy, RankSync, ranks, synchronise};
-use crate::traffic::{CONTENTION, StepMessages, step_messages, step_sync, visible};
+use crate::traffic::{CONTENTION, step_messages, visible};
 use crate::units::Seconds;
 
 /// Gradients on the timeline under one policy.
@@ -48,6 +48,8 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
         share: scenario.run.overlap.dp,
         tax: CONTENTION.value,
     };
+    // The timeline is that of the measured step, where there is one.
+    let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
     let messages = |stages: &[usize]| step_messages(scenario, held(scenario, stages));
     let clock = clock(evaluation);
     let seconds: Vec<Vec<(u32, f64)>> = evaluation
@@ -62,7 +64,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
             // A rank's stages share its traffic; latencies are those of the whole.
             let sum: f64 = apart.iter().sum();
             let scale = if sum > 0.0 {
-                messages(&load.stages).reduce.0 / sum
+                messages(&load.stages).reduce.0 / sum * measured
             } else {
                 0.0
             };
@@ -113,27 +115,23 @@ fn charged(evaluation: &Evaluation) -> Charged {
         Seconds(all.sum::<f64>() * pieces)
     };
     let share = scenario.run.overlap.dp;
+    let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
     let rank = |(rank, load): (usize, &crate::memory::RankLoad)| {
         let stages = &load.stages;
         let forward = passes(stages, &[&durations.forward]);
         let backward = [&durations.backward_input, &durations.backward_weight];
         let backward = passes(stages, &backward);
-        let own = held(scenario, stages);
-        let StepMessages {
-            reduce,
-            gather,
-            tied,
-            ..
-        } = step_messages(scenario, own);
-        let whole = step_sync(scenario, own, forward, backward).exposed;
+        let sent = step_messages(scenario, held(scenario, stages));
+        let shown =
+            |time: Seconds, window| visible(time * measured, window, share, CONTENTION.value);
         let charged = Charged {
             rank,
-            gradients: visible(reduce, backward, share, CONTENTION.value),
-            weights: visible(gather, forward, share, CONTENTION.value),
-            tied,
+            gradients: shown(sent.reduce, backward),
+            weights: shown(sent.gather, forward),
+            tied: sent.tied * measured,
             inside: Seconds::ZERO,
         };
-        (whole, charged)
+        (charged.gradients + charged.weights + charged.tied, charged)
     };
     let all = evaluation.loads.iter().enumerate().map(rank);
     let none = (Seconds::ZERO, Charged::default());
@@ -164,9 +162,10 @@ mod tests {
     /// The calibrated step and the picture are one formula where the charged rank ends the step: `R − (1 − tax) min(R, share B)`.
     #[test]
     fn the_rank_that_ends_the_step_shows_what_the_step_counts() {
-        for zero in [0, 1] {
+        for (zero, measured_step_s) in [(0, None), (1, None), (1, Some(9.0))] {
             let run = Run {
                 zero,
+                measured_step_s,
                 stage_layers: Some(vec![9, 8, 8, 7]),
                 ..Run::default()
             };

@@ -144,6 +144,14 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
         let run = changed(run, &[("schedule", Schedule::OneFOneB.id().to_owned())]);
         return unequal(&evaluate(&run).ok()?, spread);
     }
+    if run.measured_step_s.is_some() {
+        // Other batches take other steps than the measured one: the model's own times are compared.
+        let run = Run {
+            measured_step_s: None,
+            ..run.clone()
+        };
+        return unequal(&evaluate(&run).ok()?, spread);
+    }
     let pace = Pace::of(run)?;
     let each = usize::try_from(run.micro_batch).unwrap_or(1).max(1);
     let samples = SAMPLES.div_ceil(each) * each;
@@ -164,18 +172,15 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
         .iter()
         .filter_map(|at| packed.microbatches.get(*at).cloned())
         .collect();
+    let own = bench.way("each to its own length", as_drawn.clone(), None);
+    let injected = bench.injected(&own, most_tokens);
     let mut ways = vec![
-        bench.way("padded to the longest", as_drawn.clone(), Some(longest)),
-        bench.way("each to its own length", as_drawn, None),
-        bench.way("packed, shortest first", packed.microbatches, None),
-        bench.way("packed, rising then falling", risen, None),
+        bench.way("padded to the longest", as_drawn, Some(longest)),
+        own,
     ];
-    if let Some(way) = ways
-        .last()
-        .and_then(|last| bench.injected(last, most_tokens))
-    {
-        ways.push(way);
-    }
+    ways.extend(injected);
+    ways.push(bench.way("packed, shortest first", packed.microbatches, None));
+    ways.push(bench.way("packed, rising then falling", risen, None));
     Some(Unequal {
         ranks: bench.ranks(),
         samples,
@@ -307,14 +312,14 @@ mod tests {
                 assert_eq!(sorted(way), first, "{}", way.name);
                 assert!(way.simulated().unwrap().0 > 0.0 && (0.0..1.0).contains(&way.padding()));
             }
-            let [padded, own, packed, risen, injected] = &found.ways[..] else {
+            let [padded, own, injected, packed, risen] = &found.ways[..] else {
                 panic!("{}", found.ways.len());
             };
             assert!(packed.formula.0 <= own.formula.0 && own.formula.0 < padded.formula.0);
             // The formula does not see the order.
             assert!((packed.formula.0 - risen.formula.0).abs() < 1e-9 * risen.formula.0);
             let room = 4.0 * found.most_tokens as f64;
-            assert!(injected.held <= room && injected.tokens == risen.tokens);
+            assert!(injected.held <= room && injected.tokens == own.tokens);
         }
     }
 
@@ -325,7 +330,9 @@ mod tests {
             schedule: Schedule::Gpipe,
             ..run()
         };
-        for way in &of(&gpipe, Spread::Uniform).ways[..4] {
+        let found = of(&gpipe, Spread::Uniform);
+        // Letting in as memory allows is another order.
+        for way in found.ways.iter().filter(|way| !way.name.contains("memory")) {
             let latency = 1e-2 * way.formula.0;
             assert!(
                 way.simulated().unwrap().0 <= way.formula.0 + latency,
@@ -346,7 +353,7 @@ mod tests {
             );
             assert_eq!(own.scenario.layout.microbatches, way.tokens.len() as u64);
         }
-        let custom = &found.ways[4].set;
+        let custom = &found.ways[2].set;
         let own = evaluate(&changed(&run(), custom)).unwrap();
         assert_eq!(unequal(&own, Spread::Bimodal), Some(found.clone()));
         assert!(

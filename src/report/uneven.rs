@@ -38,11 +38,7 @@ pub fn splits(evaluation: &Evaluation) -> Vec<(Vec<u64>, Evaluation)> {
     };
     let mut found: Vec<(Vec<u64>, Evaluation)> = Vec::new();
     for split in [None, Some(balance.own), Some(balance.best)] {
-        let run = Run {
-            stage_layers: split,
-            ..evaluation.scenario.run.clone()
-        };
-        if let Ok(one) = evaluate(&run) {
+        if let Some(one) = with_split(evaluation, split) {
             let layers = one.scenario.stage_layers.clone();
             if !found.iter().any(|(known, _)| *known == layers) {
                 found.push((layers, one));
@@ -50,6 +46,22 @@ pub fn splits(evaluation: &Evaluation) -> Vec<(Vec<u64>, Evaluation)> {
         }
     }
     found
+}
+
+/// The Run with other layers a stage. A measured step stands for its own split: others are as much faster as the model
+/// says.
+fn with_split(evaluation: &Evaluation, split: Option<Vec<u64>>) -> Option<Evaluation> {
+    let mut run = Run {
+        stage_layers: split,
+        measured_step_s: None,
+        ..evaluation.scenario.run.clone()
+    };
+    let found = evaluate(&run).ok()?;
+    let Some(scale) = evaluation.report.step.rescaled_by else {
+        return Some(found);
+    };
+    run.measured_step_s = Some(found.report.step.time_s.0 * scale);
+    evaluate(&run).ok()
 }
 
 /// How the layers of `evaluation` could be balanced; none for a single stage.
@@ -61,13 +73,7 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     let ([first, layers @ .., last], true) = (seconds.as_slice(), stages > 1) else {
         return None;
     };
-    let with = |split: Option<Vec<u64>>| {
-        evaluate(&Run {
-            stage_layers: split,
-            ..scenario.run.clone()
-        })
-        .ok()
-    };
+    let with = |split| with_split(evaluation, split);
     let mut work = Work {
         layers,
         first: *first,
@@ -185,6 +191,44 @@ mod tests {
         assert_eq!(found.best.iter().sum::<u64>(), 32);
         assert!(found.best_s.0 < found.own_s.0);
         assert_eq!(found.even_s, None);
+    }
+
+    /// The page warns of a stage that the others wait for; its one press makes the step as short as the best split.
+    #[test]
+    fn the_warning_about_a_long_stage_mends_it() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let warnings = &evaluation.report.warnings;
+        let warning = warnings
+            .iter()
+            .find(|issue| issue.field == "stage_layers")
+            .unwrap();
+        let fix = warning.fix.as_ref().unwrap();
+        let mended = evaluate(&crate::report::changed(&Run::default(), &fix.set)).unwrap();
+        let best = of(&Run::default()).best_s;
+        assert!(
+            mended.report.step.time_s.0 <= best.0 * 1.005,
+            "{:?} {best:?}",
+            fix.set
+        );
+        assert!(
+            mended
+                .report
+                .warnings
+                .iter()
+                .all(|issue| issue.field != "stage_layers")
+        );
+    }
+
+    #[test]
+    fn a_measured_step_is_that_of_its_own_split_only() {
+        let measured = Run {
+            measured_step_s: Some(10.0),
+            ..Run::default()
+        };
+        let (found, plain) = (of(&measured), of(&Run::default()));
+        assert_eq!(found.own_s, Seconds(10.0));
+        let gain = |balance: &Balance| balance.own_s / balance.best_s;
+        assert!((gain(&found) - gain(&plain)).abs() < 1e-9);
     }
 
     #[test]

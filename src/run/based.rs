@@ -20,6 +20,12 @@ impl<Parts: Default + PartialEq> Based<Parts> {
             parts: Parts::default(),
         }
     }
+    /// Takes `base` where nothing is said at all: no link could say that.
+    pub(super) fn or_base(&mut self, base: Option<&'static str>) {
+        if self.base.is_none() && !self.is_changed() {
+            self.base = base;
+        }
+    }
     /// Whether anything is set besides the preset.
     #[must_use]
     pub fn is_changed(&self) -> bool {

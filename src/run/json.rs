@@ -23,14 +23,17 @@ impl Run {
         let mut pairs = Vec::new();
         flatten("", object, &mut pairs);
         let mut run = Self::default();
+        let usual = (run.model.base, run.gpu.base, run.precision.base);
         let mut issues = Vec::new();
         for (key, value) in &pairs {
-            match run.assign(key, value) {
-                Ok(()) if *value != Value::Null => run.forget_base(key, &pairs),
-                Ok(()) => {}
-                Err(message) => issues.push(Issue::error(key.clone(), message)),
+            run.forget_base(key, &pairs);
+            if let Err(message) = run.assign(key, value) {
+                issues.push(Issue::error(key.clone(), message));
             }
         }
+        run.model.or_base(usual.0);
+        run.gpu.or_base(usual.1);
+        run.precision.or_base(usual.2);
         if issues.is_empty() {
             Ok(run)
         } else {
@@ -52,7 +55,7 @@ impl Run {
         }
     }
 
-    /// A model, GPU or precision said in parts, with no base named, has none; a part that says nothing leaves the base.
+    /// A model, GPU or precision said in parts, with no base named, has none.
     fn forget_base<V>(&mut self, key: &str, pairs: &[(String, V)]) {
         let Some((whole, _)) = key.split_once('.') else {
             return;
@@ -140,14 +143,16 @@ impl Run {
     #[must_use]
     pub fn from_pairs(pairs: &[(String, String)]) -> (Self, Vec<Issue>) {
         let mut run = Self::default();
+        let usual = (run.model.base, run.gpu.base, run.precision.base);
         let mut issues = Vec::new();
         for (key, text) in pairs {
-            match run.read(key, "the default", |field| field.parse(text)) {
-                Ok(Value::Null) => {}
-                Ok(_) => run.forget_base(key, pairs),
-                Err(issue) => issues.push(issue),
-            }
+            run.forget_base(key, pairs);
+            let read = run.read(key, "the default", |field| field.parse(text));
+            issues.extend(read.err());
         }
+        run.model.or_base(usual.0);
+        run.gpu.or_base(usual.1);
+        run.precision.or_base(usual.2);
         (run, issues)
     }
 

@@ -1,7 +1,7 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
 use super::glossary::marked;
-use super::markup::{Html, el, fold, span, text};
+use super::markup::{Html, cited as link_to, el, fold, span, text};
 use crate::explain::Term;
 use crate::source::Source;
 
@@ -22,7 +22,7 @@ pub fn about(term: &Term) -> Html {
 
 /// A fold with a text to copy.
 fn form(label: &str, content: &str) -> Html {
-    let copy = [("data-copy", "pre")];
+    let copy = [("data-save", "text"), ("data-kind", "copy")];
     let inside = [
         el(
             "pre",
@@ -61,11 +61,17 @@ fn formula(term: &Term) -> Html {
     let said = format!("{} = {}", term.symbol, term.formula);
     let numbers = match term.substituted() {
         numbers if numbers.is_empty() => Html::none(),
-        numbers => span("p", "numbers", &format!("= {numbers}")),
+        numbers => code("numbers", &format!("= {numbers}")),
     };
-    [span("p", "formula", &said), numbers, result]
+    [code("formula", &said), numbers, result]
         .into_iter()
         .collect()
+}
+
+/// What is the same in every language.
+fn code(class: &str, formula: &str) -> Html {
+    let attributes = [("class", class), ("translate", "no")];
+    el("p", &attributes, &[text(formula)])
 }
 
 fn inputs(term: &Term) -> Html {
@@ -101,17 +107,7 @@ pub(super) fn source(term: &Term) -> Html {
 /// A place in a document, as a link.
 pub(super) fn cited(source: &Source, place: &str) -> Html {
     let name = format!("{}, {place}", source.short);
-    if source.locator.starts_with("http") {
-        let attributes = [
-            ("href", source.locator),
-            ("target", "_blank"),
-            ("rel", "noopener"),
-            ("title", source.title),
-        ];
-        el("a", &attributes, &[text(&name)])
-    } else {
-        el("span", &[("title", source.title)], &[text(&name)])
-    }
+    link_to(source, &name)
 }
 
 fn notes(term: &Term) -> Html {

@@ -1,10 +1,11 @@
 //! Predicted against measured: errors by source, verdicts, worst misses, constants, and what is not modelled.
 
+use super::drawing::save;
 use super::markup::{Html, el, fold, span, table, text};
 use super::scatter::{Point, scatter, svg};
 use super::words;
 use crate::accuracy::{Bench, Fact, Kind, Measured, Prediction, constants, read, verdict_bands};
-use crate::units::{Seconds, show_percent, show_seconds, significant};
+use crate::units::{MemoryUnit, Seconds, show_percent, show_seconds, significant};
 
 /// Between the tables of a question, and between a table's name, predictions and text.
 pub const BETWEEN: [char; 2] = ['\u{1e}', '\u{1f}'];
@@ -73,6 +74,15 @@ fn picture(bench: &Bench, memory: bool) -> Html {
         span("h3", "", title),
         svg(&scatter, unit),
         span("figcaption", "muted", &words),
+        save(
+            if memory {
+                "accuracy-memory"
+            } else {
+                "accuracy-step"
+            },
+            "",
+            MemoryUnit::default(),
+        ),
     ];
     el("figure", &[("class", "scatter")], &pieces)
 }
@@ -224,10 +234,10 @@ pub fn details(bench: &Bench) -> Html {
     let (first, rest) = facts.split_at(facts.len().min(FIRST));
     [
         span("h3", "", "Worst misses first"),
-        misses(bench, first),
+        misses("Worst misses", bench, first),
         fold(
             &format!("The other {} runs", rest.len()),
-            misses(bench, rest),
+            misses("The other runs", bench, rest),
         ),
         uneven(bench),
         fold("How each constant was obtained", constants_table()),
@@ -237,7 +247,7 @@ pub fn details(bench: &Bench) -> Html {
     .collect()
 }
 
-fn misses(bench: &Bench, facts: &[Fact]) -> Html {
+fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Html {
     let rows: Vec<_> = facts
         .iter()
         .map(|fact| {
@@ -259,8 +269,10 @@ fn misses(bench: &Bench, facts: &[Fact]) -> Html {
             ];
             let name = el("button", &attributes, &[text(&row.label)]);
             let source = span("small", "", &format!(" {}", row.source().name));
+            // Runs and sources are called what their tables call them.
+            let named = [("class", "wrap"), ("translate", "no")];
             let cells = vec![
-                el("span", &[("class", "wrap")], &[name, source]),
+                el("span", &named, &[name, source]),
                 text(&show(fact.measured)),
                 text(&show(fact.predicted)),
                 text(&signed(fact.ratio() - 1.0)),
@@ -269,7 +281,7 @@ fn misses(bench: &Bench, facts: &[Fact]) -> Html {
         })
         .collect();
     let head = ["run (opens it)", "measured", "predicted", "error"];
-    table("Predicted against measured", &head, &rows)
+    table(label, &head, &rows)
 }
 
 /// The uneven pipeline on H20, which the model does not explain.

@@ -5,6 +5,7 @@
 
 use super::markup::{Html, el, raw, span, text};
 use super::palette::{Rgb, Theme};
+use crate::units::MemoryUnit;
 
 /// What something is drawn with: a role, not a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -331,7 +332,7 @@ fn themed(svg: Html, theme: Theme) -> String {
 /// The buttons that save the picture `name`: the one in the same panel, or what the back room draws as `picture`, where
 /// the page shows it otherwise.
 #[must_use]
-pub fn save(name: &str, picture: &str) -> Html {
+pub fn save(name: &str, picture: &str, unit: MemoryUnit) -> Html {
     let button = |kind: &str, label: &str| {
         let title = format!("Save this picture as {label}");
         let attributes = [
@@ -339,6 +340,10 @@ pub fn save(name: &str, picture: &str) -> Html {
             ("data-save", name),
             ("data-kind", kind),
             ("data-picture", picture),
+            (
+                "data-unit",
+                if picture.is_empty() { "" } else { unit.name() },
+            ),
             ("title", title.as_str()),
         ];
         el("button", &attributes, &[text(label)])
@@ -360,7 +365,7 @@ pub fn figure(name: &str, words: &str, picture: Html) -> Html {
     let head = [
         span("small", "", words),
         span("span", "spring", ""),
-        save(name, ""),
+        save(name, "", MemoryUnit::default()),
     ];
     el(
         "figure",

@@ -49,15 +49,17 @@ pub fn list(issues: &[Issue]) -> Html {
 /// What a frame says that cannot show the Run of its link; nothing where it can.
 #[must_use]
 pub fn framed(errors: &[Issue], notices: &[Issue]) -> Html {
+    if errors.is_empty() && notices.is_empty() {
+        return Html::none();
+    }
     let instead = if errors.is_empty() {
         Html::none()
     } else {
         let words = "This run cannot work. Greyed below: the last one that could, or the default.";
         span("p", "", words)
     };
-    std::iter::once(instead)
-        .chain(errors.iter().chain(notices).map(line))
-        .collect()
+    let lines: Html = errors.iter().chain(notices).map(line).collect();
+    el("div", &[("role", "status")], &[instead, lines])
 }
 
 /// A fix as a `data-fix` attribute: `key=value` pairs with `&`.

@@ -3,6 +3,8 @@
 //! Every distinct reactive view costs the page kilobytes; a panel that is redrawn whole with each Run is text instead.
 //! Text is escaped where it enters; buttons say what they do in a `data-` attribute, and the page listens once for all.
 
+use crate::source::Source;
+
 /// A piece of HTML, well-formed and escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Html(String);
@@ -146,6 +148,25 @@ pub fn fold(summary: &str, content: Html) -> Html {
 #[must_use]
 pub fn ask(class: &str, figure: &str, content: &[Html]) -> Html {
     el("button", &[("class", class), ("data-ask", figure)], content)
+}
+
+/// A source by `name`, as a link where it has an address. A name is the same in every language.
+#[must_use]
+pub fn cited(source: &Source, name: &str) -> Html {
+    let title = ("title", source.title);
+    let kept = ("translate", "no");
+    if source.locator.starts_with("http") {
+        let link = [
+            ("href", source.locator),
+            ("target", "_blank"),
+            ("rel", "noopener"),
+            title,
+            kept,
+        ];
+        el("a", &link, &[text(name)])
+    } else {
+        el("span", &[title, kept], &[text(name)])
+    }
 }
 
 #[cfg(test)]

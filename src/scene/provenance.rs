@@ -2,7 +2,7 @@
 //! from the tables that the calculator itself reads (`examples/pages.rs`).
 
 use super::accuracy::NOT_MODELLED;
-use super::markup::{Html, el, raw, span, table, text};
+use super::markup::{Html, cited, el, raw, span, table, text};
 use crate::accuracy::{SOURCES, constants};
 use crate::memory::methods::METHODS;
 use crate::pipeline::SCHEDULES;
@@ -27,12 +27,33 @@ const SCOPE: &[&str] = &[
 /// Where every constant comes from.
 #[must_use]
 pub fn sources() -> Html {
-    let rows = |rows: Vec<Vec<Html>>| {
-        rows.into_iter()
-            .map(|cells| (false, cells))
-            .collect::<Vec<_>>()
-    };
-    let constants = constants().into_iter().map(|constant| {
+    let words = "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask \
+        any figure of the page.";
+    [
+        span("h1", "", "Sources of Shardscope"),
+        span("p", "", words),
+        of_constants(),
+        of_gpus(),
+        of_presets(),
+        of_schedules_and_methods(),
+        of_measurements_and_documents(),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// A heading and its table.
+fn section(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<Html>>) -> Html {
+    let rows: Vec<(bool, Vec<Html>)> = rows.map(|cells| (false, cells)).collect();
+    el(
+        "section",
+        &[],
+        &[span("h2", "", title), table(title, head, &rows)],
+    )
+}
+
+fn of_constants() -> Html {
+    let rows = constants().into_iter().map(|constant| {
         vec![
             text(&constant.name),
             text(&constant.value),
@@ -40,7 +61,12 @@ pub fn sources() -> Html {
             cite(constant.source),
         ]
     });
-    let gpus = GPUS.iter().map(|preset| {
+    let head = ["what", "value", "how it was obtained", "source"];
+    section("Constants of the time and memory models", &head, rows)
+}
+
+fn of_gpus() -> Html {
+    let rows = GPUS.iter().map(|preset| {
         let gpu = preset.gpu;
         let number = |value: f64| text(&significant(value, 4));
         vec![
@@ -58,11 +84,29 @@ pub fn sources() -> Html {
             text(preset.remark),
         ]
     });
+    let head = [
+        "GPU",
+        "GiB",
+        "usable GiB",
+        "bf16 TFLOP/s",
+        "fp8 TFLOP/s",
+        "HBM TB/s",
+        "scale-up GB/s",
+        "network GB/s",
+        "a node",
+        "source",
+        "usable memory",
+        "remark",
+    ];
+    section("GPUs", &head, rows)
+}
+
+fn of_presets() -> Html {
     let models = MODELS.iter().map(|preset| {
         vec![
             text(preset.choice.label),
             text(&show_count(preset.published)),
-            text(preset.place),
+            name(preset.place),
             cite(preset.source),
         ]
     });
@@ -70,6 +114,17 @@ pub fn sources() -> Html {
         let bytes = significant(policy.bytes.total(), 4);
         vec![text(policy.choice.label), text(&bytes), cite(policy.source)]
     });
+    let model_head = ["model", "parameters as published", "place", "source"];
+    let policy_head = ["policy", "bytes a parameter", "source"];
+    [
+        section("Models", &model_head, models),
+        section("Precision policies", &policy_head, policies),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn of_schedules_and_methods() -> Html {
     let schedules = SCHEDULES
         .iter()
         .zip(IDEAS)
@@ -77,84 +132,39 @@ pub fn sources() -> Html {
     let methods = METHODS
         .iter()
         .map(|row| vec![text(row.method.choice().label), cite(row.source)]);
+    [
+        section("Schedules", &["schedule", "idea", "source"], schedules),
+        section("Memory methods", &["method", "source"], methods),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn of_measurements_and_documents() -> Html {
     let measured = SOURCES.iter().map(|row| {
         vec![
-            text(row.name),
+            name(row.name),
             text(row.kind.words()),
             span("code", "", row.file),
         ]
     });
     let documents = ALL.iter().map(|source| {
         vec![
-            text(source.short),
-            text(source.title),
-            link(source, source.locator),
+            name(source.short),
+            name(source.title),
+            cited(source, source.locator),
         ]
     });
-    let sections: [(&str, &[&str], Vec<Vec<Html>>); 8] = [
-        (
-            "Constants of the time and memory models",
-            &["what", "value", "how it was obtained", "source"],
-            constants.collect(),
-        ),
-        (
-            "GPUs",
-            &[
-                "GPU",
-                "GiB",
-                "usable GiB",
-                "bf16 TFLOP/s",
-                "fp8 TFLOP/s",
-                "HBM TB/s",
-                "scale-up GB/s",
-                "network GB/s",
-                "a node",
-                "source",
-                "usable memory",
-                "remark",
-            ],
-            gpus.collect(),
-        ),
-        (
-            "Models",
-            &["model", "parameters as published", "place", "source"],
-            models.collect(),
-        ),
-        (
-            "Precision policies",
-            &["policy", "bytes a parameter", "source"],
-            policies.collect(),
-        ),
-        (
-            "Schedules",
-            &["schedule", "idea", "source"],
-            schedules.collect(),
-        ),
-        ("Memory methods", &["method", "source"], methods.collect()),
-        (
+    [
+        section(
             "Published measurements",
             &["rows", "used as", "table"],
-            measured.collect(),
+            measured,
         ),
-        (
-            "Documents",
-            &["short", "title", "where"],
-            documents.collect(),
-        ),
-    ];
-    let sections = sections.into_iter().map(|(title, head, lines)| {
-        let parts = [span("h2", "", title), table(title, head, &rows(lines))];
-        el("section", &[], &parts)
-    });
-    let first = [
-        span("h1", "", "Sources of Shardscope"),
-        span(
-            "p",
-            "",
-            "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask any figure of the page.",
-        ),
-    ];
-    first.into_iter().chain(sections).collect()
+        section("Documents", &["short", "title", "where"], documents),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// What the calculator does not model.
@@ -176,7 +186,7 @@ pub fn limits() -> Html {
         [
             label,
             text(": "),
-            text(&row.leaves_out.join("; ")),
+            span("span", "", &row.leaves_out.join("; ")),
             text(" ("),
             cite(row.source),
             text(")"),
@@ -187,7 +197,7 @@ pub fn limits() -> Html {
     let sizes = [
         format!("At most {} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.", group(&MAX_OPS.to_string())),
         format!("An order of your own may have {} letters: as many as a link holds.", group(&LONGEST_TEXT.to_string())),
-        "Models of more than 10^15 parameters, clusters of more than 10^12 GPUs and pipelines of more than 65 536 stages are refused.".to_owned(),
+        "Models of more than 10^15 parameters, clusters of more than 10^12 GPUs and pipelines of more than 4096 stages are refused.".to_owned(),
     ];
     [
         span("h1", "", "What Shardscope does not model"),
@@ -212,6 +222,7 @@ pub fn document(title: &str, content: Html) -> String {
         raw(r#"<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">"#.to_owned()),
         span("title", "", title),
         raw(r#"<link rel="icon" href="icon.svg" type="image/svg+xml">"#.to_owned()),
+        raw(r#"<script src="language.js" defer></script>"#.to_owned()),
         raw(format!("<style>{STYLE}</style>")),
     ];
     let back = el(
@@ -234,7 +245,7 @@ pub fn document(title: &str, content: Html) -> String {
     let body = el("body", &[], &[back, content]);
     let page = el(
         "html",
-        &[("lang", "en")],
+        &[("lang", "en"), ("dir", "ltr")],
         &[el("head", &[], &[head.into_iter().collect()]), body],
     );
     format!("<!doctype html>\n{}\n", page.into_string())
@@ -250,21 +261,12 @@ h1{font-size:20px}h2{font-size:16px;margin:32px 0 8px}a{color:var(--accent)}li{m
 td,th{padding:4px 16px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}th{color:var(--muted);font-weight:400}";
 
 fn cite(source: &Source) -> Html {
-    link(source, source.short)
+    cited(source, source.short)
 }
 
-/// `words`, leading to the source where it has an address.
-fn link(source: &Source, words: &str) -> Html {
-    if source.locator.starts_with("http") {
-        let to = [
-            ("href", source.locator),
-            ("rel", "noopener"),
-            ("title", source.title),
-        ];
-        el("a", &to, &[text(words)])
-    } else {
-        el("span", &[("title", source.title)], &[text(words)])
-    }
+/// A name, the same in every language.
+fn name(words: &str) -> Html {
+    el("span", &[("translate", "no")], &[text(words)])
 }
 
 #[cfg(test)]
@@ -295,6 +297,6 @@ mod tests {
             assert!(page.contains(&text(&row.leaves_out.join("; ")).into_string()));
         }
         assert!(page.contains("stragglers"));
-        assert!(!page.contains("<script"));
+        assert_eq!(page.matches("<script").count(), 1, "the language alone");
     }
 }

@@ -1,6 +1,6 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
-use super::markup::{Html, el, span, text};
+use super::markup::{Html, cited, el, span, text};
 use super::words::verdict;
 use crate::pipeline::{Idea, SCHEDULES};
 use crate::report::{ScheduleFigures, ScheduleRow};
@@ -230,18 +230,7 @@ pub fn compare_options(chosen: &str) -> Html {
 /// What the schedule's idea is, what it costs, what it needs, and who says so.
 #[must_use]
 pub fn about(idea: &Idea) -> Html {
-    let source = idea.source;
-    let from = if source.locator.starts_with("https://") {
-        let link = [
-            ("href", source.locator),
-            ("target", "_blank"),
-            ("rel", "noopener"),
-            ("title", source.title),
-        ];
-        el("a", &link, &[text(source.short)])
-    } else {
-        el("span", &[("title", source.title)], &[text(source.short)])
-    };
+    let from = cited(idea.source, idea.source.short);
     let term =
         |name: &str, said: &str| Html::from_iter([span("dt", "", name), span("dd", "", said)]);
     el(

@@ -11,7 +11,7 @@ use crate::pipeline::sync::{Bucket, Policy};
 use crate::report::sync::{Charged, GradientSync, gradient_sync};
 use crate::report::{Evaluation, Figure};
 use crate::traffic::CONTENTION;
-use crate::units::{Seconds, show_percent, show_seconds};
+use crate::units::{MemoryUnit, Seconds, show_percent, show_seconds};
 
 /// Ranks drawn; of more, every n-th.
 const MOST_RANKS: usize = 32;
@@ -81,7 +81,7 @@ fn choices(chosen: Policy) -> Html {
             span("small", "", "Gradients leave"),
             el("span", &group, &[buttons]),
             span("span", "spring", ""),
-            save("gradients", ""),
+            save("gradients", "", MemoryUnit::default()),
         ],
     )
 }

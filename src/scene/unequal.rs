@@ -48,7 +48,7 @@ pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
         span(
             "p",
             "muted",
-            "Let in as memory allows: a rank takes the next micro-batch whenever what it holds stays within the tokens of c full ones, and a backward pass as soon as it can. A run that uses a row takes time in proportion to its tokens, padding included; here short sequences pay for what each micro-batch costs at least.",
+            "Let in as memory allows: a rank takes the next micro-batch whenever what it holds stays within the tokens of as many full ones as there are ranks, and a backward pass as soon as it can. A run that uses a row takes time in proportion to its tokens, padding included; here short sequences pay for what each micro-batch costs at least.",
         ),
     ])
 }
@@ -116,21 +116,32 @@ const PITCH: f64 = STRIP + WORDS + 8.0;
 /// The width that decides what is told apart, pixels.
 const WIDTH: f64 = 800.0;
 
-/// Ways 1 to 3: each micro-batch as wide as its time, its samples one below the other.
+/// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
+/// one below the other.
 #[must_use]
 pub fn packing(found: &Unequal) -> Drawing {
-    let drawn = &found.ways[..found.ways.len().min(3)];
+    let mut drawn: Vec<&Way> = Vec::new();
+    for way in &found.ways {
+        if drawn.last().is_none_or(|last| last.tokens != way.tokens) {
+            drawn.push(way);
+        }
+    }
+    drawn.truncate(3);
     let sum = |way: &Way| way.times.iter().sum::<f64>();
-    let longest = drawn.iter().map(sum).fold(0.0, f64::max).max(1e-12);
+    let longest = drawn
+        .iter()
+        .copied()
+        .map(sum)
+        .fold(0.0, f64::max)
+        .max(1e-12);
     let mut drawing = Drawing::new(PITCH * drawn.len() as f64);
     for (at, way) in drawn.iter().enumerate() {
         let top = PITCH * at as f64;
         let said = format!(
-            "{}: {} micro-batches, {} padding, Σ t {}",
+            "{}: Σ t {}, {} padding",
             way.name,
-            way.times.len(),
-            show_percent(way.padding()),
-            show_seconds(Seconds(sum(way)))
+            show_seconds(Seconds(sum(way))),
+            show_percent(way.padding())
         );
         drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, &said);
         let mut x = 0.0;
@@ -164,7 +175,9 @@ fn microbatch(drawing: &mut Drawing, place: Box, samples: &[u64], tokens: u64) {
         };
         drawing.fill(sample, Ink::Memory(3), 1.0, &format!("{length} tokens"));
     }
-    drawing.frame(place, Ink::Line);
+    if place.width > 0.012 {
+        drawing.frame(place, Ink::Line);
+    }
 }
 
 /// The ways that can be simulated, one below the other.

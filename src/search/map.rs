@@ -348,23 +348,22 @@ mod tests {
     fn a_cell_holds_what_a_search_pinned_to_it_finds() {
         let mut request = Request::new(&run(), &[], 5).unwrap();
         request.search.finish();
-        let picture = Picture::Fields(Axis::Tp, Axis::Zero);
+        let picture = Picture::Fields(Axis::Tp, Axis::Pp);
         let mut map = Map::new(picture, &run(), &request.search, &Filter::default());
         while !map.is_over() {
             map.step(&mut request.search, 50);
         }
         for (column, tp) in [1, 2, 4, 8].into_iter().enumerate() {
-            for zero in 0..4 {
-                let pinned = Run { tp, zero, ..run() };
-                let row = usize::try_from(zero).unwrap();
-                let mut alone = Request::new(&pinned, &["tp", "zero"], 1).unwrap();
+            for (row, pp) in [1, 2, 4, 8].into_iter().enumerate() {
+                let pinned = Run { tp, pp, ..run() };
+                let mut alone = Request::new(&pinned, &["tp", "pp"], 1).unwrap();
                 alone.search.finish();
                 let best = alone.search.best().first();
                 let time = |found: &Found| found.report.step.time_s;
                 match (map.cell(column, row), best) {
                     (Cell::Best(ours), Some(theirs)) => assert_eq!(time(ours), time(theirs)),
                     (Cell::Out | Cell::Void, None) => {}
-                    other => panic!("tp {tp} zero {zero}: {other:?}"),
+                    other => panic!("tp {tp} pp {pp}: {other:?}"),
                 }
             }
         }

@@ -28,6 +28,8 @@ pub struct View {
     pub page: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
+    /// The language to show it in, en or zh; `public/later/tongue.js` speaks it.
+    pub lang: Option<String>,
     /// Version of the application that made the link.
     pub made: Option<String>,
 }
@@ -76,6 +78,7 @@ pub fn encode_with(run: &Run, view: &View) -> String {
         ("view.compare", &view.compare),
         ("view.page", &view.page),
         ("view.theme", &view.theme),
+        ("view.lang", &view.lang),
         ("view.made", &view.made),
     ] {
         if let Some(value) = value {
@@ -114,6 +117,7 @@ pub fn decode(text: &str) -> Decoded {
             "view.compare" => view.compare = Some(value),
             "view.page" => view.page = Some(value),
             "view.theme" => view.theme = Some(value),
+            "view.lang" => view.lang = Some(value),
             "view.made" => view.made = Some(value),
             _ => match key.strip_prefix("b.") {
                 Some(key) => second.push((key.to_owned(), value)),

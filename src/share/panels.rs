@@ -12,6 +12,7 @@ use crate::scene::accuracy;
 use crate::scene::changes::what_changed;
 use crate::scene::compare::{Second, compare};
 use crate::scene::cuts::{grids, ring, sequences};
+use crate::scene::drawing::save;
 use crate::scene::lod::Sums;
 use crate::scene::markup::{Html, el, fold, raw, span};
 use crate::scene::memory;
@@ -25,7 +26,7 @@ use crate::scene::sync::sync;
 use crate::scene::unequal::unequal;
 use crate::scene::uneven::{picture as splits, uneven};
 use crate::scene::viewport::Viewport;
-use crate::share::export::{Picture, chrome_trace, ops_csv, svg};
+use crate::share::export::{Picture, chrome_trace, ops_csv, picture as picture_file, svg};
 use crate::share::link;
 use crate::units::{MemoryUnit, parse_number, whole};
 use plotters::prelude::SVGBackend;
@@ -53,7 +54,8 @@ pub struct BackPanel {
 pub static PANELS: &[BackPanel] = &[
     back("about", about_figure),
     back("memory-bars", |asked| {
-        memory::picture(asked.evaluation, asked.unit)
+        let bars = memory::picture(asked.evaluation, asked.unit);
+        saved(bars, &[save("memory", "memory", asked.unit)])
     }),
     back("memory-bands", |asked| {
         memory::measured(&asked.evaluation.report.memory)
@@ -74,9 +76,25 @@ pub static PANELS: &[BackPanel] = &[
     back("grids", |asked| grids(&asked.evaluation.scenario)),
     back("overlap", |asked| {
         let evaluation = asked.evaluation;
-        [rows(&evaluation.report.overlap), step(evaluation)]
-            .into_iter()
-            .collect()
+        let rows = rows(&evaluation.report.overlap);
+        [
+            saved(rows, &[save("overlap", "overlap", asked.unit)]),
+            saved(step(evaluation), &[save("step", "step", asked.unit)]),
+        ]
+        .into_iter()
+        .collect()
+    }),
+    back("picture", |asked| {
+        let mut parts = asked.of.split(':');
+        let name = parts.next().filter(|name| !name.is_empty());
+        let theme = match parts.next() {
+            Some("dark") => Theme::Dark,
+            _ => Theme::Light,
+        };
+        let width = parts.next().and_then(parse_number).unwrap_or(800.0);
+        let width = width.clamp(320.0, 4000.0);
+        let name = name.unwrap_or("memory");
+        picture_file(name, asked.evaluation, theme, width, asked.unit).map_or_else(Html::none, raw)
     }),
     back("schedules", every_schedule),
     back("uneven", |asked| {
@@ -101,6 +119,11 @@ pub static PANELS: &[BackPanel] = &[
     back("accuracy-rows", |asked| accuracy::some_rows(asked.of)),
     back("accuracy", |asked| accuracy::panel(asked.of)),
 ];
+
+/// A picture with the buttons that save it below.
+fn saved(picture: Html, buttons: &[Html]) -> Html {
+    Html::from_iter([picture, el("p", &[("class", "saves")], buttons)])
+}
 
 const fn back(name: &'static str, html: fn(&Question) -> Html) -> BackPanel {
     BackPanel { name, html }
@@ -201,6 +224,7 @@ fn over_the_step(question: &Question) -> Html {
             &[legend(evaluation.scenario.gpu.usable, question.unit)],
         ),
         picture(evaluation, &curve, theme, width, question.unit),
+        saved(Html::none(), &[save("memory-over-time", "", question.unit)]),
         span("p", "peak-words", &peak_words(&curve, question.unit)),
         other,
         fold("Show as a table", curve_table(&curve, question.unit)),

@@ -71,20 +71,27 @@ fn App() -> impl IntoView {
     }
 }
 
-/// Buttons that open the dialog of the back room.
-const EXCHANGE: &str = "<button class=quiet data-open=published title='Published runs, with what was measured'>Runs</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
+/// Buttons of the header for the second Run and the dialog of the back room.
+const EXCHANGE: &str = "<button data-second='+' title='Keep this run beside what you change'>Compare</button> <button class=quiet data-open=published title='Published runs, with what was measured'>Runs</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
 /// The line below everything.
 const FOOT: &str = concat!(
     "Shardscope ",
     env!("CARGO_PKG_VERSION"),
-    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a>"
+    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a> · <a href=licences.txt>Licences</a>"
 );
 
 fn page(state: State) -> impl IntoView {
     let tab = RwSignal::new("results");
+    let turn = move |name: &'static str| {
+        let compares = name == "compare";
+        tab.set(if compares { "results" } else { name });
+        if compares {
+            compare(state);
+        }
+    };
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {
-            <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| tab.set(name)>
+            <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| turn(name)>
                 {label}
             </button>
         }
@@ -97,7 +104,7 @@ fn page(state: State) -> impl IntoView {
                     {history(state)}
                     <Form/>
                 </aside>
-                <div class="results">
+                <div class="results" id="results" tabindex="-1">
                     <Strip/>
                     <IssueList/>
                     {compare_panel(state)}
@@ -116,7 +123,7 @@ fn page(state: State) -> impl IntoView {
             <nav class="tabbar" aria-label="Sections">
                 {tab_button("inputs", "Inputs")}
                 {tab_button("results", "Results")}
-                <button on:click=move |_| { tab.set("results"); compare(state) }>"Compare"</button>
+                {tab_button("compare", "Compare")}
                 <button on:click=move |_| open_share(state)>"Share"</button>
             </nav>
             <ShareDialog/>
@@ -149,7 +156,7 @@ fn Header() -> impl IntoView {
     };
     view! {
         <header class="bar">
-            <Logo/>
+            <i class="logo"></i>
             <h1>"Shardscope"</h1>
             {pick("model", "Model preset")}
             <span class="wide-only">{pick("gpu", "GPU preset")}</span>
@@ -159,21 +166,7 @@ fn Header() -> impl IntoView {
             </button>
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
             <span class="wide-only" inner_html=EXCHANGE></span>
-            <button class="wide-only" title="Keep this run beside what you change" on:click=move |_| compare(state)>"Compare"</button>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
         </header>
-    }
-}
-
-#[component]
-fn Logo() -> impl IntoView {
-    view! {
-        <svg width="20" height="20" viewBox="0 0 16 16" aria-hidden="true">
-            <rect y="1" width="6" height="3" fill="var(--t-forward)"></rect>
-            <rect x="3" y="5" width="6" height="3" fill="var(--t-forward)"></rect>
-            <rect x="6" y="9" width="4" height="3" fill="var(--t-forward)"></rect>
-            <rect x="10" y="9" width="6" height="3" fill="var(--t-backward)"></rect>
-            <rect x="9" y="5" width="7" height="3" fill="var(--t-backward)"></rect>
-        </svg>
     }
 }

@@ -39,13 +39,13 @@ fn follow(state: State, name: &'static str, of: Signal<Option<String>>) -> Signa
     let asked = StoredValue::new(String::new());
     Effect::new(move |_| {
         let unit = state.unit.get();
-        // While the present Run makes no sense, what is shown is about the last one that did; a run is brought in, and
-        // a glossary read, whatever the present Run is.
+        // Panels are about the last Run that made sense; a run is brought in or out, and a glossary read, whatever the
+        // present one is.
         let link = if name == "room" {
             Some(state.run.with(link::encode))
         } else {
-            let shown = state.evaluation();
-            shown.map(|evaluation| link::encode(&evaluation.scenario.run))
+            let evaluation = state.evaluation();
+            evaluation.map(|evaluation| link::encode(&evaluation.scenario.run))
         };
         let (Some(of), Some(link)) = (of.get(), link) else {
             return;

@@ -117,7 +117,10 @@ pub fn pressed_data(event: &web_sys::MouseEvent, data: &str) -> Option<(String, 
 /// Once the panel is redrawn, focuses the button that stands where the pressed one stood, unless the focus went on.
 pub fn focus_again(pressed: &web_sys::Element, data: &str) {
     let value = pressed.get_attribute(data).unwrap_or_default();
-    let around = pressed.closest("details, .timeline").ok().flatten();
+    let around = pressed
+        .closest("details, .timeline, .history")
+        .ok()
+        .flatten();
     if let Some(around) = around {
         let selector = format!("[{data}=\"{value}\"]");
         refocus(pressed.clone(), around, selector, REDRAWN_WITHIN);

@@ -1,12 +1,12 @@
 //! One panel in someone's page: no inputs, what is wrong in words, the way to the whole calculator.
 //!
-//! Its height, and what the page around it asks, are `public/later/frame.js`'s business: it sets the address, which the Run
+//! Its height, and what the page around it asks, are `public/lazy/frame.js`'s business: it sets the address, which the Run
 //! follows.
 
 use crate::scene::issues::framed;
 use crate::share::link;
 use crate::ui::browser;
-use crate::ui::html::{flag, pressed, text};
+use crate::ui::html::{html, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::state::State;
@@ -26,15 +26,13 @@ pub fn embed(state: State, panel: &str) -> AnyView {
             .with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
     };
     let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
-    let said = text(move || {
+    let said = move || {
         let notices = state.notices.get();
-        state
-            .shown
-            .with(|shown| framed(&shown.errors, &notices).into_string())
-    });
+        state.shown.with(|shown| framed(&shown.errors, &notices))
+    };
     view! {
         <div class="embed" class:clear=clear on:click=move |event| pressed(state, &event)>
-            <div class="said" role="status" hidden=flag(move || said.with(String::is_empty)) inner_html=said></div>
+            {html("said", said)}
             <main class="page">
                 <div class="results">
                     {shows("strip").then(|| view! { <Strip/> })}
@@ -43,11 +41,11 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
                 </div>
             </main>
-            <p class="embed-foot">
-                <span>{text(title)}</span>
+            <footer class="embed-foot">
+                <h1>{text(title)}</h1>
                 <span class="spring"></span>
                 <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
-            </p>
+            </footer>
         </div>
     }
     .into_any()

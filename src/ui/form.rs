@@ -3,6 +3,7 @@
 use crate::run::registry::{FIELDS, Field, Group};
 use crate::ui::browser;
 use crate::ui::field::field_row;
+use crate::ui::history;
 use crate::ui::html::{flag, text};
 use crate::ui::state::State;
 use leptos::prelude::*;
@@ -23,6 +24,7 @@ pub fn Form() -> impl IntoView {
     let find = NodeRef::<leptos::html::Input>::new();
     // "/" anywhere outside a field goes to the search.
     let handle = window_event_listener(leptos::ev::keydown, move |event| {
+        history::key(state, &event);
         if event.key() == "/" && !browser::is_typing() {
             event.prevent_default();
             if let Some(input) = find.get_untracked() {
@@ -40,6 +42,7 @@ pub fn Form() -> impl IntoView {
         <input
             type="text"
             class="find"
+            maxlength="99"
             placeholder="Find a setting   /"
             aria-label="Find a setting"
             node_ref=find

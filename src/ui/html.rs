@@ -5,7 +5,9 @@ use crate::scene::issues::read_fix;
 use crate::scene::markup::Html;
 use crate::share::link;
 use crate::ui::browser;
+use crate::ui::compare::compare;
 use crate::ui::field::input_id_of;
+use crate::ui::history;
 use crate::ui::room;
 use crate::ui::state::State;
 use leptos::prelude::*;
@@ -28,12 +30,12 @@ pub fn html(class: &'static str, html: impl Fn() -> Html + Send + Sync + 'static
 }
 
 /// One instance for all panels.
-fn block(class: &'static str, content: Signal<String>) -> AnyView {
+pub fn block(class: &'static str, content: Signal<String>) -> AnyView {
     view! { <div class=class inner_html=content></div> }.into_any()
 }
 
 /// Does what the pressed button's `data-` attribute says: asks about a figure, goes to a field, mends an issue, opens a
-/// run or the dialog, keeps a second run, copies or files the text beside it.
+/// run or the dialog, keeps a second run, goes a step back or forth.
 pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let target = event
         .target()
@@ -41,7 +43,7 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     let Some(button) = target.and_then(|target| {
         target
             .closest(
-                "[data-ask],[data-go],[data-fix],[data-run],[data-open],[data-second],[data-copy],[data-file]",
+                "[data-ask],[data-go],[data-fix],[data-run],[data-open],[data-second],[data-step]",
             )
             .ok()
             .flatten()
@@ -67,25 +69,18 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     if let Some(of) = button.get_attribute("data-open") {
         room::open(state, &of);
     }
-    let beside = |name: &str| {
-        let name = button.get_attribute(name)?;
-        let text = button.parent_element()?.query_selector("pre").ok()??;
-        Some((name, text.text_content()?))
-    };
-    if let Some((name, text)) = beside("data-file") {
-        browser::download(&name, "text/plain", &text);
-    }
-    if let Some((_, text)) = beside("data-copy") {
-        let button = button.clone();
-        browser::copy(&text, move |done| {
-            button.set_text_content(Some(if done { "Copied" } else { "Select and copy" }));
-        });
-    }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));
     }
     if let Some(second) = button.get_attribute("data-second") {
-        let second = (second != "-").then(|| link::decode(&second).run);
-        state.second.set(second);
+        match second.as_str() {
+            "+" => compare(state),
+            "-" => state.second.set(None),
+            link => state.second.set(Some(link::decode(link).run)),
+        }
+    }
+    if let Some(step) = button.get_attribute("data-step") {
+        history::step(state, step == "undo");
+        browser::focus_again(&button, "data-step");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::share::link;
 use crate::ui::browser;
+use crate::ui::history;
 use crate::ui::state::{State, theme_of};
 use leptos::prelude::*;
 use std::time::Duration;
@@ -21,7 +22,11 @@ pub fn keep(state: State) {
             if let Some(before) = pending.get_value() {
                 before.clear();
             }
-            let timer = set_timeout_with_handle(move || browser::show_link(&fragment), SETTLE);
+            let settled = move || {
+                browser::show_link(&fragment);
+                history::settle(state);
+            };
+            let timer = set_timeout_with_handle(settled, SETTLE);
             pending.set_value(timer.ok());
         });
     }
@@ -35,6 +40,7 @@ pub fn keep(state: State) {
             if state.compare.get_untracked() != read.view.compare {
                 state.compare.set(read.view.compare);
             }
+            state.view.update_value(|view| view.lang = read.view.lang);
             if state
                 .second
                 .with_untracked(|second| *second != read.view.second)
@@ -50,11 +56,12 @@ pub fn keep(state: State) {
     }
 }
 
-/// What of the view belongs into the address: a theme and a page the link itself asked for.
+/// What of the view belongs into the address: theme, language and page that the link itself asked for.
 fn view(state: State) -> link::View {
     let (compare, second) = (state.compare.get(), state.second.get());
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
+        lang: view.lang.clone(),
         page: view.page.clone(),
         compare,
         second,

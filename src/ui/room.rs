@@ -41,6 +41,7 @@ pub fn room(state: State) -> AnyView {
                     rows="6"
                     aria-label="What to bring in"
                     spellcheck="false"
+                    maxlength="500000"
                     prop:value=typed
                     on:input=move |event| typed.set(event_target_value(&event))
                 ></textarea>
@@ -82,7 +83,9 @@ fn load(files: Option<web_sys::FileList>, typed: RwSignal<String>) {
     let promise = file.text();
     leptos::task::spawn_local(async move {
         if let Ok(content) = wasm_bindgen_futures::JsFuture::from(promise).await {
-            typed.set(content.as_string().unwrap_or_default());
+            // As much as a paste may have: what is longer is no such file.
+            let text = content.as_string().unwrap_or_default();
+            typed.set(text.chars().take(500_000).collect());
         }
     });
 }

@@ -7,6 +7,14 @@ use crate::ui::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
+const PANELS: &str = "<option value=memory>memory<option value=timeline>pipeline timeline<option value=overlap>overlap<option value=strip>key figures<option value=all>everything";
+const FORMS: &str = "<option value=frame>frame<option value=element>element, as high as its content<option value=markdown>Markdown link to the whole page";
+
+fn choice(label: &'static str, options: &'static str, to: RwSignal<String>) -> AnyView {
+    let choose = move |event| to.set(event_target_value(&event));
+    view! { <select aria-label=label inner_html=options on:change=choose></select> }.into_any()
+}
+
 /// Opens the dialog.
 pub fn open_share(_state: State) {
     if let Some(dialog) = dialog() {
@@ -62,9 +70,6 @@ pub fn ShareDialog() -> impl IntoView {
         }
     };
     let long = move || link().len() > 1000;
-    let option = |id: &'static str, label: &'static str| {
-        view! { <option value=id>{label}</option> }
-    };
     view! {
         <dialog id="share" aria-labelledby="share-title">
             <h2 id="share-title">"Share this run"</h2>
@@ -76,19 +81,9 @@ pub fn ShareDialog() -> impl IntoView {
             <p class="issue warning" hidden=flag(move || !long())>"Over 1000 characters: some chat programs cut it."</p>
             <p>
                 "For a wiki: "
-                <select aria-label="Panel" on:change=move |event| panel.set(event_target_value(&event))>
-                    {option("memory", "memory")}
-                    {option("timeline", "pipeline timeline")}
-                    {option("overlap", "overlap")}
-                    {option("strip", "key figures")}
-                    {option("all", "everything")}
-                </select>
+                {choice("Panel", PANELS, panel)}
                 " as "
-                <select aria-label="Form" on:change=move |event| form.set(event_target_value(&event))>
-                    {option("", "frame")}
-                    {option("element", "element, as high as its content")}
-                    {option("markdown", "Markdown link to the whole page")}
-                </select>
+                {choice("Form", FORMS, form)}
             </p>
             <div class="row">
                 <textarea readonly rows="3" aria-label="Code" prop:value=text(code)></textarea>

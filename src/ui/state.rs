@@ -9,6 +9,7 @@ use crate::share::link::{self, View};
 use crate::ui::browser;
 use crate::ui::evaluated::{Shown, evaluated};
 use crate::ui::field::shown_text;
+use crate::ui::history::History;
 use crate::units::MemoryUnit;
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub struct State {
     pub second: RwSignal<Option<Run>>,
     /// The last text typed into a field that was not understood: the field, and what the Run said when it was typed.
     pub unread: RwSignal<Option<(&'static Field, String)>>,
+    /// Earlier and later Runs.
+    pub history: History,
     /// What the link asks to show.
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
@@ -48,14 +51,16 @@ impl State {
     /// From the address.
     pub fn from_address() -> Self {
         let link = link::decode(&browser::link_text());
-        let run = RwSignal::new(link.run);
         let theme = theme_of(&link.view);
+        let history = History::new(&link.run);
+        let run = RwSignal::new(link.run);
         Self {
             run,
             shown: evaluated(move || Some(run.get())),
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
             unread: RwSignal::new(None),
+            history,
             notices: RwSignal::new(link.notices),
             figure: RwSignal::new(None),
             drawer: RwSignal::new(false),

@@ -97,5 +97,20 @@ for (const [name, run] of [
   }, run);
   console.log(`${name.padEnd(48)}${(evaluated / seconds).toFixed(0).padStart(12)}${seconds.toFixed(2).padStart(8)}`);
 }
+// The issue's size: p = 64, m = 4096, 524 thousand ops with the whole backward, 786 thousand with B and W apart.
+console.log(`\n${'simulated in the browser, p = 64, m = 4096'.padEnd(48)}${'ms'.padStart(12)}`);
+for (const [schedule, ops] of [['1f1b', 524_288], ['zb-h1', 786_432]]) {
+  const request = {
+    schedule, pp: 64, microbatches: 4096, ops: false,
+    forward_s: 1, backward_input_s: 1.1, backward_weight_s: 0.9,
+  };
+  const times = await host.evaluate((asked) => Array.from({ length: 3 }, () => {
+    const began = performance.now();
+    const { errors } = shardscope.schedule(asked);
+    return errors.length > 0 ? NaN : performance.now() - began;
+  }), request);
+  const best = Math.min(...times);
+  console.log(`${`${schedule}, ${ops} ops, order and timeline`.padEnd(48)}${best.toFixed(0).padStart(12)}`);
+}
 await browser.close();
 await server.close();

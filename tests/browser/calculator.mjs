@@ -64,3 +64,9 @@ export const staleIs = (page, stale) => eventually(
 export const surface = (page) => page.locator('section[aria-labelledby="timeline-title"] .surface').first();
 /** What it shows as a picture, to be compared. */
 export const drawn = (page) => surface(page).locator('canvas').first().evaluate((canvas) => canvas.toDataURL());
+
+/** Shows every field of the form: to be evaluated in the page. */
+export function unfold() {
+  for (const fold of document.querySelectorAll('.inputs button.fold[aria-expanded=false]')) fold.click();
+  for (const more of document.querySelectorAll('.group button.more')) if (!/import/.test(more.textContent)) more.click();
+}

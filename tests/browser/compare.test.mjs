@@ -5,7 +5,7 @@ import { PHONE } from './browser.mjs';
 import { addressIs, calculator, eventually, figures, fragment, input, staleIs } from './calculator.mjs';
 
 const site = calculator();
-const panel = (page) => page.locator('#compare-runs');
+const panel = (page) => page.locator('.compare-runs');
 const has = (locator, wanted) => eventually(() => locator.innerText(), (text) => wanted.test(text));
 /** A row of the panel as texts. */
 const row = (page, name) => panel(page).locator('tr', { has: page.getByRole('cell', { name, exact: true }) }).locator('td').allInnerTexts();
@@ -78,6 +78,7 @@ test('undo and redo, by button and key; what is typed in one go is one step', as
   await input(page, 'global_batch').fill('512');
   await addressIs(page, '#v=1&global_batch=512');
   await eventually(() => undo.isEnabled(), Boolean);
+  await page.waitForTimeout(600);
   await input(page, 'pp').fill('2');
   await addressIs(page, '#v=1&pp=2&global_batch=512');
   // In a field the keys are the field's.

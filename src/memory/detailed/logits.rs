@@ -50,6 +50,14 @@ const PYTORCH: Cited<LossKernel> = Cited::new(
     "cross_entropy(logits.float()): bf16 logits, fp32 copy, log-probabilities",
 );
 
+/// Every loss kernel with its own figures; chunks cut those of the unfused ones.
+pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 4] = [
+    ("Megatron's, unfused", MEGATRON_UNFUSED),
+    ("Megatron's, fused", MEGATRON_FUSED),
+    ("Transformer Engine's", TE_FUSED),
+    ("PyTorch's", PYTORCH),
+];
+
 /// The loss kernel of a scenario and where its bytes stand. FSDP comes with PyTorch's own cross-entropy.
 #[must_use]
 pub fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {

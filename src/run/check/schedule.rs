@@ -5,8 +5,8 @@ use crate::issue::Issue;
 use crate::run::layout::even_split;
 use crate::run::{CpComm, Recompute, Schedule};
 
-/// More pipeline stages than this are refused before anything is allocated for them.
-const MOST_STAGES: u64 = 65_536;
+/// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
+const MOST_STAGES: u64 = 4096;
 impl Check<'_> {
     pub fn sequence(&mut self) {
         let run = self.run;

@@ -7,7 +7,7 @@ use crate::report::Figure;
 use crate::report::methods::MethodRow;
 use crate::run::OneOf;
 use crate::run::registry::field;
-use crate::scene::markup::{Html, ask, el, fold, percent, span, table, text};
+use crate::scene::markup::{Html, ask, cited, el, fold, percent, span, table, text};
 use crate::units::{Bytes, MemoryUnit};
 
 /// The table of methods, and what each leaves out.
@@ -108,17 +108,7 @@ fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Html {
 
 /// What a method leaves out, ignores of this Run, and prints without meaning it.
 fn about(row: &MethodRow) -> Html {
-    let source = if row.source.locator.starts_with("http") {
-        let link = [
-            ("href", row.source.locator),
-            ("target", "_blank"),
-            ("rel", "noopener"),
-            ("title", row.source.title),
-        ];
-        el("a", &link, &[text(row.source.short)])
-    } else {
-        text(row.source.title)
-    };
+    let source = cited(row.source, row.source.short);
     let title = el(
         "h4",
         &[],

@@ -125,7 +125,7 @@ pub fn rows(view: &View) -> Html {
         (simplest == Some(index), row(view, index, one, mark))
     };
     let lines: Vec<(bool, Vec<Html>)> = found.iter().enumerate().map(line).collect();
-    let note = "Strictly by time; ≈ ties with the first within 3.5 %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran; tight is within 7 % of it.";
+    let note = "Strictly by time; ≈ ties with the first within 3.5 %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within 7 % of it.";
     let all = table("Layouts by step time", &HEAD, &lines);
     let rows = el("div", &[("class", "rows")], &[all]);
     [rows, span("p", "muted note", note)].into_iter().collect()

@@ -28,18 +28,23 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Html {
     let body = match export(run, chosen.id, stamp) {
         Ok(file) => {
             let name = format!("shardscope.{}", chosen.end);
-            let save = [("class", "main"), ("data-file", &*name)];
+            let save = [
+                ("class", "main"),
+                ("data-save", &*name),
+                ("data-kind", "text"),
+            ];
+            let copy = [
+                ("class", "main"),
+                ("data-save", "text"),
+                ("data-kind", "copy"),
+            ];
             [
                 el(
                     "pre",
                     &[("tabindex", "0"), ("class", "file")],
                     &[text(&file)],
                 ),
-                el(
-                    "button",
-                    &[("class", "main"), ("data-copy", "pre")],
-                    &[text("Copy")],
-                ),
+                el("button", &copy, &[text("Copy")]),
                 el("button", &save, &[text("Save")]),
                 span("span", "muted", chosen.what),
             ]
@@ -74,7 +79,7 @@ mod tests {
         for format in FORMATS {
             let html = menu(&Run::default(), format.id, &Stamp::default()).into_string();
             assert!(
-                html.contains("data-copy=\"pre\"") && html.contains(format.what),
+                html.contains("data-kind=\"copy\"") && html.contains(format.what),
                 "{html}"
             );
         }

@@ -1,6 +1,7 @@
 //! What is taken out: a report for a wiki, figures as JSON and CSV, launch settings of other programs; and the pipeline
 //! timeline as a table of ops, a picture, a trace for Perfetto.
 
+mod bars;
 mod csv;
 mod formats;
 mod markdown;
@@ -9,6 +10,7 @@ mod ops;
 mod picture;
 mod trace;
 
+pub use bars::picture;
 pub use formats::{FORMATS, Format, Stamp, export};
 pub use ops::ops_csv;
 pub use picture::{Picture, svg};

@@ -15,6 +15,25 @@ use crate::issue::Issue;
 use crate::run::{Run, Scenario, Value};
 use sniff::{Kind, sniff};
 
+/// Longer texts are not read; the longest settings known have some 10 kB.
+const LONGEST: usize = 400_000;
+/// Texts that nest deeper are not read: whoever reads them calls itself at each level.
+const DEEPEST: usize = 64;
+
+/// How deep brackets of any kind are nested, those inside quotes counted too.
+fn depth(text: &str) -> usize {
+    let (mut deep, mut deepest) = (0usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' | b'(' => deep += 1,
+            b']' | b'}' | b')' => deep = deep.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(deep);
+    }
+    deepest
+}
+
 /// What a text means.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
@@ -35,6 +54,11 @@ pub struct Imported {
 /// # Errors
 /// Why it cannot be read, by line or entry where there is one.
 pub fn read(text: &str, present: &Run) -> Result<Imported, Vec<Issue>> {
+    if text.len() > LONGEST || depth(text) > DEEPEST {
+        let message =
+            "longer than 400 kB or nested too deep for what is read here: it was not read";
+        return Err(vec![Issue::error("", message)]);
+    }
     match sniff(text).map_err(|issue| vec![issue])? {
         Kind::Link(address) => Ok(from_link(&address)),
         Kind::Run(object) => from_object(&object, "a run as JSON"),

@@ -53,7 +53,7 @@ pub fn summary(typed: &str, present: &Run) -> Html {
         let rows: Vec<_> = read
             .used
             .iter()
-            .map(|(key, what)| (false, vec![text(key), text(what)]))
+            .map(|(key, what)| (false, vec![span("code", "", key), text(what)]))
             .collect();
         let count = format!("entries used: {}", rows.len());
         parts.push(fold(
@@ -66,7 +66,10 @@ pub fn summary(typed: &str, present: &Run) -> Html {
             "ignored, for they say nothing of a layout: {}",
             read.ignored.len()
         );
-        parts.push(fold(&count, span("p", "muted", &read.ignored.join(", "))));
+        parts.push(fold(
+            &count,
+            span("code", "muted", &read.ignored.join(", ")),
+        ));
     }
     el("div", &[("class", "imported")], &parts)
 }
@@ -127,18 +130,18 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Html>)> {
         .filter(|field| field.get(before) != field.get(after));
     let row = |field: &crate::run::registry::Field| {
         let unset = field.get(before) == Value::Null && field.get(after) == Value::Null;
-        let label = if field.symbol.is_empty() {
-            field.label.to_owned()
-        } else {
-            format!("{} {}", field.label, field.symbol)
+        let symbol = match field.symbol {
+            "" => Html::none(),
+            symbol => span("small", "", &format!(" {symbol}")),
         };
+        let label = Html::from_iter([text(field.label), symbol]);
         (!unset).then(|| {
             (
                 false,
                 vec![
-                    text(&label),
-                    text(&shown(before, field.key)),
-                    text(&shown(after, field.key)),
+                    label,
+                    span("code", "", &shown(before, field.key)),
+                    span("code", "", &shown(after, field.key)),
                 ],
             )
         })

@@ -35,6 +35,8 @@ pub fn MemoryPanel() -> impl IntoView {
             >{label}</button>
         }
     };
+    // Room for as many bars as will come.
+    let bars = move || format!("--bars:{}", state.run.with(|run| run.pp.clamp(1, 16)));
     let advice = (!alone).then(|| {
         [
             advice::methods(state),
@@ -54,7 +56,7 @@ pub fn MemoryPanel() -> impl IntoView {
                 </span>
             </div>
             <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
-                <div inner_html=answer(state, "memory-bars", || Some(String::new()))></div>
+                <div style=text(bars) inner_html=answer(state, "memory-bars", || Some(String::new()))></div>
                 <details class="twin" on:toggle=move |_| table.set(true)>
                     <summary>"Show as a table, with the named parts"</summary>
                     <div inner_html=answer(state, "memory-table", move || table.get().then(String::new))></div>

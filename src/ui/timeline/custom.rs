@@ -75,12 +75,13 @@ pub fn custom(state: State) -> AnyView {
             hidden=flag(move || state.run.with(|run| run.schedule != Schedule::Custom))
             on:click=start
         >
-            <label for="own-order">"Your order, a line a rank: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV"</label>
+            <label for="own-order">"Your order, a line a rank, 400 000 letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV"</label>
             <textarea
                 id="own-order"
                 rows="6"
                 spellcheck="false"
                 autocomplete="off"
+                maxlength="400000"
                 prop:value=shown
                 on:input=typed
             ></textarea>

@@ -124,7 +124,7 @@ fn buttons() -> Html {
     Html::from_iter([
         button("in", "+", "Zoom in (W)"),
         button("out", "−", "Zoom out (S)"),
-        button("fit", "fit", "Show all of it (0)"),
+        button("fit", "fit", "Fit all of it (0)"),
         menu,
     ])
 }

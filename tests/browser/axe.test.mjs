@@ -1,0 +1,86 @@
+// What a screen reader meets, and whether colours can be told apart: axe-core finds nothing to say, on the page with
+// everything open and on the panels alone, light and dark, in both languages, on a desk and on a phone.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { test } from 'node:test';
+import { DESKTOP, EMBED, PHONE } from './browser.mjs';
+import { calculator } from './calculator.mjs';
+import { compute, openAll, PAGES, RUNS, settled } from './tour.mjs';
+
+const site = calculator();
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds: rule, place and reason. */
+async function found(page, within = null) {
+  await page.evaluate(AXE);
+  return page.evaluate(async (within) => {
+    const { violations } = await globalThis.axe.run(within ?? document, {
+      runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+    });
+    // A part of a bar is as wide as its bytes: the table under the bars opens the same figures (WCAG 2.5.8, equivalent).
+    const toScale = ({ id, target }) => id === 'target-size' && document.querySelector(target).matches('.segment');
+    return violations.flatMap(({ id, nodes }) => nodes.filter(({ target }) => !toScale({ id, target })).map(
+      ({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary.replace(/\s+/g, ' ')}`,
+    ));
+  }, within);
+}
+
+for (const language of ['en', 'zh']) {
+  for (const theme of ['light', 'dark']) {
+    const view = `&view.theme=${theme}&view.lang=${language}`;
+
+    test(`the page with everything open, ${theme}, ${language}`, async () => {
+      const { page } = await site.open(`${RUNS.default}${view}`);
+      await compute(page);
+      await openAll(page);
+      assert.deepEqual(await found(page), []);
+    });
+
+    test(`a run that cannot be, ${theme}, ${language}`, async () => {
+      const { page } = await site.open(`${RUNS.error}${view}`);
+      await settled(page);
+      assert.deepEqual(await found(page), []);
+    });
+
+    test(`the dialogs, ${theme}, ${language}`, async () => {
+      const { page } = await site.open(`${RUNS.default}${view}`);
+      for (const id of await page.evaluate(() => [...document.querySelectorAll('dialog')].map(({ id }) => id))) {
+        await page.evaluate((id) => document.getElementById(id).showModal(), id);
+        await settled(page);
+        assert.deepEqual(await found(page, `#${id}`), [], id);
+        await page.evaluate((id) => document.getElementById(id).close(), id);
+      }
+    });
+
+    test(`a phone, ${theme}, ${language}`, async () => {
+      const { page } = await site.open(`${RUNS.moe}${view}`, PHONE);
+      await settled(page);
+      assert.deepEqual(await found(page), [], 'results');
+      await page.locator('.strip .key').first().click();
+      await settled(page);
+      assert.deepEqual(await found(page), [], 'about a number');
+      await page.locator('.detail .close-sheet').click();
+      await page.locator('.tabbar button').first().click();
+      await openAll(page);
+      assert.deepEqual(await found(page), [], 'inputs');
+    });
+
+    test(`the pages beside the calculator, ${theme}, ${language}`, async () => {
+      const locale = language === 'zh' ? 'zh-CN' : 'en';
+      for (const file of PAGES) {
+        const { page } = await site.open(file, { ...DESKTOP, locale, colorScheme: theme, started: false });
+        await settled(page);
+        assert.deepEqual(await found(page), [], file);
+      }
+    });
+
+    test(`every panel alone, ${theme}, ${language}`, async () => {
+      for (const panel of ['memory', 'timeline', 'overlap', 'strip', 'all']) {
+        const { page } = await site.open(`${RUNS.moe}${view}&view.embed=${panel}`, EMBED);
+        await openAll(page);
+        assert.deepEqual(await found(page), [], panel);
+      }
+    });
+  }
+}

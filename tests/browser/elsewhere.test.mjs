@@ -1,0 +1,81 @@
+// The page where it is not a page on a screen read from left to right: on paper, in a right-to-left page, turned by a
+// translator.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DESKTOP, EMBED } from './browser.mjs';
+import { calculator, eventually, figures } from './calculator.mjs';
+import { settled } from './tour.mjs';
+
+const site = calculator({
+  pages: { '/rtl.html': `<!DOCTYPE html><html dir="rtl" lang="ar"><link rel="icon" href="data:,">
+    <p>ذاكرة التدريب</p><iframe src="/index.html#v=1&view.embed=all" width="600" height="400"></iframe></html>` },
+});
+
+/** Where the numbers of the verdict stand, from the left. */
+const numbers = (of) => of.evaluate(() => {
+  const walker = document.createTreeWalker(document.querySelector('.verdict .value'), NodeFilter.SHOW_TEXT);
+  const found = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (const { 0: number, index } of node.data.matchAll(/[\d.]+/g)) {
+      const range = document.createRange();
+      range.setStart(node, index);
+      range.setEnd(node, index + number.length);
+      found.push([number, range.getBoundingClientRect().left]);
+    }
+  }
+  return found.sort((a, b) => a[1] - b[1]).map(([number]) => number);
+});
+
+test('inside a right-to-left page it reads as anywhere', async () => {
+  const { page: alone } = await site.open('#v=1&view.embed=all', EMBED);
+  const { page, problems } = await site.open('rtl.html', { started: false });
+  const frame = page.frames()[1];
+  await frame.waitForFunction(() => globalThis.shardscopeStarted);
+  await settled(frame);
+  assert.deepEqual(await numbers(frame), await numbers(alone));
+  assert.equal(await figures(frame), await figures(alone));
+  assert.deepEqual(problems, []);
+});
+
+test('turned from right to left by a translator, no figure and no picture is turned', async () => {
+  const { page } = await site.open('#v=1', DESKTOP);
+  await settled(page);
+  const before = await numbers(page);
+  const [first] = [await page.locator('.segment').first().boundingBox()];
+  await page.evaluate(() => { document.documentElement.dir = 'rtl'; });
+  assert.deepEqual(await numbers(page), before);
+  const track = await page.locator('.track').first().boundingBox();
+  const now = await page.locator('.segment').first().boundingBox();
+  assert.ok(now.x - track.x < 2, 'bars begin at the left');
+  assert.ok(Math.abs(now.width - first.width) < 2);
+});
+
+test('on paper: the run, its figures, what is open; light, without buttons, nothing cut off', async () => {
+  const { page } = await site.open('#v=1', { viewport: { width: 794, height: 1123 }, colorScheme: 'dark' });
+  await settled(page);
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+  const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(background, 'rgb(255, 255, 255)');
+  assert.ok(await page.locator('[data-field="tp"] input').isVisible(), 'the run is on it');
+  assert.ok(await page.locator('.strip').isVisible());
+  for (const screen of ['.stepper', '.find', 'header.bar button', '.tools', '.fix', 'dialog', '#accuracy', '.plan']) {
+    const shown = await page.locator(screen).evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
+    assert.equal(shown, 0, screen);
+  }
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${wide} px too wide`);
+  // A browser prints it in few pages: nothing is as high as all of it folded out.
+  const pdf = await page.pdf({ format: 'A4' });
+  const pages = pdf.toString('latin1').match(/\/Type\s*\/Page\b(?!s)/g).length;
+  assert.ok(pages >= 1 && pages <= 4, `${pages} pages`);
+});
+
+test('what was computed or opened is on the paper too', async () => {
+  const { page } = await site.open('#v=1', { viewport: { width: 794, height: 1123 } });
+  await page.locator('[aria-labelledby="memory-title"] details.twin > summary').first().click();
+  await page.locator('.plan').evaluate((plan) => plan.closest('section').querySelector('button').click());
+  await eventually(() => page.locator('.plan table tbody tr').count(), (rows) => rows > 0);
+  await page.emulateMedia({ media: 'print' });
+  assert.ok(await page.locator('[aria-labelledby="memory-title"] details.twin table').first().isVisible());
+  assert.ok(await page.locator('.plan table').first().isVisible());
+});

@@ -1,0 +1,200 @@
+// The calculator without a mouse: its main job from a fresh load with Tab, Enter, arrows and letters alone. At every stop
+// the focus is seen, it is never trapped, and it comes back from what opened.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { LAPTOP } from './browser.mjs';
+import { calculator, drawn, eventually, figures, figuresChange, fragment, input, said, surface } from './calculator.mjs';
+import { settled } from './tour.mjs';
+
+const site = calculator();
+
+/** What has the focus: how it is seen, and what lies over its middle. */
+const focused = (page) => page.evaluate(() => {
+  const element = document.activeElement;
+  if (element === document.body) return null;
+  const { outlineStyle, outlineWidth } = getComputedStyle(element);
+  const box = element.getBoundingClientRect();
+  const top = document.elementFromPoint(
+    Math.min(Math.max(box.left + box.width / 2, 0), innerWidth - 1),
+    Math.min(Math.max(box.top + Math.min(box.height / 2, 40), 0), innerHeight - 1),
+  );
+  const bar = top?.closest('header.bar, .strip-frame, .tabbar');
+  return {
+    name: `${element.localName}.${element.className} ${element.getAttribute('aria-label') ?? element.textContent.slice(0, 40)}`,
+    outlined: outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2,
+    onScreen: box.bottom > 0 && box.top < innerHeight && box.width > 0 && box.height > 0,
+    under: bar && !bar.contains(element) ? bar.className : '',
+  };
+});
+
+/** The stop after the next press of `key`: seen, and not under a bar that stays. */
+async function stop(page, key = 'Tab') {
+  await page.keyboard.press(key);
+  const seen = await focused(page);
+  if (seen) {
+    assert.ok(seen.outlined, `the focus is seen on ${seen.name}`);
+    assert.ok(seen.onScreen, `${seen.name} is on the screen`);
+    assert.equal(seen.under, '', `${seen.name} is not hidden under a bar`);
+  }
+  return seen?.name;
+}
+
+/** Presses Tab until `target` has the focus. */
+async function to(page, target, key = 'Tab') {
+  const is = () => target.evaluate((element) => element === document.activeElement);
+  for (let stops = 0; stops < 400; stops += 1) {
+    await stop(page, key);
+    if (await is()) return;
+  }
+  assert.fail(`Tab does not reach ${target}`);
+}
+
+test('the main job: choose, mend, ask, look, compare, plan, share', async () => {
+  const { page, problems } = await site.open('', LAPTOP);
+  await settled(page);
+  const before = await figures(page);
+
+  // Another model.
+  await to(page, page.getByRole('combobox', { name: 'Model preset' }));
+  await page.keyboard.press('ArrowDown');
+  await eventually(() => fragment(page), (now) => now.includes('model='));
+  await figuresChange(page, before);
+
+  // More tensor parallel, by arrow; then a size that cannot be, and the way out of it.
+  await to(page, input(page, 'tp'));
+  await page.keyboard.press('ArrowUp');
+  await eventually(() => input(page, 'tp').inputValue(), (now) => now === '4');
+  await page.keyboard.press('Control+A');
+  await page.keyboard.type('7');
+  await eventually(() => said(page, 'tp').first().innerText(), (text) => text.includes('tp=7'));
+  assert.equal(await input(page, 'tp').getAttribute('aria-invalid'), 'true');
+  const described = await input(page, 'tp').evaluate((element) => element.getAttribute('aria-describedby').split(' ')
+    .map((id) => document.getElementById(id)?.innerText).join(' '));
+  assert.match(described, /tp=7/, 'the field is described by what is wrong with it');
+  const fix = page.locator('[data-field="tp"] [data-fix]').first();
+  await to(page, fix);
+  await page.keyboard.press('Enter');
+  await eventually(() => input(page, 'tp').getAttribute('aria-invalid'), (now) => now === 'false');
+
+  // Where a figure comes from: the drawer takes the focus, Escape gives it back.
+  const key = page.locator('.strip [data-ask]').nth(1);
+  const figure = await key.getAttribute('data-ask');
+  const drawer = page.getByRole('complementary', { name: 'About a number' });
+  await to(page, key);
+  await page.keyboard.press('Enter');
+  await drawer.locator('.term').waitFor();
+  await eventually(() => page.evaluate(() => document.activeElement.className), (now) => now === 'close-sheet');
+  await page.keyboard.press('Escape');
+  await eventually(() => drawer.isVisible(), (shown) => !shown);
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.ask), figure);
+
+  // The timeline: zoom, step to an op, read it, let it go.
+  await to(page, surface(page));
+  const picture = await drawn(page);
+  await page.keyboard.press('w');
+  await eventually(() => drawn(page), (now) => now !== picture);
+  await page.keyboard.press('.');
+  await eventually(() => page.locator('.surface .tip').first().innerText(), (text) => /micro-batch 0/.test(text));
+  await page.keyboard.press('Escape');
+  await eventually(() => page.locator('.surface .tip').count(), (tips) => tips === 0);
+  await page.keyboard.press('0');
+  await eventually(() => drawn(page), (now) => now === picture);
+
+  // A table, sorted; the pressed head keeps the focus though the table is made anew.
+  await to(page, page.locator('#schedules > summary'));
+  await page.keyboard.press('Enter');
+  const head = page.locator('#schedules [data-sort]').first();
+  await head.waitFor();
+  await to(page, head);
+  const rows = () => page.locator('#schedules tbody tr').allInnerTexts();
+  const unsorted = await rows();
+  await page.keyboard.press('Enter');
+  await eventually(rows, (now) => now.length > 0 && now.join() !== unsorted.join());
+  await eventually(
+    () => page.evaluate(() => document.activeElement.dataset.sort),
+    (now) => now !== undefined,
+  );
+
+  // A plan, and a row of it loaded.
+  const plan = page.locator('[aria-labelledby="plan-title"] .panel-head button');
+  await to(page, plan);
+  await page.keyboard.press('Enter');
+  const row = page.locator('.plan table [data-run]').nth(1);
+  await row.waitFor();
+  await eventually(() => plan.innerText(), (now) => now === 'Plan');
+  const run = await fragment(page);
+  await to(page, row);
+  await page.keyboard.press('Enter');
+  await eventually(() => fragment(page), (now) => now !== run);
+
+  // Share: on past the last stop and round to the header, never trapped.
+  const share = page.locator('header.bar').getByRole('button', { name: 'Share' });
+  await to(page, share);
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Share this run' });
+  await dialog.waitFor();
+  const copy = dialog.getByRole('button', { name: /cop/i }).first();
+  await to(page, copy);
+  await page.keyboard.press('Enter');
+  await eventually(() => copy.innerText(), (now) => /Copied|Select and copy/.test(now));
+  await page.keyboard.press('Escape');
+  await eventually(() => dialog.isVisible(), (shown) => !shown);
+  assert.ok(await share.evaluate((element) => element === document.activeElement), 'the focus is back at Share');
+  assert.deepEqual(problems, []);
+});
+
+test('the first stop leads past the inputs', async () => {
+  const { page } = await site.open('');
+  await eventually(() => page.locator('.skip').count(), (found) => found === 1);
+  assert.equal(await stop(page), 'button.skip Skip to the results');
+  const run = await fragment(page);
+  await page.keyboard.press('Enter');
+  const next = await stop(page);
+  assert.ok(await page.evaluate(() => document.getElementById('results').contains(document.activeElement)), next);
+  assert.equal(await fragment(page), run, 'the address is still the run');
+});
+
+test('back with Shift+Tab, from the last stop to the first', async () => {
+  const { page } = await site.open('', LAPTOP);
+  await settled(page);
+  const seen = new Set();
+  for (let stops = 0; stops < 400; stops += 1) {
+    const name = await stop(page, 'Shift+Tab');
+    if (!name) break;
+    seen.add(name);
+    if (name.startsWith('button.skip')) break;
+  }
+  assert.ok([...seen].some((name) => name.startsWith('button.skip')), 'the first stop is reached');
+  assert.ok(seen.size > 40);
+});
+
+test('a menu closes with Escape and keeps the focus', async () => {
+  const { page } = await site.open('');
+  await settled(page);
+  const menu = page.locator('details.menu').first();
+  await menu.locator('summary').focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  assert.ok(await menu.evaluate((element) => element.open && element.contains(document.activeElement)));
+  await page.keyboard.press('Escape');
+  assert.ok(await menu.evaluate((element) => !element.open && element.firstElementChild === document.activeElement));
+});
+
+test('nothing moves for who wants no motion', async () => {
+  const { page } = await site.open('', { ...LAPTOP, reducedMotion: 'reduce' });
+  await settled(page);
+  await surface(page).focus();
+  await page.keyboard.press('.');
+  await page.locator('.surface .tip').waitFor();
+  assert.deepEqual(await page.evaluate(() => document.getAnimations().length), 0);
+});
+
+test('with a system\'s own few colours, data keeps its own and the focus is seen', async () => {
+  const { page } = await site.open('', { ...LAPTOP, forcedColors: 'active' });
+  await settled(page);
+  const colours = await page.locator('.bar-row').first().locator('.segment').evaluateAll(
+    (parts) => new Set(parts.map((part) => getComputedStyle(part).backgroundColor)).size,
+  );
+  assert.ok(colours >= 5, `${colours} colours`);
+  await stop(page);
+});

@@ -1,0 +1,109 @@
+// What opens under the timeline, and pictures as files: gradients, unequal micro-batches, splits of the layers.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
+import { calculator, fragment } from './calculator.mjs';
+
+const site = calculator();
+
+/** Opens the fold whose line contains `words`, and waits for what the back room says. */
+async function open(words, link = '', options = {}) {
+  const { page, problems } = await site.open(link, options);
+  const panel = page.locator('section[aria-labelledby=timeline-title]');
+  const fold = panel.locator('details.twin', { has: page.locator('summary', { hasText: words }) });
+  await fold.locator('summary').click();
+  await fold.locator('svg.drawing').first().waitFor();
+  return { page, problems, fold };
+}
+
+async function file(page, button) {
+  const waits = page.waitForEvent('download');
+  await button.click();
+  const download = await waits;
+  return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
+}
+
+/** Width and height of a PNG. */
+const size = (png) => [png.readUInt32BE(16), png.readUInt32BE(20)];
+
+test('gradients leave eagerly, or when they are told to', async () => {
+  const { page, problems, fold } = await open('Gradients at the end');
+  const pressed = () => fold.locator('[aria-pressed=true]').innerText();
+  assert.equal(await pressed(), 'eagerly, bucket by bucket');
+  const hidden = fold.locator('svg.drawing rect[style*="fill-opacity"]');
+  assert.equal(await hidden.count(), 4);
+  await fold.locator('[data-of=end]').focus();
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.querySelector('[data-of=end][aria-pressed=true]'));
+  assert.equal(await hidden.count(), 0);
+  // The keyboard stays where it was, in what was drawn anew.
+  await page.waitForFunction(() => document.activeElement?.dataset.of === 'end');
+  assert.match(await fold.innerText(), /The step waits .* when they leave eagerly/);
+  assert.equal(await fold.locator('tbody tr').count(), 4);
+  await fold.getByRole('button', { name: 'exposed communication' }).click();
+  // The drawer no longer explains the fullest GPU.
+  await page.waitForFunction(() => !/Memory of/.test(document.querySelector('.detail .term')?.textContent ?? 'Memory of'));
+  assert.deepEqual(problems, []);
+});
+
+test('unequal micro-batches are drawn anew, and a way becomes the run\'s own', async () => {
+  const { page, problems, fold } = await open('Unequal micro-batches');
+  assert.equal(await fold.locator('tbody tr').count(), 5);
+  const first = await fold.locator('table').innerText();
+  await fold.locator('[data-of=bimodal]').click();
+  await page.waitForFunction(() => document.querySelector('[data-of=bimodal][aria-pressed=true]'));
+  assert.notEqual(await fold.locator('table').innerText(), first);
+  await fold.locator('tbody tr').last().locator('button').click();
+  await page.waitForFunction(() => location.hash.includes('microbatch_lengths='));
+  await fold.getByRole('button', { name: 'make them equal' }).click();
+  await page.waitForFunction(() => !location.hash.includes('microbatch_lengths='));
+  assert.deepEqual(problems, []);
+});
+
+test('even and uneven layers share an axis', async () => {
+  const { problems, fold } = await open('Even and uneven');
+  const said = await fold.locator('svg').first().textContent();
+  assert.match(said, /8\/8\/8\/8 layers/);
+  assert.match(said, /as fast as even/);
+  assert.deepEqual(problems, []);
+});
+
+test('the warning about a long stage mends it', async () => {
+  const { page, problems } = await site.open();
+  await page.getByRole('button', { name: /use stage_layers=/ }).first().click();
+  await page.waitForFunction(() => location.hash.includes('stage_layers='));
+  assert.match(await fragment(page), /stage_layers=\d+/);
+  assert.deepEqual(problems, []);
+});
+
+test('every picture leaves as SVG and as PNG, as it looks', async () => {
+  const { page, problems, fold } = await open('Gradients at the end', '#v=1&view.theme=dark', { colorScheme: 'dark' });
+  const drawn = (await file(page, fold.locator('[data-save=gradients][data-kind=svg]')));
+  assert.equal(drawn.name, 'shardscope-gradients.svg');
+  const svg = drawn.bytes.toString();
+  assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+  // The dark theme's colours stand in the file, which has no style sheet.
+  assert.match(svg, /fill: ?rgb\(238, 147, 16\)/);
+  assert.doesNotMatch(svg, /var\(/);
+  const png = await file(page, fold.locator('[data-save=gradients][data-kind=png]'));
+  assert.deepEqual([...png.bytes.subarray(1, 4)], [...Buffer.from('PNG')]);
+  const [width, height] = size(png.bytes);
+  assert.ok(width > 1000 && height > 200, `${width} x ${height}`);
+  // Bars of HTML are drawn for the purpose.
+  for (const name of ['memory', 'overlap', 'step']) {
+    const bars = await file(page, page.locator(`[data-save=${name}][data-kind=svg]`));
+    assert.match(bars.bytes.toString(), /^<svg [^]*Llama 3.1 8B on 64 GPUs/, name);
+    const [across] = size((await file(page, page.locator(`[data-save=${name}][data-kind=png]`))).bytes);
+    assert.ok(across > 1000, `${name}: ${across}`);
+  }
+  assert.deepEqual(problems, []);
+});
+
+test('the panels fit a phone', async () => {
+  for (const words of ['Gradients at the end', 'Unequal micro-batches', 'Even and uneven']) {
+    const { page } = await open(words, '', PHONE);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), words);
+    await page.context().close();
+  }
+});

@@ -1,0 +1,48 @@
+//! No constant with a source is missing from the table that the sources page shows.
+
+#![allow(clippy::unwrap_used)] // a file that cannot be read has failed
+
+use std::fs;
+use std::path::Path;
+
+fn read(folder: &Path, texts: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read(&path, texts);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            texts.push(fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+#[test]
+fn every_cited_constant_is_in_the_table_of_constants() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let shown = fs::read_to_string(src.join("accuracy/constants.rs")).unwrap();
+    let mut texts = Vec::new();
+    read(&src, &mut texts);
+    let mut found = 0;
+    for line in texts.iter().flat_map(|text| text.lines()) {
+        let words = line.trim_start_matches("pub ");
+        let Some(rest) = words
+            .strip_prefix("const ")
+            .or(words.strip_prefix("static "))
+        else {
+            continue;
+        };
+        let Some((name, kind)) = rest.split_once(": ") else {
+            continue;
+        };
+        if !kind.starts_with("Cited<") || kind.starts_with("Cited<LossKernel>") {
+            continue;
+        }
+        found += 1;
+        assert!(
+            shown.contains(name),
+            "{name} has no row in accuracy/constants.rs"
+        );
+    }
+    // The loss kernels stand there as one table.
+    assert!(found >= 15 && shown.contains("LOSS_KERNELS"), "{found}");
+}
