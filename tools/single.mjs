@@ -42,7 +42,12 @@ const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const pageWasm = page.replace(/\.js$/, '_bg.wasm');
 
 const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.wasm', import.meta.url)", 'wasmFile()'), 'wasmFile');
-const makePage = lazy(swap(swap(read(page), /^import \{ answer \} from .*$/m, ''), /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ answer }');
+/** The page's code; what its Rust says in JavaScript stands in files of its own, which go where they are imported. */
+const pageCode = swap(read(page), /^import \{ answer \} from .*$/m, '').replace(
+  /^import (?:\* as (\w+)|(\{[^}]*\})) from ['"]\.\/(snippets\/[^'"]+)['"];?$/gm,
+  (_, whole, parts, path) => `const ${whole ?? parts.replaceAll(' as ', ': ')} = (${lazy(read(path))})();`,
+);
+const makePage = lazy(swap(pageCode, /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ answer }');
 // From disk, browsers start no worker that is a module.
 const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
 const makeRoom = lazy(
@@ -53,7 +58,7 @@ const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\
 /** What the page loads when it is needed: a function each. */
 const modules = readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`).map((name) => {
   const code = read(name).replace(/^import (\{[^}]*\}) from '\.\.\/room\.js';$/m, 'const $1 = room;');
-  return `'${name}': ${lazy(code)},`;
+  return `'${name}': async ${lazy(code)},`;
 });
 
 // The other language: the same modules and table, from this file.
