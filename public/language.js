@@ -9,7 +9,7 @@
   // Simplified Chinese is no help to who reads Traditional.
   const browsers = /^zh(?!.*(TW|HK|MO|Hant))/.test(navigator.language) ? 'zh' : 'en';
   // In a sandboxed frame this script has no address of its own.
-  const load = (file) => import(new URL(`later/${file}.js`, document.baseURI));
+  const load = (file) => import(new URL(`lazy/${file}.js`, document.baseURI));
   if ((inLink ?? chosen ?? browsers) === 'zh') {
     // Nobody sees it in English first, and everybody sees it, whatever fails.
     const { style } = document.documentElement;

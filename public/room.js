@@ -49,3 +49,15 @@ addEventListener('click', async ({ target }) => {
   const button = target.closest?.('[data-save][data-kind]');
   if (button) (await import('./lazy/save.js')).save(button, answer);
 });
+
+let held;
+addEventListener('focusin', ({ target }) => { held = target; });
+/** Gives what had the focus in the plan, before it was made again, the focus in the new one, without a jump of the page. */
+export const keepFocus = () => requestAnimationFrame(() => {
+  if (!held || held.isConnected || document.activeElement !== document.body) return;
+  for (const name of ['data-plan', 'data-run']) {
+    const value = held.getAttribute(name);
+    const again = value && document.querySelector(`.plan [${name}=${CSS.escape(value)}]`);
+    if (again) return again.focus({ preventScroll: true });
+  }
+});

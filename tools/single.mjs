@@ -42,12 +42,8 @@ const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const pageWasm = page.replace(/\.js$/, '_bg.wasm');
 
 const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.wasm', import.meta.url)", 'wasmFile()'), 'wasmFile');
-/** The page's code; what its Rust says in JavaScript stands in files of its own, which go where they are imported. */
-const pageCode = swap(read(page), /^import \{ answer \} from .*$/m, '').replace(
-  /^import (?:\* as (\w+)|(\{[^}]*\})) from ['"]\.\/(snippets\/[^'"]+)['"];?$/gm,
-  (_, whole, parts, path) => `const ${whole ?? parts.replaceAll(' as ', ': ')} = (${lazy(read(path))})();`,
-);
-const makePage = lazy(swap(pageCode, /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ answer }');
+const pageCode = read(page).replace(/^import (\{[^}]*\}) from ["']\.\/room\.js["'];?$/gm, 'const $1 = room;');
+const makePage = lazy(swap(pageCode, /new URL\([^)]*import\.meta\.url\)/, 'undefined'), 'room');
 // From disk, browsers start no worker that is a module.
 const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
 const makeRoom = lazy(
@@ -55,16 +51,18 @@ const makeRoom = lazy(
   'thePackage, backFile',
 );
 const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\n`;
+/** These load each other: see below. */
+const SPEAKING = ['tongue.js', 'manners.js'];
 /** What the page loads when it is needed: a function each. */
-const modules = readdirSync(`${dist}/lazy`).map((name) => `lazy/${name}`).map((name) => {
+const modules = readdirSync(`${dist}/lazy`).filter((name) => !SPEAKING.includes(name)).map((name) => `lazy/${name}`).map((name) => {
   const code = read(name).replace(/^import (\{[^}]*\}) from '\.\.\/room\.js';$/m, 'const $1 = room;');
   return `'${name}': async ${lazy(code)},`;
 });
 
 // The other language: the same modules and table, from this file.
-const makeTongue = lazy(swap(read('later/tongue.js'), "new URL('../strings/zh.json', import.meta.url)", "'strings/zh.json'"));
-const makeManners = lazy(swap(read('later/manners.js'), "import('./tongue.js')", "modules['later/tongue.js']()"));
-const language = swap(read('language.js'), 'import(new URL(`later/${file}.js`, document.baseURI))', 'Promise.resolve(modules[`later/${file}.js`]())');
+const makeTongue = lazy(swap(read('lazy/tongue.js'), "new URL('../strings/zh.json', import.meta.url)", "'strings/zh.json'"));
+const makeManners = lazy(swap(read('lazy/manners.js'), "import('./tongue.js')", "modules['lazy/tongue.js']()"));
+const language = swap(read('language.js'), 'import(new URL(`lazy/${file}.js`, document.baseURI))', 'Promise.resolve(modules[`lazy/${file}.js`]())');
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -80,8 +78,8 @@ const modules = {
 ${modules.join('\n')}
 };
 const once = (make) => { let made; return () => (made ??= make()); };
-modules['later/tongue.js'] = once(${makeTongue});
-modules['later/manners.js'] = once(${makeManners});
+modules['lazy/tongue.js'] = once(${makeTongue});
+modules['lazy/manners.js'] = once(${makeManners});
 ${language}
 const makePkg = ${makePkg};
 const backFile = () => URL.createObjectURL(new Blob([

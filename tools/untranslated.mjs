@@ -8,7 +8,7 @@ import { launch } from '../tests/browser/browser.mjs';
 import { serve } from '../tests/browser/server.mjs';
 import { compute, openAll, PAGES, panels, RUNS, texts } from '../tests/browser/tour.mjs';
 import { english } from '../tests/browser/untranslated.mjs';
-import { dictionary } from '../public/later/tongue.js';
+import { dictionary } from '../public/lazy/tongue.js';
 
 const table = JSON.parse(readFileSync(new URL('../public/strings/zh.json', import.meta.url), 'utf8'));
 const { say } = dictionary(table);

@@ -99,7 +99,9 @@ pub fn percent(property: &str, share: f64) -> String {
 /// the ones to notice.
 #[must_use]
 pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Html>)]) -> Html {
-    let head: Html = head.iter().map(|name| span("th", "", name)).collect();
+    // A column of buttons has no name.
+    let cell = |name: &&str| span(if name.is_empty() { "td" } else { "th" }, "", name);
+    let head: Html = head.iter().map(cell).collect();
     let rows: Html = rows
         .iter()
         .map(|(marked, cells)| {

@@ -242,7 +242,8 @@ pub fn document(title: &str, content: Html) -> String {
             el("a", &[("href", "licences.txt")], &[text("Licences")]),
         ],
     );
-    let body = el("body", &[], &[back, content]);
+    let parts = [el("nav", &[], &[back]), el("main", &[], &[content])];
+    let body = el("body", &[], &parts);
     let page = el(
         "html",
         &[("lang", "en"), ("dir", "ltr")],

@@ -23,7 +23,7 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String,
                 1.0
             };
             (
-                "rate a GPU, recomputation counted",
+                "hardware rate a GPU",
                 theirs,
                 step.tflops_per_gpu * again,
                 rate,

@@ -256,9 +256,11 @@ fn said(found: &GradientSync) -> String {
         .map(|rank| rank.behind + rank.bubble)
         .sum();
     let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
+    // Beside a step of years the traffic is too short to be told from nothing.
+    let share = if total > 0.0 { hidden / total } else { 1.0 };
     format!(
         "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {} of the traffic is hidden; the ops beside it are slower by {} of the time they share.",
-        show_percent(hidden / total),
+        show_percent(share),
         show_percent(CONTENTION.value)
     )
 }

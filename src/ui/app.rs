@@ -5,6 +5,7 @@ use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
 use crate::ui::accuracy::AccuracyPanel;
+use crate::ui::back::answer;
 use crate::ui::compare::{compare, compare_panel};
 use crate::ui::embed::embed;
 use crate::ui::field::choice_select;
@@ -71,7 +72,7 @@ fn App() -> impl IntoView {
 }
 
 /// Buttons of the header for the second Run and the dialog of the back room.
-const EXCHANGE: &str = "<button data-second='+' title='Keep this run beside what you change'>Compare</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
+const EXCHANGE: &str = "<button data-second='+' title='Keep this run beside what you change'>Compare</button> <button class=quiet data-open=published title='Published runs, with what was measured'>Runs</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
 /// The line below everything.
 const FOOT: &str = concat!(
     "Shardscope ",
@@ -107,6 +108,7 @@ fn page(state: State) -> impl IntoView {
                     <Strip/>
                     <IssueList/>
                     {compare_panel(state)}
+                    <div inner_html=answer(state, "room", || Some("beside".to_owned()))></div>
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>

@@ -7,21 +7,10 @@ use crate::ui::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-// What had the focus when the panel was made again has it in the new one, without a jump of the page.
-#[wasm_bindgen(inline_js = "
-let held;
-addEventListener('focusin', (event) => { held = event.target; });
-export function keep_focus() {
-  requestAnimationFrame(() => {
-    if (!held || held.isConnected || document.activeElement !== document.body) return;
-    for (const name of ['data-plan', 'data-run']) {
-      const value = held.getAttribute(name);
-      const again = value && document.querySelector(`.plan [${name}=${CSS.escape(value)}]`);
-      if (again) return again.focus({ preventScroll: true });
-    }
-  });
-}")]
+#[wasm_bindgen(raw_module = "./room.js")]
 extern "C" {
+    /// Gives what had the focus in the panel, before it was made again, the focus in the new one.
+    #[wasm_bindgen(js_name = keepFocus)]
     fn keep_focus();
 }
 

@@ -11,6 +11,9 @@ import { compute, openAll, PAGES, RUNS, settled } from './tour.mjs';
 const site = calculator();
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** The paper of a page that has a frame in it. */
+const PAPER = { light: '#ffffff', dark: '#0f1317' };
+
 /** What axe finds: rule, place and reason. */
 async function found(page, within = null) {
   await page.evaluate(AXE);
@@ -79,6 +82,8 @@ for (const language of ['en', 'zh']) {
       for (const panel of ['memory', 'timeline', 'overlap', 'strip', 'all']) {
         const { page } = await site.open(`${RUNS.moe}${view}&view.embed=${panel}`, EMBED);
         await openAll(page);
+        // A frame that is told its theme shows through to the paper of the page around it.
+        await page.evaluate((paper) => { document.documentElement.style.background = paper; }, PAPER[theme]);
         assert.deepEqual(await found(page), [], panel);
       }
     });

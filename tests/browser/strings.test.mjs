@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { dictionary } from '../../public/later/tongue.js';
+import { dictionary } from '../../public/lazy/tongue.js';
 import { english } from './untranslated.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -26,7 +26,7 @@ function sources() {
       texts.add(literal.replace(/\\\n\s*/g, '').replace(/\\"/g, '"'));
     }
   }
-  for (const file of ['index.html', 'public/later/manners.js', 'public/guard.js']) {
+  for (const file of ['index.html', 'public/lazy/manners.js', 'public/guard.js']) {
     for (const [text] of readFileSync(root + file, 'utf8').matchAll(/(?<=>)[^<>]+(?=<)|(?<=')[^'\n]+(?=')/g)) texts.add(text);
   }
   return texts;

@@ -6,9 +6,18 @@ use crate::model::{AttentionCount, model_flops_per_token};
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
 const MOST_PARAMETERS: f64 = 1e15;
+/// As many layers as the field takes.
+const MOST_LAYERS: u64 = 100_000;
+
 impl Check<'_> {
     pub fn model(&mut self) {
         let m = self.model;
+        // Before anything walks over them: a Run may be made by others than the fields, which refuse more.
+        let towers = m.vision.map_or(0, |vision| vision.layers);
+        if m.layers.max(towers).max(m.mtp_modules) > MOST_LAYERS {
+            self.error("model.layers", format!("more than {MOST_LAYERS} layers"));
+            return;
+        }
         let per_token = model_flops_per_token(m, 0, AttentionCount::Full);
         // 6 FLOPs a parameter and token, routed experts counted once for each of E rather than K.
         let experts = m.moe.map_or(1.0, |moe| {

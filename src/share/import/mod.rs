@@ -12,6 +12,7 @@ pub mod summary;
 use super::dialect::{Dialect, book::Book};
 use super::link;
 use crate::issue::Issue;
+use crate::run::registry::out_of_range;
 use crate::run::{Run, Scenario, Value};
 use sniff::{Kind, sniff};
 
@@ -59,7 +60,7 @@ pub fn read(text: &str, present: &Run) -> Result<Imported, Vec<Issue>> {
             "longer than 400 kB or nested too deep for what is read here: it was not read";
         return Err(vec![Issue::error("", message)]);
     }
-    match sniff(text).map_err(|issue| vec![issue])? {
+    let read = match sniff(text).map_err(|issue| vec![issue])? {
         Kind::Link(address) => Ok(from_link(&address)),
         Kind::Run(object) => from_object(&object, "a run as JSON"),
         Kind::Export(object) => from_object(
@@ -68,6 +69,12 @@ pub fn read(text: &str, present: &Run) -> Result<Imported, Vec<Issue>> {
         ),
         Kind::Model(object) => from_model(&object, present),
         Kind::Dialect(dialect) => from_dialect(dialect, text, present),
+    }?;
+    let beyond = out_of_range(&read.run);
+    if beyond.is_empty() {
+        Ok(read)
+    } else {
+        Err(beyond)
     }
 }
 
