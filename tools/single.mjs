@@ -42,7 +42,11 @@ const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const pageWasm = page.replace(/\.js$/, '_bg.wasm');
 
 const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.wasm', import.meta.url)", 'wasmFile()'), 'wasmFile');
-const pageCode = read(page).replace(/^import (\{[^}]*\}) from ["']\.\/room\.js["'];?$/gm, 'const $1 = room;');
+/** However the page's code imports from the room: wasm-bindgen writes it in two ways. */
+const pageCode = read(page).replace(
+  /^import (?:\* as (\w+)|(\{[^}]*\})) from ["']\.\/room\.js["'];?$/gm,
+  (_, whole, parts) => `const ${whole ?? parts.replaceAll(' as ', ': ')} = room;`,
+);
 const makePage = lazy(swap(pageCode, /new URL\([^)]*import\.meta\.url\)/, 'undefined'), 'room');
 // From disk, browsers start no worker that is a module.
 const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
