@@ -42,7 +42,12 @@ const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const pageWasm = page.replace(/\.js$/, '_bg.wasm');
 
 const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.wasm', import.meta.url)", 'wasmFile()'), 'wasmFile');
-const makePage = lazy(swap(read(page).replace(/^import \{[^}]*\} from ["']\.\/room\.js["'];?$/gm, ''), /new URL\([^)]*import\.meta\.url\)/, 'undefined'), '{ answer, keepFocus }');
+/** However the page's code imports from the room: wasm-bindgen writes it in two ways. */
+const pageCode = read(page).replace(
+  /^import (?:\* as (\w+)|(\{[^}]*\})) from ["']\.\/room\.js["'];?$/gm,
+  (_, whole, parts) => `const ${whole ?? parts.replaceAll(' as ', ': ')} = room;`,
+);
+const makePage = lazy(swap(pageCode, /new URL\([^)]*import\.meta\.url\)/, 'undefined'), 'room');
 // From disk, browsers start no worker that is a module.
 const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
 const makeRoom = lazy(
@@ -55,7 +60,7 @@ const SPEAKING = ['tongue.js', 'manners.js'];
 /** What the page loads when it is needed: a function each. */
 const modules = readdirSync(`${dist}/lazy`).filter((name) => !SPEAKING.includes(name)).map((name) => `lazy/${name}`).map((name) => {
   const code = read(name).replace(/^import (\{[^}]*\}) from '\.\.\/room\.js';$/m, 'const $1 = room;');
-  return `'${name}': ${lazy(code)},`;
+  return `'${name}': async ${lazy(code)},`;
 });
 
 // The other language: the same modules and table, from this file.

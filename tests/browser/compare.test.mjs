@@ -74,8 +74,12 @@ test('undo and redo, by button and key; what is typed in one go is one step', as
   const { page, problems } = await site.open();
   const [undo, redo] = ['undo', 'redo'].map((name) => page.getByRole('button', { name }));
   assert.ok(await undo.isDisabled() && await redo.isDisabled());
-  await input(page, 'global_batch').pressSequentially('0');
-  await input(page, 'global_batch').fill('512');
+  await input(page, 'global_batch').evaluate((field) => {
+    for (const text of ['5', '51', '512']) {
+      field.value = text;
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+  });
   await addressIs(page, '#v=1&global_batch=512');
   await eventually(() => undo.isEnabled(), Boolean);
   await page.waitForTimeout(600);
