@@ -71,7 +71,8 @@ fn no_input_breaks_a_door() {
             .collect()
     });
     assert!(broken.is_empty(), "\n{}", broken.join("\n\n"));
-    println!("hostile: {} inputs in all", share as usize * DOORS.len());
+    let doors = DOORS.iter().filter(|door| door.name.contains(&only));
+    println!("hostile: {} inputs in all", share as usize * doors.count());
 }
 
 /// Puts `cases` inputs through a door; the smallest that breaks it, and how.
