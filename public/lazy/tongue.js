@@ -102,6 +102,7 @@ export function dictionary(table) {
 const texts = new WeakMap();
 const attributes = new WeakMap();
 let say = (text) => text;
+let speaking = false;
 
 function text(node) {
   if (node.parentElement?.closest(ALONE)) return;
@@ -123,9 +124,19 @@ function attribute(element, name) {
   if (shown !== now) element.setAttribute(name, shown);
 }
 
+/** Puts sentences together again whose words carry their meaning: only a whole one can be said otherwise. */
+function whole(root) {
+  for (const word of root.querySelectorAll('abbr')) {
+    const sentence = word.parentNode;
+    word.replaceWith(word.textContent);
+    sentence.normalize();
+  }
+}
+
 function walk(root) {
   if (root.nodeType === Node.TEXT_NODE) return text(root);
   if (root.nodeType !== Node.ELEMENT_NODE) return undefined;
+  if (speaking) whole(root);
   const nodes = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
   for (let node = root; node; node = nodes.nextNode()) {
     if (node.nodeType === Node.TEXT_NODE) text(node);
@@ -139,6 +150,7 @@ function changed(changes) {
   for (const { type, target, attributeName, addedNodes } of changes) {
     if (type === 'characterData') text(target);
     else if (type === 'attributes') attribute(target, attributeName);
+    else if (target.querySelector?.('abbr')) walk(target);
     else addedNodes.forEach(walk);
   }
   // What was just written needs no second look.
@@ -148,6 +160,7 @@ function changed(changes) {
 /** Shows the page in `language`: 'zh', else English. */
 export async function speak(language) {
   const table = language === 'zh' && await (await fetch(new URL('../strings/zh.json', import.meta.url))).json();
+  speaking = Boolean(table);
   say = table ? dictionary(table).say : (english) => english;
   document.documentElement.lang = table ? 'zh-CN' : 'en';
   walk(document.documentElement);

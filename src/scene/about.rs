@@ -69,7 +69,7 @@ fn formula(term: &Term) -> Html {
 }
 
 /// What is the same in every language.
-fn code(class: &str, formula: &str) -> Html {
+pub(super) fn code(class: &str, formula: &str) -> Html {
     let attributes = [("class", class), ("translate", "no")];
     el("p", &attributes, &[text(formula)])
 }

@@ -1,6 +1,6 @@
 //! How every figure comes about: one page made of the same terms as the drawer, with the symbols and sources of each.
 
-use super::about::{capitalised, source};
+use super::about::{capitalised, code, source};
 use super::glossary::marked;
 use super::markup::{Html, el, fold, span};
 use crate::explain::Term;
@@ -67,8 +67,7 @@ pub fn panel(evaluation: &Evaluation) -> Html {
 fn formula(term: &Term) -> Html {
     let mut pieces = Vec::new();
     if !term.formula.is_empty() {
-        pieces.push(span(
-            "p",
+        pieces.push(code(
             "formula",
             &format!("{} = {}", term.symbol, term.formula),
         ));

@@ -97,6 +97,12 @@ export const panels = (page, link) => page.evaluate(async ([link, names, brought
 
 /** Every text and every attribute that is read, once. */
 export const texts = (page) => page.evaluate(() => {
+  // As tongue.js: a sentence is said as a whole.
+  for (const word of document.querySelectorAll('abbr')) {
+    const sentence = word.parentNode;
+    word.replaceWith(word.textContent);
+    sentence.normalize();
+  }
   const seen = new Set();
   const put = (text) => { if (/[A-Za-z]{2}/.test(text)) seen.add(text.replace(/\s+/g, ' ').trim()); };
   const nodes = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
