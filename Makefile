@@ -55,7 +55,7 @@ browser: build # the size budget and the browser tests, on what `make build` mad
 	@echo "test: size"
 	@node tools/size.mjs
 	@echo "test: the page in a browser"
-	@node --test tests/browser/*.test.mjs
+	@node --test --test-concurrency=2 tests/browser/*.test.mjs
 
 shots: build ## pictures of the page into tests/browser/shots/
 	@tools/setup node chromium
