@@ -91,7 +91,7 @@ impl<'a> Inputs<'a> {
             stages: load.stages.len() as f64,
             layers: layers.count() as f64,
             routed: routed as f64,
-            m: scenario.layout.microbatches as f64 / copies,
+            m: scenario.usual_microbatches() / copies,
             tokens: scenario.tokens_per_rank(),
             held: *evaluation
                 .report
