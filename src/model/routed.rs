@@ -89,6 +89,8 @@ mod tests {
                 expert_ffn: 1536,
                 shared_experts: 2,
                 dense_layers: 1,
+                groups: 1,
+                top_groups: 1,
             }),
             mla: Some(Mla {
                 q_lora_rank: 1536,

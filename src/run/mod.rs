@@ -20,7 +20,8 @@ mod value;
 
 pub use based::Based;
 pub use choices::{
-    Choice, CpComm, CrossEntropy, Method, Module, OneOf, Optimizer, Recompute, Schedule, Variant,
+    Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
+    Schedule, Variant,
 };
 pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero, even_split};
@@ -101,6 +102,10 @@ pub struct Run {
     pub moe_imbalance: f64,
     /// Padded expert capacity; none: dropless.
     pub capacity_factor: Option<f64>,
+    /// How tokens travel to experts.
+    pub moe_dispatch: MoeDispatch,
+    /// Tokens on their way to experts, and gradients on theirs, in fp8.
+    pub fp8_dispatch: bool,
     /// CUDA graphs.
     pub cuda_graphs: bool,
     /// One measured step, to which the time model is scaled.
@@ -179,6 +184,8 @@ impl Default for Run {
             dummy_wgrad: false,
             moe_imbalance: 1.0,
             capacity_factor: None,
+            moe_dispatch: MoeDispatch::AllToAll,
+            fp8_dispatch: false,
             cuda_graphs: false,
             measured_step_s: None,
             loader_ns: 0.0,
