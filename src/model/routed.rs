@@ -112,6 +112,7 @@ mod tests {
             outputs: 1.0,
             flash: true,
             fused_swiglu: true,
+            fp8: false,
         };
         let bytes: f64 = (0..4)
             .flat_map(|index| layer_inventory(&model, index, &cut))

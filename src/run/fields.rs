@@ -308,6 +308,7 @@ pub static FIELDS: &[Field] = &[
     row("attention_flops", How, "Attention FLOPs", "", "", "how model FLOPs and MFU count attention; never changes time", choice!(AttentionCount, attention_flops)),
     row("cross_entropy", Training, "Loss kernel", "", "", "bytes a logit held and at peak", choice!(CrossEntropy, cross_entropy)).advanced(),
     row("fused_swiglu", Training, "Fused SwiGLU", "", "", "keeps 6 rather than 8 bytes a token and FFN channel", toggle!(fused_swiglu)).advanced(),
+    row("fp8_activations", Training, "fp8 activations", "", "", "inputs of linears and of the experts' SwiGLU wait in fp8", toggle!(fp8_activations)).advanced(),
     row("dummy_wgrad", Training, "Dummy weight gradients", "", "", "Transformer Engine's buffers, one a weight shape", toggle!(dummy_wgrad)).advanced(),
     row("moe_imbalance", Training, "Expert imbalance", "", "x", "tokens of the busiest expert rank over the average", number!(1.0, 64.0, 0.1, moe_imbalance)).advanced(),
     row("capacity_factor", Training, "Capacity factor", "", "x", "padded expert capacity; unset: dropless", maybe_number!(0.1, 64.0, 0.25, capacity_factor)).advanced(),

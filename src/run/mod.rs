@@ -96,6 +96,8 @@ pub struct Run {
     pub cross_entropy: CrossEntropy,
     /// One kernel for the SwiGLU, which does not keep its intermediate product.
     pub fused_swiglu: bool,
+    /// Inputs of linears and of the experts' SwiGLU wait for the backward pass in fp8.
+    pub fp8_activations: bool,
     /// Transformer Engine's dummy weight-gradient buffers.
     pub dummy_wgrad: bool,
     /// Tokens of the busiest expert rank over the average.
@@ -181,6 +183,7 @@ impl Default for Run {
             attention_flops: AttentionCount::Causal,
             cross_entropy: CrossEntropy::Megatron,
             fused_swiglu: true,
+            fp8_activations: false,
             dummy_wgrad: false,
             moe_imbalance: 1.0,
             capacity_factor: None,
