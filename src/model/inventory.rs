@@ -238,6 +238,7 @@ pub(super) fn down_bytes(model: &Architecture, cut: &Cut) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Mla, Moe};
 
     fn cut(tokens: f64, keys: f64, tp: f64, residual: f64, flash: bool) -> Cut {
         Cut {
@@ -295,9 +296,25 @@ mod tests {
     /// stream, attention's operands and the router's input in sixteen.
     #[test]
     fn low_precision_is_for_what_deepseek_v3_says() {
-        let model = crate::run::presets::model("deepseek-v3")
-            .unwrap()
-            .architecture;
+        let model = Architecture {
+            moe: Some(Moe {
+                experts: 256,
+                top_k: 8,
+                expert_ffn: 2048,
+                shared_experts: 1,
+                dense_layers: 3,
+                groups: 8,
+                top_groups: 4,
+            }),
+            mla: Some(Mla {
+                q_lora_rank: 1536,
+                kv_lora_rank: 512,
+                qk_nope_head_dim: 128,
+                qk_rope_head_dim: 64,
+                v_head_dim: 128,
+            }),
+            ..Architecture::llama(61, 7168, 18432, 128, 128, 129_280)
+        };
         let bf16 = cut(4096.0, 4096.0, 1.0, 1.0, true);
         let low = Cut { fp8: true, ..bf16 };
         let (t, scale) = (4096.0, 4.0 / 128.0);

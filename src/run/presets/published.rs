@@ -107,7 +107,7 @@ macro_rules! gpt {
     };
 }
 
-const LLAMA_OPEN: &str = "micro-batches of one sequence, groups of 16; gradients accumulate in fp32 over a step (section 3.3.2) and are exchanged once, as in ZeRO-1; tensors are not freed as early as theirs";
+const LLAMA_OPEN: &str = "micro-batches of one sequence in groups of 16, where the paper leaves N open; gradients accumulate in fp32 over a step (section 3.3.2) and are exchanged once, as in ZeRO-1, so that a GPU keeps 12 GiB of them which FSDP shards there; every input of norm, SwiGLU and linear is kept, and no tensor is freed as early as theirs: more than fits";
 const GPT_OPEN: &str = "fp32 gradients, as Megatron-LM keeps them; 200 Gb/s of network a GPU";
 const FUJII_OPEN: &str =
     "the cluster's network a GPU, and a data loader that the measured steps do not contradict";
