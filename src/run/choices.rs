@@ -63,6 +63,16 @@ one_of! {
 }
 
 one_of! {
+    /// How tokens travel to the experts of other nodes.
+    MoeDispatch {
+        /// A copy for every expert.
+        AllToAll = "all-to-all" "all-to-all, a copy an expert",
+        /// One copy for every node that has some of the token's experts, passed on inside (`DeepEP`).
+        PerNode = "per-node" "once a node, passed on inside",
+    }
+}
+
+one_of! {
     /// The pipeline schedule.
     Schedule {
         /// One micro-batch at a time.

@@ -3,6 +3,7 @@
 //! Traffic knows neither time nor pipelines: the compute it may hide behind arrives as seconds.
 
 mod collective;
+mod dispatch;
 mod gradients;
 mod grid;
 mod overlap;
@@ -13,7 +14,8 @@ mod shards;
 mod volume;
 mod waits;
 
-pub use collective::{ALL_TO_ALL, Fabric, INTER, INTRA, LATENCY};
+pub use collective::{ALL_TO_ALL, DISPATCH, Fabric, INTER, INTRA, LATENCY};
+pub use dispatch::{Copies, DISPATCHERS, FP8_ELEMENT, element_bytes, is_once_a_node, once_a_node};
 pub use gradients::{Held, StepMessages, StepSync, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
 pub use overlap::{OverlapRow, OverlapTotals, Total, overlap_rows};

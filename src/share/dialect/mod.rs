@@ -121,9 +121,8 @@ fn unused(run: &Run, key: &str) -> bool {
     match key {
         "sequence_parallel" => run.tp == 1,
         "cp_comm" => run.cp == 1,
-        "etp" | "moe_imbalance" | "capacity_factor" | "overlap.ep" => {
-            run.model.resolve().is_ok_and(|model| model.moe.is_none())
-        }
+        "etp" | "moe_imbalance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
+        | "overlap.ep" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
         "virtual_stages" => run.schedule.fixed_chunks(&run.schedule_options).is_some(),
         key if key.starts_with("gpu.") => preset_part(run.gpu.is_changed()),
         key if key.starts_with("precision.") => preset_part(run.precision.is_changed()),
