@@ -30,10 +30,8 @@ pub fn layout(found: &Found) -> String {
     if run.pp > 1 {
         list.push(schedule(run));
     }
-    match run.recompute {
-        Recompute::None => {}
-        Recompute::Full => list.push("full recomputation".to_owned()),
-        _ => list.push("selective recomputation".to_owned()),
+    if run.recompute != Recompute::None {
+        list.push(run.recompute.words());
     }
     if run.tp > 1 && !run.sequence_parallel {
         list.push("no SP".to_owned());
