@@ -124,9 +124,6 @@ impl State {
 
 /// The theme that a link asks for, else the visitor's own.
 pub fn theme_of(view: &View) -> Theme {
-    match view.theme.as_deref() {
-        Some("dark") => Theme::Dark,
-        Some("light") => Theme::Light,
-        _ => browser::preferred_theme(),
-    }
+    let asked = view.theme.as_deref().and_then(Theme::named);
+    asked.unwrap_or_else(browser::preferred_theme)
 }
