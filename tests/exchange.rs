@@ -179,3 +179,42 @@ proptest! {
         let _ = read(&format!("{}{noise}{}", &text[..at], &text[at..]), &Run::default());
     }
 }
+
+/// What a file may not make the page do: run out of memory, or compute with what no program means. Each is refused, with
+/// a reason, or taken as far as it makes sense.
+#[test]
+fn numbers_that_no_program_means_are_refused_or_left_out() {
+    let most = "9007199254740992";
+    let latent = "--num-layers 61 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096";
+    for text in [
+        format!(
+            "pretrain_gpt.py {latent} --pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank {most}"
+        ),
+        format!(
+            "pretrain_gpt.py {latent} --pipeline-model-parallel-size {most} --decoder-first-pipeline-num-layers {most}"
+        ),
+        format!(
+            "pretrain_gpt.py {latent} --num-experts 8 --moe-layer-freq ([{}0]*100000)",
+            "0,".repeat(1000)
+        ),
+        format!("pretrain_gpt.py {latent} --nnodes {most} --nproc-per-node {most}"),
+        format!(
+            "{{\"train_micro_batch_size_per_gpu\":{most},\"gradient_accumulation_steps\":{most},\"zero_optimization\":{{\"stage\":1}}}}"
+        ),
+        format!(
+            "{{\"train_batch_size\":{most},\"sequence_parallel_size\":{most},\"tensor_parallel\":{{\"autotp_size\":{most}}},\"pipeline\":{{\"stages\":{most}}},\"zero_optimization\":{{\"stage\":1}}}}"
+        ),
+        format!(
+            "[parallelism]\ncontext_parallel_degree = 4096\ndata_parallel_shard_degree = {most}\n[training]\nlocal_batch_size = {most}\nseq_len = 8192\n"
+        ),
+        "[training]\nlocal_batch_size = nan\nseq_len = inf\n".to_owned(),
+    ] {
+        match read(&text, &Run::default()) {
+            Ok(taken) => {
+                let again = Run::from_value(&taken.run.to_value());
+                assert_eq!(again.as_ref(), Ok(&taken.run), "{text}");
+            }
+            Err(issues) => assert!(issues.iter().all(|issue| !issue.message.is_empty())),
+        }
+    }
+}

@@ -10,7 +10,7 @@ use super::presets::{GPUS, MODELS};
 use super::registry::{Field, Group, Slot, Steps};
 use crate::model::{AttentionCount, Biases, Norm};
 
-/// Larger than any cluster or batch that was ever trained on; keeps every product below 2⁶³.
+/// Larger than any cluster or batch that was ever trained on. Products of two are taken as `f64`.
 const MANY: u64 = 1 << 40;
 
 fn all<T: OneOf>() -> Vec<Choice> {

@@ -149,7 +149,7 @@ impl Layout<'_> {
             end = end.max(last);
         }
         let shortest = run.microbatch_lengths.as_ref().map_or(1.0, |lengths| {
-            let usual = (run.seq_len * run.micro_batch) as f64;
+            let usual = run.seq_len as f64 * run.micro_batch as f64;
             let least = lengths.iter().min().map_or(usual, |length| *length as f64);
             (least / usual).min(1.0)
         });

@@ -122,6 +122,9 @@ impl Desk {
         self.run = run.clone();
         let question = Request::question(run);
         if question == self.question {
+            // The largest micro-batch is one layout's.
+            self.asked
+                .take_if(|asked| matches!(asked, Asked::MicroBatch(_)));
             return;
         }
         if let Ok(next) = Self::new(run) {
@@ -409,6 +412,21 @@ mod tests {
             ..loaded
         });
         assert!(!desk.request.search.progress().done && desk.is_searching());
+    }
+
+    #[test]
+    fn the_largest_micro_batch_is_one_layouts() {
+        let mut desk = desk();
+        desk.hear("1|ask:micro-batch");
+        finish(&mut desk);
+        assert!(desk.asked.is_some());
+        let tp = desk.run.tp * 2;
+        let other = Run {
+            tp,
+            ..desk.run.clone()
+        };
+        desk.look_at(&other);
+        assert!(desk.asked.is_none());
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
             continue;
         }
         // A list may go on over several lines.
-        while line.matches('[').count() > line.matches(']').count() {
+        while open_lists(&line) {
             match lines.next() {
                 Some((_, more)) => line.push_str(bare(more)),
                 None => return Err(wrong("a list without end")),
@@ -48,16 +48,30 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
 
 /// A line without its comment and blanks.
 fn bare(line: &str) -> &str {
+    let comment = unquoted(line).find(|(_, c)| *c == '#');
+    line[..comment.map_or(line.len(), |(at, _)| at)].trim()
+}
+
+/// Whether a list is begun that does not end.
+fn open_lists(line: &str) -> bool {
+    let count = |bracket| unquoted(line).filter(|(_, c)| *c == bracket).count();
+    count('[') > count(']')
+}
+
+/// The characters outside quotes, each with its place.
+fn unquoted(line: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
-    for (at, c) in line.char_indices() {
-        match (c, quote) {
-            ('#', None) => return line[..at].trim(),
-            ('"' | '\'', None) => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
-            _ => {}
+    line.char_indices().filter(move |(_, c)| match quote {
+        None if matches!(c, '"' | '\'') => {
+            quote = Some(*c);
+            false
         }
-    }
-    line.trim()
+        None => true,
+        Some(open) => {
+            quote = quote.filter(|_| *c != open);
+            false
+        }
+    })
 }
 
 fn value_of(text: &str) -> Option<Value> {
@@ -75,7 +89,10 @@ fn value_of(text: &str) -> Option<Value> {
         "true" => Some(Value::Bool(true)),
         "false" => Some(Value::Bool(false)),
         "" => None,
-        text => text.replace('_', "").parse().ok().map(Value::Number),
+        text => {
+            let number: f64 = text.replace('_', "").parse().ok()?;
+            number.is_finite().then_some(Value::Number(number))
+        }
     }
 }
 
@@ -108,5 +125,10 @@ mod tests {
                 .starts_with("line 2")
         );
         assert!(read("a = b c").is_err() && read("a = [1").is_err());
+        assert!(read("a = nan").is_err() && read("a = inf").is_err());
+        assert_eq!(
+            read("a = \"[\" # ]").unwrap()[0].1,
+            Value::Text("[".to_owned())
+        );
     }
 }

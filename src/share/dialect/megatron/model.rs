@@ -120,6 +120,9 @@ fn experts(book: &mut Book, parts: &mut ModelParts) {
     }
 }
 
+/// Layers that a pattern may name.
+const MOST_LAYERS: usize = 100_000;
+
 /// Dense layers before the first with experts: of "1", or of a pattern such as "([0]*3+[1]*58)".
 fn leading_dense(pattern: &str) -> Option<u64> {
     let pattern: String = pattern
@@ -134,7 +137,9 @@ fn leading_dense(pattern: &str) -> Option<u64> {
         let (list, times) = piece.split_once('*').unwrap_or((piece, "1"));
         let list = list.strip_prefix('[')?.strip_suffix(']')?;
         let once: Vec<bool> = list.split(',').map(|layer| layer == "1").collect();
-        let times: usize = times.parse().ok().filter(|times| *times <= 100_000)?;
+        let times: usize = times.parse().ok()?;
+        let grown = once.len().checked_mul(times)?.checked_add(layers.len());
+        grown.filter(|grown| *grown <= MOST_LAYERS)?;
         layers.extend(once.repeat(times));
     }
     let dense = layers.iter().take_while(|experts| !**experts).count();
