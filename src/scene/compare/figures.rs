@@ -106,52 +106,48 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
         points("Bubble", of(|r| r.pipeline.bubble_fraction)),
         points("Exposed", of(|r| r.step.exposed_comm_s / r.step.time_s)),
     ];
-    let mut parts = vec![row(
+    // What neither has is no figure of theirs.
+    let part = |name: &str, both: [f64; 2], show: &dyn Fn(f64) -> String| {
+        (both != [0.0, 0.0]).then(|| row(name, both, show))
+    };
+    let mut parts = vec![part(
         "Usable memory",
         of(|r| r.memory.capacity_bytes.0),
         &bytes,
     )];
-    for component in Component::ALL {
-        let at = |report: &Report| {
+    for (index, component) in Component::ALL.into_iter().enumerate() {
+        let own = |report: &Report| {
             let rank = report.memory.per_stage.get(report.memory.peak_stage);
-            let all = rank.map_or(Vec::new(), |rank| rank.components().to_vec());
-            let own = all.into_iter().find(|(name, _)| *name == component.name());
-            own.map_or(0.0, |(_, bytes)| bytes.0)
+            rank.map_or(0.0, |rank| rank.components()[index].1.0)
         };
         let name = format!("Fullest GPU: {}", component.name());
-        parts.push(row(&name, reports.map(at), &bytes));
+        parts.push(part(&name, reports.map(own), &bytes));
     }
     let both =
         |figure: fn(&Report) -> Option<f64>| reports.map(|report| figure(report).unwrap_or(0.0));
     parts.extend([
-        row("Step: compute", of(|r| r.step.compute_s.0), &seconds),
-        row("Step: bubble", of(|r| r.step.bubble_s.0), &seconds),
-        row(
+        part("Step: compute", of(|r| r.step.compute_s.0), &seconds),
+        part("Step: bubble", of(|r| r.step.bubble_s.0), &seconds),
+        part(
             "Step: exposed communication",
             of(|r| r.step.exposed_comm_s.0),
             &seconds,
         ),
-        row("Step: optimizer", of(|r| r.step.optimizer_s.0), &seconds),
-        row("Step: data loader", of(|r| r.step.host_s.0), &seconds),
-        row("TFLOP/s/GPU", of(|r| r.step.tflops_per_gpu), &three),
-        row("Tokens/s", of(|r| r.step.tokens_per_s), &whole),
-        row("Tokens a step", of(|r| r.layout.tokens_per_step), &whole),
-        row("Parameters", of(|r| r.parameters.total as f64), &show_count),
-        row("Data-parallel size", of(|r| r.layout.dp as f64), &whole),
-        row(
+        part("Step: optimizer", of(|r| r.step.optimizer_s.0), &seconds),
+        part("Step: data loader", of(|r| r.step.host_s.0), &seconds),
+        part("TFLOP/s/GPU", of(|r| r.step.tflops_per_gpu), &three),
+        part("Tokens/s", of(|r| r.step.tokens_per_s), &whole),
+        part("Tokens a step", of(|r| r.layout.tokens_per_step), &whole),
+        part("Parameters", of(|r| r.parameters.total as f64), &show_count),
+        part("Data-parallel size", of(|r| r.layout.dp as f64), &whole),
+        part(
             "Micro-batches a step",
             of(|r| r.layout.microbatches as f64),
             &whole,
         ),
-        row("Days", both(|r| r.step.days), &three),
-        row("GPU-hours", both(|r| r.step.gpu_hours), &whole),
-        row("Cost", both(|r| r.step.cost), &whole),
+        part("Days", both(|r| r.step.days), &three),
+        part("GPU-hours", both(|r| r.step.gpu_hours), &whole),
+        part("Cost", both(|r| r.step.cost), &whole),
     ]);
-    // What neither has is no figure of theirs.
-    parts.retain(|(_, cells)| {
-        !["0.0 GiB", "0.0 GB", "0 s", "0"]
-            .iter()
-            .any(|none| cells[1..3] == [text(none), text(none)])
-    });
-    [headline, parts]
+    [headline, parts.into_iter().flatten().collect()]
 }
