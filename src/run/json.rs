@@ -147,8 +147,11 @@ impl Run {
         let mut issues = Vec::new();
         for (key, text) in pairs {
             run.forget_base(key, pairs);
-            let read = run.read(key, "the default", |field| field.parse(text));
-            issues.extend(read.err());
+            if let Err(issue) = run.read(key, "the default", |field| field.parse(text)) {
+                // Whatever was said before of the same key; the default is always accepted.
+                let _ = run.assign(key, &Value::Null);
+                issues.push(issue);
+            }
         }
         run.model.or_base(usual.0);
         run.gpu.or_base(usual.1);

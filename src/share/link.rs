@@ -283,6 +283,10 @@ mod tests {
             }
         );
         assert_eq!(link.view.embed.as_deref(), Some("memory"));
+        // The notice says that the default is used, so it is, whatever stands elsewhere.
+        let twice = decode("v=1&tp=4&tp=x");
+        assert_eq!((twice.run.tp, twice.notices.len()), (2, 1));
+        assert_eq!(decode("v=1&tp=x&tp=4").run.tp, 4);
         assert_eq!(decode("v=7&tp=4").notices[0].field, "v");
     }
 }
