@@ -121,7 +121,7 @@ pub struct Field {
     pub slot: Slot,
 }
 
-/// A number below this is 0: nothing here is as small, and links are read exactly down to it.
+/// A number below this is 0: nothing here is as small, and what is divided by it stays finite.
 const SMALLEST: f64 = 1e-20;
 /// A list of at most this many numbers is read; longer ones are refused.
 const LONGEST_LIST: usize = 65_536;
