@@ -104,11 +104,14 @@ pub fn decode(text: &str) -> Decoded {
     } else {
         fragment(text)
     };
-    for pair in text
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .take(MOST_PAIRS)
-    {
+    let all = || text.split('&').filter(|pair| !pair.is_empty());
+    if all().nth(MOST_PAIRS).is_some() {
+        notices.push(Issue::notice(
+            "",
+            "the link has over 512 settings; those behind were not read",
+        ));
+    }
+    for pair in all().take(MOST_PAIRS) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (key, value) = (unescape(key), unescape(value));
         match key.as_str() {

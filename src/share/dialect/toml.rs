@@ -25,11 +25,15 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
             continue;
         }
         // A list may go on over several lines.
-        while line.matches('[').count() > line.matches(']').count() {
-            match lines.next() {
-                Some((_, more)) => line.push_str(bare(more)),
-                None => return Err(wrong("a list without end")),
-            }
+        let (mut opened, mut closed) = brackets(&line);
+        while opened > closed {
+            let Some((_, more)) = lines.next() else {
+                return Err(wrong("a list without end"));
+            };
+            let more = bare(more);
+            let (opens, closes) = brackets(more);
+            (opened, closed) = (opened + opens, closed + closes);
+            line.push_str(more);
         }
         let (key, value) = line.split_once('=').ok_or_else(|| wrong("no setting"))?;
         let key = key.trim().trim_matches('"');
@@ -44,6 +48,11 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
         ));
     }
     Ok(entries)
+}
+
+/// How many brackets open and close in a line.
+fn brackets(line: &str) -> (usize, usize) {
+    (line.matches('[').count(), line.matches(']').count())
 }
 
 /// A line without its comment and blanks.
@@ -75,7 +84,10 @@ fn value_of(text: &str) -> Option<Value> {
         "true" => Some(Value::Bool(true)),
         "false" => Some(Value::Bool(false)),
         "" => None,
-        text => text.replace('_', "").parse().ok().map(Value::Number),
+        text => {
+            let number = text.replace('_', "").parse::<f64>().ok()?;
+            number.is_finite().then_some(Value::Number(number))
+        }
     }
 }
 
@@ -107,6 +119,7 @@ mod tests {
                 .message
                 .starts_with("line 2")
         );
+        assert!(read("a = nan").is_err() && read("a = 1e999").is_err());
         assert!(read("a = b c").is_err() && read("a = [1").is_err());
     }
 }

@@ -5,6 +5,13 @@ use super::Entries;
 use crate::run::Value;
 use crate::run::registry::plain;
 
+/// Letters put in for variables in all: one that holds the one before twice, twenty times over, ends somewhere.
+const MOST_PUT_IN: usize = 1 << 20;
+/// Variables that are remembered.
+const MOST_VARIABLES: usize = 1000;
+/// Words in words: a variable that holds itself ends somewhere.
+const DEEPEST: usize = 8;
+
 /// What a script says.
 #[derive(Debug, Default, PartialEq)]
 pub struct Script {
@@ -12,6 +19,10 @@ pub struct Script {
     pub words: Vec<String>,
     /// The variables that it sets.
     pub variables: Vec<(String, String)>,
+    /// Letters put in so far.
+    put_in: usize,
+    /// How deep in words the one is that is read.
+    depth: usize,
 }
 
 impl Script {
@@ -37,6 +48,7 @@ impl Script {
     }
 
     fn take(&mut self, text: &str) {
+        self.depth += 1;
         let mut chars = text.chars().peekable();
         let mut word: Option<String> = None;
         let mut quote = None;
@@ -66,10 +78,11 @@ impl Script {
             }
         }
         self.end(word);
+        self.depth -= 1;
     }
 
     /// What stands behind a `$`: the value, or the name where the script does not set it.
-    fn variable(&self, chars: &mut std::iter::Peekable<std::str::Chars>) -> String {
+    fn variable(&mut self, chars: &mut std::iter::Peekable<std::str::Chars>) -> String {
         let mut name = String::new();
         let (open, close) = match chars.peek() {
             Some('{') => ('{', '}'),
@@ -104,13 +117,21 @@ impl Script {
         known.unwrap_or(format!("${name}"))
     }
 
-    fn known(&self, name: &str) -> Option<String> {
-        let (_, value) = self
-            .variables
-            .iter()
-            .rev()
-            .find(|(known, _)| known == name)?;
-        Some(value.clone())
+    /// The value of a variable, while there is room for it.
+    fn known(&mut self, name: &str) -> Option<String> {
+        let mut latest = self.variables.iter().rev();
+        let (_, value) = latest.find(|(known, _)| known == name)?;
+        let put_in = self.put_in + value.len();
+        (put_in <= MOST_PUT_IN).then(|| {
+            self.put_in = put_in;
+            value.clone()
+        })
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        if self.variables.len() < MOST_VARIABLES {
+            self.variables.push((name.to_owned(), value.to_owned()));
+        }
     }
 
     fn end(&mut self, word: Option<String>) {
@@ -124,15 +145,15 @@ impl Script {
                 .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
                 && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
         });
+        let deeper = self.depth < DEEPEST;
         match named {
             // Arguments kept in a variable are read where it is set.
-            Some((name, value)) if value.trim_start().starts_with("--") => {
-                let value = value.to_owned();
-                self.variables.push((name.to_owned(), String::new()));
-                self.take(&value);
+            Some((name, value)) if deeper && value.trim_start().starts_with("--") => {
+                self.set(name, "");
+                self.take(value);
             }
-            Some((name, value)) => self.variables.push((name.to_owned(), value.to_owned())),
-            None if word.contains(" --") => self.take(&word.clone()),
+            Some((name, value)) => self.set(name, value),
+            None if deeper && word.contains(" --") => self.take(&word),
             None => self.words.push(word),
         }
     }
@@ -248,6 +269,19 @@ mod tests {
         assert_eq!(value("--eq"), Value::Number(5.0));
         assert!(entries.iter().all(|(name, _)| name != "--fake-argument"));
         assert_eq!(script.number(&["TP"]), Some(4));
+    }
+
+    #[test]
+    fn variables_that_hold_each_other_end_somewhere() {
+        let itself = Script::read("V='$V --x'\n$V --tp 2");
+        assert!(itself.arguments().iter().any(|(name, _)| name == "--tp"));
+        let mut doubled = "V0=0123456789abcdef\n".to_owned();
+        for at in 1..60 {
+            doubled.push_str(&format!("V{at}=$V{0}$V{0}\n", at - 1));
+        }
+        let letters = Script::read(&doubled).variables;
+        let letters: usize = letters.iter().map(|(_, value)| value.len()).sum();
+        assert!(letters < 3 * MOST_PUT_IN, "{letters}");
     }
 
     #[test]
