@@ -55,7 +55,7 @@ pub static PANELS: &[BackPanel] = &[
     back("about", about_figure),
     back("memory-bars", |asked| {
         let bars = memory::picture(asked.evaluation, asked.unit);
-        saved(bars, &[save("memory", "memory", asked.unit)])
+        saved(asked, bars, &[save("memory", "memory", asked.unit)])
     }),
     back("memory-bands", |asked| {
         memory::measured(&asked.evaluation.report.memory)
@@ -78,8 +78,8 @@ pub static PANELS: &[BackPanel] = &[
         let evaluation = asked.evaluation;
         let rows = rows(&evaluation.report.overlap);
         [
-            saved(rows, &[save("overlap", "overlap", asked.unit)]),
-            saved(step(evaluation), &[save("step", "step", asked.unit)]),
+            saved(asked, rows, &[save("overlap", "overlap", asked.unit)]),
+            saved(asked, step(evaluation), &[save("step", "step", asked.unit)]),
         ]
         .into_iter()
         .collect()
@@ -122,9 +122,11 @@ fn theme(id: Option<&str>) -> Theme {
     id.and_then(Theme::named).unwrap_or_default()
 }
 
-/// A picture with the buttons that save it below.
-fn saved(picture: Html, buttons: &[Html]) -> Html {
-    Html::from_iter([picture, el("p", &[("class", "saves")], buttons)])
+/// A picture with the buttons that save it below; they know its Run, for the address may say another by now.
+fn saved(asked: &Question, picture: Html, buttons: &[Html]) -> Html {
+    let link = link::encode(&asked.evaluation.scenario.run);
+    let attributes = [("class", "saves"), ("data-link", link.as_str())];
+    Html::from_iter([picture, el("p", &attributes, buttons)])
 }
 
 const fn back(name: &'static str, html: fn(&Question) -> Html) -> BackPanel {
@@ -219,7 +221,11 @@ fn over_the_step(question: &Question) -> Html {
             &[legend(evaluation.scenario.gpu.usable, question.unit)],
         ),
         picture(evaluation, &curve, theme, width, question.unit),
-        saved(Html::none(), &[save("memory-over-time", "", question.unit)]),
+        saved(
+            question,
+            Html::none(),
+            &[save("memory-over-time", "", question.unit)],
+        ),
         span("p", "peak-words", &peak_words(&curve, question.unit)),
         other,
         fold("Show as a table", curve_table(&curve, question.unit)),

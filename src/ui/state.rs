@@ -97,7 +97,12 @@ impl State {
             };
             let mut all = shown.errors.clone();
             all.extend_from_slice(warnings);
-            all.extend(self.notices.get());
+            // That the default is used is said while it is.
+            let holds = |notice: &Issue| match field(&notice.field) {
+                Some(field) => self.run.with(|run| !field.is_changed(run)),
+                None => true,
+            };
+            all.extend(self.notices.get().into_iter().filter(holds));
             all
         })
     }
