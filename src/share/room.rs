@@ -23,6 +23,7 @@ pub fn room(of: &str, run: &Run, stamp: &Stamp) -> Html {
             |evaluation| methods::panel(&evaluation),
         ),
         "glossary" => glossary::panel(of),
+        "terms" => glossary::terms(),
         _ => Html::none(),
     }
 }
@@ -45,6 +46,7 @@ mod tests {
             "methods",
             "glossary",
             "glossary bubble",
+            "terms",
         ] {
             for run in [&Run::default(), &broken] {
                 assert_ne!(room(of, run, &Stamp::default()), Html::none(), "{of}");
