@@ -2,7 +2,7 @@
 //
 //   { type: 'shardscope:ping' }                                  { type: 'shardscope:pong', version }
 //   { type: 'shardscope:get' }                                   { type: 'shardscope:run', run, link, errors }
-//   { type: 'shardscope:set', run or link, panel, theme }        the same, afterwards
+//   { type: 'shardscope:set', run or link, panel, theme, lang }  the same, afterwards
 //   (unasked, whenever it changes)                               { type: 'shardscope:height', px }
 //
 // Only the window around this one is heard, and only it is answered; an `id` in a question comes back in its answer.
@@ -12,8 +12,9 @@ import { ask } from '../room.js';
 const CHOICES = {
   panel: ['memory', 'timeline', 'overlap', 'strip', 'all'],
   theme: ['light', 'dark'],
+  lang: ['en', 'zh'],
 };
-const KEYS = { panel: 'view.embed', theme: 'view.theme' };
+const KEYS = { panel: 'view.embed', theme: 'view.theme', lang: 'view.lang' };
 
 const pairs = (link) => link.replace(/^[^#]*#/, '').split('&').filter(Boolean);
 const isView = (pair) => pair.startsWith('view.');
