@@ -15,7 +15,7 @@ pub mod yaml;
 
 use crate::issue::Issue;
 use crate::run::registry::{FIELDS, plain};
-use crate::run::{Run, Scenario, Value};
+use crate::run::{Based, PrecisionParts, Recompute, Run, Scenario, Value};
 use book::Book;
 
 /// Names and values of a program's settings; nested ones are dotted.
@@ -100,7 +100,10 @@ pub fn not_said(dialect: &Dialect, run: &Run) -> Result<Vec<(&'static str, Strin
         let named = match field.key {
             "model" => whole || run.model.base.is_none(),
             "gpu" => run.gpu.resolve() == book.run.gpu.resolve(),
-            "precision" => run.precision.resolve() == book.run.precision.resolve(),
+            "precision" => alike(&run.precision, &book.run.precision),
+            // What both leave to the program, or count in steps.
+            "stage_layers" => run.stage_layers.is_none() && book.run.stage_layers.is_none(),
+            "tokens_total" => steps(run) == steps(&book.run),
             _ => false,
         };
         // Shapes are the preset's unless they were changed.
@@ -115,6 +118,23 @@ pub fn not_said(dialect: &Dialect, run: &Run) -> Result<Vec<(&'static str, Strin
     Ok(said.collect())
 }
 
+/// What passes compute in: policies of as many bytes may differ by it.
+#[must_use]
+pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
+    match precision.base {
+        Some("fp32") => "fp32",
+        Some("fp16") => "fp16",
+        Some("te-fp8" | "fp8-lm" | "deepseek-fp8" | "nanotron-fp8") => "fp8",
+        _ => "bf16",
+    }
+}
+
+/// Whether two policies are one: as many bytes of everything, computed in the same.
+#[must_use]
+pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool {
+    one.resolve() == other.resolve() && computes(one) == computes(other)
+}
+
 /// Whether a field has no effect in `run`.
 fn unused(run: &Run, key: &str) -> bool {
     let preset_part = |changed: bool| !changed;
@@ -124,6 +144,8 @@ fn unused(run: &Run, key: &str) -> bool {
         "etp" | "moe_imbalance" | "capacity_factor" | "overlap.ep" => {
             run.model.resolve().is_ok_and(|model| model.moe.is_none())
         }
+        // What is recomputed is said by the other two.
+        "recompute" => matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_)),
         "virtual_stages" => run.schedule.fixed_chunks(&run.schedule_options).is_some(),
         key if key.starts_with("gpu.") => preset_part(run.gpu.is_changed()),
         key if key.starts_with("precision.") => preset_part(run.precision.is_changed()),
