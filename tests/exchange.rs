@@ -58,8 +58,7 @@ fn settings_say_what_they_can(run: &Run) {
         (dialect.read)(&mut book);
         assert_eq!(book.errors, [], "{text}");
         assert_eq!(book.left(), [""; 0], "{text}");
-        let lost: Vec<&str> = not_said(dialect, run)
-            .unwrap()
+        let lost: Vec<&str> = not_said(dialect, &scenario)
             .into_iter()
             .map(|(key, _)| key)
             .collect();
@@ -110,7 +109,7 @@ fn groups_of_experts_and_their_dispatch_come_back() {
     assert_eq!(book.run.model.resolve(), run.model.resolve());
     assert_eq!(book.run.moe_dispatch, run.moe_dispatch);
     // It has no word for the precision of the dispatch alone.
-    let lost = not_said(megatron, &run).unwrap();
+    let lost = not_said(megatron, &Scenario::new(&run).unwrap());
     let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();
     assert_eq!(lost, ["fp8_dispatch"]);
 }
@@ -123,7 +122,7 @@ fn megatron_says_every_model_that_is_no_vision_model() {
         .find(|dialect| dialect.id == "megatron")
         .unwrap();
     for run in presets() {
-        let lost = not_said(megatron, &run).unwrap();
+        let lost = not_said(megatron, &Scenario::new(&run).unwrap());
         assert!(
             lost.iter().all(|(key, _)| key.starts_with("gpu")),
             "{lost:?}"

@@ -236,3 +236,17 @@ pub enum Recompute {
     /// These modules of every layer.
     Modules(Vec<Module>),
 }
+
+impl Recompute {
+    /// As a sentence names it: "selective recomputation", "3 recomputed layers".
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::None => "no recomputation".to_owned(),
+            Self::Selective => "selective recomputation".to_owned(),
+            Self::Full => "full recomputation".to_owned(),
+            Self::Layers(n) => format!("{n} recomputed layers"),
+            Self::Modules(_) => "recomputed modules".to_owned(),
+        }
+    }
+}
