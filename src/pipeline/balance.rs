@@ -198,7 +198,7 @@ mod tests {
             most: None,
         };
         assert_eq!(optimum(&work, 2), None);
-        assert_eq!(level(&[2; 50_000], &[1.0; 50_000]), None);
+        assert_eq!(level(&vec![2; 50_000], &vec![1.0; 50_000]), None);
     }
 
     /// The optimum under the same FLOPs: as good as the note's split or better, and the same where layers are equal.

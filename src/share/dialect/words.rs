@@ -279,10 +279,10 @@ mod tests {
             &("--seq-length".to_owned(), Value::Number(4096.0))
         );
 
-        let doubled: String = (1..60)
-            .map(|i| format!("V{i}=$V{}$V{} ", i - 1, i - 1))
+        let doubled: Vec<_> = (1..60)
+            .map(|i| format!("V{i}=$V{}$V{}", i - 1, i - 1))
             .collect();
-        let script = Script::read(&format!("V0=word {doubled} $V59"));
+        let script = Script::read(&format!("V0=word {} $V59", doubled.join(" ")));
         let held: usize = script.variables.iter().map(|(_, value)| value.len()).sum();
         assert!(held < 2 * MOST_PUT_IN, "{held}");
     }
