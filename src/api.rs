@@ -1,5 +1,6 @@
 //! What JavaScript may call: plain objects in, plain objects out. Importing the package mounts nothing.
 
+use crate::back::{self, Question, room};
 use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
@@ -7,8 +8,6 @@ use crate::search::Request;
 use crate::search::desk::Desk;
 use crate::share::courier;
 use crate::share::export::Stamp;
-use crate::share::panels::Question;
-use crate::share::room::room;
 use crate::units::MemoryUnit;
 use crate::{pipeline, scene, share};
 use js_sys::{Array, Float64Array, Function, Promise, Reflect};
@@ -200,7 +199,7 @@ fn timed(link: &str) -> JsValue {
     }
 }
 
-/// A panel as HTML text: see [`share::panels`].
+/// A panel as HTML text: see [`back::PANELS`].
 fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
@@ -222,7 +221,7 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) 
     report::evaluate(&run).map_or_else(
         |_| String::new(),
         |evaluation| {
-            share::panels::panel(
+            back::panel(
                 name,
                 &Question {
                     evaluation: &evaluation,

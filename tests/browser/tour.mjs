@@ -16,7 +16,7 @@ export const PAGES = ['sources.html', 'limits.html'];
 
 /** The panels of the back room, by name. */
 export const PANELS = [
-  ...readFileSync(new URL('../../src/share/panels.rs', import.meta.url), 'utf8').matchAll(/back\(\s*"([\w-]+)"/g),
+  ...readFileSync(new URL('../../src/back/panels.rs', import.meta.url), 'utf8').matchAll(/back\(\s*"([\w-]+)"/g),
 ].map(([, name]) => name).filter((name) => !['csv', 'trace', 'svg', 'accuracy-rows'].includes(name));
 
 /** Waits until the document has been still for a moment: the back room has answered. */
