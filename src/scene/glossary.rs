@@ -2,9 +2,10 @@
 
 use super::about::cited;
 use super::markup::{Html, el, span, text};
+use crate::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
 use crate::source::{
-    DEEPSEEK_V3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_3, MEGATRON, NARAYANAN_2021, PIPEDREAM,
-    PLAYBOOK, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
+    DEEPSEEK_V3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_3, MEGATRON, NARAYANAN_2021, PLAYBOOK,
+    Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
 };
 
 /// A word of the field.
@@ -50,9 +51,11 @@ pub static WORDS: &[Word] = &[
     word(&["virtual stages", "virtual stage"], (&NARAYANAN_2021, "section 2.2"), "Chunks of layers that a rank holds apart from each other, so that the pipeline fills sooner."),
     word(&["micro-batch group"], (&LLAMA_3, "section 3.3.2"), "Micro-batches of one chunk in a row before an interleaved schedule turns to the next chunk."),
     word(&["layers by stage", "uneven pipeline"], (&UNEVEN_PP, "introduction"), "A number of layers for every stage, so that stages with embedding, head or vision tower hold fewer."),
-    word(&["activation limit"], (&PIPEDREAM, "section 3"), "How many activations an automatic schedule may keep at once."),
-    word(&["sequence splits"], (&GPIPE, "section 2"), "Pieces of a sequence that pass the pipeline one after another."),
-    word(&["Chimera variant", "Hanayo waves", "own order", "schedule"], (&PLAYBOOK, "pipeline parallelism"), "The order in which a rank works through forwards and backwards of its micro-batches."),
+    word(&["activation limit"], (&ZERO_BUBBLE, "section 3"), "How many activations an automatic schedule may keep at once."),
+    word(&["sequence splits"], (&SEQ1F1B, "cutting sequences"), "Pieces of a sequence that pass the pipeline one after another."),
+    word(&["Chimera variant"], (&CHIMERA, "section 3.5"), "How Chimera goes on where a batch has more micro-batches than the pipeline has ranks."),
+    word(&["Hanayo waves"], (&HANAYO, "wave-like pipelines"), "How often the stages of Hanayo snake over the ranks, forth and back."),
+    word(&["own order", "schedule"], (&PLAYBOOK, "pipeline parallelism"), "The order in which a rank works through forwards and backwards of its micro-batches."),
     word(&["bubble"], (&GPIPE, "section 2.3"), "Time in which a rank waits because the pipeline fills, drains or is uneven."),
     word(&["in flight", "in-flight activations"], (&NARAYANAN_2021, "section 2.2"), "Activations of micro-batches whose backward pass has not freed them yet."),
     word(&["recomputation", "recompute"], (&KORTHIKANTI_2022, "section 5"), "Activations dropped after the forward pass and computed again in the backward pass: time for memory."),

@@ -3,8 +3,8 @@
 use super::markup::{Html, cited, el, span, text};
 use crate::memory::methods::METHODS;
 use crate::pipeline::spec::MAX_OPS;
-use crate::run::OneOf;
 use crate::run::registry::LONGEST_TEXT;
+use crate::run::{MANY, MOST_PARAMETERS, MOST_STAGES, OneOf};
 use crate::units::group;
 
 /// What no method and no formula here knows of, beside [`NOT_MODELLED`].
@@ -55,10 +55,22 @@ pub fn limits() -> Html {
         .into_iter()
         .collect()
     });
+    let power = |value: f64| format!("10^{:.0}", value.log10());
     let sizes = [
-        format!("At most {} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.", group(&MAX_OPS.to_string())),
-        format!("An order of your own may have {} letters: as many as a link holds.", group(&LONGEST_TEXT.to_string())),
-        "Models of more than 10^15 parameters, clusters of more than 10^12 GPUs and pipelines of more than 4096 stages are refused.".to_owned(),
+        format!(
+            "At most {} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.",
+            group(&MAX_OPS.to_string())
+        ),
+        format!(
+            "An order of your own may have {} letters: as many as a link holds.",
+            group(&LONGEST_TEXT.to_string())
+        ),
+        format!(
+            "Models of more than {} parameters, clusters of more than {} GPUs and pipelines of more than {} stages are refused.",
+            power(MOST_PARAMETERS),
+            power(MANY as f64),
+            group(&MOST_STAGES.to_string())
+        ),
     ];
     [
         span("h1", "", "What Shardscope does not model"),

@@ -2,7 +2,7 @@
 //! no peak is lost however many ops a step has.
 
 use super::markup::{Html, span, table, text};
-use super::memory::parts_tip;
+use super::pipeline::kind_name;
 use crate::memory::Component;
 use crate::memory::curve::Alive;
 use crate::pipeline::Kind;
@@ -62,15 +62,6 @@ fn tops(instant: &Instant, scale: Bytes) -> [f64; 6] {
     })
 }
 
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::F => "forward",
-        Kind::B => "backward for the input",
-        Kind::W => "weight gradient",
-        Kind::BW => "backward",
-    }
-}
-
 /// "4 micro-batches of 8 layers (stage 0), 27.1 GiB".
 fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> String {
     // Splits are fractions of a micro-batch.
@@ -96,7 +87,7 @@ pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> String {
     let runs = curve.op.map_or(String::new(), |op| {
         format!(
             ", as the {} of micro-batch {} begins",
-            kind(op.op.kind),
+            kind_name(op.op.kind),
             op.op.microbatch
         )
     });
@@ -141,21 +132,6 @@ pub fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
         .into_iter()
         .filter_map(|at| curve.instants.get(at).copied())
         .collect()
-}
-
-/// The parts of an instant, for the tip beside the cursor.
-#[must_use]
-pub fn instant_tip(instant: &Instant, unit: MemoryUnit) -> Html {
-    let title = format!(
-        "{}: {}",
-        show_seconds(instant.time),
-        unit.show(instant.total())
-    );
-    let parts = Component::ALL.into_iter().zip(instant.components);
-    let parts: Vec<(&str, String)> = parts
-        .map(|(component, bytes)| (component.name(), unit.show(bytes)))
-        .collect();
-    parts_tip(&title, &parts)
 }
 
 /// The curve as a table: a few instants, the fullest among them.

@@ -3,7 +3,7 @@
 use super::markup::{Html, ask, el, percent, scrolled, span, text};
 use crate::cluster::Link;
 use crate::report::{Evaluation, Figure};
-use crate::time::{RANGE, RANGE_EXPERTS, Step};
+use crate::time::{Step, range};
 use crate::traffic::OverlapRow;
 use crate::units::{
     Seconds, group, show_bytes, show_count, show_percent, show_seconds, significant,
@@ -198,23 +198,20 @@ pub fn step(evaluation: &Evaluation) -> Html {
 /// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
 fn certainty(evaluation: &Evaluation) -> String {
     let step = &evaluation.report.step;
-    let experts = evaluation.scenario.model.moe.is_some();
-    let (range, runs) = if experts {
-        (RANGE_EXPERTS, "53 published runs with experts")
-    } else {
-        (RANGE, "495 published dense runs")
-    };
+    let range = range(&evaluation.scenario);
     let Some(scale) = step.rescaled_by else {
         return format!(
-            "Kernels by their shapes, wires at the efficiency they reach, five constants fitted to published runs. {} to {}: {} to {} times the figure, where four of five of {runs} lie.",
+            "Kernels by their shapes, wires at the efficiency they reach, five constants fitted to published runs. {} to {}: {} to {} times the figure, where four of five of {} {} lie.",
             show_seconds(step.low_s),
             show_seconds(step.high_s),
-            range.0,
-            range.1
+            range.low,
+            range.high,
+            range.runs,
+            range.of
         );
     };
     let alone = step.time_s * (1.0 / scale);
-    let inside = if (range.0..=range.1).contains(&scale) {
+    let inside = if (range.low..=range.high).contains(&scale) {
         "within"
     } else {
         "outside"
@@ -223,8 +220,8 @@ fn certainty(evaluation: &Evaluation) -> String {
         "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. Rows, timeline and waterfall are scaled with it. No range is shown: it is your figure.",
         show_seconds(alone),
         significant(scale, 3),
-        range.0,
-        range.1
+        range.low,
+        range.high
     )
 }
 

@@ -11,7 +11,7 @@ use crate::units::{Seconds, show_percent, show_seconds};
 /// Ranks of the table: of more, the first.
 const MOST_ROWS: usize = 256;
 
-/// What the colours mean, and how much idles. `stride`: every so-manieth rank is drawn.
+/// What the colours mean, and how much idles. `stride`: every `stride`-th rank is drawn.
 #[must_use]
 pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
     let pipeline = &evaluation.report.pipeline;
@@ -77,7 +77,7 @@ pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
     ])
 }
 
-fn kind_name(kind: Kind) -> &'static str {
+pub(super) fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::F => "forward",
         Kind::B => "backward for the input",

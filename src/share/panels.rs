@@ -98,7 +98,9 @@ pub static PANELS: &[BackPanel] = &[
     }),
     back("schedules", every_schedule),
     back("uneven", |asked| {
-        balance(asked.evaluation).map_or_else(Html::none, |balance| uneven(&balance))
+        balance(asked.evaluation).map_or_else(Html::none, |balance| {
+            uneven(&balance, &asked.evaluation.scenario.run.gpu.title())
+        })
     }),
     back("splits", |asked| splits(asked.evaluation)),
     back("idea", |asked| {

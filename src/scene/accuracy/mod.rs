@@ -90,7 +90,8 @@ fn summary(bench: &Bench) -> Html {
         "muted",
         "Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
     ));
-    pieces.push(span("h3", "", "Verdicts against 232 outcomes"));
+    let outcomes = format!("Verdicts against {} outcomes", bench.verdicts.len());
+    pieces.push(span("h3", "", &outcomes));
     pieces.push(bands(bench));
     pieces.into_iter().collect()
 }

@@ -1,12 +1,15 @@
 //! The ranked layouts: filters, the table, why each beats the next, memory against throughput.
 
 use super::{View, button, chips_of, fold};
+use crate::memory::Verdict;
+use crate::memory::verdict::HALF_BAND;
 use crate::run::{OneOf, Recompute, Run};
 use crate::scene::markup::{Html, el, span, table, text};
+use crate::scene::ticks::ticks;
 use crate::search::desk::place;
 use crate::search::filter::{Axis, Filter};
-use crate::search::{Found, recommended, ties, why as reason};
-use crate::units::{MemoryUnit, group, show_percent, show_seconds};
+use crate::search::{Found, TIE, recommended, ties, why as reason};
+use crate::units::{Bytes, GIB, MemoryUnit, group, show_percent, show_seconds, significant};
 use std::rc::Rc;
 
 /// The sizes of a layout in one line: those that are not 1, and what is not usual.
@@ -125,10 +128,20 @@ pub fn rows(view: &View) -> Html {
         (simplest == Some(index), row(view, index, one, mark))
     };
     let lines: Vec<(bool, Vec<Html>)> = found.iter().enumerate().map(line).collect();
-    let note = "Strictly by time; ≈ ties with the first within 3.5 %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within 7 % of it.";
     let all = table("Layouts by step time", &HEAD, &lines);
     let rows = el("div", &[("class", "rows")], &[all]);
-    [rows, span("p", "muted note", note)].into_iter().collect()
+    [rows, span("p", "muted note", &rule())]
+        .into_iter()
+        .collect()
+}
+
+/// How rows are ordered, and which are rows at all.
+fn rule() -> String {
+    format!(
+        "Strictly by time; ≈ ties with the first within {} %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {} % of it.",
+        significant(TIE * 100.0, 2),
+        significant(HALF_BAND.value * 100.0, 1)
+    )
 }
 
 fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
@@ -160,7 +173,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
         span("small", "range", &format!("{low} to {high}")),
     ];
     let memory = &report.memory;
-    let tight = memory.verdict != crate::memory::Verdict::Fits;
+    let tight = memory.verdict != Verdict::Fits;
     let peak = [
         text(&view.unit.show(memory.peak_bytes)),
         span(
@@ -225,7 +238,7 @@ fn dots(view: &View) -> Html {
     );
     let at = |share: f64| format!("{:.2}%", share * 100.0);
     let mut pieces: Vec<Html> = Vec::new();
-    for tick in crate::scene::ticks::ticks(x.low / GIB, x.high / GIB, 4) {
+    for tick in ticks(x.low / GIB, x.high / GIB, 4) {
         let place = at(x.share(tick * GIB));
         pieces.push(label(
             &[
@@ -237,7 +250,7 @@ fn dots(view: &View) -> Html {
             &memory_tick(view.unit, tick * GIB),
         ));
     }
-    for tick in crate::scene::ticks::ticks(y.low, y.high, 4) {
+    for tick in ticks(y.low, y.high, 4) {
         let place = at(1.0 - y.share(tick));
         let ends = [
             ("x1", "0"),
@@ -272,10 +285,8 @@ fn dots(view: &View) -> Html {
     el("figure", &[("class", "chart")], &figure)
 }
 
-const GIB: f64 = crate::units::GIB;
-
 fn memory_tick(unit: MemoryUnit, bytes: f64) -> String {
-    unit.show(crate::units::Bytes(bytes))
+    unit.show(Bytes(bytes))
 }
 
 pub fn label(attributes: &[(&str, &str)], words: &str) -> Html {
