@@ -28,7 +28,13 @@ customElements.define('shardscope-embed', class extends HTMLElement {
   /** What the attributes ask for. */
   #said() {
     const [run, panel = 'all', theme] = ['run', 'panel', 'theme'].map((name) => this.getAttribute(name) ?? undefined);
-    return { panel, theme, ...(run?.startsWith('{') ? { run: JSON.parse(run) } : { link: run ?? '' }) };
+    if (!run?.startsWith('{')) return { panel, theme, link: run ?? '' };
+    // What is no JSON goes as it is: the frame says what is wrong.
+    try {
+      return { panel, theme, run: JSON.parse(run) };
+    } catch {
+      return { panel, theme, run };
+    }
   }
 
   handleEvent({ source, data }) {

@@ -58,8 +58,7 @@ fn settings_say_what_they_can(run: &Run) {
         (dialect.read)(&mut book);
         assert_eq!(book.errors, [], "{text}");
         assert_eq!(book.left(), [""; 0], "{text}");
-        let lost: Vec<&str> = not_said(dialect, run)
-            .unwrap()
+        let lost: Vec<&str> = not_said(dialect, &scenario)
             .into_iter()
             .map(|(key, _)| key)
             .collect();
@@ -92,6 +91,29 @@ fn every_preset_comes_back_from_every_form() {
     }
 }
 
+/// Node-limited routing and `DeepEP` in Megatron-LM's arguments, in the settings alone and in every form.
+#[test]
+fn groups_of_experts_and_their_dispatch_come_back() {
+    let megatron = DIALECTS
+        .iter()
+        .find(|dialect| dialect.id == "megatron")
+        .unwrap();
+    let run = run(
+        r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
+            "moe_dispatch":"per-node","fp8_dispatch":true}"#,
+    );
+    comes_back(&run);
+    let entries = (megatron.write)(&Scenario::new(&run).unwrap());
+    let mut book = Book::new(entries, Run::default());
+    (megatron.read)(&mut book);
+    assert_eq!(book.run.model.resolve(), run.model.resolve());
+    assert_eq!(book.run.moe_dispatch, run.moe_dispatch);
+    // It has no word for the precision of the dispatch alone.
+    let lost = not_said(megatron, &Scenario::new(&run).unwrap());
+    let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();
+    assert_eq!(lost, ["fp8_dispatch"]);
+}
+
 /// Megatron-LM's arguments have a word for every shape of these models.
 #[test]
 fn megatron_says_every_model_that_is_no_vision_model() {
@@ -100,7 +122,7 @@ fn megatron_says_every_model_that_is_no_vision_model() {
         .find(|dialect| dialect.id == "megatron")
         .unwrap();
     for run in presets() {
-        let lost = not_said(megatron, &run).unwrap();
+        let lost = not_said(megatron, &Scenario::new(&run).unwrap());
         assert!(
             lost.iter().all(|(key, _)| key.starts_with("gpu")),
             "{lost:?}"

@@ -8,7 +8,9 @@ use crate::time::{
     HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, RANGE,
     RANGE_EXPERTS, Range,
 };
-use crate::traffic::{ALL_TO_ALL, CONTENTION, INTER, INTRA, LATENCY};
+use crate::traffic::{
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, INTER, INTRA, LATENCY,
+};
 use crate::units::{Seconds, show_seconds, significant};
 
 /// A constant and where it comes from.
@@ -48,6 +50,7 @@ impl Constant {
 #[must_use]
 pub fn constants() -> Vec<Constant> {
     let (number, time) = (Constant::number, Constant::time);
+    let (link, card) = DISPATCH.value;
     let process = significant(PROCESS.value.gib(), 2);
     let mut all = vec![
         number("kernels in training over kernels alone", &IN_TRAINING),
@@ -61,6 +64,16 @@ pub fn constants() -> Vec<Constant> {
         number("reserved over allocated memory", &FRAGMENTATION),
         number("half the width of the tight band", &HALF_BAND),
         Constant::new("a process and its libraries, GiB", process, &PROCESS),
+        Constant::new(
+            "once-a-node dispatch over the scale-up link; over the card",
+            format!("{link}; {card}"),
+            &DISPATCH,
+        ),
+        number(
+            "share of the multiprocessors that a once-a-node dispatch takes",
+            &DISPATCHERS,
+        ),
+        number("bytes of an fp8 element with its scale", &FP8_ELEMENT),
         number("ring inside a node over the data sheet", &INTRA),
         number("ring between nodes over the card", &INTER),
         number("all-to-all inside a node over the data sheet", &ALL_TO_ALL),

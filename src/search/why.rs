@@ -1,7 +1,7 @@
 //! Why one layout beats another, from the terms of their reports.
 
 use super::ranking::Found;
-use crate::run::{OneOf, Recompute, Run};
+use crate::run::{OneOf, Run};
 use crate::units::Seconds;
 
 /// A part of a step as what one layout wins or loses by: less of it, more of it, how much there is.
@@ -30,16 +30,6 @@ fn parts(found: &Found) -> [Part; 5] {
     ]
 }
 
-fn recompute(run: &Run) -> String {
-    match &run.recompute {
-        Recompute::None => "no recomputation".to_owned(),
-        Recompute::Selective => "selective recomputation".to_owned(),
-        Recompute::Full => "full recomputation".to_owned(),
-        Recompute::Layers(n) => format!("{n} recomputed layers"),
-        Recompute::Modules(_) => "recomputed modules".to_owned(),
-    }
-}
-
 /// What `one` sets that `other` does not, in the field's own terms.
 #[must_use]
 pub fn differences(one: &Run, other: &Run) -> String {
@@ -65,7 +55,7 @@ pub fn differences(one: &Run, other: &Run) -> String {
         list.push(format!("{}{chunks}", one.schedule.choice().label));
     }
     if one.recompute != other.recompute {
-        list.push(recompute(one));
+        list.push(one.recompute.words());
     }
     if one.sequence_parallel != other.sequence_parallel && one.tp > 1 {
         let with = if one.sequence_parallel {

@@ -3,6 +3,7 @@
 use crate::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
 use crate::report::Pair;
 use crate::run::{Run, Scenario};
+use crate::scene::issues::written;
 use crate::scene::markup::{Html, el, span, table, text};
 use crate::scene::words;
 use crate::units::{Seconds, show_percent, show_seconds, significant};
@@ -70,15 +71,10 @@ pub fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Html {
                 Measured::Memory(_) => format!("{} GiB", significant(value, 3)),
                 _ => show_seconds(Seconds(value)),
             };
-            let link: Vec<String> = row
-                .run
-                .changed_texts()
-                .into_iter()
-                .map(|(key, value)| format!("{key}={value}"))
-                .collect();
+            let link = written(&row.run.changed_texts());
             let attributes = [
                 ("class", "link"),
-                ("data-run", &*link.join("&")),
+                ("data-run", &*link),
                 ("title", &*row.note),
             ];
             let name = el("button", &attributes, &[text(&row.label)]);

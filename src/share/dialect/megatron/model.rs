@@ -109,6 +109,10 @@ fn experts(book: &mut Book, parts: &mut ModelParts) {
                 2
             }),
     );
+    let groups = book.count("--moe-router-num-groups", "expert groups");
+    let chosen = book.count("--moe-router-group-topk", "groups a token");
+    parts.groups = groups.filter(|groups| *groups > 0);
+    parts.top_groups = chosen.filter(|chosen| *chosen > 0);
     parts.expert_ffn = width;
     parts.shared_experts = Some(shared.unwrap_or(0).div_ceil(width.unwrap_or(1).max(1)));
     let pattern = book.word("--moe-layer-freq", "layers with experts");
@@ -224,6 +228,10 @@ pub fn write(s: &Scenario, out: &mut Entries) {
     if let Some(moe) = m.moe {
         say("--num-experts", Value::from(moe.experts));
         say("--moe-router-topk", Value::from(moe.top_k));
+        if moe.groups > 1 {
+            say("--moe-router-num-groups", Value::from(moe.groups));
+            say("--moe-router-group-topk", Value::from(moe.top_groups));
+        }
         say("--moe-ffn-hidden-size", Value::from(moe.expert_ffn));
         if moe.shared_experts > 0 {
             say(
