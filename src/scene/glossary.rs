@@ -1,7 +1,7 @@
 //! The field's words, each with a source; marked where they stand, so that pointing at one or focusing it says what it is.
 
 use super::about::cited;
-use super::markup::{Html, el, span, text};
+use super::markup::{Html, el, leaf, text};
 use crate::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
 use crate::source::{
     DEEPSEEK_V3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_3, MEGATRON, NARAYANAN_2021, PLAYBOOK,
@@ -144,7 +144,7 @@ pub fn panel(of: &str) -> Html {
         .flat_map(|word| {
             let names = word.names.join(", ");
             [
-                span("dt", "", &names),
+                leaf("dt", "", &names),
                 el(
                     "dd",
                     &[],
@@ -162,7 +162,7 @@ pub fn panel(of: &str) -> Html {
         })
         .collect();
     [
-        span("h2", "", "Glossary"),
+        leaf("h2", "", "Glossary"),
         el("dl", &[("class", "glossary")], &[rows]),
     ]
     .into_iter()

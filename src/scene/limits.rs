@@ -1,6 +1,6 @@
 //! The page of limits beside the calculator: what is not modelled. Made at build time like the page of sources.
 
-use super::markup::{Html, cited, el, span, text};
+use super::markup::{Html, cited, el, leaf, text};
 use crate::memory::methods::METHODS;
 use crate::pipeline::spec::MAX_OPS;
 use crate::run::registry::LONGEST_TEXT;
@@ -43,11 +43,11 @@ pub fn limits() -> Html {
     };
     let plain = |lines: &[&str]| list(lines.iter().map(|line| text(line)).collect());
     let methods = METHODS.iter().map(|row| {
-        let label = span("b", "", row.method.choice().label);
+        let label = leaf("b", "", row.method.choice().label);
         [
             label,
             text(": "),
-            span("span", "", &row.leaves_out.join("; ")),
+            leaf("span", "", &row.leaves_out.join("; ")),
             text(" ("),
             cited(row.source, row.source.short),
             text(")"),
@@ -73,15 +73,15 @@ pub fn limits() -> Html {
         ),
     ];
     [
-        span("h1", "", "What Shardscope does not model"),
-        span("p", "", "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
-        span("h2", "", "Scope"),
+        leaf("h1", "", "What Shardscope does not model"),
+        leaf("p", "", "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
+        leaf("h2", "", "Scope"),
         plain(SCOPE),
-        span("h2", "", "Step time"),
+        leaf("h2", "", "Step time"),
         plain(NOT_MODELLED),
-        span("h2", "", "Memory, by method"),
+        leaf("h2", "", "Memory, by method"),
         list(methods.collect()),
-        span("h2", "", "Sizes"),
+        leaf("h2", "", "Sizes"),
         list(sizes.iter().map(|line| text(line)).collect()),
     ]
     .into_iter()

@@ -1,7 +1,7 @@
 //! Memory over one step as stacked areas: a column a pixel, each with the fullest instant that falls into it, so that
 //! no peak is lost however many ops a step has.
 
-use super::markup::{Html, span, table, text};
+use super::markup::{Html, leaf, table, text};
 use super::pipeline::kind_name;
 use crate::memory::Component;
 use crate::memory::curve::Alive;
@@ -162,7 +162,7 @@ pub fn legend(usable: Bytes, unit: MemoryUnit) -> Html {
     let entry = |component: Component| super::memory::legend_entry(component);
     let all: Html = Component::ALL.into_iter().map(entry).collect();
     let line = format!("line: {} usable", unit.show(usable));
-    [all, span("span", "", &line)].into_iter().collect()
+    [all, leaf("span", "", &line)].into_iter().collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The overlap table, and the step as the sum of its parts.
 
-use super::markup::{Html, ask, el, percent, scrolled, span, text};
+use super::markup::{Html, ask, el, leaf, percent, scrolled, text};
 use crate::cluster::Link;
 use crate::report::{Evaluation, Figure};
 use crate::time::{Step, range};
@@ -45,7 +45,7 @@ const HEADS: [(&str, &str, &str); 8] = [
 #[must_use]
 pub fn rows(overlap: &[OverlapRow]) -> Html {
     if overlap.is_empty() {
-        return span("p", "muted", "One GPU sends nothing.");
+        return leaf("p", "muted", "One GPU sends nothing.");
     }
     let head: Html = HEADS
         .iter()
@@ -108,7 +108,7 @@ fn row(index: usize, row: &OverlapRow) -> Html {
 }
 
 fn both(figure: &str, class: &str, small: &str) -> Html {
-    [text(figure), span("small", class, small)]
+    [text(figure), leaf("small", class, small)]
         .into_iter()
         .collect()
 }
@@ -173,11 +173,11 @@ pub fn step(evaluation: &Evaluation) -> Html {
             &[],
             &[text(&format!("The step: {}", show_seconds(step.time_s)))],
         ),
-        span("span", "spring", ""),
+        leaf("span", "spring", ""),
         ask(
             "link",
             &Figure::Step.id(),
-            &[span("small", "", "how it is computed")],
+            &[leaf("small", "", "how it is computed")],
         ),
     ];
     [
@@ -188,7 +188,7 @@ pub fn step(evaluation: &Evaluation) -> Html {
             &bars,
         ),
         el("div", &[("class", "legend")], &legend),
-        span("p", "muted step-note", &certainty(evaluation)),
+        leaf("p", "muted step-note", &certainty(evaluation)),
         budget(step),
     ]
     .into_iter()
@@ -254,14 +254,14 @@ fn budget(step: &Step) -> Html {
                 "span",
                 &[],
                 &[
-                    span("b", "", &figure),
+                    leaf("b", "", &figure),
                     text(" "),
-                    span("span", "muted", name),
+                    leaf("span", "muted", name),
                 ],
             )
         })
         .collect();
-    let lead = span("span", "", "The token budget");
+    let lead = leaf("span", "", "The token budget");
     el("p", &[("class", "budget")], &[lead, facts])
 }
 

@@ -1,7 +1,7 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
 use super::figure::figure;
-use super::markup::{Html, el, span, text};
+use super::markup::{Html, el, leaf, text};
 use super::strips::strips;
 use super::words::verdict;
 use crate::memory::Verdict;
@@ -54,7 +54,7 @@ fn held_against(measured: &Pair, gpu: &str) -> String {
 pub fn picture(evaluation: &Evaluation) -> Html {
     let found = splits(evaluation);
     let [(_, even), ..] = found.as_slice() else {
-        return span("p", "muted", "One stage has nothing to balance.");
+        return leaf("p", "muted", "One stage has nothing to balance.");
     };
     let even_s = even.report.step.time_s;
     let drawn: Vec<_> = found
@@ -86,7 +86,7 @@ pub fn picture(evaluation: &Evaluation) -> Html {
             "Layers by stage: even and uneven",
             strips(&drawn).inline("The pipeline with each split of the layers, on one axis"),
         ),
-        span("p", "muted", &said),
+        leaf("p", "muted", &said),
     ])
 }
 

@@ -4,7 +4,7 @@ use crate::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
 use crate::report::Pair;
 use crate::run::{Run, Scenario};
 use crate::scene::issues::written;
-use crate::scene::markup::{Html, el, span, table, text};
+use crate::scene::markup::{Html, el, leaf, table, text};
 use crate::scene::words;
 use crate::units::{Seconds, show_percent, show_seconds, significant};
 
@@ -78,7 +78,7 @@ pub fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Html {
                 ("title", &*row.note),
             ];
             let name = el("button", &attributes, &[text(&row.label)]);
-            let source = span("small", "", &format!(" {}", row.source().name));
+            let source = leaf("small", "", &format!(" {}", row.source().name));
             // Runs and sources are called what their tables call them.
             let named = [("class", "wrap"), ("translate", "no")];
             let cells = vec![
@@ -146,7 +146,7 @@ pub fn uneven(bench: &Bench) -> Html {
         show_percent(scenario.model_flops() / peak),
     );
     let head = format!("A known miss: uneven pipeline on {}", run.gpu.title());
-    Html::from_iter([span("h3", "", &head), span("p", "", &said)])
+    Html::from_iter([leaf("h3", "", &head), leaf("p", "", &said)])
 }
 
 pub fn constants_table() -> Html {
@@ -157,13 +157,13 @@ pub fn constants_table() -> Html {
             let cells = vec![
                 text(&constant.name),
                 text(&constant.value),
-                span("span", "wrap", &place),
+                leaf("span", "wrap", &place),
             ];
             (constant.fitted, cells)
         })
         .collect();
     [
-        span("p", "muted", "Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so."),
+        leaf("p", "muted", "Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so."),
         table("Constants", &["constant", "value", "how"], &rows),
     ]
     .into_iter()

@@ -4,7 +4,7 @@ use super::{View, button, chips_of, fold};
 use crate::memory::Verdict;
 use crate::memory::verdict::HALF_BAND;
 use crate::run::{OneOf, Recompute, Run};
-use crate::scene::markup::{Html, el, span, table, text};
+use crate::scene::markup::{Html, el, leaf, table, text};
 use crate::scene::ticks::ticks;
 use crate::search::desk::place;
 use crate::search::filter::{Axis, Filter};
@@ -104,7 +104,7 @@ pub fn rows(view: &View, done: bool) -> Html {
     let found = view.desk.rows();
     if found.is_empty() {
         return if done && !view.desk.filter.is_empty() {
-            span(
+            leaf(
                 "p",
                 "muted",
                 "No layout that is left by the filters counts as feasible.",
@@ -127,7 +127,7 @@ pub fn rows(view: &View, done: bool) -> Html {
     let lines: Vec<(bool, Vec<Html>)> = found.iter().enumerate().map(line).collect();
     let all = table("Layouts by step time", &HEAD, &lines);
     let rows = el("div", &[("class", "rows")], &[all]);
-    [rows, span("p", "muted note", &rule())]
+    [rows, leaf("p", "muted note", &rule())]
         .into_iter()
         .collect()
 }
@@ -162,18 +162,18 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
     let name = [
         text(&format!("{}. ", index + 1)),
         load,
-        span("small", "", mark),
-        span("small", "", if mine { " · this run" } else { "" }),
+        leaf("small", "", mark),
+        leaf("small", "", if mine { " · this run" } else { "" }),
     ];
     let time = [
         text(&show_seconds(step.time_s)),
-        span("small", "range", &format!("{low} to {high}")),
+        leaf("small", "range", &format!("{low} to {high}")),
     ];
     let memory = &report.memory;
     let tight = memory.verdict != Verdict::Fits;
     let peak = [
         text(&view.unit.show(memory.peak_bytes)),
-        span(
+        leaf(
             "small",
             "range",
             &format!(
@@ -206,7 +206,7 @@ pub fn why(view: &View) -> Html {
     fold(view, "why", "Why each beats the next", || {
         let pairs = found.windows(2);
         let items: Html = pairs
-            .map(|pair| span("li", "", &reason(&pair[0], &pair[1])))
+            .map(|pair| leaf("li", "", &reason(&pair[0], &pair[1])))
             .collect();
         el("ol", &[("class", "why")], &[items])
     })
@@ -274,11 +274,11 @@ fn dots(view: &View) -> Html {
         let class = if beaten { "dot" } else { "dot best" };
         let title = format!("{}. {}", index + 1, layout(&found[index]));
         let dot = [("class", class), ("cx", &*cx), ("cy", &*cy), ("r", "4")];
-        pieces.push(el("circle", &dot, &[span("title", "", &title)]));
+        pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
     }
     let words = "Peak memory to the right, tokens a second and GPU upwards; filled dots are beaten by none. The table above has the same figures.";
     let picture = el("svg", &[("role", "img"), ("aria-label", words)], &pieces);
-    let figure = [picture, span("figcaption", "muted", words)];
+    let figure = [picture, leaf("figcaption", "muted", words)];
     el("figure", &[("class", "chart")], &figure)
 }
 
