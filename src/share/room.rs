@@ -24,6 +24,7 @@ pub fn room(of: &str, run: &Run, stamp: &Stamp) -> Html {
         ),
         "glossary" => glossary::panel(of),
         "" => Html::none(),
+        "terms" => glossary::terms(),
         _ => leaf("p", "muted", "There is no page of that name."),
     }
 }
@@ -47,6 +48,7 @@ mod tests {
             "glossary",
             "glossary bubble",
             "nonsense",
+            "terms",
         ] {
             for run in [&Run::default(), &broken] {
                 assert_ne!(room(of, run, &Stamp::default()), Html::none(), "{of}");

@@ -210,7 +210,7 @@ impl Book {
     /// Takes a policy of bytes a parameter.
     pub fn precision(&mut self, id: &'static str) {
         let policy: Based<PrecisionParts> = Based::preset(id);
-        if self.run.precision.resolve() != policy.resolve() {
+        if !super::alike(&self.run.precision, &policy) {
             self.run.precision = policy;
         }
     }

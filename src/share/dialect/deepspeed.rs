@@ -4,7 +4,7 @@
 //! The file knows nothing of the model; ranks follow from its three batch sizes.
 
 use super::book::Book;
-use super::{Dialect, Entries};
+use super::{Dialect, Entries, computes};
 use crate::issue::Issue;
 use crate::run::{Based, CpComm, Optimizer, PrecisionParts, Recompute, Run, Scenario, Value};
 use serde::Serialize;
@@ -219,7 +219,8 @@ fn write(s: &Scenario) -> Entries {
         "zero_optimization.overlap_comm",
         Value::Bool(run.overlap.dp > 0.0),
     );
-    if s.zero.shard < s.layout.dp * s.layout.cp {
+    // MiCS shards what stage 3 shards.
+    if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
         say(
             "zero_optimization.mics_shard_size",
             Value::from(s.zero.shard),
@@ -227,12 +228,14 @@ fn write(s: &Scenario) -> Entries {
     }
     let is =
         |id: &'static str| run.precision.resolve() == Based::<PrecisionParts>::preset(id).resolve();
-    if run.precision.base == Some("fp16") {
-        say("fp16.enabled", Value::Bool(true));
-    } else if !is("fp32") {
-        say("bf16.enabled", Value::Bool(true));
-        let dtype = if is("bf16") { "bf16" } else { "fp32" };
-        say("data_types.grad_accum_dtype", text(dtype));
+    match computes(&run.precision) {
+        "fp16" => say("fp16.enabled", Value::Bool(true)),
+        "fp32" => {}
+        _ => {
+            say("bf16.enabled", Value::Bool(true));
+            let dtype = if is("bf16") { "bf16" } else { "fp32" };
+            say("data_types.grad_accum_dtype", text(dtype));
+        }
     }
     let optimizer = match run.optimizer {
         Optimizer::Lion => "Lion",
@@ -247,14 +250,15 @@ fn write(s: &Scenario) -> Entries {
     if run.cp > 1 {
         say("sequence_parallel_size", Value::from(run.cp));
     }
+    // Without a pipeline the program's own modules recompute, or not.
     if run.pp > 1 {
         say("pipeline.stages", Value::from(run.pp));
+        let interval = u64::from(run.recompute != Recompute::None);
+        say(
+            "pipeline.activation_checkpoint_interval",
+            Value::from(interval),
+        );
     }
-    let interval = u64::from(run.recompute != Recompute::None);
-    say(
-        "pipeline.activation_checkpoint_interval",
-        Value::from(interval),
-    );
     out
 }
 

@@ -7,7 +7,7 @@ mod model;
 
 use super::book::Book;
 use super::words::{self, Script};
-use super::{Dialect, Entries, Same, nodes, same, steps, write_same};
+use super::{Dialect, Entries, Same, computes, nodes, same, steps, write_same};
 use crate::issue::Issue;
 use crate::run::{
     Based, CpComm, CrossEntropy, Module, MoeDispatch, Optimizer, PrecisionParts, Recompute, Run,
@@ -375,12 +375,12 @@ fn write_training(run: &Run, out: &mut Entries) {
     let text = |text: &str| Value::Text(text.to_owned());
     let is =
         |id: &'static str| run.precision.resolve() == Based::<PrecisionParts>::preset(id).resolve();
-    if run.precision.base == Some("fp16") {
-        say("--fp16", yes());
-    } else if !is("fp32") || run.precision.base == Some("te-fp8") {
-        say("--bf16", yes());
+    match computes(&run.precision) {
+        "fp16" => say("--fp16", yes()),
+        "fp32" => {}
+        _ => say("--bf16", yes()),
     }
-    if is("bf16") && run.precision.base != Some("fp16") {
+    if is("bf16") && computes(&run.precision) == "bf16" {
         say("--grad-reduce-in-bf16", yes());
     }
     if run.precision.base == Some("te-fp8") {
@@ -460,7 +460,17 @@ fn write_training(run: &Run, out: &mut Entries) {
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {
-    words::script("pretrain_gpt.py", "", entries, comments)
+    let script = words::script("pretrain_gpt.py", "", entries, comments);
+    let says = |names: &[&str]| entries.iter().any(|(name, _)| names.contains(&&**name));
+    // `validate_args` refuses tensor and context parallelism without it on GPUs before Blackwell, and FSDP with it.
+    let one_queue = says(&["--tensor-model-parallel-size", "--context-parallel-size"])
+        && !says(&["--use-megatron-fsdp"]);
+    if one_queue {
+        let with = "\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun ";
+        script.replacen("\ntorchrun ", with, 1)
+    } else {
+        script
+    }
 }
 
 /// The schedules that Megatron-LM has.
