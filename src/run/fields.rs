@@ -12,7 +12,7 @@ use super::registry::{Field, Group, Slot, Steps};
 use crate::model::{AttentionCount, Biases, Norm};
 
 /// Larger than any cluster or batch that was ever trained on. Products of two are taken as `f64`.
-const MANY: u64 = 1 << 40;
+pub const MANY: u64 = 1 << 40;
 
 fn all<T: OneOf>() -> Vec<Choice> {
     T::ALL.iter().map(|(_, choice)| *choice).collect()

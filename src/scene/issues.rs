@@ -1,6 +1,6 @@
 //! What is wrong or doubtful, in words, with the way to the field and the button that mends it.
 
-use super::markup::{Html, el, span, text};
+use super::markup::{Html, el, leaf, text};
 use crate::issue::{Issue, Severity};
 use crate::run::registry::field;
 use std::fmt::Display;
@@ -39,7 +39,7 @@ pub fn list(issues: &[Issue]) -> Html {
                     el("button", &attributes, &[text(field.label)])
                 }
                 // A key of a link that is no field is named as it was written.
-                None if !issue.field.is_empty() => span("code", "", &issue.field),
+                None if !issue.field.is_empty() => leaf("code", "", &issue.field),
                 None => Html::none(),
             };
             el("li", &[], &[go, line(issue)])
@@ -57,7 +57,7 @@ pub fn framed(errors: &[Issue], notices: &[Issue]) -> Html {
         Html::none()
     } else {
         let words = "This run cannot work. Greyed below: the last one that could, or the default.";
-        span("p", "", words)
+        leaf("p", "", words)
     };
     let lines: Html = errors.iter().chain(notices).map(line).collect();
     el("div", &[("role", "status")], &[instead, lines])

@@ -143,7 +143,7 @@ fn path_note(look: Look) -> Html {
     }
 }
 
-/// Ops of a step above which layers are not balanced unasked: it takes two more simulations.
+/// Ops of a step above which layers are not balanced unasked: every split that is tried is simulated.
 const MOST_OPS: usize = 50_000;
 
 /// Asks what another split of the layers would give, where that is quick to say.
