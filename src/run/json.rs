@@ -203,6 +203,17 @@ impl Run {
         (run, issues)
     }
 
+    /// This Run with those fields set, as links write them; an empty text unsets. None where one of them cannot be set.
+    #[must_use]
+    pub fn with_texts(&self, set: &[(&str, String)]) -> Option<Self> {
+        let mut run = self.clone();
+        for (key, text) in set {
+            let field = field(key)?;
+            field.set(&mut run, &field.parse(text).ok()?).ok()?;
+        }
+        Some(run)
+    }
+
     /// Sets the field `key` to what `parse` makes of its text; `instead` says what is used where that cannot be.
     fn read(
         &mut self,
@@ -322,6 +333,20 @@ mod tests {
         assert_eq!(run.schedule_options.group, Some(6));
         assert!((run.precision.resolve().unwrap().master - 2.0).abs() < 1e-12);
         assert_eq!(Run::from_value(&run.to_value()).unwrap(), run);
+    }
+
+    #[test]
+    fn fields_are_set_by_text_all_or_none() {
+        let run = Run {
+            stage_layers: Some(vec![8; 4]),
+            ..Run::default()
+        };
+        let set = |key, text: &str| run.with_texts(&[("tp", "4".into()), (key, text.into())]);
+        let both = set("stage_layers", "").unwrap();
+        assert_eq!((both.tp, both.stage_layers), (4, None));
+        for (key, text) in [("typo", "1"), ("pp", "two"), ("pp", ""), ("zero", "4")] {
+            assert_eq!(set(key, text), None, "{key}={text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Predicted against measured: errors by source, verdicts, worst misses, constants, and what is not modelled.
 
 use super::drawing::save;
+use super::issues::written;
 use super::markup::{Html, el, fold, span, table, text};
 use super::scatter::{Point, scatter, svg};
 use super::words;
@@ -256,15 +257,10 @@ fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Html {
                 Measured::Memory(_) => format!("{} GiB", significant(value, 3)),
                 _ => show_seconds(Seconds(value)),
             };
-            let link: Vec<String> = row
-                .run
-                .changed_texts()
-                .into_iter()
-                .map(|(key, value)| format!("{key}={value}"))
-                .collect();
+            let link = written(&row.run.changed_texts());
             let attributes = [
                 ("class", "link"),
-                ("data-run", &*link.join("&")),
+                ("data-run", &*link),
                 ("title", &*row.note),
             ];
             let name = el("button", &attributes, &[text(&row.label)]);

@@ -103,6 +103,25 @@ const DARK: Palette = Palette {
 };
 
 impl Theme {
+    /// As links, the page's styles and the back room name it.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// The theme with this id.
+    #[must_use]
+    pub fn named(id: &str) -> Option<Self> {
+        match id {
+            "light" => Some(Self::Light),
+            "dark" => Some(Self::Dark),
+            _ => None,
+        }
+    }
+
     /// Its colours.
     #[must_use]
     pub const fn palette(self) -> Palette {

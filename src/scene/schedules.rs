@@ -1,5 +1,6 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
+use super::issues::written;
 use super::markup::{Html, cited, el, span, text};
 use super::words::verdict;
 use crate::pipeline::{Idea, SCHEDULES};
@@ -159,15 +160,10 @@ pub fn table(
 
 fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Html {
     let mine = row.id == chosen;
-    let fix: Vec<String> = row
-        .set
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
     let name = if mine {
         span("b", "", row.name)
     } else {
-        let (fix, title) = (fix.join("&"), format!("Use {}", row.name));
+        let (fix, title) = (written(&row.set), format!("Use {}", row.name));
         let button = [
             ("class", "link"),
             ("data-fix", fix.as_str()),

@@ -1,6 +1,7 @@
 //! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
 
 use super::drawing::{Anchor, Box, Drawing, Ink, figure};
+use super::issues::written;
 use super::markup::{Html, el, span, table, text};
 use super::strips::strips;
 use crate::pipeline::Timeline;
@@ -243,12 +244,7 @@ fn apply(way: &Way) -> Html {
     if way.set.is_empty() || way.timeline.is_none() {
         return Html::none();
     }
-    let fix: Vec<String> = way
-        .set
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    let (fix, title) = (fix.join("&"), format!("Run it: {}", way.name));
+    let (fix, title) = (written(&way.set), format!("Run it: {}", way.name));
     let button = [
         ("class", "choose"),
         ("data-fix", fix.as_str()),
@@ -260,7 +256,7 @@ fn apply(way: &Way) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{changed, evaluate};
+    use crate::report::evaluate;
     use crate::run::Run;
     use crate::scene::issues::read_fix;
 
@@ -278,12 +274,12 @@ mod tests {
             assert!(!html.contains("NaN") && !html.contains("inf"), "{of}");
             for fix in html.split("data-fix=\"").skip(1) {
                 let fix = fix.split('"').next().unwrap().replace("&amp;", "&");
-                let own = changed(&run, &read_fix(&fix));
+                let own = run.with_texts(&read_fix(&fix)).unwrap();
                 let html = panel(&own, of);
                 assert!(html.contains("make them equal"), "{fix}");
                 let back = html.split("data-fix=\"").nth(1).unwrap();
                 let back = back.split('"').next().unwrap().replace("&amp;", "&");
-                let equal = changed(&own, &read_fix(&back));
+                let equal = own.with_texts(&read_fix(&back)).unwrap();
                 assert!(equal.microbatch_lengths.is_none());
                 assert_eq!(equal.schedule, run.schedule);
                 assert!(evaluate(&equal).is_ok());

@@ -1,7 +1,7 @@
 //! Why one layout beats another, from the terms of their reports.
 
 use super::ranking::Found;
-use crate::run::{OneOf, Recompute, Run};
+use crate::run::{OneOf, Run};
 use crate::units::Seconds;
 
 /// The parts of a step that one layout can win by.
@@ -23,16 +23,6 @@ fn opposite(part: &str) -> &'static str {
         "less exposed communication" => "more exposed communication",
         "a shorter optimizer step" => "a longer optimizer step",
         _ => "more waiting for the data loader",
-    }
-}
-
-fn recompute(run: &Run) -> String {
-    match &run.recompute {
-        Recompute::None => "no recomputation".to_owned(),
-        Recompute::Selective => "selective recomputation".to_owned(),
-        Recompute::Full => "full recomputation".to_owned(),
-        Recompute::Layers(n) => format!("{n} recomputed layers"),
-        Recompute::Modules(_) => "recomputed modules".to_owned(),
     }
 }
 
@@ -61,7 +51,7 @@ pub fn differences(one: &Run, other: &Run) -> String {
         list.push(format!("{}{chunks}", one.schedule.choice().label));
     }
     if one.recompute != other.recompute {
-        list.push(recompute(one));
+        list.push(one.recompute.words());
     }
     if one.sequence_parallel != other.sequence_parallel && one.tp > 1 {
         let with = if one.sequence_parallel {

@@ -87,10 +87,7 @@ pub static PANELS: &[BackPanel] = &[
     back("picture", |asked| {
         let mut parts = asked.of.split(':');
         let name = parts.next().filter(|name| !name.is_empty());
-        let theme = match parts.next() {
-            Some("dark") => Theme::Dark,
-            _ => Theme::Light,
-        };
+        let theme = theme(parts.next());
         let width = parts.next().and_then(parse_number).unwrap_or(800.0);
         let width = width.clamp(320.0, 4000.0);
         let name = name.unwrap_or("memory");
@@ -119,6 +116,11 @@ pub static PANELS: &[BackPanel] = &[
     back("accuracy-rows", |asked| accuracy::some_rows(asked.of)),
     back("accuracy", |asked| accuracy::panel(asked.of)),
 ];
+
+/// The theme that a question names; the light one where it names none.
+fn theme(id: Option<&str>) -> Theme {
+    id.and_then(Theme::named).unwrap_or_default()
+}
 
 /// A picture with the buttons that save it below; they know its Run, for the address may say another by now.
 fn saved(asked: &Question, picture: Html, buttons: &[Html]) -> Html {
@@ -171,11 +173,7 @@ fn timeline_svg(asked: &Question) -> Html {
     let rank = number()
         .and_then(whole)
         .and_then(|rank| usize::try_from(rank).ok());
-    let theme = if asked.of.ends_with("dark") {
-        Theme::Dark
-    } else {
-        Theme::Light
-    };
+    let theme = theme(parts.next());
     raw(svg(&Picture {
         evaluation,
         sums: &Sums::of(&evaluation.timeline),
@@ -199,10 +197,7 @@ fn over_the_step(question: &Question) -> Html {
     let report = &evaluation.report.memory;
     let stage = parts.next().and_then(|stage| stage.parse().ok());
     let known = stage.filter(|stage| *stage < report.per_stage.len());
-    let theme = match parts.next() {
-        Some("dark") => Theme::Dark,
-        _ => Theme::Light,
-    };
+    let theme = theme(parts.next());
     let width: usize = parts
         .next()
         .and_then(|width| width.parse().ok())

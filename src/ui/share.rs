@@ -16,7 +16,7 @@ fn choice(label: &'static str, options: &'static str, to: RwSignal<String>) -> A
 }
 
 /// Opens the dialog.
-pub fn open_share(_state: State) {
+pub fn open_share() {
     if let Some(dialog) = dialog() {
         let _ = dialog.show_modal();
     }

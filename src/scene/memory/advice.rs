@@ -45,7 +45,7 @@ fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
 fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Html> {
     let button = el(
         "button",
-        &[("class", "fix"), ("data-fix", &written(&one.fix))],
+        &[("class", "fix"), ("data-fix", &written(&one.fix.set))],
         &[text(&one.fix.label)],
     );
     let batch = one.global_batch.map_or_else(Html::none, |batch| {
@@ -144,7 +144,7 @@ mod tests {
         let html = fit(&base, MemoryUnit::Gib).into_string();
         assert_eq!(html.matches("data-fix=").count(), list.len());
         for one in &list {
-            assert_eq!(read_fix(&written(&one.fix)), one.fix.set);
+            assert_eq!(read_fix(&written(&one.fix.set)), one.fix.set);
         }
     }
 

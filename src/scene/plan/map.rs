@@ -4,29 +4,28 @@
 use super::rows::layout;
 use super::{View, button, chips_of, fold};
 use crate::scene::markup::{Html, el, span, text};
-use crate::search::Found;
 use crate::search::filter::Axis;
 use crate::search::map::{Cell, Map, Picture};
+use crate::search::{Found, Space};
 use crate::units::{show_percent, show_seconds};
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;
 
 /// The map's fold.
-pub fn map(view: &View) -> Html {
+pub fn map(view: &View, space: &Space) -> Html {
     fold(view, "map", "Map: the best layout over two axes", || {
         let grid = match &view.desk.map {
             Some(map) => grid(view, map),
             None => span("p", "muted", "being searched…"),
         };
-        [choices(view), grid].into_iter().collect()
+        [choices(view, space), grid].into_iter().collect()
     })
 }
 
-fn choices(view: &View) -> Html {
+fn choices(view: &View, space: &Space) -> Html {
     let picture = view.desk.picture;
     let axes = |side: &'static str, chosen: Option<Axis>| {
-        let space = view.desk.request.search.space();
         let several = Axis::ALL.into_iter();
         let several = several.filter(|axis| axis.values(space).len() > 1);
         several

@@ -24,15 +24,14 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
             name.trim().clone_into(&mut section);
             continue;
         }
-        // A list may go on over several lines.
-        let (mut opened, mut closed) = brackets(&line);
-        while opened > closed {
+        // A list may go on over several lines; each is counted once.
+        let mut open = open_lists(&line);
+        while open > 0 {
             let Some((_, more)) = lines.next() else {
                 return Err(wrong("a list without end"));
             };
             let more = bare(more);
-            let (opens, closes) = brackets(more);
-            (opened, closed) = (opened + opens, closed + closes);
+            open += open_lists(more);
             line.push_str(more);
         }
         let (key, value) = line.split_once('=').ok_or_else(|| wrong("no setting"))?;
@@ -50,23 +49,36 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
     Ok(entries)
 }
 
-/// How many brackets open and close in a line.
-fn brackets(line: &str) -> (usize, usize) {
-    (line.matches('[').count(), line.matches(']').count())
-}
-
 /// A line without its comment and blanks.
 fn bare(line: &str) -> &str {
+    let comment = unquoted(line).find(|(_, c)| *c == '#');
+    line[..comment.map_or(line.len(), |(at, _)| at)].trim()
+}
+
+/// How many more lists a line begins than it ends.
+fn open_lists(line: &str) -> isize {
+    let steps = unquoted(line).map(|(_, c)| match c {
+        '[' => 1,
+        ']' => -1,
+        _ => 0,
+    });
+    steps.sum()
+}
+
+/// The characters outside quotes, each with its place.
+fn unquoted(line: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
-    for (at, c) in line.char_indices() {
-        match (c, quote) {
-            ('#', None) => return line[..at].trim(),
-            ('"' | '\'', None) => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
-            _ => {}
+    line.char_indices().filter(move |(_, c)| match quote {
+        None if matches!(c, '"' | '\'') => {
+            quote = Some(*c);
+            false
         }
-    }
-    line.trim()
+        None => true,
+        Some(open) => {
+            quote = quote.filter(|_| *c != open);
+            false
+        }
+    })
 }
 
 fn value_of(text: &str) -> Option<Value> {
@@ -85,7 +97,7 @@ fn value_of(text: &str) -> Option<Value> {
         "false" => Some(Value::Bool(false)),
         "" => None,
         text => {
-            let number = text.replace('_', "").parse::<f64>().ok()?;
+            let number: f64 = text.replace('_', "").parse().ok()?;
             number.is_finite().then_some(Value::Number(number))
         }
     }
@@ -119,7 +131,11 @@ mod tests {
                 .message
                 .starts_with("line 2")
         );
-        assert!(read("a = nan").is_err() && read("a = 1e999").is_err());
         assert!(read("a = b c").is_err() && read("a = [1").is_err());
+        assert!(read("a = nan").is_err() && read("a = inf").is_err());
+        assert_eq!(
+            read("a = \"[\" # ]").unwrap()[0].1,
+            Value::Text("[".to_owned())
+        );
     }
 }
