@@ -109,7 +109,7 @@ fn groups_of_experts_and_their_dispatch_come_back() {
     assert_eq!(book.run.model.resolve(), run.model.resolve());
     assert_eq!(book.run.moe_dispatch, run.moe_dispatch);
     // It has no word for the precision of the dispatch alone.
-    let lost = not_said(megatron, &run).unwrap();
+    let lost = not_said(megatron, &Scenario::new(&run).unwrap());
     let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();
     assert_eq!(lost, ["fp8_dispatch"]);
 }

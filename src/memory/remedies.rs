@@ -67,14 +67,53 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
     steps
 }
 
-/// What an estimate that fits does not see, in the order to look.
-pub static KNOWN_GAPS: &[&str] = &[
-    "communicators: every process group that talks keeps buffers of its own, more with more network adapters",
-    "fragmentation: reserved memory is 1.03 to 1.14 times what is allocated, and ranks of equal load differ by GiB",
-    "the first optimizer step allocates its states after the first backward pass: a run may fail in iteration 1 or 2",
-    "uneven experts: early in training the busiest rank gets many more tokens than the mean",
-    "CUDA graphs and overlapped communication keep buffers that no tensor of the model accounts for",
-];
+/// What an estimate that fits does not see, or sees as a mean only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// Buffers of process groups.
+    Communicators,
+    /// What the allocator reserves beyond what is allocated.
+    Fragmentation,
+    /// Optimizer states that are not there at first.
+    LateStates,
+    /// Experts that get more than the mean.
+    UnevenExperts,
+    /// What no tensor of the model accounts for.
+    OtherBuffers,
+}
+
+impl Gap {
+    /// All of them, in the order to look.
+    pub const ALL: [Self; 5] = [
+        Self::Communicators,
+        Self::Fragmentation,
+        Self::LateStates,
+        Self::UnevenExperts,
+        Self::OtherBuffers,
+    ];
+
+    /// What is known of it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Communicators => {
+                "communicators: every process group that talks keeps buffers of its own, more with more network adapters"
+            }
+            Self::Fragmentation => {
+                "fragmentation: reserved memory is 1.03 to 1.14 times what is allocated, and ranks of equal load differ by GiB"
+            }
+            Self::LateStates => {
+                "the first optimizer step allocates its states after the first backward pass: a run may fail in iteration 1 or 2"
+            }
+            Self::UnevenExperts => {
+                "uneven experts: early in training the busiest rank gets many more tokens than the mean"
+            }
+            Self::OtherBuffers => {
+                "CUDA graphs and overlapped communication keep buffers that no tensor of the model accounts for"
+            }
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
-use super::drawing::figure;
+use super::figure::figure;
 use super::markup::{Html, el, span, text};
 use super::strips::strips;
 use super::words::verdict;

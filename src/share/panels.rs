@@ -12,7 +12,7 @@ use crate::scene::accuracy;
 use crate::scene::changes::what_changed;
 use crate::scene::compare::{Second, compare};
 use crate::scene::cuts::{grids, ring, sequences};
-use crate::scene::drawing::save;
+use crate::scene::figure::save;
 use crate::scene::lod::Sums;
 use crate::scene::markup::{Html, el, fold, raw, span};
 use crate::scene::memory;

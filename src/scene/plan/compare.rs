@@ -2,7 +2,7 @@
 
 use super::rows::{layout, schedule};
 use super::{View, button};
-use crate::scene::markup::{Html, el, span, text};
+use crate::scene::markup::{Html, el, scrolled, span, text};
 use crate::search::Found;
 use crate::units::{Bytes, Seconds, group, show_percent, show_seconds};
 
@@ -116,14 +116,10 @@ pub fn pinned(view: &View) -> Html {
             el("tbody", &[], &rows),
         ],
     );
-    let region = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Pinned layouts"),
-    ];
     let clear = button("link", "unpin", None, "unpin all");
-    [el("div", &region, &[table]), clear].into_iter().collect()
+    [scrolled("Pinned layouts", table), clear]
+        .into_iter()
+        .collect()
 }
 
 /// "+120 ms (+3.2 %)".

@@ -3,7 +3,7 @@
 
 use super::rows::layout;
 use super::{View, button, chips_of, fold};
-use crate::scene::markup::{Html, el, span, text};
+use crate::scene::markup::{Html, el, scrolled, span, text};
 use crate::search::filter::Axis;
 use crate::search::map::{Cell, Map, Picture};
 use crate::search::{Found, Space};
@@ -116,12 +116,6 @@ fn grid(view: &View, map: &Map) -> Html {
             el("tbody", &[], &rows),
         ],
     );
-    let region = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Map of layouts"),
-    ];
     let note = format!("{words} Empty cells: out of memory, or – where nothing divides.");
     let again = if map.is_over() {
         Html::none()
@@ -129,7 +123,7 @@ fn grid(view: &View, map: &Map) -> Html {
         span("p", "muted note", "The rest is being searched…")
     };
     [
-        el("div", &region, &[table]),
+        scrolled("Map of layouts", table),
         again,
         span("p", "muted note", &note),
     ]
