@@ -92,9 +92,9 @@ impl Kept {
 }
 
 /// Bytes of an fp8 element with its scale, four bytes for 128 elements, over those of bf16.
-const FP8_OVER_BF16: f64 = (1.0 + 4.0 / 128.0) / 2.0;
+const FP8_OVER_BF16: f64 = 0.5 * (1.0 + 4.0 / 128.0);
 /// The same of `DeepSeek`'s E5M6, twelve bits.
-const E5M6_OVER_BF16: f64 = (1.5 + 4.0 / 128.0) / 2.0;
+const E5M6_OVER_BF16: f64 = 0.5 * (1.5 + 4.0 / 128.0);
 
 impl Role {
     /// Bytes of a tensor kept in low precision over those in bf16.
