@@ -121,7 +121,7 @@ fn page(state: State) -> impl IntoView {
                 {tab_button("inputs", "Inputs")}
                 {tab_button("results", "Results")}
                 {tab_button("compare", "Compare")}
-                <button on:click=move |_| open_share()>"Share"</button>
+                <button on:click=move |_| open_share(state)>"Share"</button>
             </nav>
             <ShareDialog/>
             {room(state)}
@@ -163,7 +163,7 @@ fn Header() -> impl IntoView {
             </button>
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
             <span class="wide-only" inner_html=EXCHANGE></span>
-            <button class="main wide-only" on:click=move |_| open_share()>"Share"</button>
+            <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
         </header>
     }
 }

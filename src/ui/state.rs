@@ -3,7 +3,7 @@
 use crate::issue::Issue;
 use crate::report::{Evaluation, Figure};
 use crate::run::Run;
-use crate::run::registry::Field;
+use crate::run::registry::{Field, field};
 use crate::scene::palette::Theme;
 use crate::share::link::{self, View};
 use crate::ui::browser;
@@ -39,7 +39,9 @@ pub struct State {
     pub unread: RwSignal<Option<(&'static Field, String)>>,
     /// Earlier and later Runs.
     pub history: History,
-    /// What the link asks to show.
+    /// The language that the link asks for.
+    pub lang: RwSignal<Option<String>>,
+    /// What else the link asks to show.
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
@@ -59,6 +61,7 @@ impl State {
             shown: evaluated(move || Some(run.get())),
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
+            lang: RwSignal::new(link.view.lang.clone()),
             unread: RwSignal::new(None),
             history,
             notices: RwSignal::new(link.notices),

@@ -149,6 +149,28 @@ test('the share dialog\'s frame shows the panel that was chosen', async () => {
   assert.equal(await figures(framed), await figures(page));
 });
 
+test('what the share dialog writes for a wiki speaks the language that was chosen, and no other', async () => {
+  for (const [path, button, wiki, plain] of [
+    ['#v=1&tp=4', false, undefined, undefined],
+    ['#v=1&tp=4&view.lang=zh', false, 'zh', 'zh'],
+    ['#v=1&tp=4', true, 'zh', undefined],
+  ]) {
+    const { page } = await site.open(path);
+    if (button) await page.locator('header.bar button[translate=no]').click();
+    await page.locator('header.bar button.main').click();
+    const dialog = page.locator('#share');
+    const [link, code] = [dialog.locator('textarea').first(), dialog.locator('textarea').last()];
+    const inLink = (text) => /view\.lang=(\w+)/.exec(text)?.[1];
+    assert.equal(inLink(await eventually(() => code.inputValue(), (text) => inLink(text) === wiki)), wiki);
+    assert.equal(inLink(await link.inputValue()), plain);
+    await dialog.locator('select').last().selectOption('element');
+    const element = await eventually(() => code.inputValue(), (text) => text.includes('<shardscope-embed'));
+    assert.equal(/ lang="(\w+)"/.exec(element)?.[1], wiki);
+    await dialog.locator('select').last().selectOption('markdown');
+    assert.equal(inLink(await eventually(() => code.inputValue(), (text) => text.startsWith('['))), wiki);
+  }
+});
+
 test('the share dialog\'s element and Markdown name the run and the panel', async () => {
   const { page } = await site.open('#v=1&tp=4&gpus=128');
   await page.getByRole('button', { name: 'Share' }).first().click();

@@ -7,7 +7,7 @@ mod model;
 
 use super::book::Book;
 use super::words::{self, Script};
-use super::{Dialect, Entries, Same, nodes, same, steps, write_same};
+use super::{Dialect, Entries, Same, computes, nodes, same, steps, write_same};
 use crate::issue::Issue;
 use crate::run::{
     Based, CpComm, CrossEntropy, Module, MoeDispatch, Optimizer, PrecisionParts, Recompute, Run,
@@ -25,7 +25,7 @@ pub static DIALECT: Dialect = Dialect {
     print,
 };
 
-/// What both count alike.
+/// What both count alike; the global batch is the last.
 static SAME: &[Same] = &[
     same("--tensor-model-parallel-size", "tp", Some(1)),
     same("--pipeline-model-parallel-size", "pp", Some(1)),
@@ -107,8 +107,9 @@ fn first_number(value: &Value) -> bool {
 }
 
 fn read(book: &mut Book) {
-    book.same(SAME, DIALECT.name);
+    book.same(&SAME[..SAME.len() - 1], DIALECT.name);
     cluster(book);
+    batch(book);
     model::read(book);
     parallel(book);
     layout::read(book);
@@ -136,6 +137,21 @@ fn cluster(book: &mut Book) {
             ));
         }
     }
+}
+
+/// "If this value is None, then use micro-batch-size * data-parallel-size as the global batch size."
+fn batch(book: &mut Book) {
+    let [.., global] = SAME else { return };
+    if book.has(global.name) || !book.has("--micro-batch-size") {
+        return book.same(std::slice::from_ref(global), DIALECT.name);
+    }
+    let run = &book.run;
+    let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
+    let all = run.micro_batch.saturating_mul(dp);
+    book.assume(format!(
+        "global batch {all}: one micro-batch a rank where Megatron-LM is not told"
+    ));
+    book.set(global.field, &Value::from(all));
 }
 
 fn parallel(book: &mut Book) {
@@ -375,12 +391,12 @@ fn write_training(run: &Run, out: &mut Entries) {
     let text = |text: &str| Value::Text(text.to_owned());
     let is =
         |id: &'static str| run.precision.resolve() == Based::<PrecisionParts>::preset(id).resolve();
-    if run.precision.base == Some("fp16") {
-        say("--fp16", yes());
-    } else if !is("fp32") || run.precision.base == Some("te-fp8") {
-        say("--bf16", yes());
+    match computes(&run.precision) {
+        "fp16" => say("--fp16", yes()),
+        "fp32" => {}
+        _ => say("--bf16", yes()),
     }
-    if is("bf16") && run.precision.base != Some("fp16") {
+    if is("bf16") && computes(&run.precision) == "bf16" {
         say("--grad-reduce-in-bf16", yes());
     }
     if run.precision.base == Some("te-fp8") {
@@ -460,7 +476,17 @@ fn write_training(run: &Run, out: &mut Entries) {
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {
-    words::script("pretrain_gpt.py", "", entries, comments)
+    let script = words::script("pretrain_gpt.py", "", entries, comments);
+    let says = |names: &[&str]| entries.iter().any(|(name, _)| names.contains(&&**name));
+    // `validate_args` refuses tensor and context parallelism without it on GPUs before Blackwell, and FSDP with it.
+    let one_queue = says(&["--tensor-model-parallel-size", "--context-parallel-size"])
+        && !says(&["--use-megatron-fsdp"]);
+    if one_queue {
+        let with = "\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun ";
+        script.replacen("\ntorchrun ", with, 1)
+    } else {
+        script
+    }
 }
 
 /// The schedules that Megatron-LM has.

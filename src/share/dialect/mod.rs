@@ -15,7 +15,7 @@ pub mod yaml;
 
 use crate::issue::Issue;
 use crate::run::registry::{FIELDS, plain};
-use crate::run::{Run, Scenario, Value};
+use crate::run::{Based, PrecisionParts, Recompute, Run, Scenario, Value};
 use book::Book;
 
 /// Names and values of a program's settings; nested ones are dotted.
@@ -98,7 +98,10 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
         let named = match field.key {
             "model" => whole || run.model.base.is_none(),
             "gpu" => run.gpu.resolve() == book.run.gpu.resolve(),
-            "precision" => run.precision.resolve() == book.run.precision.resolve(),
+            "precision" => alike(&run.precision, &book.run.precision),
+            // What both leave to the program, or count in steps.
+            "stage_layers" => run.stage_layers.is_none() && book.run.stage_layers.is_none(),
+            "tokens_total" => steps(run) == steps(&book.run),
             _ => false,
         };
         // Shapes are the preset's unless they were changed.
@@ -113,6 +116,23 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
     said.collect()
 }
 
+/// What passes compute in: policies of as many bytes may differ by it.
+#[must_use]
+pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
+    match precision.base {
+        Some("fp32") => "fp32",
+        Some("fp16") => "fp16",
+        Some("te-fp8" | "fp8-lm" | "deepseek-fp8" | "nanotron-fp8") => "fp8",
+        _ => "bf16",
+    }
+}
+
+/// Whether two policies are one: as many bytes of everything, computed in the same.
+#[must_use]
+pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool {
+    one.resolve() == other.resolve() && computes(one) == computes(other)
+}
+
 /// Whether a field has no effect in `run`.
 fn unused(run: &Run, key: &str) -> bool {
     match key {
@@ -120,6 +140,8 @@ fn unused(run: &Run, key: &str) -> bool {
         "cp_comm" => run.cp == 1,
         "etp" | "moe_imbalance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
         | "overlap.ep" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
+        // What is recomputed is said by the other two.
+        "recompute" => matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_)),
         "virtual_stages" => run.schedule.fixed_chunks(&run.schedule_options).is_some(),
         key if key.starts_with("gpu.") => !run.gpu.is_changed(),
         key if key.starts_with("precision.") => !run.precision.is_changed(),

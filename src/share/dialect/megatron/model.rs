@@ -101,6 +101,8 @@ fn experts(book: &mut Book, parts: &mut ModelParts) {
         "--moe-shared-expert-intermediate-size",
         "width of the shared experts",
     );
+    book.word("--moe-token-dispatcher-type", "tokens to experts by");
+    book.flag("--moe-grouped-gemm", "grouped GEMMs");
     parts.experts = Some(experts);
     parts.top_k = Some(
         book.count("--moe-router-topk", "experts a token")
@@ -185,11 +187,8 @@ pub fn write(s: &Scenario, out: &mut Entries) {
         say("--kv-channels", Value::from(m.head_dim));
     }
     say("--vocab-size", Value::from(m.vocab));
-    let positions = if m.learned_positions > 0 {
-        m.learned_positions
-    } else {
-        s.run.seq_len
-    };
+    // `validate_args` refuses sequences that are longer.
+    let positions = m.learned_positions.max(s.run.seq_len);
     say("--max-position-embeddings", Value::from(positions));
     say(
         "--position-embedding-type",
@@ -233,6 +232,9 @@ pub fn write(s: &Scenario, out: &mut Entries) {
             say("--moe-router-group-topk", Value::from(moe.top_groups));
         }
         say("--moe-ffn-hidden-size", Value::from(moe.expert_ffn));
+        // What the time model computes: neither is Megatron-LM's default.
+        say("--moe-token-dispatcher-type", text("alltoall"));
+        say("--moe-grouped-gemm", yes());
         if moe.shared_experts > 0 {
             say(
                 "--moe-shared-expert-intermediate-size",
