@@ -58,8 +58,7 @@ fn settings_say_what_they_can(run: &Run) {
         (dialect.read)(&mut book);
         assert_eq!(book.errors, [], "{text}");
         assert_eq!(book.left(), [""; 0], "{text}");
-        let lost: Vec<&str> = not_said(dialect, run)
-            .unwrap()
+        let lost: Vec<&str> = not_said(dialect, &scenario)
             .into_iter()
             .map(|(key, _)| key)
             .collect();
@@ -166,6 +165,29 @@ fn settings_start_what_was_meant() {
     }
 }
 
+/// Node-limited routing and `DeepEP` in Megatron-LM's arguments, in the settings alone and in every form.
+#[test]
+fn groups_of_experts_and_their_dispatch_come_back() {
+    let megatron = DIALECTS
+        .iter()
+        .find(|dialect| dialect.id == "megatron")
+        .unwrap();
+    let run = run(
+        r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
+            "moe_dispatch":"per-node","fp8_dispatch":true}"#,
+    );
+    comes_back(&run);
+    let entries = (megatron.write)(&Scenario::new(&run).unwrap());
+    let mut book = Book::new(entries, Run::default());
+    (megatron.read)(&mut book);
+    assert_eq!(book.run.model.resolve(), run.model.resolve());
+    assert_eq!(book.run.moe_dispatch, run.moe_dispatch);
+    // It has no word for the precision of the dispatch alone.
+    let lost = not_said(megatron, &Scenario::new(&run).unwrap());
+    let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();
+    assert_eq!(lost, ["fp8_dispatch"]);
+}
+
 /// Megatron-LM's arguments have a word for every shape of these models.
 #[test]
 fn megatron_says_every_model_that_is_no_vision_model() {
@@ -174,7 +196,7 @@ fn megatron_says_every_model_that_is_no_vision_model() {
         .find(|dialect| dialect.id == "megatron")
         .unwrap();
     for run in presets() {
-        let lost = not_said(megatron, &run).unwrap();
+        let lost = not_said(megatron, &Scenario::new(&run).unwrap());
         assert!(
             lost.iter().all(|(key, _)| key.starts_with("gpu")),
             "{lost:?}"
@@ -251,5 +273,44 @@ proptest! {
         let text = export(&Run::default(), DIALECTS[which].id, &STAMP).unwrap();
         let at = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
         let _ = read(&format!("{}{noise}{}", &text[..at], &text[at..]), &Run::default());
+    }
+}
+
+/// What a file may not make the page do: run out of memory, or compute with what no program means. Each is refused, with
+/// a reason, or taken as far as it makes sense.
+#[test]
+fn numbers_that_no_program_means_are_refused_or_left_out() {
+    let most = "9007199254740992";
+    let latent = "--num-layers 61 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096";
+    for text in [
+        format!(
+            "pretrain_gpt.py {latent} --pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank {most}"
+        ),
+        format!(
+            "pretrain_gpt.py {latent} --pipeline-model-parallel-size {most} --decoder-first-pipeline-num-layers {most}"
+        ),
+        format!(
+            "pretrain_gpt.py {latent} --num-experts 8 --moe-layer-freq ([{}0]*100000)",
+            "0,".repeat(1000)
+        ),
+        format!("pretrain_gpt.py {latent} --nnodes {most} --nproc-per-node {most}"),
+        format!(
+            "{{\"train_micro_batch_size_per_gpu\":{most},\"gradient_accumulation_steps\":{most},\"zero_optimization\":{{\"stage\":1}}}}"
+        ),
+        format!(
+            "{{\"train_batch_size\":{most},\"sequence_parallel_size\":{most},\"tensor_parallel\":{{\"autotp_size\":{most}}},\"pipeline\":{{\"stages\":{most}}},\"zero_optimization\":{{\"stage\":1}}}}"
+        ),
+        format!(
+            "[parallelism]\ncontext_parallel_degree = 4096\ndata_parallel_shard_degree = {most}\n[training]\nlocal_batch_size = {most}\nseq_len = 8192\n"
+        ),
+        "[training]\nlocal_batch_size = nan\nseq_len = inf\n".to_owned(),
+    ] {
+        match read(&text, &Run::default()) {
+            Ok(taken) => {
+                let again = Run::from_value(&taken.run.to_value());
+                assert_eq!(again.as_ref(), Ok(&taken.run), "{text}");
+            }
+            Err(issues) => assert!(issues.iter().all(|issue| !issue.message.is_empty())),
+        }
     }
 }

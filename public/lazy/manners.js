@@ -60,7 +60,7 @@ const show = () => {
   button.lang = other();
 };
 const turn = async (to) => {
-  if (to === spoken() || !(to in LANGUAGES)) return;
+  if (to === spoken() || !Object.hasOwn(LANGUAGES, to)) return;
   const { speak } = await import('./tongue.js');
   await speak(to);
 };

@@ -56,6 +56,10 @@ pub fn note_rule(total: f64, layer: f64, layers: u64, ranks: u64) -> (u64, u64) 
 /// takes anywhere, the rest is the stage's own. None where that is the split there is.
 #[must_use]
 pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
+    let placed: u64 = layers.iter().sum();
+    if placed.saturating_mul(layers.len() as u64) > MOST_STEPS as u64 {
+        return None;
+    }
     let both = || layers.iter().zip(busy);
     let each = both().fold(f64::INFINITY, |least, (layers, busy)| {
         least.min(busy / *layers as f64)
@@ -64,7 +68,7 @@ pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
         .map(|(layers, busy)| busy - each * *layers as f64)
         .collect();
     let mut split = vec![0; layers.len()];
-    for _ in 0..layers.iter().sum() {
+    for _ in 0..placed {
         let mut least = 0;
         for stage in 1..load.len() {
             if load[stage] < load[least] {
@@ -77,8 +81,11 @@ pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
     (split != layers).then_some(split)
 }
 
+/// Steps of a search, stages × layers²: a second or so. The deepest model published has some hundred layers.
+const MOST_STEPS: usize = 1 << 28;
+
 /// The split of the layers over `stages` stages whose longest stage is shortest; among those, the most even one. None
-/// where memory for fewer layers than there are is left.
+/// where memory for fewer layers than there are is left, or where the search would take too long.
 ///
 /// Dynamic programming over (stage, layers placed): `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`.
 #[must_use]
@@ -97,6 +104,9 @@ fn search(
     bound: f64,
 ) -> Option<(f64, Vec<u64>)> {
     let count = work.layers.len();
+    if stages.saturating_mul(count).saturating_mul(count) > MOST_STEPS {
+        return None;
+    }
     let mut sums = vec![0.0];
     for time in work.layers {
         sums.push(sums[sums.len() - 1] + time);
@@ -175,6 +185,20 @@ mod tests {
                 "h_vit {h_vit}"
             );
         }
+    }
+
+    /// 10¹⁰ steps would keep the tab waiting for minutes.
+    #[test]
+    fn what_would_take_minutes_is_not_searched() {
+        let layers = vec![1.0; 100_000];
+        let work = Work {
+            layers: &layers,
+            first: 0.0,
+            last: 1.0,
+            most: None,
+        };
+        assert_eq!(optimum(&work, 2), None);
+        assert_eq!(level(&vec![2; 50_000], &vec![1.0; 50_000]), None);
     }
 
     /// The optimum under the same FLOPs: as good as the note's split or better, and the same where layers are equal.

@@ -80,7 +80,7 @@ pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Du
     let Some(lengths) = &scenario.run.microbatch_lengths else {
         return durations;
     };
-    let usual = (scenario.run.seq_len * scenario.run.micro_batch) as f64;
+    let usual = scenario.run.seq_len as f64 * scenario.run.micro_batch as f64;
     let repeat = spec.pieces() as usize;
     let scale = lengths
         .iter()

@@ -51,7 +51,6 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
     // The timeline is that of the measured step, where there is one.
     let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
     let messages = |stages: &[usize]| step_messages(scenario, held(scenario, stages));
-    let clock = clock(evaluation);
     let seconds: Vec<Vec<(u32, f64)>> = evaluation
         .loads
         .iter()
@@ -69,9 +68,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
                 0.0
             };
             let stages = load.stages.iter().filter_map(|s| u32::try_from(*s).ok());
-            stages
-                .zip(apart.iter().map(|time| time * scale * clock))
-                .collect()
+            stages.zip(apart.iter().map(|time| time * scale)).collect()
         })
         .collect();
     if seconds.iter().flatten().all(|(_, time)| *time <= 0.0) {
@@ -97,16 +94,10 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
     })
 }
 
-/// The timeline's seconds over the model's: other than 1 where the step was measured.
-fn clock(evaluation: &Evaluation) -> f64 {
-    evaluation.report.step.rescaled_by.unwrap_or(1.0)
-}
-
 /// The step's own count, taken apart.
 fn charged(evaluation: &Evaluation) -> Charged {
     let (scenario, durations) = (&evaluation.scenario, &evaluation.durations);
-    let clock = clock(evaluation);
-    let pieces = f64::from(evaluation.order.splits) / clock;
+    let pieces = f64::from(evaluation.order.splits);
     let passes = |stages: &[usize], lists: &[&Vec<f64>]| {
         let all = stages.iter().flat_map(|stage| {
             let times = lists.iter().filter_map(|list| list.get(*stage));
@@ -142,10 +133,8 @@ fn charged(evaluation: &Evaluation) -> Charged {
     let whole = evaluation.report.step.exposed_comm_s;
     Charged {
         rank: charged.rank,
-        gradients: charged.gradients * clock,
-        weights: charged.weights * clock,
-        tied: charged.tied * clock,
-        inside: (whole - most * clock).max(Seconds::ZERO),
+        inside: (whole - most).max(Seconds::ZERO),
+        ..charged
     }
 }
 
@@ -178,6 +167,28 @@ mod tests {
             let sum = charged.gradients + charged.weights + charged.tied + charged.inside;
             let step = evaluation.report.step.exposed_comm_s;
             assert!((sum.0 - step.0).abs() < 1e-9 * step.0);
+        }
+    }
+
+    /// A measured step is the same step on another clock: every part of it longer by the same factor.
+    #[test]
+    fn a_measured_step_lengthens_every_part_alike() {
+        let alone = evaluate(&Run::default()).unwrap();
+        let measured_step_s = Some(alone.report.step.time_s.0 * 3.0);
+        let run = Run {
+            measured_step_s,
+            ..Run::default()
+        };
+        let (before, after) = (of(&Run::default()), of(&run));
+        let thrice = |a: Seconds, b: Seconds| (b.0 - 3.0 * a.0).abs() <= 1e-9 * b.0;
+        for (a, b) in [
+            (before.charged.gradients, after.charged.gradients),
+            (before.charged.weights, after.charged.weights),
+            (before.charged.inside, after.charged.inside),
+            (before.exposed[0], after.exposed[0]),
+            (before.exposed[2], after.exposed[2]),
+        ] {
+            assert!(thrice(a, b), "{a:?} {b:?}");
         }
     }
 

@@ -6,6 +6,8 @@ use crate::run::Scenario;
 
 /// Nodes drawn; of more, those where rank 0's groups have members come first.
 const MOST_NODES: usize = 12;
+/// GPUs drawn of a node: more than any scale-up domain that is built has.
+const MOST_GPUS: u64 = 576;
 
 fn names(axis: Axis) -> (&'static str, &'static str) {
     match axis {
@@ -90,12 +92,17 @@ fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
 
 fn node_box(mesh: Mesh, node: u64) -> Html {
     let first = node * mesh.per_node;
-    let cells: Html = (first..(first + mesh.per_node).min(mesh.ranks()))
-        .map(|rank| cell(mesh, rank))
-        .collect();
+    let last = (first + mesh.per_node).min(mesh.ranks());
+    let drawn = last.min(first + MOST_GPUS);
+    let cells: Html = (first..drawn).map(|rank| cell(mesh, rank)).collect();
     let name = span("span", "muted", &format!("node {node}"));
     let gpus = el("div", &[("class", "gpus")], &[cells]);
-    el("div", &[("class", "node")], &[name, gpus])
+    let more = if drawn < last {
+        span("span", "muted", &format!("and {} more GPUs", last - drawn))
+    } else {
+        Html::none()
+    };
+    el("div", &[("class", "node")], &[name, gpus, more])
 }
 
 fn cell(mesh: Mesh, rank: u64) -> Html {
@@ -193,5 +200,19 @@ mod tests {
         for kind in ["g-T", "g-D", "g-P"] {
             assert!(html.contains(kind), "{kind}");
         }
+    }
+
+    /// `gpus_per_node` goes to 2²⁰.
+    #[test]
+    fn a_node_larger_than_any_is_drawn_in_part() {
+        let run = Run {
+            gpus: 1 << 20,
+            gpus_per_node: Some(1 << 20),
+            global_batch: 1 << 20,
+            ..Run::default()
+        };
+        let html = html(&run);
+        assert_eq!(html.matches("<i").count() as u64, MOST_GPUS);
+        assert!(html.contains("and 1048000 more GPUs"), "{html}");
     }
 }

@@ -1,6 +1,6 @@
 //! The overlap table, and the step as the sum of its parts.
 
-use super::markup::{Html, ask, el, percent, span, text};
+use super::markup::{Html, ask, el, percent, scrolled, span, text};
 use crate::cluster::Link;
 use crate::report::{Evaluation, Figure};
 use crate::time::{RANGE, RANGE_EXPERTS, Step};
@@ -64,13 +64,7 @@ pub fn rows(overlap: &[OverlapRow]) -> Html {
             el("tbody", &[], &[body]),
         ],
     );
-    let attributes = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Overlap table"),
-    ];
-    el("div", &attributes, &[table])
+    scrolled("Overlap table", table)
 }
 
 fn row(index: usize, row: &OverlapRow) -> Html {

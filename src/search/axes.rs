@@ -79,9 +79,15 @@ pub struct Axes {
 
 /// The divisors of `whole` up to `most`, ascending.
 fn divisors(whole: u64, most: u64) -> Vec<u64> {
-    (1..=most.min(whole))
+    let small = (1..).take_while(|part| part * part <= whole);
+    let mut parts: Vec<u64> = small
         .filter(|part| whole.is_multiple_of(*part))
-        .collect()
+        .flat_map(|part| [part, whole / part])
+        .filter(|part| *part <= most)
+        .collect();
+    parts.sort_unstable();
+    parts.dedup();
+    parts
 }
 
 impl Axes {
@@ -270,6 +276,17 @@ pub struct Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn divisors_are_those_that_trying_all_finds() {
+        for whole in 1..=200u64 {
+            for most in [1, 7, 200] {
+                let all = (1..=most.min(whole)).filter(|part| whole.is_multiple_of(*part));
+                assert_eq!(divisors(whole, most), all.collect::<Vec<_>>());
+            }
+        }
+        assert_eq!(divisors(1 << 40, u64::MAX).len(), 41);
+    }
 
     #[test]
     fn the_default_space_divides_the_cluster_and_stays_in_the_node() {

@@ -6,7 +6,7 @@ use super::link::encode;
 use crate::report::evaluate;
 use crate::run::Run;
 use crate::scene::issues::line;
-use crate::scene::markup::Html;
+use crate::scene::markup::{Html, span};
 use crate::scene::{glossary, methods, published};
 
 /// The dialog's content; `of` names it and says what of it, with a blank between: "export megatron".
@@ -24,7 +24,8 @@ pub fn room(of: &str, run: &Run, stamp: &Stamp) -> Html {
         ),
         "glossary" => glossary::panel(of),
         "terms" => glossary::terms(),
-        _ => Html::none(),
+        "" => Html::none(),
+        _ => span("p", "muted", "There is no page of that name."),
     }
 }
 
@@ -47,6 +48,7 @@ mod tests {
             "glossary",
             "glossary bubble",
             "terms",
+            "nonsense",
         ] {
             for run in [&Run::default(), &broken] {
                 assert_ne!(room(of, run, &Stamp::default()), Html::none(), "{of}");

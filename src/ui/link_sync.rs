@@ -49,8 +49,9 @@ pub fn keep(state: State) {
             {
                 state.second.set(read.view.second);
             }
+            // A link of nothing but bad values is the Run that is there, and more to say.
+            state.notices.set(read.notices);
             if state.run.with_untracked(|run| *run != read.run) {
-                state.notices.set(read.notices);
                 state.run.set(read.run);
             }
         });

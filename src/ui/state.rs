@@ -3,7 +3,7 @@
 use crate::issue::Issue;
 use crate::report::{Evaluation, Figure};
 use crate::run::Run;
-use crate::run::registry::{Field, field};
+use crate::run::registry::Field;
 use crate::scene::palette::Theme;
 use crate::share::link::{self, View};
 use crate::ui::browser;
@@ -100,23 +100,22 @@ impl State {
             };
             let mut all = shown.errors.clone();
             all.extend_from_slice(warnings);
-            all.extend(self.notices.get());
+            // That the default is used is said while it is.
+            let holds = |notice: &Issue| match field(&notice.field) {
+                Some(field) => self.run.with(|run| !field.is_changed(run)),
+                None => true,
+            };
+            all.extend(self.notices.get().into_iter().filter(holds));
             all
         })
     }
 
     /// Sets the fields that a fix names.
     pub fn apply(&self, set: &[(&'static str, String)]) {
-        self.run.update(|run| {
-            for (key, text) in set {
-                if let Some(field) = field(key)
-                    && let Ok(value) = field.parse(text)
-                {
-                    // A fix that cannot be set changes nothing: its issue stays where it is.
-                    let _ = field.set(run, &value);
-                }
-            }
-        });
+        // A fix that cannot be set changes nothing: its issue stays where it is.
+        if let Some(run) = self.run.with_untracked(|run| run.with_texts(set)) {
+            self.run.set(run);
+        }
     }
 
     /// Opens the drawer on a figure.
@@ -133,9 +132,6 @@ impl State {
 
 /// The theme that a link asks for, else the visitor's own.
 pub fn theme_of(view: &View) -> Theme {
-    match view.theme.as_deref() {
-        Some("dark") => Theme::Dark,
-        Some("light") => Theme::Light,
-        _ => browser::preferred_theme(),
-    }
+    let asked = view.theme.as_deref().and_then(Theme::named);
+    asked.unwrap_or_else(browser::preferred_theme)
 }

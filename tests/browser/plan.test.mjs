@@ -4,15 +4,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { calculator, eventually, figures, fragment } from './calculator.mjs';
 
+const SMALL = '#v=1&gpus=8&pp=1&global_batch=64';
+/** Takes long enough to be stopped. */
+const LARGE = '#v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&global_batch=15360';
+
 const site = calculator({
   cors: true,
   pages: {
     '/sandboxed.html': `<!DOCTYPE html><link rel="icon" href="data:,">
-      <iframe sandbox="allow-scripts" src="/index.html#v=1" width="1000" height="800"></iframe>`,
+      <iframe sandbox="allow-scripts" src="/index.html${LARGE}" width="1000" height="800"></iframe>`,
   },
 });
 
-const SMALL = '#v=1&gpus=8&pp=1&global_batch=64';
 const panel = (page) => page.locator('section[aria-labelledby="plan-title"]');
 const rows = (page) => panel(page).getByRole('region', { name: 'Layouts by step time' }).locator('tbody tr');
 const chip = (page, word) => panel(page).locator(`[data-plan="${word}"]`);
@@ -47,7 +50,7 @@ test('nothing is searched until asked; then rows, the first the fastest, one rec
 });
 
 test('a search shows its progress and can be stopped and gone on with', async () => {
-  const { page, problems } = await site.open('#v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&global_batch=15360');
+  const { page, problems } = await site.open(LARGE);
   await chip(page, 'ask:fewest').waitFor();
   await main(page, 'Plan').click();
   await panel(page).getByRole('progressbar').waitFor();

@@ -64,8 +64,7 @@ test('a pointer on a block tells what it is', async () => {
 
 test('a wheel with Ctrl zooms, a plain wheel scrolls the page', async () => {
   const { page, surface, picture } = await timeline();
-  const box = await surface.boundingBox();
-  await page.mouse.move(box.x + box.width / 3, box.y + 20);
+  await surface.hover({ position: { x: 200, y: 20 } });
   const scrolled = () => page.evaluate(() => scrollY);
   const before = await scrolled();
   await page.keyboard.down('Control');

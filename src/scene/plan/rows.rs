@@ -5,7 +5,7 @@ use crate::run::{OneOf, Recompute, Run};
 use crate::scene::markup::{Html, el, span, table, text};
 use crate::search::desk::place;
 use crate::search::filter::{Axis, Filter};
-use crate::search::{Found, recommended, ties, why as reason};
+use crate::search::{Found, Space, recommended, ties, why as reason};
 use crate::units::{MemoryUnit, group, show_percent, show_seconds};
 use std::rc::Rc;
 
@@ -30,10 +30,8 @@ pub fn layout(found: &Found) -> String {
     if run.pp > 1 {
         list.push(schedule(run));
     }
-    match run.recompute {
-        Recompute::None => {}
-        Recompute::Full => list.push("full recomputation".to_owned()),
-        _ => list.push("selective recomputation".to_owned()),
+    if run.recompute != Recompute::None {
+        list.push(run.recompute.words());
     }
     if run.tp > 1 && !run.sequence_parallel {
         list.push("no SP".to_owned());
@@ -101,8 +99,8 @@ pub fn schedule(run: &Run) -> String {
 }
 
 /// What rows are shown, as chips to press.
-pub fn chips(view: &View) -> Html {
-    let (space, filter) = (view.desk.request.search.space(), &view.desk.filter);
+pub fn chips(view: &View, space: &Space) -> Html {
+    let filter = &view.desk.filter;
     let fits = (
         "filter:fits".to_owned(),
         filter.fits,
@@ -144,12 +142,11 @@ const HEAD: [&str; 7] = [
     "",
 ];
 
-/// The ranked layouts; the recommended one is marked.
-pub fn rows(view: &View) -> Html {
+/// The ranked layouts; the recommended one is marked. `done`: the search is over.
+pub fn rows(view: &View, done: bool) -> Html {
     let found = view.desk.rows();
     if found.is_empty() {
-        let over = view.desk.request.search.progress().done;
-        return if over && !view.desk.filter.is_empty() {
+        return if done && !view.desk.filter.is_empty() {
             span(
                 "p",
                 "muted",

@@ -169,11 +169,6 @@ impl Book {
         }
     }
 
-    /// Sets a field by the id of a choice.
-    pub fn set_id(&mut self, key: &str, id: &str) {
-        self.set(key, &Value::Text(id.to_owned()));
-    }
-
     /// Reads rows that both count alike; what the program takes in silence is assumed.
     pub fn same(&mut self, rows: &[Same], program: &str) {
         for row in rows {

@@ -99,7 +99,9 @@ fn read(book: &mut Book) {
         .count("sequence_parallel_size", "Ulysses sequence parallelism, CP")
         .unwrap_or(1)
         .max(1);
-    (book.run.tp, book.run.pp, book.run.cp) = (tp, pp, cp);
+    for (key, size) in [("tp", tp), ("pp", pp), ("cp", cp)] {
+        book.set(key, &Value::from(size));
+    }
     if cp > 1 {
         book.run.cp_comm = CpComm::Ulysses;
     }
@@ -113,7 +115,7 @@ fn read(book: &mut Book) {
         "zero_optimization.mics_shard_size",
         "ranks that share shards (MiCS)",
     );
-    let group = book.run.gpus / (tp * pp).max(1);
+    let group = book.run.gpus / (book.run.tp * book.run.pp);
     if book.run.hsdp_shard.unwrap_or(group) != shard.unwrap_or(group) {
         book.run.hsdp_shard = shard.filter(|shard| *shard != group);
     }
@@ -179,14 +181,15 @@ fn batch(book: &mut Book) {
     let run = &book.run;
     let ranks = (run.tp * run.pp * run.cp).max(1);
     let here = (run.gpus / ranks).max(1);
-    let each = run.micro_batch * steps.unwrap_or(1);
+    let each = run.micro_batch.saturating_mul(steps.unwrap_or(1));
     match (global, steps) {
         (Some(global), Some(_)) if global.is_multiple_of(each.max(1)) => {
             book.set("global_batch", &Value::from(global));
-            book.set("gpus", &Value::from(global / each.max(1) * ranks));
+            let gpus = (global / each.max(1)).saturating_mul(ranks);
+            book.set("gpus", &Value::from(gpus));
         }
         (Some(global), _) => book.set("global_batch", &Value::from(global)),
-        (None, Some(_)) => book.set("global_batch", &Value::from(each * here)),
+        (None, Some(_)) => book.set("global_batch", &Value::from(each.saturating_mul(here))),
         (None, None) => {}
     }
     if global.is_none() || steps.is_none() {

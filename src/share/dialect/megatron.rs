@@ -10,8 +10,8 @@ use super::words::{self, Script};
 use super::{Dialect, Entries, Same, computes, nodes, same, steps, write_same};
 use crate::issue::Issue;
 use crate::run::{
-    Based, CpComm, CrossEntropy, Module, Optimizer, PrecisionParts, Recompute, Run, Scenario,
-    Schedule, Value,
+    Based, CpComm, CrossEntropy, Module, MoeDispatch, Optimizer, PrecisionParts, Recompute, Run,
+    Scenario, Schedule, Value,
 };
 
 /// Megatron-LM.
@@ -302,6 +302,15 @@ fn kernels(book: &mut Book) {
         "padded to the capacity",
     );
     book.run.capacity_factor = capacity.filter(|_| padded);
+    let dispatcher = book.word("--moe-token-dispatcher-type", "expert dispatch");
+    let old = book.flag("--moe-enable-deepep", "expert dispatch by DeepEP");
+    let backend = book.word("--moe-flex-dispatcher-backend", "expert dispatch by");
+    // DeepEP and HybridEP both; `flex` alone is DeepEP.
+    book.run.moe_dispatch = if dispatcher.as_deref() == Some("flex") || old || backend.is_some() {
+        MoeDispatch::PerNode
+    } else {
+        MoeDispatch::AllToAll
+    };
 }
 
 fn write(s: &Scenario) -> Entries {
@@ -436,6 +445,10 @@ fn write_training(run: &Run, out: &mut Entries) {
     }
     if run.cuda_graphs {
         say("--cuda-graph-impl", text("local"));
+    }
+    if run.moe_dispatch == MoeDispatch::PerNode {
+        say("--moe-token-dispatcher-type", text("flex"));
+        say("--moe-flex-dispatcher-backend", text("deepep"));
     }
     if let Some(factor) = run.capacity_factor {
         say("--moe-expert-capacity-factor", Value::Number(factor));

@@ -85,14 +85,12 @@ pub fn write_same(rows: &[Same], run: &Run, out: &mut Entries) {
     }
 }
 
-/// The fields of `run` that `dialect` does not say, with the value that is lost: those which come back otherwise when
-/// its settings are read into the default Run.
-///
-/// # Errors
-/// Why `run` makes no sense.
-pub fn not_said(dialect: &Dialect, run: &Run) -> Result<Vec<(&'static str, String)>, Vec<Issue>> {
-    let scenario = Scenario::new(run)?;
-    let mut book = Book::new((dialect.write)(&scenario), Run::default());
+/// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its settings
+/// are read into the default Run.
+#[must_use]
+pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let run = &scenario.run;
+    let mut book = Book::new((dialect.write)(scenario), Run::default());
     (dialect.read)(&mut book);
     let (back, meant) = (book.run.resolved(), run.resolved());
     let whole = back.model.resolve() == meant.model.resolve();
@@ -115,7 +113,7 @@ pub fn not_said(dialect: &Dialect, run: &Run) -> Result<Vec<(&'static str, Strin
         let value = plain(&field.get(run)).or_else(|| plain(&field.get(&meant)));
         (field.key, value.unwrap_or_else(|| "unset".to_owned()))
     });
-    Ok(said.collect())
+    said.collect()
 }
 
 /// What passes compute in: policies of as many bytes may differ by it.
@@ -137,18 +135,16 @@ pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool
 
 /// Whether a field has no effect in `run`.
 fn unused(run: &Run, key: &str) -> bool {
-    let preset_part = |changed: bool| !changed;
     match key {
         "sequence_parallel" => run.tp == 1,
         "cp_comm" => run.cp == 1,
-        "etp" | "moe_imbalance" | "capacity_factor" | "overlap.ep" => {
-            run.model.resolve().is_ok_and(|model| model.moe.is_none())
-        }
+        "etp" | "moe_imbalance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
+        | "overlap.ep" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
         // What is recomputed is said by the other two.
         "recompute" => matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_)),
         "virtual_stages" => run.schedule.fixed_chunks(&run.schedule_options).is_some(),
-        key if key.starts_with("gpu.") => preset_part(run.gpu.is_changed()),
-        key if key.starts_with("precision.") => preset_part(run.precision.is_changed()),
+        key if key.starts_with("gpu.") => !run.gpu.is_changed(),
+        key if key.starts_with("precision.") => !run.precision.is_changed(),
         _ => false,
     }
 }
@@ -196,13 +192,9 @@ mod tests {
         let mut run = Run::default();
         run.schedule = crate::run::Schedule::ZbH1;
         run.gpu = crate::run::Based::preset("a100-sxm-80gb");
-        let lost = not_said(&megatron::DIALECT, &run).unwrap();
-        let keys: Vec<_> = lost.iter().map(|(key, _)| *key).collect();
+        let lost = |run| not_said(&megatron::DIALECT, &Scenario::new(run).unwrap());
+        let keys: Vec<_> = lost(&run).into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["gpu", "schedule"]);
-        assert!(
-            not_said(&megatron::DIALECT, &Run::default())
-                .unwrap()
-                .is_empty()
-        );
+        assert!(lost(&Run::default()).is_empty());
     }
 }

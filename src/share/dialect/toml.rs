@@ -25,11 +25,15 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
             continue;
         }
         // A list may go on over several lines.
-        while line.matches('[').count() > line.matches(']').count() {
-            match lines.next() {
-                Some((_, more)) => line.push_str(bare(more)),
-                None => return Err(wrong("a list without end")),
-            }
+        let (mut opened, mut closed) = brackets(&line);
+        while opened > closed {
+            let Some((_, more)) = lines.next() else {
+                return Err(wrong("a list without end"));
+            };
+            let more = bare(more);
+            let (opens, closes) = brackets(more);
+            (opened, closed) = (opened + opens, closed + closes);
+            line.push_str(more);
         }
         let (key, value) = line.split_once('=').ok_or_else(|| wrong("no setting"))?;
         let key = key.trim().trim_matches('"');
@@ -46,18 +50,32 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
     Ok(entries)
 }
 
+/// How many lists open and close in a line.
+fn brackets(line: &str) -> (usize, usize) {
+    let count = |bracket| unquoted(line).filter(|(_, c)| *c == bracket).count();
+    (count('['), count(']'))
+}
+
 /// A line without its comment and blanks.
 fn bare(line: &str) -> &str {
+    let comment = unquoted(line).find(|(_, c)| *c == '#');
+    line[..comment.map_or(line.len(), |(at, _)| at)].trim()
+}
+
+/// The characters outside quotes, each with its place.
+fn unquoted(line: &str) -> impl Iterator<Item = (usize, char)> {
     let mut quote = None;
-    for (at, c) in line.char_indices() {
-        match (c, quote) {
-            ('#', None) => return line[..at].trim(),
-            ('"' | '\'', None) => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
-            _ => {}
+    line.char_indices().filter(move |(_, c)| match quote {
+        None if matches!(c, '"' | '\'') => {
+            quote = Some(*c);
+            false
         }
-    }
-    line.trim()
+        None => true,
+        Some(open) => {
+            quote = quote.filter(|_| *c != open);
+            false
+        }
+    })
 }
 
 fn value_of(text: &str) -> Option<Value> {
@@ -75,7 +93,10 @@ fn value_of(text: &str) -> Option<Value> {
         "true" => Some(Value::Bool(true)),
         "false" => Some(Value::Bool(false)),
         "" => None,
-        text => text.replace('_', "").parse().ok().map(Value::Number),
+        text => {
+            let number = text.replace('_', "").parse::<f64>().ok()?;
+            number.is_finite().then_some(Value::Number(number))
+        }
     }
 }
 
@@ -107,6 +128,11 @@ mod tests {
                 .message
                 .starts_with("line 2")
         );
+        assert!(read("a = nan").is_err() && read("a = 1e999").is_err());
         assert!(read("a = b c").is_err() && read("a = [1").is_err());
+        assert_eq!(
+            read("a = \"[\" # ]").unwrap()[0].1,
+            Value::Text("[".to_owned())
+        );
     }
 }

@@ -144,14 +144,17 @@ fn entries(text: &str) -> Result<Entries, Issue> {
 fn read(book: &mut Book) {
     book.same(SAME, DIALECT.name);
     let nodes = book.count("nnodes", "nodes");
-    if let Some(each) = book.count("nproc_per_node", "GPUs a node") {
-        let gpus = each.saturating_mul(nodes.unwrap_or(1));
-        book.set("gpus", &Value::from(gpus));
-    } else {
-        let gpus = book.run.gpus;
-        book.assume(format!(
-            "{gpus} GPUs, as on this page: the launcher says how many"
-        ));
+    let each = book.count("nproc_per_node", "GPUs a node");
+    match (nodes, each) {
+        (Some(nodes), Some(each)) => book.set("gpus", &Value::from(nodes.saturating_mul(each))),
+        // torchrun starts one node unless it is told.
+        (None, Some(each)) if !book.has("nnodes") => book.set("gpus", &Value::from(each)),
+        _ => {
+            let gpus = book.run.gpus;
+            book.assume(format!(
+                "{gpus} GPUs, as on this page: the launcher says how many"
+            ));
+        }
     }
     model(book);
     pipeline(book);
@@ -264,7 +267,8 @@ fn shards(book: &mut Book) {
     let shard = if sharded < 0.0 {
         group / replicas.max(1)
     } else {
-        crate::units::whole(sharded).unwrap_or(1) * run.cp
+        let shard = crate::units::whole(sharded).unwrap_or(1);
+        shard.saturating_mul(run.cp)
     };
     let pipeline = run.pp > 1;
     let zero = match policy.as_deref() {
@@ -308,7 +312,8 @@ fn batch(book: &mut Book) {
     let global = global
         .filter(|global| *global > 0.0)
         .and_then(crate::units::whole);
-    book.set("global_batch", &Value::from(global.unwrap_or(local * dp)));
+    let global = global.unwrap_or(local.saturating_mul(dp));
+    book.set("global_batch", &Value::from(global));
 }
 
 fn training(book: &mut Book) {

@@ -5,6 +5,14 @@ use super::Entries;
 use crate::run::Value;
 use crate::run::registry::plain;
 
+/// How deep arguments may be kept in variables of variables: a launch script uses one level.
+const DEEPEST: u32 = 4;
+/// How many bytes of variables a script may put in, all together: no launch script does, and a few that double each
+/// other would fill the memory.
+const MOST_PUT_IN: usize = 400_000;
+/// Variables that are remembered.
+const MOST_VARIABLES: usize = 1000;
+
 /// What a script says.
 #[derive(Debug, Default, PartialEq)]
 pub struct Script {
@@ -18,123 +26,24 @@ impl Script {
     /// Reads a script.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        let mut script = Self::default();
-        script.take(text);
-        script
+        let mut reader = Reader {
+            left: MOST_PUT_IN,
+            ..Reader::default()
+        };
+        reader.take(text, 0);
+        reader.script
     }
 
     /// The number that a variable holds.
     #[must_use]
     pub fn number(&self, names: &[&str]) -> Option<u64> {
-        names.iter().find_map(|name| {
-            let (_, value) = self
-                .variables
-                .iter()
-                .rev()
-                .find(|(known, _)| known == name)?;
-            value.parse().ok()
-        })
+        names.iter().find_map(|name| self.known(name)?.parse().ok())
     }
 
-    fn take(&mut self, text: &str) {
-        let mut chars = text.chars().peekable();
-        let mut word: Option<String> = None;
-        let mut quote = None;
-        while let Some(c) = chars.next() {
-            match (c, quote) {
-                ('\'' | '"', None) => {
-                    quote = Some(c);
-                    word.get_or_insert_default();
-                }
-                (c, Some(open)) if c == open => quote = None,
-                ('\\', None | Some('"')) => match chars.next() {
-                    Some('\r') => {
-                        chars.next_if_eq(&'\n');
-                    }
-                    Some('\n') | None => {}
-                    Some(other) => word.get_or_insert_default().push(other),
-                },
-                ('$', None | Some('"')) => {
-                    let value = self.variable(&mut chars);
-                    word.get_or_insert_default().push_str(&value);
-                }
-                ('#', None) if word.is_none() => while chars.next().is_some_and(|c| c != '\n') {},
-                (c, None) if c.is_whitespace() || matches!(c, '(' | ')' | ';' | '&' | '|') => {
-                    self.end(word.take());
-                }
-                (c, _) => word.get_or_insert_default().push(c),
-            }
-        }
-        self.end(word);
-    }
-
-    /// What stands behind a `$`: the value, or the name where the script does not set it.
-    fn variable(&self, chars: &mut std::iter::Peekable<std::str::Chars>) -> String {
-        let mut name = String::new();
-        let (open, close) = match chars.peek() {
-            Some('{') => ('{', '}'),
-            Some('(') => ('(', ')'),
-            _ => {
-                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
-                    name.push(c);
-                }
-                return self.known(&name).unwrap_or(format!("${name}"));
-            }
-        };
-        let mut depth = 0;
-        for c in chars.by_ref() {
-            depth += i32::from(c == open) - i32::from(c == close);
-            if depth == 0 {
-                break;
-            }
-            name.push(c);
-        }
-        let name = name.get(1..).unwrap_or_default();
-        if open == '(' {
-            return format!("$({name})");
-        }
-        // An array was read where it was set.
-        if name.ends_with("[@]") || name.ends_with("[*]") {
-            return String::new();
-        }
-        let (name, default) = name
-            .split_once(":-")
-            .map_or((name, None), |(name, default)| (name, Some(default)));
-        let known = self.known(name).or(default.map(str::to_owned));
-        known.unwrap_or(format!("${name}"))
-    }
-
-    fn known(&self, name: &str) -> Option<String> {
-        let (_, value) = self
-            .variables
-            .iter()
-            .rev()
-            .find(|(known, _)| known == name)?;
-        Some(value.clone())
-    }
-
-    fn end(&mut self, word: Option<String>) {
-        let Some(word) = word.filter(|word| !word.is_empty()) else {
-            return;
-        };
-        let named = word.split_once('=').filter(|(name, _)| {
-            let mut letters = name.chars();
-            letters
-                .next()
-                .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-                && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-        });
-        match named {
-            // Arguments kept in a variable are read where it is set.
-            Some((name, value)) if value.trim_start().starts_with("--") => {
-                let value = value.to_owned();
-                self.variables.push((name.to_owned(), String::new()));
-                self.take(&value);
-            }
-            Some((name, value)) => self.variables.push((name.to_owned(), value.to_owned())),
-            None if word.contains(" --") => self.take(&word.clone()),
-            None => self.words.push(word),
-        }
+    fn known(&self, name: &str) -> Option<&str> {
+        let mut latest = self.variables.iter().rev();
+        let (_, value) = latest.find(|(known, _)| known == name)?;
+        Some(value)
     }
 
     /// The arguments: `--name`, `--name value`, `--name=value`, `--name several values`; names as they are, a value that
@@ -164,6 +73,122 @@ impl Script {
             };
         }
         entries
+    }
+}
+
+/// A script while it is read.
+#[derive(Default)]
+struct Reader {
+    script: Script,
+    /// Bytes of variables that may still be put in.
+    left: usize,
+}
+
+impl Reader {
+    /// Reads `text`, which stood in a variable of `depth` variables.
+    fn take(&mut self, text: &str, depth: u32) {
+        let mut chars = text.chars().peekable();
+        let mut word: Option<String> = None;
+        let mut quote = None;
+        while let Some(c) = chars.next() {
+            match (c, quote) {
+                ('\'' | '"', None) => {
+                    quote = Some(c);
+                    word.get_or_insert_default();
+                }
+                (c, Some(open)) if c == open => quote = None,
+                ('\\', None | Some('"')) => match chars.next() {
+                    Some('\r') => {
+                        chars.next_if_eq(&'\n');
+                    }
+                    Some('\n') | None => {}
+                    Some(other) => word.get_or_insert_default().push(other),
+                },
+                ('$', None | Some('"')) => {
+                    let value = self.variable(&mut chars);
+                    word.get_or_insert_default().push_str(&value);
+                }
+                ('#', None) if word.is_none() => while chars.next().is_some_and(|c| c != '\n') {},
+                (c, None) if c.is_whitespace() || matches!(c, '(' | ')' | ';' | '&' | '|') => {
+                    self.end(word.take(), depth);
+                }
+                (c, _) => word.get_or_insert_default().push(c),
+            }
+        }
+        self.end(word, depth);
+    }
+
+    /// What stands behind a `$`: the value, or the name where the script does not set it.
+    fn variable(&mut self, chars: &mut std::iter::Peekable<std::str::Chars>) -> String {
+        let mut name = String::new();
+        let (open, close) = match chars.peek() {
+            Some('{') => ('{', '}'),
+            Some('(') => ('(', ')'),
+            _ => {
+                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                    name.push(c);
+                }
+                return self.put_in(&name).unwrap_or(format!("${name}"));
+            }
+        };
+        let mut depth = 0;
+        for c in chars.by_ref() {
+            depth += i32::from(c == open) - i32::from(c == close);
+            if depth == 0 {
+                break;
+            }
+            name.push(c);
+        }
+        let name = name.get(1..).unwrap_or_default();
+        if open == '(' {
+            return format!("$({name})");
+        }
+        // An array was read where it was set.
+        if name.ends_with("[@]") || name.ends_with("[*]") {
+            return String::new();
+        }
+        let (name, default) = name
+            .split_once(":-")
+            .map_or((name, None), |(name, default)| (name, Some(default)));
+        let known = self.put_in(name).or(default.map(str::to_owned));
+        known.unwrap_or(format!("${name}"))
+    }
+
+    /// The value of a variable, while there is room for it.
+    fn put_in(&mut self, name: &str) -> Option<String> {
+        let value = self.script.known(name)?.to_owned();
+        self.left = self.left.checked_sub(value.len())?;
+        Some(value)
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        let variables = &mut self.script.variables;
+        if variables.len() < MOST_VARIABLES {
+            variables.push((name.to_owned(), value.to_owned()));
+        }
+    }
+
+    fn end(&mut self, word: Option<String>, depth: u32) {
+        let Some(word) = word.filter(|word| !word.is_empty()) else {
+            return;
+        };
+        let named = word.split_once('=').filter(|(name, _)| {
+            let mut letters = name.chars();
+            letters
+                .next()
+                .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+                && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+        });
+        match named {
+            // Arguments kept in a variable are read where it is set.
+            Some((name, value)) if value.trim_start().starts_with("--") && depth < DEEPEST => {
+                self.set(name, "");
+                self.take(value, depth + 1);
+            }
+            Some((name, value)) => self.set(name, value),
+            None if word.contains(" --") && depth < DEEPEST => self.take(&word, depth + 1),
+            None => self.script.words.push(word),
+        }
     }
 }
 
@@ -248,6 +273,24 @@ mod tests {
         assert_eq!(value("--eq"), Value::Number(5.0));
         assert!(entries.iter().all(|(name, _)| name != "--fake-argument"));
         assert_eq!(script.number(&["TP"]), Some(4));
+    }
+
+    /// A shell would put these in; here they stay as they are written once it is enough.
+    #[test]
+    fn a_script_that_holds_itself_is_read_to_an_end() {
+        let script = Script::read(r#"X='y $X --' "$X" --seq-length 4096"#);
+        let entries = script.arguments();
+        assert_eq!(
+            entries.last().unwrap(),
+            &("--seq-length".to_owned(), Value::Number(4096.0))
+        );
+
+        let doubled: Vec<_> = (1..60)
+            .map(|i| format!("V{i}=$V{}$V{}", i - 1, i - 1))
+            .collect();
+        let script = Script::read(&format!("V0=word {} $V59", doubled.join(" ")));
+        let held: usize = script.variables.iter().map(|(_, value)| value.len()).sum();
+        assert!(held < 2 * MOST_PUT_IN, "{held}");
     }
 
     #[test]

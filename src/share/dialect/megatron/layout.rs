@@ -6,6 +6,9 @@ use super::schedule;
 use crate::issue::Issue;
 use crate::run::{Run, Scenario, Schedule, Value, even_split};
 
+/// Stages whose layers are written out.
+const MOST_STAGES: u64 = 1 << 16;
+
 /// Takes virtual stages, the schedule and the layers of the stages.
 pub fn read(book: &mut Book) {
     let layers = book.run.model.resolve().map_or(0, |model| model.layers);
@@ -57,9 +60,11 @@ pub fn read(book: &mut Book) {
         "--decoder-last-pipeline-num-layers",
         "layers of the last stage",
     );
-    let given = stages.or_else(|| ends(layers, pp, chunks, first, last));
-    let even = even_split(layers, pp * chunks);
-    book.run.stage_layers = given.filter(|given| *given != even);
+    // More stages than layers are refused when the run is looked at.
+    let count = pp.checked_mul(chunks).filter(|count| *count <= MOST_STAGES);
+    let given = stages.or_else(|| ends(layers, pp, count? / pp, first, last));
+    let even = count.map(|count| even_split(layers, count));
+    book.run.stage_layers = given.filter(|given| Some(given) != even.as_ref());
 }
 
 /// Layers of every stage where the first, the last or both ranks hold other numbers than the rest.

@@ -111,6 +111,10 @@ fn experts(book: &mut Book, parts: &mut ModelParts) {
                 2
             }),
     );
+    let groups = book.count("--moe-router-num-groups", "expert groups");
+    let chosen = book.count("--moe-router-group-topk", "groups a token");
+    parts.groups = groups.filter(|groups| *groups > 0);
+    parts.top_groups = chosen.filter(|chosen| *chosen > 0);
     parts.expert_ffn = width;
     parts.shared_experts = Some(shared.unwrap_or(0).div_ceil(width.unwrap_or(1).max(1)));
     let pattern = book.word("--moe-layer-freq", "layers with experts");
@@ -121,6 +125,9 @@ fn experts(book: &mut Book, parts: &mut ModelParts) {
             .push(Issue::error("model.moe.dense_layers", message));
     }
 }
+
+/// Layers that a pattern may name.
+const MOST_LAYERS: usize = 100_000;
 
 /// Dense layers before the first with experts: of "1", or of a pattern such as "([0]*3+[1]*58)".
 fn leading_dense(pattern: &str) -> Option<u64> {
@@ -136,7 +143,9 @@ fn leading_dense(pattern: &str) -> Option<u64> {
         let (list, times) = piece.split_once('*').unwrap_or((piece, "1"));
         let list = list.strip_prefix('[')?.strip_suffix(']')?;
         let once: Vec<bool> = list.split(',').map(|layer| layer == "1").collect();
-        let times: usize = times.parse().ok().filter(|times| *times <= 100_000)?;
+        let times: usize = times.parse().ok()?;
+        let grown = once.len().checked_mul(times)?.checked_add(layers.len());
+        grown.filter(|grown| *grown <= MOST_LAYERS)?;
         layers.extend(once.repeat(times));
     }
     let dense = layers.iter().take_while(|experts| !**experts).count();
@@ -218,6 +227,10 @@ pub fn write(s: &Scenario, out: &mut Entries) {
     if let Some(moe) = m.moe {
         say("--num-experts", Value::from(moe.experts));
         say("--moe-router-topk", Value::from(moe.top_k));
+        if moe.groups > 1 {
+            say("--moe-router-num-groups", Value::from(moe.groups));
+            say("--moe-router-group-topk", Value::from(moe.top_groups));
+        }
         say("--moe-ffn-hidden-size", Value::from(moe.expert_ffn));
         // What the time model computes: neither is Megatron-LM's default.
         say("--moe-token-dispatcher-type", text("alltoall"));
