@@ -1,6 +1,6 @@
-// <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark" lang="zh">: the calculator, as high as it is.
-// run: a link, or behind its #, or a Run as JSON; panel: memory, timeline, overlap, strip, all. The event "shardscope"
-// answers set({ run }) and get() in `detail`.
+// <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark">: the calculator in a frame as high as it is.
+// run: a link, or what stands behind #, or a Run as JSON; panel: memory, timeline, overlap, strip, all; theme: light,
+// dark; lang: en, zh. The event "shardscope" answers set({ run }) and get() in its `detail`.
 const asked = ['run', 'panel', 'theme', 'lang'];
 
 customElements.define('shardscope-embed', class extends HTMLElement {
@@ -26,11 +26,8 @@ customElements.define('shardscope-embed', class extends HTMLElement {
   attributeChangedCallback() { if (this.#alive) this.set(this.#said()); }
 
   #said() {
-    const [run = '', panel = 'all', theme, lang] = asked.map((name) => this.getAttribute(name) ?? undefined);
-    const to = { panel, theme, lang };
-    try {
-      return run[0] === '{' ? { ...to, run: JSON.parse(run) } : { ...to, link: run };
-    } catch { return { ...to, run }; }
+    const [run, panel = 'all', theme, lang] = asked.map((name) => this.getAttribute(name) ?? undefined);
+    return { panel, theme, lang, ...(run?.startsWith('{') ? { run } : { link: run ?? '' }) };
   }
 
   handleEvent({ source, data }) {
@@ -42,6 +39,7 @@ customElements.define('shardscope-embed', class extends HTMLElement {
     } else if (data?.type === 'shardscope:run') this.dispatchEvent(new CustomEvent('shardscope', { detail: data }));
   }
 
-  set(what, to = 'set') { this.#frame.contentWindow?.postMessage({ ...what, type: `shardscope:${to}` }, '*'); }
-  get() { this.set({}, 'get'); }
+  set(what) { this.#ask('set', what); }
+  get() { this.#ask('get'); }
+  #ask(name, what) { this.#frame.contentWindow?.postMessage({ ...what, type: `shardscope:${name}` }, '*'); }
 });

@@ -91,6 +91,29 @@ fn every_preset_comes_back_from_every_form() {
     }
 }
 
+/// Node-limited routing and `DeepEP` in Megatron-LM's arguments, in the settings alone and in every form.
+#[test]
+fn groups_of_experts_and_their_dispatch_come_back() {
+    let megatron = DIALECTS
+        .iter()
+        .find(|dialect| dialect.id == "megatron")
+        .unwrap();
+    let run = run(
+        r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
+            "moe_dispatch":"per-node","fp8_dispatch":true}"#,
+    );
+    comes_back(&run);
+    let entries = (megatron.write)(&Scenario::new(&run).unwrap());
+    let mut book = Book::new(entries, Run::default());
+    (megatron.read)(&mut book);
+    assert_eq!(book.run.model.resolve(), run.model.resolve());
+    assert_eq!(book.run.moe_dispatch, run.moe_dispatch);
+    // It has no word for the precision of the dispatch alone.
+    let lost = not_said(megatron, &Scenario::new(&run).unwrap());
+    let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();
+    assert_eq!(lost, ["fp8_dispatch"]);
+}
+
 /// What an engineer of the program would stumble over: numbers that passes compute in, required switches, stages.
 #[test]
 fn settings_start_what_was_meant() {
@@ -163,29 +186,6 @@ fn settings_start_what_was_meant() {
             "{said}"
         );
     }
-}
-
-/// Node-limited routing and `DeepEP` in Megatron-LM's arguments, in the settings alone and in every form.
-#[test]
-fn groups_of_experts_and_their_dispatch_come_back() {
-    let megatron = DIALECTS
-        .iter()
-        .find(|dialect| dialect.id == "megatron")
-        .unwrap();
-    let run = run(
-        r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
-            "moe_dispatch":"per-node","fp8_dispatch":true}"#,
-    );
-    comes_back(&run);
-    let entries = (megatron.write)(&Scenario::new(&run).unwrap());
-    let mut book = Book::new(entries, Run::default());
-    (megatron.read)(&mut book);
-    assert_eq!(book.run.model.resolve(), run.model.resolve());
-    assert_eq!(book.run.moe_dispatch, run.moe_dispatch);
-    // It has no word for the precision of the dispatch alone.
-    let lost = not_said(megatron, &Scenario::new(&run).unwrap());
-    let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();
-    assert_eq!(lost, ["fp8_dispatch"]);
 }
 
 /// Megatron-LM's arguments have a word for every shape of these models.

@@ -28,10 +28,20 @@ async function present(errors = []) {
   return { type: 'shardscope:run', run, link, errors: [...errors, ...report.errors], notices };
 }
 
+/** A Run as an attribute has it: JSON. What is none stays a text, and is refused. */
+function parsed(run) {
+  try {
+    return typeof run === 'string' ? JSON.parse(run) : run;
+  } catch {
+    return run;
+  }
+}
+
 async function set({ run, link, ...choices }) {
   const now = pairs(location.hash);
   let said = now.filter((pair) => !isView(pair));
   if (run !== undefined) {
+    run = parsed(run);
     if (typeof run !== 'object' || run === null) return present([issue('', 'run is an object of fields')]);
     const { fragment, errors } = await ask('encodeLink', run);
     if (errors.length) return present(errors);

@@ -91,10 +91,12 @@ impl Kept {
     }
 }
 
-/// Bytes of an fp8 element with its scale, four bytes for 128 elements, over those of bf16.
-const FP8_OVER_BF16: f64 = (1.0 + 4.0 / 128.0) / 2.0;
+/// Bytes of an fp8 element with its scale, four bytes for 128 elements.
+const FP8: f64 = 1.0 + 4.0 / 128.0;
 /// The same of `DeepSeek`'s E5M6, twelve bits.
-const E5M6_OVER_BF16: f64 = (1.5 + 4.0 / 128.0) / 2.0;
+const E5M6: f64 = 1.5 + 4.0 / 128.0;
+/// Of bf16, which the inventory counts in.
+const BF16: f64 = 2.0;
 
 impl Role {
     /// Bytes of a tensor kept in low precision over those in bf16.
@@ -108,11 +110,11 @@ impl Role {
             | Self::DenseDown
             | Self::Routed
             | Self::RoutedDown
-            | Self::Shared => FP8_OVER_BF16,
-            Self::FfnNorm if !routed => FP8_OVER_BF16,
+            | Self::Shared => FP8 / BF16,
+            Self::FfnNorm if !routed => FP8 / BF16,
             // Half of them enter norms, half the up-projections.
-            Self::Latent => f64::midpoint(1.0, FP8_OVER_BF16),
-            Self::Context => E5M6_OVER_BF16,
+            Self::Latent => f64::midpoint(1.0, FP8 / BF16),
+            Self::Context => E5M6 / BF16,
             _ => 1.0,
         }
     }

@@ -66,9 +66,9 @@ one_of! {
     /// How tokens travel to the experts of other nodes.
     MoeDispatch {
         /// A copy for every expert.
-        AllToAll = "all-to-all" "all-to-all, a copy an expert",
+        AllToAll = "all-to-all" "all-to-all",
         /// One copy for every node that has some of the token's experts, passed on inside (`DeepEP`).
-        PerNode = "per-node" "once a node, passed on inside",
+        PerNode = "per-node" "once a node",
     }
 }
 

@@ -312,7 +312,7 @@ pub static FIELDS: &[Field] = &[
     row("dummy_wgrad", Training, "Dummy weight gradients", "", "", "Transformer Engine's buffers, one a weight shape", toggle!(dummy_wgrad)).advanced(),
     row("moe_imbalance", Training, "Expert imbalance", "", "x", "tokens of the busiest expert rank over the average", number!(1.0, 64.0, 0.1, moe_imbalance)).advanced(),
     row("capacity_factor", Training, "Capacity factor", "", "x", "padded expert capacity; unset: dropless", maybe_number!(0.1, 64.0, 0.25, capacity_factor)).advanced(),
-    row("moe_dispatch", Training, "Expert dispatch", "", "", "how tokens travel to experts on other nodes", choice!(MoeDispatch, moe_dispatch)).advanced(),
+    row("moe_dispatch", Training, "Expert dispatch", "", "", "a copy of a token for every expert, or one a node that is passed on inside", choice!(MoeDispatch, moe_dispatch)).advanced(),
     row("fp8_dispatch", Training, "fp8 dispatch", "", "", "tokens go to experts, and their gradients back, in fp8", toggle!(fp8_dispatch)).advanced(),
     row("cuda_graphs", Training, "CUDA graphs", "", "", "removes most of the host's launch overhead", toggle!(cuda_graphs)).advanced(),
     row("measured_step_s", How, "Measured step", "", "s", "one step you measured; the time model is scaled to it", maybe_number!(1e-6, 1e7, 1.0, measured_step_s)).advanced(),

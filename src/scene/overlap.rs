@@ -279,13 +279,17 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         let overlap = &evaluation.report.overlap;
         let html = rows(overlap).into_string();
+        let mut with_two = 0;
         for (index, row) in overlap.iter().enumerate() {
             assert!(html.contains(&format!("data-ask=\"overlap:{index}\"")));
             if let Some(printed) = row.printed_ratio {
                 let corrected = significant(row.corrected_ratio.unwrap(), 3);
                 assert!(html.contains(&format!(" → {corrected}")), "{printed}");
+                with_two += 1;
             }
         }
+        // Data, tensor and pipeline parallelism are what the playbook has a ratio for.
+        assert!(overlap.len() >= 3 && with_two >= 2, "{with_two}");
     }
 
     #[test]

@@ -235,7 +235,7 @@ fn apply(way: &Way) -> Html {
 mod tests {
     use super::*;
     use crate::report::evaluate;
-    use crate::run::Run;
+    use crate::run::{Run, Schedule};
     use crate::scene::issues::read_fix;
 
     fn panel(run: &Run, of: &str) -> String {
@@ -250,6 +250,8 @@ mod tests {
             let pressed = format!("data-of=\"{of}\" aria-pressed=\"true\">{label}");
             assert!(html.contains(&pressed), "{of}");
             assert!(!html.contains("NaN") && !html.contains("inf"), "{of}");
+            let ways = html.matches("data-fix=\"").count();
+            assert!(ways >= 4, "{of}: {ways}");
             for fix in html.split("data-fix=\"").skip(1) {
                 let fix = fix.split('"').next().unwrap().replace("&amp;", "&");
                 let own = run.with_texts(&read_fix(&fix)).unwrap();
@@ -267,11 +269,29 @@ mod tests {
 
     #[test]
     fn a_schedule_that_refuses_says_so_in_its_row() {
-        let run = Run {
-            schedule: crate::run::Schedule::DualPipe,
+        // DualPipe on 16 ranks has no order for the 16 micro-batches that 64 samples of four each make; 1F1B has.
+        let run = |schedule| Run {
+            schedule,
+            pp: 16,
+            micro_batch: 4,
             ..Run::default()
         };
-        let html = panel(&run, "");
-        assert!(html.contains("as fast"), "{html}");
+        let (refused, runs) = (Schedule::DualPipe, Schedule::OneFOneB);
+        let (refused, runs) = (panel(&run(refused), ""), panel(&run(runs), ""));
+        for way in ["padded to the longest", "each to its own length"] {
+            let row = |html: &str| {
+                let cell = format!("<td>{way}</td><td>16</td>");
+                let row = html.split("<tr").find(|row| row.contains(&cell));
+                row.unwrap_or_else(|| panic!("{way}: {html}")).to_owned()
+            };
+            let row_of_refused = row(&refused);
+            assert!(
+                row_of_refused.contains("<td>cannot run</td>"),
+                "{row_of_refused}"
+            );
+            assert!(!row_of_refused.contains("data-fix"), "{row_of_refused}");
+            assert!(row(&runs).contains("data-fix"), "{}", row(&runs));
+        }
+        assert!(!runs.contains("cannot run"));
     }
 }

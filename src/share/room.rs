@@ -23,8 +23,8 @@ pub fn room(of: &str, run: &Run, stamp: &Stamp) -> Html {
             |evaluation| methods::panel(&evaluation),
         ),
         "glossary" => glossary::panel(of),
-        "terms" => glossary::terms(),
         "" => Html::none(),
+        "terms" => glossary::terms(),
         _ => span("p", "muted", "There is no page of that name."),
     }
 }
@@ -47,8 +47,8 @@ mod tests {
             "methods",
             "glossary",
             "glossary bubble",
-            "terms",
             "nonsense",
+            "terms",
         ] {
             for run in [&Run::default(), &broken] {
                 assert_ne!(room(of, run, &Stamp::default()), Html::none(), "{of}");

@@ -3,7 +3,7 @@
 use crate::issue::Issue;
 use crate::report::{Evaluation, Figure};
 use crate::run::Run;
-use crate::run::registry::Field;
+use crate::run::registry::{Field, field};
 use crate::scene::palette::Theme;
 use crate::share::link::{self, View};
 use crate::ui::browser;

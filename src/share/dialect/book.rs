@@ -26,6 +26,8 @@ pub struct Book {
     pub assumed: Vec<String>,
     /// What cannot be read.
     pub errors: Vec<Issue>,
+    /// Names that were asked for and say nothing of a Run.
+    ignored: Vec<String>,
 }
 
 impl Book {
@@ -43,14 +45,21 @@ impl Book {
             used: Vec::new(),
             assumed: Vec::new(),
             errors: Vec::new(),
+            ignored: Vec::new(),
         }
     }
 
-    /// Names that nothing asked for.
+    /// Names that nothing asked for, or that turned out to say nothing.
     #[must_use]
     pub fn left(&self) -> Vec<String> {
         let left = self.entries.iter().filter(|entry| !entry.taken);
-        left.map(|entry| entry.name.clone()).collect()
+        let names = left.map(|entry| entry.name.clone());
+        names.chain(self.ignored.iter().cloned()).collect()
+    }
+
+    /// Notes names that say nothing of a Run, though something asked for them.
+    pub fn ignore(&mut self, names: impl Iterator<Item = String>) {
+        self.ignored.extend(names);
     }
 
     /// Whether the text says `name`.

@@ -25,7 +25,7 @@ pub static DIALECT: Dialect = Dialect {
     print,
 };
 
-/// What both count alike.
+/// What both count alike; the global batch is the last.
 static SAME: &[Same] = &[
     same("--tensor-model-parallel-size", "tp", Some(1)),
     same("--pipeline-model-parallel-size", "pp", Some(1)),
@@ -107,8 +107,9 @@ fn first_number(value: &Value) -> bool {
 }
 
 fn read(book: &mut Book) {
-    book.same(SAME, DIALECT.name);
+    book.same(&SAME[..SAME.len() - 1], DIALECT.name);
     cluster(book);
+    batch(book);
     model::read(book);
     parallel(book);
     layout::read(book);
@@ -136,6 +137,21 @@ fn cluster(book: &mut Book) {
             ));
         }
     }
+}
+
+/// "If this value is None, then use micro-batch-size * data-parallel-size as the global batch size."
+fn batch(book: &mut Book) {
+    let [.., global] = SAME else { return };
+    if book.has(global.name) || !book.has("--micro-batch-size") {
+        return book.same(std::slice::from_ref(global), DIALECT.name);
+    }
+    let run = &book.run;
+    let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
+    let all = run.micro_batch.saturating_mul(dp);
+    book.assume(format!(
+        "global batch {all}: one micro-batch a rank where Megatron-LM is not told"
+    ));
+    book.set(global.field, &Value::from(all));
 }
 
 fn parallel(book: &mut Book) {

@@ -157,6 +157,7 @@ fn read(book: &mut Book) {
         }
     }
     model(book);
+    experts(book);
     pipeline(book);
     shards(book);
     batch(book);
@@ -189,6 +190,20 @@ fn model(book: &mut Book) {
                 known.join(", ")
             ));
         }
+    }
+}
+
+/// "Expert tensor parallelism degree. 1 means disabled. No effect for non-MoE models, or when ep = 1."
+fn experts(book: &mut Book) {
+    let told = book.count("parallelism.expert_tensor_parallel_degree", "ETP");
+    let run = &book.run;
+    if run.model.resolve().is_ok_and(|model| model.moe.is_some()) {
+        let (tp, ep) = (run.tp, run.ep);
+        let etp = if ep > 1 { told.unwrap_or(1) } else { tp };
+        if told != Some(etp) {
+            book.assume(format!("ETP {etp}: torchtitan where it is not told"));
+        }
+        book.set("etp", &Value::from(etp));
     }
 }
 
@@ -380,6 +395,12 @@ fn write(s: &Scenario) -> Entries {
     }
     write_same(SAME, run, &mut out);
     let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
+    if s.model.moe.is_some() && run.ep > 1 && run.etp > 1 {
+        say(
+            "parallelism.expert_tensor_parallel_degree",
+            Value::from(run.etp),
+        );
+    }
     let named = SCHEDULES
         .iter()
         .find(|(schedule, _)| *schedule == run.schedule);
