@@ -5,8 +5,9 @@
 
 use crate::scene::issues::framed;
 use crate::share::link;
+use crate::ui::about::About;
 use crate::ui::browser;
-use crate::ui::html::{html, pressed, text};
+use crate::ui::html::{flag, html, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::state::State;
@@ -41,6 +42,10 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
                 </div>
             </main>
+            // Where a figure comes from, below the panels; the back room is asked for it then.
+            <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
+                {move || state.drawer.get().then(|| view! { <About/> })}
+            </aside>
             <footer class="embed-foot">
                 <h1>{text(title)}</h1>
                 <span class="spring"></span>

@@ -170,6 +170,19 @@ test('what is not understood is said and changes nothing', async () => {
   assert.deepEqual(heard, []);
 });
 
+test('a figure of a frame says where it comes from, below the panel, and the frame grows for it', async () => {
+  const { page, frame, problems } = await hosted('host-strip.html');
+  const height = () => page.evaluate(() => heard.filter((data) => data.type === 'shardscope:height').at(-1).px);
+  const before = await height();
+  assert.equal(await frame.locator('.detail').isVisible(), false);
+  await frame.locator('[data-ask]').first().click();
+  await frame.locator('.detail .term .formula').first().waitFor();
+  await eventually(height, (px) => px > before + 100);
+  await frame.locator('.detail .close-sheet').click();
+  await eventually(height, (px) => px === before);
+  assert.deepEqual(problems, []);
+});
+
 test('the element is a frame as high as its content, and follows its attributes', async () => {
   const { page, problems } = await site.open('element.html', { started: false });
   const frame = await framed(page);
