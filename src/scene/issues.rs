@@ -12,13 +12,11 @@ pub fn line(issue: &Issue) -> Html {
         Severity::Warning => ("issue warning", "⚠ "),
         Severity::Notice => ("issue notice", "ℹ "),
     };
-    let fix = issue.fix.as_ref().map_or_else(Html::none, |fix| {
-        el(
-            "button",
-            &[("class", "fix"), ("data-fix", &written(fix))],
-            &[text(&fix.label)],
-        )
-    });
+    let button = |fix: &Fix| {
+        let attributes = [("class", "fix"), ("data-fix", &*written(fix))];
+        el("button", &attributes, &[text(&fix.label)])
+    };
+    let fix = issue.fixes().map(button).collect();
     el(
         "p",
         &[("class", class)],
@@ -46,6 +44,28 @@ pub fn list(issues: &[Issue]) -> Html {
         .collect()
 }
 
+/// Said above figures that are of another Run.
+const CANNOT: &str = "This run cannot work. Greyed below: the last one that could, or the default.";
+
+/// What stands over the greyed figures: what is wrong first, with what mends it.
+#[must_use]
+pub fn fault(issue: &Issue) -> Html {
+    let first = list(std::slice::from_ref(issue));
+    let lines = el("ul", &[("class", "issues")], &[first]);
+    Html::from_iter([span("p", "", CANNOT), lines])
+}
+
+/// What the link asked for and did not get.
+#[must_use]
+pub fn refused(notices: &[Issue]) -> Html {
+    if notices.is_empty() {
+        return Html::none();
+    }
+    let lines = el("ul", &[("class", "issues")], &[list(notices)]);
+    let words = span("p", "", "This link asks for something that is not shown.");
+    el("div", &[("role", "status")], &[words, lines])
+}
+
 /// What a frame says that cannot show the Run of its link; nothing where it can.
 #[must_use]
 pub fn framed(errors: &[Issue], notices: &[Issue]) -> Html {
@@ -55,8 +75,7 @@ pub fn framed(errors: &[Issue], notices: &[Issue]) -> Html {
     let instead = if errors.is_empty() {
         Html::none()
     } else {
-        let words = "This run cannot work. Greyed below: the last one that could, or the default.";
-        span("p", "", words)
+        span("p", "", CANNOT)
     };
     let lines: Html = errors.iter().chain(notices).map(line).collect();
     el("div", &[("role", "status")], &[instead, lines])

@@ -7,6 +7,7 @@ pub mod accuracy;
 pub mod changes;
 pub mod compare;
 pub mod cuts;
+pub mod derived;
 pub mod drawing;
 pub mod glossary;
 pub mod issues;

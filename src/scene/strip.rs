@@ -32,6 +32,7 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
             value(&[
                 span("span", "mark", mark),
                 span("span", "word", words::verdict(memory.verdict)),
+                text(" "),
                 span("small", "", &peak),
             ]),
         ],
@@ -80,7 +81,7 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
 fn key(name: &str, figure: &str, range: &str, of: Figure, class: &str) -> Html {
     let mut parts = vec![text(figure)];
     if !range.is_empty() {
-        parts.push(span("small", "range", range));
+        parts.extend([text(" "), span("small", "range", range)]);
     }
     ask(
         class,

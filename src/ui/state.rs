@@ -35,8 +35,10 @@ pub struct State {
     pub compare: RwSignal<Option<String>>,
     /// A second Run, kept to be compared with the first.
     pub second: RwSignal<Option<Run>>,
-    /// The last text typed into a field that was not understood: the field, and what the Run said when it was typed.
-    pub unread: RwSignal<Option<(&'static Field, String)>>,
+    /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and why.
+    pub unread: RwSignal<Option<(&'static Field, String, String)>>,
+    /// Key of the field typed into last.
+    pub edited: RwSignal<&'static str>,
     /// Earlier and later Runs.
     pub history: History,
     /// What the link asks to show.
@@ -60,6 +62,7 @@ impl State {
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
             unread: RwSignal::new(None),
+            edited: RwSignal::new(""),
             history,
             notices: RwSignal::new(link.notices),
             figure: RwSignal::new(None),
@@ -79,16 +82,30 @@ impl State {
 
     /// Whether the picture is not of what was typed last.
     pub fn is_stale(&self) -> bool {
-        let unread = || match self.unread.get() {
-            Some((field, after)) => shown_text(*self, field) == after,
-            None => false,
-        };
-        self.shown
-            .with(|shown| shown.waits || !shown.errors.is_empty())
-            || unread()
+        self.shown.with(|shown| shown.waits) || self.fault().is_some()
     }
 
-    /// Everything to be said, worst first.
+    /// What keeps what was typed last from being shown, first.
+    pub fn fault(&self) -> Option<Issue> {
+        match self.unread.get() {
+            Some((field, after, why)) if shown_text(*self, field) == after => {
+                Some(Issue::error(field.key, why))
+            }
+            _ => self.shown.with(|shown| shown.errors.first().cloned()),
+        }
+    }
+
+    /// What has no place of its own: the first error stands above the figures, what a link did not get above all.
+    pub fn noted(&self) -> Vec<Issue> {
+        let of_link = self.notices.with(Vec::len);
+        let fault = self.fault();
+        let mut all = self.issues();
+        all.truncate(all.len() - of_link);
+        all.retain(|issue| Some(issue) != fault.as_ref());
+        all
+    }
+
+    /// Everything to be said, worst first, what of a link was not understood last.
     pub fn issues(&self) -> Vec<Issue> {
         self.shown.with(|shown| {
             let warnings = match &shown.evaluation {

@@ -65,7 +65,7 @@ test('no link leaves the page blank', async () => {
   const usual = await figures(plain);
   for (const link of ['#', '#v', '#v=99', '#&&&===', '#%', '#\u{1F980}', `#v=1&${'x'.repeat(5000)}`, '#v=1&tp=7']) {
     const { page, problems } = await site.open(link);
-    assert.equal((await figures(page)).replace('the last run that made sense ', ''), usual, link);
+    assert.equal(await figures(page), usual, link);
     assert.deepEqual(problems, [], link);
     await page.context().close();
   }

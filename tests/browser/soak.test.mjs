@@ -119,10 +119,10 @@ test(`${STEPS} random steps in one tab: no error, no leak, and the native engine
     await page.evaluate(`(${run})(${JSON.stringify([roll(), roll()])}, ${JSON.stringify(LINKS)})`);
     // The address follows when typing settles; a long run follows later still.
     await page.waitForTimeout(200);
-    if (await page.locator('.stale-note').isVisible()) await page.waitForTimeout(600);
+    if (await page.locator('.strip-frame.stale').count()) await page.waitForTimeout(600);
     const shown = await page.evaluate(() => ({
       link: location.hash.slice(1),
-      stale: !document.querySelector('.stale-note').hidden,
+      stale: document.querySelector('.strip-frame').classList.contains('stale'),
       figures: document.querySelector('.strip').innerText.replace(/\s+/g, ' '),
     }));
     seen.set(shown.link, shown);
