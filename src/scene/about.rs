@@ -133,6 +133,17 @@ mod tests {
     use crate::report::{Figure, evaluate, explain};
     use crate::run::Run;
 
+    /// Where a term and everything with a formula below it stand.
+    fn links(term: &Term) -> Vec<String> {
+        let own = term.source.iter();
+        let mut all: Vec<String> = own
+            .map(|(source, place)| cited(source, place).into_string())
+            .collect();
+        let deeper = term.parts.iter().filter(|part| !part.formula.is_empty());
+        all.extend(deeper.flat_map(links));
+        all
+    }
+
     #[test]
     fn a_figure_is_shown_with_formula_numbers_and_source() {
         let evaluation = evaluate(&Run::default()).unwrap();
@@ -141,6 +152,16 @@ mod tests {
             let html = about(&term).into_string();
             assert!(html.contains("class=\"formula\""), "{figure:?}");
             assert!(html.contains(&term.shown()), "{figure:?}");
+            let numbers = term.substituted();
+            assert!(!numbers.is_empty(), "{figure:?}");
+            let numbers = text(&format!("= {numbers}")).into_string();
+            assert!(html.contains(&numbers), "{figure:?}: {numbers}");
+            let links = links(&term);
+            assert!(!links.is_empty(), "{figure:?}");
+            for link in links {
+                assert!(link.contains("href="), "{link}");
+                assert!(html.contains(&link), "{figure:?}: {link}");
+            }
         }
     }
 }

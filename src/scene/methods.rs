@@ -98,6 +98,8 @@ mod tests {
     use crate::report::evaluate;
     use crate::run::Run;
     use crate::run::presets::PUBLISHED;
+    use crate::scene::about::cited;
+    use crate::scene::markup::text;
 
     #[test]
     fn every_figure_of_a_run_is_on_the_page_and_can_be_taken_along() {
@@ -110,11 +112,34 @@ mod tests {
                     .into_iter()
                     .filter_map(|figure| explain(&evaluation, figure))
                 {
-                    assert!(html.contains("class=\"term\""));
+                    stands_in(&html, &term);
                     takes_along(&term);
                 }
             }
             assert!(html.contains("class=\"formula\""));
+        }
+    }
+
+    /// The formula, the names of its symbols, the source and what it leaves out; what it is made of as well.
+    fn stands_in(html: &str, term: &Term) {
+        let says = |piece: Html| {
+            let piece = piece.into_string();
+            assert!(html.contains(&piece), "{}: {piece}", term.name);
+        };
+        if !term.formula.is_empty() {
+            says(text(&format!("{} = {}", term.symbol, term.formula)));
+        }
+        if let Some((document, place)) = term.source {
+            says(cited(document, place));
+        }
+        for note in &term.notes {
+            says(text(note));
+        }
+        for part in term.parts.iter().filter(|part| !part.symbol.is_empty()) {
+            says(marked(&part.name));
+            if !part.formula.is_empty() {
+                stands_in(html, part);
+            }
         }
     }
 

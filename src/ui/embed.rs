@@ -25,7 +25,9 @@ pub fn embed(state: State, panel: &str) -> AnyView {
     let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
     let said = move || {
         let notices = state.notices.get();
-        state.shown.with(|shown| framed(&shown.errors, &notices))
+        state
+            .shown
+            .with(|shown| framed(&shown.errors, &notices, shown.stands_in))
     };
     view! {
         <div class="embed" class:clear=clear on:click=move |event| pressed(state, &event)>

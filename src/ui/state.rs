@@ -41,7 +41,9 @@ pub struct State {
     pub edited: RwSignal<&'static str>,
     /// Earlier and later Runs.
     pub history: History,
-    /// What the link asks to show.
+    /// The language that the link asks for.
+    pub lang: RwSignal<Option<String>>,
+    /// What else the link asks to show.
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
@@ -61,6 +63,7 @@ impl State {
             shown: evaluated(move || Some(run.get())),
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
+            lang: RwSignal::new(link.view.lang.clone()),
             unread: RwSignal::new(None),
             edited: RwSignal::new(""),
             history,
@@ -97,40 +100,43 @@ impl State {
 
     /// What has no place of its own: the first error stands above the figures, what a link did not get above all.
     pub fn noted(&self) -> Vec<Issue> {
-        let of_link = self.notices.with(Vec::len);
         let fault = self.fault();
-        let mut all = self.issues();
-        all.truncate(all.len() - of_link);
+        let mut all = self.of_run();
         all.retain(|issue| Some(issue) != fault.as_ref());
         all
     }
 
-    /// Everything to be said, worst first, what of a link was not understood last.
+    /// Everything to be said, worst first.
     pub fn issues(&self) -> Vec<Issue> {
-        self.shown.with(|shown| {
-            let warnings = match &shown.evaluation {
-                Some(evaluation) if shown.errors.is_empty() => &evaluation.report.warnings[..],
-                _ => &[],
-            };
-            let mut all = shown.errors.clone();
-            all.extend_from_slice(warnings);
-            all.extend(self.notices.get());
-            all
+        let mut all = self.of_run();
+        all.extend(self.refused());
+        all
+    }
+
+    /// Errors of the Run, or warnings where it has none.
+    fn of_run(&self) -> Vec<Issue> {
+        self.shown.with(|shown| match &shown.evaluation {
+            Some(evaluation) if shown.errors.is_empty() => evaluation.report.warnings.clone(),
+            _ => shown.errors.clone(),
         })
+    }
+
+    /// What the link asked for and did not get. That the default is used is said while it is.
+    pub fn refused(&self) -> Vec<Issue> {
+        let holds = |notice: &Issue| match field(&notice.field) {
+            Some(field) => self.run.with(|run| !field.is_changed(run)),
+            None => true,
+        };
+        let notices = self.notices.get();
+        notices.into_iter().filter(holds).collect()
     }
 
     /// Sets the fields that a fix names.
     pub fn apply(&self, set: &[(&'static str, String)]) {
-        self.run.update(|run| {
-            for (key, text) in set {
-                if let Some(field) = field(key)
-                    && let Ok(value) = field.parse(text)
-                {
-                    // A fix that cannot be set changes nothing: its issue stays where it is.
-                    let _ = field.set(run, &value);
-                }
-            }
-        });
+        // A fix that cannot be set changes nothing: its issue stays where it is.
+        if let Some(run) = self.run.with_untracked(|run| run.with_texts(set)) {
+            self.run.set(run);
+        }
     }
 
     /// Opens the drawer on a figure.
@@ -147,9 +153,6 @@ impl State {
 
 /// The theme that a link asks for, else the visitor's own.
 pub fn theme_of(view: &View) -> Theme {
-    match view.theme.as_deref() {
-        Some("dark") => Theme::Dark,
-        Some("light") => Theme::Light,
-        _ => browser::preferred_theme(),
-    }
+    let asked = view.theme.as_deref().and_then(Theme::named);
+    asked.unwrap_or_else(browser::preferred_theme)
 }

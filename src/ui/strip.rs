@@ -20,11 +20,16 @@ pub fn Strip() -> impl IntoView {
             .evaluation()
             .map_or_else(Html::none, |evaluation| strip(&evaluation.report, unit))
     };
+    let note = move || {
+        let stands_in = state.shown.with(|shown| shown.stands_in);
+        let issue = state.fault();
+        issue.map_or_else(Html::none, |issue| fault(&issue, stands_in))
+    };
     view! {
         <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label="Key figures">
             <p class="run-line">{text(move || state.run.with(words::line))}</p>
             {html("wait-note", move || waiting(state))}
-            {html("stale-note", move || state.fault().map_or_else(Html::none, |issue| fault(&issue)))}
+            {html("stale-note", note)}
             {html("strip", figures)}
         </div>
     }
