@@ -1,7 +1,7 @@
 //! What is wrong or doubtful, in words, with the way to the field and the button that mends it.
 
 use super::markup::{Html, el, span, text};
-use crate::issue::{Issue, Severity};
+use crate::issue::{Fix, Issue, Severity};
 use crate::run::registry::field;
 use std::fmt::Display;
 
