@@ -19,6 +19,7 @@ mod uneven;
 
 pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
 pub use explain::{Figure, explain};
+pub use passes::windows;
 pub use schedules::{
     ScheduleFigures, ScheduleRow, is_far, schedule_ids, schedule_row, with_schedule, work,
 };

@@ -3,6 +3,7 @@
 
 use super::markup::{Html, span, table, text};
 use super::memory::parts_tip;
+use super::pipeline::kind_name;
 use crate::memory::Component;
 use crate::memory::curve::Alive;
 use crate::pipeline::Kind;
@@ -62,15 +63,6 @@ fn tops(instant: &Instant, scale: Bytes) -> [f64; 6] {
     })
 }
 
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::F => "forward",
-        Kind::B => "backward for the input",
-        Kind::W => "weight gradient",
-        Kind::BW => "backward",
-    }
-}
-
 /// "4 micro-batches of 8 layers (stage 0), 27.1 GiB".
 fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> String {
     // Splits are fractions of a micro-batch.
@@ -96,7 +88,7 @@ pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> String {
     let runs = curve.op.map_or(String::new(), |op| {
         format!(
             ", as the {} of micro-batch {} begins",
-            kind(op.op.kind),
+            kind_name(op.op.kind),
             op.op.microbatch
         )
     });

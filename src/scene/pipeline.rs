@@ -77,7 +77,7 @@ pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
     ])
 }
 
-fn kind_name(kind: Kind) -> &'static str {
+pub(super) fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::F => "forward",
         Kind::B => "backward for the input",

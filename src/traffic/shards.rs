@@ -2,7 +2,7 @@
 //! one, a layer ahead of the compute that hides them.
 //!
 //! Volumes: `w P (n-1)/n` a gathering (two a micro-batch), `g P (n-1)/n` a scattering, over the shard group of the dense
-//! weights and over that of the routed experts. Source: `ZeRO`; survey, section 2.6.
+//! weights and over that of the routed experts. Source: `ZeRO`, section 7.
 
 use super::collective::Fabric;
 use super::waits::{StageWindows, Wait, visible};
