@@ -4,6 +4,7 @@
 //! follows.
 
 use crate::scene::issues::framed;
+use crate::scene::words;
 use crate::share::link;
 use crate::ui::about::About;
 use crate::ui::browser;
@@ -21,15 +22,13 @@ pub fn embed(state: State, panel: &str) -> AnyView {
     let shows = |name: &str| !known || panel == name;
     // A page that says its theme lends the frame its paper, too.
     let clear = state.view.with_value(|view| view.theme.is_some());
-    let title = move || {
-        state
-            .run
-            .with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
-    };
+    let title = move || state.run.with(words::line);
     let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
     let said = move || {
         let notices = state.notices.get();
-        state.shown.with(|shown| framed(&shown.errors, &notices))
+        state
+            .shown
+            .with(|shown| framed(&shown.errors, &notices, shown.stands_in))
     };
     view! {
         <div class="embed" class:clear=clear on:click=move |event| pressed(state, &event)>

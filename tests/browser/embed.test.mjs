@@ -153,7 +153,7 @@ test('what is not understood is said and changes nothing', async () => {
   // A Run that is understood but cannot work is set, and says why.
   const bad = await ask({ type: 'shardscope:set', run: { tp: 7 } });
   assert.deepEqual([bad.run, bad.errors.length > 0], [{ tp: 7 }, true]);
-  await frame.getByText('cannot work').waitFor();
+  await frame.locator('.said').getByText('cannot work').waitFor();
   await ask({ type: 'shardscope:set', run: { tp: 4 } });
   assert.equal(await frame.locator('.embed-foot').innerText(), foot);
   // Neither noise nor strangers are answered.

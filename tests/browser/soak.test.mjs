@@ -88,7 +88,7 @@ function native(links) {
 async function rest(page) {
   const read = () => page.evaluate(() => ({
     link: location.hash.slice(1),
-    stale: !document.querySelector('.stale-note').hidden,
+    stale: document.querySelector('.strip-frame').classList.contains('stale'),
     figures: document.querySelector('.strip').innerText.replace(/\s+/g, ' '),
   }));
   let before = null;
