@@ -76,7 +76,7 @@ pub static PANELS: &[BackPanel] = &[
     back("grids", |asked| grids(&asked.evaluation.scenario)),
     back("overlap", |asked| {
         let evaluation = asked.evaluation;
-        let rows = rows(&evaluation.report.overlap);
+        let rows = rows(&evaluation.report.overlap, &evaluation.scenario.gpu);
         [
             saved(asked, rows, &[save("overlap", "overlap", asked.unit)]),
             saved(asked, step(evaluation), &[save("step", "step", asked.unit)]),
