@@ -145,7 +145,7 @@ impl AreaPicture<'_> {
         let right = self.px(GUTTER + self.width());
         backend.draw_line((left, y), (right, y), &ink(self.palette.line))?;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
-        let most = (self.width() / 90.0).max(2.0) as usize;
+        let most = (self.width() / 90.0).max(3.0) as usize;
         for tick in ticks(0.0, self.makespan.0, most) {
             let at = tick / self.makespan.0 * self.width();
             let x = self.px(GUTTER + at);

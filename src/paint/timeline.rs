@@ -201,7 +201,7 @@ impl TimelinePicture<'_> {
         let line = style(self.palette.line);
         backend.draw_line((left, y), (width, y), &line)?;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
-        let most = (self.width / 90.0).max(2.0) as usize;
+        let most = (self.width / 90.0).max(3.0) as usize;
         for tick in ticks(self.view.start, self.view.end, most) {
             let at = self.view.x(tick, self.width);
             let x = self.across(at);

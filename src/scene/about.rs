@@ -159,7 +159,8 @@ mod tests {
             let links = links(&term);
             assert!(!links.is_empty(), "{figure:?}");
             for link in links {
-                assert!(link.contains("href="), "{link}");
+                // Our own published runs stand in a panel, not at an address.
+                assert!(link.contains("href=") || link.contains("title="), "{link}");
                 assert!(html.contains(&link), "{figure:?}: {link}");
             }
         }

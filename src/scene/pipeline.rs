@@ -142,7 +142,7 @@ pub fn critical(path: &[(Place, TimedOp)]) -> String {
         |most, next| if next.1 > most.1 { *next } else { most },
     );
     format!(
-        "Critical path: {} ops, {crossings} hand-overs between ranks; {} of the {} are spent on rank {}. Only what is on it makes the step longer.",
+        "Critical path: {} ops, {crossings} hand-overs between ranks, {} of {} on rank {}; only what is on it makes the step longer.",
         path.len(),
         show_percent(most.1 / last.end),
         show_seconds(Seconds(last.end)),

@@ -32,6 +32,7 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
             value(&[
                 leaf("span", "mark", mark),
                 leaf("span", "word", words::verdict(memory.verdict)),
+                text(" "),
                 leaf("small", "", &peak),
             ]),
         ],
@@ -80,7 +81,7 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
 fn key(name: &str, figure: &str, range: &str, of: Figure, class: &str) -> Html {
     let mut parts = vec![text(figure)];
     if !range.is_empty() {
-        parts.push(leaf("small", "range", range));
+        parts.extend([text(" "), leaf("small", "range", range)]);
     }
     ask(
         class,

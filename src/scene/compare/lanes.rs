@@ -25,7 +25,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Html {
     if full <= 0.0 {
         return Html::none();
     }
-    let axis: Html = ticks(0.0, full, 6)
+    let axis: Html = ticks(0.0, full, 5)
         .into_iter()
         .map(|tick| {
             let place = percent("left", tick / full);
