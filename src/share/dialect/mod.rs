@@ -101,6 +101,8 @@ pub fn not_said(dialect: &Dialect, run: &Run) -> Result<Vec<(&'static str, Strin
             "model" => whole || run.model.base.is_none(),
             "gpu" => run.gpu.resolve() == book.run.gpu.resolve(),
             "precision" => run.precision.resolve() == book.run.precision.resolve(),
+            // Said in whole steps.
+            "tokens_total" => steps(run) == steps(&book.run),
             _ => false,
         };
         // Shapes are the preset's unless they were changed.
