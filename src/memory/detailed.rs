@@ -10,6 +10,7 @@ mod dummies;
 mod explain;
 mod holding;
 mod logits;
+mod shapes;
 mod sharding;
 mod states;
 mod transient;
@@ -184,9 +185,15 @@ fn activation_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
         .zip(&load.in_flight)
         .flat_map(|(stage, in_flight)| {
             activations::kept(scenario, *stage)
-                .items
+                .pieces
                 .into_iter()
-                .map(|(name, bytes)| item(Component::Activations, name, bytes * in_flight))
+                .map(|piece| {
+                    item(
+                        Component::Activations,
+                        piece.name,
+                        piece.total() * in_flight,
+                    )
+                })
                 .collect::<Vec<_>>()
         })
         .collect()

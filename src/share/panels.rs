@@ -283,7 +283,7 @@ fn about_figure(question: &Question) -> Html {
         .or_else(|| explain(evaluation, peak))
         .map_or_else(
             || span("p", "muted", "Choose a figure to see where it comes from."),
-            |term| about(&term),
+            |term| about(&term, question.unit),
         )
 }
 

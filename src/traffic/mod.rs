@@ -17,7 +17,7 @@ pub use collective::{ALL_TO_ALL, Fabric, INTER, INTRA, LATENCY};
 pub use gradients::{Held, StepMessages, StepSync, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
 pub use overlap::{OverlapRow, OverlapTotals, Total, overlap_rows};
-pub use playbook::{PlaybookRatio, playbook_ratio};
+pub use playbook::{PlaybookRatio, playbook_ratio, playbook_term};
 pub use ratios::{expert_ratio, flops_per_byte, ring_block_ratio, tensor_layer};
 pub use sequence::{SequenceCut, outside_tensor_parallel, ring_buffer, ring_steps, sequence_cuts};
 pub use shards::CONTENTION;
