@@ -3,12 +3,10 @@
 
 use shardscope::explain::{Mark, Term, Way};
 use shardscope::memory::Component;
-use shardscope::report::{
-    Evaluation, Figure, changed, evaluate, explain, schedule_ids, with_schedule,
-};
+use shardscope::report::{Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule};
 use shardscope::run::presets::{MODELS, PUBLISHED};
 use shardscope::run::{
-    Based, CpComm, CrossEntropy, Method, Module, OneOf, Optimizer, Recompute, Run,
+    Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Run,
 };
 use std::collections::BTreeMap;
 
@@ -230,7 +228,7 @@ fn every_schedule() {
     let mut runs = Vec::new();
     for id in schedule_ids() {
         for run in [Run::default(), mixtral()] {
-            let run = changed(&run, &with_schedule(&run, id));
+            let run = run.with_texts(&with_schedule(&run, id)).unwrap();
             if evaluate(&run).is_ok() {
                 runs.push((format!("{id} {:?}", run.model.base), run));
             }
@@ -351,7 +349,25 @@ fn every_precision_optimizer_and_loss() {
         };
         runs.push((format!("{cross_entropy:?}"), run));
     }
-    assert_eq!(tally(runs).runs, 64);
+    for (moe_dispatch, low) in [
+        (MoeDispatch::PerNode, false),
+        (MoeDispatch::PerNode, true),
+        (MoeDispatch::AllToAll, true),
+    ] {
+        let run = Run {
+            moe_dispatch,
+            fp8_dispatch: low,
+            fp8_activations: low,
+            ..deepseek()
+        };
+        runs.push((format!("{moe_dispatch:?}, low precision {low}"), run));
+    }
+    let lengths = Run {
+        microbatch_lengths: Some((0..32).map(|index| 4096 + 256 * index).collect()),
+        ..Run::default()
+    };
+    runs.push(("unequal micro-batches".to_owned(), lengths));
+    assert_eq!(tally(runs).runs, 68);
 }
 
 /// What a person found false by hand: no divisor of the shards, one of two copies, no layers and nothing in flight.
@@ -375,7 +391,9 @@ fn the_weights_and_activations_name_every_factor() {
         tensors.iter().all(|formula| formula == "b n i"),
         "{tensors:?}"
     );
-    let both_ways = changed(&deepseek(), &with_schedule(&deepseek(), "dualpipe"));
+    let both_ways = deepseek()
+        .with_texts(&with_schedule(&deepseek(), "dualpipe"))
+        .unwrap();
     let weights = texts(&evaluate(&both_ways).unwrap(), Component::Weights);
     assert!(
         weights.iter().all(|formula| formula == "P w c"),

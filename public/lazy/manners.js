@@ -1,5 +1,5 @@
 // What people expect of any page and Rust need not do: a way past the inputs, a drawer that takes the focus and gives it
-// back, Escape, the other language.
+// back, Escape, the other language, what the form's words mean.
 
 // Past the inputs. A button and not a link: the address is the run's.
 const results = document.querySelector('body > :not(#skeleton) #results');
@@ -9,6 +9,12 @@ if (results) {
   skip.textContent = 'Skip to the results';
   skip.onclick = () => results.focus();
   document.body.prepend(skip);
+}
+
+// The form's words, once the page has time: a panel alone has no form.
+if (document.querySelector('.inputs .field')) {
+  const idle = globalThis.requestIdleCallback ?? setTimeout;
+  idle(() => import('./words.js').catch(() => {}));
 }
 
 const drawer = document.querySelector('.detail');
@@ -54,7 +60,7 @@ const show = () => {
   button.lang = other();
 };
 const turn = async (to) => {
-  if (to === spoken() || !(to in LANGUAGES)) return;
+  if (to === spoken() || !Object.hasOwn(LANGUAGES, to)) return;
   const { speak } = await import('./tongue.js');
   await speak(to);
 };

@@ -92,7 +92,8 @@ export async function save(button, ask) {
   let drawn;
   if (picture) {
     const width = Math.round(Math.max(640, around.clientWidth - 96));
-    const text = await ask('picture', `${picture}:${theme}:${width}`, unit ?? '', location.hash);
+    const { link } = button.closest('[data-link]')?.dataset ?? {};
+    const text = await ask('picture', `${picture}:${theme}:${width}`, unit ?? '', link ?? location.hash);
     const size = /^<svg[^>]*?width="([\d.]+)"[^>]*?height="([\d.]+)"/.exec(text);
     if (!size) return;
     drawn = { text, width: Number(size[1]), height: Number(size[2]) };

@@ -8,7 +8,9 @@ use crate::time::{
     HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, RANGE,
     RANGE_EXPERTS,
 };
-use crate::traffic::{ALL_TO_ALL, CONTENTION, INTER, INTRA, LATENCY};
+use crate::traffic::{
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, INTER, INTRA, LATENCY,
+};
 use crate::units::{Seconds, show_seconds, significant};
 
 /// A constant and where it comes from.
@@ -74,7 +76,19 @@ pub fn constants() -> Vec<Constant> {
         PROCESS.source,
         PROCESS.place,
     );
+    let (link, card) = DISPATCH.value;
+    add(
+        "once-a-node dispatch over the scale-up link; over the card",
+        format!("{link}; {card}"),
+        DISPATCH.source,
+        DISPATCH.place,
+    );
     for (name, cited) in [
+        (
+            "share of the multiprocessors that a once-a-node dispatch takes",
+            &DISPATCHERS,
+        ),
+        ("bytes of an fp8 element with its scale", &FP8_ELEMENT),
         ("ring inside a node over the data sheet", &INTRA),
         ("ring between nodes over the card", &INTER),
         ("all-to-all inside a node over the data sheet", &ALL_TO_ALL),

@@ -247,7 +247,7 @@ fn step(
     loads: &[RankLoad],
     stats: &Stats,
 ) -> (usize, Vec<crate::traffic::OverlapRow>, Step) {
-    let m = scenario.layout.microbatches as f64;
+    let m = scenario.usual_microbatches();
     let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
         load.stages
             .iter()

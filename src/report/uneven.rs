@@ -203,7 +203,7 @@ mod tests {
             .find(|issue| issue.field == "stage_layers")
             .unwrap();
         let fix = warning.fix.as_ref().unwrap();
-        let mended = evaluate(&crate::report::changed(&Run::default(), &fix.set)).unwrap();
+        let mended = evaluate(&Run::default().with_texts(&fix.set).unwrap()).unwrap();
         let best = of(&Run::default()).best_s;
         assert!(
             mended.report.step.time_s.0 <= best.0 * 1.005,

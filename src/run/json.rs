@@ -8,6 +8,9 @@ use crate::issue::Issue;
 /// Names that are not fields although someone may look for them, and what to use instead.
 const DERIVED: &[(&str, &str)] = &[("dp", "dp is derived: gpus / (tp pp cp); set gpus instead")];
 
+/// What is told of an object at most.
+const MOST_ISSUES: usize = 100;
+
 impl Run {
     /// The Run that an object means; what is left out has its default.
     ///
@@ -26,6 +29,10 @@ impl Run {
         let usual = (run.model.base, run.gpu.base, run.precision.base);
         let mut issues = Vec::new();
         for (key, value) in &pairs {
+            // Nobody reads more, and an object may have a million entries.
+            if issues.len() == MOST_ISSUES {
+                break;
+            }
             run.forget_base(key, &pairs);
             if let Err(message) = run.assign(key, value) {
                 issues.push(Issue::error(key.clone(), message));
@@ -147,8 +154,11 @@ impl Run {
         let mut issues = Vec::new();
         for (key, text) in pairs {
             run.forget_base(key, pairs);
-            let read = run.read(key, "the default", |field| field.parse(text));
-            issues.extend(read.err());
+            if let Err(issue) = run.read(key, "the default", |field| field.parse(text)) {
+                // Whatever was said before of the same key; the default is always accepted.
+                let _ = run.assign(key, &Value::Null);
+                issues.push(issue);
+            }
         }
         run.model.or_base(usual.0);
         run.gpu.or_base(usual.1);
@@ -184,7 +194,24 @@ impl Run {
             });
             issues.extend(read.err());
         }
+        // Of a base that was taken away without parts instead, no link could be written.
+        let usual = Self::default();
+        run.model.or_base(self.model.base.or(usual.model.base));
+        run.gpu.or_base(self.gpu.base.or(usual.gpu.base));
+        run.precision
+            .or_base(self.precision.base.or(usual.precision.base));
         (run, issues)
+    }
+
+    /// This Run with those fields set, as links write them; an empty text unsets. None where one of them cannot be set.
+    #[must_use]
+    pub fn with_texts(&self, set: &[(&str, String)]) -> Option<Self> {
+        let mut run = self.clone();
+        for (key, text) in set {
+            let field = field(key)?;
+            field.set(&mut run, &field.parse(text).ok()?).ok()?;
+        }
+        Some(run)
     }
 
     /// Sets the field `key` to what `parse` makes of its text; `instead` says what is used where that cannot be.
@@ -306,6 +333,20 @@ mod tests {
         assert_eq!(run.schedule_options.group, Some(6));
         assert!((run.precision.resolve().unwrap().master - 2.0).abs() < 1e-12);
         assert_eq!(Run::from_value(&run.to_value()).unwrap(), run);
+    }
+
+    #[test]
+    fn fields_are_set_by_text_all_or_none() {
+        let run = Run {
+            stage_layers: Some(vec![8; 4]),
+            ..Run::default()
+        };
+        let set = |key, text: &str| run.with_texts(&[("tp", "4".into()), (key, text.into())]);
+        let both = set("stage_layers", "").unwrap();
+        assert_eq!((both.tp, both.stage_layers), (4, None));
+        for (key, text) in [("typo", "1"), ("pp", "two"), ("pp", ""), ("zero", "4")] {
+            assert_eq!(set(key, text), None, "{key}={text}");
+        }
     }
 
     #[test]

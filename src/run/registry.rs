@@ -8,7 +8,7 @@ use super::choices::Choice;
 pub use super::fields::FIELDS;
 use super::value::Value;
 use crate::issue::Issue;
-use crate::units::{parse_count, parse_number};
+use crate::units::{is_mark, parse_count, parse_number};
 
 /// The section of the form that shows a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub struct Field {
     pub slot: Slot,
 }
 
-/// A number below this is 0: nothing here is as small, and links are read exactly down to it.
+/// A number below this is 0: nothing here is as small, and what is divided by it stays finite.
 const SMALLEST: f64 = 1e-20;
 /// A list of at most this many numbers is read; longer ones are refused.
 const LONGEST_LIST: usize = 65_536;
@@ -421,10 +421,13 @@ fn unknown(id: &str, options: &[Choice]) -> String {
     )
 }
 
-/// At most 40 characters of what was typed, for a message.
+/// At most 40 characters of what was typed, for a message; what would turn the message around is left out.
 fn shorten(text: &str) -> String {
-    if text.chars().count() <= 40 {
-        return text.to_owned();
+    let mut seen = text.chars().filter(|c| !is_mark(*c));
+    let mut short: String = seen.by_ref().take(40).collect();
+    if seen.next().is_some() {
+        short.pop();
+        short.push('…');
     }
-    text.chars().take(39).chain(std::iter::once('…')).collect()
+    short
 }

@@ -164,7 +164,11 @@ fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Html
             } else {
                 term.symbol
             };
-            let line = format!("{left} = {} = {}", formula.text(), term.with_values(unit));
+            let mut line = format!("{left} = {}", formula.text());
+            let numbers = term.with_values(unit);
+            if !numbers.is_empty() {
+                line = format!("{line} = {numbers}");
+            }
             lines.push(el(
                 "div",
                 &[("translate", "no")],
@@ -219,6 +223,20 @@ mod tests {
     use crate::report::{Figure, evaluate, explain};
     use crate::run::Run;
 
+    /// Where a term and everything with a formula below it stand.
+    fn links(term: &Term) -> Vec<String> {
+        let own = term.source.iter();
+        let mut all: Vec<String> = own
+            .map(|(source, place)| cited(source, place).into_string())
+            .collect();
+        let deeper = term
+            .parts
+            .iter()
+            .filter(|part| part.opens() && !of_a_family(part, &term.parts));
+        all.extend(deeper.flat_map(links));
+        all
+    }
+
     #[test]
     fn a_figure_is_shown_with_formula_numbers_and_source() {
         let evaluation = evaluate(&Run::default()).unwrap();
@@ -227,6 +245,16 @@ mod tests {
             let html = about(&term, MemoryUnit::Gib).into_string();
             assert!(html.contains("class=\"formula\""), "{figure:?}");
             assert!(html.contains(&term.shown(MemoryUnit::Gib)), "{figure:?}");
+            let numbers = term.with_values(MemoryUnit::Gib);
+            assert!(!numbers.is_empty(), "{figure:?}");
+            let numbers = text(&format!("= {numbers}")).into_string();
+            assert!(html.contains(&numbers), "{figure:?}: {numbers}");
+            let links = links(&term);
+            assert!(!links.is_empty(), "{figure:?}");
+            for link in links {
+                assert!(link.contains("href="), "{link}");
+                assert!(html.contains(&link), "{figure:?}: {link}");
+            }
         }
     }
 }

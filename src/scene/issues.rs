@@ -1,8 +1,9 @@
 //! What is wrong or doubtful, in words, with the way to the field and the button that mends it.
 
 use super::markup::{Html, el, span, text};
-use crate::issue::{Fix, Issue, Severity};
+use crate::issue::{Issue, Severity};
 use crate::run::registry::field;
+use std::fmt::Display;
 
 /// One issue with its fix.
 #[must_use]
@@ -15,7 +16,7 @@ pub fn line(issue: &Issue) -> Html {
     let fix = issue.fix.as_ref().map_or_else(Html::none, |fix| {
         el(
             "button",
-            &[("class", "fix"), ("data-fix", &written(fix))],
+            &[("class", "fix"), ("data-fix", &written(&fix.set))],
             &[text(&fix.label)],
         )
     });
@@ -62,11 +63,10 @@ pub fn framed(errors: &[Issue], notices: &[Issue]) -> Html {
     el("div", &[("role", "status")], &[instead, lines])
 }
 
-/// A fix as a `data-fix` attribute: `key=value` pairs with `&`.
+/// Fields as a `data-fix` or `data-run` attribute: `key=value` pairs with `&`.
 #[must_use]
-pub fn written(fix: &Fix) -> String {
-    let pairs: Vec<_> = fix
-        .set
+pub fn written<K: Display>(set: &[(K, String)]) -> String {
+    let pairs: Vec<_> = set
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
@@ -109,7 +109,7 @@ mod tests {
         let issue = Issue::error("tp", "no")
             .with_fixes("use both", vec![("tp", "4".into()), ("pp", "2".into())]);
         let fix = issue.fix.as_ref().unwrap();
-        assert_eq!(read_fix(&written(fix)), fix.set);
+        assert_eq!(read_fix(&written(&fix.set)), fix.set);
         assert!(list(&[issue]).into_string().contains("data-go=\"tp\""));
     }
 }

@@ -109,6 +109,8 @@ mod tests {
     use crate::report::evaluate;
     use crate::run::Run;
     use crate::run::presets::PUBLISHED;
+    use crate::scene::about::cited;
+    use crate::scene::markup::text;
     use crate::units::MemoryUnit;
 
     #[test]
@@ -122,11 +124,34 @@ mod tests {
                     .into_iter()
                     .filter_map(|figure| explain(&evaluation, figure))
                 {
-                    assert!(html.contains("class=\"term\""));
+                    stands_in(&html, &term);
                     takes_along(&term);
                 }
             }
             assert!(html.contains("class=\"formula\""));
+        }
+    }
+
+    /// The formula, the names of its symbols, the source and what it leaves out; what it is made of as well.
+    fn stands_in(html: &str, term: &Term) {
+        let says = |piece: Html| {
+            let piece = piece.into_string();
+            assert!(html.contains(&piece), "{}: {piece}", term.name);
+        };
+        if term.formula().is_some() || term.mark().is_some() {
+            says(said(term));
+        }
+        if let Some((document, place)) = term.source {
+            says(cited(document, place));
+        }
+        for note in &term.notes {
+            says(text(note));
+        }
+        for part in &term.parts {
+            says(marked(&part.name));
+            if part.opens() && !of_a_family(part, &term.parts) {
+                stands_in(html, part);
+            }
         }
     }
 

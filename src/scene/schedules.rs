@@ -1,6 +1,7 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
-use super::markup::{Html, cited, el, span, text};
+use super::issues::written;
+use super::markup::{Html, cited, el, scrolled, span, text};
 use super::words::verdict;
 use crate::pipeline::{Idea, SCHEDULES};
 use crate::report::{ScheduleFigures, ScheduleRow};
@@ -136,19 +137,13 @@ pub fn table(
             el("tbody", &[], &[body]),
         ],
     );
-    let region = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Schedules for this run"),
-    ];
     let note = if left == 0 {
         "Press a name to choose it. Each is simulated with this run's stage times; schedules of several chunks take two.".to_owned()
     } else {
         format!("{left} more are being simulated…")
     };
     Html::from_iter([
-        el("div", &region, &[table]),
+        scrolled("Schedules for this run", table),
         el(
             "p",
             &[("class", "muted"), ("role", "status")],
@@ -159,15 +154,10 @@ pub fn table(
 
 fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Html {
     let mine = row.id == chosen;
-    let fix: Vec<String> = row
-        .set
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
     let name = if mine {
         span("b", "", row.name)
     } else {
-        let (fix, title) = (fix.join("&"), format!("Use {}", row.name));
+        let (fix, title) = (written(&row.set), format!("Use {}", row.name));
         let button = [
             ("class", "link"),
             ("data-fix", fix.as_str()),

@@ -1,7 +1,10 @@
 //! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
 
-use super::drawing::{Anchor, Box, Drawing, Ink, figure};
-use super::markup::{Html, el, span, table, text};
+use super::drawing::{Anchor, Box, DETAIL, Drawing};
+use super::figure::figure;
+use super::ink::Ink;
+use super::issues::written;
+use super::markup::{Html, choices, el, span, table, text};
 use super::strips::strips;
 use crate::pipeline::Timeline;
 use crate::pipeline::packing::Spread;
@@ -32,7 +35,11 @@ pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
     );
     Html::from_iter([
         own,
-        choices(spread),
+        choices(
+            ["Sample lengths", "Distribution of sample lengths"],
+            SPREADS.map(|(known, of, label)| (of, label, known == spread)),
+            Html::none(),
+        ),
         span("p", "muted", &said),
         figure(
             "packing",
@@ -82,39 +89,11 @@ fn own(evaluation: &Evaluation) -> Html {
     )
 }
 
-fn choices(chosen: Spread) -> Html {
-    let button = |(spread, of, label): (Spread, &str, &str)| {
-        let pressed = if spread == chosen { "true" } else { "false" };
-        let attributes = [
-            ("class", "toggle-link"),
-            ("data-of", of),
-            ("aria-pressed", pressed),
-        ];
-        el("button", &attributes, &[text(label)])
-    };
-    let group = [
-        ("class", "tools"),
-        ("role", "group"),
-        ("aria-label", "Distribution of sample lengths"),
-    ];
-    let buttons: Html = SPREADS.into_iter().map(button).collect();
-    el(
-        "div",
-        &[("class", "panel-head")],
-        &[
-            span("small", "", "Sample lengths"),
-            el("span", &group, &[buttons]),
-        ],
-    )
-}
-
 /// Height of a strip of micro-batches, and of the words above it.
 const STRIP: f64 = 32.0;
 const WORDS: f64 = 18.0;
 /// A strip with its words and the gap below it.
 const PITCH: f64 = STRIP + WORDS + 8.0;
-/// The width that decides what is told apart, pixels.
-const WIDTH: f64 = 800.0;
 
 /// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
 /// one below the other.
@@ -149,7 +128,7 @@ pub fn packing(found: &Unequal) -> Drawing {
             let width = time / longest;
             let place = Box {
                 x,
-                width: (width - 1.0 / WIDTH).max(width * 0.5),
+                width: (width - 1.0 / DETAIL).max(width * 0.5),
                 y: top + WORDS,
                 height: STRIP,
             };
@@ -243,12 +222,7 @@ fn apply(way: &Way) -> Html {
     if way.set.is_empty() || way.timeline.is_none() {
         return Html::none();
     }
-    let fix: Vec<String> = way
-        .set
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    let (fix, title) = (fix.join("&"), format!("Run it: {}", way.name));
+    let (fix, title) = (written(&way.set), format!("Run it: {}", way.name));
     let button = [
         ("class", "choose"),
         ("data-fix", fix.as_str()),
@@ -260,8 +234,8 @@ fn apply(way: &Way) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{changed, evaluate};
-    use crate::run::Run;
+    use crate::report::evaluate;
+    use crate::run::{Run, Schedule};
     use crate::scene::issues::read_fix;
 
     fn panel(run: &Run, of: &str) -> String {
@@ -276,14 +250,16 @@ mod tests {
             let pressed = format!("data-of=\"{of}\" aria-pressed=\"true\">{label}");
             assert!(html.contains(&pressed), "{of}");
             assert!(!html.contains("NaN") && !html.contains("inf"), "{of}");
+            let ways = html.matches("data-fix=\"").count();
+            assert!(ways >= 4, "{of}: {ways}");
             for fix in html.split("data-fix=\"").skip(1) {
                 let fix = fix.split('"').next().unwrap().replace("&amp;", "&");
-                let own = changed(&run, &read_fix(&fix));
+                let own = run.with_texts(&read_fix(&fix)).unwrap();
                 let html = panel(&own, of);
                 assert!(html.contains("make them equal"), "{fix}");
                 let back = html.split("data-fix=\"").nth(1).unwrap();
                 let back = back.split('"').next().unwrap().replace("&amp;", "&");
-                let equal = changed(&own, &read_fix(&back));
+                let equal = own.with_texts(&read_fix(&back)).unwrap();
                 assert!(equal.microbatch_lengths.is_none());
                 assert_eq!(equal.schedule, run.schedule);
                 assert!(evaluate(&equal).is_ok());
@@ -293,11 +269,29 @@ mod tests {
 
     #[test]
     fn a_schedule_that_refuses_says_so_in_its_row() {
-        let run = Run {
-            schedule: crate::run::Schedule::DualPipe,
+        // DualPipe on 16 ranks has no order for the 16 micro-batches that 64 samples of four each make; 1F1B has.
+        let run = |schedule| Run {
+            schedule,
+            pp: 16,
+            micro_batch: 4,
             ..Run::default()
         };
-        let html = panel(&run, "");
-        assert!(html.contains("as fast"), "{html}");
+        let (refused, runs) = (Schedule::DualPipe, Schedule::OneFOneB);
+        let (refused, runs) = (panel(&run(refused), ""), panel(&run(runs), ""));
+        for way in ["padded to the longest", "each to its own length"] {
+            let row = |html: &str| {
+                let cell = format!("<td>{way}</td><td>16</td>");
+                let row = html.split("<tr").find(|row| row.contains(&cell));
+                row.unwrap_or_else(|| panic!("{way}: {html}")).to_owned()
+            };
+            let row_of_refused = row(&refused);
+            assert!(
+                row_of_refused.contains("<td>cannot run</td>"),
+                "{row_of_refused}"
+            );
+            assert!(!row_of_refused.contains("data-fix"), "{row_of_refused}");
+            assert!(row(&runs).contains("data-fix"), "{}", row(&runs));
+        }
+        assert!(!runs.contains("cannot run"));
     }
 }

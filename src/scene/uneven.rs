@@ -1,6 +1,6 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
-use super::drawing::figure;
+use super::figure::figure;
 use super::markup::{Html, el, span, text};
 use super::strips::strips;
 use super::words::verdict;
@@ -127,7 +127,7 @@ pub fn uneven(balance: &Balance) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{changed, evaluate};
+    use crate::report::evaluate;
     use crate::run::Run;
     use crate::scene::issues::read_fix;
 
@@ -143,7 +143,7 @@ mod tests {
             .split('"')
             .next()
             .unwrap();
-        let balanced = changed(&run, &read_fix(fix));
+        let balanced = run.with_texts(&read_fix(fix)).unwrap();
         assert_eq!(balanced.stage_layers.as_ref(), Some(&found.best));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
         assert_eq!(after.own_s, found.best_s);
@@ -152,7 +152,7 @@ mod tests {
             !html.contains("balance the layers") && html.contains("split evenly"),
             "{html}"
         );
-        assert_eq!(changed(&balanced, &read_fix("stage_layers=")), run);
+        assert_eq!(balanced.with_texts(&read_fix("stage_layers=")), Some(run));
     }
 
     /// Uneven-PP note: Qwen2-VL with a vision tower of width 4096 on H20, two ranks: 28388.7 ms against 19607.1 ms.

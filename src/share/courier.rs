@@ -155,7 +155,7 @@ pub fn issues(lines: &str) -> Vec<Issue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{changed, schedule_ids, time, with_schedule};
+    use crate::report::{schedule_ids, time, with_schedule};
     use crate::run::Run;
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
         };
         let mut arrived = 0;
         for id in schedule_ids() {
-            let Ok(timed) = time(&changed(&run, &with_schedule(&run, id))) else {
+            let Ok(timed) = time(&run.with_texts(&with_schedule(&run, id)).unwrap()) else {
                 assert_eq!(id, "custom");
                 continue;
             };

@@ -27,6 +27,18 @@ pub fn with_loader(busy: Seconds, floor: Seconds) -> Seconds {
     longer * ratio.powf(1.0 / COUPLING)
 }
 
+/// What the data loader of a rank takes for a step: `k s²` a sequence, with `B/d` of them, or `b Σ L / (s b)` where
+/// micro-batches have lengths of their own.
+#[must_use]
+pub fn loader_floor(scenario: &Scenario) -> Seconds {
+    let run = &scenario.run;
+    let samples = match run.microbatch_lengths {
+        Some(_) => scenario.usual_microbatches() * run.micro_batch as f64,
+        None => run.global_batch as f64 / scenario.layout.dp as f64,
+    };
+    Seconds(run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples)
+}
+
 /// The parts that others computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepParts {
@@ -95,9 +107,7 @@ impl Step {
         let run = &scenario.run;
         let gpus = scenario.layout.gpus as f64;
         let busy = parts.compute + parts.bubble + parts.exposed + parts.optimizer;
-        let samples = run.global_batch as f64 / scenario.layout.dp as f64;
-        let floor = Seconds(run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples);
-        let host = with_loader(busy, floor) - busy;
+        let host = with_loader(busy, loader_floor(scenario)) - busy;
         let predicted = busy + host;
         let scale = run.measured_step_s.map(|measured| measured / predicted.0);
         let at = |seconds: Seconds| seconds * scale.unwrap_or(1.0);

@@ -47,12 +47,9 @@ fn App() -> impl IntoView {
     provide_context(state);
     link_sync::keep(state);
     Effect::new(move |_| {
-        let theme = match state.theme.get() {
-            Theme::Light => "light",
-            Theme::Dark => "dark",
-        };
+        let theme = state.theme.get();
         if let Some(root) = browser::document_element() {
-            let _ = root.set_attribute("data-theme", theme);
+            let _ = root.set_attribute("data-theme", theme.id());
         }
     });
     Effect::new(move |_| {
@@ -139,12 +136,12 @@ fn Header() -> impl IntoView {
         field(key).map(|field| choice_select(state, field, label))
     };
     let flip = move |_| {
-        let (theme, name) = match state.theme.get_untracked() {
-            Theme::Light => (Theme::Dark, "dark"),
-            Theme::Dark => (Theme::Light, "light"),
+        let theme = match state.theme.get_untracked() {
+            Theme::Light => Theme::Dark,
+            Theme::Dark => Theme::Light,
         };
         state.theme.set(theme);
-        browser::store("theme", name);
+        browser::store("theme", theme.id());
     };
     let other_unit = move |_| {
         state.unit.update(|unit| {

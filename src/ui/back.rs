@@ -88,9 +88,9 @@ pub async fn once(name: &str, of: &str) -> Option<String> {
     ask(name, of, "", "").await
 }
 
-/// What the panel `name` says of the Run as it is: for files.
+/// What the panel `name` says of the Run that is shown: for files.
 pub async fn of_run(state: State, name: &str, of: &str) -> Option<String> {
-    let link = state.run.with_untracked(link::encode);
+    let link = link::encode(&untrack(|| state.evaluation())?.scenario.run);
     let unit = state.unit.get_untracked().name();
     ask(name, of, unit, &link).await
 }

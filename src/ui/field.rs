@@ -185,7 +185,7 @@ fn text_input(
 }
 
 /// Takes text into the Run, if it means something.
-fn commit(state: State, field: &'static Field, text: &str) -> Result<(), String> {
+pub fn commit(state: State, field: &'static Field, text: &str) -> Result<(), String> {
     let value = field.parse(text)?;
     let mut run = state.run.get_untracked();
     field.set(&mut run, &value)?;

@@ -39,7 +39,9 @@ pub struct State {
     pub unread: RwSignal<Option<(&'static Field, String)>>,
     /// Earlier and later Runs.
     pub history: History,
-    /// What the link asks to show.
+    /// The language that the link asks for.
+    pub lang: RwSignal<Option<String>>,
+    /// What else the link asks to show.
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
@@ -59,6 +61,7 @@ impl State {
             shown: evaluated(move || Some(run.get())),
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
+            lang: RwSignal::new(link.view.lang.clone()),
             unread: RwSignal::new(None),
             history,
             notices: RwSignal::new(link.notices),
@@ -97,23 +100,22 @@ impl State {
             };
             let mut all = shown.errors.clone();
             all.extend_from_slice(warnings);
-            all.extend(self.notices.get());
+            // That the default is used is said while it is.
+            let holds = |notice: &Issue| match field(&notice.field) {
+                Some(field) => self.run.with(|run| !field.is_changed(run)),
+                None => true,
+            };
+            all.extend(self.notices.get().into_iter().filter(holds));
             all
         })
     }
 
     /// Sets the fields that a fix names.
     pub fn apply(&self, set: &[(&'static str, String)]) {
-        self.run.update(|run| {
-            for (key, text) in set {
-                if let Some(field) = field(key)
-                    && let Ok(value) = field.parse(text)
-                {
-                    // A fix that cannot be set changes nothing: its issue stays where it is.
-                    let _ = field.set(run, &value);
-                }
-            }
-        });
+        // A fix that cannot be set changes nothing: its issue stays where it is.
+        if let Some(run) = self.run.with_untracked(|run| run.with_texts(set)) {
+            self.run.set(run);
+        }
     }
 
     /// Opens the drawer on a figure.
@@ -130,9 +132,6 @@ impl State {
 
 /// The theme that a link asks for, else the visitor's own.
 pub fn theme_of(view: &View) -> Theme {
-    match view.theme.as_deref() {
-        Some("dark") => Theme::Dark,
-        Some("light") => Theme::Light,
-        _ => browser::preferred_theme(),
-    }
+    let asked = view.theme.as_deref().and_then(Theme::named);
+    asked.unwrap_or_else(browser::preferred_theme)
 }

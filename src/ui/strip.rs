@@ -17,9 +17,18 @@ pub fn Strip() -> impl IntoView {
             .evaluation()
             .map_or_else(Html::none, |evaluation| strip(&evaluation.report, unit))
     };
+    let instead = move || {
+        let stands_in = state.shown.with(|shown| shown.stands_in);
+        let words = if stands_in {
+            "the default run instead"
+        } else {
+            "the last run that made sense"
+        };
+        words.to_owned()
+    };
     view! {
         <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label="Key figures">
-            <span class="stale-note" hidden=flag(move || !state.is_stale())>"the last run that made sense"</span>
+            <span class="stale-note" hidden=flag(move || !state.is_stale())>{text(instead)}</span>
             {html("strip", figures)}
         </div>
     }

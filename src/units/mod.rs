@@ -7,7 +7,7 @@ mod decimal;
 mod read;
 mod show;
 
-pub use read::{parse_count, parse_number, whole};
+pub use read::{is_mark, parse_count, parse_number, whole};
 pub use show::{
     MemoryUnit, group, number, scientific, show_bandwidth, show_bytes, show_count, show_flops,
     show_percent, show_seconds, significant,

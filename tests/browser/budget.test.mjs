@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { DESKTOP, PHONE } from './browser.mjs';
 import { calculator, eventually } from './calculator.mjs';
 
-const site = calculator();
+const site = calculator({ offline: true });
 
 /** Files of a first visit: document, style, guard, language, icon, the page's script, its snippet and WebAssembly; then worker, package
  * and its WebAssembly for the panels in view; then manners, the copy for later and its worker. */

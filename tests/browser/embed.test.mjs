@@ -18,6 +18,8 @@ const site = calculator({
     ['/sandboxed-memory.html', host('view.embed=memory', 'sandbox="allow-scripts"')],
     ['/element.html', `${HEAR}<script type="module" src="/embed.js"></script>
       <shardscope-embed run="tp=4&amp;gpus=128" panel="strip" theme="dark"></shardscope-embed>`],
+    ['/chinese.html', `${HEAR}<script type="module" src="/embed.js"></script>
+      <shardscope-embed run="tp=4" panel="strip" lang="zh"></shardscope-embed>`],
     ['/object.html', `${HEAR}<script type="module" src="/embed.js"></script>
       <shardscope-embed run='{"tp":4,"gpus":128}' panel="strip"></shardscope-embed>`],
   ]),
@@ -142,6 +144,7 @@ test('what is not understood is said and changes nothing', async () => {
   for (const [message, said] of [
     [{ run: { tp: 'x' } }, /tp/], [{ run: { nonsense: 1 } }, /no such field/], [{ run: 'tp=2' }, /object/], [{ run: [1] }, /object/],
     [{ link: 7 }, /text/], [{ panel: 'cellar' }, /memory, timeline/], [{ theme: 'pink' }, /light, dark/],
+    [{ lang: 'tlh' }, /en, zh/],
   ]) {
     const answer = await ask({ type: 'shardscope:set', ...message });
     assert.match(JSON.stringify(answer.errors), said, JSON.stringify(message));
@@ -187,6 +190,8 @@ test('the element is a frame as high as its content, and follows its attributes'
   await page.evaluate(() => document.querySelector('shardscope-embed').setAttribute('panel', 'overlap'));
   await frame.waitForFunction(() => document.querySelector('#overlap-title'));
   assert.match(await frame.locator('.embed-foot').innerText(), /32 ×/);
+  await page.evaluate(() => document.querySelector('shardscope-embed').setAttribute('lang', 'zh'));
+  await eventually(() => frame.locator('html').getAttribute('lang'), (lang) => lang === 'zh-CN');
   // get() is answered by an event.
   const detail = await page.evaluate(() => new Promise((answer) => {
     const element = document.querySelector('shardscope-embed');
@@ -202,6 +207,14 @@ test('the element takes a Run as JSON, and is at most 2 kB', async () => {
   const frame = await framed(page);
   await frame.waitForFunction(() => document.querySelector('.embed-foot')?.innerText.includes('128 ×'));
   assert.ok(readFileSync(new URL('../../public/embed.js', import.meta.url)).length <= 2048);
+  assert.deepEqual(problems, []);
+});
+
+test('the element speaks the language of its attribute', async () => {
+  const { page, problems } = await site.open('chinese.html', { started: false });
+  const frame = await framed(page);
+  await eventually(() => frame.locator('html').getAttribute('lang'), (lang) => lang === 'zh-CN');
+  assert.match(await frame.locator('.strip').innerText(), /步时/);
   assert.deepEqual(problems, []);
 });
 

@@ -225,10 +225,14 @@ impl Explained<'_> {
             .over(inputs, &book),
         ];
         if scenario.run.dummy_wgrad {
-            parts.push(self.momentary(("dummy weight gradients", dummies::bytes(scenario, load))));
+            parts.push(self.momentary("dummy weight gradients", dummies::bytes(scenario, load)));
         }
         let transients = transient::transients(scenario, load);
-        parts.extend(transients.into_iter().map(|named| self.momentary(named)));
+        parts.extend(
+            transients
+                .iter()
+                .map(|one| self.momentary(one.name, one.bytes)),
+        );
         parts.extend(self.gathered());
         let kernel = loss_kernel(scenario);
         sum(
@@ -241,7 +245,7 @@ impl Explained<'_> {
         .note("of the transients only the largest is counted: they do not meet")
     }
 
-    fn momentary(&self, (name, value): transient::Named) -> Term {
+    fn momentary(&self, name: &str, value: f64) -> Term {
         tensor(self.scenario, &self.book, "B_i", name, value)
     }
 
@@ -283,8 +287,8 @@ impl Explained<'_> {
         };
         let named = buffers(scenario, load, &self.holdings).into_iter();
         named
-            .map(|(name, value)| {
-                let formula = match name {
+            .map(|buffer| {
+                let formula = match buffer.name {
                     "gradients being reduced" if scenario.zero.stage == 2 => "2 g U",
                     "gradients being reduced" => "(w + g) U",
                     "gathered weights of the stage" => "w P",
@@ -293,7 +297,7 @@ impl Explained<'_> {
                     "gathered embedding and head" => "w R",
                     _ => "w H",
                 };
-                bytes("B_i", name, value).over(formula, &book)
+                bytes("B_i", buffer.name, buffer.bytes).over(formula, &book)
             })
             .collect()
     }

@@ -5,7 +5,7 @@
 use super::activations::cut;
 use super::holding::padded_vocabulary;
 use super::logits::loss_kernel;
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Formula, Mark, Term, Unit};
 use crate::run::Scenario;
 
 /// Every symbol that a formula below may use.
@@ -97,8 +97,35 @@ pub fn tensor(
 ) -> Term {
     let term = Term::given(symbol, name, bytes, Unit::Bytes);
     match formula(scenario, name) {
-        Some(formula) => term.over(formula, book),
+        Some(formula) => match low_precision(name).filter(|_| scenario.run.fp8_activations) {
+            Some(low) => {
+                let name = "bytes of an element with its scale over those of bf16";
+                let value = Formula::new(low).value(&[]).unwrap_or(1.0);
+                let low = Term::given("y", name, value, Unit::Ratio).by(low, Vec::new());
+                let mut book = book.to_vec();
+                book.push(low);
+                term.over(format!("y ({formula})"), &book)
+            }
+            None => term.over(formula, book),
+        },
         None => term.marked(Mark::AddedUp, rule(name)),
+    }
+}
+
+/// Bytes of an element in fp8 (or E5M6), with a scale of four bytes for 128 of them, over those of bf16. Source:
+/// DeepSeek-V3, sections 3.3.1 and 3.3.3.
+fn low_precision(name: &str) -> Option<&'static str> {
+    match name {
+        "input of QKV"
+        | "input of the FFN"
+        | "input of the down projection"
+        | "tokens by expert"
+        | "experts' up projection"
+        | "input of the experts' down projection"
+        | "shared experts" => Some("(1 + 4/128)/2"),
+        "latents" => Some("(1 + (1 + 4/128)/2)/2"),
+        "attention output" => Some("(1.5 + 4/128)/2"),
+        _ => None,
     }
 }
 

@@ -186,7 +186,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
     let clock = Clock::new(scenario);
     let scale = step.rescaled_by.unwrap_or(1.0);
-    let m = scenario.layout.microbatches as f64;
+    let m = scenario.usual_microbatches();
     let stages: Vec<ComputeTime> = (0..scenario.stage_layers.len())
         .map(|stage| clock.stage(scenario, stage))
         .collect();

@@ -2,11 +2,11 @@
 
 use super::super::Evaluation;
 use super::super::evaluate::held;
-use crate::explain::{Term, Unit};
+use crate::explain::{Mark, Term, Unit};
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
-use crate::traffic::{Held, OverlapRow};
+use crate::traffic::{Copies, Held, OverlapRow, element_bytes, is_once_a_node, once_a_node};
 
 /// The volume of a row, with its formula.
 pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
@@ -22,7 +22,7 @@ pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
             plain.over("8 l T (q + k) m (c - 1)/(t c)", &book)
         }
         "cp" => plain.over("12 l T k m (c - 1)/t", &book),
-        "ep" => plain.over("8 e K T h m u (x - 1)/(t x)", &book),
+        "ep" => inputs.experts(plain, &book),
         "pp" if evaluation.scenario.layout.sequence_parallel => plain.over("4 T h m v/t", &book),
         "pp" => plain.over("4 T h m v", &book),
         name => inputs.parameters(plain, name == "zero3"),
@@ -81,7 +81,7 @@ impl<'a> Inputs<'a> {
             stages: load.stages.len() as f64,
             layers: layers.count() as f64,
             routed: routed as f64,
-            m: scenario.layout.microbatches as f64 / copies,
+            m: scenario.usual_microbatches() / copies,
             held: held(scenario, &load.stages),
         })
     }
@@ -123,6 +123,30 @@ impl<'a> Inputs<'a> {
             Term::count("K", "experts a token", k),
             Term::given("u", "imbalance", imbalance, Unit::Ratio),
         ]
+    }
+
+    /// Dispatch and combine, forward and backward, with what the Run says of copies and bytes.
+    fn experts(&self, plain: Term, book: &[Term]) -> Term {
+        let scenario = self.scenario;
+        let mut book = book.to_vec();
+        let (there, back) = element_bytes(scenario);
+        book.extend([
+            bytes("b_t", "bytes of an element to the experts", there),
+            bytes("b_f", "bytes of an element back from them", back),
+        ]);
+        let Some(moe) = scenario.model.moe.filter(|_| is_once_a_node(scenario)) else {
+            return plain.over("2 (b_t + b_f) e K T h m u (x - 1)/(t x)", &book);
+        };
+        let Copies { crossing, inside } = once_a_node(moe, scenario.layout.mesh().ep_group());
+        let copies = |symbol, name: &str, value| {
+            Term::given(symbol, name, value, Unit::Ratio)
+                .marked(Mark::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")
+        };
+        book.extend([
+            copies("X", "copies of a token over the network", crossing),
+            copies("I", "copies inside nodes", inside),
+        ]);
+        plain.over("2 (b_t + b_f) e (X + I) T h m u/t", &book)
     }
 
     /// Gradients and weights over the ranks that share them, dense and routed each over their own; `gathered`: the

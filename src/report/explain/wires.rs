@@ -11,8 +11,8 @@ use crate::run::{CpComm, Scenario};
 use crate::source::NCCL;
 use crate::time::Clock;
 use crate::traffic::{
-    ALL_TO_ALL, CONTENTION, INTER, INTRA, LATENCY, OverlapRow, StageWaits, Wait, bandwidth,
-    playbook_term, step_sync,
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, INTER, INTRA, LATENCY, OverlapRow, StageWaits,
+    Wait, bandwidth, is_once_a_node, playbook_term, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, significant};
 
@@ -24,7 +24,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         .map(|stage| Pass::of(scenario, &clock, stage))
         .collect();
     let scale = step.rescaled_by.unwrap_or(1.0);
-    let m = scenario.layout.microbatches as f64;
+    let m = scenario.usual_microbatches();
     let loads = &evaluation.loads;
     let mean = |wait: fn(&StageWaits) -> Wait| -> f64 {
         let ranks = loads.iter().map(|load| {
@@ -146,7 +146,7 @@ fn window_of(name: &str) -> &'static str {
 fn hiding(scenario: &Scenario, name: &str) -> &'static str {
     match name {
         "dp" | "zero3" => "(1 - x) min(W, φ w)",
-        "tp" => "min(W, φ w)",
+        "ep" if is_once_a_node(scenario) => "(1 - x) min(W, φ w)",
         "cp" if scenario.run.cp_comm == CpComm::Ring => "min(W, φ w/c)",
         "cp" => "0",
         _ => "min(W, φ w)",
@@ -162,6 +162,10 @@ fn hiding_note(scenario: &Scenario, name: &str) -> String {
         "cp" if scenario.run.cp_comm != CpComm::Ring => {
             "all-gather and Ulysses run before and after attention: nothing hides them".to_owned()
         }
+        "ep" if is_once_a_node(scenario) => format!(
+            "x = {}: multiprocessors that pass tokens on are missing in the compute beside them",
+            significant(DISPATCHERS.value, 2)
+        ),
         "tp" => "reductions of the backward pass only: the other messages stand between two kernels that need them".to_owned(),
         "cp" => "block by block of the ring, W and w those of one".to_owned(),
         _ => "of each micro-batch, layer by layer".to_owned(),
@@ -195,26 +199,31 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     if row.comm_s.0 > 0.0 {
         let reached = row.bytes_per_gpu.0 / row.comm_s.0;
         let wire = seconds("W", "wire time of a step", row.comm_s.0);
-        let sent = Term::given(
-            "V",
-            "bytes that a GPU sends",
-            row.bytes_per_gpu.0,
-            Unit::Bytes,
-        );
+        let sent = row.bytes_per_gpu.0;
+        let sent = Term::given("V", "bytes that a GPU sends", sent, Unit::Bytes);
         parts.push(
             Term::given("β", "reached, latencies included", reached, Unit::Bandwidth)
                 .by("V/W", vec![sent, wire]),
         );
     }
+    let sheet = show_bandwidth(sheet.0);
+    let reach = if row.name == "ep" && is_once_a_node(&evaluation.scenario) {
+        let (link, card) = DISPATCH.value;
+        format!(
+            "data sheet: {sheet} a GPU ({place}); what crosses the network reaches {card} of the card while what is passed on reaches {link} of the link: the longer counts"
+        )
+    } else {
+        format!(
+            "data sheet: {sheet} a GPU ({place}); collectives reach {} of it in a node, between nodes {} of the cards that the group has in a node; all-to-all {} in a node",
+            INTRA.value, INTER.value, ALL_TO_ALL.value
+        )
+    };
     let [launch, near, far] = LATENCY.value.map(|seconds| seconds * 1e6);
     seconds("W", "wire time of a step", row.comm_s.0)
         .marked(Mark::AddedUp, "latency + bytes/bandwidth")
         .with(parts)
         .from(&NCCL, "tuning.cc; efficiencies by measured curves")
-        .note(format!(
-            "data sheet: {} a GPU ({place}); collectives reach {} of it in a node, between nodes {} of the cards that the group has in a node; all-to-all {} in a node",
-            show_bandwidth(sheet.0), INTRA.value, INTER.value, ALL_TO_ALL.value
-        ))
+        .note(reach)
         .note(format!(
             "a message: {launch:.0} µs, {near:.0} a hop in the node, {far:.0} a hop between nodes"
         ))
@@ -224,7 +233,7 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
 mod tests {
     use super::super::super::evaluate;
     use super::*;
-    use crate::run::{Based, Run};
+    use crate::run::{Based, MoeDispatch, Run};
 
     fn find<'a>(term: &'a Term, symbol: &str) -> Option<&'a Term> {
         if term.symbol == symbol {
@@ -253,7 +262,18 @@ mod tests {
             ep: 8,
             ..base()
         };
+        let dispatched = Run {
+            moe_dispatch: MoeDispatch::PerNode,
+            fp8_dispatch: true,
+            ..experts.clone()
+        };
+        let halved = Run {
+            moe_dispatch: MoeDispatch::AllToAll,
+            ..dispatched.clone()
+        };
         vec![
+            dispatched,
+            halved,
             base(),
             zero(0),
             zero(1),

@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::memory::Verdict;
 use crate::report::fit::{Search, Suggestion};
-use crate::report::narrow::{self as room, Gap, Narrowing};
+use crate::report::narrow::{self as room, Counted, Narrowing};
 use crate::report::{Evaluation, Memory};
 use crate::scene::issues::written;
 use crate::scene::markup::{Html, el, span, table, text};
@@ -45,7 +45,7 @@ fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
 fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Html> {
     let button = el(
         "button",
-        &[("class", "fix"), ("data-fix", &written(&one.fix))],
+        &[("class", "fix"), ("data-fix", &written(&one.fix.set))],
         &[text(&one.fix.label)],
     );
     let batch = one.global_batch.map_or_else(Html::none, |batch| {
@@ -75,7 +75,7 @@ pub fn narrow(base: &Evaluation, unit: MemoryUnit) -> Html {
     way_back(&room::narrow(base), &room::gaps(base), unit)
 }
 
-fn way_back(way: &[Narrowing], gaps: &[Gap], unit: MemoryUnit) -> Html {
+fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Html {
     let before = [None].into_iter().chain(way.iter().map(Some));
     let rows: Vec<(bool, Vec<Html>)> = way
         .iter()
@@ -105,11 +105,11 @@ fn way_back(way: &[Narrowing], gaps: &[Gap], unit: MemoryUnit) -> Html {
     );
     let list: Html = gaps
         .iter()
-        .map(|(words, counted)| {
+        .map(|(gap, counted)| {
             let counted = counted.map_or_else(String::new, |bytes| {
                 format!("; {} of it are counted above", unit.show(bytes))
             });
-            span("li", "", &format!("{words}{counted}"))
+            span("li", "", &format!("{}{counted}", gap.words()))
         })
         .collect();
     [
@@ -144,7 +144,7 @@ mod tests {
         let html = fit(&base, MemoryUnit::Gib).into_string();
         assert_eq!(html.matches("data-fix=").count(), list.len());
         for one in &list {
-            assert_eq!(read_fix(&written(&one.fix)), one.fix.set);
+            assert_eq!(read_fix(&written(&one.fix.set)), one.fix.set);
         }
     }
 

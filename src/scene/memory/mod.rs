@@ -17,8 +17,24 @@ use crate::memory::{Component, Verdict};
 
 /// A component's swatch and name.
 #[must_use]
-pub fn legend_entry(component: Component) -> Html {
+pub(super) fn legend_entry(component: Component) -> Html {
     el("span", &[], &[swatch(component), text(component.name())])
+}
+
+/// The legend of the components that any of `pictures` has.
+#[must_use]
+pub fn legend(pictures: &[&Bars]) -> Html {
+    let used = |component: &Component| {
+        let mut pictures = pictures.iter();
+        pictures.any(|picture| picture.used().any(|one| one == *component))
+    };
+    let entries: Html = Component::ALL
+        .into_iter()
+        .filter(used)
+        .map(legend_entry)
+        .collect();
+    let attributes = [("class", "legend"), ("aria-hidden", "true")];
+    el("div", &attributes, &[entries])
 }
 
 fn swatch(component: Component) -> Html {

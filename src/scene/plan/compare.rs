@@ -2,8 +2,7 @@
 
 use super::rows::{layout, schedule};
 use super::{View, button};
-use crate::run::Recompute;
-use crate::scene::markup::{Html, el, span, text};
+use crate::scene::markup::{Html, el, scrolled, span, text};
 use crate::search::Found;
 use crate::units::{Bytes, Seconds, group, show_percent, show_seconds};
 
@@ -49,11 +48,6 @@ fn seconds(_: &View, value: f64) -> String {
 /// The layout in words, line by line.
 fn settings(one: &Found) -> [(&'static str, String); 9] {
     let run = &one.run;
-    let recompute = match run.recompute {
-        Recompute::None => "none",
-        Recompute::Full => "full",
-        _ => "selective",
-    };
     [
         ("TP", run.tp.to_string()),
         ("PP", run.pp.to_string()),
@@ -63,7 +57,7 @@ fn settings(one: &Found) -> [(&'static str, String); 9] {
         ("ZeRO", run.zero.to_string()),
         ("micro-batch", run.micro_batch.to_string()),
         ("schedule", schedule(run)),
-        ("recomputation", recompute.to_owned()),
+        ("recomputation", run.recompute.words()),
     ]
 }
 
@@ -122,14 +116,10 @@ pub fn pinned(view: &View) -> Html {
             el("tbody", &[], &rows),
         ],
     );
-    let region = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Pinned layouts"),
-    ];
     let clear = button("link", "unpin", None, "unpin all");
-    [el("div", &region, &[table]), clear].into_iter().collect()
+    [scrolled("Pinned layouts", table), clear]
+        .into_iter()
+        .collect()
 }
 
 /// "+120 ms (+3.2 %)".

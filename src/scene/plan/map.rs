@@ -3,30 +3,29 @@
 
 use super::rows::layout;
 use super::{View, button, chips_of, fold};
-use crate::scene::markup::{Html, el, span, text};
-use crate::search::Found;
+use crate::scene::markup::{Html, el, scrolled, span, text};
 use crate::search::filter::Axis;
 use crate::search::map::{Cell, Map, Picture};
+use crate::search::{Found, Space};
 use crate::units::{show_percent, show_seconds};
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;
 
 /// The map's fold.
-pub fn map(view: &View) -> Html {
+pub fn map(view: &View, space: &Space) -> Html {
     fold(view, "map", "Map: the best layout over two axes", || {
         let grid = match &view.desk.map {
             Some(map) => grid(view, map),
             None => span("p", "muted", "being searched…"),
         };
-        [choices(view), grid].into_iter().collect()
+        [choices(view, space), grid].into_iter().collect()
     })
 }
 
-fn choices(view: &View) -> Html {
+fn choices(view: &View, space: &Space) -> Html {
     let picture = view.desk.picture;
     let axes = |side: &'static str, chosen: Option<Axis>| {
-        let space = view.desk.request.search.space();
         let several = Axis::ALL.into_iter();
         let several = several.filter(|axis| axis.values(space).len() > 1);
         several
@@ -117,12 +116,6 @@ fn grid(view: &View, map: &Map) -> Html {
             el("tbody", &[], &rows),
         ],
     );
-    let region = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Map of layouts"),
-    ];
     let note = format!("{words} Empty cells: out of memory, or – where nothing divides.");
     let again = if map.is_over() {
         Html::none()
@@ -130,7 +123,7 @@ fn grid(view: &View, map: &Map) -> Html {
         span("p", "muted note", "The rest is being searched…")
     };
     [
-        el("div", &region, &[table]),
+        scrolled("Map of layouts", table),
         again,
         span("p", "muted note", &note),
     ]

@@ -26,6 +26,8 @@ pub struct Book {
     pub assumed: Vec<String>,
     /// What cannot be read.
     pub errors: Vec<Issue>,
+    /// Names that were asked for and say nothing of a Run.
+    ignored: Vec<String>,
 }
 
 impl Book {
@@ -43,14 +45,21 @@ impl Book {
             used: Vec::new(),
             assumed: Vec::new(),
             errors: Vec::new(),
+            ignored: Vec::new(),
         }
     }
 
-    /// Names that nothing asked for.
+    /// Names that nothing asked for, or that turned out to say nothing.
     #[must_use]
     pub fn left(&self) -> Vec<String> {
         let left = self.entries.iter().filter(|entry| !entry.taken);
-        left.map(|entry| entry.name.clone()).collect()
+        let names = left.map(|entry| entry.name.clone());
+        names.chain(self.ignored.iter().cloned()).collect()
+    }
+
+    /// Notes names that say nothing of a Run, though something asked for them.
+    pub fn ignore(&mut self, names: impl Iterator<Item = String>) {
+        self.ignored.extend(names);
     }
 
     /// Whether the text says `name`.
@@ -169,11 +178,6 @@ impl Book {
         }
     }
 
-    /// Sets a field by the id of a choice.
-    pub fn set_id(&mut self, key: &str, id: &str) {
-        self.set(key, &Value::Text(id.to_owned()));
-    }
-
     /// Reads rows that both count alike; what the program takes in silence is assumed.
     pub fn same(&mut self, rows: &[Same], program: &str) {
         for row in rows {
@@ -215,7 +219,7 @@ impl Book {
     /// Takes a policy of bytes a parameter.
     pub fn precision(&mut self, id: &'static str) {
         let policy: Based<PrecisionParts> = Based::preset(id);
-        if self.run.precision.resolve() != policy.resolve() {
+        if !super::alike(&self.run.precision, &policy) {
             self.run.precision = policy;
         }
     }

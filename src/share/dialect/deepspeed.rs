@@ -4,7 +4,7 @@
 //! The file knows nothing of the model; ranks follow from its three batch sizes.
 
 use super::book::Book;
-use super::{Dialect, Entries};
+use super::{Dialect, Entries, computes};
 use crate::issue::Issue;
 use crate::run::{Based, CpComm, Optimizer, PrecisionParts, Recompute, Run, Scenario, Value};
 use serde::Serialize;
@@ -133,17 +133,23 @@ fn read(book: &mut Book) {
     } else if book.run.overlap.dp == 0.0 {
         book.run.overlap.dp = Run::default().overlap.dp;
     }
+    let of_launcher = |name: &str| book.value(name) == Some(Value::Text("auto".to_owned()));
+    let auto = ["bf16.enabled", "fp16.enabled"].map(of_launcher) != [false; 2];
     let (brain, half) = (
         book.flag("bf16.enabled", "bf16"),
         book.flag("fp16.enabled", "fp16"),
     );
     let accumulate = book.word("data_types.grad_accum_dtype", "gradients accumulate in");
-    book.precision(match (brain, half, accumulate.as_deref()) {
-        (true, _, Some("fp32")) => "bf16-fp32-grads",
-        (true, ..) => "bf16",
-        (_, true, _) => "fp16",
-        _ => "fp32",
-    });
+    if auto {
+        book.assume("the precision, as on this page: it is \"auto\"");
+    } else {
+        book.precision(match (brain, half, accumulate.as_deref()) {
+            (true, _, Some("fp32")) => "bf16-fp32-grads",
+            (true, ..) => "bf16",
+            (_, true, _) => "fp16",
+            _ => "fp32",
+        });
+    }
     let optimizer = book
         .word("optimizer.type", "optimizer")
         .map(|name| name.to_ascii_lowercase());
@@ -181,18 +187,37 @@ fn batch(book: &mut Book) {
     let run = &book.run;
     let ranks = (run.tp * run.pp * run.cp).max(1);
     let here = (run.gpus / ranks).max(1);
-    let each = run.micro_batch.saturating_mul(steps.unwrap_or(1));
-    match (global, steps) {
-        (Some(global), Some(_)) if global.is_multiple_of(each.max(1)) => {
+    let each = |micro: u64| micro.saturating_mul(steps.unwrap_or(1)).max(1);
+    // train_batch_size = train_micro_batch_size_per_gpu · gradient_accumulation_steps · ranks: of two, the third.
+    let mut told = false;
+    match (global, micro) {
+        (Some(global), Some(micro)) => {
             book.set("global_batch", &Value::from(global));
-            let gpus = (global / each.max(1)).saturating_mul(ranks);
-            book.set("gpus", &Value::from(gpus));
+            if steps.is_some() && global.is_multiple_of(each(micro)) {
+                let gpus = (global / each(micro)).saturating_mul(ranks);
+                book.set("gpus", &Value::from(gpus));
+                told = true;
+            }
         }
-        (Some(global), _) => book.set("global_batch", &Value::from(global)),
-        (None, Some(_)) => book.set("global_batch", &Value::from(each.saturating_mul(here))),
+        (Some(global), None) => {
+            book.set("global_batch", &Value::from(global));
+            let all = each(1).saturating_mul(here);
+            let micro = (global / all).max(1);
+            book.assume(format!(
+                "micro-batch {micro}: what {here} ranks make of the global batch"
+            ));
+            book.set("micro_batch", &Value::from(micro));
+        }
+        (None, Some(micro)) => {
+            let global = each(micro).saturating_mul(here);
+            book.assume(format!(
+                "global batch {global}: what {here} ranks make of the micro-batch"
+            ));
+            book.set("global_batch", &Value::from(global));
+        }
         (None, None) => {}
     }
-    if global.is_none() || steps.is_none() {
+    if !told {
         let gpus = book.run.gpus;
         book.assume(format!(
             "{gpus} GPUs, as on this page: with all three batch sizes they would follow"
@@ -219,7 +244,8 @@ fn write(s: &Scenario) -> Entries {
         "zero_optimization.overlap_comm",
         Value::Bool(run.overlap.dp > 0.0),
     );
-    if s.zero.shard < s.layout.dp * s.layout.cp {
+    // MiCS shards what stage 3 shards.
+    if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
         say(
             "zero_optimization.mics_shard_size",
             Value::from(s.zero.shard),
@@ -227,12 +253,14 @@ fn write(s: &Scenario) -> Entries {
     }
     let is =
         |id: &'static str| run.precision.resolve() == Based::<PrecisionParts>::preset(id).resolve();
-    if run.precision.base == Some("fp16") {
-        say("fp16.enabled", Value::Bool(true));
-    } else if !is("fp32") {
-        say("bf16.enabled", Value::Bool(true));
-        let dtype = if is("bf16") { "bf16" } else { "fp32" };
-        say("data_types.grad_accum_dtype", text(dtype));
+    match computes(&run.precision) {
+        "fp16" => say("fp16.enabled", Value::Bool(true)),
+        "fp32" => {}
+        _ => {
+            say("bf16.enabled", Value::Bool(true));
+            let dtype = if is("bf16") { "bf16" } else { "fp32" };
+            say("data_types.grad_accum_dtype", text(dtype));
+        }
     }
     let optimizer = match run.optimizer {
         Optimizer::Lion => "Lion",
@@ -247,14 +275,15 @@ fn write(s: &Scenario) -> Entries {
     if run.cp > 1 {
         say("sequence_parallel_size", Value::from(run.cp));
     }
+    // Without a pipeline the program's own modules recompute, or not.
     if run.pp > 1 {
         say("pipeline.stages", Value::from(run.pp));
+        let interval = u64::from(run.recompute != Recompute::None);
+        say(
+            "pipeline.activation_checkpoint_interval",
+            Value::from(interval),
+        );
     }
-    let interval = u64::from(run.recompute != Recompute::None);
-    say(
-        "pipeline.activation_checkpoint_interval",
-        Value::from(interval),
-    );
     out
 }
 

@@ -8,7 +8,7 @@ use super::{Dialect, Entries, Same, same, steps, write_same, yaml};
 use crate::issue::Issue;
 use crate::model::Biases;
 use crate::run::registry::plain;
-use crate::run::{ModelParts, Optimizer, Recompute, Scenario, Schedule, Value};
+use crate::run::{Optimizer, Recompute, Scenario, Schedule, Value};
 use crate::share::import::huggingface;
 
 /// Nanotron.
@@ -133,19 +133,23 @@ fn model(book: &mut Book) {
         book.assume("the model, as on this page: model.model_config is not there");
         return;
     }
-    let qwen = config
-        .iter()
-        .any(|(key, value)| key == "is_qwen2_config" && *value == Value::Bool(true));
-    let kind = if qwen { "qwen2" } else { "llama" };
-    config.retain(|(key, _)| !key.starts_with("is_"));
-    config.push(("model_type".to_owned(), Value::Text(kind.to_owned())));
+    if book.has(&format!("{CONFIG}moe_config.num_experts")) {
+        book.assume("a dense model: the experts of moe_config are not read");
+    }
+    for (key, _) in config.extract_if(.., |(key, _)| key.starts_with("is_")) {
+        book.note(&format!("{CONFIG}{key}"), "which of its models");
+    }
+    // Nanotron's Qwen has biases only where `attention_bias` says so, as its Llama.
+    config.push(("model_type".to_owned(), Value::Text("llama".to_owned())));
     match huggingface::read(&Value::Map(config)) {
         Ok(read) => {
             for (key, what) in read.used {
                 book.note(&format!("{CONFIG}{key}"), what);
             }
             book.assumed.extend(read.assumed);
-            book.model(ModelParts { ..read.parts });
+            let ignored = read.ignored.iter();
+            book.ignore(ignored.map(|key| format!("{CONFIG}{key}")));
+            book.model(read.parts);
         }
         Err(errors) => book.errors.extend(errors),
     }
@@ -178,12 +182,13 @@ fn write(s: &Scenario) -> Entries {
         ("num_attention_heads", Value::from(m.heads)),
         ("num_hidden_layers", Value::from(m.layers)),
         ("num_key_value_heads", Value::from(m.kv_heads)),
-        ("head_dim", Value::from(m.head_dim)),
+        ("attention_bias", Value::Bool(m.biases != Biases::None)),
         ("tie_word_embeddings", Value::Bool(m.tied_embeddings)),
         ("vocab_size", Value::from(m.vocab)),
     ];
+    // `LlamaConfig` and `Qwen2Config` refuse keys that they do not have: widths of heads and experts cannot be said.
     for (key, value) in config {
-        if key != "head_dim" || m.head_dim * m.heads != m.hidden {
+        if key != "attention_bias" || value != Value::Bool(false) {
             say(&format!("{CONFIG}{key}"), value);
         }
     }
@@ -198,7 +203,7 @@ fn write(s: &Scenario) -> Entries {
     );
     say("optimizer.zero_stage", Value::from(run.zero.min(1)));
     say("parallelism.dp", Value::from(s.layout.dp));
-    write_same(&SAME[..4], run, &mut out);
+    write_same(&SAME[..3], run, &mut out);
     let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
     let afab = run.schedule == Schedule::Gpipe;
     say(

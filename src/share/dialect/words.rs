@@ -10,11 +10,13 @@ const DEEPEST: u32 = 4;
 /// How many bytes of variables a script may put in, all together: no launch script does, and a few that double each
 /// other would fill the memory.
 const MOST_PUT_IN: usize = 400_000;
+/// Variables that are remembered.
+const MOST_VARIABLES: usize = 1000;
 
 /// What a script says.
 #[derive(Debug, Default, PartialEq)]
 pub struct Script {
-    /// Its words, variables put in where the script sets them.
+    /// Its words, variables put in where the script sets them; an empty one ends a statement.
     pub words: Vec<String>,
     /// The variables that it sets.
     pub variables: Vec<(String, String)>,
@@ -49,16 +51,23 @@ impl Script {
     #[must_use]
     pub fn arguments(&self) -> Entries {
         let mut entries: Entries = Vec::new();
+        // What follows the end of a statement belongs to no argument before it.
+        let mut open = false;
         for word in &self.words {
+            if word.is_empty() {
+                open = false;
+                continue;
+            }
             if let Some(argument) = word.strip_prefix("--") {
                 let (name, value) = match argument.split_once('=') {
                     Some((name, value)) => (name, scalar(value)),
                     None => (argument, Value::Bool(true)),
                 };
                 entries.push((format!("--{name}"), value));
+                open = true;
                 continue;
             }
-            let Some((_, value)) = entries.last_mut() else {
+            let Some((_, value)) = entries.last_mut().filter(|_| open) else {
                 continue;
             };
             *value = match std::mem::take(value) {
@@ -88,6 +97,8 @@ impl Reader {
         let mut chars = text.chars().peekable();
         let mut word: Option<String> = None;
         let mut quote = None;
+        // Within the brackets of an array a line's end is a blank; so it is in a variable's text.
+        let mut brackets = depth;
         while let Some(c) = chars.next() {
             match (c, quote) {
                 ('\'' | '"', None) => {
@@ -106,9 +117,17 @@ impl Reader {
                     let value = self.variable(&mut chars);
                     word.get_or_insert_default().push_str(&value);
                 }
-                ('#', None) if word.is_none() => while chars.next().is_some_and(|c| c != '\n') {},
+                ('#', None) if word.is_none() => while chars.next_if(|c| *c != '\n').is_some() {},
                 (c, None) if c.is_whitespace() || matches!(c, '(' | ')' | ';' | '&' | '|') => {
                     self.end(word.take(), depth);
+                    match c {
+                        '(' => brackets += 1,
+                        ')' => brackets = brackets.saturating_sub(1),
+                        _ => {}
+                    }
+                    if matches!(c, ')' | ';' | '&' | '|') || c == '\n' && brackets == 0 {
+                        self.script.words.push(String::new());
+                    }
                 }
                 (c, _) => word.get_or_insert_default().push(c),
             }
@@ -148,8 +167,25 @@ impl Reader {
         let (name, default) = name
             .split_once(":-")
             .map_or((name, None), |(name, default)| (name, Some(default)));
-        let known = self.put_in(name).or(default.map(str::to_owned));
-        known.unwrap_or(format!("${name}"))
+        match (self.put_in(name), default) {
+            (Some(value), _) => value,
+            (None, Some(default)) => self.said_default(default),
+            (None, None) => format!("${name}"),
+        }
+    }
+
+    /// What `${NAME:-"default"}` says where the name is not set: without its quotes, its own variables put in.
+    fn said_default(&mut self, text: &str) -> String {
+        let mut out = String::new();
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            match c {
+                '"' | '\'' => {}
+                '$' => out.push_str(&self.variable(&mut chars)),
+                c => out.push(c),
+            }
+        }
+        out
     }
 
     /// The value of a variable, while there is room for it.
@@ -159,12 +195,20 @@ impl Reader {
         Some(value)
     }
 
+    fn set(&mut self, name: &str, value: &str) {
+        let variables = &mut self.script.variables;
+        if variables.len() < MOST_VARIABLES {
+            variables.push((name.to_owned(), value.to_owned()));
+        }
+    }
+
     fn end(&mut self, word: Option<String>, depth: u32) {
         let Some(word) = word.filter(|word| !word.is_empty()) else {
             return;
         };
         let named = word.split_once('=').filter(|(name, _)| {
-            let mut letters = name.chars();
+            // `ARGS+=( --more )` adds to an array.
+            let mut letters = name.strip_suffix('+').unwrap_or(name).chars();
             letters
                 .next()
                 .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
@@ -173,17 +217,21 @@ impl Reader {
         match named {
             // Arguments kept in a variable are read where it is set.
             Some((name, value)) if value.trim_start().starts_with("--") && depth < DEEPEST => {
-                self.script.variables.push((name.to_owned(), String::new()));
+                self.set(name, "");
                 self.take(value, depth + 1);
             }
-            Some((name, value)) => {
-                let variable = (name.to_owned(), value.to_owned());
-                self.script.variables.push(variable);
-            }
-            None if word.contains(" --") && depth < DEEPEST => self.take(&word, depth + 1),
+            Some((name, value)) => self.set(name, value),
+            // `"--fp8-format hybrid"` in an array that is put in without quotes.
+            None if several(&word) && depth < DEEPEST => self.take(&word, depth + 1),
             None => self.script.words.push(word),
         }
     }
+}
+
+/// Whether a quoted word holds arguments: more than one, or one with its value.
+fn several(word: &str) -> bool {
+    let named = word.starts_with("--") && !word.contains('=');
+    word.contains(" --") || named && word.contains(char::is_whitespace)
 }
 
 /// A number where the text is one, else the text.
@@ -267,6 +315,45 @@ mod tests {
         assert_eq!(value("--eq"), Value::Number(5.0));
         assert!(entries.iter().all(|(name, _)| name != "--fake-argument"));
         assert_eq!(script.number(&["TP"]), Some(4));
+    }
+
+    /// As launch scripts are written: arrays that grow, arguments quoted with their values, defaults in quotes, and a
+    /// statement behind an array.
+    #[test]
+    fn what_follows_a_statement_is_no_value_of_its_last_argument() {
+        let script = Script::read(
+            r#"NNODES=${SLURM_NNODES:-"2"}
+            GPUS=${GPUS:-${DEVICES:-8}}
+            ARGS=( --cp-comm-type a2a )
+            ARGS+=( --recompute-granularity selective )
+            if [ "$DTYPE" == "fp8" ]; then
+                ARGS+=( "--fp8-format hybrid"
+                        "--split '99,1,0'" )
+            fi
+            torchrun --nnodes $NNODES train.py ${ARGS[@]} --last one \
+              two # not this
+            echo done
+            "#,
+        );
+        let arguments = script.arguments();
+        let expected = [
+            ("--cp-comm-type", Value::Text("a2a".to_owned())),
+            (
+                "--recompute-granularity",
+                Value::Text("selective".to_owned()),
+            ),
+            ("--fp8-format", Value::Text("hybrid".to_owned())),
+            ("--split", Value::Text("99,1,0".to_owned())),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(arguments[..4], expected);
+        let text = |text: &str| Value::Text(text.to_owned());
+        let words = Value::List(vec![Value::Number(2.0), text("train.py")]);
+        assert_eq!(arguments[4], ("--nnodes".to_owned(), words));
+        let words = Value::List(vec![text("one"), text("two")]);
+        assert_eq!(arguments[5..], [("--last".to_owned(), words)]);
+        assert_eq!(script.number(&["NNODES"]), Some(2));
+        assert_eq!(script.number(&["GPUS"]), Some(8));
     }
 
     /// A shell would put these in; here they stay as they are written once it is enough.

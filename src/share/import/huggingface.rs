@@ -287,6 +287,9 @@ impl Reader<'_> {
                 parts.dense_layers = Some(count as u64);
             }
         }
+        // A group of one is no limit, and some kinds leave both out.
+        parts.groups = self.count(&["n_group"], "expert groups");
+        parts.top_groups = self.count(&["topk_group"], "groups a token");
         if family.prediction {
             let key = "num_nextn_predict_layers";
             parts.mtp_modules = self.count(&[key], "multi-token-prediction modules");
