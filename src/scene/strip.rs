@@ -27,7 +27,7 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
             span(
                 "span",
                 "name",
-                &format!("Fullest GPU: stage {}", memory.peak_stage),
+                &format!("Fullest GPU: rank {}", memory.peak_stage),
             ),
             value(&[
                 span("span", "mark", mark),

@@ -76,7 +76,7 @@ pub static PANELS: &[BackPanel] = &[
     back("grids", |asked| grids(&asked.evaluation.scenario)),
     back("overlap", |asked| {
         let evaluation = asked.evaluation;
-        let rows = rows(&evaluation.report.overlap);
+        let rows = rows(evaluation, asked.unit);
         [
             saved(asked, rows, &[save("overlap", "overlap", asked.unit)]),
             saved(asked, step(evaluation), &[save("step", "step", asked.unit)]),
@@ -108,7 +108,7 @@ pub static PANELS: &[BackPanel] = &[
     back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
     back("trace", |asked| raw(chrome_trace(asked.evaluation))),
     back("svg", timeline_svg),
-    back("ring", |asked| ring(&asked.evaluation.scenario)),
+    back("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
     back("compare", compared),
     back("changed", |asked| {
         what_changed(&asked.evaluation.scenario.run)

@@ -112,7 +112,13 @@ pub fn show_count(count: f64) -> String {
 /// A share in percent, one decimal below 100: `15.8 %`.
 #[must_use]
 pub fn show_percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    format!("{} %", group(&format!("{:.1}", share * 100.0)))
+}
+
+/// What is off by a share, with its sign and `decimals`: `+3.1 %`, `−38 %`.
+#[must_use]
+pub fn show_off(share: f64, decimals: usize) -> String {
+    format!("{:+.decimals$} %", share * 100.0).replace('-', "−")
 }
 
 /// A value with the largest prefix that it fills; a whole number of the plain unit stays whole: `512 B`.
@@ -192,7 +198,8 @@ pub fn group(number: &str) -> String {
         .strip_prefix('-')
         .map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut out = String::from(sign);
+    // A minus as long as a plus, not a hyphen.
+    let mut out = String::from(if sign.is_empty() { "" } else { "−" });
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && whole.len() > 4 && (whole.len() - index).is_multiple_of(3) {
             out.push('\u{2009}');

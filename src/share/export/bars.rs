@@ -23,7 +23,7 @@ pub fn picture(
 ) -> Option<String> {
     let run = &evaluation.scenario.run;
     let (drawing, what) = match name {
-        "memory" => (memory(evaluation, unit), "memory per GPU by stage"),
+        "memory" => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
         "overlap" => (
             overlap(evaluation),
             "communication over the compute that may hide it",
