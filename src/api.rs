@@ -3,6 +3,7 @@
 
 mod plain;
 
+use crate::back::{self, Question, room};
 use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
@@ -10,8 +11,6 @@ use crate::search::Request;
 use crate::search::desk::Desk;
 use crate::share::courier;
 use crate::share::export::Stamp;
-use crate::share::panels::Question;
-use crate::share::room::room;
 use crate::units::MemoryUnit;
 use crate::{pipeline, scene, share};
 use js_sys::{Array, Float64Array, Function, Promise, Reflect};
@@ -227,7 +226,7 @@ fn timed(link: &str) -> JsValue {
     }
 }
 
-/// A panel as HTML text: see [`share::panels`].
+/// A panel as HTML text: see [`back::PANELS`].
 fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
@@ -248,7 +247,7 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String 
     report::evaluate(&run).map_or_else(
         |_| String::new(),
         |evaluation| {
-            share::panels::panel(
+            back::panel(
                 name,
                 &Question {
                     evaluation: &evaluation,
@@ -278,7 +277,7 @@ fn planned(run: &Run, of: &str, unit: MemoryUnit) -> String {
             let words = "This run has no model, GPU or precision to plan for.";
             return format!(
                 "\n{}",
-                scene::markup::span("p", "muted", words).into_string()
+                scene::markup::leaf("p", "muted", words).into_string()
             );
         };
         desk.hear(of);

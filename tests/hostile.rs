@@ -13,6 +13,7 @@ use inputs::{files, json_runs, links, mutated, orders, panels, pasted, plans, sc
 use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use serde::Serialize;
+use shardscope::back::{PANELS, Question};
 use shardscope::issue::Issue;
 use shardscope::pipeline::{self, torch_csv};
 use shardscope::report::{Evaluation, evaluate, report_value, work};
@@ -22,7 +23,6 @@ use shardscope::search::Request;
 use shardscope::share::export::{FORMATS, Stamp, export};
 use shardscope::share::import::{self, summary::summary};
 use shardscope::share::link::{decode, encode, encode_with};
-use shardscope::share::panels::{PANELS, Question};
 use shardscope::units::MemoryUnit;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -39,7 +39,7 @@ struct Door {
 static DOORS: &[Door] = &[
     Door { name: "link", inputs: links, ask: link },
     Door { name: "JSON run", inputs: json_runs, ask: json_run },
-    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/import/huggingface/tests.rs")), ask: |text| imported(text, any_format) },
+    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/config/tests.rs")), ask: |text| imported(text, any_format) },
     Door { name: "export", inputs: || mutated(files(exports())), ask: |text| imported(text, any_format) },
     Door { name: "own order", inputs: orders, ask: own_order },
     Door { name: "schedule request", inputs: schedules, ask: schedule_request },

@@ -148,7 +148,8 @@ mod tests {
         gradient_sync(&evaluate(run).unwrap(), Policy::Eager).unwrap()
     }
 
-    /// The calibrated step and the picture are one formula where the charged rank ends the step: `R − (1 − tax) min(R, share B)`.
+    /// The calibrated step and the picture are one formula where the charged rank ends the step:
+    /// `R − (1 − tax) min(R, share B)`.
     #[test]
     fn the_rank_that_ends_the_step_shows_what_the_step_counts() {
         for (zero, measured_step_s) in [(0, None), (1, None), (1, Some(9.0))] {

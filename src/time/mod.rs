@@ -18,4 +18,6 @@ pub use rates::{
     ATTENTION_HALF, ELEMENTWISE, FAMILIES, Family, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,
     HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Rates, family,
 };
-pub use step::{COUPLING, RANGE, RANGE_EXPERTS, Step, StepParts, loader_floor, with_loader};
+pub use step::{
+    COUPLING, RANGE, RANGE_EXPERTS, Range, Step, StepParts, loader_floor, range, with_loader,
+};

@@ -1,7 +1,7 @@
 //! Overlap ratios that the playbook does not print, in its manner: communication over the compute it may hide behind, at
 //! the data-sheet peak F (FLOP/s) and bandwidth B (bytes/s, one direction); at most 1 means that it can hide.
 //!
-//! Source: the playbook's appendix A3 carried on by the survey, section 2.7; two-byte activations.
+//! Source: the playbook's appendix A3, whose way of counting is carried on here; two-byte activations.
 
 use crate::units::{BytesPerSecond, FlopsPerSecond};
 
@@ -20,7 +20,6 @@ pub fn ring_block_ratio(kv_share: f64, tokens_per_rank: f64, causal: bool, per_b
 }
 
 #[cfg(test)]
-#[allow(clippy::float_cmp)] // printed digits are compared
 mod tests {
     use super::*;
 
@@ -30,10 +29,10 @@ mod tests {
         flops_per_byte(H100, BytesPerSecond(gb * 1e9))
     }
 
-    /// Survey, section 2.7: FLOPs a byte. H100 2198 on NVLink, 19 780 at 400 Gbit/s; A100 1040 and 12 480 at 200;
+    /// FLOPs a byte of the data sheets, peak over one direction of the wire: H100 2198 on NVLink, 19 780 at 400 Gbit/s; A100 1040 and 12 480 at 200;
     /// GB200 2778; H20 329 and 2960.
     #[test]
-    fn flops_a_byte_are_the_surveys() {
+    fn flops_a_byte_are_those_of_the_data_sheets() {
         for (peak, gb, printed) in [
             (989e12, 450.0, 2198.0),
             (989e12, 50.0, 19_780.0),
@@ -48,7 +47,7 @@ mod tests {
         }
     }
 
-    /// Survey, section 2.7: Llama-70B (k/a 1/8), causal: 550 tokens a rank suffice on NVLink, 4.9 k over 400 Gbit/s.
+    /// Llama-70B (k/a 1/8), causal: 550 tokens a rank suffice on NVLink, 4.9 k over 400 Gbit/s.
     #[test]
     fn ring_attention_hides_from_so_many_tokens_a_rank_on() {
         let needed = |gb: f64| ring_block_ratio(1.0 / 8.0, 1.0, true, per_byte(gb));

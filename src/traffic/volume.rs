@@ -1,7 +1,7 @@
 //! Bytes that one GPU sends, by kind of parallelism.
 //!
 //! Source: ring collectives send `(n-1)/n` of the gathered size, an all-reduce twice that (NCCL performance notes); who
-//! sends what follows Megatron Core (survey of communication, section 2.6). Activations travel in bf16.
+//! sends what follows Megatron Core. Activations travel in bf16.
 
 use super::dispatch::{element_bytes, is_once_a_node, once_a_node};
 use crate::cluster::Link;

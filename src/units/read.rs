@@ -29,7 +29,7 @@ pub fn parse_count(text: &str) -> Option<u64> {
 /// The integer that `value` is, if it is one that f64 holds exactly.
 #[must_use]
 pub fn whole(value: f64) -> Option<u64> {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within 0 to 2⁵³ and whole
     ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0)
         .then_some(value as u64)
 }

@@ -88,14 +88,14 @@ function native(links) {
 async function rest(page) {
   const read = () => page.evaluate(() => ({
     link: location.hash.slice(1),
-    stale: !document.querySelector('.stale-note').hidden,
+    stale: document.querySelector('.strip-frame').classList.contains('stale'),
     figures: document.querySelector('.strip').innerText.replace(/\s+/g, ' '),
   }));
   let before = null;
   return eventually(read, (now) => {
     const still = JSON.stringify(now) === JSON.stringify(before?.now);
     if (!still) before = { now, since: Date.now() };
-    return Date.now() - before.since >= 150;
+    return Date.now() - before.since >= 300;
   });
 }
 

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use shardscope::back::PANELS;
 use shardscope::run::registry::{FIELDS, Field, Slot};
-use shardscope::share::panels::PANELS;
 use std::fs;
 
 /// What breaks parsers, and what looks like a number.

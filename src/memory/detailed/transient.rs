@@ -151,7 +151,7 @@ fn attention(scenario: &Scenario, cut: &Cut) -> Vec<Named> {
 ///
 /// Ring: the next block arrives behind the present one, twice in the backward pass: `2 · 2 kv`. All-gather: the other
 /// ranks' blocks and, in the backward pass, their gradients: `2 (c − 1) kv`. Ulysses: the largest of `4 qkv`,
-/// `3 qkv + o` and `2 qkv + 4 o`. Source: SimuMax (its seven runs with context parallelism); survey section 2.5.
+/// `3 qkv + o` and `2 qkv + 4 o`. Source: SimuMax (its seven runs with context parallelism).
 fn context_exchange(scenario: &Scenario, cut: &Cut) -> Named {
     let (model, cp) = (&scenario.model, scenario.layout.cp as f64);
     let (query, pair, output) = if let Some(mla) = model.mla {

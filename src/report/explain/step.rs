@@ -6,10 +6,10 @@ use super::{seconds, simulated, wires};
 use crate::explain::{Mark, Term, Unit};
 use crate::model::{Architecture, head_forward_flops, layer_forward_flops};
 use crate::run::Scenario;
-use crate::source::{FUJII_2024, NARAYANAN_2021};
+use crate::source::NARAYANAN_2021;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, Clock, ComputeTime, IN_TRAINING, RANGE, RANGE_EXPERTS, Rates,
-    STEP_END, family, step_end,
+    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Range,
+    Rates, STEP_END, family, range, step_end,
 };
 use crate::units::{Seconds, show_seconds, significant};
 
@@ -50,20 +50,21 @@ pub fn step(evaluation: &Evaluation) -> Term {
             significant(scale, 3),
             show_seconds(step.time_s * (1.0 / scale)),
         )),
-        None => range(term, evaluation),
+        None => spread(term, evaluation),
     }
     .note("leaves out stragglers, contention between jobs, checkpoints and evaluation")
 }
 
 /// Where the range around the step comes from.
-fn range(term: Term, evaluation: &Evaluation) -> Term {
-    let (range, runs) = match evaluation.scenario.model.moe {
-        Some(_) => (RANGE_EXPERTS, "53 published runs with routed experts"),
-        None => (RANGE, "495 published dense runs"),
-    };
+fn spread(term: Term, evaluation: &Evaluation) -> Term {
+    let Range {
+        low,
+        high,
+        runs,
+        of,
+    } = range(&evaluation.scenario);
     term.note(format!(
-        "range: {} to {} times the prediction, where four of five of {runs} lie",
-        range.0, range.1
+        "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie"
     ))
 }
 
@@ -174,7 +175,7 @@ fn loader(evaluation: &Evaluation) -> Term {
                 ratio(
                     "q",
                     "how sharply the slower sets the pace, fitted",
-                    COUPLING,
+                    COUPLING.value,
                 ),
             ],
         )
@@ -217,13 +218,13 @@ pub fn compute(evaluation: &Evaluation) -> Term {
         seconds("G", "gaps that the host leaves, a layer and micro-batch", host)
             .marked(Mark::AddedUp, "g layers micro-batches")
             .with(vec![seconds("g", "a layer and micro-batch", rates.host.0)])
-            .from(
-                &FUJII_2024,
-                "fitted to tables 3 and 4, and to the throughput rows",
-            ),
+            .from(HOST_PER_LAYER.source, HOST_PER_LAYER.place),
         seconds(
             "E",
-            "norms, activation functions and rotary at 85 % of the memory bandwidth; embedding, head, loss",
+            format!(
+                "norms, activation functions and rotary at {:.0} % of the memory bandwidth; embedding, head, loss",
+                ELEMENTWISE.value * 100.0
+            ),
             rest,
         )
         .marked(Mark::AddedUp, "bytes/β"),

@@ -7,7 +7,7 @@ use super::book::Book;
 use super::{Dialect, Entries, computes};
 use crate::issue::Issue;
 use crate::run::{Based, CpComm, Optimizer, PrecisionParts, Recompute, Run, Scenario, Value};
-use serde::Serialize;
+use crate::share::json::pretty;
 
 /// DeepSpeed.
 pub static DIALECT: Dialect = Dialect {
@@ -40,53 +40,10 @@ pub fn knows(object: &Value) -> bool {
 
 fn entries(text: &str) -> Result<Entries, Issue> {
     let value: Value = serde_json::from_str(text)
-        .map_err(|error| Issue::error("text", format!("not JSON: {error}")))?;
-    let mut entries = Vec::new();
-    flatten("", value, &mut entries);
+        .map_err(|error| Issue::error("", format!("not JSON: {error}")))?;
+    let mut entries = value.flat(|_| true);
     entries.retain(|(name, _)| name != COMMENT);
     Ok(entries)
-}
-
-/// Nested objects to dotted names.
-pub fn flatten(prefix: &str, value: Value, out: &mut Entries) {
-    match value {
-        Value::Map(entries) => {
-            for (key, value) in entries {
-                let name = if prefix.is_empty() {
-                    key
-                } else {
-                    format!("{prefix}.{key}")
-                };
-                flatten(&name, value, out);
-            }
-        }
-        value => out.push((prefix.to_owned(), value)),
-    }
-}
-
-/// Dotted names to nested objects.
-#[must_use]
-pub fn nested(entries: &Entries) -> Value {
-    let mut root = Value::Map(Vec::new());
-    for (name, value) in entries {
-        insert(&mut root, name, value.clone());
-    }
-    root
-}
-
-fn insert(object: &mut Value, name: &str, value: Value) {
-    let Value::Map(entries) = object else { return };
-    match name.split_once('.') {
-        None => entries.push((name.to_owned(), value)),
-        Some((first, rest)) => {
-            let at = entries.iter().position(|(known, _)| known == first);
-            let at = at.unwrap_or_else(|| {
-                entries.push((first.to_owned(), Value::Map(Vec::new())));
-                entries.len() - 1
-            });
-            insert(&mut entries[at].1, rest, value);
-        }
-    }
 }
 
 fn read(book: &mut Book) {
@@ -290,15 +247,8 @@ fn write(s: &Scenario) -> Entries {
 fn print(entries: &Entries, comments: &[String]) -> String {
     let lines = comments.iter().cloned().map(Value::Text).collect();
     let mut all = vec![(COMMENT.to_owned(), Value::List(lines))];
-    if let Value::Map(said) = nested(entries) {
+    if let Value::Map(said) = Value::nested(entries.clone()) {
         all.extend(said);
     }
     pretty(&Value::Map(all))
-}
-
-/// Indented JSON.
-#[must_use]
-pub fn pretty<T: Serialize>(value: &T) -> String {
-    let text = serde_json::to_string_pretty(value);
-    text.map_or_else(|_| String::new(), |text| text + "\n")
 }

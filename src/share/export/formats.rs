@@ -4,10 +4,10 @@ use super::{csv, markdown};
 use crate::issue::Issue;
 use crate::report::{Evaluation, evaluate};
 use crate::run::Run;
-use crate::share::dialect::deepspeed::pretty;
 use crate::share::dialect::{
     Dialect, deepspeed, dialect, megatron, nanotron, not_said, torchtitan,
 };
+use crate::share::json::pretty;
 use crate::share::link::encode;
 use serde::Serialize;
 
