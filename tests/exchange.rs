@@ -225,7 +225,7 @@ impl Words {
                 let group = entry.strip_suffix('*');
                 group.map_or(*entry == key, |group| key.starts_with(group))
             };
-            list.iter().any(|entry| begins(entry))
+            list.iter().any(begins)
         };
         let kept = self
             .keeps
