@@ -277,7 +277,7 @@ fn planned(run: &Run, of: &str, unit: MemoryUnit) -> String {
             let words = "This run has no model, GPU or precision to plan for.";
             return format!(
                 "\n{}",
-                scene::markup::span("p", "muted", words).into_string()
+                scene::markup::leaf("p", "muted", words).into_string()
             );
         };
         desk.hear(of);

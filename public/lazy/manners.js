@@ -46,6 +46,12 @@ addEventListener('keydown', (event) => {
   }
 });
 
+// Enter in the search goes to the first setting found.
+addEventListener('keydown', ({ key, target }) => {
+  if (key !== 'Enter' || !target.matches?.('.find') || !target.value.trim()) return;
+  document.querySelector('.field :is(input, select)')?.focus();
+});
+
 // The other language: a button in the header; a panel alone has none. Each is named in its own.
 const IN_LINK = /([#?&]view\.lang=)(\w+)/;
 const LANGUAGES = { en: ['EN', 'English'], zh: ['中文', '简体中文'] };

@@ -1,6 +1,7 @@
-// Saves or copies the text beside the button (data-kind text or copy), or saves a picture of a panel as SVG or PNG: the panel's own <svg>, or one that the back room draws for the purpose.
-// Loaded at the first press on a [data-save] button: data-save is the file's name, data-kind svg or png, data-picture
-// what to ask the back room for, where the page shows the picture as something else than SVG.
+// Saves or copies the text beside a button, or saves a picture of a panel: its own <svg>, or one that the back room draws
+// for the purpose. Loaded at the first press on a [data-save] button: data-save is the file's name, data-kind what is done
+// (text, copy, svg or png), data-picture what to ask the back room for where the page shows the picture as something else
+// than SVG.
 
 /** Properties that a file cannot leave to the page's style sheet. */
 const STYLES = ['fill', 'fill-opacity', 'stroke', 'stroke-opacity', 'stroke-width', 'stroke-dasharray', 'font-size',

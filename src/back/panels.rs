@@ -14,7 +14,7 @@ use crate::scene::compare::{Second, compare};
 use crate::scene::cuts::{grids, ring, sequences};
 use crate::scene::figure::save;
 use crate::scene::lod::Sums;
-use crate::scene::markup::{Html, el, fold, raw, span};
+use crate::scene::markup::{Html, el, fold, leaf, raw};
 use crate::scene::memory;
 use crate::scene::mesh::mesh;
 use crate::scene::over_time::{areas, curve_table, legend, peak_words};
@@ -76,7 +76,7 @@ pub static PANELS: &[BackPanel] = &[
     back("grids", |asked| grids(&asked.evaluation.scenario)),
     back("overlap", |asked| {
         let evaluation = asked.evaluation;
-        let rows = rows(&evaluation.report.overlap);
+        let rows = rows(evaluation, asked.unit);
         [
             saved(asked, rows, &[save("overlap", "overlap", asked.unit)]),
             saved(asked, step(evaluation), &[save("step", "step", asked.unit)]),
@@ -95,7 +95,9 @@ pub static PANELS: &[BackPanel] = &[
     }),
     back("schedules", every_schedule),
     back("uneven", |asked| {
-        balance(asked.evaluation).map_or_else(Html::none, |balance| uneven(&balance))
+        balance(asked.evaluation).map_or_else(Html::none, |balance| {
+            uneven(&balance, &asked.evaluation.scenario.run.gpu.title())
+        })
     }),
     back("splits", |asked| splits(asked.evaluation)),
     back("idea", |asked| {
@@ -108,7 +110,7 @@ pub static PANELS: &[BackPanel] = &[
     back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
     back("trace", |asked| raw(chrome_trace(asked.evaluation))),
     back("svg", timeline_svg),
-    back("ring", |asked| ring(&asked.evaluation.scenario)),
+    back("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
     back("compare", compared),
     back("changed", |asked| {
         what_changed(&asked.evaluation.scenario.run)
@@ -203,12 +205,12 @@ fn over_the_step(question: &Question) -> Html {
         .and_then(|width| width.parse().ok())
         .unwrap_or(600);
     let Some(curve) = over_time(evaluation, known.unwrap_or(report.peak_stage)) else {
-        return span("p", "muted", "Nothing is simulated for this run.");
+        return leaf("p", "muted", "Nothing is simulated for this run.");
     };
     let other = if report.method == Method::Detailed.id() {
         Html::none()
     } else {
-        span(
+        leaf(
             "p",
             "muted",
             "By the detailed method: the published ones know no time.",
@@ -226,7 +228,7 @@ fn over_the_step(question: &Question) -> Html {
             Html::none(),
             &[save("memory-over-time", "", question.unit)],
         ),
-        span("p", "peak-words", &peak_words(&curve, question.unit)),
+        leaf("p", "peak-words", &peak_words(&curve, question.unit)),
         other,
         fold("Show as a table", curve_table(&curve, question.unit)),
     ]
@@ -283,8 +285,8 @@ fn about_figure(question: &Question) -> Html {
         .and_then(|figure| explain(evaluation, figure))
         .or_else(|| explain(evaluation, peak))
         .map_or_else(
-            || span("p", "muted", "Choose a figure to see where it comes from."),
-            |term| about(&term),
+            || leaf("p", "muted", "Choose a figure to see where it comes from."),
+            |term| about(&term, question.unit),
         )
 }
 

@@ -3,7 +3,7 @@
 use crate::report::evaluate;
 use crate::run::Run;
 use crate::scene::issues::line;
-use crate::scene::markup::{Html, span};
+use crate::scene::markup::{Html, leaf};
 use crate::scene::{glossary, methods, published};
 use crate::share::export::{Stamp, menu::menu};
 use crate::share::import::summary::summary;
@@ -25,7 +25,7 @@ pub fn room(of: &str, run: &Run, stamp: &Stamp) -> Html {
         "glossary" => glossary::panel(of),
         "" => Html::none(),
         "terms" => glossary::terms(),
-        _ => span("p", "muted", "There is no page of that name."),
+        _ => leaf("p", "muted", "There is no page of that name."),
     }
 }
 

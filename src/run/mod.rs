@@ -19,10 +19,12 @@ mod scenario;
 mod value;
 
 pub use based::Based;
+pub use check::{MOST_PARAMETERS, MOST_STAGES};
 pub use choices::{
     Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
     Schedule, Variant,
 };
+pub use fields::MANY;
 pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;

@@ -8,7 +8,7 @@ use super::choices::Choice;
 pub use super::fields::FIELDS;
 use super::value::Value;
 use crate::issue::Issue;
-use crate::units::{is_mark, parse_count, parse_number};
+use crate::units::{group, is_mark, parse_count, parse_number, thousands};
 
 /// The section of the form that shows a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub enum Group {
 pub enum Steps {
     /// The next larger or smaller value that gives a valid Run.
     Valid,
+    /// Like [`Valid`](Self::Valid), but the roundest within twice or half: 64, 128, 256.
+    Round,
     /// Twice or half.
     Double,
     /// A fixed increment.
@@ -175,7 +177,9 @@ impl Field {
                         Some(if *number < SMALLEST { 0.0 } else { *number })
                     }
                     Value::Number(number) => {
-                        return Err(format!("{number} is outside {} to {}", range.0, range.1));
+                        let [number, low, high] =
+                            [*number, range.0, range.1].map(|number| group(&number.to_string()));
+                        return Err(format!("{number} is outside {low} to {high}"));
                     }
                     other => return Err(self.wrong_type("a number", other)),
                 };
@@ -287,16 +291,16 @@ impl Field {
                 format!(
                     "\"{}\" is not a whole number from {} to {}",
                     shorten(text),
-                    range.0,
-                    range.1
+                    thousands(range.0),
+                    thousands(range.1)
                 )
             }),
             Slot::Number { range, .. } => parse_number(text).map(Value::Number).ok_or_else(|| {
                 format!(
                     "\"{}\" is not a number from {} to {}",
                     shorten(text),
-                    range.0,
-                    range.1
+                    group(&range.0.to_string()),
+                    group(&range.1.to_string())
                 )
             }),
             Slot::Toggle { .. } => match text.to_ascii_lowercase().as_str() {
@@ -344,7 +348,10 @@ fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, String> {
     match crate::units::whole(number) {
         Some(count) if (low..=high).contains(&count) => Ok(count),
         _ => Err(format!(
-            "{number} is not a whole number from {low} to {high}"
+            "{} is not a whole number from {} to {}",
+            group(&number.to_string()),
+            thousands(low),
+            thousands(high)
         )),
     }
 }

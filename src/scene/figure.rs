@@ -1,6 +1,6 @@
 //! A picture in a panel: the words above it, and the buttons that save it.
 
-use super::markup::{Html, el, raw, span, text};
+use super::markup::{Html, el, leaf, raw, text};
 use crate::units::MemoryUnit;
 
 /// The buttons that save the picture `name`: the one in the same panel, or what the back room draws as `picture`, where
@@ -37,8 +37,8 @@ pub fn save(name: &str, picture: &str, unit: MemoryUnit) -> Html {
 #[must_use]
 pub fn figure(name: &str, words: &str, picture: Html) -> Html {
     let head = [
-        span("small", "", words),
-        span("span", "spring", ""),
+        leaf("small", "", words),
+        leaf("span", "spring", ""),
         save(name, "", MemoryUnit::default()),
     ];
     el(

@@ -1,12 +1,12 @@
 //! The field's words, each with a source; marked where they stand, so that pointing at one or focusing it says what it is.
 
 use super::about::cited;
-use super::markup::{Html, el, span, text};
+use super::markup::{Html, el, leaf, text};
+use crate::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
 use crate::run::registry::FIELDS;
 use crate::source::{
     DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL,
-    NARAYANAN_2021, PIPEDREAM, PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP,
-    ZERO,
+    NARAYANAN_2021, PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
 };
 
 /// A word of the field.
@@ -52,9 +52,11 @@ pub static WORDS: &[Word] = &[
     word(&["virtual stages", "virtual stage"], (&NARAYANAN_2021, "section 2.2"), "Chunks of layers that a rank holds apart from each other, so that the pipeline fills sooner."),
     word(&["micro-batch group"], (&LLAMA_3, "section 3.3.2"), "Micro-batches of one chunk in a row before an interleaved schedule turns to the next chunk."),
     word(&["layers by stage", "uneven pipeline"], (&UNEVEN_PP, "introduction"), "A number of layers for every stage, so that stages with embedding, head or vision tower hold fewer."),
-    word(&["activation limit"], (&PIPEDREAM, "section 3"), "How many activations an automatic schedule may keep at once."),
-    word(&["sequence splits"], (&GPIPE, "section 2"), "Pieces of a sequence that pass the pipeline one after another."),
-    word(&["Chimera variant", "Hanayo waves", "own order", "schedule"], (&PLAYBOOK, "pipeline parallelism"), "The order in which a rank works through forwards and backwards of its micro-batches."),
+    word(&["activation limit"], (&ZERO_BUBBLE, "section 3"), "How many activations an automatic schedule may keep at once."),
+    word(&["sequence splits"], (&SEQ1F1B, "cutting sequences"), "Pieces of a sequence that pass the pipeline one after another."),
+    word(&["Chimera variant"], (&CHIMERA, "section 3.5"), "How Chimera goes on where a batch has more micro-batches than the pipeline has ranks."),
+    word(&["Hanayo waves"], (&HANAYO, "wave-like pipelines"), "How often the stages of Hanayo snake over the ranks, forth and back."),
+    word(&["own order", "schedule"], (&PLAYBOOK, "pipeline parallelism"), "The order in which a rank works through forwards and backwards of its micro-batches."),
     word(&["bubble"], (&GPIPE, "section 2.3"), "Time in which a rank waits because the pipeline fills, drains or is uneven."),
     word(&["in flight", "in-flight activations"], (&NARAYANAN_2021, "section 2.2"), "Activations of micro-batches whose backward pass has not freed them yet."),
     word(&["recomputation", "recomputed layers", "recomputed modules", "recompute"], (&KORTHIKANTI_2022, "section 5"), "Activations dropped after the forward pass and computed again in the backward pass: time for memory."),
@@ -89,10 +91,12 @@ fn at(text: &str) -> Option<(&'static Word, usize)> {
             let Some(start) = text.get(..name.len()) else {
                 continue;
             };
-            let ends = text[name.len()..]
-                .chars()
-                .next()
-                .is_none_or(|c| !c.is_alphanumeric());
+            // "ZeRO-1" is ZeRO, "zero-bubble" is another word.
+            let mut behind = text[name.len()..].chars();
+            let ends = match behind.next() {
+                Some('-') => behind.next().is_none_or(|c| !c.is_alphabetic()),
+                next => next.is_none_or(|c| !c.is_alphanumeric()),
+            };
             if ends
                 && start.eq_ignore_ascii_case(name)
                 && found.is_none_or(|(_, longest)| name.len() > longest)
@@ -176,7 +180,7 @@ pub fn panel(of: &str) -> Html {
         .flat_map(|word| {
             let names = word.names.join(", ");
             [
-                span("dt", "", &names),
+                leaf("dt", "", &names),
                 el(
                     "dd",
                     &[],
@@ -194,7 +198,7 @@ pub fn panel(of: &str) -> Html {
         })
         .collect();
     [
-        span("h2", "", "Glossary"),
+        leaf("h2", "", "Glossary"),
         el("dl", &[("class", "glossary")], &[rows]),
     ]
     .into_iter()

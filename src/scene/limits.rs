@@ -1,10 +1,10 @@
 //! The page of limits beside the calculator: what is not modelled. Made at build time like the page of sources.
 
-use super::markup::{Html, cited, el, span, text};
+use super::markup::{Html, cited, el, leaf, text};
 use crate::memory::methods::METHODS;
 use crate::pipeline::spec::MAX_OPS;
-use crate::run::OneOf;
 use crate::run::registry::LONGEST_TEXT;
+use crate::run::{MANY, MOST_PARAMETERS, MOST_STAGES, OneOf};
 use crate::units::group;
 
 /// What no method and no formula here knows of, beside [`NOT_MODELLED`].
@@ -43,11 +43,11 @@ pub fn limits() -> Html {
     };
     let plain = |lines: &[&str]| list(lines.iter().map(|line| text(line)).collect());
     let methods = METHODS.iter().map(|row| {
-        let label = span("b", "", row.method.choice().label);
+        let label = leaf("b", "", row.method.choice().label);
         [
             label,
             text(": "),
-            span("span", "", &row.leaves_out.join("; ")),
+            leaf("span", "", &row.leaves_out.join("; ")),
             text(" ("),
             cited(row.source, row.source.short),
             text(")"),
@@ -55,21 +55,33 @@ pub fn limits() -> Html {
         .into_iter()
         .collect()
     });
+    let power = |value: f64| format!("10^{:.0}", value.log10());
     let sizes = [
-        format!("At most {} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.", group(&MAX_OPS.to_string())),
-        format!("An order of your own may have {} letters: as many as a link holds.", group(&LONGEST_TEXT.to_string())),
-        "Models of more than 10^15 parameters, clusters of more than 10^12 GPUs and pipelines of more than 4096 stages are refused.".to_owned(),
+        format!(
+            "At most {} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.",
+            group(&MAX_OPS.to_string())
+        ),
+        format!(
+            "An order of your own may have {} letters: as many as a link holds.",
+            group(&LONGEST_TEXT.to_string())
+        ),
+        format!(
+            "Models of more than {} parameters, clusters of more than {} GPUs and pipelines of more than {} stages are refused.",
+            power(MOST_PARAMETERS),
+            power(MANY as f64),
+            group(&MOST_STAGES.to_string())
+        ),
     ];
     [
-        span("h1", "", "What Shardscope does not model"),
-        span("p", "", "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
-        span("h2", "", "Scope"),
+        leaf("h1", "", "What Shardscope does not model"),
+        leaf("p", "", "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
+        leaf("h2", "", "Scope"),
         plain(SCOPE),
-        span("h2", "", "Step time"),
+        leaf("h2", "", "Step time"),
         plain(NOT_MODELLED),
-        span("h2", "", "Memory, by method"),
+        leaf("h2", "", "Memory, by method"),
         list(methods.collect()),
-        span("h2", "", "Sizes"),
+        leaf("h2", "", "Sizes"),
         list(sizes.iter().map(|line| text(line)).collect()),
     ]
     .into_iter()

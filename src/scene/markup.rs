@@ -85,7 +85,7 @@ pub fn raw(markup: String) -> Html {
 
 /// An element of a class that holds only text.
 #[must_use]
-pub fn span(name: &str, class: &str, content: &str) -> Html {
+pub fn leaf(name: &str, class: &str, content: &str) -> Html {
     el(name, &[("class", class)], &[text(content)])
 }
 
@@ -100,7 +100,7 @@ pub fn percent(property: &str, share: f64) -> String {
 #[must_use]
 pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Html>)]) -> Html {
     // A column of buttons has no name.
-    let cell = |name: &&str| span(if name.is_empty() { "td" } else { "th" }, "", name);
+    let cell = |name: &&str| leaf(if name.is_empty() { "td" } else { "th" }, "", name);
     let head: Html = head.iter().map(cell).collect();
     let rows: Html = rows
         .iter()
@@ -158,7 +158,7 @@ pub fn choices<'a>(
     let group = [("class", "tools"), ("role", "group"), ("aria-label", label)];
     let buttons: Html = options.into_iter().map(button).collect();
     let head = [
-        span("small", "", words),
+        leaf("small", "", words),
         el("span", &group, &[buttons]),
         beside,
     ];
@@ -171,7 +171,7 @@ pub fn fold(summary: &str, content: Html) -> Html {
     el(
         "details",
         &[("class", "twin")],
-        &[span("summary", "", summary), content],
+        &[leaf("summary", "", summary), content],
     )
 }
 
@@ -215,6 +215,6 @@ mod tests {
 
     #[test]
     fn empty_attributes_are_left_out() {
-        assert_eq!(span("td", "", "1").into_string(), "<td>1</td>");
+        assert_eq!(leaf("td", "", "1").into_string(), "<td>1</td>");
     }
 }

@@ -9,6 +9,7 @@ pub mod accuracy;
 pub mod changes;
 pub mod compare;
 pub mod cuts;
+pub mod derived;
 pub mod drawing;
 pub mod figure;
 pub mod glossary;

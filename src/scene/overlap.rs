@@ -1,12 +1,13 @@
 //! The overlap table, and the step as the sum of its parts.
 
-use super::markup::{Html, ask, el, percent, scrolled, span, text};
+use super::markup::{Html, ask, el, leaf, percent, scrolled, text};
 use crate::cluster::Link;
 use crate::report::{Evaluation, Figure};
-use crate::time::{RANGE, RANGE_EXPERTS, Step};
+use crate::run::Schedule;
+use crate::time::{Step, range};
 use crate::traffic::OverlapRow;
 use crate::units::{
-    Seconds, group, show_bytes, show_count, show_percent, show_seconds, significant,
+    MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant,
 };
 
 /// The page's name of a row, and what it may hide behind.
@@ -43,9 +44,10 @@ const HEADS: [(&str, &str, &str); 8] = [
 
 /// A row a kind of communication; its name and the playbook's ratio open the formulas.
 #[must_use]
-pub fn rows(overlap: &[OverlapRow]) -> Html {
+pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
+    let overlap = &evaluation.report.overlap;
     if overlap.is_empty() {
-        return span("p", "muted", "One GPU sends nothing.");
+        return leaf("p", "muted", "One GPU sends nothing.");
     }
     let head: Html = HEADS
         .iter()
@@ -54,7 +56,7 @@ pub fn rows(overlap: &[OverlapRow]) -> Html {
     let body: Html = overlap
         .iter()
         .enumerate()
-        .map(|(index, line)| row(index, line))
+        .map(|(index, line)| row(index, line, unit))
         .collect();
     let table = el(
         "table",
@@ -64,10 +66,64 @@ pub fn rows(overlap: &[OverlapRow]) -> Html {
             el("tbody", &[], &[body]),
         ],
     );
-    scrolled("Overlap table", table)
+    let notes = [average(evaluation), not_hidden(evaluation)];
+    std::iter::once(scrolled("Overlap table", table))
+        .chain(notes)
+        .collect()
 }
 
-fn row(index: usize, row: &OverlapRow) -> Html {
+/// Why the rows do not add up to the step's exposed communication.
+fn average(evaluation: &Evaluation) -> Html {
+    let report = &evaluation.report;
+    let rows: f64 = report.overlap.iter().map(|row| row.exposed_s.0).sum();
+    let all = report.step.exposed_comm_s;
+    if (rows - all.0).abs() <= all.0 * 0.005 {
+        return Html::none();
+    }
+    let said = format!(
+        "The rows are the busiest rank's and add up to {} exposed; the step counts the average rank:",
+        show_seconds(Seconds(rows))
+    );
+    let open = ask("link", &Figure::Exposed.id(), &[text(&show_seconds(all))]);
+    el(
+        "p",
+        &[("class", "muted")],
+        &[leaf("span", "", &said), text(" "), open],
+    )
+}
+
+/// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
+fn not_hidden(evaluation: &Evaluation) -> Html {
+    let run = &evaluation.scenario.run;
+    let pairs = matches!(
+        run.schedule,
+        Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
+    );
+    let mut rows = evaluation.report.overlap.iter();
+    if !pairs || run.overlap.ep > 0.0 || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
+    {
+        return Html::none();
+    }
+    let fix = [("class", "fix"), ("data-fix", "overlap.ep=1")];
+    let said = [
+        leaf(
+            "span",
+            "",
+            "This schedule pairs passes so that the messages of one may hide behind the other.",
+        ),
+        text(" "),
+        leaf(
+            "span",
+            "",
+            "How much of them does is overlap.ep, the share of the linears that may hide EP tokens: at 0 all of it is exposed.",
+        ),
+        text(" "),
+        el("button", &fix, &[text("use overlap.ep=1")]),
+    ];
+    el("p", &[("class", "muted")], &said)
+}
+
+fn row(index: usize, row: &OverlapRow, unit: MemoryUnit) -> Html {
     let (name, window) = names(row.name);
     let link = match row.link {
         Link::Intra => " node",
@@ -91,7 +147,7 @@ fn row(index: usize, row: &OverlapRow) -> Html {
     };
     let cells = [
         ask("link", &open, &[text(name)]),
-        text(&show_bytes(row.bytes_per_gpu)),
+        text(&unit.fitting(row.bytes_per_gpu)),
         both(&show_seconds(row.comm_s), "phone-hide", link),
         both(&show_seconds(row.compute_s), "", &format!(" {window}")),
         ratio_bar(row.ratio),
@@ -108,7 +164,7 @@ fn row(index: usize, row: &OverlapRow) -> Html {
 }
 
 fn both(figure: &str, class: &str, small: &str) -> Html {
-    [text(figure), span("small", class, small)]
+    [text(figure), leaf("small", class, small)]
         .into_iter()
         .collect()
 }
@@ -173,11 +229,11 @@ pub fn step(evaluation: &Evaluation) -> Html {
             &[],
             &[text(&format!("The step: {}", show_seconds(step.time_s)))],
         ),
-        span("span", "spring", ""),
+        leaf("span", "spring", ""),
         ask(
             "link",
             &Figure::Step.id(),
-            &[span("small", "", "how it is computed")],
+            &[leaf("small", "", "how it is computed")],
         ),
     ];
     [
@@ -188,7 +244,7 @@ pub fn step(evaluation: &Evaluation) -> Html {
             &bars,
         ),
         el("div", &[("class", "legend")], &legend),
-        span("p", "muted step-note", &certainty(evaluation)),
+        leaf("p", "muted step-note", &certainty(evaluation)),
         budget(step),
     ]
     .into_iter()
@@ -198,23 +254,20 @@ pub fn step(evaluation: &Evaluation) -> Html {
 /// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
 fn certainty(evaluation: &Evaluation) -> String {
     let step = &evaluation.report.step;
-    let experts = evaluation.scenario.model.moe.is_some();
-    let (range, runs) = if experts {
-        (RANGE_EXPERTS, "53 published runs with experts")
-    } else {
-        (RANGE, "495 published dense runs")
-    };
+    let range = range(&evaluation.scenario);
     let Some(scale) = step.rescaled_by else {
         return format!(
-            "Kernels by their shapes, wires at the efficiency they reach, five constants fitted to published runs. {} to {}: {} to {} times the figure, where four of five of {runs} lie.",
+            "Kernels by their shapes, wires at the efficiency they reach, five constants fitted to published runs. {} to {}: {} to {} times the figure, where four of five of {} {} lie.",
             show_seconds(step.low_s),
             show_seconds(step.high_s),
-            range.0,
-            range.1
+            range.low,
+            range.high,
+            range.runs,
+            range.of
         );
     };
     let alone = step.time_s * (1.0 / scale);
-    let inside = if (range.0..=range.1).contains(&scale) {
+    let inside = if (range.low..=range.high).contains(&scale) {
         "within"
     } else {
         "outside"
@@ -223,8 +276,8 @@ fn certainty(evaluation: &Evaluation) -> String {
         "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. Rows, timeline and waterfall are scaled with it. No range is shown: it is your figure.",
         show_seconds(alone),
         significant(scale, 3),
-        range.0,
-        range.1
+        range.low,
+        range.high
     )
 }
 
@@ -257,14 +310,14 @@ fn budget(step: &Step) -> Html {
                 "span",
                 &[],
                 &[
-                    span("b", "", &figure),
+                    leaf("b", "", &figure),
                     text(" "),
-                    span("span", "muted", name),
+                    leaf("span", "muted", name),
                 ],
             )
         })
         .collect();
-    let lead = span("span", "", "The token budget");
+    let lead = leaf("span", "", "The token budget");
     el("p", &[("class", "budget")], &[lead, facts])
 }
 
@@ -278,7 +331,7 @@ mod tests {
     fn each_row_opens_its_own_formula_and_shows_the_playbooks_two_ratios() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let overlap = &evaluation.report.overlap;
-        let html = rows(overlap).into_string();
+        let html = rows(&evaluation, MemoryUnit::Gib).into_string();
         let mut with_two = 0;
         for (index, row) in overlap.iter().enumerate() {
             assert!(html.contains(&format!("data-ask=\"overlap:{index}\"")));
@@ -294,7 +347,40 @@ mod tests {
 
     #[test]
     fn one_gpu_sends_nothing_and_says_so() {
-        assert!(rows(&[]).into_string().contains("sends nothing"));
+        let alone = Run {
+            gpus: 1,
+            tp: 1,
+            pp: 1,
+            ..Run::default()
+        };
+        let html = rows(&evaluate(&alone).unwrap(), MemoryUnit::Gib).into_string();
+        assert!(html.contains("sends nothing"));
+    }
+
+    #[test]
+    fn rows_that_do_not_add_up_say_why_and_pairs_that_hide_nothing_how_they_would() {
+        let run = Run {
+            model: crate::run::Based::preset("mixtral-8x7b"),
+            gpus: 64,
+            tp: 1,
+            pp: 4,
+            ep: 8,
+            schedule: Schedule::DualPipe,
+            ..Run::default()
+        };
+        let said = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib).into_string();
+        let html = said(&run);
+        assert!(html.contains("data-fix=\"overlap.ep=1\""), "{html}");
+        let mut hidden = run;
+        hidden.overlap.ep = 1.0;
+        assert!(!said(&hidden).contains("data-fix"));
+        assert!(
+            said(&Run {
+                zero: 3,
+                ..Run::default()
+            })
+            .contains("average rank")
+        );
     }
 
     /// 15 T tokens at T tokens a second: 15e12/rate/86400 days; hours are days · 24 · GPUs.

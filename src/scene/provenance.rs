@@ -1,7 +1,7 @@
 //! The page of sources beside the calculator: where every constant comes from. Made at build time from the tables that
 //! the calculator itself reads (`examples/pages.rs`).
 
-use super::markup::{Html, cited, el, raw, span, table, text};
+use super::markup::{Html, cited, el, leaf, raw, table, text};
 use crate::accuracy::{SOURCES, constants};
 use crate::memory::methods::METHODS;
 use crate::pipeline::SCHEDULES;
@@ -18,8 +18,8 @@ pub fn sources() -> Html {
     let words = "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask \
         any figure of the page.";
     [
-        span("h1", "", "Sources of Shardscope"),
-        span("p", "", words),
+        leaf("h1", "", "Sources of Shardscope"),
+        leaf("p", "", words),
         of_constants(),
         of_gpus(),
         of_presets(),
@@ -36,7 +36,7 @@ fn section(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<Html>>) ->
     el(
         "section",
         &[],
-        &[span("h2", "", title), table(title, head, &rows)],
+        &[leaf("h2", "", title), table(title, head, &rows)],
     )
 }
 
@@ -133,7 +133,7 @@ fn of_measurements_and_documents() -> Html {
         vec![
             name(row.name),
             text(row.kind.words()),
-            span("code", "", row.file),
+            leaf("code", "", row.file),
         ]
     });
     let documents = ALL.iter().map(|source| {
@@ -160,7 +160,7 @@ fn of_measurements_and_documents() -> Html {
 pub fn document(title: &str, content: Html) -> String {
     let head = [
         raw(r#"<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">"#.to_owned()),
-        span("title", "", title),
+        leaf("title", "", title),
         raw(r#"<link rel="icon" href="icon.svg" type="image/svg+xml">"#.to_owned()),
         raw(r#"<script src="language.js" defer></script>"#.to_owned()),
         raw(format!("<style>{STYLE}</style>")),

@@ -1,13 +1,13 @@
 //! Published runs: what was measured of them beside what the calculator says.
 
 use super::about::cited;
-use super::markup::{Html, el, span, table, text};
+use super::markup::{Html, el, leaf, table, text};
 use super::words;
 use crate::memory::Verdict;
 use crate::report::{Evaluation, evaluate};
 use crate::run::Run;
 use crate::run::presets::{Measured, PUBLISHED, published};
-use crate::units::{MemoryUnit, Seconds, group, show_percent, show_seconds, significant};
+use crate::units::{MemoryUnit, Seconds, group, show_off, show_percent, show_seconds, significant};
 
 /// A measured figure: its name, what was published, what the calculator says, and the share that this is off.
 fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String, String, f64) {
@@ -48,7 +48,7 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String,
 }
 
 fn off(share: f64) -> String {
-    format!("{:+.0} %", share * 100.0)
+    show_off(share, 0)
 }
 
 /// A panel where `run` is a published one, unchanged: its figures and ours.
@@ -85,7 +85,7 @@ pub fn beside(run: &Run) -> Html {
         "section",
         &[("class", "published"), ("aria-label", &title)],
         &[
-            el("div", &[("class", "panel-head")], &[span("h2", "", &title)]),
+            el("div", &[("class", "panel-head")], &[leaf("h2", "", &title)]),
             table(&title, &["", "published", "computed", "off"], &rows),
             el(
                 "p",
@@ -129,8 +129,8 @@ pub fn all(run: &Run, link: fn(&Run) -> String) -> Html {
         })
         .collect();
     [
-        span("h2", "", "Published runs"),
-        span("p", "muted", "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is held to."),
+        leaf("h2", "", "Published runs"),
+        leaf("p", "muted", "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is held to."),
         table("Published runs", &["", "figure", "published", "computed", "off", "source"], &rows),
     ]
     .into_iter()

@@ -1,12 +1,12 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
 use super::issues::written;
-use super::markup::{Html, cited, el, scrolled, span, text};
+use super::markup::{Html, cited, el, leaf, scrolled, text};
 use super::words::verdict;
 use crate::pipeline::{Idea, SCHEDULES};
 use crate::report::{ScheduleFigures, ScheduleRow};
 use crate::sort::sort_by;
-use crate::units::{MemoryUnit, show_percent, show_seconds, significant};
+use crate::units::{MemoryUnit, number, show_percent, show_seconds};
 
 /// A column: its key in links and buttons, its head, and what it means.
 const COLUMNS: [(&str, &str, &str); 8] = [
@@ -124,7 +124,7 @@ pub fn table(
             el("th", &[("aria-sort", state), ("scope", "col")], &[button])
         })
         .collect();
-    let head = Html::from_iter([head, span("th", "note", "needs")]);
+    let head = Html::from_iter([head, leaf("th", "note", "needs")]);
     let body = sorted(rows, sort)
         .into_iter()
         .map(|row| line(row, chosen, unit))
@@ -155,7 +155,7 @@ pub fn table(
 fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Html {
     let mine = row.id == chosen;
     let name = if mine {
-        span("b", "", row.name)
+        leaf("b", "", row.name)
     } else {
         let (fix, title) = (written(&row.set), format!("Use {}", row.name));
         let button = [
@@ -174,7 +174,7 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Html {
         ),
         Ok(figures) => cells(figures, unit),
     };
-    let needs = span("td", "note", row.needs);
+    let needs = leaf("td", "note", row.needs);
     el(
         "tr",
         &[("class", if mine { "peak" } else { "" })],
@@ -191,14 +191,14 @@ fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Html {
     [
         show_seconds(figures.step_s),
         show_percent(figures.bubble_fraction),
-        significant(figures.in_flight, 3),
+        number(figures.in_flight, 3),
         unit.number(figures.activations_bytes),
         peak,
         format!("{}×", figures.weight_copies),
-        significant(figures.messages, 3),
+        number(figures.messages, 3),
     ]
     .iter()
-    .map(|cell| span("td", "", cell))
+    .map(|cell| leaf("td", "", cell))
     .collect()
 }
 
@@ -222,7 +222,7 @@ pub fn compare_options(chosen: &str) -> Html {
 pub fn about(idea: &Idea) -> Html {
     let from = cited(idea.source, idea.source.short);
     let term =
-        |name: &str, said: &str| Html::from_iter([span("dt", "", name), span("dd", "", said)]);
+        |name: &str, said: &str| Html::from_iter([leaf("dt", "", name), leaf("dd", "", said)]);
     el(
         "dl",
         &[("class", "idea")],
@@ -230,7 +230,7 @@ pub fn about(idea: &Idea) -> Html {
             term("Idea", idea.idea),
             term("Costs", idea.cost),
             term("Needs", idea.needs),
-            span("dt", "", "Source"),
+            leaf("dt", "", "Source"),
             el("dd", &[], &[from]),
         ],
     )
@@ -270,8 +270,8 @@ pub fn against(
         show_seconds(a.makespan_s),
         show_percent(b.bubble_fraction),
         show_percent(a.bubble_fraction),
-        significant(b.in_flight, 3),
-        significant(a.in_flight, 3),
+        number(b.in_flight, 3),
+        number(a.in_flight, 3),
     )
 }
 

@@ -4,7 +4,7 @@ use super::drawing::{Anchor, Box, DETAIL, Drawing};
 use super::figure::figure;
 use super::ink::Ink;
 use super::issues::written;
-use super::markup::{Html, choices, el, span, table, text};
+use super::markup::{Html, choices, el, leaf, table, text};
 use super::strips::strips;
 use crate::pipeline::Timeline;
 use crate::pipeline::packing::Spread;
@@ -27,7 +27,7 @@ pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
     let own = own(evaluation);
     let Some(found) = ways(evaluation, spread) else {
         let why = "The stages of this run cannot be timed at other sequence lengths.";
-        return Html::from_iter([own, span("p", "muted", why)]);
+        return Html::from_iter([own, leaf("p", "muted", why)]);
     };
     let said = format!(
         "{} samples of up to {} tokens, drawn with a fixed seed, for one pipeline of {} ranks; a micro-batch has at most the {} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
@@ -40,7 +40,7 @@ pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
             SPREADS.map(|(known, of, label)| (of, label, known == spread)),
             Html::none(),
         ),
-        span("p", "muted", &said),
+        leaf("p", "muted", &said),
         figure(
             "packing",
             "Micro-batches by time: samples, and what is padding (hatched)",
@@ -52,7 +52,7 @@ pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
             pipelines(&found).inline("The simulated pipeline of each way, on one axis"),
         ),
         figures(&found),
-        span(
+        leaf(
             "p",
             "muted",
             "Let in as memory allows: a rank takes the next micro-batch whenever what it holds stays within the tokens of as many full ones as there are ranks, and a backward pass as soon as it can. A run that uses a row takes time in proportion to its tokens, padding included; here short sequences pay for what each micro-batch costs at least.",

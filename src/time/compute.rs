@@ -13,7 +13,7 @@ use crate::run::{Module, Recompute, Scenario};
 use crate::units::Seconds;
 
 /// What ends a step besides the optimizer's kernels: the gradient norm's round trip, the learning rate, the log.
-const STEP_END: Seconds = Seconds(0.02);
+pub const STEP_END: Seconds = Seconds(0.02);
 
 /// Seconds of one micro-batch on one GPU of a global stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

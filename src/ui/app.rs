@@ -1,6 +1,7 @@
 //! The frame of the page: header, inputs, results, drawer.
 
 use crate::run::registry::field;
+use crate::scene::issues::refused;
 use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
@@ -11,7 +12,7 @@ use crate::ui::embed::embed;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
 use crate::ui::history::history;
-use crate::ui::html::{flag, pressed, text};
+use crate::ui::html::{flag, html, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::plan::plan_panel;
@@ -53,14 +54,15 @@ fn App() -> impl IntoView {
         }
     });
     Effect::new(move |_| {
-        if let Some(evaluation) = state.evaluation() {
-            let run = &evaluation.scenario.run;
-            let model = run.model.title();
-            document().set_title(&format!(
-                "{} · Shardscope",
-                words::title(&evaluation.report, &model, run.gpus, state.unit.get())
-            ));
-        }
+        let verdict = match state.evaluation() {
+            _ if state.fault().is_some() => "✕ cannot run · ".to_owned(),
+            Some(evaluation) if !state.is_stale() => {
+                format!("{} · ", words::peak(&evaluation.report, state.unit.get()))
+            }
+            _ => String::new(),
+        };
+        let name = state.run.with(words::name);
+        document().set_title(&format!("{verdict}{name} · Shardscope"));
     });
     match state.embed() {
         Some(panel) => embed(state, &panel),
@@ -102,6 +104,7 @@ fn page(state: State) -> impl IntoView {
                     <Form/>
                 </aside>
                 <div class="results" id="results" tabindex="-1">
+                    {html("link-notice", move || refused(&state.refused()))}
                     <Strip/>
                     <IssueList/>
                     {compare_panel(state)}
@@ -113,7 +116,7 @@ fn page(state: State) -> impl IntoView {
                     <AccuracyPanel/>
                     <p class="footnote" inner_html=FOOT></p>
                 </div>
-                <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
+                <aside class="detail stale-able" class:open=flag(move || state.drawer.get()) class:stale=flag(move || state.is_stale()) aria-label="About a number">
                     <About/>
                 </aside>
             </main>

@@ -4,7 +4,7 @@
 use crate::issue::Issue;
 use crate::report::Timed;
 use crate::run::Run;
-use crate::scene::markup::span;
+use crate::scene::markup::leaf;
 use crate::share::{courier, link};
 use crate::ui::browser;
 use crate::ui::state::State;
@@ -120,5 +120,5 @@ const NOT_LOADED: &str =
     "This part of the calculator could not be loaded; the rest of the page is complete.";
 
 fn not_loaded() -> String {
-    span("p", "muted", NOT_LOADED).into_string()
+    leaf("p", "muted", NOT_LOADED).into_string()
 }

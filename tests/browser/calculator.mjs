@@ -61,7 +61,7 @@ export const fragment = (page) => page.evaluate(() => location.hash);
 export const addressIs = (page, wanted) => eventually(() => fragment(page), (seen) => seen === wanted);
 /** Waits for other key figures than `before`. */
 export const figuresChange = (page, before) => eventually(() => figures(page), (seen) => seen !== before);
-/** Waits until the page says that it shows an earlier run, or no longer says so. */
+/** Waits until the page says that what was typed cannot run, or no longer says so. */
 export const staleIs = (page, stale) => eventually(
   () => page.locator('.stale-note').isVisible(),
   (seen) => seen === stale,

@@ -153,7 +153,7 @@ test('what is not understood is said and changes nothing', async () => {
   // A Run that is understood but cannot work is set, and says why.
   const bad = await ask({ type: 'shardscope:set', run: { tp: 7 } });
   assert.deepEqual([bad.run, bad.errors.length > 0], [{ tp: 7 }, true]);
-  await frame.getByText('cannot work').waitFor();
+  await frame.locator('.said').getByText('cannot work').waitFor();
   await ask({ type: 'shardscope:set', run: { tp: 4 } });
   assert.equal(await frame.locator('.embed-foot').innerText(), foot);
   // Neither noise nor strangers are answered.
@@ -168,6 +168,19 @@ test('what is not understood is said and changes nothing', async () => {
     return [...globalThis.heard.slice(before), ...stranger.contentWindow.heard].filter((data) => data.type !== 'shardscope:height');
   });
   assert.deepEqual(heard, []);
+});
+
+test('a figure of a frame says where it comes from, below the panel, and the frame grows for it', async () => {
+  const { page, frame, problems } = await hosted('host-strip.html');
+  const height = () => page.evaluate(() => heard.filter((data) => data.type === 'shardscope:height').at(-1).px);
+  const before = await height();
+  assert.equal(await frame.locator('.detail').isVisible(), false);
+  await frame.locator('[data-ask]').first().click();
+  await frame.locator('.detail .term .formula').first().waitFor();
+  await eventually(height, (px) => px > before + 100);
+  await frame.locator('.detail .close-sheet').click();
+  await eventually(height, (px) => px === before);
+  assert.deepEqual(problems, []);
 });
 
 test('the element is a frame as high as its content, and follows its attributes', async () => {

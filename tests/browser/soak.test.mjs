@@ -9,8 +9,6 @@ import { calculator, eventually, unfold } from './calculator.mjs';
 
 const STEPS = Number(process.env.SHARDSCOPE_SOAK ?? 40);
 const SEED = Number(process.env.SHARDSCOPE_SEED ?? 8);
-/** Nothing changes for this long: well above the 150 ms after which the address follows the figures. */
-const REST_MS = 320;
 /** What the tab may hold more at the end than after a fifth of the steps; a thousand steps took 0.1, 1.3 and 2.2. */
 const MORE_MB = { heap: 4, page: 16, room: 32 };
 
@@ -90,14 +88,14 @@ function native(links) {
 async function rest(page) {
   const read = () => page.evaluate(() => ({
     link: location.hash.slice(1),
-    stale: !document.querySelector('.stale-note').hidden,
+    stale: document.querySelector('.strip-frame').classList.contains('stale'),
     figures: document.querySelector('.strip').innerText.replace(/\s+/g, ' '),
   }));
   let before = null;
   return eventually(read, (now) => {
     const still = JSON.stringify(now) === JSON.stringify(before?.now);
     if (!still) before = { now, since: Date.now() };
-    return Date.now() - before.since >= REST_MS;
+    return Date.now() - before.since >= 300;
   });
 }
 

@@ -5,7 +5,7 @@ use crate::cluster::Gpu;
 use crate::model::{AttentionCount, Moe, model_flops_per_token};
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
-const MOST_PARAMETERS: f64 = 1e15;
+pub const MOST_PARAMETERS: f64 = 1e15;
 /// As many layers as the field takes.
 const MOST_LAYERS: u64 = 100_000;
 

@@ -4,7 +4,7 @@ mod scatter;
 mod tables;
 
 use super::limits::NOT_MODELLED;
-use super::markup::{Html, el, fold, span, text};
+use super::markup::{Html, el, fold, leaf, text};
 use crate::accuracy::{Bench, Prediction, read};
 use crate::units::show_percent;
 use scatter::picture;
@@ -83,14 +83,15 @@ fn summary(bench: &Bench) -> Html {
             ))],
         ));
     }
-    pieces.push(span("h3", "", "Error by source"));
+    pieces.push(leaf("h3", "", "Error by source"));
     pieces.push(by_source(bench));
-    pieces.push(span(
+    pieces.push(leaf(
         "p",
         "muted",
         "Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
     ));
-    pieces.push(span("h3", "", "Verdicts against 232 outcomes"));
+    let outcomes = format!("Verdicts against {} outcomes", bench.verdicts.len());
+    pieces.push(leaf("h3", "", &outcomes));
     pieces.push(bands(bench));
     pieces.into_iter().collect()
 }
@@ -100,7 +101,7 @@ fn details(bench: &Bench) -> Html {
     let facts = bench.worst_first();
     let (first, rest) = facts.split_at(facts.len().min(FIRST));
     [
-        span("h3", "", "Worst misses first"),
+        leaf("h3", "", "Worst misses first"),
         misses("Worst misses", bench, first),
         fold(
             &format!("The other {} runs", rest.len()),
@@ -115,7 +116,7 @@ fn details(bench: &Bench) -> Html {
 }
 
 fn list(items: &[&str]) -> Html {
-    let items: Html = items.iter().map(|item| span("li", "", item)).collect();
+    let items: Html = items.iter().map(|item| leaf("li", "", item)).collect();
     el("ul", &[("class", "plain")], &[items])
 }
 

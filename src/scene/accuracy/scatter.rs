@@ -2,7 +2,7 @@
 
 use crate::accuracy::{Bench, Fact, Kind};
 use crate::scene::figure::save;
-use crate::scene::markup::{Html, el, span};
+use crate::scene::markup::{Html, el, leaf};
 use crate::scene::scatter::{Point, scatter, svg};
 use crate::units::MemoryUnit;
 
@@ -21,9 +21,9 @@ pub fn picture(bench: &Bench, memory: bool) -> Html {
         points_in_words(bench, memory)
     );
     let pieces = [
-        span("h3", "", title),
+        leaf("h3", "", title),
         svg(&scatter, unit),
-        span("figcaption", "muted", &words),
+        leaf("figcaption", "muted", &words),
         save(
             if memory {
                 "accuracy-memory"

@@ -1,16 +1,18 @@
 //! The tables: errors by source, verdicts by band, misses, the constants; and the one miss that is told in words.
 
 use crate::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
+use crate::report::Pair;
+use crate::run::{Run, Scenario};
 use crate::scene::issues::written;
-use crate::scene::markup::{Html, el, span, table, text};
+use crate::scene::markup::{Html, el, leaf, table, text};
 use crate::scene::words;
-use crate::units::{Seconds, show_percent, show_seconds, significant};
+use crate::units::{Seconds, show_off, show_percent, show_seconds, significant};
 
 /// A mean error above which a source is called a miss.
 const MISS: f64 = 0.15;
 
 fn signed(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0)
+    show_off(share, 1)
 }
 
 pub fn by_source(bench: &Bench) -> Html {
@@ -76,7 +78,7 @@ pub fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Html {
                 ("title", &*row.note),
             ];
             let name = el("button", &attributes, &[text(&row.label)]);
-            let source = span("small", "", &format!(" {}", row.source().name));
+            let source = leaf("small", "", &format!(" {}", row.source().name));
             // Runs and sources are called what their tables call them.
             let named = [("class", "wrap"), ("translate", "no")];
             let cells = vec![
@@ -92,27 +94,59 @@ pub fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Html {
     table(label, &head, &rows)
 }
 
-/// The uneven pipeline on H20, which the model does not explain.
-pub fn uneven(bench: &Bench) -> Html {
-    let facts: Vec<&Fact> = bench
+/// Two splits of the same layers of which both were measured, with the figures of each: even first.
+fn splits(bench: &Bench) -> Option<(Pair, [&Fact; 2])> {
+    let run = |fact: &Fact| &bench.rows[fact.row].run;
+    let split: Vec<&Fact> = bench
         .facts
         .iter()
-        .filter(|fact| bench.rows[fact.row].source().file == "uneven_pp_h20.csv")
+        .filter(|fact| run(fact).stage_layers.is_some())
         .collect();
-    let [even, uneven] = facts[..] else {
+    let alike = |a: &Fact, b: &Fact| {
+        let other = Run {
+            stage_layers: run(b).stage_layers.clone(),
+            ..run(a).clone()
+        };
+        other == *run(b)
+    };
+    split.iter().enumerate().find_map(|(at, one)| {
+        let other = split[at + 1..].iter().find(|other| alike(one, other))?;
+        let layers = |fact: &Fact| run(fact).stage_layers.as_deref().unwrap_or_default();
+        let steps = [one, other].map(|fact| (layers(fact), fact.measured));
+        let pair = Pair::of(&steps)?;
+        let first_is_even = layers(one) == pair.even;
+        let both = if first_is_even {
+            [*one, *other]
+        } else {
+            [*other, *one]
+        };
+        Some((pair, both))
+    })
+}
+
+/// The uneven pipeline that the model does not explain.
+pub fn uneven(bench: &Bench) -> Html {
+    let Some((pair, [even, uneven])) = splits(bench) else {
         return Html::none();
     };
+    let run = &bench.rows[uneven.row].run;
+    let (Some((most, longest)), Ok(scenario)) = (pair.bound(), Scenario::new(run)) else {
+        return Html::none();
+    };
+    let (Some(before), Some(after)) = (pair.even.first(), pair.uneven.first()) else {
+        return Html::none();
+    };
+    let peak = uneven.measured * run.gpus as f64 * scenario.gpu.bf16.0;
     let said = format!(
-        "Moving four of fourteen layers off the rank that holds the vision tower is predicted to be {} times as fast; measured was {}. With layers of equal cost the slowest rank goes from the tower and 14 layers to 18, and no tower makes that more than 22/18 = 1.22; the steps were measured at about 8 % of peak, so most of their time is not in the layers at all. No constant was bent to meet it.",
+        "Moving {} of {before} layers off the rank that holds the vision tower is predicted to be {} times as fast; measured was {}. With layers of equal cost the slowest rank goes from the tower and {before} layers to {longest}, and no tower makes that more than {most}/{longest} = {}; the faster step was measured at {} of peak, so most of its time is not in the layers at all. No constant was bent to meet it.",
+        before.saturating_sub(*after),
         significant(even.predicted / uneven.predicted, 3),
-        significant(even.measured / uneven.measured, 4),
+        significant(pair.gain, 4),
+        significant(most as f64 / longest as f64, 3),
+        show_percent(scenario.model_flops() / peak),
     );
-    [
-        span("h3", "", "A known miss: uneven pipeline on H20"),
-        span("p", "", &said),
-    ]
-    .into_iter()
-    .collect()
+    let head = format!("A known miss: uneven pipeline on {}", run.gpu.title());
+    Html::from_iter([leaf("h3", "", &head), leaf("p", "", &said)])
 }
 
 pub fn constants_table() -> Html {
@@ -123,13 +157,13 @@ pub fn constants_table() -> Html {
             let cells = vec![
                 text(&constant.name),
                 text(&constant.value),
-                span("span", "wrap", &place),
+                leaf("span", "wrap", &place),
             ];
             (constant.fitted, cells)
         })
         .collect();
     [
-        span("p", "muted", "Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so."),
+        leaf("p", "muted", "Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so."),
         table("Constants", &["constant", "value", "how"], &rows),
     ]
     .into_iter()

@@ -1,7 +1,7 @@
 //! Memory of two Runs on one scale.
 
 use crate::report::Memory;
-use crate::scene::markup::{Html, el, percent, span, text};
+use crate::scene::markup::{Html, el, leaf, percent, text};
 use crate::scene::memory::{Bar, Bars, bars_on, legend, scale};
 use crate::scene::words;
 use crate::units::MemoryUnit;
@@ -17,7 +17,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Html {
             .map(|bar| bar_row(bar, picture.capacity, unit))
             .collect();
         Html::from_iter([
-            span(
+            leaf(
                 "h4",
                 "",
                 &format!("{which}: {}", words::memory(memory, unit)),
@@ -26,7 +26,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Html {
         ])
     };
     Html::from_iter([
-        span("h3", "", "Memory per GPU, by stage, on one scale"),
+        leaf("h3", "", "Memory per GPU, by pipeline rank, on one scale"),
         legend(&[&pictures[0], &pictures[1]]),
         group((memories[0], &pictures[0], "first")),
         group((memories[1], &pictures[1], "second")),
@@ -76,7 +76,7 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Html {
         "div",
         &[("class", "bar-row")],
         &[
-            span("span", "who", &bar.name()),
+            leaf("span", "who", &bar.name()),
             el("div", &[("class", "track")], &track),
         ],
     )

@@ -3,7 +3,7 @@
 use crate::pipeline::{Kind, schedule as schedule_row};
 use crate::report::Evaluation;
 use crate::scene::lod::Sums;
-use crate::scene::markup::{Html, el, percent, raw, span, text};
+use crate::scene::markup::{Html, el, leaf, percent, raw, text};
 use crate::scene::shape::Shape;
 use crate::scene::ticks::ticks;
 use crate::scene::timeline::cells;
@@ -25,7 +25,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Html {
     if full <= 0.0 {
         return Html::none();
     }
-    let axis: Html = ticks(0.0, full, 6)
+    let axis: Html = ticks(0.0, full, 5)
         .into_iter()
         .map(|tick| {
             let place = percent("left", tick / full);
@@ -45,12 +45,12 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Html {
     let key: Html = key
         .into_iter()
         .map(|(class, name)| {
-            let swatch = span("i", &format!("swatch {class}"), "");
+            let swatch = leaf("i", &format!("swatch {class}"), "");
             el("span", &[], &[swatch, text(name)])
         })
         .collect();
     Html::from_iter([
-        span("h3", "", "Pipeline timelines on one axis"),
+        leaf("h3", "", "Pipeline timelines on one axis"),
         el(
             "div",
             &[("class", "legend"), ("aria-hidden", "true")],
@@ -73,7 +73,7 @@ fn lane(run: &Evaluation, which: &str, full: f64) -> Html {
     let said = words::pipeline(&report.pipeline, report.layout.microbatches);
     let end = format!("width:{:.3}%", run.timeline.makespan() / full * 100.0);
     Html::from_iter([
-        span("h4", "", &format!("{which}: {schedule}. {said}")),
+        leaf("h4", "", &format!("{which}: {schedule}. {said}")),
         el(
             "div",
             &[("class", "lane")],

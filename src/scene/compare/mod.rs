@@ -6,7 +6,7 @@ mod lanes;
 
 use super::changes::{Change, changes, name};
 use super::issues;
-use super::markup::{Html, el, fold, span, table, text};
+use super::markup::{Html, el, fold, leaf, table, text};
 use crate::issue::Issue;
 use crate::report::Evaluation;
 use crate::run::Run;
@@ -72,13 +72,13 @@ fn head(links: [&str; 2]) -> Html {
         "div",
         &[("class", "panel-head")],
         &[
-            span("h2", "", "Compare"),
-            span(
+            leaf("h2", "", "Compare"),
+            leaf(
                 "small",
                 "",
                 "first: this page's run; second: one kept beside it",
             ),
-            span("span", "spring", ""),
+            leaf("span", "spring", ""),
             el("span", &[("class", "tools")], &[buttons]),
         ],
     )
@@ -89,7 +89,7 @@ fn settings(first: &Run, second: &Run) -> Html {
     let all = changes(first, second);
     if all.is_empty() {
         let words = "Both runs are set alike. Change anything: the second stays as it is.";
-        return span("p", "muted", words);
+        return leaf("p", "muted", words);
     }
     let row = |change: &Change| {
         let attributes = [("class", "choose"), ("data-fix", change.back.as_str())];

@@ -6,7 +6,7 @@ use crate::report::fit::{Search, Suggestion};
 use crate::report::narrow::{self as room, Counted, Narrowing};
 use crate::report::{Evaluation, Memory};
 use crate::scene::issues::written;
-use crate::scene::markup::{Html, el, span, table, text};
+use crate::scene::markup::{Html, el, leaf, table, text};
 use crate::source::HE_BLOG;
 use crate::units::{MemoryUnit, group, show_percent, show_seconds};
 
@@ -28,7 +28,7 @@ fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
         }
         (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
     };
-    let note = span("p", "muted", words);
+    let note = leaf("p", "muted", words);
     if list.is_empty() {
         return note;
     }
@@ -50,7 +50,7 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Html> 
     );
     let batch = one.global_batch.map_or_else(Html::none, |batch| {
         let words = format!(" global batch {}", group(&batch.to_string()));
-        span("small", "", &words)
+        leaf("small", "", &words)
     });
     let more = one.dearer - 1.0;
     let cost = if more.abs() < 5e-4 {
@@ -109,17 +109,17 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Html {
             let counted = counted.map_or_else(String::new, |bytes| {
                 format!("; {} of it are counted above", unit.show(bytes))
             });
-            span("li", "", &format!("{}{counted}", gap.words()))
+            leaf("li", "", &format!("{}{counted}", gap.words()))
         })
         .collect();
     [
-        span("p", "muted", &intro),
+        leaf("p", "muted", &intro),
         el(
             "div",
             &[("class", "steps")],
             &[table("Narrowing it down", &head, &rows)],
         ),
-        span("h4", "", "What stands between the estimate and the driver"),
+        leaf("h4", "", "What stands between the estimate and the driver"),
         el("ul", &[("class", "gaps")], &[list]),
     ]
     .into_iter()

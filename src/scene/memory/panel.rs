@@ -5,7 +5,7 @@ use crate::memory::verdict::{BANDS, Band};
 use crate::memory::{StageMemory, Verdict};
 use crate::report::{Evaluation, Figure, Memory};
 use crate::run::{Method, OneOf};
-use crate::scene::markup::{Html, ask, el, percent, span, text};
+use crate::scene::markup::{Html, ask, el, leaf, percent, text};
 use crate::scene::words;
 use crate::units::{Bytes, MemoryUnit, show_percent};
 
@@ -38,7 +38,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
         )
     };
     [
-        span("p", "visually-hidden", &words::memory(memory, unit)),
+        leaf("p", "visually-hidden", &words::memory(memory, unit)),
         legend(&[&picture]),
         el("div", &[("class", "bars")], &[rows]),
         el(
@@ -113,7 +113,7 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, unit: MemoryUnit) -> H
         percent("width", part.length)
     );
     let label = format!(
-        "{} of stage {}: {}",
+        "{} of rank {}: {}",
         component.name(),
         rank.stage,
         unit.show(part.bytes)
@@ -160,7 +160,7 @@ pub fn measured(memory: &Memory) -> Html {
         let words = format!(
             "{share} of the size on the box. The paper: up to 80 % none of its 454 runs ran out of memory."
         );
-        return [span("span", "", &words), rule].into_iter().collect();
+        return [leaf("span", "", &words), rule].into_iter().collect();
     }
     let band = |band: &Band| {
         let word = match band.verdict {
@@ -174,11 +174,11 @@ pub fn measured(memory: &Memory) -> Html {
         } else {
             "band"
         };
-        span("span", class, &words)
+        leaf("span", class, &words)
     };
     let needed = format!("{share} of what the driver shows. Measured runs by verdict:");
     let bands: Html = BANDS.iter().map(band).collect();
-    [span("span", "", &needed), bands, rule]
+    [leaf("span", "", &needed), bands, rule]
         .into_iter()
         .collect()
 }

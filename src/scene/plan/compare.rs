@@ -2,7 +2,7 @@
 
 use super::rows::{layout, schedule};
 use super::{View, button};
-use crate::scene::markup::{Html, el, scrolled, span, text};
+use crate::scene::markup::{Html, el, leaf, scrolled, text};
 use crate::search::Found;
 use crate::units::{Bytes, Seconds, group, show_percent, show_seconds};
 
@@ -89,9 +89,9 @@ pub fn pinned(view: &View) -> Html {
         let cells = pinned.iter().map(|one| {
             let own = settings(one)[index].1.clone();
             let class = if own == value { "" } else { "differs" };
-            span("td", class, &own)
+            leaf("td", class, &own)
         });
-        let name = std::iter::once(span("td", "muted", name));
+        let name = std::iter::once(leaf("td", "muted", name));
         rows.push(el("tr", &[], &[name.chain(cells).collect()]));
     }
     for (name, value, show) in FIGURES {
@@ -100,14 +100,14 @@ pub fn pinned(view: &View) -> Html {
             let own = value(one);
             let mut parts = vec![text(&show(view, own))];
             if index > 0 {
-                parts.push(span("small", "range", &against(view, base, own, show)));
+                parts.push(leaf("small", "range", &against(view, base, own, show)));
             }
             el("td", &[], &parts)
         });
-        let name = std::iter::once(span("td", "muted", name));
+        let name = std::iter::once(leaf("td", "muted", name));
         rows.push(el("tr", &[], &[name.chain(cells).collect()]));
     }
-    let head = [span("th", "", "Pinned"), head].into_iter().collect();
+    let head = [leaf("th", "", "Pinned"), head].into_iter().collect();
     let table = el(
         "table",
         &[("class", "pinned")],

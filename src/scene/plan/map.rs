@@ -3,7 +3,7 @@
 
 use super::rows::layout;
 use super::{View, button, chips_of, fold};
-use crate::scene::markup::{Html, el, scrolled, span, text};
+use crate::scene::markup::{Html, el, leaf, scrolled, text};
 use crate::search::filter::Axis;
 use crate::search::map::{Cell, Map, Picture};
 use crate::search::{Found, Space};
@@ -17,7 +17,7 @@ pub fn map(view: &View, space: &Space) -> Html {
     fold(view, "map", "Map: the best layout over two axes", || {
         let grid = match &view.desk.map {
             Some(map) => grid(view, map),
-            None => span("p", "muted", "being searched…"),
+            None => leaf("p", "muted", "being searched…"),
         };
         [choices(view, space), grid].into_iter().collect()
     })
@@ -83,8 +83,8 @@ fn grid(view: &View, map: &Map) -> Html {
             "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most promising here.",
         ),
     };
-    let head: Html = std::iter::once(span("th", "", &corner))
-        .chain(map.across.iter().map(|name| span("th", "", name)))
+    let head: Html = std::iter::once(leaf("th", "", &corner))
+        .chain(map.across.iter().map(|name| leaf("th", "", name)))
         .collect();
     let rows: Vec<Html> = map
         .down
@@ -100,7 +100,7 @@ fn grid(view: &View, map: &Map) -> Html {
                     };
                     filled(view, found, &shown, value(found) / best)
                 }
-                Cell::Open => span("td", "muted", "…"),
+                Cell::Open => leaf("td", "muted", "…"),
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
                 Cell::Void => empty("–", "No layout divides here"),
             });
@@ -120,12 +120,12 @@ fn grid(view: &View, map: &Map) -> Html {
     let again = if map.is_over() {
         Html::none()
     } else {
-        span("p", "muted note", "The rest is being searched…")
+        leaf("p", "muted note", "The rest is being searched…")
     };
     [
         scrolled("Map of layouts", table),
         again,
-        span("p", "muted note", &note),
+        leaf("p", "muted note", &note),
     ]
     .into_iter()
     .collect()

@@ -7,7 +7,7 @@ mod map;
 mod question;
 mod rows;
 
-use super::markup::{Html, el, percent, span, text};
+use super::markup::{Html, el, leaf, percent, text};
 use crate::run::Run;
 use crate::search::desk::Desk;
 use crate::search::{Request, measured, recipe};
@@ -38,7 +38,7 @@ pub fn panel(desk: &Desk, over: bool, unit: MemoryUnit, link: Link) -> String {
 
 fn intro() -> Html {
     let words = "Searches every layout that divides these GPUs, this batch and this model: TP, PP, CP, EP, ZeRO, micro-batch, schedule, split and recomputation. It runs beside the page and can be stopped.";
-    span("p", "muted", words)
+    leaf("p", "muted", words)
 }
 
 fn progress(view: &View, over: bool) -> Html {
@@ -86,12 +86,12 @@ fn body(view: &View, request: &Request) -> Html {
     let (space, done) = (request.search.space(), request.search.progress().done);
     let mut parts: Vec<Html> = measured(&view.desk.run)
         .iter()
-        .map(|issue| span("p", "issue warning", &issue.message))
+        .map(|issue| leaf("p", "issue warning", &issue.message))
         .collect();
     if done {
         let plan = request.plan();
         let warnings = plan.warnings.iter();
-        parts.extend(warnings.map(|issue| span("p", "issue warning", &issue.message)));
+        parts.extend(warnings.map(|issue| leaf("p", "issue warning", &issue.message)));
         parts.push(rows::chips(view, space));
     }
     parts.push(rows::rows(view, done));
@@ -127,7 +127,7 @@ fn button(class: &str, word: &str, pressed: Option<bool>, label: &str) -> Html {
 /// A row of chips behind a name; each with its word and whether it is on.
 fn chips_of(name: &str, chips: impl Iterator<Item = (String, bool, String)>) -> Html {
     let chips = chips.map(|(word, on, label)| button("toggle-link", &word, Some(on), &label));
-    let inside: Html = std::iter::once(span("span", "muted", name))
+    let inside: Html = std::iter::once(leaf("span", "muted", name))
         .chain(chips)
         .collect();
     el("p", &[("class", "chips")], &[inside])
@@ -154,9 +154,9 @@ fn walk(view: &View, request: &Request) -> Html {
         let walk = recipe::walk(view.desk.question(), best.map(|best| &**best));
         let steps = walk.steps.iter();
         let items: Html = steps
-            .map(|step| span("li", "", &format!("{}: {}", step.title, step.text)))
+            .map(|step| leaf("li", "", &format!("{}: {}", step.title, step.text)))
             .collect();
-        let end = span("p", "", &walk.end);
+        let end = leaf("p", "", &walk.end);
         [el("ol", &[], &[items]), end].into_iter().collect()
     })
 }

@@ -1,12 +1,15 @@
 //! The ranked layouts: filters, the table, why each beats the next, memory against throughput.
 
 use super::{View, button, chips_of, fold};
+use crate::memory::Verdict;
+use crate::memory::verdict::HALF_BAND;
 use crate::run::{OneOf, Recompute, Run};
-use crate::scene::markup::{Html, el, span, table, text};
+use crate::scene::markup::{Html, el, leaf, table, text};
+use crate::scene::ticks::ticks;
 use crate::search::desk::place;
 use crate::search::filter::{Axis, Filter};
-use crate::search::{Found, Space, recommended, ties, why as reason};
-use crate::units::{MemoryUnit, group, show_percent, show_seconds};
+use crate::search::{Found, Space, TIE, recommended, ties, why as reason};
+use crate::units::{Bytes, GIB, MemoryUnit, group, show_percent, show_seconds, significant};
 use std::rc::Rc;
 
 /// The sizes of a layout in one line: those that are not 1, and what is not usual.
@@ -83,7 +86,7 @@ fn short(found: &Found) -> Html {
             pieces.push(text(" · "));
         }
         // Whole where the row breaks.
-        pieces.push(span("span", "", word));
+        pieces.push(leaf("span", "", word));
     }
     pieces.into_iter().collect()
 }
@@ -147,7 +150,7 @@ pub fn rows(view: &View, done: bool) -> Html {
     let found = view.desk.rows();
     if found.is_empty() {
         return if done && !view.desk.filter.is_empty() {
-            span(
+            leaf(
                 "p",
                 "muted",
                 "No layout that is left by the filters counts as feasible.",
@@ -169,11 +172,20 @@ pub fn rows(view: &View, done: bool) -> Html {
     };
     let lines: Vec<(bool, Vec<Html>)> = found.iter().enumerate().map(line).collect();
     let legend = "b: micro-batch · × n: interleaved, n chunks a rank · uneven: fewer layers beside the embedding or the head · ⚠ tight · pin a row for all its figures";
-    let rule = "Strictly by time; ≈ ties with the first within 3.5 %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within 7 % of it.";
+    let rule = rule();
     let all = table("Layouts by step time", &HEAD, &lines);
     let rows = el("div", &[("class", "rows")], &[all]);
-    let notes = [legend, rule].map(|note| span("p", "muted note", note));
+    let notes = [legend, &rule].map(|note| leaf("p", "muted note", note));
     std::iter::once(rows).chain(notes).collect()
+}
+
+/// How rows are ordered, and which are rows at all.
+fn rule() -> String {
+    format!(
+        "Strictly by time; ≈ ties with the first within {} %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {} % of it.",
+        significant(TIE * 100.0, 2),
+        significant(HALF_BAND.value * 100.0, 1)
+    )
 }
 
 fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
@@ -196,10 +208,10 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
     );
     let marks = [
         load,
-        span("small", "", mark),
-        span("small", "", if mine { " · this run" } else { "" }),
+        leaf("small", "", mark),
+        leaf("small", "", if mine { " · this run" } else { "" }),
     ];
-    let number = span("span", "", &format!("{}.", index + 1));
+    let number = leaf("span", "", &format!("{}.", index + 1));
     let name = el(
         "div",
         &[("class", "ranked")],
@@ -209,7 +221,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
     let time = hover(&show_seconds(step.time_s), &format!("{low} to {high}"));
     let rate = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
     let memory = &report.memory;
-    let tight = memory.verdict != crate::memory::Verdict::Fits;
+    let tight = memory.verdict != Verdict::Fits;
     let warned = [("role", "img"), ("aria-label", "tight"), ("class", "tight")];
     let peak = [
         if tight {
@@ -220,7 +232,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
         hover(
             &view.unit.show(memory.peak_bytes),
             &format!(
-                "stage {}{}",
+                "rank {}{}",
                 memory.peak_stage,
                 if tight { ", tight" } else { "" }
             ),
@@ -248,7 +260,7 @@ pub fn why(view: &View) -> Html {
     fold(view, "why", "Why each beats the next", || {
         let pairs = found.windows(2);
         let items: Html = pairs
-            .map(|pair| span("li", "", &reason(&pair[0], &pair[1])))
+            .map(|pair| leaf("li", "", &reason(&pair[0], &pair[1])))
             .collect();
         el("ol", &[("class", "why")], &[items])
     })
@@ -277,7 +289,7 @@ fn dots(view: &View) -> Html {
     );
     let at = |share: f64| format!("{:.2}%", share * 100.0);
     let mut pieces: Vec<Html> = Vec::new();
-    for tick in crate::scene::ticks::ticks(x.low / GIB, x.high / GIB, 4) {
+    for tick in ticks(x.low / GIB, x.high / GIB, 4) {
         let place = at(x.share(tick * GIB));
         pieces.push(label(
             &[
@@ -289,7 +301,7 @@ fn dots(view: &View) -> Html {
             &memory_tick(view.unit, tick * GIB),
         ));
     }
-    for tick in crate::scene::ticks::ticks(y.low, y.high, 4) {
+    for tick in ticks(y.low, y.high, 4) {
         let place = at(1.0 - y.share(tick));
         let ends = [
             ("x1", "0"),
@@ -316,18 +328,16 @@ fn dots(view: &View) -> Html {
         let class = if beaten { "dot" } else { "dot best" };
         let title = format!("{}. {}", index + 1, layout(&found[index]));
         let dot = [("class", class), ("cx", &*cx), ("cy", &*cy), ("r", "4")];
-        pieces.push(el("circle", &dot, &[span("title", "", &title)]));
+        pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
     }
     let words = "Peak memory to the right, tokens a second and GPU upwards; filled dots are beaten by none. The table above has the memory, and MFU, which goes with the tokens.";
     let picture = el("svg", &[("role", "img"), ("aria-label", words)], &pieces);
-    let figure = [picture, span("figcaption", "muted", words)];
+    let figure = [picture, leaf("figcaption", "muted", words)];
     el("figure", &[("class", "chart")], &figure)
 }
 
-const GIB: f64 = crate::units::GIB;
-
 fn memory_tick(unit: MemoryUnit, bytes: f64) -> String {
-    unit.show(crate::units::Bytes(bytes))
+    unit.show(Bytes(bytes))
 }
 
 pub fn label(attributes: &[(&str, &str)], words: &str) -> Html {

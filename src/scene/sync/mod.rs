@@ -3,7 +3,7 @@
 mod picture;
 
 use super::figure::save;
-use super::markup::{Html, ask, choices, el, span, table, text};
+use super::markup::{Html, ask, choices, el, leaf, table, text};
 use crate::pipeline::sync::Policy;
 use crate::report::sync::{Charged, GradientSync, gradient_sync};
 use crate::report::{Evaluation, Figure};
@@ -26,14 +26,14 @@ pub fn sync(evaluation: &Evaluation, of: &str) -> Html {
     let chosen = CHOICES.iter().find(|choice| choice.1 == of);
     let policy = chosen.map_or(Policy::Eager, |choice| choice.0);
     let Some(found) = gradient_sync(evaluation, policy) else {
-        return span("p", "muted", nothing(evaluation));
+        return leaf("p", "muted", nothing(evaluation));
     };
     Html::from_iter([
         choices(
             ["Gradients leave", "When gradients leave"],
             CHOICES.map(|(known, of, label)| (of, label, known == policy)),
             Html::from_iter([
-                span("span", "spring", ""),
+                leaf("span", "spring", ""),
                 save("gradients", "", MemoryUnit::default()),
             ]),
         ),
@@ -58,7 +58,7 @@ fn nothing(evaluation: &Evaluation) -> &'static str {
 
 fn legend() -> Html {
     let item = |class: &str, said: &str| {
-        let swatch = span("i", &format!("swatch {class}"), "");
+        let swatch = leaf("i", &format!("swatch {class}"), "");
         el("span", &[], &[swatch, text(said)])
     };
     el(

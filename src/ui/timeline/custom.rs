@@ -2,13 +2,14 @@
 
 use crate::pipeline::torch_csv::to_tokens;
 use crate::run::Schedule;
-use crate::run::registry::field;
+use crate::run::registry::{LONGEST_TEXT, field};
 use crate::scene::issues::line;
 use crate::scene::markup::{Html, el, text};
 use crate::ui::browser;
 use crate::ui::field::commit;
 use crate::ui::html::{flag, html};
 use crate::ui::state::State;
+use crate::units::group;
 use leptos::prelude::*;
 
 pub fn custom(state: State) -> AnyView {
@@ -70,19 +71,23 @@ pub fn custom(state: State) -> AnyView {
             set(evaluation.order.print().trim());
         }
     };
+    let label = format!(
+        "Your order, a line a rank, {} letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV",
+        group(&LONGEST_TEXT.to_string())
+    );
     view! {
         <div
             class="own-order"
             hidden=flag(move || state.run.with(|run| run.schedule != Schedule::Custom))
             on:click=start
         >
-            <label for="own-order">"Your order, a line a rank, 400 000 letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV"</label>
+            <label for="own-order">{label}</label>
             <textarea
                 id="own-order"
                 rows="6"
                 spellcheck="false"
                 autocomplete="off"
-                maxlength="400000"
+                maxlength=LONGEST_TEXT
                 prop:value=shown
                 on:input=typed
             ></textarea>
