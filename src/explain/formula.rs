@@ -84,7 +84,9 @@ fn collect(expr: &Expr, found: &mut Vec<String>) {
             }
         }
         Expr::Sum(list) | Expr::Product(list) => {
-            list.iter().for_each(|(_, one)| collect(one, found));
+            for (_, one) in list {
+                collect(one, found);
+            }
         }
         Expr::Power(base, power) => [base, power]
             .map(|one| collect(one, found))
