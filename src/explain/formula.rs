@@ -88,15 +88,11 @@ fn collect(expr: &Expr, found: &mut Vec<String>) {
                 collect(one, found);
             }
         }
-        Expr::Power(base, power) => {
-            collect(base, found);
-            collect(power, found);
-        }
-        Expr::Pick(_, list) => {
-            for one in list {
-                collect(one, found);
-            }
-        }
+        Expr::Power(base, power) => [base, power]
+            .map(|one| collect(one, found))
+            .into_iter()
+            .collect(),
+        Expr::Pick(_, list) => list.iter().for_each(|one| collect(one, found)),
     }
 }
 
