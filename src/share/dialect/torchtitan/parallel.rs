@@ -176,33 +176,7 @@ pub fn write(s: &Scenario, say: &mut Say) {
     if s.model.moe.is_some() && run.ep > 1 && run.etp > 1 {
         say.count("parallelism.expert_tensor_parallel_degree", run.etp);
     }
-    let named = SCHEDULES
-        .iter()
-        .find(|(schedule, _)| *schedule == run.schedule);
-    if run.pp > 1 {
-        say.text(
-            "parallelism.pipeline_parallel_schedule",
-            named.map_or("1F1B", |(_, name)| name),
-        );
-        say.count(
-            "parallelism.pipeline_parallel_microbatch_size",
-            run.micro_batch,
-        );
-        let looped = named.is_some() && run.schedule.fixed_chunks(&run.schedule_options).is_none();
-        let said = looped && run.virtual_stages != 2;
-        // A schedule that torchtitan has not may have other stages than what is said instead.
-        if let Some((ends, each)) = named.and_then(|_| stages(s, said)) {
-            if said {
-                let name = "parallelism.pipeline_parallel_layers_per_stage";
-                say.count(name, each);
-            }
-            if ends != [1, 1] {
-                for (name, layers) in ENDS.into_iter().zip(ends) {
-                    say.count(name, layers);
-                }
-            }
-        }
-    }
+    write_pipeline(s, say);
     if run.cp > 1 {
         let shuffled = run.cp_comm == CpComm::Ring;
         say.text(
@@ -225,6 +199,40 @@ pub fn write(s: &Scenario, say: &mut Say) {
         }
         let policy = if run.zero == 3 { "always" } else { "never" };
         say.text("parallelism.fsdp_reshard_after_forward", policy);
+    }
+}
+
+/// Says the schedule and its stages.
+fn write_pipeline(s: &Scenario, say: &mut Say) {
+    let run = &s.run;
+    if run.pp == 1 {
+        return;
+    }
+    let named = SCHEDULES
+        .iter()
+        .find(|(schedule, _)| *schedule == run.schedule);
+    let name = named.map_or("1F1B", |(_, name)| name);
+    say.text("parallelism.pipeline_parallel_schedule", name);
+    say.count(
+        "parallelism.pipeline_parallel_microbatch_size",
+        run.micro_batch,
+    );
+    // A schedule that torchtitan has not may have other stages than what is said instead.
+    if named.is_none() {
+        return;
+    }
+    let looped = run.schedule.fixed_chunks(&run.schedule_options).is_none();
+    let said = looped && run.virtual_stages != 2;
+    let Some((ends, each)) = stages(s, said) else {
+        return;
+    };
+    if said {
+        say.count("parallelism.pipeline_parallel_layers_per_stage", each);
+    }
+    if ends != [1, 1] {
+        for (name, layers) in ENDS.into_iter().zip(ends) {
+            say.count(name, layers);
+        }
     }
 }
 
