@@ -45,6 +45,7 @@ check: # what needs no browser and no page
 	@cargo fmt --check
 	@cargo clippy --locked --quiet --all-targets -- -D warnings
 	@cargo clippy --locked --quiet $(WASM) --features ui --lib --bins -- -D warnings
+	@cargo clippy --locked --quiet $(WASM) --features js --lib -- -D warnings
 	@echo "test: the calculator, natively"
 	@cargo test --locked --quiet
 	@echo "test: documentation"

@@ -1,10 +1,10 @@
-// <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark">: the calculator in a frame as high as its content.
-// run: a link, or what stands behind its #, or a Run as JSON; panel: memory, timeline, overlap, strip, all; theme: light,
-// dark. All may change. set({ run }) and get() are answered by the event "shardscope", in its `detail`.
-const home = new URL('.', import.meta.url).href;
+// <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark">: the calculator in a frame as high as it is.
+// run: a link, or what stands behind #, or a Run as JSON; panel: memory, timeline, overlap, strip, all; theme: light,
+// dark; lang: en, zh. The event "shardscope" answers set({ run }) and get() in its `detail`.
+const asked = ['run', 'panel', 'theme', 'lang'];
 
 customElements.define('shardscope-embed', class extends HTMLElement {
-  static observedAttributes = ['run', 'panel', 'theme'];
+  static observedAttributes = asked;
   #frame = document.createElement('iframe');
   #alive;
 
@@ -15,20 +15,19 @@ customElements.define('shardscope-embed', class extends HTMLElement {
   }
 
   connectedCallback() {
-    const { link = '', panel, theme } = this.#said();
+    const { link = '', panel: embed, theme, lang } = this.#said();
+    const view = Object.entries({ embed, theme, lang }).map(([key, is]) => (is ? `&view.${key}=${is}` : ''));
     this.#alive = false;
-    this.#frame.src = `${home}#${link.replace(/^.*#/, '')}&view.embed=${panel}${theme ? `&view.theme=${theme}` : ''}`;
+    this.#frame.src = `${new URL('.', import.meta.url)}#${link.replace(/^.*#/, '')}${view.join('')}`;
     addEventListener('message', this);
   }
 
   disconnectedCallback() { removeEventListener('message', this); }
-
   attributeChangedCallback() { if (this.#alive) this.set(this.#said()); }
 
-  /** What the attributes ask for. */
   #said() {
-    const [run, panel = 'all', theme] = ['run', 'panel', 'theme'].map((name) => this.getAttribute(name) ?? undefined);
-    return { panel, theme, ...(run?.startsWith('{') ? { run: JSON.parse(run) } : { link: run ?? '' }) };
+    const [run, panel = 'all', theme, lang] = asked.map((name) => this.getAttribute(name) ?? undefined);
+    return { panel, theme, lang, ...(run?.startsWith('{') ? { run } : { link: run ?? '' }) };
   }
 
   handleEvent({ source, data }) {
@@ -40,9 +39,7 @@ customElements.define('shardscope-embed', class extends HTMLElement {
     } else if (data?.type === 'shardscope:run') this.dispatchEvent(new CustomEvent('shardscope', { detail: data }));
   }
 
-  set(what) { this.#ask({ ...what, type: 'shardscope:set' }); }
-
-  get() { this.#ask({ type: 'shardscope:get' }); }
-
-  #ask(message) { this.#frame.contentWindow?.postMessage(message, '*'); }
+  set(what) { this.#ask('set', what); }
+  get() { this.#ask('get'); }
+  #ask(name, what) { this.#frame.contentWindow?.postMessage({ ...what, type: `shardscope:${name}` }, '*'); }
 });

@@ -69,7 +69,7 @@ export function report(run: Run): Report | Refusal;
 export function schedule(request: ScheduleRequest): ScheduleReply | Refusal;
 export function plan(request: PlanRequest): Promise<Plan | Refusal>;
 export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
-export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] };
+export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] } | Refusal;
 export interface Imported {
   errors: Issue[];
   /** what the text was recognised as */

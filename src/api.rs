@@ -1,5 +1,9 @@
-//! What JavaScript may call: plain objects in, plain objects out. Importing the package mounts nothing.
+//! What JavaScript may call: plain objects in, plain objects out. Importing the package mounts nothing, and nothing
+//! throws for what it is given.
 
+mod plain;
+
+use crate::back::{self, Question, room};
 use crate::issue::{Issue, Severity};
 use crate::report::{self, Refusal};
 use crate::run::{Run, Value};
@@ -7,11 +11,10 @@ use crate::search::Request;
 use crate::search::desk::Desk;
 use crate::share::courier;
 use crate::share::export::Stamp;
-use crate::share::panels::Question;
-use crate::share::room::room;
 use crate::units::MemoryUnit;
 use crate::{pipeline, scene, share};
 use js_sys::{Array, Float64Array, Function, Promise, Reflect};
+use plain::{text, value};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
 use std::cell::RefCell;
@@ -105,14 +108,16 @@ struct Decoded {
 /// The Run of a link; what was not understood comes as notices.
 #[wasm_bindgen(js_name = decodeLink, skip_typescript)]
 #[must_use]
-pub fn decode_link(text: &str) -> JsValue {
-    let mut link = share::link::decode(text);
-    link.notices
-        .sort_by_key(|issue| issue.severity != Severity::Warning);
-    reply(Ok(Decoded {
-        errors: Vec::new(),
-        run: link.run.to_value(),
-        notices: link.notices,
+pub fn decode_link(link: JsValue) -> JsValue {
+    reply(text(link, "a link").map(|text| {
+        let mut link = share::link::decode(&text);
+        link.notices
+            .sort_by_key(|issue| issue.severity != Severity::Warning);
+        Decoded {
+            errors: Vec::new(),
+            run: link.run.to_value(),
+            notices: link.notices,
+        }
     }))
 }
 
@@ -129,10 +134,12 @@ struct Imported {
 /// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
 #[wasm_bindgen(js_name = importText, skip_typescript)]
 #[must_use]
-pub fn import_text(text: &str, run: JsValue) -> JsValue {
-    let present = value(run).and_then(|run| Run::from_value(&run));
-    let read = present.and_then(|present| share::import::read(text, &present));
-    reply(read.map(|read| Imported {
+pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
+    let read = || {
+        let present = Run::from_value(&value(run)?)?;
+        share::import::read(&text(of, "an import")?, &present)
+    };
+    reply(read().map(|read| Imported {
         errors: Vec::new(),
         format: read.format,
         run: read.run.to_value(),
@@ -151,21 +158,26 @@ struct Exported {
 /// A Run in one of the forms of [`share::export::FORMATS`]; `stamp` may hold `date` and `address`.
 #[wasm_bindgen(js_name = exportRun, skip_typescript)]
 #[must_use]
-pub fn export_run(run: JsValue, format: &str, stamp: JsValue) -> JsValue {
-    let text = |stamp: &Value, key: &str| match stamp.get(key) {
-        Some(Value::Text(text)) => text.clone(),
-        _ => String::new(),
-    };
-    let written = value(stamp).and_then(|stamp| {
+pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
+    let written = move || {
         let run = Run::from_value(&value(run)?)?;
-        let (date, address) = (text(&stamp, "date"), text(&stamp, "address"));
+        let stamp = value(stamp)?;
+        let said = |key: &str| match stamp.get(key) {
+            Some(Value::Text(text)) => Ok(text.clone()),
+            None | Some(Value::Null) => Ok(String::new()),
+            Some(other) => {
+                let message = format!("{key} takes text, this is {}", other.kind());
+                Err(vec![Issue::error(key, message)])
+            }
+        };
+        let (date, address) = (said("date")?, said("address")?);
         let stamp = Stamp {
             date: &date,
             address: &address,
         };
-        share::export::export(&run, format, &stamp)
-    });
-    reply(written.map(|text| Exported {
+        share::export::export(&run, &text(format, "a format")?, &stamp)
+    };
+    reply(written().map(|text| Exported {
         errors: Vec::new(),
         text,
     }))
@@ -181,11 +193,25 @@ fn today() -> String {
 /// the page's own, for links.
 #[wasm_bindgen(skip_typescript)]
 #[must_use]
-pub fn answer(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> JsValue {
-    if name == "timed" {
-        return timed(link);
-    }
-    JsValue::from_str(&panel(name, of, unit, link, address))
+pub fn answer(
+    name: JsValue,
+    of: JsValue,
+    unit: JsValue,
+    link: JsValue,
+    address: JsValue,
+) -> JsValue {
+    let made = || {
+        let link = text(link, "a link")?;
+        let name = text(name, "a panel's name")?;
+        if name == "timed" {
+            return Ok(timed(&link));
+        }
+        let (of, unit) = (text(of, "a question")?, text(unit, "a unit")?);
+        let address = text(address, "an address")?;
+        let html = panel(&name, &of, &unit, &link, &address);
+        Ok(JsValue::from_str(&html))
+    };
+    made().unwrap_or_else(|errors| reply(Err::<(), _>(errors)))
 }
 
 /// The pipeline of a link's Run: numbers and warnings, or what is wrong as text.
@@ -200,8 +226,8 @@ fn timed(link: &str) -> JsValue {
     }
 }
 
-/// A panel as HTML text: see [`share::panels`].
-fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) -> String {
+/// A panel as HTML text: see [`back::PANELS`].
+fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
     } else {
@@ -209,10 +235,9 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) 
     };
     let run = share::link::decode(link).run;
     if name == "room" {
-        let address = address.unwrap_or_default();
         let stamp = Stamp {
             date: &today(),
-            address: &address,
+            address,
         };
         return room(of, &run, &stamp).into_string();
     }
@@ -222,7 +247,7 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: Option<String>) 
     report::evaluate(&run).map_or_else(
         |_| String::new(),
         |evaluation| {
-            share::panels::panel(
+            back::panel(
                 name,
                 &Question {
                     evaluation: &evaluation,
@@ -252,7 +277,7 @@ fn planned(run: &Run, of: &str, unit: MemoryUnit) -> String {
             let words = "This run has no model, GPU or precision to plan for.";
             return format!(
                 "\n{}",
-                scene::markup::span("p", "muted", words).into_string()
+                scene::markup::leaf("p", "muted", words).into_string()
             );
         };
         desk.hear(of);
@@ -269,14 +294,6 @@ fn slice() -> u64 {
     } else {
         8 * SLICE
     }
-}
-
-fn value(object: JsValue) -> Result<Value, Vec<Issue>> {
-    if object.is_undefined() || object.is_null() {
-        return Ok(Value::Map(Vec::new()));
-    }
-    serde_wasm_bindgen::from_value(object)
-        .map_err(|error| vec![Issue::error("", format!("not a plain object: {error}"))])
 }
 
 fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> JsValue {

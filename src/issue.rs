@@ -22,6 +22,16 @@ pub struct Fix {
     pub set: Vec<(&'static str, String)>,
 }
 
+impl Fix {
+    fn one(key: &'static str, value: impl std::fmt::Display) -> Self {
+        let value = value.to_string();
+        Self {
+            label: format!("use {key}={value}"),
+            set: vec![(key, value)],
+        }
+    }
+}
+
 /// One thing to say about one field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Issue {
@@ -35,6 +45,9 @@ pub struct Issue {
     /// One click that mends it.
     #[serde(skip)]
     pub fix: Option<Fix>,
+    /// Another way out, by another field.
+    #[serde(skip)]
+    pub or: Option<Box<Fix>>,
 }
 
 impl Issue {
@@ -56,14 +69,34 @@ impl Issue {
             field: field.into(),
             message: message.into(),
             fix: None,
+            or: None,
         }
     }
     /// Adds the button "use key=value".
     #[must_use]
     pub fn with_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
-        let value = value.to_string();
-        let label = format!("use {key}={value}");
-        self.with_fixes(label, vec![(key, value)])
+        Self {
+            fix: Some(Fix::one(key, value)),
+            ..self
+        }
+    }
+    /// Adds a second button "use key=value".
+    #[must_use]
+    pub fn or_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
+        Self {
+            or: Some(Box::new(Fix::one(key, value))),
+            ..self
+        }
+    }
+    /// What would mend it, best first.
+    pub fn fixes(&self) -> impl Iterator<Item = &Fix> {
+        self.fix.iter().chain(self.or.as_deref())
+    }
+    /// Whether one of its buttons sets the field `key`.
+    #[must_use]
+    pub fn is_mended_by(&self, key: &str) -> bool {
+        self.fixes()
+            .any(|fix| fix.set.iter().any(|(set, _)| *set == key))
     }
     /// Adds a button that sets several fields at once.
     #[must_use]

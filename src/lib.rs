@@ -32,6 +32,8 @@ pub mod paint;
 
 pub mod share;
 
+pub mod back;
+
 #[cfg(all(feature = "js", not(feature = "ui")))]
 pub mod api;
 #[cfg(feature = "ui")]

@@ -20,6 +20,8 @@ pub struct Cited<T> {
     pub source: &'static Source,
     /// Section, table, equation or page within it.
     pub place: &'static str,
+    /// Whether it was fitted to whole training runs rather than measured by itself.
+    pub fitted: bool,
 }
 
 impl<T> Cited<T> {
@@ -29,6 +31,16 @@ impl<T> Cited<T> {
             value,
             source,
             place,
+            fitted: false,
+        }
+    }
+    /// `value`, fitted to the training runs of `source`; `place` says which.
+    pub const fn fitted(value: T, source: &'static Source, place: &'static str) -> Self {
+        Self {
+            value,
+            source,
+            place,
+            fitted: true,
         }
     }
 }
@@ -74,6 +86,7 @@ sources! {
     TSUBAME = "TSUBAME 4.0", "TSUBAME 4.0 hardware: H100 SXM5 94 GB, 2.4 TB/s, four a node", "TSUBAME4 hardware specifications";
     FLASH_3 = "FlashAttention-3", "Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision, 2024", "https://arxiv.org/abs/2407.08608";
     NCCL = "NCCL", "NVIDIA, NCCL: tuning model (src/graph/tuning.cc) and nccl-tests PERFORMANCE.md", "https://github.com/NVIDIA/nccl";
+    PUBLISHED_RUNS = "Published runs", "The published training runs that the accuracy panel computes: tables 3 and 4 of Fujii 2024, throughput tables of frameworks and papers, NVIDIA's benchmark summaries", "data/fujii_measured.csv and data/throughput.csv beside the page";
     H20_SHEET = "H20 data", "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)", "H20 96GB specification";
 }
 

@@ -19,6 +19,7 @@ const ORDER: &[Row] = &[
     Row::friends(&["scene"]),
     Row::friends(&["paint"]),
     Row::friends(&["share"]),
+    Row::friends(&["back"]),
     Row::friends(&["ui", "api", "embed", "main"]),
 ];
 

@@ -60,6 +60,8 @@ const NOBODYS: &[&str] = &[
     "memory_method",
     "attention_flops",
     "moe_imbalance",
+    "fp8_activations",
+    "fp8_dispatch",
     "dummy_wgrad",
     "measured_step_s",
     "loader_ns",
@@ -111,6 +113,7 @@ const WORDS: [Words; 4] = [
     Words {
         dialect: "torchtitan",
         may_lose: &[
+            "moe_dispatch",
             "model", // flavors
             "model.*",
             "etp",               // 1 or TP
@@ -154,6 +157,7 @@ const WORDS: [Words; 4] = [
     Words {
         dialect: "deepspeed",
         may_lose: &[
+            "moe_dispatch",
             "model", // the program's
             "model.*",
             "seq_len",
@@ -187,6 +191,8 @@ const WORDS: [Words; 4] = [
     Words {
         dialect: "nanotron",
         may_lose: &[
+            "moe_dispatch",
+            "ep",    // a dense model is said
             "model", // Llama and Qwen
             "model.*",
             "etp",
@@ -225,16 +231,18 @@ impl Words {
                 let group = entry.strip_suffix('*');
                 group.map_or(*entry == key, |group| key.starts_with(group))
             };
-            list.iter().any(|entry| begins(&entry))
+            list.iter().any(begins)
         };
         let kept = self
             .keeps
             .iter()
             .any(|(kept, values)| *kept == key && values.contains(&value));
+        // DeepSpeed has a word for recomputation in a pipeline.
+        let program = self.dialect == "deepspeed" && key == "recompute" && run.pp == 1;
         // Interleaving with one stage a rank is 1F1B, and is said so.
         let plain =
             key == "schedule" && value.starts_with("interleaved") && run.virtual_stages == 1;
-        (named(self.may_lose) && !kept) || named(NOBODYS) || plain
+        (named(self.may_lose) && !kept) || named(NOBODYS) || plain || program
     }
 }
 
@@ -292,7 +300,7 @@ fn settings_say_what_they_can(run: &Run) {
                 shardscope::share::link::encode(run)
             );
         }
-        for (key, value) in not_said(dialect, run).unwrap() {
+        for (key, value) in not_said(dialect, &scenario) {
             assert!(
                 may_lose(key) || !counts(run, key),
                 "{} lists {key} = {value}: {text}",
@@ -320,6 +328,103 @@ fn every_preset_comes_back_from_every_form() {
     }
 }
 
+/// Node-limited routing and `DeepEP` in Megatron-LM's arguments, in the settings alone and in every form.
+#[test]
+fn groups_of_experts_and_their_dispatch_come_back() {
+    let megatron = DIALECTS
+        .iter()
+        .find(|dialect| dialect.id == "megatron")
+        .unwrap();
+    let run = run(
+        r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
+            "moe_dispatch":"per-node","fp8_dispatch":true}"#,
+    );
+    comes_back(&run);
+    let entries = (megatron.write)(&Scenario::new(&run).unwrap());
+    let mut book = Book::new(entries, Run::default());
+    (megatron.read)(&mut book);
+    assert_eq!(book.run.model.resolve(), run.model.resolve());
+    assert_eq!(book.run.moe_dispatch, run.moe_dispatch);
+    // It has no word for the precision of the dispatch alone.
+    let lost = not_said(megatron, &Scenario::new(&run).unwrap());
+    let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();
+    assert_eq!(lost, ["fp8_dispatch"]);
+}
+
+/// What an engineer of the program would stumble over: numbers that passes compute in, required switches, stages.
+#[test]
+fn settings_start_what_was_meant() {
+    let text = |id: &str, json: &str| {
+        export(&run(json), id, &STAMP).unwrap_or_else(|issues| panic!("{issues:?}"))
+    };
+    // fp32 shards and fp8 linears train in bf16 around them; fp32 alone says nothing.
+    let shards = r#"{"gpus":256,"tp":1,"pp":1,"zero":3,"hsdp_shard":32,"precision":"fsdp-mixed"}"#;
+    let fp8 = r#"{"tp":4,"pp":2,"precision":"te-fp8"}"#;
+    for json in [shards, fp8] {
+        assert!(text("megatron", json).contains("--bf16 "), "{json}");
+        let deepspeed: Value = serde_json::from_str(&text("deepspeed", json)).unwrap();
+        assert_eq!(
+            deepspeed.get("bf16").and_then(|bf16| bf16.get("enabled")),
+            Some(&Value::Bool(true))
+        );
+    }
+    assert!(!text("megatron", r#"{"precision":"fp32"}"#).contains("--bf16"));
+    assert!(
+        text("megatron", shards).contains("precision = fsdp-mixed"),
+        "said to be lost"
+    );
+    assert!(text("torchtitan", fp8).contains("--model.converters quantize.linear.float8"));
+    // Megatron-LM's own checks, and what its experts do unless they are told.
+    assert!(text("megatron", "{}").contains("export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun"));
+    assert!(
+        !text("megatron", shards).contains("CUDA_DEVICE_MAX_CONNECTIONS"),
+        "FSDP refuses it"
+    );
+    let long = text(
+        "megatron",
+        r#"{"model":"gpt-3-175b","gpus":1024,"tp":8,"pp":16}"#,
+    );
+    assert!(
+        long.contains("--max-position-embeddings 8192"),
+        "as long as the sequence"
+    );
+    let experts = text("megatron", r#"{"model":"mixtral-8x7b","gpus":64,"ep":8}"#);
+    assert!(
+        experts.contains("--moe-token-dispatcher-type alltoall")
+            && experts.contains("--moe-grouped-gemm")
+    );
+    // Five stages a rank of 80 layers: torchtitan counts 20 stages only where its ends count for nothing.
+    let looped = text(
+        "torchtitan",
+        r#"{"model":"llama-3.1-70b","gpus":256,"tp":8,"pp":4,"schedule":"interleaved-1f1b","virtual_stages":5}"#,
+    );
+    assert!(
+        looped.contains("layers_per_stage 4")
+            && looped.contains("first_stage_less_layers 0")
+            && looped.contains("last_stage_less_layers 0"),
+        "{looped}"
+    );
+    // Nothing that the program refuses, nothing that was never set.
+    let latent = text(
+        "nanotron",
+        r#"{"model":"deepseek-v3","gpus":2048,"tp":1,"pp":16,"ep":64,"global_batch":15360}"#,
+    );
+    assert!(
+        !latent.contains("head_dim") && latent.contains("ep = 64"),
+        "{latent}"
+    );
+    for id in ["megatron", "torchtitan", "deepspeed", "nanotron"] {
+        let said = text(
+            id,
+            r#"{"model":"llama-3.1-70b","gpus":128,"tp":4,"pp":2,"recompute":{"layers":3}}"#,
+        );
+        assert!(
+            !said.contains("stage_layers") && !said.contains("unset"),
+            "{said}"
+        );
+    }
+}
+
 /// Megatron-LM's arguments have a word for every shape of these models.
 #[test]
 fn megatron_says_every_model_that_is_no_vision_model() {
@@ -328,7 +433,7 @@ fn megatron_says_every_model_that_is_no_vision_model() {
         .find(|dialect| dialect.id == "megatron")
         .unwrap();
     for run in presets() {
-        let lost = not_said(megatron, &run).unwrap();
+        let lost = not_said(megatron, &Scenario::new(&run).unwrap());
         assert!(
             lost.iter().all(|(key, _)| key.starts_with("gpu")),
             "{lost:?}"

@@ -9,10 +9,11 @@
 #[path = "hostile/inputs.rs"]
 mod inputs;
 
-use inputs::{json_runs, links, mutated, orders, panels, pasted, plans, schedules};
+use inputs::{files, json_runs, links, mutated, orders, panels, pasted, plans, schedules};
 use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use serde::Serialize;
+use shardscope::back::{PANELS, Question};
 use shardscope::issue::Issue;
 use shardscope::pipeline::{self, torch_csv};
 use shardscope::report::{Evaluation, evaluate, report_value, work};
@@ -21,8 +22,7 @@ use shardscope::run::{Run, Schedule, Value};
 use shardscope::search::Request;
 use shardscope::share::export::{FORMATS, Stamp, export};
 use shardscope::share::import::{self, summary::summary};
-use shardscope::share::link::{decode, encode};
-use shardscope::share::panels::{PANELS, Question};
+use shardscope::share::link::{decode, encode, encode_with};
 use shardscope::units::MemoryUnit;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -39,8 +39,8 @@ struct Door {
 static DOORS: &[Door] = &[
     Door { name: "link", inputs: links, ask: link },
     Door { name: "JSON run", inputs: json_runs, ask: json_run },
-    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/import/huggingface/tests.rs")), ask: |text| imported(text, any_format) },
-    Door { name: "export", inputs: || mutated(exports()), ask: |text| imported(text, any_format) },
+    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/config/tests.rs")), ask: |text| imported(text, any_format) },
+    Door { name: "export", inputs: || mutated(files(exports())), ask: |text| imported(text, any_format) },
     Door { name: "own order", inputs: orders, ask: own_order },
     Door { name: "schedule request", inputs: schedules, ask: schedule_request },
     Door { name: "plan request", inputs: plans, ask: plan_request },
@@ -109,10 +109,69 @@ fn round(door: &Door, cases: u32) -> Result<(), String> {
     }
 }
 
+/// What no generator makes: the very large, and what somebody thought of. The short ones are also seeds and spikes above.
+#[test]
+fn what_somebody_thought_of_breaks_no_door() {
+    let many = |text: &str, times| text.repeat(times);
+    let lines = |line: &str| many(line, 60_000);
+    let cases: &[(&str, String)] = &[
+        ("link", "#v=1&tokens_total=1e400&price_per_gpu_hour=-0&seq_len=".into()),
+        ("link", "#v=1&tp=%00&pp=%FF&%00=%FF&gpus=%E2%80%AE46&cp=\u{200f}1".into()),
+        ("link", "#v=1&tp=4&tp=x&tp=8&v=1&v=x&b.v=1&b.v=&b.b.tp=2&b.=&b.view.page=x".into()),
+        ("link", "#v=1&b.tp=7&b.model.layers=&b.model=&b.gpu.base=x&b.stage_layers=,&b.schedule_options.order=%7C".into()),
+        ("link", "#v=1&view.=&view.embed=%00&view.theme=<&view.compare=__proto__&view.page=import &view.lang=toString".into()),
+        ("link", format!("#v=1&stage_layers={}", many(",", 1_000_000))),
+        ("link", format!("#v=1&stage_layers={}", many("1,", 1_000_000))),
+        ("link", format!("#v=1&tp={}", many("9", 1_000_000))),
+        ("link", format!("#v=1&overlap.dp=0.{}", many("3", 1_000_000))),
+        ("link", format!("#v=1&gpus={}", many("2*", 500_000))),
+        ("link", format!("#v=1&{}", many("&=&", 500_000))),
+        ("link", format!("#v=1&{}", many("b.x=1&", 500_000))),
+        ("JSON run", format!("{{{}\"tp\":2}}", many("\"x\":1,", 200_000))),
+        ("JSON run", format!("{{\"model\":{}1{}}}", many("{\"base\":", 120), many("}", 120))),
+        ("JSON run", format!("{{\"stage_layers\":[{}1]}}", many("1,", 1_000_000))),
+        ("JSON run", "{\"gpus\":1e999}".into()),
+        ("export", many("[", 300_000)),
+        ("export", many("{\"a\":", 60_000)),
+        ("export", format!("parallelism:\n  tp: {}a: 1", many("- ", 150_000))),
+        ("export", format!("parallelism:\n{}a: 1", many("- ", 190_000))),
+        ("export", (0..800).fold("parallelism:\n".to_owned(), |text, at| format!("{text}{}a:\n", many(" ", at)))),
+        ("export", format!("[parallelism]\na = [\n{}", lines("1,\n"))),
+        ("export", format!("[parallelism]\n{}", lines("a=1\n"))),
+        ("export", format!("V='$V --x'\n{} --tensor-model-parallel-size 2", lines("$V "))),
+        ("export", format!("A=aaaaaaaa\n{} --tensor-model-parallel-size $A", many("A=$A$A$A$A\n", 1000))),
+        ("export", format!("--tensor-model-parallel-size {}", lines("1 "))),
+        ("export", format!("{}--tensor-model-parallel-size 2", many("'\\\"", 90_000))),
+        ("config.json", format!("{{\"model_type\":\"llama\",\"layer_types\":[{}1]}}", many("1,", 150_000))),
+        ("own order", many("0F0,", 500_000)),
+        ("own order", many("|\n", 500_000)),
+        ("own order", many("(", 1_000_000)),
+        ("own order", (0..20_000).map(|at| format!("0F{at},")).collect()),
+        ("schedule request", format!("{{\"schedule\":\"custom\",\"order\":[{}[]]}}", many("[],", 300_000))),
+        ("plan request", format!("{{\"space\":{{\"tp\":[{}1]}},\"pin\":[{}\"tp\"]}}", many("1,", 100_000), many("\"tp\",", 1000))),
+    ];
+    let broken: Vec<String> = cases
+        .iter()
+        .filter_map(|(name, text)| {
+            let door = DOORS.iter().find(|door| door.name == *name).unwrap();
+            let why = (door.ask)(text).err()?;
+            Some(format!("{name}: {why:.3000}\n{text:.100}"))
+        })
+        .collect();
+    assert!(broken.is_empty(), "\n{}", broken.join("\n\n"));
+}
+
 fn link(text: &str) -> Result<bool, String> {
     let read = decode(text);
     issues(text, &read.notices)?;
     comes_back(&read.run)?;
+    if let Some(second) = &read.view.second {
+        comes_back(second)?;
+        sound(text, second)?;
+        let again = decode(&encode_with(&read.run, &read.view));
+        same(&again.view, &read.view, "beside")?;
+        same(&again.notices, &Vec::new(), "beside")?;
+    }
     sound(text, &read.run).map(|evaluation| evaluation.is_some())
 }
 
@@ -183,7 +242,10 @@ fn own_order(text: &str) -> Result<bool, String> {
         schedule: Schedule::Custom,
         ..Run::default()
     };
-    run.schedule_options.order = (!tokens.is_empty()).then(|| tokens.replace('\n', "|"));
+    let order = Value::Text(tokens.replace('\n', "|"));
+    if let Err(why) = run.assign("schedule_options.order", &order) {
+        return words(text, &why).map(|()| false);
+    }
     comes_back(&run)?;
     sound(text, &run)?;
     answer(text, pipeline::request::answer(&request))

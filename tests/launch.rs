@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used)] // a file that cannot be read has failed
 
-use shardscope::run::presets::{MODELS, PUBLISHED};
+use shardscope::run::presets::{MODELS, PUBLISHED, PublishedRun};
 use shardscope::run::registry::field;
 use shardscope::run::{OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
 use shardscope::share::dialect::{DIALECTS, Dialect, dialect};
-use shardscope::share::import::{Imported, read};
+use shardscope::share::import::{Meaning, read};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -17,7 +17,7 @@ fn data(name: &str) -> String {
 }
 
 /// Reads a file into a Run of `gpus` GPUs, whose program says nothing of them.
-fn import(name: &str, gpus: u64) -> Imported {
+fn import(name: &str, gpus: u64) -> Meaning {
     let present = Run {
         gpus,
         ..Run::default()
@@ -73,11 +73,12 @@ fn scripts_of_megatron_lm_mean_what_its_examples_run() {
 
 #[test]
 fn settings_of_torchtitan_mean_what_its_examples_run() {
+    // Its converter computes in fp8.
     means(
         "torchtitan_llama3_405b.toml",
         128,
         "model=llama-3.1-405b gpus=128 tp=8 pp=1 cp=1 micro_batch=2 global_batch=32 seq_len=8192 zero=3 recompute=full \
-         precision=fsdp-mixed optimizer=adam sequence_parallel=true tokens_total=786432000",
+         precision=te-fp8 optimizer=adam sequence_parallel=true tokens_total=786432000",
     );
     // Every second of the 80 layers is recomputed where nothing is said.
     means(
@@ -165,7 +166,7 @@ fn every_entry_is_used_or_listed_as_ignored() {
 
 /// Runs that make a program say everything it can.
 fn talkative() -> Vec<Run> {
-    let mut runs: Vec<Run> = PUBLISHED.iter().map(|published| published.run()).collect();
+    let mut runs: Vec<Run> = PUBLISHED.iter().map(PublishedRun::run).collect();
     for model in MODELS {
         let json = format!(
             r#"{{"model":"{}","gpus":64,"tp":2,"pp":1,"cp":2,"ep":4,"etp":2,"seq_len":1024,"hsdp_shard":8,"zero":3,

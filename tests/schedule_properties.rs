@@ -8,9 +8,10 @@ use shardscope::pipeline::simulate::Half;
 use shardscope::pipeline::stats::in_flight_curve;
 use shardscope::pipeline::trace::Place;
 use shardscope::pipeline::{
-    Durations, Fault, Item, Kind, Op, Order, SCHEDULES, Spec, Stats, Timeline, Trace, Variant,
-    build, schedule, simulate,
+    Durations, Fault, Item, Kind, Op, Order, SCHEDULES, Spec, Stats, Timeline, Trace, build,
+    schedule, simulate,
 };
+use shardscope::run::{OneOf, Variant};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A schedule other than `custom` at a size that may or may not have an order.
@@ -20,7 +21,7 @@ fn specs() -> impl Strategy<Value = Spec> {
         .filter(|row| row.id != "custom")
         .collect::<Vec<_>>();
     let row = prop::sample::select(ids);
-    let variant = prop::sample::select(Variant::ALL.to_vec());
+    let variant = prop::sample::select(Variant::ALL).prop_map(|(variant, _)| variant);
     let group = prop::option::of(1..14u32);
     let limit = prop::option::of(1..20u32);
     (

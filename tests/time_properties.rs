@@ -6,7 +6,7 @@ mod common;
 
 use common::{estimate, scenario, table};
 use shardscope::report::evaluate;
-use shardscope::run::Scenario;
+use shardscope::run::{Run, Scenario};
 use shardscope::time::{Bubble, Passes, pipeline_seconds};
 
 /// Layouts of all kinds: dense and routed, each way to share a sequence, each `ZeRO` stage, recomputation, fp8.
@@ -199,5 +199,75 @@ fn a_measured_step_scales_every_time_and_nothing_else() {
         }
         assert_eq!(other.pipeline.bubble_fraction, one.pipeline.bubble_fraction);
         assert_eq!(other.memory.peak_bytes, one.memory.peak_bytes);
+    }
+}
+
+/// The usual micro-batch of `run` as lengths of its own, each `times` as long.
+fn with_lengths(run: &Run, times: impl Fn(usize) -> (u64, u64)) -> Run {
+    let microbatches = Scenario::new(run).unwrap().layout.microbatches;
+    let usual = run.seq_len * run.micro_batch;
+    let lengths = (0..usize::try_from(microbatches).unwrap()).map(|at| {
+        let (over, under) = times(at);
+        usual * over / under
+    });
+    Run {
+        microbatch_lengths: Some(lengths.collect()),
+        ..run.clone()
+    }
+}
+
+/// Lengths that say what an equal run does say nothing: every figure is the equal run's.
+#[test]
+fn equal_lengths_are_the_equal_run() {
+    for layout in LAYOUTS {
+        let equal = with(layout, r#""loader_ns":2.75,"tokens_total":1e12"#).run;
+        let said = with_lengths(&equal, |_| (1, 1));
+        let (one, other) = (evaluate(&equal).unwrap(), evaluate(&said).unwrap());
+        assert_eq!(
+            serde_json::to_value(&one.report).unwrap(),
+            serde_json::to_value(&other.report).unwrap(),
+            "{layout}"
+        );
+    }
+}
+
+/// Half of the micro-batches half as long: three quarters of the tokens, FLOPs and bytes of a micro-batch, and the rates
+/// are those of the step that this takes. All twice as long: twice everything but what a step costs once.
+#[test]
+fn lengths_count_as_the_tokens_they_have() {
+    let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+    for layout in LAYOUTS {
+        let equal = with(layout, r#""loader_ns":2.75,"tokens_total":1e12"#).run;
+        let whole = evaluate(&equal).unwrap().report;
+        let shorter = |at: usize| if at.is_multiple_of(2) { (1, 2) } else { (1, 1) };
+        for (run, share) in [
+            (with_lengths(&equal, shorter), 0.75),
+            (with_lengths(&equal, |_| (2, 1)), 2.0),
+        ] {
+            let scenario = Scenario::new(&run).unwrap();
+            let report = evaluate(&run).unwrap().report;
+            let lengths = run.microbatch_lengths.unwrap();
+            let tokens = scenario.layout.dp * lengths.iter().sum::<u64>();
+            assert_eq!(report.layout.tokens_per_step, tokens as f64, "{layout}");
+            assert!(near(tokens as f64, share * whole.layout.tokens_per_step));
+            let (step, usual) = (&report.step, &whole.step);
+            assert!(near(step.model_flops, share * usual.model_flops));
+            assert!(
+                near(step.compute_s.0, share * usual.compute_s.0),
+                "{layout}"
+            );
+            assert!(near(step.tokens_per_s, tokens as f64 / step.time_s.0));
+            assert!(near(step.days.unwrap() * 86400.0, 1e12 / step.tokens_per_s));
+            let rate = step.model_flops / step.time_s.0 / scenario.layout.gpus as f64;
+            assert!(near(step.mfu, rate / scenario.gpu.bf16.0));
+            assert!(near(step.hfu / step.mfu, usual.hfu / usual.mfu), "{layout}");
+            for (a, b) in report.overlap.iter().zip(&whole.overlap) {
+                let once = a.name == "dp";
+                assert!(
+                    once || near(a.bytes_per_gpu.0, share * b.bytes_per_gpu.0),
+                    "{layout}"
+                );
+            }
+        }
     }
 }

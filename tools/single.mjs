@@ -65,7 +65,8 @@ const modules = readdirSync(`${dist}/lazy`).filter((name) => !SPEAKING.includes(
 
 // The other language: the same modules and table, from this file.
 const makeTongue = lazy(swap(read('lazy/tongue.js'), "new URL('../strings/zh.json', import.meta.url)", "'strings/zh.json'"));
-const makeManners = lazy(swap(read('lazy/manners.js'), "import('./tongue.js')", "modules['lazy/tongue.js']()"));
+const makeManners = lazy(swap(read('lazy/manners.js'), /import\('\.\/tongue\.js'\)/, "modules['lazy/tongue.js']()")
+  .replace("import('./words.js')", "modules['lazy/words.js']()"));
 const language = swap(read('language.js'), 'import(new URL(`lazy/${file}.js`, document.baseURI))', 'Promise.resolve(modules[`lazy/${file}.js`]())');
 
 const script = `

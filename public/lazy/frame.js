@@ -2,7 +2,7 @@
 //
 //   { type: 'shardscope:ping' }                                  { type: 'shardscope:pong', version }
 //   { type: 'shardscope:get' }                                   { type: 'shardscope:run', run, link, errors }
-//   { type: 'shardscope:set', run or link, panel, theme }        the same, afterwards
+//   { type: 'shardscope:set', run or link, panel, theme, lang }  the same, afterwards
 //   (unasked, whenever it changes)                               { type: 'shardscope:height', px }
 //
 // Only the window around this one is heard, and only it is answered; an `id` in a question comes back in its answer.
@@ -12,8 +12,9 @@ import { ask } from '../room.js';
 const CHOICES = {
   panel: ['memory', 'timeline', 'overlap', 'strip', 'all'],
   theme: ['light', 'dark'],
+  lang: ['en', 'zh'],
 };
-const KEYS = { panel: 'view.embed', theme: 'view.theme' };
+const KEYS = { panel: 'view.embed', theme: 'view.theme', lang: 'view.lang' };
 
 const pairs = (link) => link.replace(/^[^#]*#/, '').split('&').filter(Boolean);
 const isView = (pair) => pair.startsWith('view.');
@@ -27,10 +28,20 @@ async function present(errors = []) {
   return { type: 'shardscope:run', run, link, errors: [...errors, ...report.errors], notices };
 }
 
+/** A Run as an attribute has it: JSON. What is none stays a text, and is refused. */
+function parsed(run) {
+  try {
+    return typeof run === 'string' ? JSON.parse(run) : run;
+  } catch {
+    return run;
+  }
+}
+
 async function set({ run, link, ...choices }) {
   const now = pairs(location.hash);
   let said = now.filter((pair) => !isView(pair));
   if (run !== undefined) {
+    run = parsed(run);
     if (typeof run !== 'object' || run === null) return present([issue('', 'run is an object of fields')]);
     const { fragment, errors } = await ask('encodeLink', run);
     if (errors.length) return present(errors);

@@ -1,5 +1,5 @@
 // What people expect of any page and Rust need not do: a way past the inputs, a drawer that takes the focus and gives it
-// back, Escape, the other language.
+// back, Escape, the other language, what the form's words mean.
 
 // Past the inputs. A button and not a link: the address is the run's.
 const results = document.querySelector('body > :not(#skeleton) #results');
@@ -9,6 +9,12 @@ if (results) {
   skip.textContent = 'Skip to the results';
   skip.onclick = () => results.focus();
   document.body.prepend(skip);
+}
+
+// The form's words, once the page has time: a panel alone has no form.
+if (document.querySelector('.inputs .field')) {
+  const idle = globalThis.requestIdleCallback ?? setTimeout;
+  idle(() => import('./words.js').catch(() => {}));
 }
 
 const drawer = document.querySelector('.detail');
@@ -40,6 +46,12 @@ addEventListener('keydown', (event) => {
   }
 });
 
+// Enter in the search goes to the first setting found.
+addEventListener('keydown', ({ key, target }) => {
+  if (key !== 'Enter' || !target.matches?.('.find') || !target.value.trim()) return;
+  document.querySelector('.field :is(input, select)')?.focus();
+});
+
 // The other language: a button in the header; a panel alone has none. Each is named in its own.
 const IN_LINK = /([#?&]view\.lang=)(\w+)/;
 const LANGUAGES = { en: ['EN', 'English'], zh: ['中文', '简体中文'] };
@@ -54,7 +66,7 @@ const show = () => {
   button.lang = other();
 };
 const turn = async (to) => {
-  if (to === spoken() || !(to in LANGUAGES)) return;
+  if (to === spoken() || !Object.hasOwn(LANGUAGES, to)) return;
   const { speak } = await import('./tongue.js');
   await speak(to);
 };

@@ -1,6 +1,7 @@
-// Saves or copies the text beside the button (data-kind text or copy), or saves a picture of a panel as SVG or PNG: the panel's own <svg>, or one that the back room draws for the purpose.
-// Loaded at the first press on a [data-save] button: data-save is the file's name, data-kind svg or png, data-picture
-// what to ask the back room for, where the page shows the picture as something else than SVG.
+// Saves or copies the text beside a button, or saves a picture of a panel: its own <svg>, or one that the back room draws
+// for the purpose. Loaded at the first press on a [data-save] button: data-save is the file's name, data-kind what is done
+// (text, copy, svg or png), data-picture what to ask the back room for where the page shows the picture as something else
+// than SVG.
 
 /** Properties that a file cannot leave to the page's style sheet. */
 const STYLES = ['fill', 'fill-opacity', 'stroke', 'stroke-opacity', 'stroke-width', 'stroke-dasharray', 'font-size',
@@ -92,7 +93,8 @@ export async function save(button, ask) {
   let drawn;
   if (picture) {
     const width = Math.round(Math.max(640, around.clientWidth - 96));
-    const text = await ask('picture', `${picture}:${theme}:${width}`, unit ?? '', location.hash);
+    const { link } = button.closest('[data-link]')?.dataset ?? {};
+    const text = await ask('picture', `${picture}:${theme}:${width}`, unit ?? '', link ?? location.hash);
     const size = /^<svg[^>]*?width="([\d.]+)"[^>]*?height="([\d.]+)"/.exec(text);
     if (!size) return;
     drawn = { text, width: Number(size[1]), height: Number(size[2]) };

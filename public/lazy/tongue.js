@@ -105,7 +105,7 @@ let say = (text) => text;
 let speaking = false;
 
 function text(node) {
-  if (node.parentElement?.closest(ALONE)) return;
+  if (ours.has(node) || node.parentElement?.closest(ALONE)) return;
   const kept = texts.get(node);
   const english = kept?.shown === node.data ? kept.english : node.data;
   const shown = say(english);
@@ -124,12 +124,47 @@ function attribute(element, name) {
   if (shown !== now) element.setAttribute(name, shown);
 }
 
-/** Puts sentences together again whose words carry their meaning: only a whole one can be said otherwise. */
+/** Sentences whose words carry their meaning, by their element: as they came, and as they are shown. */
+const sentences = new WeakMap();
+/** What they are made of when shown, which is said already. */
+const ours = new WeakSet();
+
+/** Says such sentences as a whole, as only then they can be, and marks the words again where they now stand. */
 function whole(root) {
-  for (const word of root.querySelectorAll('abbr')) {
-    const sentence = word.parentNode;
-    word.replaceWith(word.textContent);
-    sentence.normalize();
+  for (const element of new Set([...root.querySelectorAll('abbr')].map((word) => word.parentElement))) {
+    if (sentences.get(element)?.shown[0] === element.firstChild) continue;
+    const english = [...element.childNodes];
+    const said = say(element.textContent);
+    const marks = [];
+    for (const word of english.filter((node) => node.localName === 'abbr')) {
+      const name = say(word.textContent);
+      const at = said.indexOf(name);
+      if (at < 0 || marks.some((mark) => at < mark.at + mark.name.length && mark.at < at + name.length)) continue;
+      const again = word.cloneNode();
+      again.append(name);
+      marks.push({ at, name, again });
+    }
+    const shown = [];
+    let done = 0;
+    for (const { at, name, again } of marks.sort((a, b) => a.at - b.at)) {
+      shown.push(document.createTextNode(said.slice(done, at)), again);
+      done = at + name.length;
+    }
+    shown.push(document.createTextNode(said.slice(done)));
+    element.replaceChildren(...shown);
+    for (const node of shown) ours.add(node.firstChild ?? node);
+    element.dataset.whole = '';
+    sentences.set(element, { english, shown });
+  }
+}
+
+/** Puts back the sentences as they came. */
+function restore(root) {
+  for (const element of root.querySelectorAll('[data-whole]')) {
+    const { english, shown } = sentences.get(element) ?? {};
+    if (shown?.[0] === element.firstChild) element.replaceChildren(...english);
+    delete element.dataset.whole;
+    sentences.delete(element);
   }
 }
 
@@ -137,6 +172,7 @@ function walk(root) {
   if (root.nodeType === Node.TEXT_NODE) return text(root);
   if (root.nodeType !== Node.ELEMENT_NODE) return undefined;
   if (speaking) whole(root);
+  else restore(root);
   const nodes = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
   for (let node = root; node; node = nodes.nextNode()) {
     if (node.nodeType === Node.TEXT_NODE) text(node);

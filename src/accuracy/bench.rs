@@ -2,7 +2,7 @@
 
 use super::evidence::{Evidence, Measured};
 use super::sources::{Quantity, SOURCES, Source};
-use crate::memory::{StageMemory, Verdict};
+use crate::memory::{Nature, StageMemory, Verdict};
 use crate::report::{Evaluation, evaluate};
 use std::collections::BTreeMap;
 
@@ -248,12 +248,12 @@ fn predicted(evaluation: &Evaluation, quantity: Quantity) -> f64 {
     }
 }
 
-/// What the caching allocator holds: all but the process and its communicators.
+/// What the caching allocator holds: all but what the process holds beside it.
 fn reserved(rank: &StageMemory) -> f64 {
     let outside: f64 = rank
         .items
         .iter()
-        .filter(|item| item.name.contains("communicators"))
+        .filter(|item| item.nature == Nature::Process)
         .map(|item| item.bytes.gib())
         .sum();
     rank.total.gib() - outside

@@ -57,6 +57,11 @@ pub const LLAMA: &[Assumption] = &[
     }),
 ];
 
+/// What every published method counts in.
+const BF16: Assumption = assume("fp8_activations", "bf16 activations", |s| {
+    !s.run.fp8_activations
+});
+
 /// Megatron's usual training: 1F1B, ZeRO-1, sequence parallelism, FlashAttention, Adam with fp32 gradients.
 pub const MEGATRON: &[Assumption] = &[
     assume("sequence_parallel", "sequence parallelism", |s| {
@@ -93,6 +98,7 @@ pub const MEGATRON: &[Assumption] = &[
     assume("dummy_wgrad", "no dummy weight gradients", |s| {
         !s.run.dummy_wgrad
     }),
+    BF16,
 ];
 
 /// A dense GPT with multi-head attention and an FFN of two matrices; no vision tower.
@@ -176,6 +182,7 @@ pub const HE: &[Assumption] = &[
     TENSORS_ONLY[2],
     TENSORS_ONLY[3],
     TENSORS_ONLY[4],
+    BF16,
 ];
 
 /// The uneven-pipeline note: unsharded 16 bytes a parameter, FlashAttention, sequence parallelism, one micro-batch.
@@ -205,6 +212,7 @@ pub const UNEVEN: &[Assumption] = &[
     TENSORS_ONLY[2],
     TENSORS_ONLY[3],
     TENSORS_ONLY[4],
+    BF16,
 ];
 
 /// The playbook: any ZeRO stage over dp, none, selective or full recomputation.
@@ -220,6 +228,7 @@ pub const PLAYBOOK_METHOD: &[Assumption] = &[
     TENSORS_ONLY[2],
     TENSORS_ONLY[3],
     TENSORS_ONLY[4],
+    BF16,
 ];
 
 /// One warning for every field that the method named `method` ignores.

@@ -2,7 +2,7 @@
 //!
 //! For each rank: the states of the parameters it holds, the activations of the chunks and micro-batches that the
 //! schedule keeps alive, what exists for a moment on top (logits, the backward of a layer, what is being gathered),
-//! and what no tensor accounts for. Source: survey of twenty estimators, sections 2.1 to 2.11; held against measured
+//! and what no tensor accounts for. Source: Megatron Core, and Korthikanti 2022 where it is printed; held against measured
 //! peaks in `tests/memory_measured.rs`.
 
 mod activations;
@@ -17,8 +17,9 @@ mod transient;
 pub use explain::explain;
 pub use holding::{Holding, Kind, holdings, padded_vocabulary};
 pub use logits::LOSS_KERNELS;
+use transient::Buffer;
 
-use super::estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};
+use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory, Verdict};
 use super::verdict::{FRAGMENTATION, PROCESS, verdict};
 use crate::run::Scenario;
 use crate::units::Bytes;
@@ -120,7 +121,7 @@ pub fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
         states.weights + states.gradients + states.optimizer
     });
     let gathered = sharding::buffers(scenario, load, &parts);
-    let gathered: f64 = gathered.into_iter().map(|(_, bytes)| bytes).sum();
+    let gathered: f64 = gathered.iter().map(|buffer| buffer.bytes).sum();
     let dummies = if scenario.run.dummy_wgrad {
         dummies::bytes(scenario, load)
     } else {
@@ -156,23 +157,15 @@ pub fn needed(
     Bytes(FRAGMENTATION.value * blocks + logits + peak + processes)
 }
 
-fn item(component: Component, name: &str, bytes: f64) -> Item {
-    Item {
-        component,
-        name: name.to_owned(),
-        bytes: Bytes(bytes),
-    }
-}
-
 fn state_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
     holdings(scenario, load)
         .iter()
         .flat_map(|part| {
             let states = states::states(scenario, part, load.weight_versions);
             [
-                item(Component::Weights, part.name, states.weights),
-                item(Component::Gradients, part.name, states.gradients),
-                item(Component::Optimizer, part.name, states.optimizer),
+                Item::held(Component::Weights, part.name, states.weights),
+                Item::held(Component::Gradients, part.name, states.gradients),
+                Item::held(Component::Optimizer, part.name, states.optimizer),
             ]
         })
         .collect()
@@ -186,7 +179,7 @@ fn activation_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
             activations::kept(scenario, *stage)
                 .items
                 .into_iter()
-                .map(|(name, bytes)| item(Component::Activations, name, bytes * in_flight))
+                .map(|(name, bytes)| Item::held(Component::Activations, name, bytes * in_flight))
                 .collect::<Vec<_>>()
         })
         .collect()
@@ -205,44 +198,61 @@ fn heads_in_flight(scenario: &Scenario, load: &RankLoad) -> f64 {
 fn buffer_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
     let heads = heads_in_flight(scenario, load);
     let mut parts = vec![
-        ("logits", heads * logits::held(scenario)),
-        ("inputs of the head", heads * logits::inputs(scenario)),
+        Buffer::held("logits", heads * logits::held(scenario)),
+        Buffer::held("inputs of the head", heads * logits::inputs(scenario)),
     ];
     if scenario.run.dummy_wgrad {
-        parts.push(("dummy weight gradients", dummies::bytes(scenario, load)));
+        parts.push(Buffer::held(
+            "dummy weight gradients",
+            dummies::bytes(scenario, load),
+        ));
     }
     parts.extend(transient::transients(scenario, load));
     parts.extend(sharding::buffers(scenario, load, &holdings(scenario, load)));
     parts
         .into_iter()
-        .map(|(name, bytes)| item(Component::Buffers, name, bytes))
+        .map(|part| Item {
+            nature: part.nature,
+            ..Item::held(Component::Buffers, part.name, part.bytes)
+        })
         .collect()
 }
 
 fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<Item> {
     let heads = heads_in_flight(scenario, load);
     let layout = &scenario.layout;
-    let part = |name, bytes| item(Component::Overhead, name, bytes);
+    let part = |nature, name, bytes| Item {
+        nature,
+        ..Item::held(Component::Overhead, name, bytes)
+    };
     let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
     let blocks = allocated - heads * logits::held(scenario);
     vec![
         part(
+            Nature::Process,
             "CUDA context, workspaces and communicators",
             PROCESS.value.0,
         ),
         part(
+            Nature::Process,
             "communicators of context parallelism",
             communicator(layout.cp),
         ),
         part(
+            Nature::Process,
             "communicators of expert parallelism",
             communicator(layout.ep),
         ),
         part(
+            Nature::Held,
             "logits at their peak",
             heads.min(1.0) * logits::momentary(scenario),
         ),
-        part("fragmentation", (FRAGMENTATION.value - 1.0) * blocks),
+        part(
+            Nature::Fragmentation,
+            "fragmentation",
+            (FRAGMENTATION.value - 1.0) * blocks,
+        ),
     ]
 }
 

@@ -68,6 +68,20 @@ impl Component {
     }
 }
 
+/// How long something in memory is there, and who holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nature {
+    /// Stays, or comes and goes with activations.
+    #[default]
+    Held,
+    /// There only while a backward op runs.
+    Momentary,
+    /// Context, libraries and communicators of the process: outside PyTorch's allocator.
+    Process,
+    /// What the allocator holds beyond what it has given out.
+    Fragmentation,
+}
+
 /// A named part of a component: "attention output", "CUDA context".
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Item {
@@ -77,6 +91,22 @@ pub struct Item {
     pub name: String,
     /// How large.
     pub bytes: Bytes,
+    /// How long it is there, and who holds it.
+    #[serde(skip)]
+    pub nature: Nature,
+}
+
+impl Item {
+    /// `bytes` of `component` that are called `name` and are held.
+    #[must_use]
+    pub fn held(component: Component, name: &str, bytes: f64) -> Self {
+        Self {
+            component,
+            name: name.to_owned(),
+            bytes: Bytes(bytes),
+            nature: Nature::Held,
+        }
+    }
 }
 
 /// The memory of one pipeline rank, a GPU of it.

@@ -13,7 +13,7 @@ pub mod remedies;
 pub mod verdict;
 
 pub use detailed::chunk_activation_bytes;
-pub use estimate::{Component, Estimate, Item, RankLoad, StageMemory, Verdict};
+pub use estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory, Verdict};
 
 use crate::explain::Term;
 use crate::run::Scenario;

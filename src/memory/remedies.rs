@@ -1,84 +1,10 @@
-//! Where to turn when a Run does not fit, or should have and did not: changes to try, as settings.
-//!
-//! What each change costs in time is for the report to say; here stands which changes there are and how to narrow a
-//! surprise down.
+//! Where to turn when a Run should have fitted and did not: the way to find what it chokes on, and what no estimate
+//! sees. The changes that make a Run fit are in `report/fit`.
 
-use crate::issue::Fix;
-use crate::run::registry::field;
-use crate::run::{Optimizer, Recompute, Run, Scenario};
+use crate::run::{Optimizer, Recompute, Run};
 
 /// Tokens of a sequence that fits anywhere. Source: He blog, debugging out-of-memory.
 const SHORT: u64 = 128;
-
-/// `run` with the settings of `fix`; none where one of them does not parse.
-#[must_use]
-pub fn apply(run: &Run, fix: &Fix) -> Option<Run> {
-    let mut changed = run.clone();
-    for (key, text) in &fix.set {
-        let field = field(key)?;
-        let value = field.parse(text).ok()?;
-        field.set(&mut changed, &value).ok()?;
-    }
-    Some(changed)
-}
-
-fn fix(label: &str, set: &[(&'static str, &str)]) -> Fix {
-    Fix {
-        label: label.to_owned(),
-        set: set
-            .iter()
-            .map(|(key, value)| (*key, (*value).to_owned()))
-            .collect(),
-    }
-}
-
-/// The smallest single changes that may lower memory and still make a Run that works, gentlest first.
-#[must_use]
-pub fn candidates(run: &Run) -> Vec<Fix> {
-    let twice = |key: &'static str, value: u64| {
-        let value = value.saturating_mul(2).to_string();
-        fix(&format!("{key}={value}"), &[(key, &value)])
-    };
-    let mut list = vec![
-        fix("fused cross-entropy", &[("cross_entropy", "te-fused")]),
-        fix("recompute norms", &[("recompute.modules", "norm")]),
-        fix(
-            "recompute norms and the experts' activation",
-            &[("recompute.modules", "norm,moe_act")],
-        ),
-        fix(
-            "recompute MLA's up-projections",
-            &[("recompute.modules", "mla_up")],
-        ),
-        fix("recompute the MLP", &[("recompute.modules", "norm,mlp")]),
-        fix("recompute attention scores", &[("recompute", "selective")]),
-        fix("recompute every layer", &[("recompute", "full")]),
-        fix("FlashAttention", &[("flash_attention", "true")]),
-        fix("bf16 gradients", &[("precision", "bf16")]),
-        fix("8-bit Adam", &[("optimizer", "adam-8bit")]),
-        twice("tp", run.tp),
-        twice("pp", run.pp),
-        twice("cp", run.cp),
-    ];
-    if run.micro_batch > 1 {
-        let half = (run.micro_batch / 2).to_string();
-        list.push(fix(
-            &format!("micro_batch={half}"),
-            &[("micro_batch", &half)],
-        ));
-    }
-    if run.zero < 3 {
-        let next = (run.zero + 1).to_string();
-        list.push(fix(&format!("zero={next}"), &[("zero", &next)]));
-    }
-    if run.ep > 1 || run.model.resolve().is_ok_and(|model| model.moe.is_some()) {
-        list.push(twice("ep", run.ep));
-    }
-    list.retain(|fix| {
-        apply(run, fix).is_some_and(|changed| changed != *run && Scenario::new(&changed).is_ok())
-    });
-    list
-}
 
 /// One step of the way back from the smallest Run to the one that failed.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,37 +67,57 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
     steps
 }
 
-/// What an estimate that fits does not see, in the order to look.
-pub static KNOWN_GAPS: &[&str] = &[
-    "communicators: every process group that talks keeps buffers of its own, more with more network adapters",
-    "fragmentation: reserved memory is 1.03 to 1.14 times what is allocated, and ranks of equal load differ by GiB",
-    "the first optimizer step allocates its states after the first backward pass: a run may fail in iteration 1 or 2",
-    "uneven experts: early in training the busiest rank gets many more tokens than the mean",
-    "CUDA graphs and overlapped communication keep buffers that no tensor of the model accounts for",
-];
+/// What an estimate that fits does not see, or sees as a mean only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// Buffers of process groups.
+    Communicators,
+    /// What the allocator reserves beyond what is allocated.
+    Fragmentation,
+    /// Optimizer states that are not there at first.
+    LateStates,
+    /// Experts that get more than the mean.
+    UnevenExperts,
+    /// What no tensor of the model accounts for.
+    OtherBuffers,
+}
+
+impl Gap {
+    /// All of them, in the order to look.
+    pub const ALL: [Self; 5] = [
+        Self::Communicators,
+        Self::Fragmentation,
+        Self::LateStates,
+        Self::UnevenExperts,
+        Self::OtherBuffers,
+    ];
+
+    /// What is known of it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Communicators => {
+                "communicators: every process group that talks keeps buffers of its own, more with more network adapters"
+            }
+            Self::Fragmentation => {
+                "fragmentation: reserved memory is 1.03 to 1.14 times what is allocated, and ranks of equal load differ by GiB"
+            }
+            Self::LateStates => {
+                "the first optimizer step allocates its states after the first backward pass: a run may fail in iteration 1 or 2"
+            }
+            Self::UnevenExperts => {
+                "uneven experts: early in training the busiest rank gets many more tokens than the mean"
+            }
+            Self::OtherBuffers => {
+                "CUDA graphs and overlapped communication keep buffers that no tensor of the model accounts for"
+            }
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_candidate_is_a_run_that_works_and_differs() {
-        let run = Run::default();
-        let list = candidates(&run);
-        assert!(list.iter().any(|fix| fix.label == "recompute every layer"));
-        assert!(list.iter().any(|fix| fix.label == "tp=4"));
-        // One sequence is the least there is; FlashAttention is on.
-        assert!(!list.iter().any(|fix| fix.label.starts_with("micro_batch")));
-        assert!(!list.iter().any(|fix| fix.label == "FlashAttention"));
-        for fix in list {
-            let changed = apply(&run, &fix).unwrap();
-            assert!(
-                Scenario::new(&changed).is_ok() && changed != run,
-                "{}",
-                fix.label
-            );
-        }
-    }
 
     #[test]
     fn narrowing_starts_small_and_ends_at_the_run() {

@@ -13,15 +13,16 @@ use crate::units::{Bytes, GIB};
 
 /// Reserved over allocated memory, φ: the caching allocator's blocks that fit nothing. SimuMax's runs with room to
 /// spare reserve 1.03 to 1.09 times what they allocate. The logits are single blocks of their own and do not fragment.
-pub static FRAGMENTATION: Cited<f64> = Cited::new(1.135, &FUJII_2024, "fitted on tables 3 and 4");
+pub static FRAGMENTATION: Cited<f64> =
+    Cited::fitted(1.135, &FUJII_2024, "fitted on tables 3 and 4");
 
 /// CUDA context, kernels, library workspaces and the communicators every run has, κ; as much again for each dimension
 /// that exchanges activations inside a layer by send and receive or all-to-all: context and expert parallelism.
 pub static PROCESS: Cited<Bytes> =
-    Cited::new(Bytes(1.2 * GIB), &FUJII_2024, "fitted on tables 3 and 4");
+    Cited::fitted(Bytes(1.2 * GIB), &FUJII_2024, "fitted on tables 3 and 4");
 
 /// Half the width of the band around all of the visible memory in which a run is called tight.
-pub static HALF_BAND: Cited<f64> = Cited::new(0.07, &FUJII_2024, "fitted on tables 3 and 4");
+pub static HALF_BAND: Cited<f64> = Cited::fitted(0.07, &FUJII_2024, "fitted on tables 3 and 4");
 
 /// What became of the runs of one verdict.
 #[derive(Clone, Copy, Debug)]

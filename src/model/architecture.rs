@@ -33,6 +33,10 @@ pub struct Moe {
     pub shared_experts: u64,
     /// Leading layers with a dense FFN.
     pub dense_layers: u64,
+    /// Groups that the experts of a layer stand in; 1 where a token may go to any.
+    pub groups: u64,
+    /// Groups that the experts of one token come from at most.
+    pub top_groups: u64,
 }
 
 /// Multi-head latent attention (DeepSeek-V2 and V3).

@@ -31,6 +31,8 @@ pub struct Cut {
     pub flash: bool,
     /// One kernel for the SwiGLU, which keeps its input only.
     pub fused_swiglu: bool,
+    /// Inputs of linears and of the experts' SwiGLU wait in fp8.
+    pub fp8: bool,
 }
 
 /// What a kept tensor belongs to, which is what recomputation drops.
@@ -89,6 +91,35 @@ impl Kept {
     }
 }
 
+/// Bytes of an fp8 element with its scale, four bytes for 128 elements.
+const FP8: f64 = 1.0 + 4.0 / 128.0;
+/// The same of `DeepSeek`'s E5M6, twelve bits.
+const E5M6: f64 = 1.5 + 4.0 / 128.0;
+/// Of bf16, which the inventory counts in.
+const BF16: f64 = 2.0;
+
+impl Role {
+    /// Bytes of a tensor kept in low precision over those in bf16.
+    ///
+    /// `DeepSeek-V3`, section 3.3.3: activations are cached in fp8 for the backward pass of the linears; the input of the
+    /// linear after attention in E5M6, because the backward pass of attention reads it too; the input of the experts'
+    /// SwiGLU in fp8. Section 3.3.1: norms, attention and the router stay in bf16, so do what they read.
+    fn low_precision(self, routed: bool) -> f64 {
+        match self {
+            Self::AttentionNorm
+            | Self::DenseDown
+            | Self::Routed
+            | Self::RoutedDown
+            | Self::Shared => FP8 / BF16,
+            Self::FfnNorm if !routed => FP8 / BF16,
+            // Half of them enter norms, half the up-projections.
+            Self::Latent => f64::midpoint(1.0, FP8 / BF16),
+            Self::Context => E5M6 / BF16,
+            _ => 1.0,
+        }
+    }
+}
+
 /// Everything layer `index` of `model` keeps of one micro-batch.
 ///
 /// Dense Llama, e = h/a: `T h (12 + 4 k/a + 6 f/h) + 4 a T`, all over t with sequence parallelism. GPT with stored
@@ -96,7 +127,8 @@ impl Kept {
 #[must_use]
 pub fn layer_inventory(model: &Architecture, index: u64, cut: &Cut) -> Vec<Kept> {
     let mut kept = attention(model, cut);
-    if model.is_moe_layer(index) {
+    let routed = model.is_moe_layer(index);
+    if routed {
         kept.extend(routed::ffn(model, cut));
     } else {
         kept.extend(dense_ffn(model, cut));
@@ -104,6 +136,11 @@ pub fn layer_inventory(model: &Architecture, index: u64, cut: &Cut) -> Vec<Kept>
     if model.dropout {
         let mask = cut.tokens * model.hidden as f64 / cut.residual;
         kept.push(Kept::new("dropout masks", Role::Mask, 2.0 * mask));
+    }
+    if cut.fp8 {
+        for tensor in &mut kept {
+            tensor.bytes *= tensor.role.low_precision(routed);
+        }
     }
     kept
 }
@@ -203,6 +240,7 @@ pub(super) fn down_bytes(model: &Architecture, cut: &Cut) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Mla, Moe};
 
     fn cut(tokens: f64, keys: f64, tp: f64, residual: f64, flash: bool) -> Cut {
         Cut {
@@ -216,6 +254,7 @@ mod tests {
             outputs: 1.0,
             flash,
             fused_swiglu: true,
+            fp8: false,
         }
     }
 
@@ -252,6 +291,59 @@ mod tests {
         let gib = |cut| total(&model, cut) / f64::from(1u32 << 30);
         assert!((gib(&fused) - 1.0635).abs() < 1e-4);
         assert!((gib(&unfused) - 1.282).abs() < 1e-3);
+    }
+
+    /// DeepSeek-V3, section 3.3.3, at 4096 tokens of a layer with experts: the context in twelve bits, the tokens of the
+    /// experts and what their SwiGLU reads in eight, each with a scale of four bytes for 128 elements; the residual
+    /// stream, attention's operands and the router's input in sixteen.
+    #[test]
+    fn low_precision_is_for_what_deepseek_v3_says() {
+        let model = Architecture {
+            moe: Some(Moe {
+                experts: 256,
+                top_k: 8,
+                expert_ffn: 2048,
+                shared_experts: 1,
+                dense_layers: 3,
+                groups: 8,
+                top_groups: 4,
+            }),
+            mla: Some(Mla {
+                q_lora_rank: 1536,
+                kv_lora_rank: 512,
+                qk_nope_head_dim: 128,
+                qk_rope_head_dim: 64,
+                v_head_dim: 128,
+            }),
+            ..Architecture::llama(61, 7168, 18432, 128, 128, 129_280)
+        };
+        let bf16 = cut(4096.0, 4096.0, 1.0, 1.0, true);
+        let low = Cut { fp8: true, ..bf16 };
+        let (t, scale) = (4096.0, 4.0 / 128.0);
+        let bytes = |name: &str| {
+            let kept = layer_inventory(&model, 10, &low);
+            let bytes = kept.iter().filter(|kept| kept.name == name);
+            bytes.map(|kept| kept.bytes).sum::<f64>()
+        };
+        let near = |name: &str, printed: f64| {
+            assert!((bytes(name) / printed - 1.0).abs() < 1e-12, "{name}");
+        };
+        near("attention output", (1.5 + scale) * t * 128.0 * 128.0);
+        near("tokens by expert", (1.0 + scale) * t * 8.0 * 7168.0);
+        near(
+            "experts' up projection",
+            (2.0 + 2.0 * scale) * t * 8.0 * 2048.0,
+        );
+        near("input of QKV", (1.0 + scale) * t * 7168.0);
+        near("input of the attention norm", 2.0 * t * 7168.0);
+        near("input of the FFN norm", 2.0 * t * 7168.0);
+        near("input of the router", 2.0 * t * 7168.0);
+        for (low, whole) in layer_inventory(&model, 10, &low)
+            .iter()
+            .zip(layer_inventory(&model, 10, &bf16))
+        {
+            assert!(low.bytes <= whole.bytes && low.bytes > 0.5 * whole.bytes);
+        }
     }
 
     #[test]

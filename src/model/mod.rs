@@ -12,5 +12,5 @@ pub use architecture::{Architecture, Biases, Mla, Moe, Norm, Vision};
 pub use flops::{AttentionCount, head_forward_flops, layer_forward_flops, model_flops_per_token};
 pub use inventory::{Cut, Kept, Role, layer_inventory};
 pub use parameters::{LayerElements, layer_elements};
-pub use stage::{StageFlops, stage_elements, stage_flops, stage_range};
+pub use stage::{stage_elements, stage_range};
 pub use vision::vision_inventory;

@@ -89,6 +89,8 @@ mod tests {
                 expert_ffn: 1536,
                 shared_experts: 2,
                 dense_layers: 1,
+                groups: 1,
+                top_groups: 1,
             }),
             mla: Some(Mla {
                 q_lora_rank: 1536,
@@ -110,6 +112,7 @@ mod tests {
             outputs: 1.0,
             flash: true,
             fused_swiglu: true,
+            fp8: false,
         };
         let bytes: f64 = (0..4)
             .flat_map(|index| layer_inventory(&model, index, &cut))

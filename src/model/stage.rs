@@ -1,7 +1,6 @@
-//! What one pipeline stage of a model holds and computes, given how the layers are split over the stages.
+//! What one pipeline stage of a model holds, given how the layers are split over the stages.
 
 use super::architecture::Architecture;
-use super::flops::{AttentionCount, head_forward_flops, layer_forward_flops};
 use super::parameters::{LayerElements, layer_elements};
 use std::ops::Range;
 
@@ -43,50 +42,9 @@ pub fn stage_elements(model: &Architecture, stage_layers: &[u64], stage: usize) 
     elements
 }
 
-/// Forward FLOPs of one token on global stage `stage`, by what runs them.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StageFlops {
-    /// The layers' linears, experts and router included.
-    pub linear: f64,
-    /// The attention core: scores and their product with the values.
-    pub attention: f64,
-    /// The language-model head.
-    pub head: f64,
-}
-
-impl StageFlops {
-    /// All of them.
-    #[must_use]
-    pub fn total(self) -> f64 {
-        self.linear + self.attention + self.head
-    }
-}
-
-/// Forward FLOPs of global stage `stage` for one token of a sequence of `seq`, attention over a causal mask.
-#[must_use]
-pub fn stage_flops(
-    model: &Architecture,
-    stage_layers: &[u64],
-    stage: usize,
-    seq: u64,
-) -> StageFlops {
-    let mut flops = StageFlops::default();
-    for index in stage_range(stage_layers, stage) {
-        let linear = layer_forward_flops(model, index, 0, AttentionCount::Causal);
-        let all = layer_forward_flops(model, index, seq, AttentionCount::Causal);
-        flops.linear += linear;
-        flops.attention += all - linear;
-    }
-    if stage + 1 == stage_layers.len() {
-        flops.head = head_forward_flops(model);
-    }
-    flops
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::model_flops_per_token;
 
     #[test]
     fn stages_add_up_to_the_model() {
@@ -94,15 +52,9 @@ mod tests {
         for split in [vec![32], vec![8; 4], vec![7, 9, 9, 7]] {
             let stages = 0..split.len();
             let elements: u64 = stages
-                .clone()
                 .map(|stage| stage_elements(&model, &split, stage).total())
                 .sum();
             assert_eq!(elements, model.elements().total());
-            let forward: f64 = stages
-                .map(|stage| stage_flops(&model, &split, stage, 8192).total())
-                .sum();
-            let whole = model_flops_per_token(&model, 8192, AttentionCount::Causal) / 3.0;
-            assert!((forward / whole - 1.0).abs() < 1e-12);
         }
     }
 

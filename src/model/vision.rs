@@ -33,6 +33,7 @@ pub fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> Vec<Kep
         tokens,
         keys: vision.patches() as f64,
         outputs: 1.0,
+        fp8: false,
         ..*cut
     };
     let layer: f64 = layer_inventory(&block, 0, &tower)
@@ -86,6 +87,7 @@ mod tests {
             outputs: 1.0,
             flash: true,
             fused_swiglu: true,
+            fp8: false,
         };
         let bytes = |frozen| -> f64 {
             let kept = vision_inventory(&model(frozen), 1.0, &cut);

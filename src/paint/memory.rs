@@ -2,13 +2,14 @@
 //!
 //! Like the timeline's, sizes come in CSS pixels with the device pixels that make one.
 
+use super::{Painted, px};
 use crate::scene::over_time::Areas;
 use crate::scene::palette::{Palette, Rgb};
 use crate::scene::ticks::ticks;
 use crate::units::{Bytes, GIB, MemoryUnit, Seconds, show_seconds, significant};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters_backend::{BackendColor, DrawingBackend, DrawingErrorKind};
+use plotters_backend::{BackendColor, DrawingBackend};
 
 /// Height of the areas, CSS pixels.
 pub const AREA: f64 = 168.0;
@@ -31,8 +32,6 @@ pub struct AreaPicture<'a> {
     pub scale: f64,
 }
 
-type Painted<DB> = Result<(), DrawingErrorKind<<DB as DrawingBackend>::ErrorType>>;
-
 impl AreaPicture<'_> {
     /// Paints everything.
     ///
@@ -46,9 +45,8 @@ impl AreaPicture<'_> {
         self.paint_axis(backend)
     }
 
-    #[allow(clippy::cast_possible_truncation)] // pixels fit an i32
     fn px(&self, css: f64) -> i32 {
-        (css * self.scale).round() as i32
+        px(css, self.scale)
     }
 
     fn y(&self, share: f64) -> i32 {
@@ -147,7 +145,7 @@ impl AreaPicture<'_> {
         let right = self.px(GUTTER + self.width());
         backend.draw_line((left, y), (right, y), &ink(self.palette.line))?;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
-        let most = (self.width() / 90.0).max(2.0) as usize;
+        let most = (self.width() / 90.0).max(3.0) as usize;
         for tick in ticks(0.0, self.makespan.0, most) {
             let at = tick / self.makespan.0 * self.width();
             let x = self.px(GUTTER + at);

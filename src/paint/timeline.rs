@@ -3,6 +3,7 @@
 //! Backends count whole device pixels and know no scale factor: the caller sizes the surface in device pixels and says
 //! how many of them make a CSS pixel.
 
+use super::{Painted, px};
 use crate::pipeline::Kind;
 use crate::scene::palette::{Palette, Rgb, blend, ink_on};
 use crate::scene::shape::{AXIS, CURVE, Shape};
@@ -13,7 +14,7 @@ use crate::scene::viewport::Viewport;
 use crate::units::{Seconds, show_seconds};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters_backend::{BackendColor, BackendStyle, DrawingBackend, DrawingErrorKind};
+use plotters_backend::{BackendColor, BackendStyle, DrawingBackend};
 
 /// A cell is labelled from this width on.
 const LABEL_WIDTH: f64 = 16.0;
@@ -58,8 +59,6 @@ pub struct TimelinePicture<'a> {
     pub scale: f64,
 }
 
-type Painted<DB> = Result<(), DrawingErrorKind<<DB as DrawingBackend>::ErrorType>>;
-
 impl TimelinePicture<'_> {
     /// Paints everything.
     ///
@@ -77,9 +76,8 @@ impl TimelinePicture<'_> {
         self.paint_curve(backend)
     }
 
-    #[allow(clippy::cast_possible_truncation)] // pixels fit an i32
     fn px(&self, css: f64) -> i32 {
-        (css * self.scale).round() as i32
+        px(css, self.scale)
     }
     /// Device pixels from the left, behind the names.
     fn across(&self, css: f64) -> i32 {
@@ -202,8 +200,8 @@ impl TimelinePicture<'_> {
         backend.draw_rect((left, y), (width, foot), &paper, true)?;
         let line = style(self.palette.line);
         backend.draw_line((left, y), (width, y), &line)?;
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let most = (self.width / 90.0).max(2.0) as usize;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+        let most = (self.width / 90.0).max(3.0) as usize;
         for tick in ticks(self.view.start, self.view.end, most) {
             let at = self.view.x(tick, self.width);
             let x = self.across(at);
@@ -239,7 +237,7 @@ impl TimelinePicture<'_> {
             .into_iter()
             .map(|(x, held)| (self.across(x), y(held)))
             .collect();
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few pixels
         let stroke = ShapeStyle {
             color: rgb(self.palette.activations).to_rgba(),
             filled: false,

@@ -6,10 +6,10 @@ use super::durations::Durations;
 use super::op::Kind;
 use super::registry::{SCHEDULES, Stages, schedule};
 use super::simulate::Timeline;
-use super::spec::{Spec, Variant, build, check};
+use super::spec::{Spec, build, check};
 use super::stats::measure;
 use crate::issue::Issue;
-use crate::run::Value;
+use crate::run::{OneOf, Value, Variant};
 use crate::units::whole;
 use serde::{Serialize, Serializer};
 
@@ -307,13 +307,13 @@ impl<'a> Reader<'a> {
             self.count("splits"),
         );
         let variant = match self.get("variant") {
-            None => Some(Variant::default()),
-            Some(Value::Text(id)) => Variant::parse(id),
+            None => Some(Variant::Concat),
+            Some(Value::Text(id)) => Variant::from_id(id),
             Some(_) => None,
         };
         if variant.is_none() {
-            let ids = Variant::ALL.map(Variant::id).join(", ");
-            self.wrong("variant", &format!("one of: {ids}"));
+            let ids: Vec<_> = Variant::ALL.iter().map(|(_, choice)| choice.id).collect();
+            self.wrong("variant", &format!("one of: {}", ids.join(", ")));
         }
         let order = self.order();
         let spec = found.map(|schedule| {
@@ -321,7 +321,7 @@ impl<'a> Reader<'a> {
             Spec {
                 virtual_stages: virtual_stages.unwrap_or(usual.virtual_stages),
                 group,
-                variant: variant.unwrap_or_default(),
+                variant: variant.unwrap_or(usual.variant),
                 waves: waves.unwrap_or(usual.waves),
                 memory_limit: limit,
                 splits: splits.unwrap_or(usual.splits),

@@ -9,41 +9,11 @@ use super::order::Order;
 use super::registry::{Make, Schedule, Stages};
 use super::simulate::simulate;
 use crate::issue::Issue;
+use crate::run::Variant;
 
 /// Most ops that an order may have: 64 ranks of two chunks, 4096 micro-batches, three kinds of op. A picture of more
 /// helps nobody and the tab would freeze.
 pub const MAX_OPS: u64 = 1_600_000;
-
-/// How Chimera goes on after its first D micro-batches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Variant {
-    /// Basic units one behind the other.
-    #[default]
-    Concat,
-    /// Forwards of two micro-batches at a time.
-    ForwardDoubling,
-    /// The same order over half micro-batches.
-    BackwardHalving,
-}
-
-impl Variant {
-    /// Every one.
-    pub const ALL: [Self; 3] = [Self::Concat, Self::ForwardDoubling, Self::BackwardHalving];
-    /// As a link writes it.
-    #[must_use]
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Concat => "concat",
-            Self::ForwardDoubling => "forward-doubling",
-            Self::BackwardHalving => "backward-halving",
-        }
-    }
-    /// The variant of that id.
-    #[must_use]
-    pub fn parse(id: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|variant| variant.id() == id)
-    }
-}
 
 /// A schedule and its sizes.
 #[derive(Clone, Debug)]

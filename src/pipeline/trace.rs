@@ -22,7 +22,7 @@ pub enum Cause {
     Nothing,
     /// The rank was busy with this op until then.
     Rank(Place),
-    /// It waited for this op's result, `latency` included.
+    /// It waited for this op's result, `p2p` included.
     Result(Place),
 }
 

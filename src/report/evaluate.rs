@@ -11,7 +11,7 @@ use crate::pipeline::balance::level;
 use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
 use crate::run::{OneOf, Run, Scenario};
 use crate::time::{Clock, Step, StepParts, step_end};
-use crate::traffic::{Held, OverlapTotals, StepSync, Total, overlap_rows, step_sync};
+use crate::traffic::{Held, OverlapRow, OverlapTotals, StepSync, Total, overlap_rows, step_sync};
 use crate::units::Seconds;
 
 /// Above this share of idle time the page says that micro-batches are few.
@@ -246,8 +246,8 @@ fn step(
     passes: &[Pass],
     loads: &[RankLoad],
     stats: &Stats,
-) -> (usize, Vec<crate::traffic::OverlapRow>, Step) {
-    let m = scenario.layout.microbatches as f64;
+) -> (usize, Vec<OverlapRow>, Step) {
+    let m = scenario.usual_microbatches();
     let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
         load.stages
             .iter()

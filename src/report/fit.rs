@@ -11,7 +11,6 @@ pub use search::{Goal, Search};
 use super::{Evaluation, evaluate};
 use crate::issue::Fix;
 use crate::memory::Verdict;
-use crate::memory::remedies::apply;
 use crate::run::Run;
 use crate::run::registry::{Slot, field};
 use crate::units::{Bytes, Seconds};
@@ -62,7 +61,7 @@ fn mended(mut run: Run) -> Option<(Run, Evaluation)> {
             [only] if only.field == "global_batch" => only.fix.as_ref()?,
             _ => return None,
         };
-        run = apply(&run, fix)?;
+        run = run.with_texts(&fix.set)?;
     }
     None
 }
@@ -74,7 +73,7 @@ fn judge(base: &Evaluation, set: &Set, changes: usize, goal: Goal) -> Option<Sug
         label: words(set),
         set: set.clone(),
     };
-    let (run, evaluation) = mended(apply(before, &fix)?)?;
+    let (run, evaluation) = mended(before.with_texts(&fix.set)?)?;
     let memory = &evaluation.report.memory;
     let less = memory.peak_bytes.0 < base.report.memory.peak_bytes.0 * 0.99;
     let reached = memory.verdict == Verdict::Fits && (goal == Goal::Fits || less);

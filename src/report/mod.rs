@@ -19,10 +19,11 @@ mod uneven;
 
 pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
 pub use explain::{Figure, explain};
+pub use passes::windows;
 pub use schedules::{
-    ScheduleFigures, ScheduleRow, changed, is_far, schedule_ids, schedule_row, with_schedule, work,
+    ScheduleFigures, ScheduleRow, is_far, schedule_ids, schedule_row, with_schedule, work,
 };
-pub use uneven::{Balance, balance, splits};
+pub use uneven::{Balance, Pair, balance, splits};
 
 use crate::issue::Issue;
 use crate::memory::{StageMemory, Verdict};

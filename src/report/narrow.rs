@@ -2,8 +2,8 @@
 //! stands between an estimate and the driver.
 
 use super::{Evaluation, evaluate};
-use crate::memory::remedies::{KNOWN_GAPS, narrowing};
-use crate::memory::{Component, Verdict};
+use crate::memory::remedies::{Gap, narrowing};
+use crate::memory::{Nature, Verdict};
 use crate::units::Bytes;
 
 /// One Run to try.
@@ -36,35 +36,32 @@ pub fn narrow(evaluation: &Evaluation) -> Vec<Narrowing> {
         .collect()
 }
 
-/// What is known of a gap, and what this estimate counts for it on the fullest rank; none: nothing.
-pub type Gap = (&'static str, Option<Bytes>);
+/// A known gap, and what this estimate counts for it on the fullest rank; none: nothing.
+pub type Counted = (Gap, Option<Bytes>);
 
 /// The known gaps, with what the estimate of `evaluation` counts for each.
 #[must_use]
-pub fn gaps(evaluation: &Evaluation) -> Vec<Gap> {
+pub fn gaps(evaluation: &Evaluation) -> Vec<Counted> {
     let memory = &evaluation.report.memory;
     let rank = memory.per_stage.get(memory.peak_stage);
-    let named = |part: &str| -> Bytes {
+    let of = |nature: Nature| -> Bytes {
         let items = rank.map_or(&[][..], |rank| &rank.items).iter();
-        let own =
-            items.filter(|item| item.component == Component::Overhead && item.name.contains(part));
+        let own = items.filter(|item| item.nature == nature);
         own.map(|item| item.bytes).sum()
     };
-    let counted = |words: &str| -> Bytes {
-        match words.split(':').next() {
-            Some("communicators") => named("communicators"),
-            Some("fragmentation") => named("fragmentation"),
-            Some("the first optimizer step allocates its states after the first backward pass") => {
-                rank.map_or(Bytes::ZERO, |rank| rank.optimizer)
-            }
-            _ => Bytes::ZERO,
+    let counted = |gap: Gap| -> Bytes {
+        match gap {
+            Gap::Communicators => of(Nature::Process),
+            Gap::Fragmentation => of(Nature::Fragmentation),
+            Gap::LateStates => rank.map_or(Bytes::ZERO, |rank| rank.optimizer),
+            Gap::UnevenExperts | Gap::OtherBuffers => Bytes::ZERO,
         }
     };
-    KNOWN_GAPS
-        .iter()
-        .map(|words| {
-            let bytes = counted(words);
-            (*words, (bytes.0 > 0.0).then_some(bytes))
+    Gap::ALL
+        .into_iter()
+        .map(|gap| {
+            let bytes = counted(gap);
+            (gap, (bytes.0 > 0.0).then_some(bytes))
         })
         .collect()
 }

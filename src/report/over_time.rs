@@ -7,20 +7,9 @@
 
 use super::Evaluation;
 use crate::memory::curve::{Alive, Change, curve};
-use crate::memory::{Component, StageMemory, detailed};
+use crate::memory::{Component, Nature, StageMemory, detailed};
 use crate::pipeline::{Kind, TimedOp};
 use crate::units::{Bytes, Seconds};
-
-/// Buffers that stay, or come and go with activations; every other one exists while a backward op runs.
-const HELD: [&str; 7] = [
-    "logits",
-    "inputs of the head",
-    "dummy weight gradients",
-    "p2p double buffers",
-    "gathered weights of the stage",
-    "gathered embedding and head",
-    "gradients waiting for the last micro-batch",
-];
 
 /// From one change to the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -177,7 +166,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
 fn momentary(estimate: &StageMemory) -> Vec<(String, Bytes)> {
     let buffers = estimate.parts(Component::Buffers).into_iter();
     buffers
-        .filter(|item| !HELD.contains(&item.name.as_str()))
+        .filter(|item| item.nature == Nature::Momentary)
         .map(|item| (item.name.clone(), item.bytes))
         .collect()
 }

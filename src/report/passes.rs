@@ -7,6 +7,19 @@ use crate::time::{Clock, ComputeTime};
 use crate::traffic::{StageWaits, StageWindows, microbatch_traffic, stage_waits};
 use crate::units::{Bytes, Seconds};
 
+/// The compute of a stage that its messages may run beside.
+#[must_use]
+pub fn windows(compute: &ComputeTime) -> StageWindows {
+    StageWindows {
+        column_weight: compute.column_weight,
+        attention_forward: compute.attention_forward,
+        attention_backward: compute.attention_backward,
+        linear: compute.linear,
+        forward: compute.forward,
+        backward: compute.backward_input + compute.backward_weight,
+    }
+}
+
 /// Compute of one micro-batch on one global stage, and what it waits for.
 pub(super) struct Pass {
     pub compute: ComputeTime,
@@ -18,17 +31,9 @@ pub(super) struct Pass {
 impl Pass {
     pub fn of(scenario: &Scenario, clock: &Clock, stage: usize) -> Self {
         let compute = clock.stage(scenario, stage);
-        let windows = StageWindows {
-            column_weight: compute.column_weight,
-            attention_forward: compute.attention_forward,
-            attention_backward: compute.attention_backward,
-            linear: compute.linear,
-            forward: compute.forward,
-            backward: compute.backward_input + compute.backward_weight,
-        };
         Self {
+            waits: stage_waits(scenario, stage, &windows(&compute)),
             compute,
-            waits: stage_waits(scenario, stage, &windows),
             sent: microbatch_traffic(scenario, stage).pp,
         }
     }

@@ -1,7 +1,7 @@
 //! The Run's schedule in the pipeline room's terms, and that room's issues in the Run's.
 
 use crate::issue::{Fix, Issue};
-use crate::pipeline::{self, Spec, Variant};
+use crate::pipeline::{self, Spec};
 use crate::run::{OneOf, Scenario};
 
 /// The schedule as the pipeline room asks for it.
@@ -22,10 +22,7 @@ pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     );
     spec.virtual_stages = small("virtual_stages", run.virtual_stages)?;
     spec.group = maybe("schedule_options.group", options.group)?;
-    spec.variant = options
-        .variant
-        .and_then(|variant| Variant::parse(variant.id()))
-        .unwrap_or_default();
+    spec.variant = options.variant.unwrap_or(spec.variant);
     spec.waves = maybe("schedule_options.waves", options.waves)?.unwrap_or(spec.waves);
     spec.memory_limit = maybe("schedule_options.memory_limit", options.memory_limit)?;
     spec.splits = maybe("schedule_options.splits", options.splits)?.unwrap_or(spec.splits);

@@ -6,8 +6,7 @@ use super::schedule::spec;
 use crate::memory::Verdict;
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Order, SCHEDULES, idea, stats};
-use crate::run::registry::field;
-use crate::run::{OneOf, Run, Scenario, Value};
+use crate::run::{OneOf, Run, Scenario};
 use crate::units::{Bytes, Seconds};
 
 /// A schedule of more ops than this is not simulated for a row of the table.
@@ -107,24 +106,11 @@ pub fn with_schedule(run: &Run, id: &str) -> Vec<(&'static str, String)> {
         set.push(("virtual_stages", chunks.to_string()));
     }
     let stages = |run: &Run| run.schedule.stages(run);
-    if run.stage_layers.is_some() && stages(&changed(run, &set)) != stages(run) {
+    if run.stage_layers.is_some() && run.with_texts(&set).as_ref().map(stages) != Some(stages(run))
+    {
         set.push(("stage_layers", String::new()));
     }
     set
-}
-
-/// `run` with those fields set.
-#[must_use]
-pub fn changed(run: &Run, set: &[(&'static str, String)]) -> Run {
-    let mut run = run.clone();
-    for (key, text) in set {
-        if let Some(field) = field(key) {
-            let value = field.parse(text).unwrap_or(Value::Null);
-            // Only what the registry itself writes is set here.
-            let _ = field.set(&mut run, &value);
-        }
-    }
-    run
 }
 
 /// Ops of the Run's schedule; none where the Run makes no sense.
@@ -152,7 +138,7 @@ pub fn is_far(run: &Run) -> bool {
 pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
     let row = crate::pipeline::schedule(id)?;
     let set = with_schedule(run, id);
-    let other = changed(run, &set);
+    let other = run.with_texts(&set)?;
     let figures = match work(&other) {
         _ if row.id == "custom" && run.schedule_options.order.is_none() => {
             Err("needs an order of your own".to_owned())
@@ -212,7 +198,7 @@ mod tests {
         let run = Run::default();
         let mut shown = 0;
         for row in rows(&run) {
-            let chosen = report(&changed(&run, &row.set));
+            let chosen = report(&run.with_texts(&row.set).unwrap());
             let Ok(figures) = row.figures else {
                 assert!(row.id == "custom" || chosen.is_err(), "{}", row.id);
                 continue;

@@ -148,7 +148,8 @@ mod tests {
         gradient_sync(&evaluate(run).unwrap(), Policy::Eager).unwrap()
     }
 
-    /// The calibrated step and the picture are one formula where the charged rank ends the step: `R − (1 − tax) min(R, share B)`.
+    /// The calibrated step and the picture are one formula where the charged rank ends the step:
+    /// `R − (1 − tax) min(R, share B)`.
     #[test]
     fn the_rank_that_ends_the_step_shows_what_the_step_counts() {
         for (zero, measured_step_s) in [(0, None), (1, None), (1, Some(9.0))] {
@@ -192,7 +193,9 @@ mod tests {
         }
     }
 
-    /// Whatever the schedule: the picture, which knows bubbles, never shows more than the step counts with them left out.
+    /// The picture, which knows bubbles, never shows more than the step counts with them left out, unless the schedule puts
+    /// weight gradients off: ZB-H1's last ones come when little is left to hide their exchange, which the share that the
+    /// step takes for every schedule does not see.
     #[test]
     fn eager_buckets_show_at_most_what_the_step_counts() {
         for schedule in [
@@ -209,8 +212,9 @@ mod tests {
             let [end, done, eager] = sync.exposed;
             assert!(eager.0 <= done.0 && done.0 <= end.0, "{:?}", sync.exposed);
             let charged = sync.charged.gradients.0;
-            assert!(
-                eager.0 <= charged * (1.0 + 1e-9),
+            assert_eq!(
+                eager.0 > charged * (1.0 + 1e-9),
+                schedule == Schedule::ZbH1,
                 "{schedule:?}: {eager:?} {charged}"
             );
         }

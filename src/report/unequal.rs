@@ -5,11 +5,10 @@
 //! this run's stages take at three lengths. The formula is `(c − 1) max t + sum t` over c ranks.
 
 use super::evaluate::{Evaluation, evaluate};
-use super::schedules::changed;
 use crate::pipeline::injection::{adaptive, fullest};
 use crate::pipeline::packing::{Spread, draw, iteration_time, pack, rise_and_fall};
 use crate::pipeline::{Order, Timeline, measure};
-use crate::run::{OneOf, Run, Schedule};
+use crate::run::{Run, Schedule};
 use crate::units::Seconds;
 
 /// Samples drawn for a pipeline, whatever the Run's batch: packed they become another one.
@@ -141,7 +140,10 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Option<Unequal> {
     let run = &evaluation.scenario.run;
     if run.schedule == Schedule::Custom {
         // An order of one's own is for its own micro-batches only.
-        let run = changed(run, &[("schedule", Schedule::OneFOneB.id().to_owned())]);
+        let run = Run {
+            schedule: Schedule::OneFOneB,
+            ..run.clone()
+        };
         return unequal(&evaluate(&run).ok()?, spread);
     }
     if run.measured_step_s.is_some() {
@@ -224,7 +226,8 @@ impl Bench<'_> {
             times.push(self.pace.seconds(count, length));
         }
         let set = self.set(&tokens);
-        let found = evaluate(&changed(&self.evaluation.scenario.run, &set)).ok();
+        let run = self.evaluation.scenario.run.with_texts(&set);
+        let found = run.and_then(|run| evaluate(&run).ok());
         let order = found.map(|found| found.order);
         let weights: Vec<f64> = tokens.iter().map(|tokens| *tokens as f64).collect();
         Way {
@@ -346,7 +349,7 @@ mod tests {
     fn a_way_becomes_the_runs_own() {
         let found = of(&run(), Spread::Bimodal);
         for way in &found.ways {
-            let own = evaluate(&changed(&run(), &way.set)).unwrap();
+            let own = evaluate(&run().with_texts(&way.set).unwrap()).unwrap();
             assert_eq!(
                 own.scenario.run.microbatch_lengths.as_ref(),
                 Some(&way.tokens)
@@ -354,7 +357,7 @@ mod tests {
             assert_eq!(own.scenario.layout.microbatches, way.tokens.len() as u64);
         }
         let custom = &found.ways[2].set;
-        let own = evaluate(&changed(&run(), custom)).unwrap();
+        let own = evaluate(&run().with_texts(custom).unwrap()).unwrap();
         assert_eq!(unequal(&own, Spread::Bimodal), Some(found.clone()));
         assert!(
             custom

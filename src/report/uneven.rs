@@ -7,6 +7,7 @@ use crate::memory::Verdict;
 use crate::memory::methods::uneven::split as note_split;
 use crate::pipeline::balance::{Work, optimum};
 use crate::run::Run;
+use crate::run::presets::{Measured, PUBLISHED};
 use crate::units::Seconds;
 
 /// Splits of the Run's layers and the steps they give.
@@ -26,8 +27,43 @@ pub struct Balance {
     pub even_s: Option<Seconds>,
     /// What the rule of the uneven-PP note gives: where it is made for, one stage a rank.
     pub note: Option<Vec<u64>>,
-    /// Measured even over uneven, where the Run is the published case.
-    pub measured: Option<f64>,
+    /// What was measured, where the Run is a published one but for its layers a stage.
+    pub measured: Option<Pair>,
+}
+
+/// The same layers split evenly and not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// Layers a stage, as many on each.
+    pub even: Vec<u64>,
+    /// Layers a stage of the other split.
+    pub uneven: Vec<u64>,
+    /// The even split's step over the other's, as measured.
+    pub gain: f64,
+}
+
+impl Pair {
+    /// The first even split among `steps` (layers a stage, seconds) with the first that is not.
+    #[must_use]
+    pub fn of(steps: &[(&[u64], f64)]) -> Option<Self> {
+        let is_even = |split: &[u64]| split.windows(2).all(|pair| pair[0] == pair[1]);
+        let (even, long) = steps.iter().find(|(split, _)| is_even(split))?;
+        let (uneven, short) = steps.iter().find(|(split, _)| !is_even(split))?;
+        Some(Self {
+            even: even.to_vec(),
+            uneven: uneven.to_vec(),
+            gain: long / short,
+        })
+    }
+    /// The most that the gain could be if every layer cost the same, whatever stands beside those of the first rank, as
+    /// a fraction: the longest rank goes from that and `e` layers to `l`, and that is worth `l - u` of them at best,
+    /// with `u` left on the first rank: `(l - u + e)/l`.
+    #[must_use]
+    pub fn bound(&self) -> Option<(u64, u64)> {
+        let (first, before) = (self.uneven.first()?, self.even.first()?);
+        let longest = self.uneven.iter().max()?;
+        Some((longest - first + before, *longest))
+    }
 }
 
 /// The splits of a Run's layers side by side: the even one, its own where that is another, the best one.
@@ -94,24 +130,43 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     }
     let own = scenario.stage_layers.clone();
     let even = scenario.run.stage_layers.is_some().then(|| with(None));
-    let published = scenario
-        .model
-        .vision
-        .is_some_and(|vision| vision.hidden == 4096)
-        && scenario.run.pp == 2
-        && scenario.run.tp == 2
-        && scenario.model.layers == 28
-        && scenario.run.gpu.title().contains("H20");
     Some(Balance {
         own_s: evaluation.report.step.time_s,
         best_s: found.report.step.time_s,
         best_verdict: found.report.memory.verdict,
         even_s: even.flatten().map(|even| even.report.step.time_s),
         note: (scenario.chunks == 1).then(|| note_split(scenario)),
-        measured: published.then_some(28388.7 / 19607.1),
+        measured: measured(&scenario.run),
         own,
         best,
     })
+}
+
+/// What was measured of the splits of a published run that `run` is but for its layers a stage.
+fn measured(run: &Run) -> Option<Pair> {
+    let alike = |run: &Run| Run {
+        stage_layers: None,
+        measured_step_s: None,
+        ..run.resolved()
+    };
+    let own = alike(run);
+    let steps: Vec<(Vec<u64>, f64)> = PUBLISHED
+        .iter()
+        .filter_map(|published| {
+            let step = published.measured.iter().find_map(|figure| match figure {
+                Measured::Step(seconds) => Some(*seconds),
+                _ => None,
+            })?;
+            let run = published.run();
+            let split = run.stage_layers.clone()?;
+            (alike(&run) == own).then_some((split, step))
+        })
+        .collect();
+    let steps: Vec<_> = steps
+        .iter()
+        .map(|(split, step)| (&**split, *step))
+        .collect();
+    Pair::of(&steps)
 }
 
 /// Layers that each stage has memory for, from two splits of one stage a rank: memory grows by as much with each layer.
@@ -203,7 +258,7 @@ mod tests {
             .find(|issue| issue.field == "stage_layers")
             .unwrap();
         let fix = warning.fix.as_ref().unwrap();
-        let mended = evaluate(&crate::report::changed(&Run::default(), &fix.set)).unwrap();
+        let mended = evaluate(&Run::default().with_texts(&fix.set).unwrap()).unwrap();
         let best = of(&Run::default()).best_s;
         assert!(
             mended.report.step.time_s.0 <= best.0 * 1.005,
@@ -241,6 +296,23 @@ mod tests {
         let even = evaluate(&Run::default()).unwrap();
         assert_eq!(found.even_s, Some(even.report.step.time_s));
         assert_eq!(of(&Run::default()).best, found.best);
+    }
+
+    /// Uneven-PP note: 28388.7 ms with 14 and 14 layers, 19607.1 ms with 10 and 18; equal layers allow 22/18 at most.
+    #[test]
+    fn a_published_run_is_known_whatever_its_split() {
+        let published = PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even");
+        for split in [None, Some(vec![10, 18]), Some(vec![12, 16])] {
+            let run = Run {
+                stage_layers: split,
+                ..published.unwrap().run()
+            };
+            let pair = measured(&run).unwrap();
+            assert!((pair.gain - 28388.7 / 19607.1).abs() < 1e-12);
+            assert_eq!(pair.uneven, [10, 18]);
+            assert_eq!(pair.bound(), Some((22, 18)));
+        }
+        assert_eq!(measured(&Run::default()), None);
     }
 
     #[test]

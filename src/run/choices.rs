@@ -63,6 +63,16 @@ one_of! {
 }
 
 one_of! {
+    /// How tokens travel to the experts of other nodes.
+    MoeDispatch {
+        /// A copy for every expert.
+        AllToAll = "all-to-all" "all-to-all",
+        /// One copy for every node that has some of the token's experts, passed on inside (`DeepEP`).
+        PerNode = "per-node" "once a node",
+    }
+}
+
+one_of! {
     /// The pipeline schedule.
     Schedule {
         /// One micro-batch at a time.
@@ -225,4 +235,18 @@ pub enum Recompute {
     Layers(u64),
     /// These modules of every layer.
     Modules(Vec<Module>),
+}
+
+impl Recompute {
+    /// As a sentence names it: "selective recomputation", "3 recomputed layers".
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::None => "no recomputation".to_owned(),
+            Self::Selective => "selective recomputation".to_owned(),
+            Self::Full => "full recomputation".to_owned(),
+            Self::Layers(n) => format!("{n} recomputed layers"),
+            Self::Modules(_) => "recomputed modules".to_owned(),
+        }
+    }
 }

@@ -3,7 +3,8 @@
 //! To add a setting: a field in [`Run`](super::Run) with its default, and a row here.
 
 use super::choices::{
-    Choice, CpComm, CrossEntropy, Method, Module, OneOf, Optimizer, Recompute, Schedule, Variant,
+    Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
+    Schedule, Variant,
 };
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS};
@@ -11,7 +12,7 @@ use super::registry::{Field, Group, Slot, Steps};
 use crate::model::{AttentionCount, Biases, Norm};
 
 /// Larger than any cluster or batch that was ever trained on. Products of two are taken as `f64`.
-const MANY: u64 = 1 << 40;
+pub const MANY: u64 = 1 << 40;
 
 fn all<T: OneOf>() -> Vec<Choice> {
     T::ALL.iter().map(|(_, choice)| *choice).collect()
@@ -153,7 +154,7 @@ impl Field {
 }
 
 use Group::{Cluster, Method as How, Model, Parallelism, Training};
-use Steps::{By, Double, Valid};
+use Steps::{By, Double, Round, Valid};
 
 /// Every setting.
 #[rustfmt::skip] // a table: one row a line
@@ -178,6 +179,8 @@ pub static FIELDS: &[Field] = &[
     row("model.moe.expert_ffn", Model, "Expert FFN size", "", "", "FFN width of one expert", maybe_count!(1, 1 << 24, By(128.0), model.parts.expert_ffn)).advanced(),
     row("model.moe.shared_experts", Model, "Shared experts", "", "", "experts that every token visits", maybe_count!(0, 1 << 10, By(1.0), model.parts.shared_experts)).advanced(),
     row("model.moe.dense_layers", Model, "Leading dense layers", "", "", "layers before the first with experts", maybe_count!(0, 100_000, By(1.0), model.parts.dense_layers)).advanced(),
+    row("model.moe.groups", Model, "Expert groups", "", "", "groups that the experts stand in, one a node as a rule; 1: none", maybe_count!(1, 1 << 16, Double, model.parts.groups)).advanced(),
+    row("model.moe.top_groups", Model, "Groups a token", "", "", "groups that a token's experts come from at most", maybe_count!(1, 1 << 16, By(1.0), model.parts.top_groups)).advanced(),
     row("model.mla.q_lora_rank", Model, "Query rank", "", "", "rank of the query's down-projection; 0: none", maybe_count!(0, 1 << 20, By(64.0), model.parts.q_lora_rank)).advanced(),
     row("model.mla.kv_lora_rank", Model, "Key-value rank", "", "", "rank of the joint key-value down-projection", maybe_count!(1, 1 << 20, By(64.0), model.parts.kv_lora_rank)).advanced(),
     row("model.mla.qk_nope_head_dim", Model, "Head width, no position", "", "", "query and key width without rotary position", maybe_count!(1, 1 << 16, By(32.0), model.parts.qk_nope_head_dim)).advanced(),
@@ -202,7 +205,7 @@ pub static FIELDS: &[Field] = &[
     row("gpu.inter_gb_per_s", Cluster, "Network", "", "GB/s", "one direction, per GPU (400 Gb/s is 50)", maybe_number!(0.01, 1e6, 12.5, gpu.parts.inter_gb_per_s)).advanced(),
     row("gpu.gpus_per_node", Cluster, "GPUs a node (of this GPU)", "", "", "GPUs on its scale-up link", maybe_count!(1, 1 << 20, Double, gpu.parts.gpus_per_node)).advanced(),
 
-    row("gpus", Cluster, "GPUs", "", "", "in all; data parallel follows from it", count!(1, MANY, Valid, gpus)),
+    row("gpus", Cluster, "GPUs", "", "", "in all; data parallel follows from it", count!(1, MANY, Round, gpus)),
     row("gpus_per_node", Cluster, "GPUs a node", "", "", "GPUs on one scale-up link (GB200 NVL72: 72)", maybe_count!(1, 1 << 20, Double, gpus_per_node)),
 
     row("tp", Parallelism, "Tensor parallel", "TP", "", "ranks that share every matrix", count!(1, 1 << 20, Valid, tp)),
@@ -232,7 +235,7 @@ pub static FIELDS: &[Field] = &[
 
     row("seq_len", Training, "Sequence", "s", "tokens", "tokens a sequence (8k is 8192)", count!(1, MANY, Double, seq_len)),
     row("micro_batch", Training, "Micro-batch", "b", "seq", "sequences a rank works on at once", count!(1, 1 << 30, Valid, micro_batch)),
-    row("global_batch", Training, "Global batch", "", "seq", "sequences a step, over all ranks", count!(1, MANY, Valid, global_batch)),
+    row("global_batch", Training, "Global batch", "", "seq", "sequences a step, over all ranks", count!(1, MANY, Round, global_batch)),
     row("microbatch_lengths", Training, "Micro-batch lengths", "", "tokens", "for unequal ones: one number each, with commas", Slot::Counts {
         get: |run| run.microbatch_lengths.as_ref(),
         set: |run, value| run.microbatch_lengths = value,
@@ -305,9 +308,12 @@ pub static FIELDS: &[Field] = &[
     row("attention_flops", How, "Attention FLOPs", "", "", "how model FLOPs and MFU count attention; never changes time", choice!(AttentionCount, attention_flops)),
     row("cross_entropy", Training, "Loss kernel", "", "", "bytes a logit held and at peak", choice!(CrossEntropy, cross_entropy)).advanced(),
     row("fused_swiglu", Training, "Fused SwiGLU", "", "", "keeps 6 rather than 8 bytes a token and FFN channel", toggle!(fused_swiglu)).advanced(),
+    row("fp8_activations", Training, "fp8 activations", "", "", "inputs of linears and of the experts' SwiGLU wait in fp8", toggle!(fp8_activations)).advanced(),
     row("dummy_wgrad", Training, "Dummy weight gradients", "", "", "Transformer Engine's buffers, one a weight shape", toggle!(dummy_wgrad)).advanced(),
     row("moe_imbalance", Training, "Expert imbalance", "", "x", "tokens of the busiest expert rank over the average", number!(1.0, 64.0, 0.1, moe_imbalance)).advanced(),
     row("capacity_factor", Training, "Capacity factor", "", "x", "padded expert capacity; unset: dropless", maybe_number!(0.1, 64.0, 0.25, capacity_factor)).advanced(),
+    row("moe_dispatch", Training, "Expert dispatch", "", "", "a copy of a token for every expert, or one a node that is passed on inside", choice!(MoeDispatch, moe_dispatch)).advanced(),
+    row("fp8_dispatch", Training, "fp8 dispatch", "", "", "tokens go to experts, and their gradients back, in fp8", toggle!(fp8_dispatch)).advanced(),
     row("cuda_graphs", Training, "CUDA graphs", "", "", "removes most of the host's launch overhead", toggle!(cuda_graphs)).advanced(),
     row("measured_step_s", How, "Measured step", "", "s", "one step you measured; the time model is scaled to it", maybe_number!(1e-6, 1e7, 1.0, measured_step_s)).advanced(),
     row("loader_ns", How, "Loader floor", "", "ns", "host data loader: ns times seq² a sample and rank", number!(0.0, 1e6, 0.5, loader_ns)).advanced(),

@@ -8,6 +8,9 @@ use crate::issue::Issue;
 /// Names that are not fields although someone may look for them, and what to use instead.
 const DERIVED: &[(&str, &str)] = &[("dp", "dp is derived: gpus / (tp pp cp); set gpus instead")];
 
+/// Issues that are told at most: as many as a link has settings.
+const MOST_ISSUES: usize = 512;
+
 impl Run {
     /// The Run that an object means; what is left out has its default.
     ///
@@ -20,20 +23,10 @@ impl Run {
                 format!("a run is an object of fields, this is {}", object.kind()),
             )]);
         }
-        let mut pairs = Vec::new();
-        flatten("", object, &mut pairs);
-        let mut run = Self::default();
-        let usual = (run.model.base, run.gpu.base, run.precision.base);
-        let mut issues = Vec::new();
-        for (key, value) in &pairs {
-            run.forget_base(key, &pairs);
-            if let Err(message) = run.assign(key, value) {
-                issues.push(Issue::error(key.clone(), message));
-            }
-        }
-        run.model.or_base(usual.0);
-        run.gpu.or_base(usual.1);
-        run.precision.or_base(usual.2);
+        let (run, issues) = Self::of(&object.flat(has_parts), |run, key, value| {
+            let set = run.assign(key, value);
+            set.map_err(|message| Issue::error(key, message))
+        });
         if issues.is_empty() {
             Ok(run)
         } else {
@@ -131,24 +124,37 @@ impl Run {
     /// The Run as an object of what differs from the default.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let mut root = Value::Map(Vec::new());
-        for (key, value) in self.changes() {
-            insert(&mut root, &key, value);
-        }
-        root
+        Value::nested(self.changes())
     }
 
     /// Reads dotted pairs of text, as a link has them. A bad value takes its default with an issue at its field; an
     /// unknown key is left out with an issue.
     #[must_use]
     pub fn from_pairs(pairs: &[(String, String)]) -> (Self, Vec<Issue>) {
+        Self::of(pairs, |run, key, text| {
+            run.read(key, "the default", |field| field.parse(text))
+        })
+    }
+
+    /// The default Run with `pairs` set one after the other, and what could not be.
+    fn of<V>(
+        pairs: &[(String, V)],
+        set: impl Fn(&mut Self, &str, &V) -> Result<(), Issue>,
+    ) -> (Self, Vec<Issue>) {
         let mut run = Self::default();
         let usual = (run.model.base, run.gpu.base, run.precision.base);
         let mut issues = Vec::new();
-        for (key, text) in pairs {
+        for (key, value) in pairs {
+            // Nobody reads more, and an object may have a million entries.
+            if issues.len() == MOST_ISSUES {
+                break;
+            }
             run.forget_base(key, pairs);
-            let read = run.read(key, "the default", |field| field.parse(text));
-            issues.extend(read.err());
+            if let Err(issue) = set(&mut run, key, value) {
+                // Whatever was said before of the same key; the default is always accepted.
+                let _ = run.assign(key, &Value::Null);
+                issues.push(issue);
+            }
         }
         run.model.or_base(usual.0);
         run.gpu.or_base(usual.1);
@@ -184,7 +190,24 @@ impl Run {
             });
             issues.extend(read.err());
         }
+        // Of a base that was taken away without parts instead, no link could be written.
+        let usual = Self::default();
+        run.model.or_base(self.model.base.or(usual.model.base));
+        run.gpu.or_base(self.gpu.base.or(usual.gpu.base));
+        run.precision
+            .or_base(self.precision.base.or(usual.precision.base));
         (run, issues)
+    }
+
+    /// This Run with those fields set, as links write them; an empty text unsets. None where one of them cannot be set.
+    #[must_use]
+    pub fn with_texts(&self, set: &[(&str, String)]) -> Option<Self> {
+        let mut run = self.clone();
+        for (key, text) in set {
+            let field = field(key)?;
+            field.set(&mut run, &field.parse(text).ok()?).ok()?;
+        }
+        Some(run)
     }
 
     /// Sets the field `key` to what `parse` makes of its text; `instead` says what is used where that cannot be.
@@ -193,7 +216,7 @@ impl Run {
         key: &str,
         instead: &str,
         parse: impl Fn(&Field) -> Result<Value, String>,
-    ) -> Result<Value, Issue> {
+    ) -> Result<(), Issue> {
         let Some(field) = field(key) else {
             return Err(match DERIVED.iter().find(|(name, _)| *name == key) {
                 Some((_, why)) => Issue::warning(key, *why),
@@ -204,7 +227,7 @@ impl Run {
             });
         };
         parse(field)
-            .and_then(|value| field.set(self, &value).map(|()| value))
+            .and_then(|value| field.set(self, &value))
             .map_err(|message| Issue::warning(key, format!("{message}; {instead} is used")))
     }
 }
@@ -212,23 +235,6 @@ impl Run {
 /// Whether `whole` is said by a base and what is changed of it.
 fn is_based(whole: &str) -> bool {
     matches!(whole, "model" | "gpu" | "precision")
-}
-
-/// Objects to dotted keys: `{"model": {"moe": {"experts": 8}}}` is `model.moe.experts` = 8.
-fn flatten(prefix: &str, value: &Value, out: &mut Vec<(String, Value)>) {
-    match value {
-        Value::Map(entries) if prefix.is_empty() || has_parts(prefix) => {
-            for (key, value) in entries {
-                let dotted = if prefix.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{prefix}.{key}")
-                };
-                flatten(&dotted, value, out);
-            }
-        }
-        other => out.push((prefix.to_owned(), other.clone())),
-    }
 }
 
 /// Whether keys below `prefix` exist: `model`, `model.moe`, `overlap`, `recompute`.
@@ -239,23 +245,6 @@ fn has_parts(prefix: &str) -> bool {
             .strip_prefix(prefix)
             .is_some_and(|rest| rest.starts_with('.'))
     })
-}
-
-fn insert(object: &mut Value, key: &str, value: Value) {
-    let Value::Map(entries) = object else {
-        return;
-    };
-    match key.split_once('.') {
-        None => entries.push((key.to_owned(), value)),
-        Some((first, rest)) => {
-            let at = entries.iter().position(|(name, _)| name == first);
-            let at = at.unwrap_or_else(|| {
-                entries.push((first.to_owned(), Value::Map(Vec::new())));
-                entries.len() - 1
-            });
-            insert(&mut entries[at].1, rest, value);
-        }
-    }
 }
 
 /// "; did you mean `seq_len`?" where a known key is close.
@@ -306,6 +295,20 @@ mod tests {
         assert_eq!(run.schedule_options.group, Some(6));
         assert!((run.precision.resolve().unwrap().master - 2.0).abs() < 1e-12);
         assert_eq!(Run::from_value(&run.to_value()).unwrap(), run);
+    }
+
+    #[test]
+    fn fields_are_set_by_text_all_or_none() {
+        let run = Run {
+            stage_layers: Some(vec![8; 4]),
+            ..Run::default()
+        };
+        let set = |key, text: &str| run.with_texts(&[("tp", "4".into()), (key, text.into())]);
+        let both = set("stage_layers", "").unwrap();
+        assert_eq!((both.tp, both.stage_layers), (4, None));
+        for (key, text) in [("typo", "1"), ("pp", "two"), ("pp", ""), ("zero", "4")] {
+            assert_eq!(set(key, text), None, "{key}={text}");
+        }
     }
 
     #[test]

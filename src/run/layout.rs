@@ -57,6 +57,27 @@ pub struct Zero {
     pub expert_shard: u64,
 }
 
+impl Run {
+    /// Data-parallel size d = gpus / (t p c); none where the GPUs do not divide.
+    #[must_use]
+    pub fn data_parallel(&self) -> Option<u64> {
+        exactly(
+            self.gpus,
+            self.tp.saturating_mul(self.pp).saturating_mul(self.cp),
+        )
+    }
+    /// Micro-batches a step and rank, m = global batch / (d b); none where they do not divide.
+    #[must_use]
+    pub fn microbatches(&self) -> Option<u64> {
+        let each = self.data_parallel()?.saturating_mul(self.micro_batch);
+        exactly(self.global_batch, each)
+    }
+}
+
+fn exactly(of: u64, by: u64) -> Option<u64> {
+    (by > 0 && of > 0 && of.is_multiple_of(by)).then(|| of / by)
+}
+
 impl Schedule {
     /// Model chunks a rank that the schedule fixes; none where `virtual_stages` decides.
     #[must_use]
@@ -97,6 +118,17 @@ pub fn even_split(layers: u64, stages: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_derived_is_what_a_run_that_makes_sense_has() {
+        let run = Run::default();
+        assert_eq!(
+            (run.data_parallel(), run.microbatches()),
+            (Some(8), Some(32))
+        );
+        let odd = Run { tp: 7, ..run };
+        assert_eq!((odd.data_parallel(), odd.microbatches()), (None, None));
+    }
 
     #[test]
     fn an_even_split_gives_every_layer_once_and_spares_the_ends() {

@@ -19,9 +19,12 @@ mod scenario;
 mod value;
 
 pub use based::Based;
+pub use check::{MOST_PARAMETERS, MOST_STAGES};
 pub use choices::{
-    Choice, CpComm, CrossEntropy, Method, Module, OneOf, Optimizer, Recompute, Schedule, Variant,
+    Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
+    Schedule, Variant,
 };
+pub use fields::MANY;
 pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
@@ -95,12 +98,18 @@ pub struct Run {
     pub cross_entropy: CrossEntropy,
     /// One kernel for the SwiGLU, which does not keep its intermediate product.
     pub fused_swiglu: bool,
+    /// Inputs of linears and of the experts' SwiGLU wait for the backward pass in fp8.
+    pub fp8_activations: bool,
     /// Transformer Engine's dummy weight-gradient buffers.
     pub dummy_wgrad: bool,
     /// Tokens of the busiest expert rank over the average.
     pub moe_imbalance: f64,
     /// Padded expert capacity; none: dropless.
     pub capacity_factor: Option<f64>,
+    /// How tokens travel to experts.
+    pub moe_dispatch: MoeDispatch,
+    /// Tokens on their way to experts, and gradients on theirs, in fp8.
+    pub fp8_dispatch: bool,
     /// CUDA graphs.
     pub cuda_graphs: bool,
     /// One measured step, to which the time model is scaled.
@@ -176,9 +185,12 @@ impl Default for Run {
             attention_flops: AttentionCount::Causal,
             cross_entropy: CrossEntropy::Megatron,
             fused_swiglu: true,
+            fp8_activations: false,
             dummy_wgrad: false,
             moe_imbalance: 1.0,
             capacity_factor: None,
+            moe_dispatch: MoeDispatch::AllToAll,
+            fp8_dispatch: false,
             cuda_graphs: false,
             measured_step_s: None,
             loader_ns: 0.0,

@@ -28,6 +28,8 @@ pub struct ModelParts {
     pub expert_ffn: Option<u64>,
     pub shared_experts: Option<u64>,
     pub dense_layers: Option<u64>,
+    pub groups: Option<u64>,
+    pub top_groups: Option<u64>,
     pub q_lora_rank: Option<u64>,
     pub kv_lora_rank: Option<u64>,
     pub qk_nope_head_dim: Option<u64>,
@@ -114,11 +116,22 @@ impl Based<ModelParts> {
             || parts.top_k.is_some()
             || parts.expert_ffn.is_some()
             || parts.shared_experts.is_some()
-            || parts.dense_layers.is_some();
+            || parts.dense_layers.is_some()
+            || parts.groups.is_some()
+            || parts.top_groups.is_some();
         if (!given && base.is_none()) || parts.experts.is_some_and(|experts| experts < 2) {
             return None;
         }
+        // A preset's groups are of its own experts.
+        let own = base.filter(|_| parts.experts.is_none() && parts.top_k.is_none());
+        let groups = parts.groups.or(own.map(|m| m.groups)).unwrap_or(1);
+        let own = own.filter(|_| parts.groups.is_none());
         Some(Moe {
+            groups,
+            top_groups: parts
+                .top_groups
+                .or(own.map(|m| m.top_groups))
+                .unwrap_or(groups),
             experts: missing.need(
                 "model.moe.experts",
                 parts.experts,
@@ -265,6 +278,8 @@ impl From<Architecture> for ModelParts {
             expert_ffn: moe.map(|moe| moe.expert_ffn),
             shared_experts: moe.map(|moe| moe.shared_experts),
             dense_layers: moe.map(|moe| moe.dense_layers),
+            groups: moe.map(|moe| moe.groups),
+            top_groups: moe.map(|moe| moe.top_groups),
             q_lora_rank: mla.map(|mla| mla.q_lora_rank),
             kv_lora_rank: mla.map(|mla| mla.kv_lora_rank),
             qk_nope_head_dim: mla.map(|mla| mla.qk_nope_head_dim),

@@ -8,7 +8,7 @@ use super::choices::Choice;
 pub use super::fields::FIELDS;
 use super::value::Value;
 use crate::issue::Issue;
-use crate::units::{parse_count, parse_number};
+use crate::units::{group, is_mark, parse_count, parse_number, thousands};
 
 /// The section of the form that shows a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub enum Group {
 pub enum Steps {
     /// The next larger or smaller value that gives a valid Run.
     Valid,
+    /// Like [`Valid`](Self::Valid), but the roundest within twice or half: 64, 128, 256.
+    Round,
     /// Twice or half.
     Double,
     /// A fixed increment.
@@ -121,7 +123,7 @@ pub struct Field {
     pub slot: Slot,
 }
 
-/// A number below this is 0: nothing here is as small, and links are read exactly down to it.
+/// A number below this is 0: nothing here is as small, and what is divided by it stays finite.
 const SMALLEST: f64 = 1e-20;
 /// A list of at most this many numbers is read; longer ones are refused.
 const LONGEST_LIST: usize = 65_536;
@@ -175,7 +177,9 @@ impl Field {
                         Some(if *number < SMALLEST { 0.0 } else { *number })
                     }
                     Value::Number(number) => {
-                        return Err(format!("{number} is outside {} to {}", range.0, range.1));
+                        let [number, low, high] =
+                            [*number, range.0, range.1].map(|number| group(&number.to_string()));
+                        return Err(format!("{number} is outside {low} to {high}"));
                     }
                     other => return Err(self.wrong_type("a number", other)),
                 };
@@ -287,16 +291,16 @@ impl Field {
                 format!(
                     "\"{}\" is not a whole number from {} to {}",
                     shorten(text),
-                    range.0,
-                    range.1
+                    thousands(range.0),
+                    thousands(range.1)
                 )
             }),
             Slot::Number { range, .. } => parse_number(text).map(Value::Number).ok_or_else(|| {
                 format!(
                     "\"{}\" is not a number from {} to {}",
                     shorten(text),
-                    range.0,
-                    range.1
+                    group(&range.0.to_string()),
+                    group(&range.1.to_string())
                 )
             }),
             Slot::Toggle { .. } => match text.to_ascii_lowercase().as_str() {
@@ -344,7 +348,10 @@ fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, String> {
     match crate::units::whole(number) {
         Some(count) if (low..=high).contains(&count) => Ok(count),
         _ => Err(format!(
-            "{number} is not a whole number from {low} to {high}"
+            "{} is not a whole number from {} to {}",
+            group(&number.to_string()),
+            thousands(low),
+            thousands(high)
         )),
     }
 }
@@ -421,10 +428,13 @@ fn unknown(id: &str, options: &[Choice]) -> String {
     )
 }
 
-/// At most 40 characters of what was typed, for a message.
+/// At most 40 characters of what was typed, for a message; what would turn the message around is left out.
 fn shorten(text: &str) -> String {
-    if text.chars().count() <= 40 {
-        return text.to_owned();
+    let mut seen = text.chars().filter(|c| !is_mark(*c));
+    let mut short: String = seen.by_ref().take(40).collect();
+    if seen.next().is_some() {
+        short.pop();
+        short.push('…');
     }
-    text.chars().take(39).chain(std::iter::once('…')).collect()
+    short
 }

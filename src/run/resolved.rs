@@ -56,9 +56,15 @@ impl Run {
                 // 0.1 + 0.2 is shown as 0.3.
                 with((next * 1e9).round() / 1e9)
             }
-            Steps::Valid => {
+            Steps::Valid | Steps::Round => {
                 let errors = |run: &Self| Scenario::new(run).err().map_or(0, |issues| issues.len());
                 let wrong_now = errors(self);
+                let works = |run: &Self| errors(run) <= wrong_now;
+                if steps == Steps::Round
+                    && let Some(run) = round(now, up).filter_map(with).find(works)
+                {
+                    return Some(run);
+                }
                 (1..=SEARCH)
                     .map(|distance| {
                         now + if up {
@@ -69,10 +75,32 @@ impl Run {
                     })
                     .take_while(|value| *value >= 1.0)
                     .filter_map(with)
-                    .find(|run| errors(run) <= wrong_now)
+                    .find(works)
             }
         }
     }
+}
+
+/// How many round numbers the stepper tries.
+const ROUND: usize = 256;
+
+/// The numbers from `now` to its double or half, the roundest first: multiples of the largest powers of two.
+fn round(now: f64, up: bool) -> impl Iterator<Item = f64> {
+    let powers = (0..42).rev().map(|power| f64::from(power).exp2());
+    let of = move |power: f64| {
+        let first = if up {
+            (now / power).floor() + 1.0
+        } else {
+            (now / power).ceil() - 1.0
+        };
+        let multiples = (0..ROUND).map(move |further| {
+            let further = further as f64;
+            power * if up { first + further } else { first - further }
+        });
+        multiples
+            .take_while(move |value| *value >= 1.0 && *value <= now * 2.0 && *value * 2.0 >= now)
+    };
+    powers.flat_map(of).take(ROUND)
 }
 
 #[cfg(test)]
@@ -93,12 +121,41 @@ mod tests {
         assert_eq!((up("tp"), down("tp")), ("4".to_owned(), "1".to_owned()));
         assert_eq!((up("pp"), down("pp")), ("8".to_owned(), "2".to_owned()));
         assert_eq!(up("gpus"), "128");
-        assert_eq!(up("global_batch"), "264");
+        assert_eq!(
+            (up("global_batch"), down("global_batch")),
+            ("512".to_owned(), "128".to_owned())
+        );
         assert_eq!(step(&run, "micro_batch", false), None);
         assert_eq!(up("seq_len"), "16384");
         assert_eq!(up("overlap.tp"), "0.4");
         assert_eq!(up("model.layers"), "33");
         assert_eq!(step(&run, "zero", false), Some("0".to_owned()));
+    }
+
+    #[test]
+    fn batch_and_cluster_grow_by_round_numbers_that_divide() {
+        // One data-parallel rank: every batch divides, and 257 is none that anyone wants.
+        let wide = Run {
+            tp: 16,
+            ..Run::default()
+        };
+        assert_eq!(step(&wide, "global_batch", true).unwrap(), "512");
+        // Eight ranks a replica, and replicas that divide 256 sequences: up to 2048 GPUs, and no further.
+        let mut run = Run::default();
+        for gpus in ["128", "256", "512", "1024", "2048"] {
+            let field = field("gpus").unwrap();
+            run = run.stepped(field, true).unwrap();
+            assert_eq!(field.text(&run).unwrap(), gpus);
+        }
+        assert_eq!(step(&run, "gpus", true), None);
+        // 24 ranks a replica: no power of two divides.
+        let odd = Run {
+            pp: 12,
+            gpus: 192,
+            ..Run::default()
+        };
+        assert_eq!(step(&odd, "gpus", true).unwrap(), "384");
+        assert_eq!(step(&odd, "gpus", false).unwrap(), "96");
     }
 
     #[test]

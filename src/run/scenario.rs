@@ -71,10 +71,29 @@ impl Scenario {
         })
     }
 
-    /// Tokens a step over all ranks.
+    /// Tokens a step over all ranks: `B s`, or `d Σ L` over micro-batches of lengths of their own.
     #[must_use]
     pub fn tokens_per_step(&self) -> f64 {
-        self.run.global_batch as f64 * self.run.seq_len as f64
+        match self.lengths() {
+            Some(tokens) => self.layout.dp as f64 * tokens,
+            None => self.run.global_batch as f64 * self.run.seq_len as f64,
+        }
+    }
+
+    /// What a data-parallel rank works through in a step, in micro-batches of the usual `s b` tokens: their number m, or
+    /// `Σ L / (s b)` where they have lengths of their own. Longer and shorter ones hold more and fewer sequences.
+    #[must_use]
+    pub fn usual_microbatches(&self) -> f64 {
+        self.lengths()
+            .map_or(self.layout.microbatches as f64, |tokens| {
+                tokens / (self.run.seq_len as f64 * self.run.micro_batch as f64)
+            })
+    }
+
+    /// Tokens of a rank's micro-batches, where they have lengths of their own.
+    fn lengths(&self) -> Option<f64> {
+        let lengths = self.run.microbatch_lengths.as_ref()?;
+        Some(lengths.iter().map(|length| *length as f64).sum())
     }
 
     /// Tokens of one micro-batch on one context-parallel rank: T = s b / c.

@@ -49,6 +49,57 @@ impl Value {
     }
 }
 
+impl Value {
+    /// Nested objects as dotted keys: `{"model": {"layers": 8}}` is `model.layers` = 8. An object below a key that `opens`
+    /// does not know stays one value.
+    #[must_use]
+    pub fn flat(&self, opens: fn(&str) -> bool) -> Vec<(String, Value)> {
+        let mut out = Vec::new();
+        self.flatten("", opens, &mut out);
+        out
+    }
+
+    fn flatten(&self, prefix: &str, opens: fn(&str) -> bool, out: &mut Vec<(String, Value)>) {
+        match self {
+            Self::Map(entries) if prefix.is_empty() || opens(prefix) => {
+                for (key, value) in entries {
+                    if prefix.is_empty() {
+                        value.flatten(key, opens, out);
+                    } else {
+                        value.flatten(&format!("{prefix}.{key}"), opens, out);
+                    }
+                }
+            }
+            other => out.push((prefix.to_owned(), other.clone())),
+        }
+    }
+
+    /// Dotted keys as nested objects.
+    #[must_use]
+    pub fn nested(pairs: Vec<(String, Value)>) -> Self {
+        let mut root = Self::Map(Vec::new());
+        for (key, value) in pairs {
+            root.insert(&key, value);
+        }
+        root
+    }
+
+    fn insert(&mut self, key: &str, value: Value) {
+        let Self::Map(entries) = self else { return };
+        match key.split_once('.') {
+            None => entries.push((key.to_owned(), value)),
+            Some((first, rest)) => {
+                let at = entries.iter().position(|(name, _)| name == first);
+                let at = at.unwrap_or_else(|| {
+                    entries.push((first.to_owned(), Self::Map(Vec::new())));
+                    entries.len() - 1
+                });
+                entries[at].1.insert(rest, value);
+            }
+        }
+    }
+}
+
 impl From<u64> for Value {
     fn from(count: u64) -> Self {
         Self::Number(count as f64)
@@ -134,5 +185,21 @@ impl<'de> Visitor<'de> for AnyValue {
             entries.push(entry);
         }
         Ok(Value::Map(entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_flattened_nests_again() {
+        let nested: Value =
+            serde_json::from_str(r#"{"a":{"b":1,"c":{"d":"x"}},"e":[2],"f":{"g":true}}"#).unwrap();
+        let flat = nested.flat(|_| true);
+        let keys: Vec<_> = flat.iter().map(|(key, _)| key.as_str()).collect();
+        assert_eq!(keys, ["a.b", "a.c.d", "e", "f.g"]);
+        assert_eq!(Value::nested(flat), nested);
+        assert_eq!(nested.flat(|_| false).len(), 3);
     }
 }

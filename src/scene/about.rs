@@ -1,7 +1,7 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
 use super::glossary::marked;
-use super::markup::{Html, cited as link_to, el, fold, span, text};
+use super::markup::{Html, cited as link_to, el, fold, leaf, text};
 use crate::explain::Term;
 use crate::source::Source;
 
@@ -12,7 +12,7 @@ pub fn about(term: &Term) -> Html {
         "div",
         &[("class", "term")],
         &[
-            span("h2", "", &capitalised(&term.name)),
+            leaf("h2", "", &capitalised(&term.name)),
             body(term),
             form("As text", &term.text()),
             form("As LaTeX", &term.latex()),
@@ -39,7 +39,7 @@ fn body(term: &Term) -> Html {
     let deeper: Html = deeper
         .map(|part| {
             let title = format!("{}: {}", part.symbol, part.name);
-            [span("h3", "", &title), body(part)].into_iter().collect()
+            [leaf("h3", "", &title), body(part)].into_iter().collect()
         })
         .collect();
     [
@@ -54,7 +54,7 @@ fn body(term: &Term) -> Html {
 }
 
 fn formula(term: &Term) -> Html {
-    let result = span("p", "result", &format!("= {}", term.shown()));
+    let result = leaf("p", "result", &format!("= {}", term.shown()));
     if term.formula.is_empty() {
         return result;
     }
@@ -83,9 +83,9 @@ fn inputs(term: &Term) -> Html {
         .iter()
         .flat_map(|part| {
             [
-                span("dt", "", part.symbol),
+                leaf("dt", "", part.symbol),
                 el("dd", &[], &[marked(&part.name)]),
-                span("dd", "amount", &part.shown()),
+                leaf("dd", "amount", &part.shown()),
             ]
         })
         .collect();
@@ -159,7 +159,8 @@ mod tests {
             let links = links(&term);
             assert!(!links.is_empty(), "{figure:?}");
             for link in links {
-                assert!(link.contains("href="), "{link}");
+                // Our own published runs stand in a panel, not at an address.
+                assert!(link.contains("href=") || link.contains("title="), "{link}");
                 assert!(html.contains(&link), "{figure:?}: {link}");
             }
         }

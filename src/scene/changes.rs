@@ -1,6 +1,6 @@
 //! Two Runs setting by setting, in people's words: what was changed of the default, what a second Run has otherwise.
 
-use super::markup::{Html, el, span, text};
+use super::markup::{Html, el, leaf, text};
 use crate::run::registry::{FIELDS, Field, Slot};
 use crate::run::{Run, Value};
 
@@ -81,7 +81,7 @@ pub fn name(field: &Field) -> Html {
 pub fn what_changed(run: &Run) -> Html {
     let all = changed(run);
     if all.is_empty() {
-        return span("p", "muted", "Nothing: this is the default run.");
+        return leaf("p", "muted", "Nothing: this is the default run.");
     }
     let line = |change: &Change| {
         let back = format!("Back to {}", change.from);
@@ -95,9 +95,9 @@ pub fn what_changed(run: &Run) -> Html {
             "span",
             &[],
             &[
-                span("s", "", &change.from),
+                leaf("s", "", &change.from),
                 text(" → "),
-                span("b", "", &change.to),
+                leaf("b", "", &change.to),
             ],
         );
         let button = el("button", &attributes, &[text("↶")]);

@@ -1,6 +1,6 @@
 //! Ways to cut compared: a sequence over ranks, a matrix over grids, ring attention step by step.
 
-use super::markup::{Html, el, span, table, text};
+use super::markup::{Html, el, leaf, table, text};
 use crate::run::Scenario;
 use crate::traffic::{
     GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps,
@@ -60,9 +60,9 @@ pub fn sequences(scenario: &Scenario) -> Html {
         "lecture's example",
     ];
     [
-        span("p", "muted", &what),
+        leaf("p", "muted", &what),
         table("Ways to cut a sequence", &head, &rows),
-        span("p", "muted", "Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more ranks than there are heads, nor TP; ring attention can, and hides behind attention."),
+        leaf("p", "muted", "Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more ranks than there are heads, nor TP; ring attention can, and hides behind attention."),
     ]
     .into_iter()
     .collect()
@@ -91,9 +91,9 @@ pub fn grids(scenario: &Scenario) -> Html {
         "messages",
     ];
     [
-        span("p", "muted", "One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, messages one after the other. 64 ranks beside this run's TP: a square and a cube at once."),
+        leaf("p", "muted", "One product Y = X A on a rank, over one GPU alone; received elements over those of an activation, messages one after the other. 64 ranks beside this run's TP: a square and a cube at once."),
         table("Tensor parallelism in one, two and three dimensions", &head, &rows),
-        span("p", "muted", "1D keeps activations whole on every rank; 2D (SUMMA) and 3D cut them too and send less, in more and smaller messages between more partners, which is why they pay off only over many ranks. This calculator's TP is 1D."),
+        leaf("p", "muted", "1D keeps activations whole on every rank; 2D (SUMMA) and 3D cut them too and send less, in more and smaller messages between more partners, which is why they pay off only over many ranks. This calculator's TP is 1D."),
     ]
     .into_iter()
     .collect()
@@ -168,7 +168,7 @@ pub fn ring(scenario: &Scenario) -> Html {
         "meanwhile sends",
     ];
     [
-        span("p", "muted", &what),
+        leaf("p", "muted", &what),
         table("Ring attention step by step", &head, &rows),
         el("p", &[("class", "muted")], &[text(&facts)]),
     ]

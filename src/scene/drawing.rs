@@ -3,100 +3,13 @@
 //!
 //! In the page colours are its tokens and follow its theme; a file of its own names them.
 
-use super::markup::{Html, el, raw, span, text};
-use super::palette::{Rgb, Theme};
-use crate::units::MemoryUnit;
-
-/// What something is drawn with: a role, not a colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ink {
-    /// Paper.
-    Paper,
-    /// Hairlines.
-    Line,
-    /// Words and rules.
-    Text,
-    /// Secondary words.
-    Muted,
-    /// Forward passes.
-    Forward,
-    /// Backward passes, whole or for the input.
-    Backward,
-    /// Gradients of weights.
-    Weight,
-    /// Communication that may show.
-    Exposed,
-    /// The optimizer's step.
-    Optimizer,
-    /// A component of memory, in the order of the bars.
-    Memory(usize),
-}
-
-/// Tokens of the memory components.
-const MEMORY: [&str; 6] = [
-    "--m-weights",
-    "--m-gradients",
-    "--m-optimizer",
-    "--m-activations",
-    "--m-buffers",
-    "--m-overhead",
-];
-
-impl Ink {
-    /// The style sheet's name of it.
-    #[must_use]
-    pub fn token(self) -> &'static str {
-        match self {
-            Self::Paper => "--bg",
-            Self::Line => "--line",
-            Self::Text => "--text",
-            Self::Muted => "--muted",
-            Self::Forward => "--t-forward",
-            Self::Backward => "--t-backward",
-            Self::Weight => "--t-weight",
-            Self::Exposed => "--t-exposed",
-            Self::Optimizer => "--t-optimizer",
-            Self::Memory(component) => MEMORY[component % MEMORY.len()],
-        }
-    }
-    /// Its colour.
-    #[must_use]
-    pub fn rgb(self, theme: Theme) -> Rgb {
-        let palette = theme.palette();
-        let dark = theme == Theme::Dark;
-        match self {
-            Self::Paper => palette.paper,
-            Self::Line => palette.line,
-            Self::Text => palette.text,
-            Self::Muted => palette.muted,
-            Self::Forward => palette.forward,
-            Self::Backward => palette.backward,
-            Self::Weight => palette.weight,
-            Self::Exposed if dark => (0xC6, 0x33, 0x36),
-            Self::Exposed => (0x7F, 0x02, 0x19),
-            Self::Optimizer if dark => (0x95, 0x96, 0x98),
-            Self::Optimizer => (0x68, 0x68, 0x68),
-            Self::Memory(component) => palette.components()[component % MEMORY.len()],
-        }
-    }
-    const ALL: [Self; 15] = [
-        Self::Paper,
-        Self::Line,
-        Self::Text,
-        Self::Muted,
-        Self::Forward,
-        Self::Backward,
-        Self::Weight,
-        Self::Exposed,
-        Self::Optimizer,
-        Self::Memory(0),
-        Self::Memory(1),
-        Self::Memory(2),
-        Self::Memory(3),
-        Self::Memory(4),
-        Self::Memory(5),
-    ];
-}
+use super::ink::Ink;
+use super::lod::Sums;
+use super::markup::{Html, el, text};
+use super::palette::Theme;
+use super::timeline::cells;
+use super::viewport::Viewport;
+use crate::pipeline::{TimedOp, Timeline};
 
 /// Where words stand to their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +37,11 @@ pub struct Box {
 
 /// Room for names on the left, CSS pixels; the style sheet has it too.
 pub const NAMES: f64 = 64.0;
+/// The width that decides what is told apart, pixels.
+pub const DETAIL: f64 = 800.0;
+/// Ops from this width on are kept apart, pixels, by so much paper.
+const APART: f64 = 3.0;
+const PAPER: f64 = 0.7;
 /// Room on the right for what stands over the edge.
 const MARGIN: f64 = 12.0;
 /// Room above a file's picture for its title.
@@ -170,6 +88,31 @@ impl Drawing {
     pub fn hatch(&mut self, at: Box) {
         self.hatched = true;
         self.rect(at, "fill:url(#hatched)", "");
+    }
+    /// The ops of every `stride`-th rank that `view` shows; a row's `place` is its upper edge and height, `said` the
+    /// tooltip of an op.
+    pub fn ops(
+        &mut self,
+        timeline: &Timeline,
+        stride: usize,
+        view: Viewport,
+        place: impl Fn(usize) -> (f64, f64),
+        said: impl Fn(TimedOp) -> String,
+    ) {
+        let sums = Sums::of(timeline);
+        for cell in cells(&sums.rows(timeline, stride), view, DETAIL) {
+            let (top, height) = place(cell.row);
+            let apart = cell.op.is_some() && cell.width > APART;
+            let gap = if apart { PAPER } else { 0.0 };
+            let at = Box {
+                x: cell.x / DETAIL,
+                width: (cell.width - gap) / DETAIL,
+                y: top + cell.band.0 * height,
+                height: (cell.band.1 - cell.band.0) * height,
+            };
+            let said = cell.op.map_or_else(String::new, &said);
+            self.fill(at, Ink::of(cell.kind), 1.0, &said);
+        }
     }
     fn rect(&mut self, at: Box, style: &str, said: &str) {
         let attributes = [
@@ -319,59 +262,15 @@ impl Drawing {
 /// Tokens replaced by the colours of `theme`.
 fn themed(svg: Html, theme: Theme) -> String {
     let mut out = svg.into_string();
+    let palette = theme.palette();
     for ink in Ink::ALL {
-        let (r, g, b) = ink.rgb(theme);
+        let (r, g, b) = ink.rgb(&palette);
         out = out.replace(
             &format!("var({})", ink.token()),
             &format!("#{r:02x}{g:02x}{b:02x}"),
         );
     }
     out
-}
-
-/// The buttons that save the picture `name`: the one in the same panel, or what the back room draws as `picture`, where
-/// the page shows it otherwise.
-#[must_use]
-pub fn save(name: &str, picture: &str, unit: MemoryUnit) -> Html {
-    let button = |kind: &str, label: &str| {
-        let title = format!("Save this picture as {label}");
-        let attributes = [
-            ("class", "link"),
-            ("data-save", name),
-            ("data-kind", kind),
-            ("data-picture", picture),
-            (
-                "data-unit",
-                if picture.is_empty() { "" } else { unit.name() },
-            ),
-            ("title", title.as_str()),
-        ];
-        el("button", &attributes, &[text(label)])
-    };
-    el(
-        "span",
-        &[("class", "save")],
-        &[
-            button("svg", "SVG"),
-            raw(" ".to_owned()),
-            button("png", "PNG"),
-        ],
-    )
-}
-
-/// A picture of a panel with a line of words and the buttons that save it as `name`.
-#[must_use]
-pub fn figure(name: &str, words: &str, picture: Html) -> Html {
-    let head = [
-        span("small", "", words),
-        span("span", "spring", ""),
-        save(name, "", MemoryUnit::default()),
-    ];
-    el(
-        "figure",
-        &[],
-        &[el("div", &[("class", "panel-head")], &head), picture],
-    )
 }
 
 #[cfg(test)]
@@ -405,7 +304,7 @@ mod tests {
         let (light, dark) = css.split_once("[data-theme=dark]").unwrap();
         for (sheet, theme) in [(light, Theme::Light), (dark, Theme::Dark)] {
             for ink in Ink::ALL {
-                let (r, g, b) = ink.rgb(theme);
+                let (r, g, b) = ink.rgb(&theme.palette());
                 let rule = format!("{}: #{r:02x}{g:02x}{b:02x}", ink.token());
                 assert!(sheet.contains(&rule), "{rule}");
             }

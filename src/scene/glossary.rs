@@ -1,10 +1,12 @@
 //! The field's words, each with a source; marked where they stand, so that pointing at one or focusing it says what it is.
 
 use super::about::cited;
-use super::markup::{Html, el, span, text};
+use super::markup::{Html, el, leaf, text};
+use crate::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
+use crate::run::registry::FIELDS;
 use crate::source::{
-    DEEPSEEK_V3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_3, MEGATRON, NARAYANAN_2021, PIPEDREAM,
-    PLAYBOOK, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
+    DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL,
+    NARAYANAN_2021, PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
 };
 
 /// A word of the field.
@@ -50,19 +52,34 @@ pub static WORDS: &[Word] = &[
     word(&["virtual stages", "virtual stage"], (&NARAYANAN_2021, "section 2.2"), "Chunks of layers that a rank holds apart from each other, so that the pipeline fills sooner."),
     word(&["micro-batch group"], (&LLAMA_3, "section 3.3.2"), "Micro-batches of one chunk in a row before an interleaved schedule turns to the next chunk."),
     word(&["layers by stage", "uneven pipeline"], (&UNEVEN_PP, "introduction"), "A number of layers for every stage, so that stages with embedding, head or vision tower hold fewer."),
-    word(&["activation limit"], (&PIPEDREAM, "section 3"), "How many activations an automatic schedule may keep at once."),
-    word(&["sequence splits"], (&GPIPE, "section 2"), "Pieces of a sequence that pass the pipeline one after another."),
-    word(&["Chimera variant", "Hanayo waves", "own order", "schedule"], (&PLAYBOOK, "pipeline parallelism"), "The order in which a rank works through forwards and backwards of its micro-batches."),
+    word(&["activation limit"], (&ZERO_BUBBLE, "section 3"), "How many activations an automatic schedule may keep at once."),
+    word(&["sequence splits"], (&SEQ1F1B, "cutting sequences"), "Pieces of a sequence that pass the pipeline one after another."),
+    word(&["Chimera variant"], (&CHIMERA, "section 3.5"), "How Chimera goes on where a batch has more micro-batches than the pipeline has ranks."),
+    word(&["Hanayo waves"], (&HANAYO, "wave-like pipelines"), "How often the stages of Hanayo snake over the ranks, forth and back."),
+    word(&["own order", "schedule"], (&PLAYBOOK, "pipeline parallelism"), "The order in which a rank works through forwards and backwards of its micro-batches."),
     word(&["bubble"], (&GPIPE, "section 2.3"), "Time in which a rank waits because the pipeline fills, drains or is uneven."),
     word(&["in flight", "in-flight activations"], (&NARAYANAN_2021, "section 2.2"), "Activations of micro-batches whose backward pass has not freed them yet."),
-    word(&["recomputation", "recompute"], (&KORTHIKANTI_2022, "section 5"), "Activations dropped after the forward pass and computed again in the backward pass: time for memory."),
+    word(&["recomputation", "recomputed layers", "recomputed modules", "recompute"], (&KORTHIKANTI_2022, "section 5"), "Activations dropped after the forward pass and computed again in the backward pass: time for memory."),
     word(&["MFU", "model FLOPs utilisation"], (&KORTHIKANTI_2022, "section 6.3"), "FLOPs that the model needs, a second, over what the hardware could do."),
     word(&["HFU", "hardware FLOPs utilisation"], (&KORTHIKANTI_2022, "section 6.3"), "The same with the FLOPs that recomputation adds."),
     word(&["exposed communication"], (&PLAYBOOK, "overlapping"), "Time on the wire that no compute hides: it lengthens the step."),
-    word(&["grouped-query attention"], (&LLAMA_3, "section 3.2"), "Several query heads share a key and a value head: fewer keys and values to keep and to send."),
+    word(&["grouped-query attention", "key-value heads"], (&LLAMA_3, "section 3.2"), "Several query heads share a key and a value head: fewer keys and values to keep and to send."),
+    word(&["latent attention", "query rank", "key-value rank"], (&DEEPSEEK_V3, "section 2.1.1"), "Keys and values squeezed into one narrow vector a token, from which every head unfolds its own."),
+    word(&["FlashAttention"], (&FLASH_3, "section 2.3"), "Attention computed tile by tile on the chip, so that its scores are never stored."),
+    word(&["gated FFN", "SwiGLU"], (&LLAMA_2, "section 2.2"), "An FFN with a third matrix, whose output scales the inner values one by one."),
+    word(&["tied embeddings"], (&MEGATRON, "arguments"), "One matrix for embedding and output head; first and last stage add up its gradients."),
+    word(&["MTP modules", "multi-token prediction"], (&DEEPSEEK_V3, "section 2.2"), "Layers behind the last that predict tokens further ahead, each with the head's logits once more."),
+    word(&["shared experts"], (&DEEPSEEK_V3, "section 2.1.2"), "FFNs that every token passes, beside those it is routed to."),
+    word(&["routed experts", "experts a token", "experts"], (&MIXTRAL, "section 2.1"), "FFNs side by side, of which a router sends every token to a few."),
     word(&["capacity factor"], (&MEGATRON, "mixture of experts"), "How many tokens an expert takes, over the average; the rest is dropped."),
     word(&["dummy weight gradients"], (&TRANSFORMER_ENGINE, "linear layers"), "Buffers that Transformer Engine hands to autograd in place of gradients it accumulates itself."),
     word(&["master weights"], (&FP8_LM, "section 2.2"), "The optimizer's own, more exact copy of the weights."),
+    word(&["optimizer states", "optimizer"], (&ZERO, "section 3.1"), "What is kept a parameter besides its weight and gradient: Adam's two moments, and a more exact weight."),
+    word(&["mixed precision", "precision"], (&ZERO, "section 3.1"), "Passes compute in 16 or 8 bits a number, the optimizer in 32."),
+    word(&["loss kernel", "cross-entropy"], (&MEGATRON, "arguments"), "How the loss is made of the logits; the less it fuses, the more copies of them it keeps."),
+    word(&["CUDA graphs"], (&MEGATRON, "arguments"), "Kernels recorded once and launched together, so that the host does not set the pace."),
+    word(&["DP overlap", "TP overlap", "CP overlap", "EP overlap", "overlap"], (&PLAYBOOK, "overlapping"), "Communication that runs beside compute and takes no time of its own, as far as the compute reaches."),
+    word(&["scale-up link"], (&STAS, "network"), "The wires between GPUs of one node or rack, such as NVLink: many times as fast as the network."),
     word(&["gradient accumulation"], (&PLAYBOOK, "first steps"), "Gradients of several micro-batches added up before they are exchanged."),
 ];
 
@@ -130,6 +147,26 @@ pub fn marked(said: &str) -> Html {
     pieces.into_iter().collect()
 }
 
+/// What the labels of the form mean: a paragraph a field, which `public/lazy/words.js` puts under it; none for a label
+/// that is no such word.
+#[must_use]
+pub fn terms() -> Html {
+    // A name and no link: who walks through the form by keyboard meets settings only.
+    let term = |(key, word): (&str, &Word)| {
+        let source = text(&format!("{}, {}", word.source.short, word.place));
+        let named = el("small", &[("translate", "no")], &[source]);
+        el(
+            "p",
+            &[("data-term", key)],
+            &[text(word.meaning), text(" "), named],
+        )
+    };
+    let words = FIELDS
+        .iter()
+        .filter_map(|field| Some((field.key, find(field.label)?)));
+    words.map(term).collect()
+}
+
 /// The panel: every word with its meaning and source; `of` alone, where it names one.
 #[must_use]
 pub fn panel(of: &str) -> Html {
@@ -141,7 +178,7 @@ pub fn panel(of: &str) -> Html {
         .flat_map(|word| {
             let names = word.names.join(", ");
             [
-                span("dt", "", &names),
+                leaf("dt", "", &names),
                 el(
                     "dd",
                     &[],
@@ -159,7 +196,7 @@ pub fn panel(of: &str) -> Html {
         })
         .collect();
     [
-        span("h2", "", "Glossary"),
+        leaf("h2", "", "Glossary"),
         el("dl", &[("class", "glossary")], &[rows]),
     ]
     .into_iter()
@@ -169,7 +206,7 @@ pub fn panel(of: &str) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::registry::{FIELDS, Group};
+    use crate::run::registry::Group;
 
     #[test]
     fn every_setting_of_parallelism_is_explained() {
@@ -193,6 +230,24 @@ mod tests {
             );
             assert!(find(label).is_some(), "{label}");
         }
+    }
+
+    #[test]
+    fn the_form_has_a_paragraph_for_every_label_that_is_a_word() {
+        let html = terms().into_string();
+        for key in [
+            "tp",
+            "zero",
+            "micro_batch",
+            "recompute.layers",
+            "model.moe.top_k",
+        ] {
+            assert!(html.contains(&format!("data-term=\"{key}\"")), "{key}");
+        }
+        // A longer name wins over one that it contains.
+        let etp = html.split("data-term=\"etp\">").nth(1).unwrap();
+        assert!(etp.starts_with("Ranks that share the matrices of one expert."));
+        assert!(!html.contains("data-term=\"price_per_gpu_hour\""));
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub fn raw(markup: String) -> Html {
 
 /// An element of a class that holds only text.
 #[must_use]
-pub fn span(name: &str, class: &str, content: &str) -> Html {
+pub fn leaf(name: &str, class: &str, content: &str) -> Html {
     el(name, &[("class", class)], &[text(content)])
 }
 
@@ -100,7 +100,7 @@ pub fn percent(property: &str, share: f64) -> String {
 #[must_use]
 pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Html>)]) -> Html {
     // A column of buttons has no name.
-    let cell = |name: &&str| span(if name.is_empty() { "td" } else { "th" }, "", name);
+    let cell = |name: &&str| leaf(if name.is_empty() { "td" } else { "th" }, "", name);
     let head: Html = head.iter().map(cell).collect();
     let rows: Html = rows
         .iter()
@@ -124,16 +124,45 @@ pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Html>)]) -> Html {
             el("tbody", &[], &[rows]),
         ],
     );
-    el(
-        "div",
-        &[
-            ("class", "scroll-x"),
-            ("tabindex", "0"),
-            ("role", "region"),
-            ("aria-label", label),
-        ],
-        &[table],
-    )
+    scrolled(label, table)
+}
+
+/// What is wider than some screens, as a region of its own that scrolls sideways; `label` names it.
+#[must_use]
+pub fn scrolled(label: &str, table: Html) -> Html {
+    let region = [
+        ("class", "scroll-x"),
+        ("tabindex", "0"),
+        ("role", "region"),
+        ("aria-label", label),
+    ];
+    el("div", &region, &[table])
+}
+
+/// A panel's head with one thing to choose: what is read before it and what the group is called, then what each button
+/// asks of the panel (`data-of`), what it says and whether it is the one; `beside` stands at the other end.
+#[must_use]
+pub fn choices<'a>(
+    [words, label]: [&str; 2],
+    options: impl IntoIterator<Item = (&'a str, &'a str, bool)>,
+    beside: Html,
+) -> Html {
+    let button = |(of, label, chosen): (&str, &str, bool)| {
+        let attributes = [
+            ("class", "toggle-link"),
+            ("data-of", of),
+            ("aria-pressed", if chosen { "true" } else { "false" }),
+        ];
+        el("button", &attributes, &[text(label)])
+    };
+    let group = [("class", "tools"), ("role", "group"), ("aria-label", label)];
+    let buttons: Html = options.into_iter().map(button).collect();
+    let head = [
+        leaf("small", "", words),
+        el("span", &group, &[buttons]),
+        beside,
+    ];
+    el("div", &[("class", "panel-head")], &head)
 }
 
 /// A fold with a summary line.
@@ -142,7 +171,7 @@ pub fn fold(summary: &str, content: Html) -> Html {
     el(
         "details",
         &[("class", "twin")],
-        &[span("summary", "", summary), content],
+        &[leaf("summary", "", summary), content],
     )
 }
 
@@ -186,6 +215,6 @@ mod tests {
 
     #[test]
     fn empty_attributes_are_left_out() {
-        assert_eq!(span("td", "", "1").into_string(), "<td>1</td>");
+        assert_eq!(leaf("td", "", "1").into_string(), "<td>1</td>");
     }
 }

@@ -1,6 +1,6 @@
 //! Ranks by node and group: who rank 0 talks to, and which groups leave their node.
 
-use super::markup::{Html, el, span, table, text};
+use super::markup::{Html, el, leaf, table, text};
 use crate::cluster::{Axis, Link, Mesh};
 use crate::run::Scenario;
 
@@ -33,7 +33,7 @@ pub fn mesh(scenario: &Scenario) -> Html {
         .map(|node| node_box(mesh, node))
         .collect();
     [
-        span("p", "muted", lead),
+        leaf("p", "muted", lead),
         el(
             "div",
             &[("class", "mesh"), ("aria-hidden", "true")],
@@ -57,7 +57,7 @@ fn hidden_nodes(mesh: Mesh) -> Html {
     }
     let words =
         format!("{MOST_NODES} of {all} nodes, those first that hold someone of rank 0's groups.");
-    span("p", "muted", &words)
+    leaf("p", "muted", &words)
 }
 
 /// Nodes to draw: where rank 0's groups have members, then the others, in order.
@@ -95,10 +95,10 @@ fn node_box(mesh: Mesh, node: u64) -> Html {
     let last = (first + mesh.per_node).min(mesh.ranks());
     let drawn = last.min(first + MOST_GPUS);
     let cells: Html = (first..drawn).map(|rank| cell(mesh, rank)).collect();
-    let name = span("span", "muted", &format!("node {node}"));
+    let name = leaf("span", "muted", &format!("node {node}"));
     let gpus = el("div", &[("class", "gpus")], &[cells]);
     let more = if drawn < last {
-        span("span", "muted", &format!("and {} more GPUs", last - drawn))
+        leaf("span", "muted", &format!("and {} more GPUs", last - drawn))
     } else {
         Html::none()
     };
@@ -159,7 +159,7 @@ fn groups(mesh: Mesh, axes: &[Axis]) -> Html {
         )
     };
     if axes.is_empty() {
-        return span("p", "", "One GPU: no groups.");
+        return leaf("p", "", "One GPU: no groups.");
     }
     let rows: Vec<_> = axes.iter().map(row).collect();
     let head = ["group", "ranks in it", "such groups", "rank 0's", "wire"];

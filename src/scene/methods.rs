@@ -2,7 +2,7 @@
 
 use super::about::{capitalised, code, source};
 use super::glossary::marked;
-use super::markup::{Html, el, fold, span};
+use super::markup::{Html, el, fold, leaf};
 use crate::explain::Term;
 use crate::memory::Component;
 use crate::report::{Evaluation, Figure, explain};
@@ -39,15 +39,15 @@ fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
 #[must_use]
 pub fn panel(evaluation: &Evaluation) -> Html {
     let mut pieces = vec![
-        span("h2", "", "Methods"),
-        span(
+        leaf("h2", "", "Methods"),
+        leaf(
             "p",
             "muted",
             "The formulas behind the figures of this page, for the model and layout that it shows. A figure's own drawer has its values.",
         ),
     ];
     for (title, figures) in chapters(evaluation) {
-        pieces.push(span("h3", "", title));
+        pieces.push(leaf("h3", "", title));
         let mut names = Vec::new();
         for term in figures
             .into_iter()
@@ -76,17 +76,17 @@ fn formula(term: &Term) -> Html {
     let rows: Html = named
         .flat_map(|part| {
             [
-                span("dt", "", part.symbol),
+                leaf("dt", "", part.symbol),
                 el("dd", &[], &[marked(&part.name)]),
             ]
         })
         .collect();
     pieces.push(el("dl", &[("class", "glossary")], &[rows]));
     pieces.push(source(term));
-    let notes: Html = term.notes.iter().map(|note| span("li", "", note)).collect();
+    let notes: Html = term.notes.iter().map(|note| leaf("li", "", note)).collect();
     pieces.push(el("ul", &[("class", "gaps")], &[notes]));
     for part in term.parts.iter().filter(|part| !part.formula.is_empty()) {
-        pieces.push(span("h4", "", &format!("{}: {}", part.symbol, part.name)));
+        pieces.push(leaf("h4", "", &format!("{}: {}", part.symbol, part.name)));
         pieces.push(formula(part));
     }
     el("div", &[("class", "term")], &pieces)

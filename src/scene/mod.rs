@@ -1,15 +1,21 @@
-//! Pictures as pure geometry: scales, ticks, what is visible, what is under the pointer, and the same in words.
+//! What people see, before any page shows it: geometry of pictures (scales, ticks, what is visible and what is under the
+//! pointer), small pictures as SVG, panels and pages of reference as HTML text, the glossary, the plan.
 //!
-//! Nothing here draws. Coordinates are CSS pixels unless a name says otherwise; `paint` turns a scene into strokes.
+//! All of it is pure. Coordinates are CSS pixels unless a name says otherwise; `paint` turns the geometry of the large
+//! pictures into strokes.
 
 pub mod about;
 pub mod accuracy;
 pub mod changes;
 pub mod compare;
 pub mod cuts;
+pub mod derived;
 pub mod drawing;
+pub mod figure;
 pub mod glossary;
+pub mod ink;
 pub mod issues;
+pub mod limits;
 pub mod lod;
 pub mod markup;
 pub mod memory;

@@ -1,8 +1,8 @@
 //! Memory over one step as stacked areas: a column a pixel, each with the fullest instant that falls into it, so that
 //! no peak is lost however many ops a step has.
 
-use super::markup::{Html, span, table, text};
-use super::memory::parts_tip;
+use super::markup::{Html, leaf, table, text};
+use super::pipeline::kind_name;
 use crate::memory::Component;
 use crate::memory::curve::Alive;
 use crate::pipeline::Kind;
@@ -62,15 +62,6 @@ fn tops(instant: &Instant, scale: Bytes) -> [f64; 6] {
     })
 }
 
-fn kind(kind: Kind) -> &'static str {
-    match kind {
-        Kind::F => "forward",
-        Kind::B => "backward for the input",
-        Kind::W => "weight gradient",
-        Kind::BW => "backward",
-    }
-}
-
 /// "4 micro-batches of 8 layers (stage 0), 27.1 GiB".
 fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> String {
     // Splits are fractions of a micro-batch.
@@ -96,7 +87,7 @@ pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> String {
     let runs = curve.op.map_or(String::new(), |op| {
         format!(
             ", as the {} of micro-batch {} begins",
-            kind(op.op.kind),
+            kind_name(op.op.kind),
             op.op.microbatch
         )
     });
@@ -143,21 +134,6 @@ pub fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
         .collect()
 }
 
-/// The parts of an instant, for the tip beside the cursor.
-#[must_use]
-pub fn instant_tip(instant: &Instant, unit: MemoryUnit) -> Html {
-    let title = format!(
-        "{}: {}",
-        show_seconds(instant.time),
-        unit.show(instant.total())
-    );
-    let parts = Component::ALL.into_iter().zip(instant.components);
-    let parts: Vec<(&str, String)> = parts
-        .map(|(component, bytes)| (component.name(), unit.show(bytes)))
-        .collect();
-    parts_tip(&title, &parts)
-}
-
 /// The curve as a table: a few instants, the fullest among them.
 #[must_use]
 pub fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Html {
@@ -186,7 +162,7 @@ pub fn legend(usable: Bytes, unit: MemoryUnit) -> Html {
     let entry = |component: Component| super::memory::legend_entry(component);
     let all: Html = Component::ALL.into_iter().map(entry).collect();
     let line = format!("line: {} usable", unit.show(usable));
-    [all, span("span", "", &line)].into_iter().collect()
+    [all, leaf("span", "", &line)].into_iter().collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The overlap table, and the step as the sum of its parts.
 
-use super::markup::{Html, ask, el, percent, span, text};
+use super::markup::{Html, ask, el, leaf, percent, scrolled, text};
 use crate::cluster::Link;
 use crate::report::{Evaluation, Figure};
-use crate::time::{RANGE, RANGE_EXPERTS, Step};
+use crate::time::{Step, range};
 use crate::traffic::OverlapRow;
 use crate::units::{
     Seconds, group, show_bytes, show_count, show_percent, show_seconds, significant,
@@ -45,7 +45,7 @@ const HEADS: [(&str, &str, &str); 8] = [
 #[must_use]
 pub fn rows(overlap: &[OverlapRow]) -> Html {
     if overlap.is_empty() {
-        return span("p", "muted", "One GPU sends nothing.");
+        return leaf("p", "muted", "One GPU sends nothing.");
     }
     let head: Html = HEADS
         .iter()
@@ -64,13 +64,7 @@ pub fn rows(overlap: &[OverlapRow]) -> Html {
             el("tbody", &[], &[body]),
         ],
     );
-    let attributes = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Overlap table"),
-    ];
-    el("div", &attributes, &[table])
+    scrolled("Overlap table", table)
 }
 
 fn row(index: usize, row: &OverlapRow) -> Html {
@@ -114,7 +108,7 @@ fn row(index: usize, row: &OverlapRow) -> Html {
 }
 
 fn both(figure: &str, class: &str, small: &str) -> Html {
-    [text(figure), span("small", class, small)]
+    [text(figure), leaf("small", class, small)]
         .into_iter()
         .collect()
 }
@@ -179,11 +173,11 @@ pub fn step(evaluation: &Evaluation) -> Html {
             &[],
             &[text(&format!("The step: {}", show_seconds(step.time_s)))],
         ),
-        span("span", "spring", ""),
+        leaf("span", "spring", ""),
         ask(
             "link",
             &Figure::Step.id(),
-            &[span("small", "", "how it is computed")],
+            &[leaf("small", "", "how it is computed")],
         ),
     ];
     [
@@ -194,7 +188,7 @@ pub fn step(evaluation: &Evaluation) -> Html {
             &bars,
         ),
         el("div", &[("class", "legend")], &legend),
-        span("p", "muted step-note", &certainty(evaluation)),
+        leaf("p", "muted step-note", &certainty(evaluation)),
         budget(step),
     ]
     .into_iter()
@@ -204,23 +198,20 @@ pub fn step(evaluation: &Evaluation) -> Html {
 /// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
 fn certainty(evaluation: &Evaluation) -> String {
     let step = &evaluation.report.step;
-    let experts = evaluation.scenario.model.moe.is_some();
-    let (range, runs) = if experts {
-        (RANGE_EXPERTS, "53 published runs with experts")
-    } else {
-        (RANGE, "495 published dense runs")
-    };
+    let range = range(&evaluation.scenario);
     let Some(scale) = step.rescaled_by else {
         return format!(
-            "Kernels by their shapes, wires at the efficiency they reach, five constants fitted to published runs. {} to {}: {} to {} times the figure, where four of five of {runs} lie.",
+            "Kernels by their shapes, wires at the efficiency they reach, five constants fitted to published runs. {} to {}: {} to {} times the figure, where four of five of {} {} lie.",
             show_seconds(step.low_s),
             show_seconds(step.high_s),
-            range.0,
-            range.1
+            range.low,
+            range.high,
+            range.runs,
+            range.of
         );
     };
     let alone = step.time_s * (1.0 / scale);
-    let inside = if (range.0..=range.1).contains(&scale) {
+    let inside = if (range.low..=range.high).contains(&scale) {
         "within"
     } else {
         "outside"
@@ -229,8 +220,8 @@ fn certainty(evaluation: &Evaluation) -> String {
         "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. Rows, timeline and waterfall are scaled with it. No range is shown: it is your figure.",
         show_seconds(alone),
         significant(scale, 3),
-        range.0,
-        range.1
+        range.low,
+        range.high
     )
 }
 
@@ -263,14 +254,14 @@ fn budget(step: &Step) -> Html {
                 "span",
                 &[],
                 &[
-                    span("b", "", &figure),
+                    leaf("b", "", &figure),
                     text(" "),
-                    span("span", "muted", name),
+                    leaf("span", "muted", name),
                 ],
             )
         })
         .collect();
-    let lead = span("span", "", "The token budget");
+    let lead = leaf("span", "", "The token budget");
     el("p", &[("class", "budget")], &[lead, facts])
 }
 

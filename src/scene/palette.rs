@@ -34,6 +34,10 @@ pub struct Palette {
     pub backward: Rgb,
     /// Gradient of the weight.
     pub weight: Rgb,
+    /// Communication that may show.
+    pub exposed: Rgb,
+    /// The optimizer's step.
+    pub step: Rgb,
     /// In-flight activations.
     pub activations: Rgb,
     /// Weights in memory.
@@ -77,6 +81,8 @@ const LIGHT: Palette = Palette {
     forward: hex(0x0C_3E_81),
     backward: hex(0xE0_70_05),
     weight: hex(0x2A_A7_89),
+    exposed: hex(0x7F_02_19),
+    step: hex(0x68_68_68),
     activations: hex(0xB8_75_21),
     weights: hex(0x21_73_C1),
     gradients: hex(0x03_A3_BD),
@@ -94,6 +100,8 @@ const DARK: Palette = Palette {
     forward: hex(0x67_B6_FE),
     backward: hex(0xEE_93_10),
     weight: hex(0x95_F4_CD),
+    exposed: hex(0xC6_33_36),
+    step: hex(0x95_96_98),
     activations: hex(0xEB_95_26),
     weights: hex(0x62_94_ED),
     gradients: hex(0x9D_E9_FF),
@@ -103,6 +111,25 @@ const DARK: Palette = Palette {
 };
 
 impl Theme {
+    /// As links, the page's styles and the back room name it.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// The theme with this id.
+    #[must_use]
+    pub fn named(id: &str) -> Option<Self> {
+        match id {
+            "light" => Some(Self::Light),
+            "dark" => Some(Self::Dark),
+            _ => None,
+        }
+    }
+
     /// Its colours.
     #[must_use]
     pub const fn palette(self) -> Palette {

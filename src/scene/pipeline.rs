@@ -1,6 +1,6 @@
 //! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
 
-use super::markup::{Html, ask, el, span, table, text};
+use super::markup::{Html, ask, el, leaf, table, text};
 use super::shape::Shape;
 use super::words;
 use crate::pipeline::trace::{Cause, Place};
@@ -11,7 +11,7 @@ use crate::units::{Seconds, show_percent, show_seconds};
 /// Ranks of the table: of more, the first.
 const MOST_ROWS: usize = 256;
 
-/// What the colours mean, and how much idles. `stride`: every so-manieth rank is drawn.
+/// What the colours mean, and how much idles. `stride`: every `stride`-th rank is drawn.
 #[must_use]
 pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
     let pipeline = &evaluation.report.pipeline;
@@ -19,7 +19,7 @@ pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
     let split = ops.clone().any(|op| op.op.kind == Kind::W);
     let paired = ops.clone().any(|op| op.half != Half::Whole);
     let swatch = |class: &str, name: &str| {
-        let square = span("i", &format!("swatch {class}"), "");
+        let square = leaf("i", &format!("swatch {class}"), "");
         el("span", &[], &[square, text(name)])
     };
     let backward = if split {
@@ -31,7 +31,7 @@ pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
         "span",
         &[],
         &[
-            span("i", "swatch hatch", ""),
+            leaf("i", "swatch hatch", ""),
             ask(
                 "link",
                 &Figure::Bubble.id(),
@@ -48,7 +48,7 @@ pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
     );
     let note = |shown: bool, class: &str, said: &str| {
         if shown {
-            span("span", class, said)
+            leaf("span", class, said)
         } else {
             Html::none()
         }
@@ -77,7 +77,7 @@ pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
     ])
 }
 
-fn kind_name(kind: Kind) -> &'static str {
+pub(super) fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::F => "forward",
         Kind::B => "backward for the input",
@@ -142,7 +142,7 @@ pub fn critical(path: &[(Place, TimedOp)]) -> String {
         |most, next| if next.1 > most.1 { *next } else { most },
     );
     format!(
-        "Critical path: {} ops, {crossings} hand-overs between ranks; {} of the {} are spent on rank {}. Only what is on it makes the step longer.",
+        "Critical path: {} ops, {crossings} hand-overs between ranks, {} of {} on rank {}; only what is on it makes the step longer.",
         path.len(),
         show_percent(most.1 / last.end),
         show_seconds(Seconds(last.end)),

@@ -1,28 +1,16 @@
-//! The two pages beside the calculator: where every constant comes from, and what is not modelled. Made at build time
-//! from the tables that the calculator itself reads (`examples/pages.rs`).
+//! The page of sources beside the calculator: where every constant comes from. Made at build time from the tables that
+//! the calculator itself reads (`examples/pages.rs`).
 
-use super::accuracy::NOT_MODELLED;
-use super::markup::{Html, cited, el, raw, span, table, text};
+use super::markup::{Html, cited, el, leaf, raw, table, text};
 use crate::accuracy::{SOURCES, constants};
 use crate::memory::methods::METHODS;
 use crate::pipeline::SCHEDULES;
 use crate::pipeline::ideas::IDEAS;
-use crate::pipeline::spec::MAX_OPS;
 use crate::run::OneOf;
 use crate::run::precision::POLICIES;
 use crate::run::presets::{GPUS, MODELS};
-use crate::run::registry::LONGEST_TEXT;
 use crate::source::{ALL, Source};
-use crate::units::{group, show_count, significant};
-
-/// What no method and no formula here knows of, beside [`NOT_MODELLED`].
-const SCOPE: &[&str] = &[
-    "It estimates training. Inference, serving and fine-tuning with adapters are other calculations.",
-    "Every GPU, link and node is the same; ranks are placed in Megatron's order (tp fastest, then cp, dp, pp).",
-    "The step is one in steady state: no warm-up, no first allocation, no compilation.",
-    "Communication has a time by latency and bandwidth; messages on one link do not wait for each other.",
-    "Host memory, disks, energy and the price of anything but GPU-hours are not computed.",
-];
+use crate::units::{show_count, significant};
 
 /// Where every constant comes from.
 #[must_use]
@@ -30,8 +18,8 @@ pub fn sources() -> Html {
     let words = "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask \
         any figure of the page.";
     [
-        span("h1", "", "Sources of Shardscope"),
-        span("p", "", words),
+        leaf("h1", "", "Sources of Shardscope"),
+        leaf("p", "", words),
         of_constants(),
         of_gpus(),
         of_presets(),
@@ -48,7 +36,7 @@ fn section(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<Html>>) ->
     el(
         "section",
         &[],
-        &[span("h2", "", title), table(title, head, &rows)],
+        &[leaf("h2", "", title), table(title, head, &rows)],
     )
 }
 
@@ -145,7 +133,7 @@ fn of_measurements_and_documents() -> Html {
         vec![
             name(row.name),
             text(row.kind.words()),
-            span("code", "", row.file),
+            leaf("code", "", row.file),
         ]
     });
     let documents = ALL.iter().map(|source| {
@@ -167,60 +155,12 @@ fn of_measurements_and_documents() -> Html {
     .collect()
 }
 
-/// What the calculator does not model.
-#[must_use]
-pub fn limits() -> Html {
-    let list = |items: Vec<Html>| {
-        el(
-            "ul",
-            &[],
-            &[items
-                .into_iter()
-                .map(|item| el("li", &[], &[item]))
-                .collect()],
-        )
-    };
-    let plain = |lines: &[&str]| list(lines.iter().map(|line| text(line)).collect());
-    let methods = METHODS.iter().map(|row| {
-        let label = span("b", "", row.method.choice().label);
-        [
-            label,
-            text(": "),
-            span("span", "", &row.leaves_out.join("; ")),
-            text(" ("),
-            cite(row.source),
-            text(")"),
-        ]
-        .into_iter()
-        .collect()
-    });
-    let sizes = [
-        format!("At most {} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.", group(&MAX_OPS.to_string())),
-        format!("An order of your own may have {} letters: as many as a link holds.", group(&LONGEST_TEXT.to_string())),
-        "Models of more than 10^15 parameters, clusters of more than 10^12 GPUs and pipelines of more than 4096 stages are refused.".to_owned(),
-    ];
-    [
-        span("h1", "", "What Shardscope does not model"),
-        span("p", "", "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
-        span("h2", "", "Scope"),
-        plain(SCOPE),
-        span("h2", "", "Step time"),
-        plain(NOT_MODELLED),
-        span("h2", "", "Memory, by method"),
-        list(methods.collect()),
-        span("h2", "", "Sizes"),
-        list(sizes.iter().map(|line| text(line)).collect()),
-    ]
-    .into_iter()
-    .collect()
-}
-
 /// A whole document around `content`, to stand beside the page.
 #[must_use]
 pub fn document(title: &str, content: Html) -> String {
     let head = [
         raw(r#"<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">"#.to_owned()),
-        span("title", "", title),
+        leaf("title", "", title),
         raw(r#"<link rel="icon" href="icon.svg" type="image/svg+xml">"#.to_owned()),
         raw(r#"<script src="language.js" defer></script>"#.to_owned()),
         raw(format!("<style>{STYLE}</style>")),
@@ -289,15 +229,5 @@ mod tests {
         assert!(GPUS.iter().all(|preset| shown(preset.choice.label)));
         assert!(MODELS.iter().all(|preset| shown(preset.place)));
         assert!(SCHEDULES.iter().all(|row| shown(row.name)));
-    }
-
-    #[test]
-    fn the_limits_page_names_every_method_and_its_gaps() {
-        let page = document("Limits", limits());
-        for row in METHODS {
-            assert!(page.contains(&text(&row.leaves_out.join("; ")).into_string()));
-        }
-        assert!(page.contains("stragglers"));
-        assert_eq!(page.matches("<script").count(), 1, "the language alone");
     }
 }

@@ -1,7 +1,7 @@
 //! Published runs: what was measured of them beside what the calculator says.
 
 use super::about::cited;
-use super::markup::{Html, el, span, table, text};
+use super::markup::{Html, el, leaf, table, text};
 use super::words;
 use crate::memory::Verdict;
 use crate::report::{Evaluation, evaluate};
@@ -85,7 +85,7 @@ pub fn beside(run: &Run) -> Html {
         "section",
         &[("class", "published"), ("aria-label", &title)],
         &[
-            el("div", &[("class", "panel-head")], &[span("h2", "", &title)]),
+            el("div", &[("class", "panel-head")], &[leaf("h2", "", &title)]),
             table(&title, &["", "published", "computed", "off"], &rows),
             el(
                 "p",
@@ -129,8 +129,8 @@ pub fn all(run: &Run, link: fn(&Run) -> String) -> Html {
         })
         .collect();
     [
-        span("h2", "", "Published runs"),
-        span("p", "muted", "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is held to."),
+        leaf("h2", "", "Published runs"),
+        leaf("p", "muted", "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is held to."),
         table("Published runs", &["", "figure", "published", "computed", "off", "source"], &rows),
     ]
     .into_iter()

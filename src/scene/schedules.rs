@@ -1,6 +1,7 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
-use super::markup::{Html, cited, el, span, text};
+use super::issues::written;
+use super::markup::{Html, cited, el, leaf, scrolled, text};
 use super::words::verdict;
 use crate::pipeline::{Idea, SCHEDULES};
 use crate::report::{ScheduleFigures, ScheduleRow};
@@ -123,7 +124,7 @@ pub fn table(
             el("th", &[("aria-sort", state), ("scope", "col")], &[button])
         })
         .collect();
-    let head = Html::from_iter([head, span("th", "note", "needs")]);
+    let head = Html::from_iter([head, leaf("th", "note", "needs")]);
     let body = sorted(rows, sort)
         .into_iter()
         .map(|row| line(row, chosen, unit))
@@ -136,19 +137,13 @@ pub fn table(
             el("tbody", &[], &[body]),
         ],
     );
-    let region = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Schedules for this run"),
-    ];
     let note = if left == 0 {
         "Press a name to choose it. Each is simulated with this run's stage times; schedules of several chunks take two.".to_owned()
     } else {
         format!("{left} more are being simulated…")
     };
     Html::from_iter([
-        el("div", &region, &[table]),
+        scrolled("Schedules for this run", table),
         el(
             "p",
             &[("class", "muted"), ("role", "status")],
@@ -159,15 +154,10 @@ pub fn table(
 
 fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Html {
     let mine = row.id == chosen;
-    let fix: Vec<String> = row
-        .set
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
     let name = if mine {
-        span("b", "", row.name)
+        leaf("b", "", row.name)
     } else {
-        let (fix, title) = (fix.join("&"), format!("Use {}", row.name));
+        let (fix, title) = (written(&row.set), format!("Use {}", row.name));
         let button = [
             ("class", "link"),
             ("data-fix", fix.as_str()),
@@ -184,7 +174,7 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Html {
         ),
         Ok(figures) => cells(figures, unit),
     };
-    let needs = span("td", "note", row.needs);
+    let needs = leaf("td", "note", row.needs);
     el(
         "tr",
         &[("class", if mine { "peak" } else { "" })],
@@ -208,7 +198,7 @@ fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Html {
         significant(figures.messages, 3),
     ]
     .iter()
-    .map(|cell| span("td", "", cell))
+    .map(|cell| leaf("td", "", cell))
     .collect()
 }
 
@@ -232,7 +222,7 @@ pub fn compare_options(chosen: &str) -> Html {
 pub fn about(idea: &Idea) -> Html {
     let from = cited(idea.source, idea.source.short);
     let term =
-        |name: &str, said: &str| Html::from_iter([span("dt", "", name), span("dd", "", said)]);
+        |name: &str, said: &str| Html::from_iter([leaf("dt", "", name), leaf("dd", "", said)]);
     el(
         "dl",
         &[("class", "idea")],
@@ -240,7 +230,7 @@ pub fn about(idea: &Idea) -> Html {
             term("Idea", idea.idea),
             term("Costs", idea.cost),
             term("Needs", idea.needs),
-            span("dt", "", "Source"),
+            leaf("dt", "", "Source"),
             el("dd", &[], &[from]),
         ],
     )

@@ -1,6 +1,6 @@
 //! The answer at a glance: does it fit, how long is a step, where does the time go.
 
-use super::markup::{Html, ask, span, text};
+use super::markup::{Html, ask, leaf, text};
 use super::words;
 use crate::memory::Verdict;
 use crate::report::{Figure, Report};
@@ -24,15 +24,16 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
         class,
         &Figure::Memory(memory.peak_stage).id(),
         &[
-            span(
+            leaf(
                 "span",
                 "name",
                 &format!("Fullest GPU: stage {}", memory.peak_stage),
             ),
             value(&[
-                span("span", "mark", mark),
-                span("span", "word", words::verdict(memory.verdict)),
-                span("small", "", &peak),
+                leaf("span", "mark", mark),
+                leaf("span", "word", words::verdict(memory.verdict)),
+                text(" "),
+                leaf("small", "", &peak),
             ]),
         ],
     );
@@ -80,12 +81,12 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
 fn key(name: &str, figure: &str, range: &str, of: Figure, class: &str) -> Html {
     let mut parts = vec![text(figure)];
     if !range.is_empty() {
-        parts.push(span("small", "range", range));
+        parts.extend([text(" "), leaf("small", "range", range)]);
     }
     ask(
         class,
         &of.id(),
-        &[span("span", "name", name), value(&parts)],
+        &[leaf("span", "name", name), value(&parts)],
     )
 }
 

@@ -1,11 +1,10 @@
 //! Several pipelines as strips on one axis, one below the other: how much longer is one than the other, and where.
 
-use super::drawing::{Anchor, Box, Drawing, Ink};
-use super::lod::Sums;
+use super::drawing::{Anchor, Box, Drawing};
+use super::ink::Ink;
 use super::ticks::ticks;
-use super::timeline::cells;
 use super::viewport::Viewport;
-use crate::pipeline::{Kind, Timeline};
+use crate::pipeline::Timeline;
 use crate::units::{Seconds, show_seconds};
 
 /// Ranks drawn; of more, every n-th.
@@ -17,20 +16,6 @@ const WORDS: f64 = 18.0;
 const GAP: f64 = 10.0;
 /// Height of the time axis.
 const AXIS: f64 = 18.0;
-/// The width that decides what is told apart, pixels.
-const WIDTH: f64 = 800.0;
-
-impl Ink {
-    /// What an op is drawn with.
-    #[must_use]
-    pub const fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::F => Self::Forward,
-            Kind::B | Kind::BW => Self::Backward,
-            Kind::W => Self::Weight,
-        }
-    }
-}
 
 /// The picture of timelines with the words above each.
 #[must_use]
@@ -71,21 +56,13 @@ fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, top: f64, str
         };
         drawing.hatch(idle);
     }
-    let sums = Sums::of(timeline);
-    for cell in cells(&sums.rows(timeline, stride), Viewport::all(longest), WIDTH) {
-        let gap = if cell.op.is_some() && cell.width > 4.0 {
-            0.7
-        } else {
-            0.0
-        };
-        let place = Box {
-            x: cell.x / WIDTH,
-            width: (cell.width - gap) / WIDTH,
-            y: top + cell.row as f64 * ROW + cell.band.0 * (ROW - 1.0),
-            height: (cell.band.1 - cell.band.0) * (ROW - 1.0),
-        };
-        drawing.fill(place, Ink::of(cell.kind), 1.0, "");
-    }
+    drawing.ops(
+        timeline,
+        stride,
+        Viewport::all(longest),
+        |row| (top + row as f64 * ROW, ROW - 1.0),
+        |_| String::new(),
+    );
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ fn each_op(row: usize, ops: &[TimedOp], view: Viewport, width: f64, out: &mut Ve
 
 /// Columns of equal shares, not yet written.
 #[derive(Clone, Copy)]
-struct Run {
+struct Stretch {
     from: f64,
     to: f64,
     eighths: [u8; 3],
@@ -103,7 +103,7 @@ fn columns(
     let end = last.end.min(view.end);
     let mut from = first.start.max(view.start);
     let mut before = of.work_before(from);
-    let mut open: Option<Run> = None;
+    let mut open: Option<Stretch> = None;
     while from < end {
         let edge = ((from / column).floor() + 1.0) * column;
         // Where a step is too small for the clock's precision, the column is the rest.
@@ -114,7 +114,7 @@ fn columns(
             Some(run) if run.eighths == eighths => run.to = to,
             _ => {
                 write(row, open, view, width, out);
-                open = Some(Run { from, to, eighths });
+                open = Some(Stretch { from, to, eighths });
             }
         }
         (from, before) = (to, after);
@@ -137,7 +137,7 @@ fn shares(before: [f64; 3], after: [f64; 3], span: f64) -> [u8; 3] {
 }
 
 /// A cell for each kind that has a share.
-fn write(row: usize, run: Option<Run>, view: Viewport, width: f64, out: &mut Vec<Cell>) {
+fn write(row: usize, run: Option<Stretch>, view: Viewport, width: f64, out: &mut Vec<Cell>) {
     let Some(run) = run else { return };
     let x = view.x(run.from, width);
     let mut top = 0.0;
@@ -266,7 +266,7 @@ mod tests {
         let timeline = measure(&order, &durations).unwrap().0;
         let view = Viewport::all(timeline.makespan()).zoomed(3.0, 1000.0);
         let edges = |view: Viewport| -> Vec<i64> {
-            #[allow(clippy::cast_possible_truncation)]
+            #[allow(clippy::cast_possible_truncation)] // milliseconds of a small pipeline
             let time = |cell: &Cell| (view.time(cell.x, 700.0) * 1e3).round() as i64;
             drawn(&timeline, view, 700.0)
                 .iter()

@@ -1,7 +1,10 @@
 //! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
 
-use super::drawing::{Anchor, Box, Drawing, Ink, figure};
-use super::markup::{Html, el, span, table, text};
+use super::drawing::{Anchor, Box, DETAIL, Drawing};
+use super::figure::figure;
+use super::ink::Ink;
+use super::issues::written;
+use super::markup::{Html, choices, el, leaf, table, text};
 use super::strips::strips;
 use crate::pipeline::Timeline;
 use crate::pipeline::packing::Spread;
@@ -24,7 +27,7 @@ pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
     let own = own(evaluation);
     let Some(found) = ways(evaluation, spread) else {
         let why = "The stages of this run cannot be timed at other sequence lengths.";
-        return Html::from_iter([own, span("p", "muted", why)]);
+        return Html::from_iter([own, leaf("p", "muted", why)]);
     };
     let said = format!(
         "{} samples of up to {} tokens, drawn with a fixed seed, for one pipeline of {} ranks; a micro-batch has at most the {} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
@@ -32,8 +35,12 @@ pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
     );
     Html::from_iter([
         own,
-        choices(spread),
-        span("p", "muted", &said),
+        choices(
+            ["Sample lengths", "Distribution of sample lengths"],
+            SPREADS.map(|(known, of, label)| (of, label, known == spread)),
+            Html::none(),
+        ),
+        leaf("p", "muted", &said),
         figure(
             "packing",
             "Micro-batches by time: samples, and what is padding (hatched)",
@@ -45,7 +52,7 @@ pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
             pipelines(&found).inline("The simulated pipeline of each way, on one axis"),
         ),
         figures(&found),
-        span(
+        leaf(
             "p",
             "muted",
             "Let in as memory allows: a rank takes the next micro-batch whenever what it holds stays within the tokens of as many full ones as there are ranks, and a backward pass as soon as it can. A run that uses a row takes time in proportion to its tokens, padding included; here short sequences pay for what each micro-batch costs at least.",
@@ -82,39 +89,11 @@ fn own(evaluation: &Evaluation) -> Html {
     )
 }
 
-fn choices(chosen: Spread) -> Html {
-    let button = |(spread, of, label): (Spread, &str, &str)| {
-        let pressed = if spread == chosen { "true" } else { "false" };
-        let attributes = [
-            ("class", "toggle-link"),
-            ("data-of", of),
-            ("aria-pressed", pressed),
-        ];
-        el("button", &attributes, &[text(label)])
-    };
-    let group = [
-        ("class", "tools"),
-        ("role", "group"),
-        ("aria-label", "Distribution of sample lengths"),
-    ];
-    let buttons: Html = SPREADS.into_iter().map(button).collect();
-    el(
-        "div",
-        &[("class", "panel-head")],
-        &[
-            span("small", "", "Sample lengths"),
-            el("span", &group, &[buttons]),
-        ],
-    )
-}
-
 /// Height of a strip of micro-batches, and of the words above it.
 const STRIP: f64 = 32.0;
 const WORDS: f64 = 18.0;
 /// A strip with its words and the gap below it.
 const PITCH: f64 = STRIP + WORDS + 8.0;
-/// The width that decides what is told apart, pixels.
-const WIDTH: f64 = 800.0;
 
 /// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
 /// one below the other.
@@ -149,7 +128,7 @@ pub fn packing(found: &Unequal) -> Drawing {
             let width = time / longest;
             let place = Box {
                 x,
-                width: (width - 1.0 / WIDTH).max(width * 0.5),
+                width: (width - 1.0 / DETAIL).max(width * 0.5),
                 y: top + WORDS,
                 height: STRIP,
             };
@@ -243,12 +222,7 @@ fn apply(way: &Way) -> Html {
     if way.set.is_empty() || way.timeline.is_none() {
         return Html::none();
     }
-    let fix: Vec<String> = way
-        .set
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    let (fix, title) = (fix.join("&"), format!("Run it: {}", way.name));
+    let (fix, title) = (written(&way.set), format!("Run it: {}", way.name));
     let button = [
         ("class", "choose"),
         ("data-fix", fix.as_str()),
@@ -260,7 +234,7 @@ fn apply(way: &Way) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{changed, evaluate};
+    use crate::report::evaluate;
     use crate::run::{Run, Schedule};
     use crate::scene::issues::read_fix;
 
@@ -280,12 +254,12 @@ mod tests {
             assert!(ways >= 4, "{of}: {ways}");
             for fix in html.split("data-fix=\"").skip(1) {
                 let fix = fix.split('"').next().unwrap().replace("&amp;", "&");
-                let own = changed(&run, &read_fix(&fix));
+                let own = run.with_texts(&read_fix(&fix)).unwrap();
                 let html = panel(&own, of);
                 assert!(html.contains("make them equal"), "{fix}");
                 let back = html.split("data-fix=\"").nth(1).unwrap();
                 let back = back.split('"').next().unwrap().replace("&amp;", "&");
-                let equal = changed(&own, &read_fix(&back));
+                let equal = own.with_texts(&read_fix(&back)).unwrap();
                 assert!(equal.microbatch_lengths.is_none());
                 assert_eq!(equal.schedule, run.schedule);
                 assert!(evaluate(&equal).is_ok());

@@ -1,11 +1,11 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
-use super::drawing::figure;
-use super::markup::{Html, el, span, text};
+use super::figure::figure;
+use super::markup::{Html, el, leaf, text};
 use super::strips::strips;
 use super::words::verdict;
 use crate::memory::Verdict;
-use crate::report::{Balance, Evaluation, balance, splits};
+use crate::report::{Balance, Evaluation, Pair, balance, splits};
 use crate::units::{show_percent, show_seconds, significant};
 
 /// Less than this is not worth a button.
@@ -29,12 +29,24 @@ fn short(split: &[u64]) -> String {
     )
 }
 
-/// The published measurement of the case, and why no model of equal layers reaches it.
-fn held_against(measured: f64) -> String {
-    format!(
-        "Measured on H20, 10/18 against 14/14: {}×. Layers of equal cost cannot give more than 22/18 = 1.222×: the rest of the measured gain is not in its layers.",
-        significant(measured, 4)
-    )
+/// What was measured on GPUs of that name, and why no model of equal layers reaches it where none does.
+fn held_against(measured: &Pair, gpu: &str) -> String {
+    let said = format!(
+        "Measured on {gpu}, {} against {}: {}×.",
+        short(&measured.uneven),
+        short(&measured.even),
+        significant(measured.gain, 4)
+    );
+    let bound = measured.bound().map(|(all, longest)| {
+        let most = all as f64 / longest as f64;
+        (most, format!("{all}/{longest} = {}×", significant(most, 4)))
+    });
+    match bound {
+        Some((most, bound)) if most < measured.gain => format!(
+            "{said} Layers of equal cost cannot give more than {bound}: the rest of the measured gain is not in its layers."
+        ),
+        _ => said,
+    }
 }
 
 /// Even, own and best split on one axis, with how much faster each is than the even one.
@@ -42,7 +54,7 @@ fn held_against(measured: f64) -> String {
 pub fn picture(evaluation: &Evaluation) -> Html {
     let found = splits(evaluation);
     let [(_, even), ..] = found.as_slice() else {
-        return span("p", "muted", "One stage has nothing to balance.");
+        return leaf("p", "muted", "One stage has nothing to balance.");
     };
     let even_s = even.report.step.time_s;
     let drawn: Vec<_> = found
@@ -64,7 +76,7 @@ pub fn picture(evaluation: &Evaluation) -> Html {
         .collect();
     let measured = balance(evaluation).and_then(|balance| balance.measured);
     let said = match (drawn.len(), measured) {
-        (_, Some(measured)) => held_against(measured),
+        (_, Some(measured)) => held_against(&measured, &evaluation.scenario.run.gpu.title()),
         (1, None) => "The even split is the best there is: no stage works longer than it must.".to_owned(),
         (_, None) => "Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower.".to_owned(),
     };
@@ -74,13 +86,13 @@ pub fn picture(evaluation: &Evaluation) -> Html {
             "Layers by stage: even and uneven",
             strips(&drawn).inline("The pipeline with each split of the layers, on one axis"),
         ),
-        span("p", "muted", &said),
+        leaf("p", "muted", &said),
     ])
 }
 
-/// What balancing would give, and what it gave.
+/// What balancing would give, and what it gave; `gpu` is the name of this run's.
 #[must_use]
-pub fn uneven(balance: &Balance) -> Html {
+pub fn uneven(balance: &Balance, gpu: &str) -> Html {
     let mut said = Vec::new();
     if let Some(even) = balance.even_s {
         let speed = even / balance.own_s;
@@ -91,8 +103,8 @@ pub fn uneven(balance: &Balance) -> Html {
             show_seconds(even),
             significant(speed, 4)
         );
-        if let Some(measured) = balance.measured {
-            line = format!("{line} {}", held_against(measured));
+        if let Some(measured) = &balance.measured {
+            line = format!("{line} {}", held_against(measured, gpu));
         }
         said.push(text(&line));
     }
@@ -127,15 +139,16 @@ pub fn uneven(balance: &Balance) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{changed, evaluate};
+    use crate::report::evaluate;
     use crate::run::Run;
+    use crate::run::presets::PUBLISHED;
     use crate::scene::issues::read_fix;
 
     #[test]
     fn the_button_sets_the_split_that_was_promised() {
         let run = Run::default();
         let found = balance(&evaluate(&run).unwrap()).unwrap();
-        let html = uneven(&found).into_string();
+        let html = uneven(&found, "H20").into_string();
         let fix = html
             .split("data-fix=\"")
             .nth(1)
@@ -143,31 +156,25 @@ mod tests {
             .split('"')
             .next()
             .unwrap();
-        let balanced = changed(&run, &read_fix(fix));
+        let balanced = run.with_texts(&read_fix(fix)).unwrap();
         assert_eq!(balanced.stage_layers.as_ref(), Some(&found.best));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
         assert_eq!(after.own_s, found.best_s);
-        let html = uneven(&after).into_string();
+        let html = uneven(&after, "H20").into_string();
         assert!(
             !html.contains("balance the layers") && html.contains("split evenly"),
             "{html}"
         );
-        assert_eq!(changed(&balanced, &read_fix("stage_layers=")), run);
+        assert_eq!(balanced.with_texts(&read_fix("stage_layers=")), Some(run));
     }
 
     /// Uneven-PP note: Qwen2-VL with a vision tower of width 4096 on H20, two ranks: 28388.7 ms against 19607.1 ms.
     fn qwen2_vl(split: &[u64]) -> Run {
-        let text = format!(
-            "model.base=qwen-2.5-7b&model.hidden=3584&model.ffn=18944&model.heads=28&model.kv_heads=28&model.layers=28&model.gated_ffn=false&model.vision.image_width=224&model.vision.image_height=224&model.vision.channels=3&model.vision.patch=14&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16&stage_layers={}",
-            list(split)
-        );
-        let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
-        let pairs: Vec<_> = pairs
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
-        let (run, wrong) = Run::from_pairs(&pairs);
-        assert!(wrong.is_empty(), "{wrong:?}");
-        run
+        let published = PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even");
+        Run {
+            stage_layers: Some(split.to_vec()),
+            ..published.unwrap().run()
+        }
     }
 
     #[test]
@@ -176,7 +183,7 @@ mod tests {
         let found = balance(&uneven_run).unwrap();
         let predicted = found.even_s.unwrap() / found.own_s;
         assert!(predicted > 1.1 && predicted < 22.0 / 18.0, "{predicted}");
-        let words = uneven(&found).into_string();
+        let words = uneven(&found, "H20").into_string();
         let sentence = format!(
             "{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.",
             significant(predicted, 4)

@@ -2,7 +2,8 @@
 
 use crate::memory::Verdict;
 use crate::report::{Memory, Pipeline, Report};
-use crate::units::{MemoryUnit, show_percent, show_seconds};
+use crate::run::Run;
+use crate::units::{MemoryUnit, show_percent, show_seconds, thousands};
 
 /// The verdict's word.
 #[must_use]
@@ -47,12 +48,60 @@ pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> String {
     )
 }
 
-/// The tab's title: "Fits 31.1 GiB · Llama 3.1 8B on 64 GPUs".
+/// What the tab's title begins with: "Fits 31.1 GiB".
 #[must_use]
-pub fn title(report: &Report, model: &str, gpus: u64, unit: MemoryUnit) -> String {
+pub fn peak(report: &Report, unit: MemoryUnit) -> String {
     format!(
-        "{} {} · {model} on {gpus} GPUs",
+        "{} {}",
         verdict(report.memory.verdict),
         unit.show(report.memory.peak_bytes)
     )
+}
+
+/// The Run's name: "Llama 3.1 8B on 64 GPUs".
+#[must_use]
+pub fn name(run: &Run) -> String {
+    format!("{} on {} GPUs", run.model.title(), thousands(run.gpus))
+}
+
+/// The Run in a line: "Llama 3.1 8B · 64 × H100 80 GB · TP2 PP4".
+#[must_use]
+pub fn line(run: &Run) -> String {
+    let mut line = format!(
+        "{} · {} × {}",
+        run.model.title(),
+        thousands(run.gpus),
+        run.gpu.title()
+    );
+    let mut joint = " · ";
+    for (name, size) in [
+        ("TP", run.tp),
+        ("PP", run.pp),
+        ("CP", run.cp),
+        ("EP", run.ep),
+    ] {
+        if size > 1 {
+            line.extend([joint, name, &size.to_string()]);
+            joint = " ";
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_named_by_model_gpus_and_the_sizes_above_one() {
+        let run = Run {
+            gpus: 16_384,
+            ..Run::default()
+        };
+        assert_eq!(name(&run), "Llama 3.1 8B on 16\u{2009}384 GPUs");
+        assert_eq!(
+            line(&run),
+            "Llama 3.1 8B · 16\u{2009}384 × H100 80 GB · TP2 PP4"
+        );
+    }
 }

@@ -9,7 +9,7 @@ use super::stages::{Kinds, Owned, StageTime};
 use crate::memory::detailed::{self, ChunkBytes};
 use crate::memory::{self, RankLoad, Verdict};
 use crate::run::{Method, Scenario, Schedule};
-use crate::time::{Clock, step_end, with_loader};
+use crate::time::{Clock, loader_floor, step_end, with_loader};
 use crate::traffic::{Held, step_sync};
 use crate::units::Seconds;
 
@@ -153,10 +153,8 @@ impl Layout<'_> {
             let least = lengths.iter().min().map_or(usual, |length| *length as f64);
             (least / usual).min(1.0)
         });
-        let samples = run.global_batch as f64 / layout.dp as f64;
-        let floor = run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples;
         let busy = Seconds(makespan * shortest + exposed + end);
-        with_loader(busy, Seconds(floor)).0 * (1.0 - ROUNDING)
+        with_loader(busy, loader_floor(scenario)).0 * (1.0 - ROUNDING)
     }
 
     /// What the parameters of a rank leave exposed, and its optimizer, as the report counts them.

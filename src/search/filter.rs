@@ -107,7 +107,8 @@ impl Axis {
                 Some(Recompute::None) => "none",
                 Some(Recompute::Selective) => "selective",
                 Some(Recompute::Full) => "full",
-                _ => "as the run",
+                Some(own) => return own.words(),
+                None => "",
             }
             .to_owned(),
             _ => value.to_string(),

@@ -11,7 +11,7 @@ use crate::run::presets::MODELS;
 use crate::run::{Based, Recompute, Run, Schedule};
 use std::rc::Rc;
 
-/// Models of the playbook's picture: about 1 B to 405 B parameters.
+/// Presets near the sizes of the playbook's picture, about 1 B to 405 B parameters.
 const SIZES: [&str; 6] = [
     "gpt-2-xl",
     "llama-3.1-8b",

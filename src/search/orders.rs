@@ -285,10 +285,7 @@ fn make(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> 
     let mut spec = Spec::new(row, small(pp)?, small(microbatches)?);
     spec.virtual_stages = small(chunks.virtual_stages)?;
     spec.group = options.group.and_then(small);
-    spec.variant = options
-        .variant
-        .and_then(|variant| pipeline::Variant::parse(variant.id()))
-        .unwrap_or_default();
+    spec.variant = options.variant.unwrap_or(spec.variant);
     spec.waves = options.waves.and_then(small).unwrap_or(spec.waves);
     spec.memory_limit = options.memory_limit.and_then(small);
     spec.splits = options.splits.and_then(small).unwrap_or(spec.splits);

@@ -127,7 +127,8 @@ impl Known {
 /// than the fastest that ran, at worst 11.8 %, instead of 1.1 % and 3.5 %. Of the 144 published runs that count as
 /// feasible by this rule one ran out (0.95 of the memory by the estimate); it is neither first nor a tie in its group.
 /// `tests/search.rs` holds all of that. The rule was chosen with these outcomes in view, and the estimate's constants are
-/// fitted on them: this says how well it follows them, not how often it will be right elsewhere. Rows of the band are marked as tight, and can be left out.
+/// fitted on them: this says how well it follows them, not how often it will be right elsewhere. Rows of the band are
+/// marked as tight, and can be left out.
 #[must_use]
 pub fn fits(memory: &Memory) -> bool {
     memory.verdict != Verdict::Oom && memory.peak_bytes <= memory.capacity_bytes

@@ -7,9 +7,10 @@ use crate::cluster::Link;
 use crate::memory::RankLoad;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
 use crate::model::stage_elements;
+use crate::report::windows;
 use crate::run::Scenario;
 use crate::time::Clock;
-use crate::traffic::{Held, StageWindows, stage_waits};
+use crate::traffic::{Held, stage_waits};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -210,15 +211,7 @@ fn owned(scenario: &Scenario, rank: &RankFacts) -> Owned {
 
 fn stage_time(scenario: &Scenario, clock: &Clock, stage: usize) -> StageTime {
     let compute = clock.stage(scenario, stage);
-    let windows = StageWindows {
-        column_weight: compute.column_weight,
-        attention_forward: compute.attention_forward,
-        attention_backward: compute.attention_backward,
-        linear: compute.linear,
-        forward: compute.forward,
-        backward: compute.backward_input + compute.backward_weight,
-    };
-    let waits = stage_waits(scenario, stage, &windows);
+    let waits = stage_waits(scenario, stage, &windows(&compute));
     StageTime {
         forward: (compute.forward + waits.forward()).0,
         backward_input: (compute.backward_input + waits.backward()).0,

@@ -1,39 +1,33 @@
 //! Why one layout beats another, from the terms of their reports.
 
 use super::ranking::Found;
-use crate::run::{OneOf, Recompute, Run};
+use crate::run::{OneOf, Run};
 use crate::units::Seconds;
 
-/// The parts of a step that one layout can win by.
-fn parts(found: &Found) -> [(&'static str, Seconds); 5] {
+/// A part of a step as what one layout wins or loses by: less of it, more of it, how much there is.
+type Part = (&'static str, &'static str, Seconds);
+
+fn parts(found: &Found) -> [Part; 5] {
     let step = &found.report.step;
     [
-        ("less compute", step.compute_s),
-        ("less bubble", step.bubble_s),
-        ("less exposed communication", step.exposed_comm_s),
-        ("a shorter optimizer step", step.optimizer_s),
-        ("less waiting for the data loader", step.host_s),
+        ("less compute", "more compute", step.compute_s),
+        ("less bubble", "more bubble", step.bubble_s),
+        (
+            "less exposed communication",
+            "more exposed communication",
+            step.exposed_comm_s,
+        ),
+        (
+            "a shorter optimizer step",
+            "a longer optimizer step",
+            step.optimizer_s,
+        ),
+        (
+            "less waiting for the data loader",
+            "more waiting for the data loader",
+            step.host_s,
+        ),
     ]
-}
-
-fn opposite(part: &str) -> &'static str {
-    match part {
-        "less compute" => "more compute",
-        "less bubble" => "more bubble",
-        "less exposed communication" => "more exposed communication",
-        "a shorter optimizer step" => "a longer optimizer step",
-        _ => "more waiting for the data loader",
-    }
-}
-
-fn recompute(run: &Run) -> String {
-    match &run.recompute {
-        Recompute::None => "no recomputation".to_owned(),
-        Recompute::Selective => "selective recomputation".to_owned(),
-        Recompute::Full => "full recomputation".to_owned(),
-        Recompute::Layers(n) => format!("{n} recomputed layers"),
-        Recompute::Modules(_) => "recomputed modules".to_owned(),
-    }
 }
 
 /// What `one` sets that `other` does not, in the field's own terms.
@@ -61,7 +55,7 @@ pub fn differences(one: &Run, other: &Run) -> String {
         list.push(format!("{}{chunks}", one.schedule.choice().label));
     }
     if one.recompute != other.recompute {
-        list.push(recompute(one));
+        list.push(one.recompute.words());
     }
     if one.sequence_parallel != other.sequence_parallel && one.tp > 1 {
         let with = if one.sequence_parallel {
@@ -83,20 +77,17 @@ pub fn differences(one: &Run, other: &Run) -> String {
 /// One sentence: what `one` does differently from `next`, and the terms that decide.
 #[must_use]
 pub fn why(one: &Found, next: &Found) -> String {
-    let gains: Vec<(&str, f64)> = parts(one)
-        .into_iter()
-        .zip(parts(next))
-        .map(|((name, ours), (_, theirs))| (name, theirs.0 - ours.0))
-        .collect();
     let step = next.report.step.time_s.0;
-    let most = gains
-        .iter()
-        .copied()
-        .fold(("", 0.0), |a, b| if b.1 > a.1 { b } else { a });
-    let least = gains
-        .iter()
-        .copied()
-        .fold(("", 0.0), |a, b| if b.1 < a.1 { b } else { a });
+    let (mut most, mut least) = (("", 0.0), ("", 0.0));
+    for ((less, more, ours), (.., theirs)) in parts(one).into_iter().zip(parts(next)) {
+        let gain = theirs.0 - ours.0;
+        if gain > most.1 {
+            most = (less, gain);
+        }
+        if gain < least.1 {
+            least = (more, gain);
+        }
+    }
     let saved = next.report.step.time_s.0 - one.report.step.time_s.0;
     let memory = next.report.memory.peak_bytes - one.report.memory.peak_bytes;
     let room = memory.0.abs() / one.report.memory.capacity_bytes.0;
@@ -111,7 +102,7 @@ pub fn why(one: &Found, next: &Found) -> String {
     }
     let mut sentence = format!("{differs}: {} saves {}", most.0, percent(most.1));
     if least.1 < -0.001 * step {
-        let lost = format!(" against {} of {}", percent(-least.1), opposite(least.0));
+        let lost = format!(" against {} of {}", percent(-least.1), least.0);
         sentence.push_str(&lost);
     }
     if room > 0.02 {

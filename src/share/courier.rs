@@ -6,6 +6,7 @@ use crate::issue::{Issue, Severity};
 use crate::pipeline::{Half, Item, Kind, Op, Order, Placement, TimedOp, Timeline};
 use crate::report::Timed;
 use crate::run::registry::field;
+use crate::units::whole;
 
 const KINDS: [Kind; 4] = [Kind::F, Kind::B, Kind::W, Kind::BW];
 const HALVES: [Half; 3] = [Half::Whole, Half::First, Half::Second];
@@ -57,9 +58,8 @@ pub fn pack(timed: &Timed) -> Vec<f64> {
 #[must_use]
 pub fn unpack(numbers: &[f64], warnings: &str) -> Option<Timed> {
     let mut numbers = numbers.iter().copied();
-    // Counts below 2^53, as `pack` wrote them.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let count = |numbers: &mut dyn Iterator<Item = f64>| Some(numbers.next()? as u32);
+    let count =
+        |numbers: &mut dyn Iterator<Item = f64>| u32::try_from(whole(numbers.next()?)?).ok();
     let stages = count(&mut numbers)?;
     let placement = *PLACEMENTS.get(count(&mut numbers)? as usize)?;
     let (microbatches, splits) = (count(&mut numbers)?, count(&mut numbers)?);
@@ -155,7 +155,7 @@ pub fn issues(lines: &str) -> Vec<Issue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{changed, schedule_ids, time, with_schedule};
+    use crate::report::{schedule_ids, time, with_schedule};
     use crate::run::Run;
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
         };
         let mut arrived = 0;
         for id in schedule_ids() {
-            let Ok(timed) = time(&changed(&run, &with_schedule(&run, id))) else {
+            let Ok(timed) = time(&run.with_texts(&with_schedule(&run, id)).unwrap()) else {
                 assert_eq!(id, "custom");
                 continue;
             };

@@ -104,11 +104,14 @@ pub fn decode(text: &str) -> Decoded {
     } else {
         fragment(text)
     };
-    for pair in text
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .take(MOST_PAIRS)
-    {
+    let all = || text.split('&').filter(|pair| !pair.is_empty());
+    if all().nth(MOST_PAIRS).is_some() {
+        notices.push(Issue::notice(
+            "",
+            "the link has over 512 settings; those behind were not read",
+        ));
+    }
+    for pair in all().take(MOST_PAIRS) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (key, value) = (unescape(key), unescape(value));
         match key.as_str() {
@@ -283,6 +286,10 @@ mod tests {
             }
         );
         assert_eq!(link.view.embed.as_deref(), Some("memory"));
+        // The notice says that the default is used, so it is, whatever stands elsewhere.
+        let twice = decode("v=1&tp=4&tp=x");
+        assert_eq!((twice.run.tp, twice.notices.len()), (2, 1));
+        assert_eq!(decode("v=1&tp=x&tp=4").run.tp, 4);
         assert_eq!(decode("v=7&tp=4").notices[0].field, "v");
     }
 }

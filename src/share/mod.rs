@@ -1,10 +1,10 @@
-//! A Run out of the calculator and back in: the link, panels as text, its timeline as files, and what other programs
+//! A Run out of the calculator and back in: the link, its timeline as files, and what other programs
 //! read and write.
 
+pub mod config;
 pub mod courier;
 pub mod dialect;
 pub mod export;
 pub mod import;
+pub mod json;
 pub mod link;
-pub mod panels;
-pub mod room;

@@ -2,7 +2,7 @@
 //!
 //! Causal attention computes half of the square. A fused kernel reaches `R / (1 + 400 / s)` where s is the length it
 //! sees at once (with zig-zag context parallelism a chunk of `s / (2 c)`), and its backward pass computes 2.5 times the
-//! forward FLOPs (scores are recomputed). Source: kernel tables of FlashAttention-2 and 3; survey, section 2.3.
+//! forward FLOPs (scores are recomputed). Source: kernel tables of FlashAttention-2 and 3.
 
 use super::rates::{ATTENTION_HALF, Rates};
 

@@ -13,7 +13,7 @@ use crate::run::{Module, Recompute, Scenario};
 use crate::units::Seconds;
 
 /// What ends a step besides the optimizer's kernels: the gradient norm's round trip, the learning rate, the log.
-const STEP_END: Seconds = Seconds(0.02);
+pub const STEP_END: Seconds = Seconds(0.02);
 
 /// Seconds of one micro-batch on one GPU of a global stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -189,12 +189,6 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
     }
 }
 
-/// The passes of one global stage; where several are asked for, [`Clock`] times the layers only once.
-#[must_use]
-pub fn stage_compute(scenario: &Scenario, stage: usize) -> ComputeTime {
-    Clock::new(scenario).stage(scenario, stage)
-}
-
 /// The end of a step on one GPU: the optimizer over its `sharded` elements, the gradients of all it `held`, and the host.
 #[must_use]
 pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> Seconds {
@@ -206,6 +200,10 @@ pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> 
 mod tests {
     use super::*;
     use crate::run::{Based, Run};
+
+    fn stage_compute(scenario: &Scenario, stage: usize) -> ComputeTime {
+        Clock::new(scenario).stage(scenario, stage)
+    }
 
     fn total(run: &Run) -> f64 {
         let scenario = Scenario::new(run).unwrap();

@@ -5,19 +5,23 @@
 //! every GPU, model and layout.
 
 use crate::run::Scenario;
-use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
+use crate::source::{Cited, PUBLISHED_RUNS, SIMUMAX, STAS, Source};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 
 /// What kernels reach inside a training step, over what they sustain alone. Fitted to tables 3 and 4 of Fujii 2024 and
 /// the published throughput rows together; fitted to table 3 alone it comes out 1.05, to table 4 alone 0.87, to the
 /// throughput rows alone 0.82, and traded against the host's time.
-pub const IN_TRAINING: Cited<f64> = Cited::new(0.91, &FUJII_2024, "fitted to tables 3 and 4");
+pub const IN_TRAINING: Cited<f64> = Cited::fitted(
+    0.91,
+    &PUBLISHED_RUNS,
+    "fitted to tables 3 and 4, and to the throughput rows",
+);
 /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches. Fitted likewise.
 pub const HOST_PER_LAYER: Cited<Seconds> =
-    Cited::new(Seconds(0.5e-3), &FUJII_2024, "fitted to tables 3 and 4");
+    Cited::fitted(Seconds(0.5e-3), IN_TRAINING.source, IN_TRAINING.place);
 /// The same for each further step of ring attention. Fitted likewise.
 pub const HOST_PER_RING_STEP: Cited<Seconds> =
-    Cited::new(Seconds(30e-6), &FUJII_2024, "fitted to tables 3 and 4");
+    Cited::fitted(Seconds(30e-6), IN_TRAINING.source, IN_TRAINING.place);
 /// Host time a routed-expert layer adds: routing, sorting, grouped launches.
 pub const HOST_PER_EXPERT_LAYER: Cited<Seconds> =
     Cited::new(Seconds(1e-3), &SIMUMAX, "deepseek rows of the B200 summary");

@@ -1,19 +1,59 @@
 //! What a training step is made of, and the figures people quote about it.
 
 use crate::run::Scenario;
+use crate::source::{Cited, FUJII_2024, PUBLISHED_RUNS};
 use crate::units::Seconds;
 use serde::Serialize;
 
-/// Measured over predicted step time of 495 published dense runs (tables 3 and 4 of Fujii 2024, the throughput table and
-/// NVIDIA's own benchmark runs): four of five lie between 0.83 and 1.21;
-/// the slow end is given a little more, since what is not modelled only slows.
-pub const RANGE: (f64, f64) = (0.83, 1.25);
-/// The same of 53 runs with routed experts.
-pub const RANGE_EXPERTS: (f64, f64) = (0.6, 1.2);
+/// Where four of five published runs lie: measured over predicted step time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The fast end.
+    pub low: f64,
+    /// The slow end.
+    pub high: f64,
+    /// How many runs it was taken over.
+    pub runs: u32,
+    /// What they have in common.
+    pub of: &'static str,
+}
+
+/// The range of dense runs: tables 3 and 4 of Fujii 2024, the throughput table and NVIDIA's own benchmark runs. Four of
+/// five lie between 0.83 and 1.21; the slow end is given a little more, since what is not modelled only slows.
+pub const RANGE: Cited<Range> = Cited::new(
+    Range {
+        low: 0.83,
+        high: 1.25,
+        runs: 495,
+        of: "published dense runs",
+    },
+    &PUBLISHED_RUNS,
+    "measured over predicted, four of five runs; the slow end is 1.21 and a little more",
+);
+/// The range of runs with routed experts.
+pub const RANGE_EXPERTS: Cited<Range> = Cited::new(
+    Range {
+        low: 0.6,
+        high: 1.2,
+        runs: 53,
+        of: "published runs with routed experts",
+    },
+    &PUBLISHED_RUNS,
+    "measured over predicted, four of five runs",
+);
+
+/// The range of runs like `scenario`.
+#[must_use]
+pub fn range(scenario: &Scenario) -> Range {
+    match scenario.model.moe {
+        Some(_) => RANGE_EXPERTS.value,
+        None => RANGE.value,
+    }
+}
 
 /// How sharply the slower of two processes that feed each other through a short queue sets the pace. Fitted to table 3,
 /// where data loader and GPUs are near each other; at 6 equal paces take 12 % longer than either alone.
-pub const COUPLING: f64 = 6.0;
+pub const COUPLING: Cited<f64> = Cited::fitted(6.0, &FUJII_2024, "fitted to table 3");
 
 /// Seconds of a step whose GPUs need `busy` and whose data loader needs `floor`: never shorter than either,
 /// `(busy⁶ + floor⁶)^(1/6)`.
@@ -23,8 +63,21 @@ pub fn with_loader(busy: Seconds, floor: Seconds) -> Seconds {
     if floor.0 <= 0.0 || longer.0 <= 0.0 {
         return longer;
     }
-    let ratio = (busy.0 / longer.0).powf(COUPLING) + (floor.0 / longer.0).powf(COUPLING);
-    longer * ratio.powf(1.0 / COUPLING)
+    let p = COUPLING.value;
+    let ratio = (busy.0 / longer.0).powf(p) + (floor.0 / longer.0).powf(p);
+    longer * ratio.powf(1.0 / p)
+}
+
+/// What the data loader of a rank takes for a step: `k s²` a sequence, with `B/d` of them, or `b Σ L / (s b)` where
+/// micro-batches have lengths of their own.
+#[must_use]
+pub fn loader_floor(scenario: &Scenario) -> Seconds {
+    let run = &scenario.run;
+    let samples = match run.microbatch_lengths {
+        Some(_) => scenario.usual_microbatches() * run.micro_batch as f64,
+        None => run.global_batch as f64 / scenario.layout.dp as f64,
+    };
+    Seconds(run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples)
 }
 
 /// The parts that others computed.
@@ -95,17 +148,12 @@ impl Step {
         let run = &scenario.run;
         let gpus = scenario.layout.gpus as f64;
         let busy = parts.compute + parts.bubble + parts.exposed + parts.optimizer;
-        let samples = run.global_batch as f64 / scenario.layout.dp as f64;
-        let floor = Seconds(run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples);
-        let host = with_loader(busy, floor) - busy;
+        let host = with_loader(busy, loader_floor(scenario)) - busy;
         let predicted = busy + host;
         let scale = run.measured_step_s.map(|measured| measured / predicted.0);
         let at = |seconds: Seconds| seconds * scale.unwrap_or(1.0);
         let time = at(predicted);
-        let range = match scenario.model.moe {
-            Some(_) => RANGE_EXPERTS,
-            None => RANGE,
-        };
+        let range = range(scenario);
         let model_flops = scenario.model_flops();
         let tokens_per_s = scenario.tokens_per_step() / time.0;
         let tflops_per_gpu = model_flops / time.0 / gpus / 1e12;
@@ -130,12 +178,12 @@ impl Step {
             low_s: if scale.is_some() {
                 time
             } else {
-                time * range.0
+                time * range.low
             },
             high_s: if scale.is_some() {
                 time
             } else {
-                time * range.1
+                time * range.high
             },
             days,
             gpu_hours,

@@ -7,7 +7,7 @@
 
 use crate::cluster::{Group, Link};
 use crate::run::Scenario;
-use crate::source::{Cited, NCCL, STAS};
+use crate::source::{Cited, DEEPEP, NCCL, STAS};
 use crate::units::{Bytes, Seconds};
 
 /// Bus bandwidth reached inside a node over the data sheet: 78 % on A100, 80 to 82 % on H200.
@@ -16,6 +16,13 @@ pub const INTRA: Cited<f64> = Cited::new(0.78, &STAS, "network benchmarks, all_r
 pub const INTER: Cited<f64> = Cited::new(0.75, &STAS, "network benchmarks, four nodes of B200");
 /// All-to-all inside a node reaches less: many small messages at once.
 pub const ALL_TO_ALL: Cited<f64> = Cited::new(0.5, &crate::source::SIMUMAX, "all2all, in node");
+/// What kernels that pass tokens on inside the node reach of the scale-up link and of the card: 153 of 200 GB/s with an
+/// eighth of it a rank's own, 58 with a quarter of it a node's own on cards of 50 GB/s.
+pub const DISPATCH: Cited<(f64, f64)> = Cited::new(
+    (0.67, 0.87),
+    &DEEPEP,
+    "README, normal kernels on H800, 8 and 32 GPUs",
+);
 /// Latency of a launch, of a hop inside a node and of a hop between nodes.
 pub const LATENCY: Cited<[f64; 3]> =
     Cited::new([15e-6, 3e-6, 14e-6], &NCCL, "tuning.cc, ring, simple");
@@ -28,6 +35,9 @@ const WITHOUT_SWITCH: &[&str] = &["mi300x", "mi325x", "mi355x"];
 pub struct Fabric {
     /// Bytes a second inside a node, reached.
     intra: f64,
+    /// The scale-up link and the card by the data sheet.
+    link: f64,
+    network: f64,
     /// Inside a node in an all-to-all.
     intra_all_to_all: f64,
     /// Between nodes, a card.
@@ -44,6 +54,8 @@ impl Fabric {
         let id = scenario.run.gpu.base.unwrap_or("");
         Self {
             intra: gpu.intra.0 * INTRA.value,
+            link: gpu.intra.0,
+            network: gpu.inter.0,
             intra_all_to_all: gpu.intra.0 * ALL_TO_ALL.value,
             inter: gpu.inter.0 * INTER.value,
             pairwise: WITHOUT_SWITCH
@@ -113,6 +125,15 @@ impl Fabric {
             (near - 1.0) / n * bytes.0 / (self.intra_all_to_all * self.reach(group.in_node.max(2)));
         let outside = (n - near) / n * bytes.0 / self.inter;
         Seconds(2.0 * LATENCY.value[0] + inside + outside)
+    }
+
+    /// A dispatch (or combine) of `crossing` bytes a rank over the network while `inside` bytes run over the scale-up
+    /// link: "communications via IB and `NVLink` are fully overlapped" (`DeepSeek-V3`, section 3.2.2).
+    #[must_use]
+    pub fn once_a_node(&self, crossing: Bytes, inside: Bytes) -> Seconds {
+        let network = crossing.0 / (self.network * DISPATCH.value.1);
+        let link = inside.0 / (self.link * DISPATCH.value.0);
+        Seconds(2.0 * LATENCY.value[0] + network.max(link))
     }
 
     /// One send of `bytes` to the neighbour.

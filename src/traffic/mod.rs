@@ -3,6 +3,7 @@
 //! Traffic knows neither time nor pipelines: the compute it may hide behind arrives as seconds.
 
 mod collective;
+mod dispatch;
 mod gradients;
 mod grid;
 mod overlap;
@@ -13,13 +14,14 @@ mod shards;
 mod volume;
 mod waits;
 
-pub use collective::{ALL_TO_ALL, Fabric, INTER, INTRA, LATENCY};
+pub use collective::{ALL_TO_ALL, DISPATCH, Fabric, INTER, INTRA, LATENCY};
+pub use dispatch::{Copies, DISPATCHERS, FP8_ELEMENT, element_bytes, is_once_a_node, once_a_node};
 pub use gradients::{Held, StepMessages, StepSync, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
 pub use overlap::{OverlapRow, OverlapTotals, Total, overlap_rows};
 pub use playbook::{PlaybookRatio, playbook_ratio};
-pub use ratios::{expert_ratio, flops_per_byte, ring_block_ratio, tensor_layer};
-pub use sequence::{SequenceCut, outside_tensor_parallel, ring_buffer, ring_steps, sequence_cuts};
+pub use ratios::{flops_per_byte, ring_block_ratio};
+pub use sequence::{SequenceCut, ring_buffer, ring_steps, sequence_cuts};
 pub use shards::CONTENTION;
 pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic};
 pub use waits::{StageWaits, StageWindows, Wait, stage_waits, visible};

@@ -1,7 +1,7 @@
 //! Overlap ratios that the playbook does not print, in its manner: communication over the compute it may hide behind, at
 //! the data-sheet peak F (FLOP/s) and bandwidth B (bytes/s, one direction); at most 1 means that it can hide.
 //!
-//! Source: the playbook's appendix A3 carried on by the survey, section 2.7; two-byte activations.
+//! Source: the playbook's appendix A3, whose way of counting is carried on here; two-byte activations.
 
 use crate::units::{BytesPerSecond, FlopsPerSecond};
 
@@ -9,12 +9,6 @@ use crate::units::{BytesPerSecond, FlopsPerSecond};
 #[must_use]
 pub fn flops_per_byte(peak: FlopsPerSecond, wire: BytesPerSecond) -> f64 {
     peak.0 / wire.0
-}
-
-/// Tensor parallel over a whole layer of `16 h²` parameters rather than one linear: `(t - 1)/(6 h) F/B`.
-#[must_use]
-pub fn tensor_layer(tp: u64, hidden: f64, per_byte: f64) -> f64 {
-    (tp as f64 - 1.0) / (6.0 * hidden) * per_byte
 }
 
 /// Ring attention: a block of keys and values against the attention of the block before, `(k/a) F/((s/c) B)`; twice as
@@ -25,14 +19,7 @@ pub fn ring_block_ratio(kv_share: f64, tokens_per_rank: f64, causal: bool, per_b
     mask * kv_share / tokens_per_rank * per_byte
 }
 
-/// Experts: dispatch and combine against the expert's FFN of width `f`: `2/(3 f) F/B`, whatever the batch and top-k.
-#[must_use]
-pub fn expert_ratio(expert_ffn: f64, per_byte: f64) -> f64 {
-    2.0 / (3.0 * expert_ffn) * per_byte
-}
-
 #[cfg(test)]
-#[allow(clippy::float_cmp)] // printed digits are compared
 mod tests {
     use super::*;
 
@@ -42,10 +29,10 @@ mod tests {
         flops_per_byte(H100, BytesPerSecond(gb * 1e9))
     }
 
-    /// Survey, section 2.7: FLOPs a byte. H100 2198 on NVLink, 19 780 at 400 Gbit/s; A100 1040 and 12 480 at 200;
+    /// FLOPs a byte of the data sheets, peak over one direction of the wire: H100 2198 on NVLink, 19 780 at 400 Gbit/s; A100 1040 and 12 480 at 200;
     /// GB200 2778; H20 329 and 2960.
     #[test]
-    fn flops_a_byte_are_the_surveys() {
+    fn flops_a_byte_are_those_of_the_data_sheets() {
         for (peak, gb, printed) in [
             (989e12, 450.0, 2198.0),
             (989e12, 50.0, 19_780.0),
@@ -60,37 +47,11 @@ mod tests {
         }
     }
 
-    /// Survey, section 2.7: TP 8 at h 8192 on H100, whole layer .31 on NVLink, 2.8 over 400 Gbit/s.
-    #[test]
-    fn tensor_parallelism_beyond_the_node_is_never_hidden() {
-        assert_eq!(
-            format!("{:.2}", tensor_layer(8, 8192.0, per_byte(450.0))),
-            "0.31"
-        );
-        assert_eq!(
-            format!("{:.1}", tensor_layer(8, 8192.0, per_byte(50.0))),
-            "2.8"
-        );
-    }
-
-    /// Survey, section 2.7: Llama-70B (k/a 1/8), causal: 550 tokens a rank suffice on NVLink, 4.9 k over 400 Gbit/s.
+    /// Llama-70B (k/a 1/8), causal: 550 tokens a rank suffice on NVLink, 4.9 k over 400 Gbit/s.
     #[test]
     fn ring_attention_hides_from_so_many_tokens_a_rank_on() {
         let needed = |gb: f64| ring_block_ratio(1.0 / 8.0, 1.0, true, per_byte(gb));
         assert_eq!((needed(450.0) / 10.0).round() * 10.0, 550.0);
         assert_eq!((needed(50.0) / 100.0).round() / 10.0, 4.9);
-    }
-
-    /// Survey, section 2.7: experts of width 2048, 6.4 on H100 over 400 Gbit/s, .90 within an NVL72.
-    #[test]
-    fn experts_do_not_hide_over_the_network() {
-        assert_eq!(
-            format!("{:.1}", expert_ratio(2048.0, per_byte(50.0))),
-            "6.4"
-        );
-        assert_eq!(
-            format!("{:.2}", expert_ratio(2048.0, 2500e12 / 900e9)),
-            "0.90"
-        );
     }
 }

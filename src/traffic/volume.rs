@@ -1,8 +1,9 @@
 //! Bytes that one GPU sends, by kind of parallelism.
 //!
 //! Source: ring collectives send `(n-1)/n` of the gathered size, an all-reduce twice that (NCCL performance notes); who
-//! sends what follows Megatron Core (survey of communication, section 2.6). Activations travel in bf16.
+//! sends what follows Megatron Core. Activations travel in bf16.
 
+use super::dispatch::{element_bytes, is_once_a_node, once_a_node};
 use crate::cluster::Link;
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
@@ -24,7 +25,8 @@ pub struct MicrobatchTraffic {
     /// Context parallel: keys and values around the ring forward, again with their gradients backward:
     /// `12 T k d (c-1)/t`; Ulysses `8 T d (a + k)/t (c-1)/c`.
     pub cp: Bytes,
-    /// Expert parallel: dispatch and combine, forward and backward: `8 K T h/t (e-1)/e` times the imbalance.
+    /// Expert parallel: dispatch and combine, forward and backward: `8 K T h/t (e-1)/e` times the imbalance; once a node
+    /// `8 (X + I) T h/t` with X copies over the network and I inside nodes; an fp8 dispatch takes half of its half.
     pub ep: Bytes,
     /// Pipeline: the output forward and the gradient backward, `4 T h`, over t with sequence parallelism.
     pub pp: Bytes,
@@ -55,7 +57,13 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
         CpComm::Ulysses => 4.0 * ACTIVATION * tokens * (query + kv) / t * ring(layout.cp),
     };
     let ep = model.moe.map_or(0.0, |moe| {
-        4.0 * ACTIVATION * moe.top_k as f64 * tokens * h / t * ring(layout.ep) * run.moe_imbalance
+        let (there, back) = element_bytes(scenario);
+        let bytes = 2.0 * (there + back);
+        if is_once_a_node(scenario) {
+            let copies = once_a_node(moe, layout.mesh().ep_group()).total();
+            return bytes * copies * tokens * h / t * run.moe_imbalance;
+        }
+        bytes * moe.top_k as f64 * tokens * h / t * ring(layout.ep) * run.moe_imbalance
     });
     let cut = if layout.sequence_parallel { t } else { 1.0 };
     let boundary = if layout.pp > 1 {

@@ -6,6 +6,7 @@
 //! [`CONTENTION`](super::CONTENTION) is paid all the same.
 
 use super::collective::Fabric;
+use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::shards;
 use super::volume::{MicrobatchTraffic, microbatch_traffic, ring_block, stage_message};
 use crate::model::stage_range;
@@ -234,11 +235,29 @@ fn experts(
     if layout.ep <= 1 || routed <= 0.0 {
         return Wait::default();
     }
-    let e = layout.ep as f64;
-    let sent = Bytes(traffic.ep.0 / (4.0 * routed) * e / (e - 1.0));
-    let pass = fabric.all_to_all(layout.mesh().ep_group(), sent) * (2.0 * routed);
+    let (there, back) = element_bytes(scenario);
+    // Dispatch and combine of one layer and pass.
+    let one = |share: f64| {
+        let group = layout.mesh().ep_group();
+        let sent = traffic.ep.0 / (2.0 * routed) * share;
+        if let Some(moe) = model.moe.filter(|_| is_once_a_node(scenario)) {
+            let copies = once_a_node(moe, group);
+            let each = sent / copies.total();
+            fabric.once_a_node(Bytes(each * copies.crossing), Bytes(each * copies.inside))
+        } else {
+            let e = layout.ep as f64;
+            fabric.all_to_all(group, Bytes(sent * e / (e - 1.0)))
+        }
+    };
+    let bytes = there + back;
+    let pass = (one(there / bytes) + one(back / bytes)) * routed;
     let comm = pass * (1.0 + again);
-    let left = visible(comm, windows.linear, scenario.run.overlap.ep, 0.0);
+    let tax = if is_once_a_node(scenario) {
+        DISPATCHERS.value
+    } else {
+        0.0
+    };
+    let left = visible(comm, windows.linear, scenario.run.overlap.ep, tax);
     let forward = left * (1.0 / (1.0 + again));
     Wait {
         bytes: traffic.ep,

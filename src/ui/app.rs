@@ -1,6 +1,7 @@
 //! The frame of the page: header, inputs, results, drawer.
 
 use crate::run::registry::field;
+use crate::scene::issues::refused;
 use crate::scene::palette::Theme;
 use crate::scene::words;
 use crate::ui::about::About;
@@ -11,7 +12,7 @@ use crate::ui::embed::embed;
 use crate::ui::field::choice_select;
 use crate::ui::form::Form;
 use crate::ui::history::history;
-use crate::ui::html::{flag, pressed, text};
+use crate::ui::html::{flag, html, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::plan::plan_panel;
@@ -47,23 +48,21 @@ fn App() -> impl IntoView {
     provide_context(state);
     link_sync::keep(state);
     Effect::new(move |_| {
-        let theme = match state.theme.get() {
-            Theme::Light => "light",
-            Theme::Dark => "dark",
-        };
+        let theme = state.theme.get();
         if let Some(root) = browser::document_element() {
-            let _ = root.set_attribute("data-theme", theme);
+            let _ = root.set_attribute("data-theme", theme.id());
         }
     });
     Effect::new(move |_| {
-        if let Some(evaluation) = state.evaluation() {
-            let run = &evaluation.scenario.run;
-            let model = run.model.title();
-            document().set_title(&format!(
-                "{} · Shardscope",
-                words::title(&evaluation.report, &model, run.gpus, state.unit.get())
-            ));
-        }
+        let verdict = match state.evaluation() {
+            _ if state.fault().is_some() => "✕ cannot run · ".to_owned(),
+            Some(evaluation) if !state.is_stale() => {
+                format!("{} · ", words::peak(&evaluation.report, state.unit.get()))
+            }
+            _ => String::new(),
+        };
+        let name = state.run.with(words::name);
+        document().set_title(&format!("{verdict}{name} · Shardscope"));
     });
     match state.embed() {
         Some(panel) => embed(state, &panel),
@@ -105,6 +104,7 @@ fn page(state: State) -> impl IntoView {
                     <Form/>
                 </aside>
                 <div class="results" id="results" tabindex="-1">
+                    {html("link-notice", move || refused(&state.refused()))}
                     <Strip/>
                     <IssueList/>
                     {compare_panel(state)}
@@ -116,7 +116,7 @@ fn page(state: State) -> impl IntoView {
                     <AccuracyPanel/>
                     <p class="footnote" inner_html=FOOT></p>
                 </div>
-                <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
+                <aside class="detail stale-able" class:open=flag(move || state.drawer.get()) class:stale=flag(move || state.is_stale()) aria-label="About a number">
                     <About/>
                 </aside>
             </main>
@@ -139,12 +139,12 @@ fn Header() -> impl IntoView {
         field(key).map(|field| choice_select(state, field, label))
     };
     let flip = move |_| {
-        let (theme, name) = match state.theme.get_untracked() {
-            Theme::Light => (Theme::Dark, "dark"),
-            Theme::Dark => (Theme::Light, "light"),
+        let theme = match state.theme.get_untracked() {
+            Theme::Light => Theme::Dark,
+            Theme::Dark => Theme::Light,
         };
         state.theme.set(theme);
-        browser::store("theme", name);
+        browser::store("theme", theme.id());
     };
     let other_unit = move |_| {
         state.unit.update(|unit| {

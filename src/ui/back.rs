@@ -4,7 +4,7 @@
 use crate::issue::Issue;
 use crate::report::Timed;
 use crate::run::Run;
-use crate::scene::markup::span;
+use crate::scene::markup::leaf;
 use crate::share::{courier, link};
 use crate::ui::browser;
 use crate::ui::state::State;
@@ -88,9 +88,9 @@ pub async fn once(name: &str, of: &str) -> Option<String> {
     ask(name, of, "", "").await
 }
 
-/// What the panel `name` says of the Run as it is: for files.
+/// What the panel `name` says of the Run that is shown: for files.
 pub async fn of_run(state: State, name: &str, of: &str) -> Option<String> {
-    let link = state.run.with_untracked(link::encode);
+    let link = link::encode(&untrack(|| state.evaluation())?.scenario.run);
     let unit = state.unit.get_untracked().name();
     ask(name, of, unit, &link).await
 }
@@ -120,5 +120,5 @@ const NOT_LOADED: &str =
     "This part of the calculator could not be loaded; the rest of the page is complete.";
 
 fn not_loaded() -> String {
-    span("p", "muted", NOT_LOADED).into_string()
+    leaf("p", "muted", NOT_LOADED).into_string()
 }

@@ -7,11 +7,11 @@ use wasm_bindgen::prelude::Closure;
 
 /// The theme stored on this machine, else the system's.
 pub fn preferred_theme() -> Theme {
-    match stored("theme").as_deref() {
-        Some("dark") => Theme::Dark,
-        Some("light") => Theme::Light,
-        _ if matches_media("(prefers-color-scheme: dark)") => Theme::Dark,
-        _ => Theme::Light,
+    let kept = stored("theme");
+    match kept.as_deref().and_then(Theme::named) {
+        Some(theme) => theme,
+        None if matches_media("(prefers-color-scheme: dark)") => Theme::Dark,
+        None => Theme::Light,
     }
 }
 

@@ -4,9 +4,11 @@
 //! follows.
 
 use crate::scene::issues::framed;
+use crate::scene::words;
 use crate::share::link;
+use crate::ui::about::About;
 use crate::ui::browser;
-use crate::ui::html::{html, pressed, text};
+use crate::ui::html::{flag, html, pressed, text};
 use crate::ui::memory::MemoryPanel;
 use crate::ui::overlap::OverlapPanel;
 use crate::ui::state::State;
@@ -20,15 +22,13 @@ pub fn embed(state: State, panel: &str) -> AnyView {
     let shows = |name: &str| !known || panel == name;
     // A page that says its theme lends the frame its paper, too.
     let clear = state.view.with_value(|view| view.theme.is_some());
-    let title = move || {
-        state
-            .run
-            .with(|run| format!("{} · {} × {}", run.model.title(), run.gpus, run.gpu.title()))
-    };
+    let title = move || state.run.with(words::line);
     let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
     let said = move || {
         let notices = state.notices.get();
-        state.shown.with(|shown| framed(&shown.errors, &notices))
+        state
+            .shown
+            .with(|shown| framed(&shown.errors, &notices, shown.stands_in))
     };
     view! {
         <div class="embed" class:clear=clear on:click=move |event| pressed(state, &event)>
@@ -41,6 +41,10 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
                 </div>
             </main>
+            // Where a figure comes from, below the panels; the back room is asked for it then.
+            <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
+                {move || state.drawer.get().then(|| view! { <About/> })}
+            </aside>
             <footer class="embed-foot">
                 <h1>{text(title)}</h1>
                 <span class="spring"></span>

@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct Shown {
     /// The last good evaluation; none where there was none yet.
     pub evaluation: Option<Arc<Evaluation>>,
+    /// Nothing made sense yet: the evaluation is the default Run's.
+    pub stands_in: bool,
     /// What keeps the present Run from being shown.
     pub errors: Vec<Issue>,
     /// The present Run is still being simulated: the evaluation is an earlier one's.
@@ -50,9 +52,14 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
     });
     Memo::new_with_compare(
         move |before: Option<&Shown>| {
-            let last = || before.and_then(|before| before.evaluation.clone());
+            let last = |errors| Shown {
+                evaluation: before.and_then(|before| before.evaluation.clone()),
+                stands_in: before.is_some_and(|before| before.stands_in),
+                waits: false,
+                errors,
+            };
             let Some(run) = run.get() else {
-                return shown(None, Vec::new());
+                return shown(None);
             };
             let made = if is_far(&run) {
                 arrived.with(|made| {
@@ -63,15 +70,18 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
                 Some(evaluate(&run).map(Arc::new))
             };
             match made {
-                Some(Ok(evaluation)) => shown(Some(evaluation), Vec::new()),
-                // Where nothing made sense yet, the default Run is shown, greyed.
-                Some(Err(errors)) => shown(
-                    last().or_else(|| evaluate(&Run::default()).ok().map(Arc::new)),
-                    errors,
-                ),
+                Some(Ok(evaluation)) => shown(Some(evaluation)),
+                Some(Err(errors)) => {
+                    let mut last = last(errors);
+                    if last.evaluation.is_none() {
+                        last.evaluation = evaluate(&Run::default()).ok().map(Arc::new);
+                        last.stands_in = true;
+                    }
+                    last
+                }
                 None => Shown {
                     waits: true,
-                    ..shown(last(), Vec::new())
+                    ..last(Vec::new())
                 },
             }
         },
@@ -79,10 +89,11 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
     )
 }
 
-fn shown(evaluation: Option<Arc<Evaluation>>, errors: Vec<Issue>) -> Shown {
+fn shown(evaluation: Option<Arc<Evaluation>>) -> Shown {
     Shown {
         evaluation,
-        errors,
+        stands_in: false,
+        errors: Vec::new(),
         waits: false,
     }
 }

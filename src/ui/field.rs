@@ -34,8 +34,13 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
         // Text that was not taken is spoken of alone: what else there is to say is about the value before it.
         unread.map_or_else(
             || {
-                let all = state.issues().into_iter();
-                all.filter(|issue| issue.field == field.key).collect()
+                let edited = state.edited.get() == field.key;
+                let mut all = state.issues();
+                // What was typed here may break another field, out of sight: it can be mended here, too.
+                all.retain(|issue| {
+                    issue.field == field.key || (edited && issue.is_mended_by(field.key))
+                });
+                all
             },
             |unread| vec![unread],
         )
@@ -132,8 +137,9 @@ fn text_input(
         let text = event_target_value(&event);
         let error = commit(state, field, &text).err();
         let after = untrack(|| shown_text(state, field));
-        let unread = error.is_some().then(|| (field, after.clone()));
+        let unread = error.clone().map(|error| (field, after.clone(), error));
         state.unread.set(unread);
+        state.edited.set(field.key);
         draft.set(Some(Draft { text, after, error }));
     };
     // A value that was understood is shown as the calculator writes it; one that was not stays as typed.
@@ -185,7 +191,7 @@ fn text_input(
 }
 
 /// Takes text into the Run, if it means something.
-fn commit(state: State, field: &'static Field, text: &str) -> Result<(), String> {
+pub fn commit(state: State, field: &'static Field, text: &str) -> Result<(), String> {
     let value = field.parse(text)?;
     let mut run = state.run.get_untracked();
     field.set(&mut run, &value)?;

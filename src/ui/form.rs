@@ -1,21 +1,33 @@
 //! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
 
 use crate::run::registry::{FIELDS, Field, Group};
+use crate::scene::derived::derived;
 use crate::ui::browser;
 use crate::ui::field::field_row;
 use crate::ui::history;
-use crate::ui::html::{flag, text};
+use crate::ui::html::{flag, html, text};
 use crate::ui::state::State;
 use leptos::prelude::*;
 
-/// The sections in the order of the page, with their titles.
-const GROUPS: [(Group, &str); 5] = [
-    (Group::Parallelism, "Parallelism"),
-    (Group::Training, "Training"),
-    (Group::Cluster, "Cluster"),
-    (Group::Model, "Model"),
-    (Group::Method, "Method"),
+/// The sections in the order of the page: group, what the keys of a part of it begin with, and title.
+const SECTIONS: [(Group, &str, &str); 8] = [
+    (Group::Parallelism, "", "Parallelism"),
+    (Group::Training, "", "Training"),
+    (Group::Cluster, "", "Cluster"),
+    (Group::Model, "", "Model"),
+    (Group::Model, "model.moe.", "Experts (MoE)"),
+    (Group::Model, "model.mla.", "Latent attention (MLA)"),
+    (Group::Model, "model.vision.", "Vision tower (ViT)"),
+    (Group::Method, "", "Method"),
 ];
+
+/// The part of its group that a field belongs to.
+fn part(field: &Field) -> &'static str {
+    let of = SECTIONS.iter().map(|(_, part, _)| *part);
+    of.rev()
+        .find(|part| !part.is_empty() && field.key.starts_with(part))
+        .unwrap_or_default()
+}
 
 /// All inputs.
 #[component]
@@ -50,7 +62,7 @@ pub fn Form() -> impl IntoView {
             on:input=move |event| state.search.set(event_target_value(&event))
             on:keydown=move |event| if event.key() == "Escape" { state.search.set(String::new()) }
         />
-        {GROUPS.map(|(group, title)| section(state, group, title)).collect_view()}
+        {SECTIONS.map(|(group, of, title)| section(state, group, of, title)).collect_view()}
         <p class="muted" hidden=flag(any)>
             "No setting is called that."
         </p>
@@ -69,10 +81,14 @@ fn matches(field: &Field, words: &str) -> bool {
         .all(|word| all.contains(word))
 }
 
-fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
-    let open = RwSignal::new(!matches!(group, Group::Method));
-    let more = RwSignal::new(false);
-    let fields = move || FIELDS.iter().filter(move |field| field.group == group);
+fn section(state: State, group: Group, of: &'static str, title: &'static str) -> AnyView {
+    let is_part = !of.is_empty();
+    let open = RwSignal::new(!matches!(group, Group::Method) && !is_part);
+    let more = RwSignal::new(is_part);
+    let fields = move || {
+        let all = FIELDS.iter();
+        all.filter(move |field| field.group == group && part(field) == of)
+    };
     let searching = move || state.search.with(|words| !words.trim().is_empty());
     let found = move |field: &Field| state.search.with(|words| matches(field, words));
     let any_found = move || !searching() || fields().any(found);
@@ -92,11 +108,20 @@ fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
     };
     let row = move |field: &'static Field| {
         let is_visible = Memo::new(move |_| visible(field));
-        move || is_visible.get().then(|| field_row(state, field))
+        move || {
+            is_visible.get().then(|| match field.key {
+                // What follows from the sizes above.
+                "cp" => {
+                    let sizes = html("derived", move || state.run.with(derived));
+                    [field_row(state, field), sizes].into_any()
+                }
+                _ => field_row(state, field),
+            })
+        }
     };
-    let has_more = fields().any(|field| field.advanced);
+    let has_more = !is_part && fields().any(|field| field.advanced);
     view! {
-        <div class="group" hidden=flag(move || !any_found())>
+        <div class="group" class:sub=is_part hidden=flag(move || !any_found())>
             <button class="fold" aria-expanded=text(move || open.get().to_string()) on:click=move |_| open.update(|open| *open = !*open)>
                 <span class="mark">{text(move || if open.get() || searching() { "▾" } else { "▸" }.to_owned())}</span>
                 {title}
@@ -117,4 +142,5 @@ fn section(state: State, group: Group, title: &'static str) -> impl IntoView {
             })}
         </div>
     }
+    .into_any()
 }

@@ -40,15 +40,18 @@ pub fn keep(state: State) {
             if state.compare.get_untracked() != read.view.compare {
                 state.compare.set(read.view.compare);
             }
-            state.view.update_value(|view| view.lang = read.view.lang);
+            if state.lang.get_untracked() != read.view.lang {
+                state.lang.set(read.view.lang);
+            }
             if state
                 .second
                 .with_untracked(|second| *second != read.view.second)
             {
                 state.second.set(read.view.second);
             }
+            // A link of nothing but bad values is the Run that is there, and more to say.
+            state.notices.set(read.notices);
             if state.run.with_untracked(|run| *run != read.run) {
-                state.notices.set(read.notices);
                 state.run.set(read.run);
             }
         });
@@ -59,9 +62,10 @@ pub fn keep(state: State) {
 /// What of the view belongs into the address: theme, language and page that the link itself asked for.
 fn view(state: State) -> link::View {
     let (compare, second) = (state.compare.get(), state.second.get());
+    let lang = state.lang.get();
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
-        lang: view.lang.clone(),
+        lang,
         page: view.page.clone(),
         compare,
         second,

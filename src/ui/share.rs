@@ -16,7 +16,9 @@ fn choice(label: &'static str, options: &'static str, to: RwSignal<String>) -> A
 }
 
 /// Opens the dialog.
-pub fn open_share(_state: State) {
+pub fn open_share(state: State) {
+    // A button may have chosen another language since the code was written.
+    state.lang.notify();
     if let Some(dialog) = dialog() {
         let _ = dialog.show_modal();
     }
@@ -37,12 +39,19 @@ pub fn ShareDialog() -> impl IntoView {
         format!("{}#{fragment}", browser::address())
     };
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
-    let link = move || {
+    let whole = move |lang| {
         address(View {
             second: state.second.get(),
+            lang,
             made: made(),
             ..View::default()
         })
+    };
+    let link = move || whole(state.lang.get());
+    // What stands in a wiki speaks the language that was chosen here, by link or by button; where none was, its reader's.
+    let chosen = move || {
+        let lang = state.lang.get().or_else(|| browser::stored("language"));
+        lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
     };
     let code = move || {
         let panel = panel.get();
@@ -51,14 +60,16 @@ pub fn ShareDialog() -> impl IntoView {
         match form.get().as_str() {
             "element" => {
                 let run = state.run.with(encode).replace('&', "&amp;");
+                let lang = chosen().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
                 format!(
-                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"></shardscope-embed>"
+                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{lang}></shardscope-embed>"
                 )
             }
-            "markdown" => format!("[{}]({})", document().title(), link()),
+            "markdown" => format!("[{}]({})", document().title(), whole(chosen())),
             _ => {
                 let view = View {
                     embed: Some(panel),
+                    lang: chosen(),
                     made: made(),
                     ..View::default()
                 };

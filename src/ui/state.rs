@@ -35,11 +35,15 @@ pub struct State {
     pub compare: RwSignal<Option<String>>,
     /// A second Run, kept to be compared with the first.
     pub second: RwSignal<Option<Run>>,
-    /// The last text typed into a field that was not understood: the field, and what the Run said when it was typed.
-    pub unread: RwSignal<Option<(&'static Field, String)>>,
+    /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and why.
+    pub unread: RwSignal<Option<(&'static Field, String, String)>>,
+    /// Key of the field typed into last.
+    pub edited: RwSignal<&'static str>,
     /// Earlier and later Runs.
     pub history: History,
-    /// What the link asks to show.
+    /// The language that the link asks for.
+    pub lang: RwSignal<Option<String>>,
+    /// What else the link asks to show.
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
@@ -59,7 +63,9 @@ impl State {
             shown: evaluated(move || Some(run.get())),
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
+            lang: RwSignal::new(link.view.lang.clone()),
             unread: RwSignal::new(None),
+            edited: RwSignal::new(""),
             history,
             notices: RwSignal::new(link.notices),
             figure: RwSignal::new(None),
@@ -79,41 +85,58 @@ impl State {
 
     /// Whether the picture is not of what was typed last.
     pub fn is_stale(&self) -> bool {
-        let unread = || match self.unread.get() {
-            Some((field, after)) => shown_text(*self, field) == after,
-            None => false,
-        };
-        self.shown
-            .with(|shown| shown.waits || !shown.errors.is_empty())
-            || unread()
+        self.shown.with(|shown| shown.waits) || self.fault().is_some()
+    }
+
+    /// What keeps what was typed last from being shown, first.
+    pub fn fault(&self) -> Option<Issue> {
+        match self.unread.get() {
+            Some((field, after, why)) if shown_text(*self, field) == after => {
+                Some(Issue::error(field.key, why))
+            }
+            _ => self.shown.with(|shown| shown.errors.first().cloned()),
+        }
+    }
+
+    /// What has no place of its own: the first error stands above the figures, what a link did not get above all.
+    pub fn noted(&self) -> Vec<Issue> {
+        let fault = self.fault();
+        let mut all = self.of_run();
+        all.retain(|issue| Some(issue) != fault.as_ref());
+        all
     }
 
     /// Everything to be said, worst first.
     pub fn issues(&self) -> Vec<Issue> {
-        self.shown.with(|shown| {
-            let warnings = match &shown.evaluation {
-                Some(evaluation) if shown.errors.is_empty() => &evaluation.report.warnings[..],
-                _ => &[],
-            };
-            let mut all = shown.errors.clone();
-            all.extend_from_slice(warnings);
-            all.extend(self.notices.get());
-            all
+        let mut all = self.of_run();
+        all.extend(self.refused());
+        all
+    }
+
+    /// Errors of the Run, or warnings where it has none.
+    fn of_run(&self) -> Vec<Issue> {
+        self.shown.with(|shown| match &shown.evaluation {
+            Some(evaluation) if shown.errors.is_empty() => evaluation.report.warnings.clone(),
+            _ => shown.errors.clone(),
         })
+    }
+
+    /// What the link asked for and did not get. That the default is used is said while it is.
+    pub fn refused(&self) -> Vec<Issue> {
+        let holds = |notice: &Issue| match field(&notice.field) {
+            Some(field) => self.run.with(|run| !field.is_changed(run)),
+            None => true,
+        };
+        let notices = self.notices.get();
+        notices.into_iter().filter(holds).collect()
     }
 
     /// Sets the fields that a fix names.
     pub fn apply(&self, set: &[(&'static str, String)]) {
-        self.run.update(|run| {
-            for (key, text) in set {
-                if let Some(field) = field(key)
-                    && let Ok(value) = field.parse(text)
-                {
-                    // A fix that cannot be set changes nothing: its issue stays where it is.
-                    let _ = field.set(run, &value);
-                }
-            }
-        });
+        // A fix that cannot be set changes nothing: its issue stays where it is.
+        if let Some(run) = self.run.with_untracked(|run| run.with_texts(set)) {
+            self.run.set(run);
+        }
     }
 
     /// Opens the drawer on a figure.
@@ -130,9 +153,6 @@ impl State {
 
 /// The theme that a link asks for, else the visitor's own.
 pub fn theme_of(view: &View) -> Theme {
-    match view.theme.as_deref() {
-        Some("dark") => Theme::Dark,
-        Some("light") => Theme::Light,
-        _ => browser::preferred_theme(),
-    }
+    let asked = view.theme.as_deref().and_then(Theme::named);
+    asked.unwrap_or_else(browser::preferred_theme)
 }

@@ -1,10 +1,13 @@
 //! The key figures, and what is to be said about them.
 
-use crate::scene::issues::list;
-use crate::scene::markup::Html;
+use crate::report::work;
+use crate::scene::issues::{fault, list};
+use crate::scene::markup::{Html, text as plain};
 use crate::scene::strip::strip;
+use crate::scene::words;
 use crate::ui::html::{flag, html, text};
 use crate::ui::state::State;
+use crate::units::show_count;
 use leptos::prelude::*;
 
 /// The key figures; each opens its formula.
@@ -17,12 +20,28 @@ pub fn Strip() -> impl IntoView {
             .evaluation()
             .map_or_else(Html::none, |evaluation| strip(&evaluation.report, unit))
     };
+    let note = move || {
+        let stands_in = state.shown.with(|shown| shown.stands_in);
+        let issue = state.fault();
+        issue.map_or_else(Html::none, |issue| fault(&issue, stands_in))
+    };
     view! {
         <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label="Key figures">
-            <span class="stale-note" hidden=flag(move || !state.is_stale())>"the last run that made sense"</span>
+            <p class="run-line">{text(move || state.run.with(words::line))}</p>
+            {html("wait-note", move || waiting(state))}
+            {html("stale-note", note)}
             {html("strip", figures)}
         </div>
     }
+}
+
+/// How much is being simulated, while it is.
+pub fn waiting(state: State) -> Html {
+    if !state.shown.with(|shown| shown.waits) {
+        return Html::none();
+    }
+    let ops = state.run.with(work).unwrap_or_default();
+    plain(&format!("simulating {} ops…", show_count(ops as f64)))
 }
 
 /// Everything to be said, with a way to the field.
@@ -33,8 +52,7 @@ pub fn IssueList() -> impl IntoView {
         <ul
             class="issues"
             aria-label="What to know"
-            hidden=flag(move || state.issues().is_empty())
-            inner_html=text(move || list(&state.issues()).into_string())
+            inner_html=text(move || list(&state.noted()).into_string())
         ></ul>
     }
 }

@@ -7,9 +7,9 @@ mod decimal;
 mod read;
 mod show;
 
-pub use read::{parse_count, parse_number, whole};
+pub use read::{is_mark, parse_count, parse_number, whole};
 pub use show::{
-    MemoryUnit, group, show_bytes, show_count, show_percent, show_seconds, significant,
+    MemoryUnit, group, show_bytes, show_count, show_percent, show_seconds, significant, thousands,
 };
 
 use serde::{Deserialize, Serialize};

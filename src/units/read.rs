@@ -29,7 +29,7 @@ pub fn parse_count(text: &str) -> Option<u64> {
 /// The integer that `value` is, if it is one that f64 holds exactly.
 #[must_use]
 pub fn whole(value: f64) -> Option<u64> {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // within 0 to 2⁵³ and whole
     ((0.0..=9_007_199_254_740_992.0).contains(&value) && value.fract() == 0.0)
         .then_some(value as u64)
 }
@@ -65,9 +65,15 @@ pub fn parse_number(text: &str) -> Option<f64> {
     (value.is_finite() && value >= 0.0).then_some(value)
 }
 
+/// What is copied along with text and not seen: marks of direction, joiners, the mark of a byte order.
+#[must_use]
+pub const fn is_mark(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
 fn ungroup(text: &str) -> String {
     text.chars()
-        .filter(|c| !c.is_whitespace() && !matches!(c, ',' | '_' | '\u{2009}' | '\u{202f}'))
+        .filter(|c| !c.is_whitespace() && !matches!(c, ',' | '_') && !is_mark(*c))
         .collect()
 }
 
@@ -82,6 +88,7 @@ mod tests {
         assert_eq!(parse_count("8k"), Some(8192));
         assert_eq!(parse_count("131 072"), Some(131_072));
         assert_eq!(parse_count("4*8"), Some(32));
+        assert_eq!(parse_count("\u{200e}8\u{202c}"), Some(8));
         assert_eq!(parse_count("1e6"), Some(1_000_000));
         assert_eq!(parse_count("1000000000000000"), Some(1_000_000_000_000_000));
         assert_eq!(parse_count("2.5"), None);

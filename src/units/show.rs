@@ -159,6 +159,12 @@ pub fn group(number: &str) -> String {
     out
 }
 
+/// A count with grouped thousands: `16 384`.
+#[must_use]
+pub fn thousands(count: u64) -> String {
+    group(&count.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,12 +52,7 @@ async function open(browser, url, { started = true, ...options } = {}) {
   const context = await browser.newContext({ ...DESKTOP, ...options });
   const page = await context.newPage();
   const problems = watch(page, new URL(url).origin);
-  // Trunk's loader fires this at the end of main().
-  await page.addInitScript(() => {
-    addEventListener('TrunkApplicationStarted', () => {
-      globalThis.shardscopeStarted = performance.now();
-    });
-  });
+  await page.addInitScript(count);
   await page.goto(url, { waitUntil: 'load' });
   if (started) {
     try {
@@ -67,6 +62,34 @@ async function open(browser, url, { started = true, ...options } = {}) {
     }
   }
   return { page, problems };
+}
+
+/** Runs in the page before its own scripts: when it started, and how many questions the back room has not answered. */
+function count() {
+  // Trunk's loader fires this at the end of main().
+  addEventListener('TrunkApplicationStarted', () => {
+    globalThis.shardscopeStarted = performance.now();
+  });
+  globalThis.unanswered = 0;
+  const { Worker } = globalThis;
+  if (!Worker) return;
+  globalThis.Worker = class extends Worker {
+    constructor(...source) {
+      super(...source);
+      // It says that it is open, and answers every question once.
+      globalThis.unanswered += 1;
+      this.asked = 1;
+      const less = (by) => { globalThis.unanswered -= by; this.asked -= by; };
+      this.addEventListener('message', () => less(Math.min(1, this.asked)));
+      this.addEventListener('error', () => less(this.asked));
+    }
+
+    postMessage(...message) {
+      globalThis.unanswered += 1;
+      this.asked += 1;
+      super.postMessage(...message);
+    }
+  };
 }
 
 function watch(page, origin) {

@@ -1,7 +1,7 @@
 // What the tests of the page say often: a browser and dist/ for one file, fields by their key, and waiting for a
 // condition instead of a time.
 import assert from 'node:assert/strict';
-import { after, before } from 'node:test';
+import { after, afterEach, before } from 'node:test';
 import { inspect } from 'node:util';
 import { launch } from './browser.mjs';
 import { serve } from './server.mjs';
@@ -17,15 +17,22 @@ const PATIENCE_MS = 20_000;
  */
 export function calculator(options) {
   const site = {};
+  const pages = [];
   before(async () => {
     const [browser, server] = await Promise.all([launch(), serve(options)]);
     Object.assign(site, {
       url: server.url,
       origin: server.origin,
-      open: (path = '', context) => browser.open(new URL(path, server.url).href, context),
+      async open(path = '', context) {
+        const opened = await browser.open(new URL(path, server.url).href, context);
+        pages.push(opened.page);
+        return opened;
+      },
       close: () => Promise.all([browser.close(), server.close()]),
     });
   });
+  // Tabs that stay open take time from the next test's.
+  afterEach(() => Promise.all(pages.splice(0).map((page) => page.context().close())));
   after(() => site.close?.());
   return site;
 }
@@ -54,7 +61,7 @@ export const fragment = (page) => page.evaluate(() => location.hash);
 export const addressIs = (page, wanted) => eventually(() => fragment(page), (seen) => seen === wanted);
 /** Waits for other key figures than `before`. */
 export const figuresChange = (page, before) => eventually(() => figures(page), (seen) => seen !== before);
-/** Waits until the page says that it shows an earlier run, or no longer says so. */
+/** Waits until the page says that what was typed cannot run, or no longer says so. */
 export const staleIs = (page, stale) => eventually(
   () => page.locator('.stale-note').isVisible(),
   (seen) => seen === stale,

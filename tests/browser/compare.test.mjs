@@ -129,7 +129,7 @@ test('text that cannot be read greys the picture until it is mended', async () =
   await staleIs(page, false);
   await input(page, 'tp').fill('abc');
   await staleIs(page, true);
-  assert.equal((await figures(page)).replace('the last run that made sense ', ''), before);
+  assert.equal(await figures(page), before);
   await input(page, 'tp').fill('2');
   await staleIs(page, false);
   await input(page, 'tp').fill('abc');

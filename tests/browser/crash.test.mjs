@@ -57,7 +57,7 @@ for (const [what, pattern, fault] of [
   });
 }
 
-/** A real trap: one of the calculator's own exports, given an address that is not its own. */
+/** A real trap: the calculator is asked for more memory than there is. */
 async function trap(page) {
   await page.addInitScript(() => {
     addEventListener('TrunkApplicationStarted', ({ detail }) => { globalThis.exported = detail.wasm; });
@@ -66,7 +66,7 @@ async function trap(page) {
   await page.waitForFunction(() => globalThis.exported);
   await page.evaluate(() => {
     const { exported } = globalThis;
-    setTimeout(() => exported.__wbindgen_realloc(0xfffffff0, 16, 32, 4));
+    setTimeout(() => { for (;;) exported.__wbindgen_malloc(0x7ffffff0, 4); });
   });
 }
 

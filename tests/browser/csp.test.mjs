@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { calculator, eventually, input, unfold } from './calculator.mjs';
 import { DIST } from './server.mjs';
 
-const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
+const site = calculator({ offline: true, pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
 const CONFIG = JSON.stringify({
   model_type: 'llama', hidden_size: 4096, intermediate_size: 14336, num_attention_heads: 32, num_hidden_layers: 32,
   num_key_value_heads: 8, vocab_size: 128256, tie_word_embeddings: false,

@@ -58,6 +58,10 @@ test('on paper: the run, its figures, what is open; light, without buttons, noth
   assert.equal(background, 'rgb(255, 255, 255)');
   assert.ok(await page.locator('[data-field="tp"] input').isVisible(), 'the run is on it');
   assert.ok(await page.locator('.strip').isVisible());
+  // A setting is a line, and so are the key figures.
+  const lines = (selector) => page.locator(selector).evaluateAll((all) => Math.max(...all.map((one) => one.getBoundingClientRect().height)));
+  assert.ok(await lines('.field-row') < 24, 'settings in a line each');
+  assert.ok(await lines('.strip') < 80, 'key figures in a line');
   for (const screen of ['.stepper', '.find', 'header.bar button', '.tools', '.fix', 'dialog', '#accuracy', '.plan']) {
     const shown = await page.locator(screen).evaluateAll((all) => all.filter((one) => one.checkVisibility()).length);
     assert.equal(shown, 0, screen);
@@ -78,4 +82,15 @@ test('what was computed or opened is on the paper too', async () => {
   await page.emulateMedia({ media: 'print' });
   assert.ok(await page.locator('[aria-labelledby="memory-title"] details.twin table').first().isVisible());
   assert.ok(await page.locator('.plan table').first().isVisible());
+  const rows = await page.locator('.plan .rows tbody tr').evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height));
+  assert.ok(Math.max(...rows) < 34, `rows of one line: ${rows}`);
+  assert.equal(await page.locator('.plan .chips, .plan [data-plan^="pin:"]').evaluateAll((all) => all.filter((one) => one.checkVisibility()).length), 0);
+});
+
+test('on paper, what would make a run fit keeps its names', async () => {
+  const { page } = await site.open('#v=1&model=llama-3.1-70b&gpus=8&tp=8&pp=1', { viewport: { width: 794, height: 1123 } });
+  const first = page.locator('.part td:first-child .fix').first();
+  await first.waitFor();
+  await page.emulateMedia({ media: 'print' });
+  assert.ok(await first.isVisible());
 });

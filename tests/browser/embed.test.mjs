@@ -18,6 +18,8 @@ const site = calculator({
     ['/sandboxed-memory.html', host('view.embed=memory', 'sandbox="allow-scripts"')],
     ['/element.html', `${HEAR}<script type="module" src="/embed.js"></script>
       <shardscope-embed run="tp=4&amp;gpus=128" panel="strip" theme="dark"></shardscope-embed>`],
+    ['/chinese.html', `${HEAR}<script type="module" src="/embed.js"></script>
+      <shardscope-embed run="tp=4" panel="strip" lang="zh"></shardscope-embed>`],
     ['/object.html', `${HEAR}<script type="module" src="/embed.js"></script>
       <shardscope-embed run='{"tp":4,"gpus":128}' panel="strip"></shardscope-embed>`],
   ]),
@@ -142,6 +144,7 @@ test('what is not understood is said and changes nothing', async () => {
   for (const [message, said] of [
     [{ run: { tp: 'x' } }, /tp/], [{ run: { nonsense: 1 } }, /no such field/], [{ run: 'tp=2' }, /object/], [{ run: [1] }, /object/],
     [{ link: 7 }, /text/], [{ panel: 'cellar' }, /memory, timeline/], [{ theme: 'pink' }, /light, dark/],
+    [{ lang: 'tlh' }, /en, zh/],
   ]) {
     const answer = await ask({ type: 'shardscope:set', ...message });
     assert.match(JSON.stringify(answer.errors), said, JSON.stringify(message));
@@ -150,7 +153,7 @@ test('what is not understood is said and changes nothing', async () => {
   // A Run that is understood but cannot work is set, and says why.
   const bad = await ask({ type: 'shardscope:set', run: { tp: 7 } });
   assert.deepEqual([bad.run, bad.errors.length > 0], [{ tp: 7 }, true]);
-  await frame.getByText('cannot work').waitFor();
+  await frame.locator('.said').getByText('cannot work').waitFor();
   await ask({ type: 'shardscope:set', run: { tp: 4 } });
   assert.equal(await frame.locator('.embed-foot').innerText(), foot);
   // Neither noise nor strangers are answered.
@@ -165,6 +168,19 @@ test('what is not understood is said and changes nothing', async () => {
     return [...globalThis.heard.slice(before), ...stranger.contentWindow.heard].filter((data) => data.type !== 'shardscope:height');
   });
   assert.deepEqual(heard, []);
+});
+
+test('a figure of a frame says where it comes from, below the panel, and the frame grows for it', async () => {
+  const { page, frame, problems } = await hosted('host-strip.html');
+  const height = () => page.evaluate(() => heard.filter((data) => data.type === 'shardscope:height').at(-1).px);
+  const before = await height();
+  assert.equal(await frame.locator('.detail').isVisible(), false);
+  await frame.locator('[data-ask]').first().click();
+  await frame.locator('.detail .term .formula').first().waitFor();
+  await eventually(height, (px) => px > before + 100);
+  await frame.locator('.detail .close-sheet').click();
+  await eventually(height, (px) => px === before);
+  assert.deepEqual(problems, []);
 });
 
 test('the element is a frame as high as its content, and follows its attributes', async () => {
@@ -187,6 +203,8 @@ test('the element is a frame as high as its content, and follows its attributes'
   await page.evaluate(() => document.querySelector('shardscope-embed').setAttribute('panel', 'overlap'));
   await frame.waitForFunction(() => document.querySelector('#overlap-title'));
   assert.match(await frame.locator('.embed-foot').innerText(), /32 ×/);
+  await page.evaluate(() => document.querySelector('shardscope-embed').setAttribute('lang', 'zh'));
+  await eventually(() => frame.locator('html').getAttribute('lang'), (lang) => lang === 'zh-CN');
   // get() is answered by an event.
   const detail = await page.evaluate(() => new Promise((answer) => {
     const element = document.querySelector('shardscope-embed');
@@ -202,6 +220,14 @@ test('the element takes a Run as JSON, and is at most 2 kB', async () => {
   const frame = await framed(page);
   await frame.waitForFunction(() => document.querySelector('.embed-foot')?.innerText.includes('128 ×'));
   assert.ok(readFileSync(new URL('../../public/embed.js', import.meta.url)).length <= 2048);
+  assert.deepEqual(problems, []);
+});
+
+test('the element speaks the language of its attribute', async () => {
+  const { page, problems } = await site.open('chinese.html', { started: false });
+  const frame = await framed(page);
+  await eventually(() => frame.locator('html').getAttribute('lang'), (lang) => lang === 'zh-CN');
+  assert.match(await frame.locator('.strip').innerText(), /步时/);
   assert.deepEqual(problems, []);
 });
 

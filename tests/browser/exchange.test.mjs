@@ -57,14 +57,15 @@ test('every form is taken out as text, and comes back as the same run', async ()
   assert.equal(file.suggestedFilename(), 'shardscope.nanotron.yaml');
   assert.equal(await readFile(await file.path(), 'utf8'), taken.Nanotron);
   await room(page).getByRole('button', { name: 'Close' }).click();
+  const { page: other } = await site.open();
   for (const [name, text] of Object.entries(taken)) {
-    const { page: other } = await site.open();
+    await other.evaluate(() => { location.hash = '#v=1'; });
+    await addressIs(other, '#v=1');
     await other.getByRole('button', { name: 'Import' }).first().click();
     await room(other).getByRole('textbox').fill(text);
     await room(other).getByRole('button', { name: 'Use this' }).click();
     await addressIs(other, link);
     assert.equal(await figures(other), await figures(page), name);
-    await other.context().close();
   }
   assert.deepEqual(problems, []);
 });

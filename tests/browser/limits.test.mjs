@@ -27,7 +27,7 @@ for (const [what, key, value, words] of [
     const { page, problems } = await site.open();
     await input(page, key).fill(value);
     await answers(page);
-    const messages = () => page.locator('.issues').innerText();
+    const messages = async () => (await page.locator('.issues').allInnerTexts()).join(' ');
     if (words.source !== '.') await eventually(async () => `${await messages()} ${(await said(page, key).allInnerTexts()).join(' ')}`, (text) => words.test(text));
     await answers(page);
     assert.doesNotMatch(await figures(page), /NaN|inf/);

@@ -1,7 +1,8 @@
 // The address bar holds the whole state, and gives it back.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { addressIs, calculator, eventually, figures, figuresChange, fragment, input } from './calculator.mjs';
+import { addressIs, calculator, eventually, figures, figuresChange, fragment, input, said } from './calculator.mjs';
 
 const site = calculator();
 
@@ -60,15 +61,66 @@ test('a broken link says what it left out, and shows the rest', async () => {
   assert.deepEqual(problems, []);
 });
 
-test('no link leaves the page blank', async () => {
+test('a link of nothing but bad values, put over the run it means, is told at the field until that is mended', async () => {
+  const { page, problems } = await site.open();
+  const usual = await figures(page);
+  const put = (link) => page.evaluate((link) => { location.hash = link; }, link);
+  const heard = async (key, words) => {
+    await eventually(async () => (await said(page, key).allInnerTexts()).join(' '), (text) => words.test(text));
+    assert.equal(await figures(page), usual);
+  };
+  await put('#v=1&tp=abc');
+  await heard('tp', /"abc" is not a whole number.*the default is used/);
+  await put('#v=1&price_per_gpu_hour=-1&tp=4&tp=x');
+  await heard('price_per_gpu_hour', /the default is used/);
+  await heard('tp', /"x" is not a whole number.*the default is used/);
+  assert.equal(await input(page, 'tp').inputValue(), '2');
+  await input(page, 'tp').fill('4');
+  await eventually(() => said(page, 'tp').count(), (count) => count === 0);
+  await put('#v=1');
+  await eventually(() => said(page, 'price_per_gpu_hour').count(), (count) => count === 0);
+  assert.deepEqual(problems, []);
+});
+
+test('a first link that cannot work shows the default run\'s panels greyed, and says so', async () => {
   const { page: plain } = await site.open();
   const usual = await figures(plain);
-  for (const link of ['#', '#v', '#v=99', '#&&&===', '#%', '#\u{1F980}', `#v=1&${'x'.repeat(5000)}`, '#v=1&tp=7']) {
+  const bars = (of) => of.locator('[aria-labelledby="memory-title"] .bar-row').allInnerTexts();
+  const wanted = await eventually(() => bars(plain), (rows) => rows.length === 4);
+  for (const link of ['#v=1&tp=7', '#v=1&schedule=zb-v&stage_layers=1,2', '#v=1&schedule=custom']) {
     const { page, problems } = await site.open(link);
-    assert.equal((await figures(page)).replace('the last run that made sense ', ''), usual, link);
+    assert.equal(await figures(page), usual, link);
+    assert.match(await page.locator('.stale-note').innerText(), /cannot work. Greyed below: the default run./, link);
+    assert.deepEqual(await eventually(() => bars(page), (rows) => rows.length > 0), wanted, link);
+    await page.locator('[aria-labelledby="overlap-title"] table, [aria-labelledby="overlap-title"] .row, [aria-labelledby="overlap-title"] svg').first().waitFor();
+    assert.equal(await page.locator('section.stale').count(), await page.locator('section.stale-able').count(), link);
+    // What is saved is what is seen.
+    const download = page.waitForEvent('download');
+    await page.locator('[aria-labelledby="memory-title"] [data-save="memory"][data-kind="svg"]').click();
+    const saved = readFileSync(await (await download).path(), 'utf8');
+    assert.match(saved, /^<svg[^]*stage 3/, link);
     assert.deepEqual(problems, [], link);
     await page.context().close();
   }
+});
+
+test('no link leaves the page blank', async () => {
+  const { page: plain } = await site.open();
+  const usual = await figures(plain);
+  for (const link of ['#&&&===', '#%', '#v=1&tp=7']) {
+    const { page, problems } = await site.open(link);
+    assert.equal(await figures(page), usual, link);
+    assert.deepEqual(problems, [], link);
+  }
+  // In a page that runs: from another run's figures back to these.
+  const { page, problems } = await site.open();
+  for (const link of ['#', '#v', '#v=99', '#\u{1F980}', `#v=1&${'x'.repeat(5000)}`]) {
+    await page.evaluate(() => { location.hash = '#v=1&tp=4'; });
+    await eventually(() => figures(page), (now) => now !== usual);
+    await page.evaluate((link) => { location.hash = link; }, link);
+    await eventually(() => figures(page), (now) => now === usual);
+  }
+  assert.deepEqual(problems, []);
 });
 
 test('the share dialog\'s link opens the same run', async () => {
@@ -95,6 +147,28 @@ test('the share dialog\'s frame shows the panel that was chosen', async () => {
   const source = /src="([^"]*)"/.exec(code)[1].replaceAll('&amp;', '&');
   const { page: framed } = await site.open(source);
   assert.equal(await figures(framed), await figures(page));
+});
+
+test('what the share dialog writes for a wiki speaks the language that was chosen, and no other', async () => {
+  for (const [path, button, wiki, plain] of [
+    ['#v=1&tp=4', false, undefined, undefined],
+    ['#v=1&tp=4&view.lang=zh', false, 'zh', 'zh'],
+    ['#v=1&tp=4', true, 'zh', undefined],
+  ]) {
+    const { page } = await site.open(path);
+    if (button) await page.locator('header.bar button[translate=no]').click();
+    await page.locator('header.bar button.main').click();
+    const dialog = page.locator('#share');
+    const [link, code] = [dialog.locator('textarea').first(), dialog.locator('textarea').last()];
+    const inLink = (text) => /view\.lang=(\w+)/.exec(text)?.[1];
+    assert.equal(inLink(await eventually(() => code.inputValue(), (text) => inLink(text) === wiki)), wiki);
+    assert.equal(inLink(await link.inputValue()), plain);
+    await dialog.locator('select').last().selectOption('element');
+    const element = await eventually(() => code.inputValue(), (text) => text.includes('<shardscope-embed'));
+    assert.equal(/ lang="(\w+)"/.exec(element)?.[1], wiki);
+    await dialog.locator('select').last().selectOption('markdown');
+    assert.equal(inLink(await eventually(() => code.inputValue(), (text) => text.startsWith('['))), wiki);
+  }
 });
 
 test('the share dialog\'s element and Markdown name the run and the panel', async () => {

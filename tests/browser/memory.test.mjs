@@ -1,26 +1,16 @@
 // The memory panel: parts, the step, methods, advice, and a model from its config.json.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launch, PHONE } from './browser.mjs';
-import { serve } from './server.mjs';
+import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
+import { calculator } from './calculator.mjs';
 
-let browser;
-let server;
-before(async () => {
-  browser = await launch();
-  server = await serve();
-});
-after(async () => {
-  await browser.close();
-  await server.close();
-});
-
+const site = calculator();
 const panel = (page) => page.locator('section[aria-labelledby="memory-title"]');
 const fold = (page, name) => panel(page).getByRole('button', { name });
 const strip = (page) => page.locator('.strip .verdict').innerText();
 
 test('every part of a bar names its parts and opens its formula', async () => {
-  const { page, problems } = await browser.open(server.url);
+  const { page, problems } = await site.open();
   const part = panel(page).locator('.segment.c-activations').first();
   await part.hover();
   assert.match(await part.locator('.tip').innerText(), /input of QKV/);
@@ -36,7 +26,7 @@ test('every part of a bar names its parts and opens its formula', async () => {
 });
 
 test('the table behind the bars adds up, in GiB', async () => {
-  const { page } = await browser.open(server.url);
+  const { page } = await site.open();
   await panel(page).locator('.twin summary').first().click();
   const table = panel(page).getByRole('region', { name: 'Memory table' });
   await table.waitFor();
@@ -51,7 +41,7 @@ test('the table behind the bars adds up, in GiB', async () => {
 });
 
 test('over the step: drawn, the fullest instant in words, any stage', async () => {
-  const { page, problems } = await browser.open(server.url);
+  const { page, problems } = await site.open();
   await panel(page).getByRole('button', { name: 'over the step' }).click();
   await panel(page).getByText('4 micro-batches of 8 layers').first().waitFor();
   assert.ok(await panel(page).locator('.over-time svg polygon, .over-time svg rect').count() > 6);
@@ -61,7 +51,7 @@ test('over the step: drawn, the fullest instant in words, any stage', async () =
 });
 
 test('a method is chosen from the table of methods', async () => {
-  const { page } = await browser.open(server.url);
+  const { page } = await site.open();
   await fold(page, 'The same run by every method').click();
   await panel(page).locator('.choose').first().waitFor();
   assert.equal(await panel(page).locator('.choose').count(), 5);
@@ -74,7 +64,7 @@ test('a method is chosen from the table of methods', async () => {
 });
 
 test('what does not fit comes with changes, and one click makes it fit', async () => {
-  const { page, problems } = await browser.open(`${server.url}#v=1&micro_batch=4`);
+  const { page, problems } = await site.open('#v=1&micro_batch=4');
   assert.match(await strip(page), /Out of memory/);
   const suggestions = panel(page).locator('#fit .fix');
   await suggestions.first().waitFor();
@@ -85,7 +75,7 @@ test('what does not fit comes with changes, and one click makes it fit', async (
 });
 
 test('the way to narrow a surprise down has a figure at each step', async () => {
-  const { page } = await browser.open(`${server.url}#v=1&micro_batch=2`);
+  const { page } = await site.open('#v=1&micro_batch=2');
   await fold(page, 'Fits, but ran out of memory?').click();
   const rows = panel(page).getByRole('region', { name: 'Narrowing it down' }).locator('tbody tr');
   await rows.first().waitFor();
@@ -94,7 +84,7 @@ test('the way to narrow a surprise down has a figure at each step', async () => 
 });
 
 test('on a phone nothing of the open panel is wider than it', async () => {
-  const { page, problems } = await browser.open(`${server.url}#v=1&model=llama-3.1-70b`, PHONE);
+  const { page, problems } = await site.open('#v=1&model=llama-3.1-70b', PHONE);
   for (const name of ['The same run by every method', 'Fits, but ran out of memory?']) await fold(page, name).click();
   await panel(page).getByRole('button', { name: 'over the step' }).click();
   await panel(page).locator('#fit .fix').first().waitFor();

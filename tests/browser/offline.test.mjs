@@ -33,7 +33,7 @@ function build(name, file, mark) {
 }
 
 async function host(t, options = {}) {
-  const server = await serve({ base: PATH, ...options });
+  const server = await serve({ base: PATH, offline: true, ...options });
   t.after(() => server.close());
   return server;
 }

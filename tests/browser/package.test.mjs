@@ -55,6 +55,140 @@ test('a Run that cannot work comes back as errors and nothing else', async () =>
   assert.deepEqual(problems, []);
 });
 
+/** Hostile values by name, made in the page: none of them is one that a message could carry. */
+function hostile() {
+  const deep = (levels, key) => {
+    let value = {};
+    for (let level = 0; level < levels; level += 1) value = key ? { [key]: value } : [value];
+    return value;
+  };
+  const throws = () => { throw new Error('hostile'); };
+  const ring = { tp: 2 };
+  ring.model = ring;
+  const pair = {};
+  Object.assign(pair, { model: pair, gpu: pair, run: pair });
+  const list = [];
+  list.push(list, list);
+  const { proxy, revoke } = Proxy.revocable([], {});
+  revoke();
+  const calls = { get tp() { return globalThis.shardscope.report(calls).errors; } };
+  const endless = new Proxy({}, { get: () => endless, ownKeys: () => ['model'], getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }) });
+  const huge = 'x'.repeat(100e6);
+  return {
+    'nested by name': deep(1e5, 'model'),
+    'nested by an unknown name': deep(1e5, 'x'),
+    'nested lists': deep(1e5),
+    'nested below a field': { tp: deep(1e5), stage_layers: deep(1e5) },
+    'within itself': ring,
+    'within itself, many times': pair,
+    'a list within itself': list,
+    'an endless proxy': endless,
+    'a proxy that throws': new Proxy({}, { ownKeys: throws, get: throws, has: throws }),
+    'a list by a proxy that throws': new Proxy([1, 2], { get: throws }),
+    'a revoked proxy': proxy,
+    'a getter that throws': { get tp() { throw new Error('hostile'); } },
+    'a getter that throws nothing': { get tp() { throw undefined; } },
+    'a getter that calls back': calls,
+    'a tag that throws': { get [Symbol.toStringTag]() { throw new Error('hostile'); } },
+    'a tag of 100 MB': { [Symbol.toStringTag]: huge },
+    'a text of 100 MB': { tp: huge, model: huge },
+    'a key of 100 MB': { [huge]: 1 },
+    'a list of 2^32 - 1 holes': { stage_layers: new Array(2 ** 32 - 1) },
+    'ten million entries': { stage_layers: new Array(1e7).fill(1) },
+    'a list that lies about its length': { stage_layers: new Proxy([], { get: (_, key) => (key === 'length' ? 1e400 : 1) }) },
+    'a BigInt beyond all': { gpus: 10n ** 400n },
+    'a negative BigInt': { gpus: -1n },
+    'not a number': { gpus: NaN },
+    infinite: { gpus: Infinity, price_per_gpu_hour: -Infinity },
+    'a function': { tp: () => 4 },
+    'a symbol': { tp: Symbol('tp') },
+    'a date': { tp: new Date() },
+    'a map': new Map([['tp', 4]]),
+    'a set below': { stage_layers: new Set([1]) },
+    bytes: { stage_layers: new Uint8Array(4) },
+    'a boxed number': { tp: new Number(4) },
+    'the window': globalThis,
+    'a node': document.body,
+    'a function alone': () => ({}),
+    'a symbol alone': Symbol('run'),
+    'a number alone': 7,
+    'a text of 100 MB alone': huge,
+    'lone surrogates': { model: '\ud800', '\udfff': 1 },
+    'a prototype': JSON.parse('{"__proto__": {"tp": 4}}'),
+    'true alone': true,
+  };
+}
+
+test('whatever is handed over comes back as errors: nothing throws, nothing is exhausted', async () => {
+  const { page, problems } = await site.open('host.html', { started: false });
+  await page.waitForFunction(() => globalThis.shardscope);
+  const wrong = await page.evaluate(async (hostile) => {
+    const { shardscope } = globalThis;
+    const usual = JSON.stringify(shardscope.report({}));
+    const wrong = [];
+    const values = Object.entries(eval(`(${hostile})`)());
+    for (const [what, value] of values) {
+      const doors = {
+        report: () => shardscope.report(value),
+        schedule: () => shardscope.schedule(value),
+        'schedule, below': () => shardscope.schedule({ schedule: '1f1b', pp: 2, microbatches: 2, order: value, stage_scale: value }),
+        plan: () => shardscope.plan(value),
+        'plan, below': () => shardscope.plan({ run: value, space: value }),
+        encodeLink: () => shardscope.encodeLink(value),
+        decodeLink: () => shardscope.decodeLink(value),
+        'exportRun, the run': () => shardscope.exportRun(value, 'json'),
+        'exportRun, the format': () => shardscope.exportRun({}, value),
+        'exportRun, the stamp': () => shardscope.exportRun({}, 'json', { date: value }),
+        'importText, the text': () => shardscope.importText(value),
+        'importText, the run': () => shardscope.importText('v=1', value),
+        'answer, the panel': () => shardscope.answer(value, '', '', '', ''),
+        'answer, the question': () => shardscope.answer('about', value, '', '', ''),
+        'answer, the link': () => shardscope.answer('timed', '', '', value, ''),
+        'answer, the address': () => shardscope.answer('room', '', '', '', value),
+      };
+      for (const [door, call] of Object.entries(doors)) {
+        try {
+          const { errors } = await call();
+          const good = Array.isArray(errors) && errors.length > 0
+            && errors.every(({ field, message }) => typeof field === 'string' && field.length < 1000 && message.length > 0 && message.length < 1000);
+          if (!good) wrong.push(`${what}, ${door}: ${JSON.stringify(errors)?.slice(0, 200)}`);
+        } catch (error) {
+          wrong.push(`${what}, ${door} throws: ${error}`.slice(0, 200));
+        }
+      }
+    }
+    if (JSON.stringify(shardscope.report({})) !== usual) wrong.push('another report than before');
+    return wrong;
+  }, hostile.toString());
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(problems, []);
+});
+
+test('what is wrong in an object is told by its dotted key, and what is absent is not wrong', async () => {
+  const { page } = await site.open('host.html', { started: false });
+  await page.waitForFunction(() => globalThis.shardscope);
+  const said = await page.evaluate(() => {
+    const { report, schedule, decodeLink, importText } = globalThis.shardscope;
+    const field = ({ errors }) => errors.map((issue) => issue.field);
+    return {
+      function: field(report({ model: { layers: () => 4 } })),
+      throws: field(report({ overlap: { get dp() { throw new Error('no'); } } })),
+      list: field(report({ stage_layers: [8, Symbol('eight')] })),
+      map: field(report({ schedule_options: new Map() })),
+      absent: field(report({ tp: undefined, model: null })),
+      count: report({ gpus: 128n }).layout.dp,
+      nothing: [report(), report(null), schedule(undefined)].map((answer) => answer.errors.length),
+      texts: [decodeLink(), decodeLink(null)].map((answer) => answer.errors.length),
+      number: field(decodeLink(5)),
+      import: field(importText(undefined)),
+    };
+  });
+  assert.deepEqual(said, {
+    function: ['model.layers'], throws: ['overlap.dp'], list: ['stage_layers'], map: ['schedule_options'], absent: [], count: 16,
+    nothing: [0, 0, 0], texts: [0, 0], number: [''], import: [''],
+  });
+});
+
 test('schedule has the contract\'s shape, and the textbook\'s makespan', async () => {
   const { call } = await host();
   const reply = await call('schedule', { schedule: '1f1b', pp: 4, microbatches: 8 });

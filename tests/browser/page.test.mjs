@@ -132,9 +132,40 @@ test('nothing is cut off or wider than the phone, on any of its tabs', async (t)
   }
 });
 
+test('nothing is wider than the window, from phone to desktop, and Compare and Share are in reach', async (t) => {
+  const server = await site(t);
+  for (const width of [360, 600, 768, 820, 900, 901, 1080, 1081, 1180, 1361]) {
+    const { page } = await browser.open(server.url, { viewport: { width, height: 1024 } });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}`);
+    for (const name of ['Compare', 'Share']) {
+      const box = await page.locator('button:visible', { hasText: name }).first().boundingBox();
+      assert.ok(box.x >= 0 && box.x + box.width <= width && box.height < 60, `${name} at ${width}`);
+    }
+    await page.context().close();
+  }
+});
+
+test('the key figures stand in one row of columns, whatever the verdict is', async (t) => {
+  const server = await site(t);
+  for (const width of [1440, 1280, 1180]) {
+    const places = [];
+    for (const link of ['', '#v=1&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=2048']) {
+      const { page } = await browser.open(server.url + link, { viewport: { width, height: 900 } });
+      const names = await page.locator('.strip .name').evaluateAll((all) => all.map((name) => {
+        const { left, top } = name.getBoundingClientRect();
+        return [Math.round(left), Math.round(top)];
+      }));
+      assert.equal(new Set(names.map(([, top]) => top)).size, 1, `one row at ${width} of ${link}`);
+      places.push(names);
+      await page.context().close();
+    }
+    assert.deepEqual(places[0], places[1], `${width}`);
+  }
+});
+
 test('the key figures never run under the column beside them', async (t) => {
   const server = await site(t);
-  for (const viewport of [{ width: 1440, height: 900 }, { width: 1181, height: 800 }, { width: 721, height: 800 }]) {
+  for (const viewport of [{ width: 1440, height: 900 }, { width: 1181, height: 800 }, { width: 901, height: 800 }, { width: 721, height: 800 }]) {
     const { page } = await browser.open(`${server.url}#v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64`, { viewport });
     const over = await page.locator('.strip').evaluate((strip) => {
       const edge = strip.getBoundingClientRect().right;

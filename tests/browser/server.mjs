@@ -25,12 +25,14 @@ const TYPES = {
  *
  * - `base`: where the folder is mounted, with slashes at both ends ('/some/sub/path/')
  * - `pages`: documents that exist in the test only, by full path: { '/host.html': '<iframe src=...>' }
+ * - `offline`: whether the page keeps a copy of the site for when there is no network. Most tests need none, and each
+ *   would fetch the whole site again.
  * - `headers`: sent with every answer. `cors: true` is short for Access-Control-Allow-Origin: *, which a page in a
  *   sandboxed frame needs from the host of its files.
  *
  * Resolves to { origin, url (of `base`), close() }.
  */
-export async function serve({ dir = DIST, base = '/', pages = {}, headers = {}, cors = false } = {}) {
+export async function serve({ dir = DIST, base = '/', pages = {}, headers = {}, cors = false, offline = false } = {}) {
   const always = { 'Cache-Control': 'no-store', ...(cors && { 'Access-Control-Allow-Origin': '*' }), ...headers };
   const server = createServer(async (request, response) => {
     const answer = (status, type, body) => {
@@ -44,7 +46,9 @@ export async function serve({ dir = DIST, base = '/', pages = {}, headers = {}, 
       // normalize() of a path with a leading slash cannot climb above it.
       let file = join(dir, normalize('/' + path.slice(base.length)));
       if (file.endsWith('/')) file += 'index.html';
-      answer(200, TYPES[extname(file)] ?? 'application/octet-stream', await readFile(file));
+      const body = await readFile(file);
+      const kept = offline || !file.endsWith('index.html');
+      answer(200, TYPES[extname(file)] ?? 'application/octet-stream', kept ? body : String(body).replace(/ data-build="[^"]*"/, ''));
     } catch {
       answer(404, TYPES['.txt'], 'not found');
     }

@@ -1,30 +1,19 @@
 // The pipeline panel: every schedule, two on one axis, an order of one's own, files, any size.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { after, before, test } from 'node:test';
-import { launch, PHONE } from './browser.mjs';
-import { eventually } from './calculator.mjs';
-import { serve } from './server.mjs';
+import { test } from 'node:test';
+import { PHONE } from './browser.mjs';
+import { calculator, eventually } from './calculator.mjs';
 
 const PANEL = 'section[aria-labelledby=timeline-title]';
 /** 64 ranks, 4096 micro-batches: 524 thousand ops, 786 thousand where the backward is cut in two. */
 const HUGE = '#v=1&model.base=llama-3.1-8b&model.layers=128&gpus=64&tp=1&pp=64&global_batch=4096';
 
-let browser;
-let server;
-before(async () => {
-  browser = await launch();
-  server = await serve();
-});
-after(async () => {
-  await browser.close();
-  await server.close();
-});
+const site = calculator();
 
-async function open(t, fragment = '', options = {}) {
-  const { page, problems } = await browser.open(server.url + fragment, options);
-  t.after(() => page.context().close());
-  return { page, problems, panel: page.locator(PANEL) };
+async function open(fragment, options) {
+  const opened = await site.open(fragment, options);
+  return { ...opened, panel: opened.page.locator(PANEL) };
 }
 
 /** Colours that a canvas shows, by how many pixels of it. */
@@ -47,8 +36,8 @@ function colours(canvas) {
   });
 }
 
-test('the table has every schedule, sorts, and one click chooses', async (t) => {
-  const { page, problems, panel } = await open(t);
+test('the table has every schedule, sorts, and one click chooses', async () => {
+  const { page, problems, panel } = await open();
   await panel.locator('#schedules summary').click();
   const rows = panel.locator('table.schedules tbody tr');
   await page.waitForFunction(() => document.querySelectorAll('table.schedules tbody tr').length === 25);
@@ -70,8 +59,8 @@ test('the table has every schedule, sorts, and one click chooses', async (t) => 
   assert.deepEqual(problems, []);
 });
 
-test('a second schedule lies on the same axis, and the link holds it', async (t) => {
-  const { page, problems, panel } = await open(t);
+test('a second schedule lies on the same axis, and the link holds it', async () => {
+  const { page, problems, panel } = await open();
   assert.equal(await panel.locator('.surface:visible').count(), 1);
   await panel.locator('#compare').selectOption('gpipe');
   await page.waitForFunction(() => document.querySelectorAll('.surface canvas').length === 2);
@@ -79,14 +68,14 @@ test('a second schedule lies on the same axis, and the link holds it', async (t)
   const said = await panel.locator('.against').innerText();
   assert.match(said, /GPipe .* 1F1B .*more activations.*32.* instead of 4/s);
   await page.waitForFunction(() => location.hash.includes('view.compare=gpipe'));
-  const again = await open(t, await page.evaluate(() => location.hash));
+  const again = await open(await page.evaluate(() => location.hash));
   assert.equal(await again.panel.locator('#compare').inputValue(), 'gpipe');
   assert.equal(await again.panel.locator('.surface:visible').count(), 2);
   assert.deepEqual(problems, []);
 });
 
-test('the critical path is drawn and told', async (t) => {
-  const { panel, problems } = await open(t, '#v=1&schedule=gpipe');
+test('the critical path is drawn and told', async () => {
+  const { panel, problems } = await open('#v=1&schedule=gpipe');
   await panel.locator('#critical').click();
   assert.equal(await panel.locator('#critical').getAttribute('aria-pressed'), 'true');
   assert.match(await panel.locator('.path-note').innerText(), /hand-overs between ranks/);
@@ -94,8 +83,8 @@ test('the critical path is drawn and told', async (t) => {
   assert.deepEqual(problems, []);
 });
 
-test('the keyboard steps through ops and says what they wait for', async (t) => {
-  const { page, panel } = await open(t);
+test('the keyboard steps through ops and says what they wait for', async () => {
+  const { page, panel } = await open();
   const surface = panel.locator('.surface').first();
   await surface.focus();
   await page.keyboard.press('.');
@@ -108,8 +97,8 @@ test('the keyboard steps through ops and says what they wait for', async (t) => 
   await panel.locator('.minimap').waitFor({ state: 'hidden' });
 });
 
-test('an order of one\'s own is simulated, and a dead-lock says where', async (t) => {
-  const { page, panel, problems } = await open(t, '#v=1&gpus=2&tp=1&pp=2&global_batch=2&schedule=custom');
+test('an order of one\'s own is simulated, and a dead-lock says where', async () => {
+  const { page, panel, problems } = await open('#v=1&gpus=2&tp=1&pp=2&global_batch=2&schedule=custom');
   const order = panel.locator('#own-order');
   // PyTorch's CSV: B is the whole backward, sends and receives follow from the order.
   await order.fill('0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1');
@@ -121,8 +110,8 @@ test('an order of one\'s own is simulated, and a dead-lock says where', async (t
   assert.deepEqual(problems, []);
 });
 
-test('the timeline leaves as CSV, SVG, PNG and trace', async (t) => {
-  const { page, panel, problems } = await open(t);
+test('the timeline leaves as CSV, SVG, PNG and trace', async () => {
+  const { page, panel, problems } = await open();
   await panel.locator('#export summary').click();
   const file = async (what) => {
     const waits = page.waitForEvent('download');
@@ -143,8 +132,8 @@ test('the timeline leaves as CSV, SVG, PNG and trace', async (t) => {
   assert.deepEqual(problems, []);
 });
 
-test('layers are balanced at a press', async (t) => {
-  const { page, panel } = await open(t);
+test('layers are balanced at a press', async () => {
+  const { page, panel } = await open();
   await panel.getByRole('button', { name: 'balance the layers' }).click();
   await page.waitForFunction(() => location.hash.includes('stage_layers='));
   assert.match(await panel.locator('.uneven').innerText(), /against an even split/);
@@ -152,8 +141,8 @@ test('layers are balanced at a press', async (t) => {
   await page.waitForFunction(() => !location.hash.includes('stage_layers='));
 });
 
-test('64 ranks and 4096 micro-batches stay whole while one zooms', async (t) => {
-  const { page, panel, problems } = await open(t, HUGE);
+test('64 ranks and 4096 micro-batches stay whole while one zooms', async () => {
+  const { page, panel, problems } = await open(HUGE);
   const surface = panel.locator('.surface').first();
   const inked = async () => {
     const found = await colours(surface.locator('canvas'));
@@ -171,8 +160,8 @@ test('64 ranks and 4096 micro-batches stay whole while one zooms', async (t) => 
   assert.deepEqual(problems, []);
 });
 
-test('typing into a long step does not wait for its simulation', async (t) => {
-  const { page, panel } = await open(t);
+test('typing into a long step does not wait for its simulation', async () => {
+  const { page, panel } = await open();
   await page.evaluate((fragment) => { location.hash = fragment; }, HUGE);
   // The last picture stays, greyed, until typing settles.
   await panel.locator('.stale').waitFor();
@@ -181,8 +170,8 @@ test('typing into a long step does not wait for its simulation', async (t) => {
   assert.equal(await panel.locator('.stale').count(), 0);
 });
 
-test('fits a phone, comparison and table included', async (t) => {
-  const { page, panel } = await open(t, '#v=1&view.compare=zb-v', PHONE);
+test('fits a phone, comparison and table included', async () => {
+  const { page, panel } = await open('#v=1&view.compare=zb-v', PHONE);
   await panel.locator('#schedules summary').click();
   await panel.getByText('Press a name to choose it').waitFor();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));

@@ -49,6 +49,9 @@ test('nothing is left English: panels alone', async () => {
 
 test('English comes back as it was, and what changed meanwhile too', async () => {
   const { page: plain } = await site.open('#v=1&tp=4');
+  // Its word, which the other page's has had too.
+  await input(plain, 'tp').focus();
+  await plain.locator('[data-field="tp"] .means').waitFor();
   const { page } = await site.open('#v=1&tp=2');
   await settled(plain);
   await other(page).click();

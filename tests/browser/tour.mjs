@@ -1,4 +1,5 @@
 // A tour of the page: everything that opens is opened, and every text that a person may read is written down.
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { eventually } from './calculator.mjs';
 
@@ -9,6 +10,7 @@ export const RUNS = {
   error: '#v=1&tp=7&gpus=60&wings=2&seq_len=4q',
   full: '#v=1&model=llama-3.1-70b&gpus=64&tp=8&pp=4&cp=2&schedule=zb-h1&recompute=selective&memory_method=fujii',
   own: '#v=1&pp=4&schedule=custom',
+  compared: '#v=1&b.pp=2&b.global_batch=512',
 };
 
 /** The pages beside the calculator. */
@@ -16,16 +18,21 @@ export const PAGES = ['sources.html', 'limits.html'];
 
 /** The panels of the back room, by name. */
 export const PANELS = [
-  ...readFileSync(new URL('../../src/share/panels.rs', import.meta.url), 'utf8').matchAll(/back\(\s*"([\w-]+)"/g),
+  ...readFileSync(new URL('../../src/back/panels.rs', import.meta.url), 'utf8').matchAll(/back\(\s*"([\w-]+)"/g),
 ].map(([, name]) => name).filter((name) => !['csv', 'trace', 'svg', 'accuracy-rows'].includes(name));
+assert.ok(PANELS.length >= 20, 'the panels are listed in another form');
 
-/** Waits until the document has been still for a moment: the back room has answered. */
+/** Waits until the back room has answered (browser.mjs counts its questions) and the document has been still for a moment. */
 export const settled = (page) => page.evaluate(() => new Promise((still) => {
   const watch = new MutationObserver(() => again());
   let timer;
   const again = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => { watch.disconnect(); still(); }, 400);
+    timer = setTimeout(() => {
+      if (globalThis.unanswered > 0) return again();
+      watch.disconnect();
+      return still();
+    }, 150);
   };
   watch.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
   again();

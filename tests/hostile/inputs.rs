@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use shardscope::back::PANELS;
 use shardscope::run::registry::{FIELDS, Field, Slot};
-use shardscope::share::panels::PANELS;
 use std::fs;
 
 /// What breaks parsers, and what looks like a number.
@@ -63,6 +63,24 @@ const SPIKES: &[&str] = &[
     "8k",
     "1_000",
     "٣",
+    "\u{FF18}",
+    "\u{200E}8",
+    "%E2%80%AE",
+    "-0",
+    "+8",
+    "0x10",
+    "1e-400",
+    "nan",
+    "8%",
+    "\\ud800",
+    "b.tp",
+    "b.",
+    "view.compare",
+    "- - - - a: 1",
+    "$V",
+    "&a [*a, *a]",
+    "<<: *a",
+    "__proto__",
 ];
 
 /// Files that some door reads, read from where the tests of the calculator keep them.
@@ -242,7 +260,39 @@ pub fn links() -> BoxedStrategy<String> {
     let made = (select(pasted::links()), settings(6))
         .prop_map(move |(link, settings)| format!("{link}{}", pairs(settings)));
     let alone = settings(12).prop_map(move |settings| format!("#v=1{}", pairs(settings)));
-    prop_oneof![4 => made, 4 => alone, 2 => mutated(pasted::links()), 1 => "\\PC{0,200}"].boxed()
+    // Beside the Run: a second one, what is shown, the same key again.
+    let beside = prop_oneof![
+        6 => settings(6).prop_map(|settings| under("b.", settings)),
+        1 => (select(vec!["embed", "compare", "page", "theme", "lang", "made", "nonsense"]), spike())
+            .prop_map(|(key, value)| vec![(format!("view.{key}"), value)]),
+        1 => settings(3).prop_map(|settings| [settings.clone(), settings].concat()),
+    ];
+    let two = (settings(6), beside)
+        .prop_map(move |(first, beside)| format!("#v=1{}{}", pairs(first), pairs(beside)));
+    prop_oneof![4 => made, 4 => alone, 3 => two, 2 => mutated(pasted::links()), 1 => "\\PC{0,200}"]
+        .boxed()
+}
+
+fn under(prefix: &str, settings: Vec<(String, String)>) -> Vec<(String, String)> {
+    let named = settings.into_iter();
+    named
+        .map(|(key, value)| (format!("{prefix}{key}"), value))
+        .collect()
+}
+
+/// Files of other programs, and what each of their forms is known to be broken by.
+pub fn files(seeds: Vec<String>) -> Vec<String> {
+    let bombs = [
+        "general:\n  project: x\nparallelism:\n  dp: 8\n  tp: &a 2\n  pp: *a\ntokens: &b [*a, *a]\nall: &c [*b, *b]\n",
+        "parallelism:\n- - - tp: 2\n  dp:\n    - - a: 1\nmodel:\n model_config:\n  hidden_size: 4096\n",
+        "[parallelism]\ntensor_parallel_degree = 2\n[a.b.c.d]\nx = [[1, [2]], [\n[3],\n]]\n[[training]]\nseq_len = nan\n",
+        "V='$V --x'\nA=aaaa; B=$A$A$A; C=$B$B$B; D=\"$C $C\"\n$V torchrun x.py --tensor-model-parallel-size ${TP:-2} --seq-length $D ${N[@]} $(($A * 2))",
+        "{\"model_type\":\"llama\",\"hidden_size\":1e999,\"hidden_size\":4096,\"num_hidden_layers\":-0,\"a\":{\"a\":{\"a\":[[[[]]]]}}}",
+        "{\"tp\":2,\"tp\":4,\"model\":{\"base\":\"llama-3.1-8b\",\"model\":{}},\"__proto__\":{\"tp\":8},\"x\":\"\\ud83e\\udd80\"}",
+        "{\"zero_optimization\":{\"stage\":3,\"stage\":\"3\"},\"train_batch_size\":\"auto\",\"bf16\":{\"enabled\":[true]}}",
+    ];
+    let bombs = bombs.iter().map(|text| (*text).to_owned());
+    seeds.into_iter().chain(bombs).collect()
 }
 
 /// Runs as JSON: nested as the keys are, flat, or broken.

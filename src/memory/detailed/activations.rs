@@ -76,6 +76,7 @@ pub fn cut(scenario: &Scenario) -> Cut {
         outputs: if ulysses { 2.0 } else { 1.0 },
         flash: run.flash_attention,
         fused_swiglu: run.fused_swiglu,
+        fp8: run.fp8_activations,
     }
 }
 

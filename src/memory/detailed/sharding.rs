@@ -2,7 +2,7 @@
 
 use super::holding::{Holding, Kind, embedding_elements, is_last, kinds, layers_of};
 use super::states::shards;
-use super::transient::Named;
+use super::transient::Buffer;
 use crate::memory::estimate::RankLoad;
 use crate::model::layer_elements;
 use crate::run::Scenario;
@@ -39,14 +39,14 @@ fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
 /// keeps weights gathered and gradients unreduced until the last micro-batch: `(w + g) P`. Source: torchtitan
 /// `parallelize_llama.py` (`reshard_after_forward`), PyTorch FSDP2 `_fsdp_param_group.py`.
 #[must_use]
-pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Vec<Named> {
+pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Vec<Buffer> {
     if shards(scenario, Kind::Dense) <= 1.0 && shards(scenario, Kind::Expert) <= 1.0 {
         return Vec::new();
     }
     let unit = largest_layer(scenario, load);
     let (w, g) = (gathered_bytes(scenario), scenario.precision.gradients());
     match scenario.zero.stage {
-        2 => vec![("gradients being reduced", 2.0 * g * unit)],
+        2 => vec![Buffer::momentary("gradients being reduced", 2.0 * g * unit)],
         3 if scenario.layout.pp > 1 => {
             let trained: f64 = holdings.iter().map(|part| part.elements).sum();
             let waiting = if scenario.layout.microbatches > 1 {
@@ -55,8 +55,8 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
                 w
             };
             vec![
-                ("gathered weights of the stage", w * trained),
-                (
+                Buffer::held("gathered weights of the stage", w * trained),
+                Buffer::held(
                     "gradients waiting for the last micro-batch",
                     waiting * trained,
                 ),
@@ -74,10 +74,10 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
                 .map(|part| part.elements)
                 .sum();
             vec![
-                ("gathered layers", 2.0 * w * unit),
-                ("gathered embedding and head", w * root),
-                ("gradients being reduced", (w + g) * unit),
-                ("gradient of the head", w * head),
+                Buffer::momentary("gathered layers", 2.0 * w * unit),
+                Buffer::held("gathered embedding and head", w * root),
+                Buffer::momentary("gradients being reduced", (w + g) * unit),
+                Buffer::momentary("gradient of the head", w * head),
             ]
         }
         _ => Vec::new(),

@@ -2,25 +2,58 @@
 
 use super::activations::{Kept, cut, kept};
 use super::holding::{kinds, layers_of};
-use crate::memory::estimate::RankLoad;
+use crate::memory::estimate::{Nature, RankLoad};
 use crate::model::Cut;
 use crate::run::{CpComm, Scenario, Schedule};
 
 /// A momentary tensor with its name.
 pub type Named = (&'static str, f64);
 
+/// A buffer beside the states and activations of a rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Buffer {
+    /// What it is.
+    pub name: &'static str,
+    /// How large.
+    pub bytes: f64,
+    /// How long it is there.
+    pub nature: Nature,
+}
+
+impl Buffer {
+    /// One that stays, or comes and goes with activations.
+    pub const fn held(name: &'static str, bytes: f64) -> Self {
+        let nature = Nature::Held;
+        Self {
+            name,
+            bytes,
+            nature,
+        }
+    }
+    /// One that is there only while a backward op runs.
+    pub const fn momentary(name: &'static str, bytes: f64) -> Self {
+        let nature = Nature::Momentary;
+        Self {
+            name,
+            bytes,
+            nature,
+        }
+    }
+}
+
 /// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; what recomputation
 /// brings back stands beside it because it is alive during that backward.
 #[must_use]
-pub fn transients(scenario: &Scenario, load: &RankLoad) -> Vec<Named> {
-    let mut list = vec![largest(scenario, &load.stages)];
+pub fn transients(scenario: &Scenario, load: &RankLoad) -> Vec<Buffer> {
+    let (name, bytes) = largest(scenario, &load.stages);
+    let mut list = vec![Buffer::momentary(name, bytes)];
     let recomputed = load
         .stages
         .iter()
         .map(|stage| kept(scenario, *stage))
         .fold(0.0, |most: f64, chunk: Kept| most.max(chunk.recomputed));
-    list.push(("recomputed layer", recomputed));
-    list.extend(double_buffers(scenario).map(|bytes| ("p2p double buffers", bytes)));
+    list.push(Buffer::momentary("recomputed layer", recomputed));
+    list.extend(double_buffers(scenario).map(|bytes| Buffer::held("p2p double buffers", bytes)));
     list
 }
 
@@ -118,7 +151,7 @@ fn attention(scenario: &Scenario, cut: &Cut) -> Vec<Named> {
 ///
 /// Ring: the next block arrives behind the present one, twice in the backward pass: `2 · 2 kv`. All-gather: the other
 /// ranks' blocks and, in the backward pass, their gradients: `2 (c − 1) kv`. Ulysses: the largest of `4 qkv`,
-/// `3 qkv + o` and `2 qkv + 4 o`. Source: SimuMax (its seven runs with context parallelism); survey section 2.5.
+/// `3 qkv + o` and `2 qkv + 4 o`. Source: SimuMax (its seven runs with context parallelism).
 fn context_exchange(scenario: &Scenario, cut: &Cut) -> Named {
     let (model, cp) = (&scenario.model, scenario.layout.cp as f64);
     let (query, pair, output) = if let Some(mla) = model.mla {

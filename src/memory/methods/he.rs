@@ -122,16 +122,11 @@ fn whole(scenario: &Scenario, theta: f64) -> [f64; 3] {
 pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
     let x = Symbols::of(scenario);
     let [weights, gradients, optimizer] = whole(scenario, x.theta);
-    let part = |component, name: &str, bytes: f64| Item {
-        component,
-        name: name.to_owned(),
-        bytes: Bytes(bytes),
-    };
     let items = vec![
-        part(Component::Weights, "M_m", x.states_per_gpu(weights, 3)),
-        part(Component::Gradients, "M_g", x.states_per_gpu(gradients, 2)),
-        part(Component::Optimizer, "M_o", x.states_per_gpu(optimizer, 1)),
-        part(Component::Activations, "M_a", x.activations_per_gpu()),
+        Item::held(Component::Weights, "M_m", x.states_per_gpu(weights, 3)),
+        Item::held(Component::Gradients, "M_g", x.states_per_gpu(gradients, 2)),
+        Item::held(Component::Optimizer, "M_o", x.states_per_gpu(optimizer, 1)),
+        Item::held(Component::Activations, "M_a", x.activations_per_gpu()),
     ];
     let per_stage = even_ranks(loads, &items);
     let verdict = rank_verdict(scenario, &per_stage);

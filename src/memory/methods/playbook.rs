@@ -64,34 +64,29 @@ fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory
     };
     let parameters = parameters(scenario, load);
     let layer = Layer::of(scenario).bytes();
-    let item = |component, name: &str, bytes: f64| Item {
-        component,
-        name: name.to_owned(),
-        bytes: Bytes(bytes),
-    };
     let optimizer = bytes.optimizer(scenario.run.optimizer);
     let items = vec![
-        item(
+        Item::held(
             Component::Weights,
             "weights",
             bytes.weights * parameters / over(3),
         ),
-        item(
+        Item::held(
             Component::Gradients,
             "gradients",
             bytes.grads * parameters / over(2),
         ),
-        item(
+        Item::held(
             Component::Gradients,
             "fp32 accumulation",
             bytes.grad_accumulation * parameters / over(2),
         ),
-        item(
+        Item::held(
             Component::Optimizer,
             "optimizer states",
             optimizer * parameters / over(1),
         ),
-        item(
+        Item::held(
             Component::Activations,
             "layers",
             layer * layers_in_flight(scenario, load),

@@ -10,7 +10,6 @@ use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
 use crate::model::Vision;
 use crate::run::Scenario;
 use crate::source::UNEVEN_PP;
-use crate::units::Bytes;
 
 /// Weights, 16-bit gradients, master weights and two moments.
 const WEIGHT: f64 = 2.0;
@@ -166,11 +165,7 @@ fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory
                 (Component::Optimizer, STATES * part.parameters),
                 (Component::Activations, part.activations),
             ]
-            .map(|(component, bytes)| Item {
-                component,
-                name: part.name.to_owned(),
-                bytes: Bytes(bytes),
-            })
+            .map(|(component, bytes)| Item::held(component, part.name, bytes))
         })
         .collect();
     StageMemory::of_items(rank, 1.0, items)

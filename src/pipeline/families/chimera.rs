@@ -7,7 +7,8 @@ use super::slots::{Grid, chimera_concat, notice_units, units};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, Variant, each_rank};
+use crate::pipeline::spec::{Spec, each_rank};
+use crate::run::Variant;
 use std::ops::Range;
 
 /// The order of the variant asked for.

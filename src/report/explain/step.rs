@@ -4,9 +4,10 @@ use super::super::Evaluation;
 use super::{seconds, wires};
 use crate::explain::{Term, Unit};
 use crate::model::head_forward_flops;
-use crate::source::{FUJII_2024, NARAYANAN_2021};
+use crate::source::NARAYANAN_2021;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, Clock, ComputeTime, IN_TRAINING, RANGE, RANGE_EXPERTS, Rates, family,
+    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Range,
+    Rates, STEP_END, family, range,
 };
 use crate::units::{Seconds, show_seconds, significant};
 
@@ -22,15 +23,19 @@ pub fn step(evaluation: &Evaluation) -> Term {
             wires::exposed(evaluation),
             seconds(
                 "O",
-                "optimizer: states and gradients through memory, and 20 ms for the end of a step",
+                format!(
+                    "optimizer: states and gradients through memory, and {} for the end of a step",
+                    show_seconds(STEP_END)
+                ),
                 step.optimizer_s.0,
             ),
             seconds("H", "what the data loader adds", step.host_s.0),
         ],
     );
     if run.loader_ns > 0.0 {
+        let p = COUPLING.value;
         term = term.note(format!(
-            "GPUs that need b and a loader that needs f take (b^{COUPLING} + f^{COUPLING})^(1/{COUPLING}); f = loader_ns s² samples a rank"
+            "GPUs that need b and a loader that needs f take (b^{p} + f^{p})^(1/{p}); f = loader_ns s² samples a rank"
         ));
     }
     match step.rescaled_by {
@@ -39,20 +44,21 @@ pub fn step(evaluation: &Evaluation) -> Term {
             significant(scale, 3),
             show_seconds(step.time_s * (1.0 / scale)),
         )),
-        None => range(term, evaluation),
+        None => spread(term, evaluation),
     }
     .note("leaves out stragglers, contention between jobs, checkpoints and evaluation")
 }
 
 /// Where the range around the step comes from.
-fn range(term: Term, evaluation: &Evaluation) -> Term {
-    let (range, runs) = match evaluation.scenario.model.moe {
-        Some(_) => (RANGE_EXPERTS, "53 published runs with routed experts"),
-        None => (RANGE, "495 published dense runs"),
-    };
+fn spread(term: Term, evaluation: &Evaluation) -> Term {
+    let Range {
+        low,
+        high,
+        runs,
+        of,
+    } = range(&evaluation.scenario);
     term.note(format!(
-        "range: {} to {} times the prediction, where four of five of {runs} lie",
-        range.0, range.1
+        "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie"
     ))
 }
 
@@ -61,7 +67,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
     let clock = Clock::new(scenario);
     let scale = step.rescaled_by.unwrap_or(1.0);
-    let m = scenario.layout.microbatches as f64;
+    let m = scenario.usual_microbatches();
     let stages: Vec<ComputeTime> = (0..scenario.stage_layers.len())
         .map(|stage| clock.stage(scenario, stage))
         .collect();
@@ -115,13 +121,13 @@ pub fn compute(evaluation: &Evaluation) -> Term {
             "Σ g layers micro-batches",
             vec![seconds("g", "a layer and micro-batch", rates.host.0)],
         )
-        .from(
-            &FUJII_2024,
-            "fitted to tables 3 and 4, and to the throughput rows",
-        ),
+        .from(HOST_PER_LAYER.source, HOST_PER_LAYER.place),
         seconds(
             "E",
-            "norms, activation functions and rotary at 85 % of the memory bandwidth; embedding, head, loss",
+            format!(
+                "norms, activation functions and rotary at {:.0} % of the memory bandwidth; embedding, head, loss",
+                ELEMENTWISE.value * 100.0
+            ),
             rest,
         ),
     ];

@@ -5,7 +5,7 @@ use crate::explain::{Term, Unit};
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
-use crate::traffic::OverlapRow;
+use crate::traffic::{Copies, OverlapRow, element_bytes, is_once_a_node, once_a_node};
 
 /// The volume of a row, with its formula where the formula is the whole of it.
 pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
@@ -91,7 +91,7 @@ impl<'a> Inputs<'a> {
             stages: load.stages.len() as f64,
             layers: layers.count() as f64,
             routed: routed as f64,
-            m: scenario.layout.microbatches as f64 / copies,
+            m: scenario.usual_microbatches() / copies,
             tokens: scenario.tokens_per_rank(),
             held: *evaluation
                 .report
@@ -168,6 +168,9 @@ impl<'a> Inputs<'a> {
 
     fn experts(&self) -> Counted {
         let k = self.scenario.model.moe.map_or(0.0, |moe| moe.top_k as f64);
+        if is_once_a_node(self.scenario) || self.scenario.run.fp8_dispatch {
+            return self.dispatch(k);
+        }
         let (e, u) = (
             self.scenario.layout.ep as f64,
             self.scenario.run.moe_imbalance,
@@ -186,6 +189,39 @@ impl<'a> Inputs<'a> {
             formula: "8 n K T h/t m u (e - 1)/e",
             parts,
             bytes: 8.0 * tokens * self.hidden() / self.tp() * u * ring(e),
+        }
+    }
+
+    /// Dispatch and combine with what the Run says of copies and bytes.
+    fn dispatch(&self, k: f64) -> Counted {
+        let scenario = self.scenario;
+        let (there, back) = element_bytes(scenario);
+        let (moe, u) = (scenario.model.moe, scenario.run.moe_imbalance);
+        let copies = match moe.filter(|_| is_once_a_node(scenario)) {
+            Some(moe) => once_a_node(moe, scenario.layout.mesh().ep_group()),
+            None => Copies {
+                crossing: 0.0,
+                inside: k * ring(scenario.layout.ep as f64),
+            },
+        };
+        let mut parts = self.with(vec![count("n", "routed layers of the rank", self.routed)]);
+        parts.extend([
+            count("t", "tensor parallel", self.tp()),
+            count("X", "copies of a token over the network", copies.crossing),
+            count(
+                "I",
+                "copies inside nodes, or to every expert",
+                copies.inside,
+            ),
+            bytes("d", "bytes of an element to the experts", there),
+            bytes("c", "bytes of an element back", back),
+            bytes("u", "imbalance", u),
+        ]);
+        let tokens = self.routed * self.tokens * self.m * self.hidden() / self.tp();
+        Counted {
+            formula: "2 (d + c) n (X + I) T h/t m u",
+            parts,
+            bytes: 2.0 * (there + back) * tokens * copies.total() * u,
         }
     }
 

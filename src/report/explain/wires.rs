@@ -7,7 +7,10 @@ use crate::cluster::Link;
 use crate::explain::{Term, Unit};
 use crate::run::{CpComm, Scenario};
 use crate::source::NCCL;
-use crate::traffic::{ALL_TO_ALL, CONTENTION, INTER, INTRA, LATENCY, OverlapRow, bandwidth};
+use crate::traffic::{
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, INTER, INTRA, LATENCY, OverlapRow, bandwidth,
+    is_once_a_node,
+};
 use crate::units::significant;
 
 /// The sum over all kinds.
@@ -58,7 +61,10 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         )
     } else {
         let hidden = seconds("H", "of it hidden behind compute", hidden)
-            .by(hiding(row.name), vec![window, share(scenario, row.name)])
+            .by(
+                hiding(scenario, row.name),
+                vec![window, share(scenario, row.name)],
+            )
             .note(hiding_note(scenario, row.name));
         let name = format!("exposed: {}", title(row.name));
         seconds("X", name, row.exposed_s.0).by("W - H", vec![wire, hidden])
@@ -85,8 +91,9 @@ fn window_of(name: &str) -> &'static str {
     }
 }
 
-fn hiding(name: &str) -> &'static str {
+fn hiding(scenario: &Scenario, name: &str) -> &'static str {
     match name {
+        "ep" if is_once_a_node(scenario) => "(1 - x) min(W, φ w)",
         "dp" | "zero3" => "(1 - x) min(W, φ w), each direction and pass by itself",
         "tp" => "min(W/4, φ w), reductions of the backward pass only",
         "cp" => "Σ min(block, φ w/c), block by block",
@@ -103,6 +110,10 @@ fn hiding_note(scenario: &Scenario, name: &str) -> String {
         "cp" if scenario.run.cp_comm != CpComm::Ring => {
             "all-gather and Ulysses run before and after attention: nothing hides them".to_owned()
         }
+        "ep" if is_once_a_node(scenario) => format!(
+            "x = {}: multiprocessors that pass tokens on are missing in the compute beside them",
+            significant(DISPATCHERS.value, 2)
+        ),
         "tp" => "the other messages stand between two kernels that need them".to_owned(),
         _ => "of each micro-batch, layer by layer".to_owned(),
     }
@@ -141,14 +152,26 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
         volume(evaluation, row),
         Term::given("β", name, reached, Unit::Bytes),
     ];
+    let reach = if row.name == "ep" && is_once_a_node(&evaluation.scenario) {
+        let (link, card) = DISPATCH.value;
+        format!(
+            "data sheet: {} GB/s a GPU ({place}); what crosses the network reaches {card} of the card while what is passed on reaches {link} of the link: the longer counts",
+            significant(sheet.0 / 1e9, 3)
+        )
+    } else {
+        format!(
+            "data sheet: {} GB/s a GPU ({place}); collectives reach {} of it in a node, between nodes {} of the cards that the group has in a node; all-to-all {} in a node",
+            significant(sheet.0 / 1e9, 3),
+            INTRA.value,
+            INTER.value,
+            ALL_TO_ALL.value
+        )
+    };
     let [launch, near, far] = LATENCY.value.map(|seconds| seconds * 1e6);
     seconds("W", "wire time of a step", row.comm_s.0)
         .by("V/β", parts)
         .from(&NCCL, "tuning.cc; efficiencies by measured curves")
-        .note(format!(
-            "data sheet: {} GB/s a GPU ({place}); collectives reach {} of it in a node, between nodes {} of the cards that the group has in a node; all-to-all {} in a node",
-            significant(sheet.0 / 1e9, 3), INTRA.value, INTER.value, ALL_TO_ALL.value
-        ))
+        .note(reach)
         .note(format!(
             "a message: {launch:.0} µs, {near:.0} a hop in the node, {far:.0} a hop between nodes"
         ))
@@ -158,7 +181,7 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
 mod tests {
     use super::super::super::evaluate;
     use super::*;
-    use crate::run::{Based, Run};
+    use crate::run::{Based, MoeDispatch, Run};
 
     fn find<'a>(term: &'a Term, symbol: &str) -> Option<&'a Term> {
         if term.symbol == symbol {
@@ -187,7 +210,18 @@ mod tests {
             ep: 8,
             ..base()
         };
+        let dispatched = Run {
+            moe_dispatch: MoeDispatch::PerNode,
+            fp8_dispatch: true,
+            ..experts.clone()
+        };
+        let halved = Run {
+            moe_dispatch: MoeDispatch::AllToAll,
+            ..dispatched.clone()
+        };
         vec![
+            dispatched,
+            halved,
             base(),
             zero(0),
             zero(1),

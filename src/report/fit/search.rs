@@ -245,7 +245,6 @@ fn combinations(of: usize, count: usize) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
     use crate::memory::Verdict;
-    use crate::memory::remedies::apply;
     use crate::report::evaluate;
     use crate::run::{Based, Run, Scenario};
 
@@ -258,7 +257,7 @@ mod tests {
     fn hold(run: &Run) -> Vec<Suggestion> {
         let list = suggestions(run);
         for suggestion in &list {
-            let after = apply(run, &suggestion.fix).unwrap();
+            let after = run.with_texts(&suggestion.fix.set).unwrap();
             assert!(Scenario::new(&after).is_ok(), "{}", suggestion.fix.label);
             let after = evaluate(&after).unwrap().report;
             assert_eq!(
@@ -319,7 +318,7 @@ mod tests {
             label: String::new(),
             set: if n == 1 { Vec::new() } else { fewer },
         };
-        let memory = evaluate(&apply(&run, &before).unwrap())
+        let memory = evaluate(&run.with_texts(&before.set).unwrap())
             .unwrap()
             .report
             .memory;

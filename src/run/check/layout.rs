@@ -1,9 +1,10 @@
 //! How the GPUs, the batch, the experts and ZeRO's shards divide.
 
-use super::Check;
+use super::{Check, nearest};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::run::layout::{Layout, Zero};
+use crate::units::thousands;
 
 impl Check<'_> {
     pub fn layout(&mut self, gpu: &Gpu) -> Layout {
@@ -17,13 +18,13 @@ impl Check<'_> {
                     "gpus",
                     format!(
                         "{} GPUs are fewer than {product}; gpus={ranks} works",
-                        run.gpus
+                        thousands(run.gpus)
                     ),
                 )
                 .with_fix("gpus", ranks),
             );
         } else if !run.gpus.is_multiple_of(ranks) {
-            let message = format!("{} GPUs do not divide by {product}", run.gpus);
+            let message = format!("{} GPUs do not divide by {product}", thousands(run.gpus));
             let alone = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
             match alone
                 .into_iter()
@@ -86,16 +87,25 @@ impl Check<'_> {
         let each = dp.saturating_mul(run.micro_batch);
         if !run.global_batch.is_multiple_of(each) {
             let fitting = run.global_batch.div_ceil(each).saturating_mul(each);
-            self.issues.push(
-                Issue::error(
-                    "global_batch",
-                    format!(
-                        "{} sequences do not divide over dp {dp} x micro-batch {}; global_batch={fitting} works",
-                        run.global_batch, run.micro_batch
-                    ),
-                )
-                .with_fix("global_batch", fitting),
+            let message = format!(
+                "{} sequences do not divide over dp {} x micro-batch {}; global_batch={fitting} works",
+                thousands(run.global_batch),
+                thousands(dp),
+                thousands(run.micro_batch)
             );
+            let issue = Issue::error("global_batch", message).with_fix("global_batch", fitting);
+            // Or as many GPUs as this batch is for: no more than a micro-batch each.
+            let most = dp.min(run.global_batch / run.micro_batch);
+            let divides = |dp: u64| {
+                dp <= most
+                    && run
+                        .global_batch
+                        .is_multiple_of(dp.saturating_mul(run.micro_batch))
+            };
+            self.issues.push(match nearest(most, divides) {
+                Some(fewer) => issue.or_fix("gpus", run.gpus / dp * fewer),
+                None => issue,
+            });
         }
         let microbatches = (run.global_batch / each).max(1);
         if let Some(lengths) = &run.microbatch_lengths

@@ -4,6 +4,9 @@ mod layout;
 mod model;
 mod schedule;
 
+pub use model::MOST_PARAMETERS;
+pub use schedule::MOST_STAGES;
+
 use super::Run;
 use super::layout::{Layout, Zero};
 use crate::cluster::Gpu;

@@ -2,10 +2,10 @@
 
 use super::Check;
 use crate::cluster::Gpu;
-use crate::model::{AttentionCount, model_flops_per_token};
+use crate::model::{AttentionCount, Moe, model_flops_per_token};
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
-const MOST_PARAMETERS: f64 = 1e15;
+pub const MOST_PARAMETERS: f64 = 1e15;
 /// As many layers as the field takes.
 const MOST_LAYERS: u64 = 100_000;
 
@@ -58,12 +58,42 @@ impl Check<'_> {
                     ),
                 );
             }
+            self.groups(moe);
             if moe.dense_layers > m.layers {
                 self.error(
                     "model.moe.dense_layers",
                     format!("more than the {} layers of the model", m.layers),
                 );
             }
+        }
+    }
+
+    /// Groups of experts: of equal size, and the chosen ones with enough experts for a token.
+    fn groups(&mut self, moe: Moe) {
+        let Moe {
+            experts,
+            top_k,
+            groups,
+            top_groups,
+            ..
+        } = moe;
+        if groups == 0 || !experts.is_multiple_of(groups) {
+            self.error_near(
+                "model.moe.groups",
+                &format!("{experts} experts do not divide into {groups} groups"),
+                groups.min(experts),
+                |groups| groups > 0 && experts.is_multiple_of(groups),
+            );
+        } else if top_groups > groups || top_groups * (experts / groups) < top_k {
+            self.error_near(
+                "model.moe.top_groups",
+                &format!(
+                    "{top_groups} of {groups} groups with {} experts each cannot give a token {top_k}",
+                    experts / groups
+                ),
+                top_groups.min(groups),
+                |chosen| chosen <= groups && chosen * (experts / groups) >= top_k,
+            );
         }
     }
 

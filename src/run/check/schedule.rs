@@ -6,7 +6,7 @@ use crate::run::layout::even_split;
 use crate::run::{CpComm, Recompute, Schedule};
 
 /// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
-const MOST_STAGES: u64 = 4096;
+pub const MOST_STAGES: u64 = 4096;
 impl Check<'_> {
     pub fn sequence(&mut self) {
         let run = self.run;

@@ -59,6 +59,8 @@ const MIXTRAL_8X7B: Architecture = Architecture {
         expert_ffn: 14336,
         shared_experts: 0,
         dense_layers: 0,
+        groups: 1,
+        top_groups: 1,
     }),
     ..Architecture::llama(32, 4096, 14336, 32, 8, 32_000)
 };
@@ -71,6 +73,8 @@ const DEEPSEEK: Architecture = Architecture {
         expert_ffn: 2048,
         shared_experts: 1,
         dense_layers: 3,
+        groups: 8,
+        top_groups: 4,
     }),
     mla: Some(Mla {
         q_lora_rank: 1536,

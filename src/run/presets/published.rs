@@ -107,7 +107,7 @@ macro_rules! gpt {
     };
 }
 
-const LLAMA_OPEN: &str = "micro-batches of one sequence, groups of 16; gradients accumulate in fp32 over a step (section 3.3.2) and are exchanged once, as in ZeRO-1; tensors are not freed as early as theirs";
+const LLAMA_OPEN: &str = "micro-batches of one sequence in groups of 16, where the paper leaves N open; gradients accumulate in fp32 over a step (section 3.3.2) and are exchanged once, as in ZeRO-1, so that a GPU keeps 12 GiB of them which FSDP shards there; every input of norm, SwiGLU and linear is kept, and no tensor is freed as early as theirs: more than fits";
 const GPT_OPEN: &str = "fp32 gradients, as Megatron-LM keeps them; 200 Gb/s of network a GPU";
 const FUJII_OPEN: &str =
     "the cluster's network a GPU, and a data loader that the measured steps do not contradict";
@@ -125,9 +125,9 @@ pub static PUBLISHED: &[PublishedRun] = &[
         llama_3!("gpus=16384&cp=16&seq_len=131072&global_batch=128&attention_flops=full"), &[Measured::Tflops(380.0), Measured::Mfu(0.38)],
         "as at 8192 tokens; attention counted over the full square"),
     row("deepseek-v3", "DeepSeek-V3, 2048 H800", (&DEEPSEEK_V3, "sections 1, 3 and 4.2"),
-        "model=deepseek-v3&gpu=h800-sxm-80gb&gpus=2048&tp=1&pp=16&ep=64&zero=1&schedule=dualpipe&seq_len=4096&global_batch=15360&tokens_total=14.8T&precision=deepseek-fp8&recompute.modules=norm,moe_act,mla_up&overlap.ep=1",
+        "model=deepseek-v3&gpu=h800-sxm-80gb&gpus=2048&tp=1&pp=16&ep=64&zero=1&schedule=dualpipe&seq_len=4096&global_batch=15360&tokens_total=14.8T&precision.base=deepseek-fp8&precision.grads=0&recompute.modules=norm,moe_act,mla_up&fp8_activations=true&moe_dispatch=per-node&fp8_dispatch=true&overlap.ep=1",
         &[Measured::Tokens(1543.2), Measured::GpuHours(2_664_000.0)],
-        "micro-batches of one sequence; the all-to-all may hide behind all compute; routing is not limited to four nodes; activations in bf16, where the report keeps some in fp8; without the multi-token-prediction module; tokens a second from 180 K GPU-hours a trillion tokens"),
+        "micro-batches of one sequence; the all-to-all may hide behind all linears; gradients are kept once, in fp32 (section 3.3.3); without the multi-token-prediction module; tokens a second from 180 K GPU-hours a trillion tokens"),
     row("gpt-3-175b-korthikanti", "GPT-3 175B, 64 A100", (&KORTHIKANTI_2022, "tables 3 and 5"),
         gpt!("model.layers=96&model.hidden=12288&model.ffn=49152&model.heads=96&gpus=64&tp=8&pp=8&schedule=interleaved-1f1b&virtual_stages=3&global_batch=64&recompute=selective&attention_flops=full"),
         &[Measured::Step(13.75), Measured::Mfu(0.514), Measured::Hfu(0.528)], GPT_OPEN),

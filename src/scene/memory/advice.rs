@@ -3,10 +3,10 @@
 use super::verdict;
 use crate::memory::Verdict;
 use crate::report::fit::{Search, Suggestion};
-use crate::report::narrow::{self as room, Gap, Narrowing};
+use crate::report::narrow::{self as room, Counted, Narrowing};
 use crate::report::{Evaluation, Memory};
 use crate::scene::issues::written;
-use crate::scene::markup::{Html, el, span, table, text};
+use crate::scene::markup::{Html, el, leaf, table, text};
 use crate::source::HE_BLOG;
 use crate::units::{MemoryUnit, group, show_percent, show_seconds};
 
@@ -28,7 +28,7 @@ fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
         }
         (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
     };
-    let note = span("p", "muted", words);
+    let note = leaf("p", "muted", words);
     if list.is_empty() {
         return note;
     }
@@ -45,12 +45,12 @@ fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
 fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Html> {
     let button = el(
         "button",
-        &[("class", "fix"), ("data-fix", &written(&one.fix))],
+        &[("class", "fix"), ("data-fix", &written(&one.fix.set))],
         &[text(&one.fix.label)],
     );
     let batch = one.global_batch.map_or_else(Html::none, |batch| {
         let words = format!(" global batch {}", group(&batch.to_string()));
-        span("small", "", &words)
+        leaf("small", "", &words)
     });
     let more = one.dearer - 1.0;
     let cost = if more.abs() < 5e-4 {
@@ -75,7 +75,7 @@ pub fn narrow(base: &Evaluation, unit: MemoryUnit) -> Html {
     way_back(&room::narrow(base), &room::gaps(base), unit)
 }
 
-fn way_back(way: &[Narrowing], gaps: &[Gap], unit: MemoryUnit) -> Html {
+fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Html {
     let before = [None].into_iter().chain(way.iter().map(Some));
     let rows: Vec<(bool, Vec<Html>)> = way
         .iter()
@@ -105,21 +105,21 @@ fn way_back(way: &[Narrowing], gaps: &[Gap], unit: MemoryUnit) -> Html {
     );
     let list: Html = gaps
         .iter()
-        .map(|(words, counted)| {
+        .map(|(gap, counted)| {
             let counted = counted.map_or_else(String::new, |bytes| {
                 format!("; {} of it are counted above", unit.show(bytes))
             });
-            span("li", "", &format!("{words}{counted}"))
+            leaf("li", "", &format!("{}{counted}", gap.words()))
         })
         .collect();
     [
-        span("p", "muted", &intro),
+        leaf("p", "muted", &intro),
         el(
             "div",
             &[("class", "steps")],
             &[table("Narrowing it down", &head, &rows)],
         ),
-        span("h4", "", "What stands between the estimate and the driver"),
+        leaf("h4", "", "What stands between the estimate and the driver"),
         el("ul", &[("class", "gaps")], &[list]),
     ]
     .into_iter()
@@ -144,7 +144,7 @@ mod tests {
         let html = fit(&base, MemoryUnit::Gib).into_string();
         assert_eq!(html.matches("data-fix=").count(), list.len());
         for one in &list {
-            assert_eq!(read_fix(&written(&one.fix)), one.fix.set);
+            assert_eq!(read_fix(&written(&one.fix.set)), one.fix.set);
         }
     }
 

@@ -30,6 +30,19 @@ pub struct Bar {
     pub is_peak: bool,
 }
 
+impl Bar {
+    /// "stage 3", or "4 to 7".
+    #[must_use]
+    pub fn name(&self) -> String {
+        let (first, last) = self.stages;
+        if first == last {
+            format!("stage {first}")
+        } else {
+            format!("{first} to {last}")
+        }
+    }
+}
+
 /// The picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
@@ -37,6 +50,16 @@ pub struct Bars {
     pub bars: Vec<Bar>,
     /// The capacity on the scale, 0 to 1.
     pub capacity: f64,
+}
+
+impl Bars {
+    /// The components that any bar has, in the order of the bars' parts.
+    pub fn used(&self) -> impl Iterator<Item = Component> {
+        Component::ALL.into_iter().filter(|component| {
+            let mut parts = self.bars.iter().flat_map(|bar| &bar.segments);
+            parts.any(|part| part.component == *component)
+        })
+    }
 }
 
 /// More ranks than this: equal neighbours share a bar.

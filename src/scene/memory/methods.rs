@@ -7,7 +7,7 @@ use crate::report::Figure;
 use crate::report::methods::MethodRow;
 use crate::run::OneOf;
 use crate::run::registry::field;
-use crate::scene::markup::{Html, ask, cited, el, fold, percent, span, table, text};
+use crate::scene::markup::{Html, ask, cited, el, fold, leaf, percent, table, text};
 use crate::units::{Bytes, MemoryUnit};
 
 /// The table of methods, and what each leaves out.
@@ -115,7 +115,7 @@ fn about(row: &MethodRow) -> Html {
         &[text(row.label), text(" "), el("small", &[], &[source])],
     );
     let leaves = format!("Leaves out: {}.", row.leaves_out.join("; "));
-    let mut parts = vec![title, span("p", "", &leaves)];
+    let mut parts = vec![title, leaf("p", "", &leaves)];
     if !row.ignores.is_empty() {
         let label = |key: &str| field(key).map_or(key.to_owned(), |field| field.label.to_owned());
         let fields: Vec<String> = row
@@ -124,7 +124,7 @@ fn about(row: &MethodRow) -> Html {
             .map(|issue| label(&issue.field))
             .collect();
         let words = format!("Of this run it ignores: {}.", fields.join(", "));
-        parts.push(span("p", "", &words));
+        parts.push(leaf("p", "", &words));
     }
     if !row.slips.is_empty() {
         let summary = format!("{} slips of the source", row.slips.len());

@@ -12,13 +12,29 @@ pub use methods::methods;
 pub use panel::{measured, picture};
 pub use table::twin;
 
-use super::markup::{Html, el, span, text};
+use super::markup::{Html, el, leaf, text};
 use crate::memory::{Component, Verdict};
 
 /// A component's swatch and name.
 #[must_use]
-pub fn legend_entry(component: Component) -> Html {
+pub(super) fn legend_entry(component: Component) -> Html {
     el("span", &[], &[swatch(component), text(component.name())])
+}
+
+/// The legend of the components that any of `pictures` has.
+#[must_use]
+pub fn legend(pictures: &[&Bars]) -> Html {
+    let used = |component: &Component| {
+        let mut pictures = pictures.iter();
+        pictures.any(|picture| picture.used().any(|one| one == *component))
+    };
+    let entries: Html = Component::ALL
+        .into_iter()
+        .filter(used)
+        .map(legend_entry)
+        .collect();
+    let attributes = [("class", "legend"), ("aria-hidden", "true")];
+    el("div", &attributes, &[entries])
 }
 
 fn swatch(component: Component) -> Html {
@@ -34,10 +50,10 @@ fn swatch(component: Component) -> Html {
 pub fn parts_tip<N: AsRef<str>>(title: &str, parts: &[(N, String)]) -> Html {
     let lines: Html = parts
         .iter()
-        .flat_map(|(name, figure)| [span("i", "", name.as_ref()), span("b", "", figure)])
+        .flat_map(|(name, figure)| [leaf("i", "", name.as_ref()), leaf("b", "", figure)])
         .collect();
     [
-        span("strong", "", title),
+        leaf("strong", "", title),
         el("span", &[("class", "figures")], &[lines]),
     ]
     .into_iter()
@@ -51,10 +67,10 @@ fn verdict(verdict: Verdict) -> Html {
         Verdict::Tight => ("tight", "≈ "),
         Verdict::Oom => ("oom", "✕ "),
     };
-    let word = span("span", "word", super::words::verdict(verdict));
+    let word = leaf("span", "word", super::words::verdict(verdict));
     el(
         "span",
         &[("class", class)],
-        &[span("span", "mark", mark), word],
+        &[leaf("span", "mark", mark), word],
     )
 }

@@ -1,11 +1,11 @@
 //! The bars themselves, and the verdict against what was measured.
 
-use super::{Bar, Segment, bars, legend_entry, parts_tip};
+use super::{Bar, Segment, bars, legend, parts_tip};
 use crate::memory::verdict::{BANDS, Band};
-use crate::memory::{Component, StageMemory, Verdict};
+use crate::memory::{StageMemory, Verdict};
 use crate::report::{Evaluation, Figure, Memory};
 use crate::run::{Method, OneOf};
-use crate::scene::markup::{Html, ask, el, percent, span, text};
+use crate::scene::markup::{Html, ask, el, leaf, percent, text};
 use crate::scene::words;
 use crate::units::{Bytes, MemoryUnit, show_percent};
 
@@ -17,15 +17,6 @@ const MOST_PARTS: usize = 9;
 pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
     let memory = &evaluation.report.memory;
     let picture = bars(memory);
-    let used = |component: &Component| {
-        let mut segments = picture.bars.iter().flat_map(|bar| &bar.segments);
-        segments.any(|part| part.component == *component)
-    };
-    let legend: Html = Component::ALL
-        .into_iter()
-        .filter(used)
-        .map(legend_entry)
-        .collect();
     let rows: Html = picture
         .bars
         .iter()
@@ -47,12 +38,8 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
         )
     };
     [
-        span("p", "visually-hidden", &words::memory(memory, unit)),
-        el(
-            "div",
-            &[("class", "legend"), ("aria-hidden", "true")],
-            &[legend],
-        ),
+        leaf("p", "visually-hidden", &words::memory(memory, unit)),
+        legend(&[&picture]),
         el("div", &[("class", "bars")], &[rows]),
         el(
             "p",
@@ -69,12 +56,7 @@ fn on_the_box(memory: &Memory) -> bool {
 }
 
 fn row(bar: &Bar, rank: &StageMemory, capacity: f64, unit: MemoryUnit) -> Html {
-    let (first, last) = bar.stages;
-    let name = if first == last {
-        format!("stage {first}")
-    } else {
-        format!("{first} to {last}")
-    };
+    let name = bar.name();
     // The fullest rank's parts take the Tab key; the arrows walk on from there.
     let tab = if bar.is_peak { "0" } else { "-1" };
     let mut track: Vec<Html> = bar
@@ -117,7 +99,7 @@ fn row(bar: &Bar, rank: &StageMemory, capacity: f64, unit: MemoryUnit) -> Html {
             ("aria-label", &label),
         ],
         &[
-            ask("who", &Figure::Memory(first).id(), &[text(&name)]),
+            ask("who", &Figure::Memory(bar.stages.0).id(), &[text(&name)]),
             el("div", &[("class", "track")], &track),
         ],
     )
@@ -178,7 +160,7 @@ pub fn measured(memory: &Memory) -> Html {
         let words = format!(
             "{share} of the size on the box. The paper: up to 80 % none of its 454 runs ran out of memory."
         );
-        return [span("span", "", &words), rule].into_iter().collect();
+        return [leaf("span", "", &words), rule].into_iter().collect();
     }
     let band = |band: &Band| {
         let word = match band.verdict {
@@ -192,11 +174,11 @@ pub fn measured(memory: &Memory) -> Html {
         } else {
             "band"
         };
-        span("span", class, &words)
+        leaf("span", class, &words)
     };
     let needed = format!("{share} of what the driver shows. Measured runs by verdict:");
     let bands: Html = BANDS.iter().map(band).collect();
-    [span("span", "", &needed), bands, rule]
+    [leaf("span", "", &needed), bands, rule]
         .into_iter()
         .collect()
 }

@@ -3,7 +3,7 @@
 use super::{bars, part_rows, swatch};
 use crate::memory::Component;
 use crate::report::{Figure, Memory};
-use crate::scene::markup::{Html, ask, el, span, table, text};
+use crate::scene::markup::{Html, ask, el, leaf, table, text};
 use crate::units::{Bytes, MemoryUnit, significant};
 
 /// The table behind the bars.
@@ -60,7 +60,7 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Html {
     let rows: Vec<(bool, Vec<Html>)> = part_rows(&ranks)
         .iter()
         .map(|row| {
-            let component = span("small", "muted", &format!(" {}", row.component.name()));
+            let component = leaf("small", "muted", &format!(" {}", row.component.name()));
             let name = el(
                 "span",
                 &[],

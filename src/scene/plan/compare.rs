@@ -2,8 +2,7 @@
 
 use super::rows::{layout, schedule};
 use super::{View, button};
-use crate::run::Recompute;
-use crate::scene::markup::{Html, el, span, text};
+use crate::scene::markup::{Html, el, leaf, scrolled, text};
 use crate::search::Found;
 use crate::units::{Bytes, Seconds, group, show_percent, show_seconds};
 
@@ -49,11 +48,6 @@ fn seconds(_: &View, value: f64) -> String {
 /// The layout in words, line by line.
 fn settings(one: &Found) -> [(&'static str, String); 9] {
     let run = &one.run;
-    let recompute = match run.recompute {
-        Recompute::None => "none",
-        Recompute::Full => "full",
-        _ => "selective",
-    };
     [
         ("TP", run.tp.to_string()),
         ("PP", run.pp.to_string()),
@@ -63,7 +57,7 @@ fn settings(one: &Found) -> [(&'static str, String); 9] {
         ("ZeRO", run.zero.to_string()),
         ("micro-batch", run.micro_batch.to_string()),
         ("schedule", schedule(run)),
-        ("recomputation", recompute.to_owned()),
+        ("recomputation", run.recompute.words()),
     ]
 }
 
@@ -95,9 +89,9 @@ pub fn pinned(view: &View) -> Html {
         let cells = pinned.iter().map(|one| {
             let own = settings(one)[index].1.clone();
             let class = if own == value { "" } else { "differs" };
-            span("td", class, &own)
+            leaf("td", class, &own)
         });
-        let name = std::iter::once(span("td", "muted", name));
+        let name = std::iter::once(leaf("td", "muted", name));
         rows.push(el("tr", &[], &[name.chain(cells).collect()]));
     }
     for (name, value, show) in FIGURES {
@@ -106,14 +100,14 @@ pub fn pinned(view: &View) -> Html {
             let own = value(one);
             let mut parts = vec![text(&show(view, own))];
             if index > 0 {
-                parts.push(span("small", "range", &against(view, base, own, show)));
+                parts.push(leaf("small", "range", &against(view, base, own, show)));
             }
             el("td", &[], &parts)
         });
-        let name = std::iter::once(span("td", "muted", name));
+        let name = std::iter::once(leaf("td", "muted", name));
         rows.push(el("tr", &[], &[name.chain(cells).collect()]));
     }
-    let head = [span("th", "", "Pinned"), head].into_iter().collect();
+    let head = [leaf("th", "", "Pinned"), head].into_iter().collect();
     let table = el(
         "table",
         &[("class", "pinned")],
@@ -122,14 +116,10 @@ pub fn pinned(view: &View) -> Html {
             el("tbody", &[], &rows),
         ],
     );
-    let region = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Pinned layouts"),
-    ];
     let clear = button("link", "unpin", None, "unpin all");
-    [el("div", &region, &[table]), clear].into_iter().collect()
+    [scrolled("Pinned layouts", table), clear]
+        .into_iter()
+        .collect()
 }
 
 /// "+120 ms (+3.2 %)".

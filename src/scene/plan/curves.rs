@@ -4,7 +4,7 @@
 use super::map::ask_for;
 use super::rows::{label, layout};
 use super::{View, fold};
-use crate::scene::markup::{Html, el, span, table, text};
+use crate::scene::markup::{Html, el, leaf, table, text};
 use crate::scene::ticks::ticks;
 use crate::search::Found;
 use crate::search::sweep::{Grown, Sweep};
@@ -18,7 +18,7 @@ const BUTTONS: [(&str, &str); 3] = [
 
 /// The buttons, and the curves of the last sweep.
 pub fn sweeps(view: &View) -> Html {
-    let name = span("span", "muted", "How the cost grows");
+    let name = leaf("span", "muted", "How the cost grows");
     let buttons = el("p", &[("class", "chips ask")], &[name, ask_for(&BUTTONS)]);
     let Some(sweep) = &view.desk.sweep else {
         return buttons;
@@ -86,7 +86,7 @@ fn curves(view: &View, sweep: &Sweep) -> Html {
     let twin = fold(view, "sweep-table", "Show as a table", || twin(view, sweep));
     [
         el("div", &[("class", "curves")], &[pictures]),
-        span("p", "muted note", &words),
+        leaf("p", "muted note", &words),
         twin,
     ]
     .into_iter()
@@ -170,7 +170,7 @@ fn chart(
         .map(|point| point.best.as_deref().map(part))
         .collect();
     let known: Vec<f64> = values.iter().flatten().copied().chain(line).collect();
-    let heading = span("figcaption", "muted", name);
+    let heading = leaf("figcaption", "muted", name);
     if known.is_empty() {
         return el("figure", &[("class", "chart")], &[heading]);
     }
@@ -240,7 +240,7 @@ fn chart(
                 ("cy", &*y(*value)),
                 ("r", "3"),
             ];
-            pieces.push(el("circle", &dot, &[span("title", "", &title)]));
+            pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
         }
     }
     let picture = el("svg", &[("role", "img"), ("aria-label", name)], &pieces);

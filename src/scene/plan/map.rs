@@ -3,30 +3,29 @@
 
 use super::rows::layout;
 use super::{View, button, chips_of, fold};
-use crate::scene::markup::{Html, el, span, text};
-use crate::search::Found;
+use crate::scene::markup::{Html, el, leaf, scrolled, text};
 use crate::search::filter::Axis;
 use crate::search::map::{Cell, Map, Picture};
+use crate::search::{Found, Space};
 use crate::units::{show_percent, show_seconds};
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;
 
 /// The map's fold.
-pub fn map(view: &View) -> Html {
+pub fn map(view: &View, space: &Space) -> Html {
     fold(view, "map", "Map: the best layout over two axes", || {
         let grid = match &view.desk.map {
             Some(map) => grid(view, map),
-            None => span("p", "muted", "being searched…"),
+            None => leaf("p", "muted", "being searched…"),
         };
-        [choices(view), grid].into_iter().collect()
+        [choices(view, space), grid].into_iter().collect()
     })
 }
 
-fn choices(view: &View) -> Html {
+fn choices(view: &View, space: &Space) -> Html {
     let picture = view.desk.picture;
     let axes = |side: &'static str, chosen: Option<Axis>| {
-        let space = view.desk.request.search.space();
         let several = Axis::ALL.into_iter();
         let several = several.filter(|axis| axis.values(space).len() > 1);
         several
@@ -84,8 +83,8 @@ fn grid(view: &View, map: &Map) -> Html {
             "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most promising here.",
         ),
     };
-    let head: Html = std::iter::once(span("th", "", &corner))
-        .chain(map.across.iter().map(|name| span("th", "", name)))
+    let head: Html = std::iter::once(leaf("th", "", &corner))
+        .chain(map.across.iter().map(|name| leaf("th", "", name)))
         .collect();
     let rows: Vec<Html> = map
         .down
@@ -101,7 +100,7 @@ fn grid(view: &View, map: &Map) -> Html {
                     };
                     filled(view, found, &shown, value(found) / best)
                 }
-                Cell::Open => span("td", "muted", "…"),
+                Cell::Open => leaf("td", "muted", "…"),
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
                 Cell::Void => empty("–", "No layout divides here"),
             });
@@ -117,22 +116,16 @@ fn grid(view: &View, map: &Map) -> Html {
             el("tbody", &[], &rows),
         ],
     );
-    let region = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "Map of layouts"),
-    ];
     let note = format!("{words} Empty cells: out of memory, or – where nothing divides.");
     let again = if map.is_over() {
         Html::none()
     } else {
-        span("p", "muted note", "The rest is being searched…")
+        leaf("p", "muted note", "The rest is being searched…")
     };
     [
-        el("div", &region, &[table]),
+        scrolled("Map of layouts", table),
         again,
-        span("p", "muted note", &note),
+        leaf("p", "muted note", &note),
     ]
     .into_iter()
     .collect()

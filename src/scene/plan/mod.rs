@@ -7,10 +7,10 @@ mod map;
 mod question;
 mod rows;
 
-use super::markup::{Html, el, percent, span, text};
+use super::markup::{Html, el, leaf, percent, text};
 use crate::run::Run;
 use crate::search::desk::Desk;
-use crate::search::{measured, recipe};
+use crate::search::{Request, measured, recipe};
 use crate::units::{MemoryUnit, group};
 
 /// How a layout is linked to: rooms above know how.
@@ -29,24 +29,23 @@ struct View<'a> {
 pub fn panel(desk: &Desk, over: bool, unit: MemoryUnit, link: Link) -> String {
     let view = View { desk, unit, link };
     let head = progress(&view, over).into_string();
-    let body: Html = if desk.is_searching() {
-        body(&view)
-    } else {
-        [intro(), question::buttons(&view)].into_iter().collect()
+    let body = match &desk.request {
+        Some(request) => body(&view, request),
+        None => Html::from_iter([intro(), question::buttons(&view)]),
     };
     format!("{head}\n{}", body.into_string())
 }
 
 fn intro() -> Html {
     let words = "Searches every layout that divides these GPUs, this batch and this model: TP, PP, CP, EP, ZeRO, micro-batch, schedule, split and recomputation. It runs beside the page and can be stopped.";
-    span("p", "muted", words)
+    leaf("p", "muted", words)
 }
 
 fn progress(view: &View, over: bool) -> Html {
     let desk = view.desk;
-    let progress = desk.request.search.progress();
     let count = |count: u64| group(&count.to_string());
-    let words = if desk.is_searching() {
+    let words = if let Some(request) = &desk.request {
+        let progress = request.search.progress();
         let stopped = if desk.is_stopped() { " Stopped." } else { "" };
         format!(
             "{} layouts looked at, {} count as feasible, {} reported in full.{stopped}",
@@ -83,30 +82,29 @@ fn progress(view: &View, over: bool) -> Html {
     [ratio, line].into_iter().collect()
 }
 
-fn body(view: &View) -> Html {
-    let desk = view.desk;
-    let progress = desk.request.search.progress();
-    let mut parts: Vec<Html> = measured(&desk.run)
+fn body(view: &View, request: &Request) -> Html {
+    let (space, done) = (request.search.space(), request.search.progress().done);
+    let mut parts: Vec<Html> = measured(&view.desk.run)
         .iter()
-        .map(|issue| span("p", "issue warning", &issue.message))
+        .map(|issue| leaf("p", "issue warning", &issue.message))
         .collect();
-    if progress.done {
-        let plan = desk.request.plan();
+    if done {
+        let plan = request.plan();
         let warnings = plan.warnings.iter();
-        parts.extend(warnings.map(|issue| span("p", "issue warning", &issue.message)));
-        parts.push(rows::chips(view));
+        parts.extend(warnings.map(|issue| leaf("p", "issue warning", &issue.message)));
+        parts.push(rows::chips(view, space));
     }
-    parts.push(rows::rows(view));
+    parts.push(rows::rows(view, done));
     parts.push(compare::pinned(view));
     parts.push(question::buttons(view));
-    if progress.done {
+    if done {
         parts.push(rows::why(view));
         parts.push(rows::pareto(view));
-        parts.push(map::map(view));
+        parts.push(map::map(view, space));
     }
     parts.push(curves::sweeps(view));
-    if progress.done {
-        parts.push(walk(view));
+    if done {
+        parts.push(walk(view, request));
     }
     parts.into_iter().collect()
 }
@@ -129,7 +127,7 @@ fn button(class: &str, word: &str, pressed: Option<bool>, label: &str) -> Html {
 /// A row of chips behind a name; each with its word and whether it is on.
 fn chips_of(name: &str, chips: impl Iterator<Item = (String, bool, String)>) -> Html {
     let chips = chips.map(|(word, on, label)| button("toggle-link", &word, Some(on), &label));
-    let inside: Html = std::iter::once(span("span", "muted", name))
+    let inside: Html = std::iter::once(leaf("span", "muted", name))
         .chain(chips)
         .collect();
     el("p", &[("class", "chips")], &[inside])
@@ -149,17 +147,16 @@ fn fold(view: &View, name: &str, summary: &str, inside: impl FnOnce() -> Html) -
     )
 }
 
-fn walk(view: &View) -> Html {
-    let desk = view.desk;
+fn walk(view: &View, request: &Request) -> Html {
     let summary = "The playbook's recipe with this run's numbers";
     fold(view, "recipe", summary, || {
-        let best = desk.request.search.best().first();
-        let walk = recipe::walk(desk.question(), best.map(|best| &**best));
+        let best = request.search.best().first();
+        let walk = recipe::walk(view.desk.question(), best.map(|best| &**best));
         let steps = walk.steps.iter();
         let items: Html = steps
-            .map(|step| span("li", "", &format!("{}: {}", step.title, step.text)))
+            .map(|step| leaf("li", "", &format!("{}: {}", step.title, step.text)))
             .collect();
-        let end = span("p", "", &walk.end);
+        let end = leaf("p", "", &walk.end);
         [el("ol", &[], &[items]), end].into_iter().collect()
     })
 }

@@ -5,7 +5,7 @@ use super::map::ask_for;
 use super::rows::layout;
 use crate::run::Run;
 use crate::scene::markup::{Html, el, text};
-use crate::search::answers::Question;
+use crate::search::answers::{MOST_GPUS, Question};
 use crate::search::desk::Asked;
 use crate::search::sweep::Sweep;
 use crate::units::{group, show_seconds, significant};
@@ -61,11 +61,16 @@ fn swept(view: &View, question: Question, sweep: &Sweep) -> (String, Option<Run>
     let run = view.desk.question();
     let Some((value, found)) = question.answer(sweep) else {
         let none = match question {
-            Question::FewestGpus => "No number of GPUs up to 131 072 can train this.",
-            Question::LongestSequence => "No sequence of this length or more fits on these GPUs.",
-            Question::Cheapest => "Nothing up to this number of GPUs can train this.",
+            Question::FewestGpus => {
+                let most = group(&MOST_GPUS.to_string());
+                format!("No number of GPUs up to {most} can train this.")
+            }
+            Question::LongestSequence => {
+                "No sequence of this length or more fits on these GPUs.".to_owned()
+            }
+            Question::Cheapest => "Nothing up to this number of GPUs can train this.".to_owned(),
         };
-        return (none.to_owned(), None);
+        return (none, None);
     };
     let (number, how) = (group(&value.to_string()), layout(found));
     let step = &found.report.step;

@@ -1,12 +1,15 @@
 //! The ranked layouts: filters, the table, why each beats the next, memory against throughput.
 
 use super::{View, button, chips_of, fold};
+use crate::memory::Verdict;
+use crate::memory::verdict::HALF_BAND;
 use crate::run::{OneOf, Recompute, Run};
-use crate::scene::markup::{Html, el, span, table, text};
+use crate::scene::markup::{Html, el, leaf, table, text};
+use crate::scene::ticks::ticks;
 use crate::search::desk::place;
 use crate::search::filter::{Axis, Filter};
-use crate::search::{Found, recommended, ties, why as reason};
-use crate::units::{MemoryUnit, group, show_percent, show_seconds};
+use crate::search::{Found, Space, TIE, recommended, ties, why as reason};
+use crate::units::{Bytes, GIB, MemoryUnit, group, show_percent, show_seconds, significant};
 use std::rc::Rc;
 
 /// The sizes of a layout in one line: those that are not 1, and what is not usual.
@@ -30,10 +33,8 @@ pub fn layout(found: &Found) -> String {
     if run.pp > 1 {
         list.push(schedule(run));
     }
-    match run.recompute {
-        Recompute::None => {}
-        Recompute::Full => list.push("full recomputation".to_owned()),
-        _ => list.push("selective recomputation".to_owned()),
+    if run.recompute != Recompute::None {
+        list.push(run.recompute.words());
     }
     if run.tp > 1 && !run.sequence_parallel {
         list.push("no SP".to_owned());
@@ -42,6 +43,52 @@ pub fn layout(found: &Found) -> String {
         list.push("spared ends".to_owned());
     }
     list.join(" · ")
+}
+
+/// The same as short as a row of the table has room for: the form's symbols, and no word that a figure implies.
+fn short(found: &Found) -> Html {
+    let run = &found.run;
+    let sizes = [
+        ("TP", run.tp),
+        ("PP", run.pp),
+        ("CP", run.cp),
+        ("EP", run.ep),
+        ("ETP", run.etp),
+        ("DP", found.report.layout.dp),
+    ];
+    let sizes = sizes.into_iter();
+    let named = sizes.filter(|(name, size)| *size > 1 || *name == "DP");
+    let words: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
+    let mut list = vec![
+        words.join(" "),
+        format!("ZeRO-{}", run.zero),
+        format!("b {}", run.micro_batch),
+    ];
+    if run.pp > 1 {
+        // Several chunks of a plain 1F1B are an interleaved one.
+        list.push(schedule(run).replace("interleaved 1F1B", "1F1B"));
+    }
+    let others = [
+        (run.recompute == Recompute::Full, "recompute"),
+        (run.recompute == Recompute::Selective, "selective"),
+        (run.tp > 1 && !run.sequence_parallel, "no SP"),
+        (run.stage_layers.is_some(), "uneven"),
+    ];
+    list.extend(
+        others
+            .iter()
+            .filter(|(is, _)| *is)
+            .map(|(_, word)| (*word).to_owned()),
+    );
+    let mut pieces = Vec::new();
+    for word in &list {
+        if !pieces.is_empty() {
+            pieces.push(text(" · "));
+        }
+        // Whole where the row breaks.
+        pieces.push(leaf("span", "", word));
+    }
+    pieces.into_iter().collect()
 }
 
 /// The schedule with its chunks a rank.
@@ -55,8 +102,8 @@ pub fn schedule(run: &Run) -> String {
 }
 
 /// What rows are shown, as chips to press.
-pub fn chips(view: &View) -> Html {
-    let (space, filter) = (view.desk.request.search.space(), &view.desk.filter);
+pub fn chips(view: &View, space: &Space) -> Html {
+    let filter = &view.desk.filter;
     let fits = (
         "filter:fits".to_owned(),
         filter.fits,
@@ -87,10 +134,10 @@ pub fn chips(view: &View) -> Html {
     el("div", &[("class", "filters")], &lines)
 }
 
-const HEAD: [&str; 8] = [
+/// Step time, tokens a second and MFU rank layouts alike: one of the last two is enough.
+const HEAD: [&str; 7] = [
     "layout",
     "step",
-    "tokens/s/GPU",
     "MFU",
     "peak memory",
     "bubble",
@@ -98,13 +145,12 @@ const HEAD: [&str; 8] = [
     "",
 ];
 
-/// The ranked layouts; the recommended one is marked.
-pub fn rows(view: &View) -> Html {
+/// The ranked layouts; the recommended one is marked. `done`: the search is over.
+pub fn rows(view: &View, done: bool) -> Html {
     let found = view.desk.rows();
     if found.is_empty() {
-        let over = view.desk.request.search.progress().done;
-        return if over && !view.desk.filter.is_empty() {
-            span(
+        return if done && !view.desk.filter.is_empty() {
+            leaf(
                 "p",
                 "muted",
                 "No layout that is left by the filters counts as feasible.",
@@ -125,10 +171,21 @@ pub fn rows(view: &View) -> Html {
         (simplest == Some(index), row(view, index, one, mark))
     };
     let lines: Vec<(bool, Vec<Html>)> = found.iter().enumerate().map(line).collect();
-    let note = "Strictly by time; ≈ ties with the first within 3.5 %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within 7 % of it.";
+    let legend = "b: micro-batch · × n: interleaved, n chunks a rank · uneven: fewer layers beside the embedding or the head · ⚠ tight · pin a row for all its figures";
+    let rule = rule();
     let all = table("Layouts by step time", &HEAD, &lines);
     let rows = el("div", &[("class", "rows")], &[all]);
-    [rows, span("p", "muted note", note)].into_iter().collect()
+    let notes = [legend, &rule].map(|note| leaf("p", "muted note", note));
+    std::iter::once(rows).chain(notes).collect()
+}
+
+/// How rows are ordered, and which are rows at all.
+fn rule() -> String {
+    format!(
+        "Strictly by time; ≈ ties with the first within {} %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {} % of it.",
+        significant(TIE * 100.0, 2),
+        significant(HALF_BAND.value * 100.0, 1)
+    )
 }
 
 fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
@@ -144,28 +201,36 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
         &[
             ("class", "link"),
             ("data-run", &(view.link)(&one.run)),
-            ("title", "Load this layout"),
+            ("title", &format!("Load this layout: {}", layout(one))),
             ("aria-current", if mine { "true" } else { "" }),
         ],
-        &[text(&layout(one))],
+        &[short(one)],
     );
-    let name = [
-        text(&format!("{}. ", index + 1)),
+    let marks = [
         load,
-        span("small", "", mark),
-        span("small", "", if mine { " · this run" } else { "" }),
+        leaf("small", "", mark),
+        leaf("small", "", if mine { " · this run" } else { "" }),
     ];
-    let time = [
-        text(&show_seconds(step.time_s)),
-        span("small", "range", &format!("{low} to {high}")),
-    ];
+    let number = leaf("span", "", &format!("{}.", index + 1));
+    let name = el(
+        "div",
+        &[("class", "ranked")],
+        &[number, el("div", &[], &marks)],
+    );
+    let hover = |said: &str, more: &str| el("span", &[("title", more)], &[text(said)]);
+    let time = hover(&show_seconds(step.time_s), &format!("{low} to {high}"));
+    let rate = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
     let memory = &report.memory;
-    let tight = memory.verdict != crate::memory::Verdict::Fits;
+    let tight = memory.verdict != Verdict::Fits;
+    let warned = [("role", "img"), ("aria-label", "tight"), ("class", "tight")];
     let peak = [
-        text(&view.unit.show(memory.peak_bytes)),
-        span(
-            "small",
-            "range",
+        if tight {
+            el("span", &warned, &[text("⚠ ")])
+        } else {
+            Html::none()
+        },
+        hover(
+            &view.unit.show(memory.peak_bytes),
             &format!(
                 "stage {}{}",
                 memory.peak_stage,
@@ -176,10 +241,9 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
     let here = place(one.place);
     let pinned = view.desk.pinned.iter().any(|pin| pin.place == one.place);
     vec![
-        name.into_iter().collect(),
-        time.into_iter().collect(),
-        text(&group(&format!("{:.0}", step.tokens_per_s_per_gpu))),
-        text(&show_percent(step.mfu)),
+        name,
+        time,
+        hover(&show_percent(step.mfu), &format!("{rate} tokens/s/GPU")),
         peak.into_iter().collect(),
         text(&show_percent(report.pipeline.bubble_fraction)),
         text(&show_percent(step.exposed_comm_s / step.time_s)),
@@ -196,7 +260,7 @@ pub fn why(view: &View) -> Html {
     fold(view, "why", "Why each beats the next", || {
         let pairs = found.windows(2);
         let items: Html = pairs
-            .map(|pair| span("li", "", &reason(&pair[0], &pair[1])))
+            .map(|pair| leaf("li", "", &reason(&pair[0], &pair[1])))
             .collect();
         el("ol", &[("class", "why")], &[items])
     })
@@ -225,7 +289,7 @@ fn dots(view: &View) -> Html {
     );
     let at = |share: f64| format!("{:.2}%", share * 100.0);
     let mut pieces: Vec<Html> = Vec::new();
-    for tick in crate::scene::ticks::ticks(x.low / GIB, x.high / GIB, 4) {
+    for tick in ticks(x.low / GIB, x.high / GIB, 4) {
         let place = at(x.share(tick * GIB));
         pieces.push(label(
             &[
@@ -237,7 +301,7 @@ fn dots(view: &View) -> Html {
             &memory_tick(view.unit, tick * GIB),
         ));
     }
-    for tick in crate::scene::ticks::ticks(y.low, y.high, 4) {
+    for tick in ticks(y.low, y.high, 4) {
         let place = at(1.0 - y.share(tick));
         let ends = [
             ("x1", "0"),
@@ -264,18 +328,16 @@ fn dots(view: &View) -> Html {
         let class = if beaten { "dot" } else { "dot best" };
         let title = format!("{}. {}", index + 1, layout(&found[index]));
         let dot = [("class", class), ("cx", &*cx), ("cy", &*cy), ("r", "4")];
-        pieces.push(el("circle", &dot, &[span("title", "", &title)]));
+        pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
     }
-    let words = "Peak memory to the right, tokens a second and GPU upwards; filled dots are beaten by none. The table above has the same figures.";
+    let words = "Peak memory to the right, tokens a second and GPU upwards; filled dots are beaten by none. The table above has the memory, and MFU, which goes with the tokens.";
     let picture = el("svg", &[("role", "img"), ("aria-label", words)], &pieces);
-    let figure = [picture, span("figcaption", "muted", words)];
+    let figure = [picture, leaf("figcaption", "muted", words)];
     el("figure", &[("class", "chart")], &figure)
 }
 
-const GIB: f64 = crate::units::GIB;
-
 fn memory_tick(unit: MemoryUnit, bytes: f64) -> String {
-    unit.show(crate::units::Bytes(bytes))
+    unit.show(Bytes(bytes))
 }
 
 pub fn label(attributes: &[(&str, &str)], words: &str) -> Html {

@@ -178,11 +178,6 @@ impl Book {
         }
     }
 
-    /// Sets a field by the id of a choice.
-    pub fn set_id(&mut self, key: &str, id: &str) {
-        self.set(key, &Value::Text(id.to_owned()));
-    }
-
     /// Reads rows that both count alike; what the program takes in silence is assumed.
     pub fn same(&mut self, rows: &[Same], program: &str) {
         for row in rows {
@@ -224,7 +219,7 @@ impl Book {
     /// Takes a policy of bytes a parameter.
     pub fn precision(&mut self, id: &'static str) {
         let policy: Based<PrecisionParts> = Based::preset(id);
-        if self.run.precision.resolve() != policy.resolve() {
+        if !super::alike(&self.run.precision, &policy) {
             self.run.precision = policy;
         }
     }

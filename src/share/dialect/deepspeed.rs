@@ -4,10 +4,10 @@
 //! The file knows nothing of the model; ranks follow from its three batch sizes.
 
 use super::book::Book;
-use super::{Dialect, Entries};
+use super::{Dialect, Entries, computes};
 use crate::issue::Issue;
 use crate::run::{Based, CpComm, Optimizer, PrecisionParts, Recompute, Run, Scenario, Value};
-use serde::Serialize;
+use crate::share::json::pretty;
 
 /// DeepSpeed.
 pub static DIALECT: Dialect = Dialect {
@@ -40,53 +40,10 @@ pub fn knows(object: &Value) -> bool {
 
 fn entries(text: &str) -> Result<Entries, Issue> {
     let value: Value = serde_json::from_str(text)
-        .map_err(|error| Issue::error("text", format!("not JSON: {error}")))?;
-    let mut entries = Vec::new();
-    flatten("", value, &mut entries);
+        .map_err(|error| Issue::error("", format!("not JSON: {error}")))?;
+    let mut entries = value.flat(|_| true);
     entries.retain(|(name, _)| name != COMMENT);
     Ok(entries)
-}
-
-/// Nested objects to dotted names.
-pub fn flatten(prefix: &str, value: Value, out: &mut Entries) {
-    match value {
-        Value::Map(entries) => {
-            for (key, value) in entries {
-                let name = if prefix.is_empty() {
-                    key
-                } else {
-                    format!("{prefix}.{key}")
-                };
-                flatten(&name, value, out);
-            }
-        }
-        value => out.push((prefix.to_owned(), value)),
-    }
-}
-
-/// Dotted names to nested objects.
-#[must_use]
-pub fn nested(entries: &Entries) -> Value {
-    let mut root = Value::Map(Vec::new());
-    for (name, value) in entries {
-        insert(&mut root, name, value.clone());
-    }
-    root
-}
-
-fn insert(object: &mut Value, name: &str, value: Value) {
-    let Value::Map(entries) = object else { return };
-    match name.split_once('.') {
-        None => entries.push((name.to_owned(), value)),
-        Some((first, rest)) => {
-            let at = entries.iter().position(|(known, _)| known == first);
-            let at = at.unwrap_or_else(|| {
-                entries.push((first.to_owned(), Value::Map(Vec::new())));
-                entries.len() - 1
-            });
-            insert(&mut entries[at].1, rest, value);
-        }
-    }
 }
 
 fn read(book: &mut Book) {
@@ -244,7 +201,7 @@ fn write(s: &Scenario) -> Entries {
         "zero_optimization.overlap_comm",
         Value::Bool(run.overlap.dp > 0.0),
     );
-    // MiCS is a form of ZeRO-3.
+    // MiCS shards what stage 3 shards.
     if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
         say(
             "zero_optimization.mics_shard_size",
@@ -253,12 +210,14 @@ fn write(s: &Scenario) -> Entries {
     }
     let is =
         |id: &'static str| run.precision.resolve() == Based::<PrecisionParts>::preset(id).resolve();
-    if run.precision.base == Some("fp16") {
-        say("fp16.enabled", Value::Bool(true));
-    } else if !is("fp32") {
-        say("bf16.enabled", Value::Bool(true));
-        let dtype = if is("bf16") { "bf16" } else { "fp32" };
-        say("data_types.grad_accum_dtype", text(dtype));
+    match computes(&run.precision) {
+        "fp16" => say("fp16.enabled", Value::Bool(true)),
+        "fp32" => {}
+        _ => {
+            say("bf16.enabled", Value::Bool(true));
+            let dtype = if is("bf16") { "bf16" } else { "fp32" };
+            say("data_types.grad_accum_dtype", text(dtype));
+        }
     }
     let optimizer = match run.optimizer {
         Optimizer::Lion => "Lion",
@@ -273,29 +232,23 @@ fn write(s: &Scenario) -> Entries {
     if run.cp > 1 {
         say("sequence_parallel_size", Value::from(run.cp));
     }
+    // Without a pipeline the program's own modules recompute, or not.
     if run.pp > 1 {
         say("pipeline.stages", Value::from(run.pp));
+        let interval = u64::from(run.recompute != Recompute::None);
+        say(
+            "pipeline.activation_checkpoint_interval",
+            Value::from(interval),
+        );
     }
-    let interval = u64::from(run.recompute != Recompute::None);
-    say(
-        "pipeline.activation_checkpoint_interval",
-        Value::from(interval),
-    );
     out
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {
     let lines = comments.iter().cloned().map(Value::Text).collect();
     let mut all = vec![(COMMENT.to_owned(), Value::List(lines))];
-    if let Value::Map(said) = nested(entries) {
+    if let Value::Map(said) = Value::nested(entries.clone()) {
         all.extend(said);
     }
     pretty(&Value::Map(all))
-}
-
-/// Indented JSON.
-#[must_use]
-pub fn pretty<T: Serialize>(value: &T) -> String {
-    let text = serde_json::to_string_pretty(value);
-    text.map_or_else(|_| String::new(), |text| text + "\n")
 }

@@ -7,11 +7,11 @@ mod model;
 
 use super::book::Book;
 use super::words::{self, Script};
-use super::{Dialect, Entries, Same, nodes, same, steps, write_same};
+use super::{Dialect, Entries, Same, computes, nodes, same, steps, write_same};
 use crate::issue::Issue;
 use crate::run::{
-    Based, CpComm, CrossEntropy, Module, Optimizer, PrecisionParts, Recompute, Run, Scenario,
-    Schedule, Value,
+    Based, CpComm, CrossEntropy, Module, MoeDispatch, Optimizer, PrecisionParts, Recompute, Run,
+    Scenario, Schedule, Value,
 };
 
 /// Megatron-LM.
@@ -318,6 +318,15 @@ fn kernels(book: &mut Book) {
         "padded to the capacity",
     );
     book.run.capacity_factor = capacity.filter(|_| padded);
+    let dispatcher = book.word("--moe-token-dispatcher-type", "expert dispatch");
+    let old = book.flag("--moe-enable-deepep", "expert dispatch by DeepEP");
+    let backend = book.word("--moe-flex-dispatcher-backend", "expert dispatch by");
+    // DeepEP and HybridEP both; `flex` alone is DeepEP.
+    book.run.moe_dispatch = if dispatcher.as_deref() == Some("flex") || old || backend.is_some() {
+        MoeDispatch::PerNode
+    } else {
+        MoeDispatch::AllToAll
+    };
 }
 
 fn write(s: &Scenario) -> Entries {
@@ -382,12 +391,12 @@ fn write_training(run: &Run, out: &mut Entries) {
     let text = |text: &str| Value::Text(text.to_owned());
     let is =
         |id: &'static str| run.precision.resolve() == Based::<PrecisionParts>::preset(id).resolve();
-    if run.precision.base == Some("fp16") {
-        say("--fp16", yes());
-    } else if !is("fp32") || run.precision.base == Some("te-fp8") {
-        say("--bf16", yes());
+    match computes(&run.precision) {
+        "fp16" => say("--fp16", yes()),
+        "fp32" => {}
+        _ => say("--bf16", yes()),
     }
-    if is("bf16") && run.precision.base != Some("fp16") {
+    if is("bf16") && computes(&run.precision) == "bf16" {
         say("--grad-reduce-in-bf16", yes());
     }
     if run.precision.base == Some("te-fp8") {
@@ -453,6 +462,10 @@ fn write_training(run: &Run, out: &mut Entries) {
     if run.cuda_graphs {
         say("--cuda-graph-impl", text("local"));
     }
+    if run.moe_dispatch == MoeDispatch::PerNode {
+        say("--moe-token-dispatcher-type", text("flex"));
+        say("--moe-flex-dispatcher-backend", text("deepep"));
+    }
     if let Some(factor) = run.capacity_factor {
         say("--moe-expert-capacity-factor", Value::Number(factor));
         say("--moe-pad-expert-input-to-capacity", yes());
@@ -463,7 +476,17 @@ fn write_training(run: &Run, out: &mut Entries) {
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {
-    words::script("pretrain_gpt.py", "", entries, comments)
+    let script = words::script("pretrain_gpt.py", "", entries, comments);
+    let says = |names: &[&str]| entries.iter().any(|(name, _)| names.contains(&&**name));
+    // `validate_args` refuses tensor and context parallelism without it on GPUs before Blackwell, and FSDP with it.
+    let one_queue = says(&["--tensor-model-parallel-size", "--context-parallel-size"])
+        && !says(&["--use-megatron-fsdp"]);
+    if one_queue {
+        let with = "\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun ";
+        script.replacen("\ntorchrun ", with, 1)
+    } else {
+        script
+    }
 }
 
 /// The schedules that Megatron-LM has.

@@ -15,7 +15,7 @@ pub mod yaml;
 
 use crate::issue::Issue;
 use crate::run::registry::{FIELDS, plain};
-use crate::run::{Run, Scenario, Value};
+use crate::run::{Based, PrecisionParts, Recompute, Run, Scenario, Value};
 use book::Book;
 
 /// Names and values of a program's settings; nested ones are dotted.
@@ -85,14 +85,12 @@ pub fn write_same(rows: &[Same], run: &Run, out: &mut Entries) {
     }
 }
 
-/// The fields of `run` that `dialect` does not say, with the value that is lost: those which come back otherwise when
-/// its settings are read into the default Run.
-///
-/// # Errors
-/// Why `run` makes no sense.
-pub fn not_said(dialect: &Dialect, run: &Run) -> Result<Vec<(&'static str, String)>, Vec<Issue>> {
-    let scenario = Scenario::new(run)?;
-    let mut book = Book::new((dialect.write)(&scenario), Run::default());
+/// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its settings
+/// are read into the default Run.
+#[must_use]
+pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let run = &scenario.run;
+    let mut book = Book::new((dialect.write)(scenario), Run::default());
     (dialect.read)(&mut book);
     let (back, meant) = (book.run.resolved(), run.resolved());
     let whole = back.model.resolve() == meant.model.resolve();
@@ -100,8 +98,9 @@ pub fn not_said(dialect: &Dialect, run: &Run) -> Result<Vec<(&'static str, Strin
         let named = match field.key {
             "model" => whole || run.model.base.is_none(),
             "gpu" => run.gpu.resolve() == book.run.gpu.resolve(),
-            "precision" => run.precision.resolve() == book.run.precision.resolve(),
-            // Said in whole steps.
+            "precision" => alike(&run.precision, &book.run.precision),
+            // What both leave to the program, or count in steps.
+            "stage_layers" => run.stage_layers.is_none() && book.run.stage_layers.is_none(),
             "tokens_total" => steps(run) == steps(&book.run),
             _ => false,
         };
@@ -114,21 +113,38 @@ pub fn not_said(dialect: &Dialect, run: &Run) -> Result<Vec<(&'static str, Strin
         let value = plain(&field.get(run)).or_else(|| plain(&field.get(&meant)));
         (field.key, value.unwrap_or_else(|| "unset".to_owned()))
     });
-    Ok(said.collect())
+    said.collect()
+}
+
+/// What passes compute in: policies of as many bytes may differ by it.
+#[must_use]
+pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
+    match precision.base {
+        Some("fp32") => "fp32",
+        Some("fp16") => "fp16",
+        Some("te-fp8" | "fp8-lm" | "deepseek-fp8" | "nanotron-fp8") => "fp8",
+        _ => "bf16",
+    }
+}
+
+/// Whether two policies are one: as many bytes of everything, computed in the same.
+#[must_use]
+pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool {
+    one.resolve() == other.resolve() && computes(one) == computes(other)
 }
 
 /// Whether a field has no effect in `run`.
 fn unused(run: &Run, key: &str) -> bool {
-    let preset_part = |changed: bool| !changed;
     match key {
         "sequence_parallel" => run.tp == 1,
         "cp_comm" => run.cp == 1,
-        "etp" | "moe_imbalance" | "capacity_factor" | "overlap.ep" => {
-            run.model.resolve().is_ok_and(|model| model.moe.is_none())
-        }
+        "etp" | "moe_imbalance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
+        | "overlap.ep" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
+        // What is recomputed is said by the other two.
+        "recompute" => matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_)),
         "virtual_stages" => run.schedule.fixed_chunks(&run.schedule_options).is_some(),
-        key if key.starts_with("gpu.") => preset_part(run.gpu.is_changed()),
-        key if key.starts_with("precision.") => preset_part(run.precision.is_changed()),
+        key if key.starts_with("gpu.") => !run.gpu.is_changed(),
+        key if key.starts_with("precision.") => !run.precision.is_changed(),
         _ => false,
     }
 }
@@ -176,13 +192,9 @@ mod tests {
         let mut run = Run::default();
         run.schedule = crate::run::Schedule::ZbH1;
         run.gpu = crate::run::Based::preset("a100-sxm-80gb");
-        let lost = not_said(&megatron::DIALECT, &run).unwrap();
-        let keys: Vec<_> = lost.iter().map(|(key, _)| *key).collect();
+        let lost = |run| not_said(&megatron::DIALECT, &Scenario::new(run).unwrap());
+        let keys: Vec<_> = lost(&run).into_iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["gpu", "schedule"]);
-        assert!(
-            not_said(&megatron::DIALECT, &Run::default())
-                .unwrap()
-                .is_empty()
-        );
+        assert!(lost(&Run::default()).is_empty());
     }
 }

@@ -3,13 +3,12 @@
 //! Source: huggingface/nanotron, `src/nanotron/config/*.py`: names and defaults.
 
 use super::book::Book;
-use super::deepspeed::{flatten, nested};
 use super::{Dialect, Entries, Same, same, steps, write_same, yaml};
 use crate::issue::Issue;
 use crate::model::Biases;
 use crate::run::registry::plain;
 use crate::run::{Optimizer, Recompute, Scenario, Schedule, Value};
-use crate::share::import::huggingface;
+use crate::share::config;
 
 /// Nanotron.
 pub static DIALECT: Dialect = Dialect {
@@ -45,9 +44,7 @@ pub fn knows(line: &str) -> bool {
 }
 
 fn entries(text: &str) -> Result<Entries, Issue> {
-    let mut entries = Vec::new();
-    flatten("", yaml::read(text)?, &mut entries);
-    Ok(entries)
+    Ok(yaml::read(text)?.flat(|_| true))
 }
 
 fn read(book: &mut Book) {
@@ -120,28 +117,28 @@ fn read(book: &mut Book) {
 }
 
 fn model(book: &mut Book) {
-    let mut config = Vec::new();
+    let mut shapes = Vec::new();
     for name in book.left() {
         if let Some(key) = name.strip_prefix(CONFIG)
             && !key.contains('.')
             && let Some(value) = book.value(&name)
         {
-            config.push((key.to_owned(), value));
+            shapes.push((key.to_owned(), value));
         }
     }
-    if config.is_empty() {
+    if shapes.is_empty() {
         book.assume("the model, as on this page: model.model_config is not there");
         return;
     }
     if book.has(&format!("{CONFIG}moe_config.num_experts")) {
         book.assume("a dense model: the experts of moe_config are not read");
     }
-    for (key, _) in config.extract_if(.., |(key, _)| key.starts_with("is_")) {
+    for (key, _) in shapes.extract_if(.., |(key, _)| key.starts_with("is_")) {
         book.note(&format!("{CONFIG}{key}"), "which of its models");
     }
     // Nanotron's Qwen has biases only where `attention_bias` says so, as its Llama.
-    config.push(("model_type".to_owned(), Value::Text("llama".to_owned())));
-    match huggingface::read(&Value::Map(config)) {
+    shapes.push(("model_type".to_owned(), Value::Text("llama".to_owned())));
+    match config::read(&Value::Map(shapes)) {
         Ok(read) => {
             for (key, what) in read.used {
                 book.note(&format!("{CONFIG}{key}"), what);
@@ -186,6 +183,7 @@ fn write(s: &Scenario) -> Entries {
         ("tie_word_embeddings", Value::Bool(m.tied_embeddings)),
         ("vocab_size", Value::from(m.vocab)),
     ];
+    // `LlamaConfig` and `Qwen2Config` refuse keys that they do not have: widths of heads and experts cannot be said.
     for (key, value) in config {
         if key != "attention_bias" || value != Value::Bool(false) {
             say(&format!("{CONFIG}{key}"), value);
@@ -202,7 +200,7 @@ fn write(s: &Scenario) -> Entries {
     );
     say("optimizer.zero_stage", Value::from(run.zero.min(1)));
     say("parallelism.dp", Value::from(s.layout.dp));
-    write_same(&SAME[..4], run, &mut out);
+    write_same(&SAME[..3], run, &mut out);
     let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
     let afab = run.schedule == Schedule::Gpipe;
     say(
@@ -236,7 +234,7 @@ fn write(s: &Scenario) -> Entries {
 fn print(entries: &Entries, comments: &[String]) -> String {
     let comments = comments.iter().map(|comment| format!("# {comment}\n"));
     let mut lines: Vec<String> = comments.collect();
-    yaml_of(&nested(entries), 0, &mut lines);
+    yaml_of(&Value::nested(entries.clone()), 0, &mut lines);
     lines.concat()
 }
 

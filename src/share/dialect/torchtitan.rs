@@ -4,9 +4,11 @@
 
 use super::book::Book;
 use super::words::{self, Script};
-use super::{Dialect, Entries, Same, nodes, same, steps, toml, write_same};
+use super::{Dialect, Entries, Same, computes, nodes, same, steps, toml, write_same};
 use crate::issue::Issue;
-use crate::run::{Based, CpComm, ModelParts, Optimizer, Recompute, Scenario, Schedule, Value};
+use crate::run::{
+    Based, CpComm, ModelParts, Optimizer, Recompute, Scenario, Schedule, Value, even_split,
+};
 
 /// torchtitan.
 pub static DIALECT: Dialect = Dialect {
@@ -45,6 +47,44 @@ const SCHEDULES: [(Schedule, &str); 7] = [
     (Schedule::ZbV, "ZBVZeroBubble"),
     (Schedule::DualPipeV, "DualPipeV"),
 ];
+
+/// What embedding and head count for among the layers of the first and the last stage, in layers; 1 each unless said.
+const ENDS: [&str; 2] = [
+    "parallelism.pipeline_parallel_first_stage_less_layers",
+    "parallelism.pipeline_parallel_last_stage_less_layers",
+];
+
+/// More stages than a pipeline has.
+const MOST_STAGES: u64 = 1 << 16;
+
+/// Layers of every stage, as `generate_llm_fqn_per_model_part` deals them out: stages with the same number, the first
+/// ones with one more, less what the ends count for. None where an end counts for more than its stage holds.
+fn split(layers: u64, stages: u64, [first, last]: [u64; 2]) -> Option<Vec<u64>> {
+    let all = layers.checked_add(first)?.checked_add(last)?;
+    let (each, extra) = (all / stages, all % stages);
+    let mut split: Vec<u64> = (0..stages)
+        .map(|stage| each + u64::from(stage < extra))
+        .collect();
+    let embedding = split.first_mut()?;
+    *embedding = embedding.checked_sub(first)?;
+    let head = split.last_mut()?;
+    *head = head.checked_sub(last)?;
+    Some(split)
+}
+
+/// What the ends have to count for, and the layers a stage, that torchtitan makes the stages of `s`; its own choice first.
+/// Where the layers are `said`, it counts the stages from them.
+fn stages(s: &Scenario, said: bool) -> Option<([u64; 2], u64)> {
+    let (layers, stages) = (s.model.layers, s.stage_layers.len() as u64);
+    let pairs = (0..5).flat_map(|first| (0..5).map(move |last| [first, last]));
+    std::iter::once([1, 1]).chain(pairs).find_map(|ends| {
+        let all = layers + ends[0] + ends[1];
+        let each = all.div_ceil(stages);
+        let same = (!said || all.div_ceil(each.max(1)) == stages)
+            && split(layers, stages, ends).as_ref() == Some(&s.stage_layers);
+        same.then_some((ends, each))
+    })
+}
 
 /// Sections of a file of settings.
 const SECTIONS: [&str; 6] = [
@@ -183,18 +223,30 @@ fn pipeline(book: &mut Book) {
         "parallelism.pipeline_parallel_layers_per_stage",
         "layers a stage",
     );
+    // What embedding and head count for, in layers.
+    let ends = ENDS.map(|name| {
+        book.count(name, "layers that an end counts for")
+            .unwrap_or(1)
+    });
     let layers = book.run.model.resolve().map_or(0, |model| model.layers);
     let run = &mut book.run;
-    run.virtual_stages = match (run.schedule.fixed_chunks(&run.schedule_options), each) {
-        (Some(_), _) => 1,
-        // Embedding and head count as a layer each; looped schedules have two stages a rank unless told.
-        (None, Some(each)) => (layers + 2)
+    let chunks = match (run.schedule.fixed_chunks(&run.schedule_options), each) {
+        (Some(chunks), _) => chunks,
+        // Looped schedules have two stages a rank unless told.
+        (None, Some(each)) => (layers + ends[0] + ends[1])
             .div_ceil(each.max(1))
             .div_ceil(run.pp.max(1))
             .max(1),
         (None, None) => 2,
     };
-    run.stage_layers = None;
+    run.virtual_stages = if run.schedule.fixed_chunks(&run.schedule_options).is_some() {
+        1
+    } else {
+        chunks
+    };
+    let stages = run.pp.saturating_mul(chunks).clamp(1, MOST_STAGES);
+    run.stage_layers = split(layers, stages, ends)
+        .filter(|given| run.pp > 1 && *given != even_split(layers, stages));
     if run.tp > 1 {
         // Tensor parallelism always cuts the sequence between its layers.
         run.sequence_parallel = true;
@@ -281,10 +333,11 @@ fn batch(book: &mut Book) {
 
 fn training(book: &mut Book) {
     let dtype = book.word("training.mixed_precision_param", "computes in");
-    book.precision(if dtype.as_deref() == Some("float32") {
-        "fp32"
-    } else {
-        "fsdp-mixed"
+    let converters = book.word("model.converters", "converters");
+    book.precision(match dtype.as_deref() {
+        _ if converters.is_some_and(|names| names.contains("float8")) => "te-fp8",
+        Some("float32") => "fp32",
+        _ => "fsdp-mixed",
     });
     match book.word("optimizer.name", "optimizer").as_deref() {
         None | Some("AdamW" | "Adam") => book.run.optimizer = Optimizer::Adam,
@@ -361,12 +414,18 @@ fn write(s: &Scenario) -> Entries {
             Value::from(run.micro_batch),
         );
         let looped = named.is_some() && run.schedule.fixed_chunks(&run.schedule_options).is_none();
-        if looped && run.virtual_stages != 2 {
-            let stages = (run.pp * run.virtual_stages).max(1);
-            say(
-                "parallelism.pipeline_parallel_layers_per_stage",
-                Value::from((s.model.layers + 2).div_ceil(stages)),
-            );
+        let said = looped && run.virtual_stages != 2;
+        // A schedule that torchtitan has not may have other stages than what is said instead.
+        if let Some((ends, each)) = named.and_then(|_| stages(s, said)) {
+            if said {
+                let name = "parallelism.pipeline_parallel_layers_per_stage";
+                say(name, Value::from(each));
+            }
+            if ends != [1, 1] {
+                for (name, layers) in ENDS.into_iter().zip(ends) {
+                    say(name, Value::from(layers));
+                }
+            }
         }
     }
     if run.cp > 1 {
@@ -376,6 +435,44 @@ fn write(s: &Scenario) -> Entries {
             text(if shuffled { "alltoall" } else { "allgather" }),
         );
     }
+    write_shards(s, &mut out);
+    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
+    let local = if run.pp > 1 {
+        run.global_batch / s.layout.dp
+    } else {
+        run.micro_batch
+    };
+    say("training.local_batch_size", Value::from(local));
+    say("training.global_batch_size", Value::from(run.global_batch));
+    if let Some(steps) = steps(run) {
+        say("training.steps", Value::from(steps));
+    }
+    let whole = computes(&run.precision) == "fp32";
+    say(
+        "training.mixed_precision_param",
+        text(if whole { "float32" } else { "bfloat16" }),
+    );
+    if computes(&run.precision) == "fp8" {
+        say("model.converters", text("quantize.linear.float8"));
+    }
+    say("optimizer.name", text("AdamW"));
+    let (mode, option) = match run.recompute {
+        Recompute::None => ("none", None),
+        Recompute::Selective => ("selective", Some("op")),
+        Recompute::Full | Recompute::Layers(_) | Recompute::Modules(_) => ("full", None),
+    };
+    say("activation_checkpoint.mode", text(mode));
+    if let Some(option) = option {
+        say("activation_checkpoint.selective_ac_option", text(option));
+    }
+    out
+}
+
+/// Says who shares shards, and when the weights are gathered.
+fn write_shards(s: &Scenario, out: &mut Entries) {
+    let run = &s.run;
+    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
+    let text = |text: &str| Value::Text(text.to_owned());
     let group = s.layout.dp * s.layout.cp;
     let shard = s.zero.shard.clamp(1, group);
     if run.zero == 0 {
@@ -398,32 +495,6 @@ fn write(s: &Scenario) -> Entries {
         let policy = if run.zero == 3 { "always" } else { "never" };
         say("parallelism.fsdp_reshard_after_forward", text(policy));
     }
-    let local = if run.pp > 1 {
-        run.global_batch / s.layout.dp
-    } else {
-        run.micro_batch
-    };
-    say("training.local_batch_size", Value::from(local));
-    say("training.global_batch_size", Value::from(run.global_batch));
-    if let Some(steps) = steps(run) {
-        say("training.steps", Value::from(steps));
-    }
-    let whole = run.precision.base == Some("fp32");
-    say(
-        "training.mixed_precision_param",
-        text(if whole { "float32" } else { "bfloat16" }),
-    );
-    say("optimizer.name", text("AdamW"));
-    let (mode, option) = match run.recompute {
-        Recompute::None => ("none", None),
-        Recompute::Selective => ("selective", Some("op")),
-        Recompute::Full | Recompute::Layers(_) | Recompute::Modules(_) => ("full", None),
-    };
-    say("activation_checkpoint.mode", text(mode));
-    if let Some(option) = option {
-        say("activation_checkpoint.selective_ac_option", text(option));
-    }
-    out
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {
@@ -434,6 +505,15 @@ fn print(entries: &Entries, comments: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::run::Run;
+
+    #[test]
+    fn stages_are_dealt_out_as_torchtitan_does() {
+        // Its own docstring's rule, by hand: 32 layers and two ends over 4 stages are 34 = 9 + 9 + 8 + 8.
+        assert_eq!(split(32, 4, [1, 1]), Some(vec![8, 9, 8, 7]));
+        assert_eq!(split(32, 4, [0, 0]), Some(vec![8; 4]));
+        assert_eq!(split(126, 16, [1, 1]).map(|s| (s[0], s[15])), Some((7, 7)));
+        assert_eq!(split(4, 4, [3, 0]), None);
+    }
 
     #[test]
     fn a_file_and_its_overrides_say_the_same() {

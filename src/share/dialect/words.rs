@@ -10,6 +10,8 @@ const DEEPEST: u32 = 4;
 /// How many bytes of variables a script may put in, all together: no launch script does, and a few that double each
 /// other would fill the memory.
 const MOST_PUT_IN: usize = 400_000;
+/// Variables that are remembered.
+const MOST_VARIABLES: usize = 1000;
 
 /// What a script says.
 #[derive(Debug, Default, PartialEq)]
@@ -193,6 +195,13 @@ impl Reader {
         Some(value)
     }
 
+    fn set(&mut self, name: &str, value: &str) {
+        let variables = &mut self.script.variables;
+        if variables.len() < MOST_VARIABLES {
+            variables.push((name.to_owned(), value.to_owned()));
+        }
+    }
+
     fn end(&mut self, word: Option<String>, depth: u32) {
         let Some(word) = word.filter(|word| !word.is_empty()) else {
             return;
@@ -208,13 +217,10 @@ impl Reader {
         match named {
             // Arguments kept in a variable are read where it is set.
             Some((name, value)) if value.trim_start().starts_with("--") && depth < DEEPEST => {
-                self.script.variables.push((name.to_owned(), String::new()));
+                self.set(name, "");
                 self.take(value, depth + 1);
             }
-            Some((name, value)) => {
-                let variable = (name.to_owned(), value.to_owned());
-                self.script.variables.push(variable);
-            }
+            Some((name, value)) => self.set(name, value),
             // `"--fp8-format hybrid"` in an array that is put in without quotes.
             None if several(&word) && depth < DEEPEST => self.take(&word, depth + 1),
             None => self.script.words.push(word),

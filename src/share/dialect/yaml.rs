@@ -4,6 +4,9 @@
 use crate::issue::Issue;
 use crate::run::Value;
 
+/// Blocks within blocks: whoever reads them calls itself at each.
+const DEEPEST: usize = 64;
+
 /// A line that says something: its number, its indentation, and what it says.
 struct Line<'a> {
     number: usize,
@@ -31,7 +34,11 @@ pub fn read(text: &str) -> Result<Value, Issue> {
             });
         }
     }
-    let mut reader = Reader { lines, at: 0 };
+    let mut reader = Reader {
+        lines,
+        at: 0,
+        depth: 0,
+    };
     let first = reader.lines.first().map_or(0, |line| line.indent);
     let value = reader.block(first)?;
     match reader.lines.get(reader.at) {
@@ -66,11 +73,17 @@ fn bare(line: &str) -> &str {
 struct Reader<'a> {
     lines: Vec<Line<'a>>,
     at: usize,
+    depth: usize,
 }
 
 impl Reader<'_> {
     /// The map or list whose lines stand at `indent`.
     fn block(&mut self, indent: usize) -> Result<Value, Issue> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            let number = self.lines.get(self.at).map_or(0, |line| line.number);
+            return Err(wrong(number, "nested too deep"));
+        }
         let mut map = Vec::new();
         let mut list = Vec::new();
         while let Some(line) = self.lines.get(self.at) {
@@ -99,6 +112,7 @@ impl Reader<'_> {
             };
             map.push((key, value));
         }
+        self.depth -= 1;
         match (map.is_empty(), list.is_empty()) {
             (true, true) => Ok(Value::Null),
             (false, true) => Ok(Value::Map(map)),
@@ -257,6 +271,13 @@ mod tests {
             ("a: &x 1", "line 1"),
             ("a: 'x", "line 1"),
             ("  a: 1\nb: 2", "line 2"),
+            (&format!("{}a: 1", "- ".repeat(10_000)), "line 1"),
+            (
+                &(0..100).fold(String::new(), |text, at| {
+                    format!("{text}{}a:\n", " ".repeat(at))
+                }),
+                "line 65",
+            ),
         ] {
             let message = read(text).unwrap_err().message;
             assert!(message.starts_with(line), "{text}: {message}");

@@ -2,7 +2,8 @@
 
 use crate::memory::Component;
 use crate::report::Evaluation;
-use crate::scene::drawing::{Anchor, Box, Drawing, Ink};
+use crate::scene::drawing::{Anchor, Box, Drawing};
+use crate::scene::ink::Ink;
 use crate::scene::memory::bars;
 use crate::scene::palette::Theme;
 use crate::units::{MemoryUnit, show_percent, show_seconds, significant};
@@ -61,13 +62,7 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
     };
     for (row, bar) in shown.bars.iter().enumerate() {
         let y = PITCH * row as f64;
-        let (first, last) = bar.stages;
-        let name = if first == last {
-            format!("stage {first}")
-        } else {
-            format!("{first} to {last}")
-        };
-        drawing.name(y + BAR / 2.0, &name);
+        drawing.name(y + BAR / 2.0, &bar.name());
         let mut end = 0.0;
         for part in &bar.segments {
             let at = Box {
@@ -97,13 +92,8 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
         Ink::Text,
         &capacity,
     );
-    let used = |component: &Component| {
-        let mut parts = shown.bars.iter().flat_map(|bar| &bar.segments);
-        parts.any(|part| part.component == *component)
-    };
-    let entries: Vec<_> = Component::ALL
-        .into_iter()
-        .filter(used)
+    let entries: Vec<_> = shown
+        .used()
         .map(|component| (place(component), component.name().to_owned()))
         .collect();
     legend(&mut drawing, foot + 26.0, &entries);

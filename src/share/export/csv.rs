@@ -68,7 +68,7 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
 mod tests {
     use super::*;
     use crate::report::evaluate;
-    use crate::run::presets::PUBLISHED;
+    use crate::run::presets::{PUBLISHED, PublishedRun};
 
     const STAMP: Stamp = Stamp {
         date: "2026-11-21",
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn its_figures_are_those_of_the_report() {
-        let published = PUBLISHED.iter().map(|published| published.run());
+        let published = PUBLISHED.iter().map(PublishedRun::run);
         for run in published.chain([crate::run::Run::default()]) {
             let evaluation = evaluate(&run).unwrap();
             let report = &evaluation.report;

@@ -4,7 +4,10 @@ use super::{csv, markdown};
 use crate::issue::Issue;
 use crate::report::{Evaluation, evaluate};
 use crate::run::Run;
-use crate::share::dialect::{Dialect, deepspeed::pretty, dialect, not_said};
+use crate::share::dialect::{
+    Dialect, deepspeed, dialect, megatron, nanotron, not_said, torchtitan,
+};
+use crate::share::json::pretty;
 use crate::share::link::encode;
 use serde::Serialize;
 
@@ -63,6 +66,11 @@ const fn format(
     }
 }
 
+/// The settings of a program, under its own name.
+const fn settings(dialect: &Dialect, what: &'static str) -> Format {
+    format(dialect.id, dialect.name, what, dialect.file)
+}
+
 /// All of them, in the order of the page.
 pub static FORMATS: &[Format] = &[
     format(
@@ -83,15 +91,13 @@ pub static FORMATS: &[Format] = &[
         "memory by stage, overlap and schedule, for a spreadsheet",
         "csv",
     ),
-    format("megatron", "Megatron-LM", "a launch script", "megatron.sh"),
-    format(
-        "torchtitan",
-        "torchtitan",
+    settings(&megatron::DIALECT, "a launch script"),
+    settings(
+        &torchtitan::DIALECT,
         "a launch script of command-line overrides",
-        "torchtitan.sh",
     ),
-    format("deepspeed", "DeepSpeed", "its JSON", "ds_config.json"),
-    format("nanotron", "Nanotron", "its YAML", "nanotron.yaml"),
+    settings(&deepspeed::DIALECT, "its JSON"),
+    settings(&nanotron::DIALECT, "its YAML"),
 ];
 
 /// The Run and its report, for another program.
@@ -114,21 +120,21 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
         return Err(vec![Issue::error("format", message)]);
     }
     let evaluation = evaluate(run)?;
-    match (id, dialect(id)) {
+    Ok(match (id, dialect(id)) {
         (_, Some(dialect)) => launch(dialect, &evaluation, stamp),
-        ("json", _) => Ok(pretty(&Whole {
+        ("json", _) => pretty(&Whole {
             made: stamp.made(),
             link: stamp.link(run),
             run: run.to_value(),
             report: &evaluation.report,
-        })),
-        ("csv", _) => Ok(csv::csv(&evaluation, stamp)),
-        _ => Ok(markdown::markdown(&evaluation, stamp)),
-    }
+        }),
+        ("csv", _) => csv::csv(&evaluation, stamp),
+        _ => markdown::markdown(&evaluation, stamp),
+    })
 }
 
 /// Settings of a program, with what they leave out in comments.
-fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> Result<String, Vec<Issue>> {
+fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> String {
     let run = &evaluation.scenario.run;
     let mut comments = vec![
         format!(
@@ -143,7 +149,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> Result<S
         ),
         stamp.link(run),
     ];
-    let lost = not_said(dialect, run)?;
+    let lost = not_said(dialect, &evaluation.scenario);
     if lost.is_empty() {
         comments.push(format!(
             "{} can say all of it that is not the default.",
@@ -153,10 +159,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> Result<S
         comments.push(format!("{} cannot say, and the link does:", dialect.name));
         comments.extend(lost.iter().map(|(key, value)| format!("  {key} = {value}")));
     }
-    Ok((dialect.print)(
-        &(dialect.write)(&evaluation.scenario),
-        &comments,
-    ))
+    (dialect.print)(&(dialect.write)(&evaluation.scenario), &comments)
 }
 
 #[cfg(test)]

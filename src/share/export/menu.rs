@@ -3,7 +3,7 @@
 use super::formats::{FORMATS, Stamp, export};
 use crate::run::Run;
 use crate::scene::issues::line;
-use crate::scene::markup::{Html, el, span, text};
+use crate::scene::markup::{Html, el, leaf, text};
 
 /// The dialog with `id` chosen; the first form where it is none.
 #[must_use]
@@ -46,7 +46,7 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Html {
                 ),
                 el("button", &copy, &[text("Copy")]),
                 el("button", &save, &[text("Save")]),
-                span("span", "muted", chosen.what),
+                leaf("span", "muted", chosen.what),
             ]
             .into_iter()
             .collect()
@@ -54,7 +54,7 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Html {
         Err(issues) => issues.iter().map(line).collect(),
     };
     [
-        span("h2", "", "Take this run out"),
+        leaf("h2", "", "Take this run out"),
         el(
             "p",
             &[

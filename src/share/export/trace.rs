@@ -113,14 +113,14 @@ impl Events {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{changed, evaluate, with_schedule};
+    use crate::report::{evaluate, with_schedule};
     use crate::run::Run;
     use serde_json::Value;
     use std::collections::BTreeMap;
 
     fn events(id: &str) -> (Evaluation, Vec<Value>) {
         let run = Run::default();
-        let evaluation = evaluate(&changed(&run, &with_schedule(&run, id))).unwrap();
+        let evaluation = evaluate(&run.with_texts(&with_schedule(&run, id)).unwrap()).unwrap();
         let json: Value = serde_json::from_str(&chrome_trace(&evaluation)).unwrap();
         let events = json["traceEvents"].as_array().unwrap().clone();
         (evaluation, events)

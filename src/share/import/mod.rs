@@ -5,10 +5,10 @@
 //! exported as, it is that Run, complete; where it was edited since, what it says is read over that Run. So an export
 //! comes back whole even from a program that cannot say everything.
 
-pub mod huggingface;
 mod sniff;
 pub mod summary;
 
+use super::config;
 use super::dialect::{Dialect, book::Book};
 use super::link;
 use crate::issue::Issue;
@@ -37,7 +37,7 @@ fn depth(text: &str) -> usize {
 
 /// What a text means.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imported {
+pub struct Meaning {
     /// What it was recognised as: "Megatron-LM's arguments".
     pub format: String,
     /// The Run; what the text says nothing of is as it was.
@@ -54,7 +54,7 @@ pub struct Imported {
 ///
 /// # Errors
 /// Why it cannot be read, by line or entry where there is one.
-pub fn read(text: &str, present: &Run) -> Result<Imported, Vec<Issue>> {
+pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
     if text.len() > LONGEST || depth(text) > DEEPEST {
         let message =
             "longer than 400 kB or nested too deep for what is read here: it was not read";
@@ -78,10 +78,10 @@ pub fn read(text: &str, present: &Run) -> Result<Imported, Vec<Issue>> {
     }
 }
 
-fn from_link(address: &str) -> Imported {
+fn from_link(address: &str) -> Meaning {
     let read = link::decode(address);
     let used = read.run.changed_texts();
-    Imported {
+    Meaning {
         format: "a link".to_owned(),
         run: read.run,
         used,
@@ -94,9 +94,9 @@ fn from_link(address: &str) -> Imported {
     }
 }
 
-fn from_object(object: &Value, format: &str) -> Result<Imported, Vec<Issue>> {
+fn from_object(object: &Value, format: &str) -> Result<Meaning, Vec<Issue>> {
     let run = Run::from_value(object)?;
-    Ok(Imported {
+    Ok(Meaning {
         format: format.to_owned(),
         used: run.changed_texts(),
         run,
@@ -105,13 +105,13 @@ fn from_object(object: &Value, format: &str) -> Result<Imported, Vec<Issue>> {
     })
 }
 
-fn from_model(object: &Value, present: &Run) -> Result<Imported, Vec<Issue>> {
-    let read = huggingface::read(object)?;
+fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
+    let read = config::read(object)?;
     let mut book = Book::new(Vec::new(), present.clone());
     book.model(read.parts);
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(|note| (*note).to_owned()));
-    Ok(Imported {
+    Ok(Meaning {
         format: format!("a model's config.json: {}", read.kind),
         run: book.run,
         used: read.used,
@@ -120,7 +120,7 @@ fn from_model(object: &Value, present: &Run) -> Result<Imported, Vec<Issue>> {
     })
 }
 
-fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Imported, Vec<Issue>> {
+fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let entries = (dialect.entries)(text).map_err(|issue| vec![issue])?;
     let exported = sniff::link_in(text).map(|address| link::decode(&address).run);
     let format = format!("settings of {}", dialect.name);
@@ -129,7 +129,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Imported
         && (dialect.write)(&scenario) == entries
     {
         let what = "the whole run: the settings are as they were exported".to_owned();
-        return Ok(Imported {
+        return Ok(Meaning {
             format,
             run: run.clone(),
             used: vec![("link in the comment".to_owned(), what)],
@@ -149,7 +149,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Imported
         return Err(book.errors);
     }
     let ignored = book.left();
-    Ok(Imported {
+    Ok(Meaning {
         format,
         run: book.run,
         used: book.used,
@@ -162,7 +162,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Imported
 mod tests {
     use super::*;
 
-    fn run(text: &str) -> Imported {
+    fn run(text: &str) -> Meaning {
         read(text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}"))
     }
 

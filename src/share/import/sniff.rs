@@ -60,12 +60,12 @@ pub fn sniff(text: &str) -> Result<Kind, Issue> {
 fn object(text: &str) -> Result<Kind, Issue> {
     let object: Value = serde_json::from_str(text).map_err(|error| {
         Issue::error(
-            "text",
+            "",
             format!("not JSON: {error}; paste the whole file, from {{ to }}"),
         )
     })?;
     let Value::Map(entries) = &object else {
-        return Err(Issue::error("text", format!("this is none of {READ}")));
+        return Err(Issue::error("", format!("this is none of {READ}")));
     };
     let ours = |key: &str| {
         let begins = |field: &str| {
@@ -95,7 +95,7 @@ fn object(text: &str) -> Result<Kind, Issue> {
         return Ok(Kind::Run(object));
     }
     Err(Issue::error(
-        "text",
+        "",
         format!("none of its entries is known; {READ}"),
     ))
 }

@@ -5,7 +5,7 @@ use crate::report::evaluate;
 use crate::run::registry::{FIELDS, field};
 use crate::run::{Run, Value};
 use crate::scene::issues::{line, list};
-use crate::scene::markup::{Html, el, fold, span, table, text};
+use crate::scene::markup::{Html, el, fold, leaf, table, text};
 use crate::scene::words;
 use crate::share::link::encode;
 use crate::units::{MemoryUnit, show_count};
@@ -21,14 +21,14 @@ pub fn summary(typed: &str, present: &Run) -> Html {
         Err(issues) => return issues.iter().map(line).collect(),
     };
     let items = |lines: &[String]| -> Html {
-        let items: Html = lines.iter().map(|line| span("li", "", line)).collect();
+        let items: Html = lines.iter().map(|line| leaf("li", "", line)).collect();
         el("ul", &[("class", "gaps")], &[items])
     };
     let changes = changes(present, &read.run);
     let count = changes.len();
     let take = [("class", "main"), ("data-run", &*encode(&read.run))];
     let mut parts = vec![
-        span("p", "size", &format!("This is {}.", read.format)),
+        leaf("p", "size", &format!("This is {}.", read.format)),
         size(&read.run),
         outcome(&read.run),
         el(
@@ -42,18 +42,18 @@ pub fn summary(typed: &str, present: &Run) -> Html {
         ),
     ];
     if count > 0 {
-        parts.push(span("h4", "", "What changes"));
+        parts.push(leaf("h4", "", "What changes"));
         parts.push(table("What changes", &["", "now", "then"], &changes));
     }
     if !read.assumed.is_empty() {
-        parts.push(span("h4", "", "Assumed"));
+        parts.push(leaf("h4", "", "Assumed"));
         parts.push(items(&read.assumed));
     }
     if !read.used.is_empty() {
         let rows: Vec<_> = read
             .used
             .iter()
-            .map(|(key, what)| (false, vec![span("code", "", key), text(what)]))
+            .map(|(key, what)| (false, vec![leaf("code", "", key), text(what)]))
             .collect();
         let count = format!("entries used: {}", rows.len());
         parts.push(fold(
@@ -68,7 +68,7 @@ pub fn summary(typed: &str, present: &Run) -> Html {
         );
         parts.push(fold(
             &count,
-            span("code", "muted", &read.ignored.join(", ")),
+            leaf("code", "muted", &read.ignored.join(", ")),
         ));
     }
     el("div", &[("class", "imported")], &parts)
@@ -86,7 +86,7 @@ fn size(run: &Run) -> Html {
     } else {
         format!(", {} active", show_count(all.active() as f64))
     };
-    span(
+    leaf(
         "p",
         "",
         &format!("{}: {total} parameters{active}", run.model.title()),
@@ -104,10 +104,10 @@ fn outcome(run: &Run) -> Html {
                 words::verdict(report.memory.verdict),
                 run.gpus
             );
-            span("p", "muted", &said)
+            leaf("p", "muted", &said)
         }
         Err(issues) => [
-            span(
+            leaf(
                 "p",
                 "issue warning",
                 "With the rest of this page it does not work yet:",
@@ -132,7 +132,7 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Html>)> {
         let unset = field.get(before) == Value::Null && field.get(after) == Value::Null;
         let symbol = match field.symbol {
             "" => Html::none(),
-            symbol => span("small", "", &format!(" {symbol}")),
+            symbol => leaf("small", "", &format!(" {symbol}")),
         };
         let label = Html::from_iter([text(field.label), symbol]);
         (!unset).then(|| {
@@ -140,8 +140,8 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Html>)> {
                 false,
                 vec![
                     label,
-                    span("code", "", &shown(before, field.key)),
-                    span("code", "", &shown(after, field.key)),
+                    leaf("code", "", &shown(before, field.key)),
+                    leaf("code", "", &shown(after, field.key)),
                 ],
             )
         })

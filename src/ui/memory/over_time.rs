@@ -1,7 +1,6 @@
 //! One stage over the step, drawn in the back room at the panel's width.
 
 use crate::scene::markup::{Html, el, text as words};
-use crate::scene::palette::Theme;
 use crate::ui::back::answer;
 use crate::ui::browser;
 use crate::ui::html::{flag, text};
@@ -20,10 +19,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
         }
     });
     let asked = move || {
-        let theme = match state.theme.get() {
-            Theme::Light => "light",
-            Theme::Dark => "dark",
-        };
+        let theme = state.theme.get().id();
         let wide = width.get();
         (visible.get() && wide > 0.0).then(|| format!("{}:{theme}:{wide:.0}", stage.get()))
     };

@@ -2,11 +2,14 @@
 
 use crate::pipeline::torch_csv::to_tokens;
 use crate::run::Schedule;
+use crate::run::registry::{LONGEST_TEXT, field};
 use crate::scene::issues::line;
 use crate::scene::markup::{Html, el, text};
 use crate::ui::browser;
+use crate::ui::field::commit;
 use crate::ui::html::{flag, html};
 use crate::ui::state::State;
+use crate::units::group;
 use leptos::prelude::*;
 
 pub fn custom(state: State) -> AnyView {
@@ -21,22 +24,22 @@ pub fn custom(state: State) -> AnyView {
     let shown = Memo::new(move |_| {
         let (order, draft) = (order(), draft.get());
         match to_tokens(&draft) {
-            Ok(tokens) if tokens != lines(&order) => lines(&order),
+            Ok(tokens) if tokens != lines(&order) && bad.with(String::is_empty) => lines(&order),
             _ => draft,
         }
     });
-    let set = move |order: String| {
-        state
-            .run
-            .update(|run| run.schedule_options.order = (!order.is_empty()).then_some(order));
+    // As the field takes it: what is longer than a link can hold is refused.
+    let set = move |tokens: &str| {
+        let field = field("schedule_options.order");
+        let taken = field.map_or(Ok(()), |field| {
+            commit(state, field, &tokens.replace('\n', "|"))
+        });
+        bad.set(taken.err().unwrap_or_default());
     };
     let typed = move |event| {
         let text = event_target_value(&event);
         match to_tokens(&text) {
-            Ok(tokens) => {
-                bad.set(String::new());
-                set(tokens.replace('\n', "|"));
-            }
+            Ok(tokens) => set(&tokens),
             Err(error) => bad.set(error.to_string()),
         }
         draft.set(text);
@@ -64,24 +67,27 @@ pub fn custom(state: State) -> AnyView {
         if browser::pressed_data(&event, "data-order").is_some()
             && let Some(evaluation) = untrack(|| state.evaluation())
         {
-            bad.set(String::new());
             draft.set(String::new());
-            set(evaluation.order.print().trim().replace('\n', "|"));
+            set(evaluation.order.print().trim());
         }
     };
+    let label = format!(
+        "Your order, a line a rank, {} letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV",
+        group(&LONGEST_TEXT.to_string())
+    );
     view! {
         <div
             class="own-order"
             hidden=flag(move || state.run.with(|run| run.schedule != Schedule::Custom))
             on:click=start
         >
-            <label for="own-order">"Your order, a line a rank, 400 000 letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV"</label>
+            <label for="own-order">{label}</label>
             <textarea
                 id="own-order"
                 rows="6"
                 spellcheck="false"
                 autocomplete="off"
-                maxlength="400000"
+                maxlength=LONGEST_TEXT
                 prop:value=shown
                 on:input=typed
             ></textarea>

@@ -1,7 +1,6 @@
 //! The timeline as a file: picture, table of ops, trace.
 
 use super::look::Look;
-use crate::scene::palette::Theme;
 use crate::share::export::{Picture, file_name};
 use crate::ui::back::of_run;
 use crate::ui::state::State;
@@ -36,10 +35,7 @@ pub fn export(state: State, look: Look, kind: &str) {
         _ => "trace.json",
     };
     let name = file_name(evaluation, end);
-    let theme = match picture.theme {
-        Theme::Light => "light",
-        Theme::Dark => "dark",
-    };
+    let theme = picture.theme.id();
     let view = picture.view;
     let of = format!(
         "{}:{}:{:.0}:{}:{theme}",

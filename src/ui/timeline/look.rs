@@ -1,7 +1,7 @@
 //! What is looked at: the window on the time axis that all pictures share, and what is chosen in each.
 
 use crate::pipeline::trace::Place;
-use crate::report::{Evaluation, changed, with_schedule};
+use crate::report::{Evaluation, with_schedule};
 use crate::scene::prepared::Prepared;
 use crate::scene::viewport::Viewport;
 use crate::ui::evaluated::evaluated;
@@ -90,7 +90,7 @@ impl Look {
             let id = state.compare.get()?;
             let evaluation = state.evaluation()?;
             let run = &evaluation.scenario.run;
-            Some(changed(run, &with_schedule(run, &id)))
+            run.with_texts(&with_schedule(run, &id))
         });
         let other = prepared(move || {
             let shown = compared.get();

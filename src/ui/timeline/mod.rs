@@ -82,11 +82,11 @@ pub fn TimelinePanel() -> impl IntoView {
             {(!embedded).then(|| custom::custom(state))}
             <div class="stale-able" class:stale=flag(move || state.is_stale())>
                 {html("legend", move || shown_legend(look))}
-                {html("path-note", move || path_note(look))}
                 {surface::surface(state, look, look.own)}
                 {html("against", move || comparison(state, look))}
                 {surface::surface(state, look, look.other)}
                 {minimap::minimap(look)}
+                {html("path-note", move || path_note(look))}
                 {(!embedded).then(|| view! { <div class="uneven" inner_html=answer(state, "uneven", move || split(look))></div> })}
             </div>
             {(!embedded).then(|| view! { <div inner_html=answer(state, "idea", || Some(String::new()))></div> })}
@@ -143,7 +143,7 @@ fn path_note(look: Look) -> Html {
     }
 }
 
-/// Ops of a step above which layers are not balanced unasked: it takes two more simulations.
+/// Ops of a step above which layers are not balanced unasked: every split that is tried is simulated.
 const MOST_OPS: usize = 50_000;
 
 /// Asks what another split of the layers would give, where that is quick to say.

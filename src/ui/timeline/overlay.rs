@@ -1,7 +1,7 @@
 //! What lies over the canvas: the mark around an op and what it is, the critical path.
 
 use super::look::{Lane, Look};
-use crate::scene::markup::{Html, el, span};
+use crate::scene::markup::{Html, el, leaf};
 use crate::scene::pipeline::describe;
 use crate::scene::shape::Shape;
 use crate::scene::strokes::chain;
@@ -64,7 +64,7 @@ fn mark(look: Look, lane: Lane) -> Option<Html> {
     };
     let lines: Html = describe(&prepared.trace(), place)
         .iter()
-        .map(|line| span("div", "", line))
+        .map(|line| leaf("div", "", line))
         .collect();
     Some(Html::from_iter([
         el("div", &[("class", "mark-op"), ("style", &frame)], &[]),

@@ -162,7 +162,7 @@ pub fn write(s: &Scenario, out: &mut Entries) {
     if as_said && !even {
         say(
             "--pipeline-model-parallel-layout",
-            Value::Text(written(&s.stage_layers)),
+            Value::Text(written(&s.stage_layers, s.model.mtp_modules)),
         );
     }
     if chunks > 1 {
@@ -186,17 +186,15 @@ fn group(run: &Run) -> Option<u64> {
     run.schedule_options.group.filter(|group| *group != run.pp)
 }
 
-/// Stages as a layout: `Et*7|t*9|t*9|t*7L`.
-fn written(stages: &[u64]) -> String {
-    let layers = |count: &u64| match count {
+/// Stages as a layout: `Et*7|t*9|t*9|t*7L`, multi-token-prediction modules as `m` before the loss.
+fn written(stages: &[u64], modules: u64) -> String {
+    let many = |letter: &str, count: u64| match count {
         0 => String::new(),
-        1 => "t".to_owned(),
-        count => format!("t*{count}"),
+        1 => letter.to_owned(),
+        count => format!("{letter}*{count}"),
     };
-    format!(
-        "E{}L",
-        stages.iter().map(layers).collect::<Vec<_>>().join("|")
-    )
+    let layers: Vec<String> = stages.iter().map(|count| many("t", *count)).collect();
+    format!("E{}{}L", layers.join("|"), many("m", modules))
 }
 
 #[cfg(test)]
@@ -210,7 +208,8 @@ mod tests {
         assert_eq!(stages("x"), None);
         assert_eq!(stages("(t*99999)*99999"), None);
         let uneven = [7, 9, 1, 0, 8];
-        assert_eq!(stages(&written(&uneven)), Some(uneven.to_vec()));
+        assert_eq!(stages(&written(&uneven, 1)), Some(uneven.to_vec()));
+        assert_eq!(written(&[3, 1], 1), "Et*3|tmL");
     }
 
     #[test]

@@ -101,6 +101,8 @@ fn experts(book: &mut Book, parts: &mut ModelParts) {
         "--moe-shared-expert-intermediate-size",
         "width of the shared experts",
     );
+    book.word("--moe-token-dispatcher-type", "tokens to experts by");
+    book.flag("--moe-grouped-gemm", "grouped GEMMs");
     parts.experts = Some(experts);
     parts.top_k = Some(
         book.count("--moe-router-topk", "experts a token")
@@ -109,6 +111,10 @@ fn experts(book: &mut Book, parts: &mut ModelParts) {
                 2
             }),
     );
+    let groups = book.count("--moe-router-num-groups", "expert groups");
+    let chosen = book.count("--moe-router-group-topk", "groups a token");
+    parts.groups = groups.filter(|groups| *groups > 0);
+    parts.top_groups = chosen.filter(|chosen| *chosen > 0);
     parts.expert_ffn = width;
     parts.shared_experts = Some(shared.unwrap_or(0).div_ceil(width.unwrap_or(1).max(1)));
     let pattern = book.word("--moe-layer-freq", "layers with experts");
@@ -181,11 +187,8 @@ pub fn write(s: &Scenario, out: &mut Entries) {
         say("--kv-channels", Value::from(m.head_dim));
     }
     say("--vocab-size", Value::from(m.vocab));
-    let positions = if m.learned_positions > 0 {
-        m.learned_positions
-    } else {
-        s.run.seq_len
-    };
+    // `validate_args` refuses sequences that are longer.
+    let positions = m.learned_positions.max(s.run.seq_len);
     say("--max-position-embeddings", Value::from(positions));
     say(
         "--position-embedding-type",
@@ -224,7 +227,14 @@ pub fn write(s: &Scenario, out: &mut Entries) {
     if let Some(moe) = m.moe {
         say("--num-experts", Value::from(moe.experts));
         say("--moe-router-topk", Value::from(moe.top_k));
+        if moe.groups > 1 {
+            say("--moe-router-num-groups", Value::from(moe.groups));
+            say("--moe-router-group-topk", Value::from(moe.top_groups));
+        }
         say("--moe-ffn-hidden-size", Value::from(moe.expert_ffn));
+        // What the time model computes: neither is Megatron-LM's default.
+        say("--moe-token-dispatcher-type", text("alltoall"));
+        say("--moe-grouped-gemm", yes());
         if moe.shared_experts > 0 {
             say(
                 "--moe-shared-expert-intermediate-size",

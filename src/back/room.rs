@@ -1,13 +1,13 @@
 //! What the page's dialog shows: import, export, and what else has no place of its own.
 
-use super::export::{Stamp, menu::menu};
-use super::import::summary::summary;
-use super::link::encode;
 use crate::report::evaluate;
 use crate::run::Run;
 use crate::scene::issues::line;
-use crate::scene::markup::Html;
+use crate::scene::markup::{Html, leaf};
 use crate::scene::{glossary, methods, published};
+use crate::share::export::{Stamp, menu::menu};
+use crate::share::import::summary::summary;
+use crate::share::link::encode;
 
 /// The dialog's content; `of` names it and says what of it, with a blank between: "export megatron".
 #[must_use]
@@ -23,7 +23,9 @@ pub fn room(of: &str, run: &Run, stamp: &Stamp) -> Html {
             |evaluation| methods::panel(&evaluation),
         ),
         "glossary" => glossary::panel(of),
-        _ => Html::none(),
+        "" => Html::none(),
+        "terms" => glossary::terms(),
+        _ => leaf("p", "muted", "There is no page of that name."),
     }
 }
 
@@ -45,6 +47,8 @@ mod tests {
             "methods",
             "glossary",
             "glossary bubble",
+            "nonsense",
+            "terms",
         ] {
             for run in [&Run::default(), &broken] {
                 assert_ne!(room(of, run, &Stamp::default()), Html::none(), "{of}");

@@ -50,7 +50,7 @@ const DEEPSEEK_V3: &str = r#"{"architectures":["DeepseekV3ForCausalLM"],"attenti
 "max_position_embeddings":163840,"model_type":"deepseek_v3","moe_intermediate_size":2048,"moe_layer_freq":1,"n_group":8,
 "n_routed_experts":256,"n_shared_experts":1,"num_attention_heads":128,"num_experts_per_tok":8,"num_hidden_layers":61,
 "num_key_value_heads":128,"num_nextn_predict_layers":1,"q_lora_rank":1536,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
-"tie_word_embeddings":false,"v_head_dim":128,"vocab_size":129280}"#;
+"tie_word_embeddings":false,"topk_group":4,"v_head_dim":128,"vocab_size":129280}"#;
 
 fn parse(json: &str) -> Value {
     serde_json::from_str(json).unwrap()
@@ -103,6 +103,9 @@ fn files_and_presets_of_a_model_agree() {
     // The preset leaves multi-token prediction out, as the 671 B are counted.
     assert_eq!(deepseek.mtp_modules, 1);
     deepseek.mtp_modules = 0;
+    // Node-limited routing (section 2.1.2): eight groups of experts, of which a token visits four.
+    let moe = deepseek.moe.unwrap();
+    assert_eq!((moe.groups, moe.top_groups), (8, 4));
     let preset = Based::<ModelParts>::preset("deepseek-v3")
         .resolve()
         .unwrap();

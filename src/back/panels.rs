@@ -12,9 +12,9 @@ use crate::scene::accuracy;
 use crate::scene::changes::what_changed;
 use crate::scene::compare::{Second, compare};
 use crate::scene::cuts::{grids, ring, sequences};
-use crate::scene::drawing::save;
+use crate::scene::figure::save;
 use crate::scene::lod::Sums;
-use crate::scene::markup::{Html, el, fold, raw, span};
+use crate::scene::markup::{Html, el, fold, leaf, raw};
 use crate::scene::memory;
 use crate::scene::mesh::mesh;
 use crate::scene::over_time::{areas, curve_table, legend, peak_words};
@@ -55,7 +55,7 @@ pub static PANELS: &[BackPanel] = &[
     back("about", about_figure),
     back("memory-bars", |asked| {
         let bars = memory::picture(asked.evaluation, asked.unit);
-        saved(bars, &[save("memory", "memory", asked.unit)])
+        saved(asked, bars, &[save("memory", "memory", asked.unit)])
     }),
     back("memory-bands", |asked| {
         memory::measured(&asked.evaluation.report.memory)
@@ -78,8 +78,8 @@ pub static PANELS: &[BackPanel] = &[
         let evaluation = asked.evaluation;
         let rows = rows(&evaluation.report.overlap);
         [
-            saved(rows, &[save("overlap", "overlap", asked.unit)]),
-            saved(step(evaluation), &[save("step", "step", asked.unit)]),
+            saved(asked, rows, &[save("overlap", "overlap", asked.unit)]),
+            saved(asked, step(evaluation), &[save("step", "step", asked.unit)]),
         ]
         .into_iter()
         .collect()
@@ -87,10 +87,7 @@ pub static PANELS: &[BackPanel] = &[
     back("picture", |asked| {
         let mut parts = asked.of.split(':');
         let name = parts.next().filter(|name| !name.is_empty());
-        let theme = match parts.next() {
-            Some("dark") => Theme::Dark,
-            _ => Theme::Light,
-        };
+        let theme = theme(parts.next());
         let width = parts.next().and_then(parse_number).unwrap_or(800.0);
         let width = width.clamp(320.0, 4000.0);
         let name = name.unwrap_or("memory");
@@ -98,7 +95,9 @@ pub static PANELS: &[BackPanel] = &[
     }),
     back("schedules", every_schedule),
     back("uneven", |asked| {
-        balance(asked.evaluation).map_or_else(Html::none, |balance| uneven(&balance))
+        balance(asked.evaluation).map_or_else(Html::none, |balance| {
+            uneven(&balance, &asked.evaluation.scenario.run.gpu.title())
+        })
     }),
     back("splits", |asked| splits(asked.evaluation)),
     back("idea", |asked| {
@@ -120,9 +119,16 @@ pub static PANELS: &[BackPanel] = &[
     back("accuracy", |asked| accuracy::panel(asked.of)),
 ];
 
-/// A picture with the buttons that save it below.
-fn saved(picture: Html, buttons: &[Html]) -> Html {
-    Html::from_iter([picture, el("p", &[("class", "saves")], buttons)])
+/// The theme that a question names; the light one where it names none.
+fn theme(id: Option<&str>) -> Theme {
+    id.and_then(Theme::named).unwrap_or_default()
+}
+
+/// A picture with the buttons that save it below; they know its Run, for the address may say another by now.
+fn saved(asked: &Question, picture: Html, buttons: &[Html]) -> Html {
+    let link = link::encode(&asked.evaluation.scenario.run);
+    let attributes = [("class", "saves"), ("data-link", link.as_str())];
+    Html::from_iter([picture, el("p", &attributes, buttons)])
 }
 
 const fn back(name: &'static str, html: fn(&Question) -> Html) -> BackPanel {
@@ -169,11 +175,7 @@ fn timeline_svg(asked: &Question) -> Html {
     let rank = number()
         .and_then(whole)
         .and_then(|rank| usize::try_from(rank).ok());
-    let theme = if asked.of.ends_with("dark") {
-        Theme::Dark
-    } else {
-        Theme::Light
-    };
+    let theme = theme(parts.next());
     raw(svg(&Picture {
         evaluation,
         sums: &Sums::of(&evaluation.timeline),
@@ -197,21 +199,18 @@ fn over_the_step(question: &Question) -> Html {
     let report = &evaluation.report.memory;
     let stage = parts.next().and_then(|stage| stage.parse().ok());
     let known = stage.filter(|stage| *stage < report.per_stage.len());
-    let theme = match parts.next() {
-        Some("dark") => Theme::Dark,
-        _ => Theme::Light,
-    };
+    let theme = theme(parts.next());
     let width: usize = parts
         .next()
         .and_then(|width| width.parse().ok())
         .unwrap_or(600);
     let Some(curve) = over_time(evaluation, known.unwrap_or(report.peak_stage)) else {
-        return span("p", "muted", "Nothing is simulated for this run.");
+        return leaf("p", "muted", "Nothing is simulated for this run.");
     };
     let other = if report.method == Method::Detailed.id() {
         Html::none()
     } else {
-        span(
+        leaf(
             "p",
             "muted",
             "By the detailed method: the published ones know no time.",
@@ -224,8 +223,12 @@ fn over_the_step(question: &Question) -> Html {
             &[legend(evaluation.scenario.gpu.usable, question.unit)],
         ),
         picture(evaluation, &curve, theme, width, question.unit),
-        saved(Html::none(), &[save("memory-over-time", "", question.unit)]),
-        span("p", "peak-words", &peak_words(&curve, question.unit)),
+        saved(
+            question,
+            Html::none(),
+            &[save("memory-over-time", "", question.unit)],
+        ),
+        leaf("p", "peak-words", &peak_words(&curve, question.unit)),
         other,
         fold("Show as a table", curve_table(&curve, question.unit)),
     ]
@@ -282,7 +285,7 @@ fn about_figure(question: &Question) -> Html {
         .and_then(|figure| explain(evaluation, figure))
         .or_else(|| explain(evaluation, peak))
         .map_or_else(
-            || span("p", "muted", "Choose a figure to see where it comes from."),
+            || leaf("p", "muted", "Choose a figure to see where it comes from."),
             |term| about(&term),
         )
 }

@@ -12,7 +12,7 @@ use families::{Family, family};
 
 /// What was read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Imported {
+pub struct Config {
     /// The file's own name for its kind: "llama".
     pub kind: String,
     /// The shapes, for a Run's model without a base.
@@ -27,7 +27,7 @@ pub struct Imported {
     pub notes: Vec<&'static str>,
 }
 
-impl Imported {
+impl Config {
     /// The model of a Run.
     #[must_use]
     pub fn model(&self) -> Based<ModelParts> {
@@ -42,7 +42,7 @@ impl Imported {
 ///
 /// # Errors
 /// An issue for what is no such file, for a kind that is not known, and for every shape that it lacks.
-pub fn read(config: &Value) -> Result<Imported, Vec<Issue>> {
+pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     let refuse = |message: String| vec![Issue::error("model", message)];
     if !matches!(config, Value::Map(_)) {
         return Err(refuse(format!(
@@ -55,18 +55,12 @@ pub fn read(config: &Value) -> Result<Imported, Vec<Issue>> {
         .get("text_config")
         .filter(|text| matches!(text, Value::Map(_)));
     let text = inner.unwrap_or(config);
-    let kind = ["model_type"]
-        .iter()
-        .find_map(|key| match text.get(key).or(config.get(key)) {
-            Some(Value::Text(kind)) => Some(kind.clone()),
-            _ => None,
-        });
-    let Some(kind) = kind else {
+    let Some(Value::Text(kind)) = text.get("model_type").or(config.get("model_type")) else {
         return Err(refuse(
             "no model_type: is it a model's config.json?".to_owned(),
         ));
     };
-    let Some(family) = family(&kind) else {
+    let Some(family) = family(kind) else {
         return Err(refuse(format!(
             "model_type \"{kind}\" is not known; known are {}",
             families::names()
@@ -108,8 +102,8 @@ pub fn read(config: &Value) -> Result<Imported, Vec<Issue>> {
             .collect(),
         _ => Vec::new(),
     };
-    Ok(Imported {
-        kind,
+    Ok(Config {
+        kind: kind.clone(),
         parts,
         used,
         assumed,
@@ -287,6 +281,9 @@ impl Reader<'_> {
                 parts.dense_layers = Some(count as u64);
             }
         }
+        // A group of one is no limit, and some kinds leave both out.
+        parts.groups = self.count(&["n_group"], "expert groups");
+        parts.top_groups = self.count(&["topk_group"], "groups a token");
         if family.prediction {
             let key = "num_nextn_predict_layers";
             parts.mtp_modules = self.count(&[key], "multi-token-prediction modules");

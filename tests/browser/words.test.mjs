@@ -1,0 +1,70 @@
+// The words of the field explain themselves: under a setting that has the focus, and where a text uses them, in both
+// languages.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { calculator, eventually, input } from './calculator.mjs';
+import { settled } from './tour.mjs';
+
+const site = calculator();
+const hint = (page, key) => page.locator(`[data-field="${key}"] .hint`);
+const TENSOR = /Ranks that share every matrix of a layer; they exchange activations twice a layer and pass\./;
+
+test('a setting that gets the focus says what its term means, and where that is written', async () => {
+  const { page, problems } = await site.open();
+  assert.equal(await hint(page, 'tp').isVisible(), false);
+  await input(page, 'tp').focus();
+  const said = await eventually(() => hint(page, 'tp').innerText(), (text) => TENSOR.test(text));
+  assert.match(said, /Narayanan 2021, section 2\.3/);
+  // The next setting is one Tab away.
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.closest('.field').dataset.field), 'pp');
+  await eventually(() => hint(page, 'pp').innerText(), (text) => /Ranks that hold different layers/.test(text));
+  assert.equal(await hint(page, 'tp').isVisible(), false);
+  // Without a pointer's hurry it is the label's tooltip, too.
+  await page.locator('[data-field="zero"] label').hover();
+  await eventually(() => page.locator('[data-field="zero"] label').getAttribute('title'), (title) => /shard instead of copying/.test(title ?? ''));
+  assert.deepEqual(problems, []);
+});
+
+test('a screen reader hears hint, meaning and what is wrong, of every kind of setting', async () => {
+  const { page } = await site.open();
+  const described = (key) => page.evaluate((of) => {
+    const control = document.querySelector(`[data-field="${of}"] :is(input, select)`);
+    return (control.getAttribute('aria-describedby') ?? '').split(' ').map((id) => document.getElementById(id)?.textContent).join(' ');
+  }, key);
+  for (const [key, means] of [['tp', TENSOR], ['schedule', /works through forwards and backwards/], ['sequence_parallel', /Norms and dropouts cut/]]) {
+    await page.locator(`[data-field="${key}"] :is(input, select)`).focus();
+    await eventually(() => described(key), (text) => means.test(text));
+  }
+  await input(page, 'tp').fill('7');
+  await eventually(() => described('tp'), (text) => TENSOR.test(text) && /tp=/.test(text));
+});
+
+test('a setting whose name is no word of the field has its hint alone', async () => {
+  const { page } = await site.open('#v=1&price_per_gpu_hour=2');
+  await input(page, 'price_per_gpu_hour').focus();
+  await settled(page);
+  assert.equal((await hint(page, 'price_per_gpu_hour').innerText()).trim(), 'in any currency');
+});
+
+test('in Chinese a setting says it in Chinese, and words keep their meaning within sentences', async () => {
+  const { page, problems } = await site.open('#v=1&pp=4&view.lang=zh');
+  await input(page, 'tp').focus();
+  await eventually(() => hint(page, 'tp').innerText(), (text) => /共同切分每层各矩阵的 rank/.test(text) && /Narayanan 2021/.test(text));
+  await page.locator('[data-ask]').first().click();
+  const words = page.locator('.detail abbr');
+  await eventually(() => words.count(), (count) => count > 0);
+  const [word] = await words.evaluateAll((all) => all.map((one) => [one.textContent, one.title, one.tabIndex]));
+  assert.match(word[0], /\p{Script=Han}|ZeRO/u);
+  assert.match(word[1], /\p{Script=Han}/u);
+  assert.equal(word[2], 0);
+  // And English comes back, letter by letter.
+  const { page: plain } = await site.open('#v=1&pp=4');
+  await plain.locator('[data-ask]').first().click();
+  await settled(plain);
+  await page.locator('header.bar button[translate=no]').click();
+  await eventually(() => page.locator('html').getAttribute('lang'), (lang) => lang === 'en');
+  await settled(page);
+  assert.equal(await page.locator('.detail .term').innerHTML(), await plain.locator('.detail .term').innerHTML());
+  assert.deepEqual(problems, []);
+});
