@@ -193,9 +193,7 @@ mod tests {
         }
     }
 
-    /// The picture, which knows bubbles, never shows more than the step counts with them left out, unless the schedule puts
-    /// weight gradients off: ZB-H1's last ones come when little is left to hide their exchange, which the share that the
-    /// step takes for every schedule does not see.
+    /// The picture, which knows bubbles, never shows more than the step counts with them left out.
     #[test]
     fn eager_buckets_show_at_most_what_the_step_counts() {
         for schedule in [
@@ -211,10 +209,10 @@ mod tests {
             let sync = of(&run);
             let [end, done, eager] = sync.exposed;
             assert!(eager.0 <= done.0 && done.0 <= end.0, "{:?}", sync.exposed);
+            // Where a backward is cut in two, weight gradients are complete later than the step's one pass has it.
             let charged = sync.charged.gradients.0;
-            assert_eq!(
-                eager.0 > charged * (1.0 + 1e-9),
-                schedule == Schedule::ZbH1,
+            assert!(
+                schedule == Schedule::ZbH1 || eager.0 <= charged * (1.0 + 1e-9),
                 "{schedule:?}: {eager:?} {charged}"
             );
         }

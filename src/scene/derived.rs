@@ -26,9 +26,9 @@ pub fn derived(run: &Run) -> Html {
         let label = [text(label), text(" "), leaf("small", "", symbol)];
         let count = count.map_or_else(|| "–".to_owned(), thousands);
         let parts = [
-            el("leaf", &[], &label),
+            el("span", &[], &label),
             leaf("output", "", &count),
-            leaf("leaf", "unit", "derived"),
+            leaf("span", "unit", "derived"),
         ];
         el("div", &[("class", "field-row"), ("title", hint)], &parts)
     })

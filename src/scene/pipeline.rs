@@ -36,7 +36,7 @@ pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
                 "link",
                 &Figure::Bubble.id(),
                 &[text(&format!(
-                    "bubble {} of the step",
+                    "bubble {} of the pipeline",
                     show_percent(pipeline.bubble_fraction)
                 ))],
             ),

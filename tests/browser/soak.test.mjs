@@ -95,7 +95,7 @@ async function rest(page) {
   return eventually(read, (now) => {
     const still = JSON.stringify(now) === JSON.stringify(before?.now);
     if (!still) before = { now, since: Date.now() };
-    return Date.now() - before.since >= 150;
+    return Date.now() - before.since >= 300;
   });
 }
 

@@ -113,7 +113,7 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, unit: MemoryUnit) -> H
         percent("width", part.length)
     );
     let label = format!(
-        "{} of stage {}: {}",
+        "{} of rank {}: {}",
         component.name(),
         rank.stage,
         unit.show(part.bytes)

@@ -99,8 +99,9 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
             "model" => whole || run.model.base.is_none(),
             "gpu" => run.gpu.resolve() == book.run.gpu.resolve(),
             "precision" => alike(&run.precision, &book.run.precision),
-            // What both leave to the program, or count in steps.
+            // What both leave to the program.
             "stage_layers" => run.stage_layers.is_none() && book.run.stage_layers.is_none(),
+            // Said in whole steps.
             "tokens_total" => steps(run) == steps(&book.run),
             _ => false,
         };

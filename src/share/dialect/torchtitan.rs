@@ -401,33 +401,8 @@ fn write(s: &Scenario) -> Entries {
             Value::from(run.etp),
         );
     }
-    let named = SCHEDULES
-        .iter()
-        .find(|(schedule, _)| *schedule == run.schedule);
-    if run.pp > 1 {
-        say(
-            "parallelism.pipeline_parallel_schedule",
-            text(named.map_or("1F1B", |(_, name)| name)),
-        );
-        say(
-            "parallelism.pipeline_parallel_microbatch_size",
-            Value::from(run.micro_batch),
-        );
-        let looped = named.is_some() && run.schedule.fixed_chunks(&run.schedule_options).is_none();
-        let said = looped && run.virtual_stages != 2;
-        // A schedule that torchtitan has not may have other stages than what is said instead.
-        if let Some((ends, each)) = named.and_then(|_| stages(s, said)) {
-            if said {
-                let name = "parallelism.pipeline_parallel_layers_per_stage";
-                say(name, Value::from(each));
-            }
-            if ends != [1, 1] {
-                for (name, layers) in ENDS.into_iter().zip(ends) {
-                    say(name, Value::from(layers));
-                }
-            }
-        }
-    }
+    write_pipeline(s, &mut out);
+    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
     if run.cp > 1 {
         let shuffled = run.cp_comm == CpComm::Ring;
         say(
@@ -435,8 +410,28 @@ fn write(s: &Scenario) -> Entries {
             text(if shuffled { "alltoall" } else { "allgather" }),
         );
     }
-    write_shards(s, &mut out);
-    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
+    let group = s.layout.dp * s.layout.cp;
+    let shard = s.zero.shard.clamp(1, group);
+    if run.zero == 0 {
+        say(
+            "parallelism.data_parallel_replicate_degree",
+            Value::from(s.layout.dp),
+        );
+        say("parallelism.data_parallel_shard_degree", Value::from(1));
+    } else {
+        if shard < group && shard.is_multiple_of(s.layout.cp) {
+            say(
+                "parallelism.data_parallel_replicate_degree",
+                Value::from(group / shard),
+            );
+            say(
+                "parallelism.data_parallel_shard_degree",
+                Value::from(shard / s.layout.cp),
+            );
+        }
+        let policy = if run.zero == 3 { "always" } else { "never" };
+        say("parallelism.fsdp_reshard_after_forward", text(policy));
+    }
     let local = if run.pp > 1 {
         run.global_batch / s.layout.dp
     } else {
@@ -468,32 +463,42 @@ fn write(s: &Scenario) -> Entries {
     out
 }
 
-/// Says who shares shards, and when the weights are gathered.
-fn write_shards(s: &Scenario, out: &mut Entries) {
+/// Says the schedule and its stages.
+fn write_pipeline(s: &Scenario, out: &mut Entries) {
     let run = &s.run;
+    if run.pp == 1 {
+        return;
+    }
     let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
-    let text = |text: &str| Value::Text(text.to_owned());
-    let group = s.layout.dp * s.layout.cp;
-    let shard = s.zero.shard.clamp(1, group);
-    if run.zero == 0 {
-        say(
-            "parallelism.data_parallel_replicate_degree",
-            Value::from(s.layout.dp),
-        );
-        say("parallelism.data_parallel_shard_degree", Value::from(1));
-    } else {
-        if shard < group && shard.is_multiple_of(s.layout.cp) {
-            say(
-                "parallelism.data_parallel_replicate_degree",
-                Value::from(group / shard),
-            );
-            say(
-                "parallelism.data_parallel_shard_degree",
-                Value::from(shard / s.layout.cp),
-            );
+    let named = SCHEDULES
+        .iter()
+        .find(|(schedule, _)| *schedule == run.schedule);
+    let name = named.map_or("1F1B", |(_, name)| name);
+    say(
+        "parallelism.pipeline_parallel_schedule",
+        Value::Text(name.to_owned()),
+    );
+    say(
+        "parallelism.pipeline_parallel_microbatch_size",
+        Value::from(run.micro_batch),
+    );
+    // A schedule that torchtitan has not may have other stages than what is said instead.
+    if named.is_none() {
+        return;
+    }
+    let looped = run.schedule.fixed_chunks(&run.schedule_options).is_none();
+    let said = looped && run.virtual_stages != 2;
+    let Some((ends, each)) = stages(s, said) else {
+        return;
+    };
+    if said {
+        let name = "parallelism.pipeline_parallel_layers_per_stage";
+        say(name, Value::from(each));
+    }
+    if ends != [1, 1] {
+        for (name, layers) in ENDS.into_iter().zip(ends) {
+            say(name, Value::from(layers));
         }
-        let policy = if run.zero == 3 { "always" } else { "never" };
-        say("parallelism.fsdp_reshard_after_forward", text(policy));
     }
 }
 
