@@ -220,7 +220,7 @@ fn upright(value: &str) -> String {
         }
         match word.split_once('e') {
             Some((digits, power)) if digits.starts_with(|c: char| c.is_ascii_digit()) => {
-                out.push_str(&format!("{digits} \\times 10^{{{power}}}"));
+                out.push_str(&[digits, " \\times 10^{", power, "}"].concat());
             }
             _ if word.starts_with(|c: char| c.is_ascii_digit()) => out.push_str(word),
             _ => {
@@ -228,7 +228,7 @@ fn upright(value: &str) -> String {
                     .chars()
                     .map(|c| greek(c).map_or_else(|| c.to_string(), |_| "\\mu ".to_owned()))
                     .collect();
-                out.push_str(&format!("\\mathrm{{{}}}", parts.concat()));
+                out.push_str(&["\\mathrm{", &parts.concat(), "}"].concat());
             }
         }
         word.clear();

@@ -84,13 +84,19 @@ fn collect(expr: &Expr, found: &mut Vec<String>) {
             }
         }
         Expr::Sum(list) | Expr::Product(list) => {
-            list.iter().for_each(|(_, one)| collect(one, found));
+            for (_, one) in list {
+                collect(one, found);
+            }
         }
-        Expr::Power(base, power) => [base, power]
-            .map(|one| collect(one, found))
-            .into_iter()
-            .collect(),
-        Expr::Pick(_, list) => list.iter().for_each(|one| collect(one, found)),
+        Expr::Power(base, power) => {
+            collect(base, found);
+            collect(power, found);
+        }
+        Expr::Pick(_, list) => {
+            for one in list {
+                collect(one, found);
+            }
+        }
     }
 }
 

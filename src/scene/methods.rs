@@ -74,11 +74,11 @@ fn formula(term: &Term) -> Html {
         rows.push(el("dd", &[], &[marked(&part.name)]));
         // Summands of one kind come about alike: each way is said once.
         let way = part.formula().map(|formula| formula.text().to_owned());
-        if let (true, Some(way)) = (family, way) {
-            if !shown.contains(&way) {
-                rows.push(el("dd", &[("class", "how")], &[said(part)]));
-                shown.push(way);
-            }
+        if let (true, Some(way)) = (family, way)
+            && !shown.contains(&way)
+        {
+            rows.push(el("dd", &[("class", "how")], &[said(part)]));
+            shown.push(way);
         }
     }
     pieces.push(el("dl", &[("class", "glossary")], &rows));

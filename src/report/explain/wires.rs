@@ -16,6 +16,9 @@ use crate::traffic::{
 };
 use crate::units::{Seconds, show_bandwidth, significant};
 
+/// A kind of communication, and what a stage waits for it.
+type Kind = (&'static str, fn(&StageWaits) -> Wait);
+
 /// What nothing hides of each kind, on the average rank, and at the end of the step on the slowest.
 pub fn exposed(evaluation: &Evaluation) -> Term {
     let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
@@ -34,7 +37,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         });
         ranks.sum::<f64>() / loads.len().max(1) as f64 * scale
     };
-    let kinds: [(&str, fn(&StageWaits) -> Wait); 5] = [
+    let kinds: [Kind; 5] = [
         ("tp", |waits| waits.tp),
         ("cp", |waits| waits.cp),
         ("ep", |waits| waits.ep),
