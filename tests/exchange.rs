@@ -60,6 +60,8 @@ const NOBODYS: &[&str] = &[
     "memory_method",
     "attention_flops",
     "moe_imbalance",
+    "fp8_activations",
+    "fp8_dispatch",
     "dummy_wgrad",
     "measured_step_s",
     "loader_ns",
@@ -111,6 +113,7 @@ const WORDS: [Words; 4] = [
     Words {
         dialect: "torchtitan",
         may_lose: &[
+            "moe_dispatch",
             "model", // flavors
             "model.*",
             "etp",               // 1 or TP
@@ -154,6 +157,7 @@ const WORDS: [Words; 4] = [
     Words {
         dialect: "deepspeed",
         may_lose: &[
+            "moe_dispatch",
             "model", // the program's
             "model.*",
             "seq_len",
@@ -187,6 +191,8 @@ const WORDS: [Words; 4] = [
     Words {
         dialect: "nanotron",
         may_lose: &[
+            "moe_dispatch",
+            "ep",    // a dense model is said
             "model", // Llama and Qwen
             "model.*",
             "etp",
@@ -231,10 +237,12 @@ impl Words {
             .keeps
             .iter()
             .any(|(kept, values)| *kept == key && values.contains(&value));
+        // DeepSpeed has a word for recomputation in a pipeline.
+        let program = self.dialect == "deepspeed" && key == "recompute" && run.pp == 1;
         // Interleaving with one stage a rank is 1F1B, and is said so.
         let plain =
             key == "schedule" && value.starts_with("interleaved") && run.virtual_stages == 1;
-        (named(self.may_lose) && !kept) || named(NOBODYS) || plain
+        (named(self.may_lose) && !kept) || named(NOBODYS) || plain || program
     }
 }
 

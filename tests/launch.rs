@@ -73,11 +73,12 @@ fn scripts_of_megatron_lm_mean_what_its_examples_run() {
 
 #[test]
 fn settings_of_torchtitan_mean_what_its_examples_run() {
+    // Its converter computes in fp8.
     means(
         "torchtitan_llama3_405b.toml",
         128,
         "model=llama-3.1-405b gpus=128 tp=8 pp=1 cp=1 micro_batch=2 global_batch=32 seq_len=8192 zero=3 recompute=full \
-         precision=fsdp-mixed optimizer=adam sequence_parallel=true tokens_total=786432000",
+         precision=te-fp8 optimizer=adam sequence_parallel=true tokens_total=786432000",
     );
     // Every second of the 80 layers is recomputed where nothing is said.
     means(
