@@ -18,8 +18,8 @@ use plotters_backend::{BackendColor, BackendStyle, DrawingBackend};
 
 /// A cell is labelled from this width on.
 const LABEL_WIDTH: f64 = 16.0;
-/// A row is labelled from this height on.
-const LABEL_HEIGHT: f64 = 13.0;
+/// A row, or the half of a pair, is labelled from this height on.
+const LABEL_HEIGHT: f64 = 11.0;
 
 /// Room for the rank names of an exported picture, CSS pixels.
 pub const NAMES: f64 = 64.0;
@@ -159,8 +159,6 @@ impl TimelinePicture<'_> {
 
     fn paint_cell<DB: DrawingBackend>(&self, cell: &Cell, backend: &mut DB) -> Painted<DB> {
         let top = cell.row as f64 * self.shape.rows.pitch;
-        let (from, to) = cell.band;
-        let (from, to) = (from * self.shape.rows.height, to * self.shape.rows.height);
         // A hairline of paper keeps neighbours apart where there is room for one.
         let gap = if cell.width >= 4.0 && cell.op.is_some() {
             1.0
@@ -174,9 +172,10 @@ impl TimelinePicture<'_> {
         }
         let left = self.across(cell.x);
         let right = self.across(cell.x + cell.width - gap).max(left + 1);
-        let (upper, lower) = (self.down(top + from), self.down(top + to));
+        let height = (cell.band.1 - cell.band.0) * self.shape.rows.height;
+        let (from, to) = whole(cell.band, cell.kind, self.px(self.shape.rows.height));
+        let (upper, lower) = (self.down(top) + from, self.down(top) + to);
         backend.draw_rect((left, upper), (right, lower), &style(colour), true)?;
-        let height = to - from;
         if let Some(timed) = cell.op
             && cell.width >= LABEL_WIDTH
             && height >= LABEL_HEIGHT
@@ -247,6 +246,22 @@ impl TimelinePicture<'_> {
     }
 }
 
+/// The device pixels that a band of a row `height` pixels high fills, the same on every row: at least one, and below
+/// the one that what stands above it keeps.
+fn whole((from, to): (f64, f64), kind: Kind, height: i32) -> (i32, i32) {
+    let above = match kind {
+        Kind::W if height > 2 => 2,
+        _ => 1,
+    };
+    let last = (height - 1).max(0);
+    let upper = if from <= 0.0 {
+        0
+    } else {
+        px(from, f64::from(height)).max(above).min(last)
+    };
+    (upper, px(to, f64::from(height)).clamp(upper + 1, last + 1))
+}
+
 fn rgb((r, g, b): Rgb) -> RGBColor {
     RGBColor(r, g, b)
 }
@@ -290,6 +305,65 @@ mod tests {
     use crate::scene::lod::Sums;
     use crate::scene::palette::Theme;
     use crate::scene::timeline::cells;
+
+    /// Filled rectangles of an SVG of `colour`: upper edge and height.
+    fn rects(svg: &str, (r, g, b): Rgb) -> Vec<(i32, i32)> {
+        let colour = format!("fill=\"#{r:02X}{g:02X}{b:02X}\"");
+        let of = |tag: &str, name: &str| {
+            let value = tag.split(&format!(" {name}=\"")).nth(1)?;
+            value.split('"').next()?.parse::<i32>().ok()
+        };
+        svg.split("<rect")
+            .filter(|tag| tag.contains(&colour))
+            .filter_map(|tag| Some((of(tag, "y")?, of(tag, "height")?)))
+            .collect()
+    }
+
+    /// Whatever the height of a row, a column that holds forwards and backwards shows both, the same on every rank.
+    #[test]
+    fn a_column_of_forwards_and_backwards_shows_both_on_every_rank() {
+        let view = Viewport::all(1.0);
+        for (ranks, scale) in [(16, 1.0), (64, 1.0), (64, 1.5), (100, 1.0), (128, 2.0)] {
+            let shape = Shape::of(ranks);
+            let column = |row| {
+                [(Kind::F, (0.0, 0.125)), (Kind::BW, (0.125, 0.5))].map(|(kind, band)| Cell {
+                    row,
+                    x: 0.0,
+                    width: 90.0,
+                    band,
+                    kind,
+                    op: None,
+                })
+            };
+            let cells: Vec<Cell> = (0..ranks).flat_map(column).collect();
+            let mut svg = String::new();
+            {
+                let mut backend = SVGBackend::with_string(&mut svg, (400, 2000));
+                TimelinePicture {
+                    cells: &cells,
+                    shape,
+                    frame: None,
+                    view,
+                    width: 100.0,
+                    chunk_of: &|_, _| 0,
+                    curve: &[],
+                    palette: Theme::Light.palette(),
+                    scale,
+                }
+                .paint(&mut backend)
+                .unwrap();
+                backend.present().unwrap();
+            }
+            let palette = Theme::Light.palette();
+            let (forward, backward) = (rects(&svg, palette.forward), rects(&svg, palette.backward));
+            assert_eq!((forward.len(), backward.len()), (ranks, ranks));
+            for (f, b) in forward.iter().zip(&backward) {
+                assert!(f.1 >= 1 && b.1 >= 1, "{ranks} ranks: {f:?} {b:?}");
+                assert!(f.0 + f.1 <= b.0, "{ranks} ranks: {f:?} under {b:?}");
+                assert_eq!((f.1, b.1), (forward[0].1, backward[0].1));
+            }
+        }
+    }
 
     #[test]
     fn an_svg_of_the_default_run_has_a_rectangle_for_every_op() {

@@ -326,10 +326,13 @@ fn much_bubble(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
             .iter()
             .position(|busy| *busy >= longest)
             .unwrap_or(0);
+        // Where no stage has a layer to give, there is nothing to say but why.
+        let spare = scenario.stage_layers.iter().any(|layers| *layers > 1);
+        let remedy = if spare { "; give it fewer layers" } else { "" };
         let issue = Issue::warning(
             "stage_layers",
             format!(
-                "{percent:.0} % of the pipeline is bubble: rank {rank} works {:.0} % longer than the average and the others wait; give it fewer layers",
+                "{percent:.0} % of the pipeline is bubble: rank {rank} works {:.0} % longer than the average and the others wait{remedy}",
                 uneven * 100.0
             ),
         );

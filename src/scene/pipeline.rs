@@ -11,21 +11,25 @@ use crate::units::{Seconds, show_percent, show_seconds};
 /// Ranks of the table: of more, the first.
 const MOST_ROWS: usize = 256;
 
-/// What the colours mean, and how much idles. `stride`: every `stride`-th rank is drawn.
+/// What the colours mean, and how much idles. `stride`: every `stride`-th rank is drawn; `other`: what is drawn below
+/// in the same colours.
 #[must_use]
-pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
+pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Html {
     let pipeline = &evaluation.report.pipeline;
-    let ops = evaluation.timeline.ranks.iter().flatten();
-    let split = ops.clone().any(|op| op.op.kind == Kind::W);
-    let paired = ops.clone().any(|op| op.half != Half::Whole);
+    let drawn = || std::iter::once(evaluation).chain(other);
+    let any = |is: &dyn Fn(&TimedOp) -> bool| {
+        drawn().any(|one| one.timeline.ranks.iter().flatten().any(is))
+    };
+    let split = any(&|op| op.op.kind == Kind::W);
+    let paired = any(&|op| op.half != Half::Whole);
     let swatch = |class: &str, name: &str| {
         let square = leaf("i", &format!("swatch {class}"), "");
         el("span", &[], &[square, text(name)])
     };
-    let backward = if split {
-        "B backward (input)"
-    } else {
-        "BW backward"
+    let backward = match (split, any(&|op| op.op.kind == Kind::BW)) {
+        (true, false) => "B backward (input)",
+        (true, true) => "BW backward, B (input)",
+        _ => "BW backward",
     };
     let bubble = el(
         "span",
@@ -68,7 +72,7 @@ pub fn legend(evaluation: &Evaluation, stride: usize) -> Html {
         bubble,
         note(paired, "", "two halves in one block: an overlapped pair"),
         note(
-            evaluation.order.chunks_per_rank() > 1,
+            drawn().any(|one| one.loads.iter().any(|load| load.stages.len() > 1)),
             "",
             "lighter: later chunk of the rank",
         ),
@@ -257,7 +261,7 @@ mod tests {
             ..Run::default()
         };
         let evaluation = evaluate(&run).unwrap();
-        let said = legend(&evaluation, 2).into_string();
+        let said = legend(&evaluation, None, 2).into_string();
         assert!(
             said.contains("W weight gradient")
                 && said.contains("lighter")

@@ -127,9 +127,12 @@ fn shares(before: [f64; 3], after: [f64; 3], span: f64) -> [u8; 3] {
     let mut sum = 0.0;
     let mut taken = 0u8;
     std::array::from_fn(|kind| {
-        sum += (after[kind] - before[kind]) / span * SHARES;
+        let own = (after[kind] - before[kind]) / span * SHARES;
+        sum += own;
+        // What would be an eighth by itself is one, whatever the others leave.
+        let least = f64::from(taken) + own.round().min(1.0);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to 8
-        let upto = sum.round().clamp(f64::from(taken), SHARES) as u8;
+        let upto = sum.round().max(least).min(SHARES) as u8;
         let share = upto - taken;
         taken = upto;
         share

@@ -139,6 +139,7 @@ fn rule(name: &str) -> &'static str {
     }
 }
 
+#[allow(clippy::match_same_arms)] // a line a tensor
 fn formula(scenario: &Scenario, name: &str) -> Option<&'static str> {
     let (model, run) = (&scenario.model, &scenario.run);
     let latent = model.mla.is_some();

@@ -1,7 +1,7 @@
 //! Memory of two Runs on one scale.
 
 use crate::report::Memory;
-use crate::scene::markup::{Html, el, leaf, percent, text};
+use crate::scene::markup::{Html, el, leaf, percent};
 use crate::scene::memory::{Bar, Bars, bars_on, legend, scale};
 use crate::scene::words;
 use crate::units::MemoryUnit;
@@ -38,12 +38,7 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Html {
         .segments
         .iter()
         .map(|part| {
-            let class = format!("segment c-{}", part.component.name());
-            let style = format!(
-                "{};{}",
-                percent("left", part.start),
-                percent("width", part.length)
-            );
+            let (class, style) = (part.class(), percent("width", part.length));
             let title = format!("{} {}", part.component.name(), unit.show(part.bytes));
             el(
                 "i",
@@ -52,25 +47,11 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Html {
             )
         })
         .collect();
-    let end = bar
-        .segments
-        .last()
-        .map_or(0.0, |part| part.start + part.length);
-    let place = if end < 0.86 {
-        percent("left", end)
-    } else {
-        percent("right", 1.0 - end)
-    };
     let class = if bar.is_peak { "total bold" } else { "total" };
     track.push(el(
         "i",
         &[("class", "capacity"), ("style", &percent("left", capacity))],
         &[],
-    ));
-    track.push(el(
-        "span",
-        &[("class", class), ("style", &place)],
-        &[text(&unit.show(bar.total))],
     ));
     el(
         "div",
@@ -78,6 +59,7 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Html {
         &[
             leaf("span", "who", &bar.name()),
             el("div", &[("class", "track")], &track),
+            leaf("span", class, &unit.number(bar.total)),
         ],
     )
 }

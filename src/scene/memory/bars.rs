@@ -31,6 +31,13 @@ pub struct Bar {
 }
 
 impl Bar {
+    /// Where it ends on the scale, 0 to 1.
+    #[must_use]
+    pub fn end(&self) -> f64 {
+        self.segments
+            .last()
+            .map_or(0.0, |part| part.start + part.length)
+    }
     /// "stage 3", or "4 to 7".
     #[must_use]
     pub fn name(&self) -> String {
@@ -40,6 +47,23 @@ impl Bar {
         } else {
             format!("{first} to {last}")
         }
+    }
+}
+
+/// A part shorter than this has no room for a line between it and the next.
+const SLIVER: f64 = 0.008;
+
+impl Segment {
+    /// Whether it is too short to be set apart from its neighbours.
+    #[must_use]
+    pub fn is_sliver(&self) -> bool {
+        self.length < SLIVER
+    }
+    /// How the style sheet calls it.
+    #[must_use]
+    pub fn class(&self) -> String {
+        let sliver = if self.is_sliver() { " sliver" } else { "" };
+        format!("segment c-{}{sliver}", self.component.name())
     }
 }
 

@@ -11,18 +11,23 @@ use crate::units::{Bytes, MemoryUnit, show_percent};
 
 /// Named parts in a tip; the rest in one line.
 const MOST_PARTS: usize = 9;
+/// Bars that end before this share of the plot leave room for words beside them.
+const ROOMY: f64 = 0.55;
 
 /// One stacked bar a pipeline rank against the capacity; every part tells what it is made of and opens its formula.
 #[must_use]
 pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
     let memory = &evaluation.report.memory;
     let picture = bars(memory);
+    // Where what is told of a part stands beside the bars and hides none.
+    let end = picture.bars.iter().map(Bar::end).fold(0.0, f64::max);
+    let beside = (end < ROOMY).then_some(end);
     let rows: Html = picture
         .bars
         .iter()
         .filter_map(|bar| {
             let rank = memory.per_stage.get(bar.stages.0)?;
-            Some(row(bar, rank, picture.capacity, unit))
+            Some(row(bar, rank, (picture.capacity, beside), unit))
         })
         .collect();
     let note = if on_the_box(memory) {
@@ -55,19 +60,22 @@ fn on_the_box(memory: &Memory) -> bool {
     memory.method == Method::Fujii.id()
 }
 
-fn row(bar: &Bar, rank: &StageMemory, capacity: f64, unit: MemoryUnit) -> Html {
+/// A bar with its name left and its total right of the plot; `beside` is where tips may stand.
+fn row(
+    bar: &Bar,
+    rank: &StageMemory,
+    (capacity, beside): (f64, Option<f64>),
+    unit: MemoryUnit,
+) -> Html {
     let name = bar.name();
     // The fullest rank's parts take the Tab key; the arrows walk on from there.
     let tab = if bar.is_peak { "0" } else { "-1" };
     let mut track: Vec<Html> = bar
         .segments
         .iter()
-        .map(|part| segment(rank, part, tab, unit))
+        .map(|part| segment(rank, part, tab, beside, unit))
         .collect();
-    let end = bar
-        .segments
-        .last()
-        .map_or(0.0, |part| part.start + part.length);
+    let end = bar.end();
     let place = |class: &str, style: &str| el("i", &[("class", class), ("style", style)], &[]);
     if end < capacity {
         let style = format!(
@@ -76,20 +84,17 @@ fn row(bar: &Bar, rank: &StageMemory, capacity: f64, unit: MemoryUnit) -> Html {
             percent("width", capacity - end)
         );
         track.push(place("free", &style));
+    } else {
+        let style = format!(
+            "{};{}",
+            percent("left", capacity),
+            percent("width", end - capacity)
+        );
+        track.push(place("over", &style));
     }
     track.push(place("capacity", &percent("left", capacity)));
-    let side = if end < 0.88 {
-        percent("left", end)
-    } else {
-        percent("right", 1.0 - end + 0.003)
-    };
     let class = if bar.is_peak { "total bold" } else { "total" };
     let total = unit.number(bar.total);
-    track.push(el(
-        "span",
-        &[("class", class), ("style", &side)],
-        &[text(&total)],
-    ));
     let label = format!("{name}, {}", unit.show(bar.total));
     el(
         "div",
@@ -101,24 +106,29 @@ fn row(bar: &Bar, rank: &StageMemory, capacity: f64, unit: MemoryUnit) -> Html {
         &[
             ask("who", &Figure::Memory(bar.stages.0).id(), &[text(&name)]),
             el("div", &[("class", "track")], &track),
+            leaf("span", class, &total),
         ],
     )
 }
 
-fn segment(rank: &StageMemory, part: &Segment, tab: &str, unit: MemoryUnit) -> Html {
+fn segment(
+    rank: &StageMemory,
+    part: &Segment,
+    tab: &str,
+    beside: Option<f64>,
+    unit: MemoryUnit,
+) -> Html {
     let component = part.component;
-    let style = format!(
-        "{};{}",
-        percent("left", part.start),
-        percent("width", part.length)
-    );
+    let style = percent("width", part.length);
     let label = format!(
         "{} of rank {}: {}",
         component.name(),
         rank.stage,
         unit.show(part.bytes)
     );
-    let items = rank.parts(component);
+    let mut items = rank.parts(component);
+    // What would read as nothing is left out.
+    items.retain(|item| unit.show(item.bytes) != unit.show(Bytes::ZERO));
     let shown = items.iter().take(MOST_PARTS);
     let mut parts: Vec<(String, String)> = shown
         .map(|item| (item.name.clone(), unit.show(item.bytes)))
@@ -128,13 +138,16 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, unit: MemoryUnit) -> H
         let name = format!("{} more", items.len() - MOST_PARTS);
         parts.push((name, unit.show(rest)));
     }
-    let side = if part.start < 0.5 {
-        "tip parts"
-    } else {
-        "tip parts right"
+    let (side, place) = match beside {
+        Some(end) => ("tip parts beside", percent("left", end)),
+        None if part.start < 0.5 => ("tip parts", percent("left", part.start)),
+        None => (
+            "tip parts",
+            percent("right", (1.0 - part.start - part.length).max(0.0)),
+        ),
     };
     let attributes = [
-        ("class", format!("segment c-{}", component.name())),
+        ("class", part.class()),
         ("style", style),
         ("tabindex", tab.to_owned()),
         ("aria-label", label.clone()),
@@ -145,7 +158,7 @@ fn segment(rank: &StageMemory, part: &Segment, tab: &str, unit: MemoryUnit) -> H
         .map(|(key, value)| (*key, value.as_str()));
     let tip = el(
         "span",
-        &[("class", side), ("aria-hidden", "true")],
+        &[("class", side), ("style", &place), ("aria-hidden", "true")],
         &[parts_tip(&label, &parts)],
     );
     el("button", &attributes, &[tip])

@@ -11,6 +11,10 @@ use crate::units::{MemoryUnit, show_percent, show_seconds, significant};
 /// Height of a bar and from one to the next.
 const BAR: f64 = 22.0;
 const PITCH: f64 = 30.0;
+/// The share of the width that memory's bars have; their totals stand right of it.
+const PLOT: f64 = 0.93;
+/// Paper between two parts of a bar, and the least that a part is drawn as, of the width.
+const APART: f64 = 0.0012;
 
 /// The picture called `name` as an SVG file `width` pixels wide; none where there is no such picture.
 #[must_use]
@@ -63,35 +67,27 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
     for (row, bar) in shown.bars.iter().enumerate() {
         let y = PITCH * row as f64;
         drawing.name(y + BAR / 2.0, &bar.name());
-        let mut end = 0.0;
         for part in &bar.segments {
+            // What the page sets apart with a line, and what it does not.
+            let gap = if part.is_sliver() { 0.0 } else { APART };
             let at = Box {
-                x: part.start,
-                width: part.length,
+                x: part.start * PLOT,
+                width: (part.length * PLOT - gap).max(APART),
                 y,
                 height: BAR,
             };
             let said = format!("{}: {}", part.component.name(), unit.show(part.bytes));
             drawing.fill(at, place(part.component), 1.0, &said);
-            end = part.start + part.length;
         }
-        let (x, anchor) = if end < 0.9 {
-            (end + 0.006, Anchor::Start)
-        } else {
-            (end - 0.006, Anchor::End)
-        };
-        let ink = if end < 0.9 { Ink::Text } else { Ink::Paper };
-        drawing.words((x, y + BAR / 2.0), anchor, ink, &unit.number(bar.total));
+        let total = unit.number(bar.total);
+        drawing.words((1.0, y + BAR / 2.0), Anchor::End, Ink::Text, &total);
     }
-    let top = (shown.capacity, 0.0);
-    drawing.line(top, (shown.capacity, foot), Ink::Text, 2.0);
-    let capacity = format!("{} usable", unit.show(memory.capacity_bytes));
-    drawing.words(
-        (shown.capacity, foot + 8.0),
-        Anchor::End,
-        Ink::Text,
-        &capacity,
-    );
+    let capacity = shown.capacity * PLOT;
+    let top = (capacity, 0.0);
+    drawing.line(top, (capacity, foot), Ink::Paper, 4.0);
+    drawing.line(top, (capacity, foot), Ink::Text, 2.0);
+    let said = format!("{} usable", unit.show(memory.capacity_bytes));
+    drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, &said);
     let entries: Vec<_> = shown
         .used()
         .map(|component| (place(component), component.name().to_owned()))

@@ -81,7 +81,8 @@ fn walk(event: &web_sys::KeyboardEvent) {
     let row = || here.closest(".bar-row").ok().flatten();
     // The part of the same component in another bar.
     let alike = |row: Option<web_sys::Element>| {
-        let component = here.class_name().replace("segment ", ".");
+        let component = here.class_name().replace(" sliver", "");
+        let component = component.replace("segment ", ".");
         row?.query_selector(&component).ok().flatten()
     };
     let next = match event.key().as_str() {

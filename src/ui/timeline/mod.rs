@@ -131,7 +131,9 @@ fn buttons() -> Html {
 
 fn shown_legend(look: Look) -> Html {
     own(look).map_or_else(Html::none, |own| {
-        legend(&own.evaluation, Shape::of(own.ranks()).stride)
+        let other = look.other.prepared.get();
+        let other = other.as_ref().map(|other| &*other.evaluation);
+        legend(&own.evaluation, other, Shape::of(own.ranks()).stride)
     })
 }
 

@@ -56,11 +56,11 @@ fn mark(look: Look, lane: Lane) -> Option<Html> {
         (right - left).max(3.0),
         shape.rows.height
     );
-    let below = top + shape.rows.height + 6.0;
+    // Above all rows, where it hides none of them.
     let tip = if left < width / 2.0 {
-        format!("top:{below:.1}px;left:{left:.1}px")
+        format!("bottom:100%;left:{left:.1}px")
     } else {
-        format!("top:{below:.1}px;right:{:.1}px", (width - right).max(0.0))
+        format!("bottom:100%;right:{:.1}px", (width - right).max(0.0))
     };
     let lines: Html = describe(&prepared.trace(), place)
         .iter()

@@ -95,7 +95,9 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
                 on:pointermove=moved
                 on:pointerup=move |event: web_sys::PointerEvent| {
                     drag.set(None);
-                    lane.focus.set(under(&event));
+                    // A second press lets go.
+                    let at = under(&event);
+                    lane.focus.update(|focus| *focus = if *focus == at { None } else { at });
                 }
                 on:pointerleave=move |_| { drag.set(None); lane.hover.set(None); }
                 on:dblclick=move |_| look.focus(lane)
