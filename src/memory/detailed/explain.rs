@@ -40,7 +40,7 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         overhead,
     ];
     Some(
-        bytes("T", &format!("memory of rank {rank}"), memory.total.0)
+        bytes("T", &format!("memory of pipeline rank {rank}"), memory.total.0)
             .by("W + G + O + A + B + X", parts)
             .note("leaves out CUDA graphs, user buffers of overlapped communication, offloading and the data loader")
             .note("held against what the driver shows a process, not the size on the box"),
