@@ -1,26 +1,81 @@
 //! Where a figure comes from: the formula, the same with this run's values, and the source, as a tree.
 //!
-//! A result's explanation is built by the same parts as the result; every node carries its value, so a test can hold
-//! the tree to the report. The page shows a [`Term`] in the drawer "about this number".
+//! A result's explanation is built by the same parts as the result; every node carries its value and, as a structure,
+//! the formula over its parts: `tests/explained.rs` computes every one and holds it to the value. What no formula gives
+//! says so ([`Mark`]). The page shows a [`Term`] in the drawer "about this number".
 
 mod copy;
+mod formula;
+
+pub use formula::Formula;
 
 use crate::source::Source;
-use crate::units::{Bytes, Seconds, show_bytes, show_count, show_seconds, significant};
+use crate::units::{
+    Bytes, MemoryUnit, Seconds, number, scientific, show_bandwidth, show_flops, show_percent,
+    show_seconds,
+};
 
 /// What a [`Term`]'s value is measured in; decides how it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes, printed in a binary unit.
+    /// Bytes, printed in the unit that the page shows memory in.
     Bytes,
+    /// Bytes a second, printed in decimal units.
+    Bandwidth,
     /// Seconds.
     Seconds,
-    /// A plain count: parameters, FLOPs, tokens.
+    /// Floating-point operations.
+    Flops,
+    /// Floating-point operations a second.
+    FlopRate,
+    /// Parameters.
+    Parameters,
+    /// Tokens.
+    Tokens,
+    /// Tokens a second.
+    TokenRate,
+    /// A plain count: layers, GPUs, micro-batches.
     Count,
     /// A number without unit.
     Ratio,
     /// A share, printed in percent.
     Share,
+}
+
+/// How a value that no formula over the term's parts gives comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Read off the simulated schedule.
+    Simulated,
+    /// Found in a table of ours or of a source.
+    LookedUp,
+    /// Added up over more pieces than are listed, each by the rule that stands beside it.
+    AddedUp,
+}
+
+impl Mark {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Simulated, Self::LookedUp, Self::AddedUp];
+    /// The word that the page shows.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Simulated => "simulated",
+            Self::LookedUp => "looked up",
+            Self::AddedUp => "added up piece by piece",
+        }
+    }
+}
+
+/// How a value comes about.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Way {
+    /// An input.
+    Given,
+    /// By a formula over the parts.
+    Formula(Formula),
+    /// In another way, with the rule for one piece where there is one.
+    Marked(Mark, &'static str),
 }
 
 /// A figure with its formula, the values in it, and its source.
@@ -34,8 +89,8 @@ pub struct Term {
     pub value: f64,
     /// How to print the value.
     pub unit: Unit,
-    /// The formula in plain text, in the symbols of the children; empty for an input.
-    pub formula: String,
+    /// How the value comes about.
+    pub way: Way,
     /// The inputs and intermediate figures in the formula.
     pub parts: Vec<Term>,
     /// Document and place within it.
@@ -52,7 +107,7 @@ impl Term {
             name: name.into(),
             value,
             unit,
-            formula: String::new(),
+            way: Way::Given,
             parts: Vec::new(),
             source: None,
             notes: Vec::new(),
@@ -65,7 +120,27 @@ impl Term {
     /// Gives it a formula over `parts`.
     #[must_use]
     pub fn by(mut self, formula: impl Into<String>, parts: Vec<Term>) -> Self {
-        self.formula = formula.into();
+        self.way = Way::Formula(Formula::new(formula));
+        self.parts = parts;
+        self
+    }
+    /// Gives it a formula over those of `book` that stand in it.
+    #[must_use]
+    pub fn over(self, formula: impl Into<String>, book: &[Term]) -> Self {
+        let formula = formula.into();
+        let symbols = Formula::new(formula.as_str()).symbols();
+        let known = |symbol: &String| book.iter().find(|term| term.symbol == symbol).cloned();
+        self.by(formula, symbols.iter().filter_map(known).collect())
+    }
+    /// Says that no formula gives it, and how it comes about; `rule` is that of one piece, or empty.
+    #[must_use]
+    pub fn marked(mut self, mark: Mark, rule: &'static str) -> Self {
+        self.way = Way::Marked(mark, rule);
+        self
+    }
+    /// The inputs of a rule, or what else belongs to the figure.
+    #[must_use]
+    pub fn with(mut self, parts: Vec<Term>) -> Self {
         self.parts = parts;
         self
     }
@@ -81,69 +156,57 @@ impl Term {
         self.notes.push(note.into());
         self
     }
-    /// The value as the page prints it.
+    /// Its formula, where it has one.
     #[must_use]
-    pub fn shown(&self) -> String {
+    pub fn formula(&self) -> Option<&Formula> {
+        match &self.way {
+            Way::Formula(formula) => Some(formula),
+            _ => None,
+        }
+    }
+    /// How it comes about where no formula says it.
+    #[must_use]
+    pub fn mark(&self) -> Option<(Mark, &'static str)> {
+        match self.way {
+            Way::Marked(mark, rule) => Some((mark, rule)),
+            _ => None,
+        }
+    }
+    /// Whether there is more to say of it than its value.
+    #[must_use]
+    pub fn opens(&self) -> bool {
+        self.way != Way::Given
+    }
+    /// What its formula comes to with the values of its parts.
+    #[must_use]
+    pub fn computed(&self) -> Option<f64> {
+        self.formula()?.value(&self.parts)
+    }
+    /// The formula with every symbol replaced by its value: `2 × 4096 × 8`. Nothing where that would say nothing.
+    #[must_use]
+    pub fn with_values(&self, unit: MemoryUnit) -> String {
+        self.formula()
+            .map(|formula| formula.with_values(&self.parts, unit))
+            .unwrap_or_default()
+    }
+    /// The value as the page prints it: no unit that could be taken for a symbol or a symbol for a unit.
+    #[must_use]
+    pub fn shown(&self, unit: MemoryUnit) -> String {
+        let plain = |word: &str| format!("{} {word}", scientific(self.value));
         match self.unit {
-            Unit::Bytes => show_bytes(Bytes(self.value)),
+            Unit::Bytes => unit.fitting(Bytes(self.value)),
+            Unit::Bandwidth => show_bandwidth(self.value),
             Unit::Seconds => show_seconds(Seconds(self.value)),
-            Unit::Count if self.value < 1e6 && self.value.fract() == 0.0 => {
-                crate::units::group(&self.value.to_string())
-            }
-            Unit::Count => show_count(self.value),
-            Unit::Ratio => significant(self.value, 4),
-            Unit::Share => crate::units::show_percent(self.value),
+            Unit::Flops => show_flops(self.value),
+            Unit::FlopRate => format!("{}/s", show_flops(self.value)),
+            Unit::Parameters => plain("parameters"),
+            Unit::Tokens => plain("tokens"),
+            Unit::TokenRate => plain("tokens/s"),
+            Unit::Count => scientific(self.value),
+            Unit::Ratio => number(self.value, 4),
+            Unit::Share => show_percent(self.value),
         }
     }
-    /// The formula with every symbol replaced by its value: `2 · 4096 · 8.0`; a sum by its summands, where it has them.
-    /// Nothing where that would say nothing.
-    #[must_use]
-    pub fn substituted(&self) -> String {
-        if self.formula.contains('Σ') {
-            return self.summands();
-        }
-        let mut out = String::new();
-        let mut word = String::new();
-        let flush = |word: &mut String, out: &mut String| {
-            match self.parts.iter().find(|part| part.symbol == word) {
-                Some(part) => out.push_str(&part.shown()),
-                None => out.push_str(word),
-            }
-            word.clear();
-        };
-        for c in self.formula.chars() {
-            if is_word(c) {
-                word.push(c);
-            } else {
-                flush(&mut word, &mut out);
-                out.push(c);
-            }
-        }
-        flush(&mut word, &mut out);
-        if out == self.formula {
-            String::new()
-        } else {
-            out
-        }
-    }
-    /// What a sum runs over: the parts without a symbol, where they make up the value.
-    fn summands(&self) -> String {
-        let parts = self.parts.iter();
-        let summands: Vec<&Term> = parts
-            .filter(|part| part.symbol.is_empty() && part.unit == self.unit)
-            .collect();
-        let sum: f64 = summands.iter().map(|part| part.value).sum();
-        if summands.len() < 2 || (sum - self.value).abs() > self.value.abs() * 1e-6 {
-            return String::new();
-        }
-        let shown: Vec<String> = summands.iter().map(|part| part.shown()).collect();
-        shown.join(" + ")
-    }
-}
-
-/// Whether a character is part of a symbol: a raised ² is not.
-fn is_word(c: char) -> bool {
-    c.is_alphabetic() || c.is_ascii_digit() || c == '_'
 }
 
 #[cfg(test)]
@@ -151,32 +214,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn substitution_replaces_whole_symbols_only() {
-        let term = Term::given("A", "activations", 96.0, Unit::Bytes).by(
-            "s · sb · h",
-            vec![
-                Term::count("s", "tokens", 2),
-                Term::count("h", "hidden", 16),
-            ],
-        );
-        assert_eq!(term.substituted(), "2 · sb · 16");
-        let square = Term::count("A", "area", 256).by("h²", vec![Term::count("h", "side", 16)]);
-        assert_eq!(square.substituted(), "16²");
-        assert_eq!(term.shown(), "96.0 B");
+    fn values_take_the_place_of_whole_symbols() {
+        let book = [
+            Term::count("s", "tokens", 2),
+            Term::count("h", "hidden", 16),
+        ];
+        let term = Term::given("A", "activations", 64.0, Unit::Bytes).over("2 s h", &book);
+        assert_eq!(term.with_values(MemoryUnit::Gib), "2 × 2 × 16");
+        assert_eq!(term.computed(), Some(64.0));
+        assert_eq!(term.shown(MemoryUnit::Gib), "64 B");
+        // A symbol that is in no book leaves the formula without a value.
+        let lost = Term::given("A", "activations", 64.0, Unit::Bytes).over("2 s q", &book);
+        assert_eq!(lost.computed(), None);
     }
 
     #[test]
-    fn a_sum_is_shown_by_its_summands_or_not_at_all() {
-        let part = |name, bytes| Term::given("", name, bytes, Unit::Bytes);
-        let parts = vec![
-            part("embedding", 32.0),
-            part("layers", 64.0),
-            Term::count("g", "bytes a gradient", 4),
-        ];
-        let whole = Term::given("G", "gradients", 96.0, Unit::Bytes);
-        let term = whole.clone().by("Σ P g", parts.clone());
-        assert_eq!(term.substituted(), "32.0 B + 64.0 B");
-        // Parts that are not all of it would mislead.
-        assert_eq!(whole.by("Σ P g", parts[1..].to_vec()).substituted(), "");
+    fn every_value_has_a_unit_that_is_no_symbol() {
+        let shown = |value, unit| Term::given("x", "", value, unit).shown(MemoryUnit::Gib);
+        assert_eq!(shown(2_097_152.0, Unit::Tokens), "2.10e6 tokens");
+        assert_eq!(shown(1.14e9, Unit::Parameters), "1.14e9 parameters");
+        assert_eq!(shown(1.08e17, Unit::Flops), "108 PFLOP");
+        assert_eq!(shown(989e12, Unit::FlopRate), "989 TFLOP/s");
+        assert_eq!(shown(450e9, Unit::Bandwidth), "450 GB/s");
+        assert_eq!(shown(2.0, Unit::Bytes), "2 B");
+        assert_eq!(shown(32.0, Unit::Count), "32");
+        let gb = Term::given("x", "", 32e9, Unit::Bytes).shown(MemoryUnit::Gb);
+        assert_eq!(gb, "32.0 GB");
     }
 }

@@ -146,7 +146,7 @@ fn what_somebody_thought_of_breaks_no_door() {
         ("own order", many("0F0,", 500_000)),
         ("own order", many("|\n", 500_000)),
         ("own order", many("(", 1_000_000)),
-        ("own order", (0..20_000).map(|at| format!("0F{at},")).collect()),
+        ("own order", (0..20_000).map(|at| format!("0F{at}")).collect::<Vec<_>>().join(",")),
         ("schedule request", format!("{{\"schedule\":\"custom\",\"order\":[{}[]]}}", many("[],", 300_000))),
         ("plan request", format!("{{\"space\":{{\"tp\":[{}1]}},\"pin\":[{}\"tp\"]}}", many("1,", 100_000), many("\"tp\",", 1000))),
     ];

@@ -96,6 +96,16 @@ proptest! {
     }
 }
 
+/// A number with many digits is read back to the bit: what once was not.
+#[test]
+fn a_price_of_many_digits_comes_back() {
+    let run = Run {
+        price_per_gpu_hour: Some(971_949.588_689_750_5),
+        ..Run::default()
+    };
+    assert_eq!(decode(&encode(&run)).run, run);
+}
+
 #[test]
 fn every_field_has_its_own_key_label_and_hint() {
     for (index, field) in FIELDS.iter().enumerate() {

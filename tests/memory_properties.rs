@@ -13,6 +13,7 @@ use shardscope::explain::Term;
 use shardscope::memory::{self as room, Component, StageMemory, methods};
 use shardscope::run::registry::{FIELDS, Field, Slot};
 use shardscope::run::{Run, Scenario, Value};
+use shardscope::units::MemoryUnit;
 
 const MODELS: &[&str] = &[
     "llama-3.1-8b",
@@ -310,7 +311,7 @@ proptest! {
                     prop_assert!(near(term.value, rank.total.0));
                     let mut clean = true;
                     walk(&term, &mut |term| {
-                        clean &= term.value.is_finite() && !term.shown().contains("GB");
+                        clean &= term.value.is_finite() && !term.shown(MemoryUnit::Gib).contains(" GB");
                     });
                     prop_assert!(clean, "{:?}", row.method);
                 }

@@ -76,7 +76,7 @@ pub static PANELS: &[BackPanel] = &[
     back("grids", |asked| grids(&asked.evaluation.scenario)),
     back("overlap", |asked| {
         let evaluation = asked.evaluation;
-        let rows = rows(&evaluation.report.overlap, &evaluation.scenario.gpu);
+        let rows = rows(evaluation, asked.unit);
         [
             saved(asked, rows, &[save("overlap", "overlap", asked.unit)]),
             saved(asked, step(evaluation), &[save("step", "step", asked.unit)]),
@@ -110,7 +110,7 @@ pub static PANELS: &[BackPanel] = &[
     back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
     back("trace", |asked| raw(chrome_trace(asked.evaluation))),
     back("svg", timeline_svg),
-    back("ring", |asked| ring(&asked.evaluation.scenario)),
+    back("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
     back("compare", compared),
     back("changed", |asked| {
         what_changed(&asked.evaluation.scenario.run)
@@ -286,7 +286,7 @@ fn about_figure(question: &Question) -> Html {
         .or_else(|| explain(evaluation, peak))
         .map_or_else(
             || leaf("p", "muted", "Choose a figure to see where it comes from."),
-            |term| about(&term),
+            |term| about(&term, question.unit),
         )
 }
 

@@ -1,135 +1,195 @@
 //! A formula to take along: as plain text, and as LaTeX that also GitHub's and a wiki's renderers read.
 
-use super::{Term, is_word};
+use super::Term;
+use super::formula::{Expr, flat, is_word};
+use crate::units::MemoryUnit;
 
 impl Term {
     /// The figure, its formula, the same with its values, what the symbols are, and the source; then what it is made of.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, unit: MemoryUnit) -> String {
         let mut lines = vec![self.name.clone()];
-        self.text_lines(&mut lines);
+        self.text_lines(unit, &mut lines);
         lines.join("\n") + "\n"
     }
 
-    fn text_lines(&self, lines: &mut Vec<String>) {
-        if self.formula.is_empty() {
-            lines.push(format!("= {}", self.shown()));
-        } else {
-            lines.push(format!("{} = {}", self.symbol, self.formula));
-            let numbers = self.substituted();
+    fn text_lines(&self, unit: MemoryUnit, lines: &mut Vec<String>) {
+        let shown = self.shown(unit);
+        if let Some(formula) = self.formula() {
+            lines.push(format!("{} = {}", self.symbol, formula.text()));
+            let numbers = self.with_values(unit);
             if !numbers.is_empty() {
                 lines.push(format!("  = {numbers}"));
             }
-            lines.push(format!("  = {}", self.shown()));
+            lines.push(format!("  = {shown}"));
+        } else if let Some((mark, rule)) = self.mark() {
+            let colon = if rule.is_empty() { "" } else { ": " };
+            lines.push(format!("= {shown}, {}{colon}{rule}", mark.word()));
+        } else {
+            lines.push(format!("= {shown}"));
         }
         for part in &self.parts {
-            let colon = if part.symbol.is_empty() { "" } else { ": " };
             lines.push(format!(
-                "  {}{colon}{}, {}",
+                "  {}: {}, {}",
                 part.symbol,
                 part.name,
-                part.shown()
+                part.shown(unit)
             ));
         }
         if let Some((source, place)) = self.source {
             lines.push(format!("  Source: {}, {place}", source.title));
         }
         lines.extend(self.notes.iter().map(|note| format!("  ({note})")));
-        for part in self.parts.iter().filter(|part| !part.formula.is_empty()) {
+        for part in self.parts.iter().filter(|part| part.opens()) {
             lines.push(String::new());
             lines.push(part.name.clone());
-            part.text_lines(lines);
+            part.text_lines(unit, lines);
         }
     }
 
     /// One aligned block a formula, the figure first; words as text, values with their units upright.
     #[must_use]
-    pub fn latex(&self) -> String {
+    pub fn latex(&self, unit: MemoryUnit) -> String {
         let mut blocks = Vec::new();
-        self.blocks(&mut blocks);
+        self.blocks(unit, &mut blocks);
         blocks.join("\n")
     }
 
-    fn blocks(&self, blocks: &mut Vec<String>) {
-        let mut lines = Vec::new();
-        if self.formula.is_empty() {
-            lines.push(format!("&= {}", math(&self.shown())));
+    fn blocks(&self, unit: MemoryUnit, blocks: &mut Vec<String>) {
+        let symbol = if self.symbol.is_empty() {
+            "x"
         } else {
-            lines.push(format!("{} &= {}", math(self.symbol), math(&self.formula)));
-            let numbers = self.substituted();
-            if !numbers.is_empty() {
-                lines.push(format!("&= {}", math(&numbers)));
-            }
-            lines.push(format!("&= {}", math(&self.shown())));
+            self.symbol
+        };
+        let mut lines = Vec::new();
+        let tree = self.formula().and_then(|formula| formula.tree());
+        let mut left = format!("{} ", name(symbol));
+        if let Some(tree) = tree {
+            let symbols = |name_of: &str| vec![name(name_of)];
+            let values = |name_of: &str| -> Vec<String> {
+                let parts = self.parts.iter().filter(|part| part.symbol == name_of);
+                parts.map(|part| upright(&part.shown(unit))).collect()
+            };
+            lines.push(format!(
+                "{left}&= {}",
+                Set {
+                    names: &symbols,
+                    values: false
+                }
+                .sum(tree)
+            ));
+            lines.push(format!(
+                "&= {}",
+                Set {
+                    names: &values,
+                    values: true
+                }
+                .sum(tree)
+            ));
+            left.clear();
         }
+        lines.push(format!("{left}&= {}", upright(&self.shown(unit))));
         blocks.push(format!(
             "% {}\n$$\n\\begin{{aligned}}\n{}\n\\end{{aligned}}\n$$",
             self.name,
             lines.join(" \\\\\n")
         ));
-        let deeper = self.parts.iter().filter(|part| !part.formula.is_empty());
-        deeper.for_each(|part| part.blocks(blocks));
+        let deeper = self.parts.iter().filter(|part| part.opens());
+        deeper.for_each(|part| part.blocks(unit, blocks));
     }
 }
 
-/// A formula in plain text as LaTeX's mathematics: every brace that is opened is closed, every special sign escaped.
-#[must_use]
-fn math(formula: &str) -> String {
-    let mut out = String::new();
-    let mut chars = formula.chars().peekable();
-    let mut open_powers: Vec<usize> = Vec::new();
-    let mut depth = 0usize;
-    while let Some(c) = chars.next() {
-        if c.is_alphabetic() && greek(c).is_none() {
-            let mut word = String::from(c);
-            while let Some(next) = chars.next_if(|c| is_word(*c)) {
-                word.push(next);
-            }
-            out.push_str(&name(&word));
-            continue;
+/// Sets a formula: with symbols, or with `values` and a cross between them.
+struct Set<'a> {
+    names: &'a dyn Fn(&str) -> Vec<String>,
+    values: bool,
+}
+
+impl Set<'_> {
+    fn sum(&self, expr: &Expr) -> String {
+        let Expr::Sum(list) = expr else {
+            return self.product(expr);
+        };
+        let mut out = String::new();
+        for (index, (less, one)) in list.iter().enumerate() {
+            out.push_str(match (index, less) {
+                (0, false) => "",
+                (_, true) => " - ",
+                _ => " + ",
+            });
+            out.push_str(&self.product(one));
         }
-        match c {
-            '^' if chars.next_if_eq(&'(').is_some() => {
-                depth += 1;
-                open_powers.push(depth);
-                out.push_str("^{");
-            }
-            '^' => {
-                let mut power = String::new();
-                while let Some(next) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '.') {
-                    power.push(next);
+        out
+    }
+
+    fn product(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Product(list) => {
+                let side = |under| -> Vec<&Expr> {
+                    let factors = list.iter().filter(|(below, _)| *below == under);
+                    factors.flat_map(|(_, one)| flat(one, under)).collect()
+                };
+                let (above, below) = (side(false), side(true));
+                if below.is_empty() {
+                    return self.factors(&above);
                 }
-                out.push_str(&["^{", &power, "}"].concat());
+                format!(
+                    "\\frac{{{}}}{{{}}}",
+                    self.factors(&above),
+                    self.factors(&below)
+                )
             }
-            '(' => {
-                depth += 1;
-                out.push('(');
-            }
-            ')' => {
-                let closes = open_powers.last() == Some(&depth);
-                if closes {
-                    open_powers.pop();
-                }
-                out.push(if closes { '}' } else { ')' });
-                depth = depth.saturating_sub(1);
-            }
-            c => out.push_str(&sign(c)),
+            Expr::Total(name) if self.values => (self.names)(name).join(" + "),
+            one => self.factor(one),
         }
     }
-    out.extend(open_powers.iter().map(|_| '}'));
-    out
+
+    /// Factors beside each other; one alone needs no brackets inside a fraction.
+    fn factors(&self, list: &[&Expr]) -> String {
+        match list {
+            [] => "1".to_owned(),
+            [only] => self.sum(only),
+            all => {
+                let sign = if self.values { " \\times " } else { "\\," };
+                let all: Vec<_> = all.iter().map(|one| self.factor(one)).collect();
+                all.join(sign)
+            }
+        }
+    }
+
+    fn factor(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Number(text) => text.clone(),
+            Expr::Symbol(name) => (self.names)(name).into_iter().next().unwrap_or_default(),
+            Expr::Total(name) if self.values => format!("({})", (self.names)(name).join(" + ")),
+            Expr::Total(name) => format!("\\sum {}", (self.names)(name).concat()),
+            Expr::Power(base, power) => {
+                let base = if self.values && matches!(**base, Expr::Symbol(_)) {
+                    format!("({})", self.factor(base))
+                } else {
+                    self.factor(base)
+                };
+                format!("{base}^{{{}}}", self.sum(power))
+            }
+            Expr::Pick(which, list) => {
+                let inside: Vec<_> = list.iter().map(|one| self.sum(one)).collect();
+                format!("\\{which}({})", inside.join(", "))
+            }
+            one => format!("({})", self.sum(one)),
+        }
+    }
 }
 
 /// A symbol of one letter in italics, with its index; a word upright.
 fn name(word: &str) -> String {
     match word.split_once('_') {
-        Some((symbol, index)) => format!(
-            "{}_{{\\mathrm{{{}}}}}",
-            name(symbol),
-            index.replace('_', "\\_")
-        ),
-        None if word.chars().count() == 1 => word.to_owned(),
-        None => format!("\\mathrm{{{word}}}"),
+        Some((symbol, index)) => format!("{}_{{\\mathrm{{{index}}}}}", name(symbol)),
+        None => match word.chars().next() {
+            Some(only) if word.chars().count() == 1 => {
+                greek(only).map_or_else(|| word.to_owned(), str::to_owned)
+            }
+            _ => format!("\\mathrm{{{word}}}"),
+        },
     }
 }
 
@@ -138,6 +198,7 @@ fn greek(c: char) -> Option<&'static str> {
         'α' => "\\alpha ",
         'β' => "\\beta ",
         'κ' => "\\kappa ",
+        'λ' => "\\lambda ",
         'φ' => "\\varphi ",
         'Σ' => "\\sum ",
         'Δ' => "\\Delta ",
@@ -149,52 +210,67 @@ fn greek(c: char) -> Option<&'static str> {
     })
 }
 
-/// The digit that stands raised.
-fn raised(c: char) -> Option<usize> {
-    "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().position(|digit| digit == c)
-}
-
-/// Anything but a letter.
-fn sign(c: char) -> String {
-    let known = match c {
-        '·' => "\\cdot ",
-        '×' => "\\times ",
-        '≤' => "\\le ",
-        '≥' => "\\ge ",
-        '⌈' => "\\lceil ",
-        '⌉' => "\\rceil ",
-        '⌊' => "\\lfloor ",
-        '⌋' => "\\rfloor ",
-        '∞' => "\\infty ",
-        '√' => "\\surd ",
-        '…' => "\\dots ",
-        '–' | '−' => "-",
-        '\u{2009}' => "\\,",
-        ' ' => "\\ ",
-        '{' => "\\{",
-        '}' => "\\}",
-        '\\' => "\\backslash ",
-        '~' => "\\sim ",
-        c @ ('%' | '#' | '&' | '$' | '_') => return format!("\\{c}"),
-        c if raised(c).is_some() => return format!("^{{{}}}", raised(c).unwrap_or(0)),
-        c => return greek(c).map_or_else(|| c.to_string(), str::to_owned),
+/// A value with its unit, every special sign escaped: `2.10 \times 10^{6}\ \mathrm{tokens}`.
+fn upright(value: &str) -> String {
+    let mut out = String::new();
+    let mut word = String::new();
+    let flush = |word: &mut String, out: &mut String| {
+        if word.is_empty() {
+            return;
+        }
+        match word.split_once('e') {
+            Some((digits, power)) if digits.starts_with(|c: char| c.is_ascii_digit()) => {
+                out.push_str(&[digits, " \\times 10^{", power, "}"].concat());
+            }
+            _ if word.starts_with(|c: char| c.is_ascii_digit()) => out.push_str(word),
+            _ => {
+                let parts: Vec<_> = word
+                    .chars()
+                    .map(|c| greek(c).map_or_else(|| c.to_string(), |_| "\\mu ".to_owned()))
+                    .collect();
+                out.push_str(&["\\mathrm{", &parts.concat(), "}"].concat());
+            }
+        }
+        word.clear();
     };
-    known.to_owned()
+    for c in value.chars() {
+        if is_word(c) || c == '-' {
+            word.push(c);
+            continue;
+        }
+        flush(&mut word, &mut out);
+        out.push_str(match c {
+            '\u{2009}' => "\\,",
+            ' ' => "\\ ",
+            '%' => "\\%",
+            '−' => "-",
+            '/' => "/",
+            _ => "",
+        });
+    }
+    flush(&mut word, &mut out);
+    out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Unit;
+    use super::super::{Mark, Unit};
     use super::*;
 
     #[test]
-    fn formulas_become_mathematics() {
-        assert_eq!(math("1 - C/M"), "1\\ -\\ C/M");
-        assert_eq!(math("M_m + 2 h²"), "M_{\\mathrm{m}}\\ +\\ 2\\ h^{2}");
-        assert_eq!(math("Σ n/c"), "\\sum \\ n/c");
-        assert_eq!(math("(b^4 + f^4)^(1/4)"), "(b^{4}\\ +\\ f^{4})^{1/4}");
-        assert_eq!(math("20.4 %"), "20.4\\ \\%");
-        assert_eq!(math("P_a_b {xy"), "P_{\\mathrm{a\\_b}}\\ \\{\\mathrm{xy}");
+    fn values_and_symbols_become_mathematics() {
+        assert_eq!(upright("20.4 %"), "20.4\\ \\%");
+        assert_eq!(
+            upright("2.10e6 tokens"),
+            "2.10 \\times 10^{6}\\ \\mathrm{tokens}"
+        );
+        assert_eq!(
+            upright("12\u{2009}300 GB/s"),
+            "12\\,300\\ \\mathrm{GB}/\\mathrm{s}"
+        );
+        assert_eq!(upright("3.20 µs"), "3.20\\ \\mathrm{\\mu s}");
+        assert_eq!(name("M_m"), "M_{\\mathrm{m}}");
+        assert_eq!(name("φ"), "\\varphi ");
     }
 
     #[test]
@@ -202,19 +278,30 @@ mod tests {
         let term = Term::given("T", "step", 3.0, Unit::Seconds).by(
             "C + I",
             vec![
-                Term::given("C", "compute", 2.0, Unit::Seconds)
-                    .by("F/R", vec![Term::count("F", "FLOPs", 4)]),
-                Term::given("I", "idle", 1.0, Unit::Seconds),
+                Term::given("C", "compute", 2.0, Unit::Seconds).by(
+                    "F/(R n)",
+                    vec![
+                        Term::given("F", "FLOPs", 4e12, Unit::Flops),
+                        Term::given("R", "rate", 1e12, Unit::FlopRate),
+                        Term::count("n", "GPUs", 2),
+                    ],
+                ),
+                Term::given("I", "idle", 1.0, Unit::Seconds).marked(Mark::Simulated, ""),
             ],
         );
-        let text = term.text();
+        let text = term.text(MemoryUnit::Gib);
         assert!(
             text.contains("T = C + I\n  = 2.00 s + 1.00 s\n  = 3.00 s"),
             "{text}"
         );
-        assert!(text.contains("compute\nC = F/R"), "{text}");
-        let latex = term.latex();
-        assert_eq!(latex.matches("\\begin{aligned}").count(), 2);
-        assert!(latex.contains("T &= C\\ +\\ I \\\\"), "{latex}");
+        assert!(
+            text.contains("C = F/(R n)\n  = 4.00 TFLOP / (1.00 TFLOP/s × 2)"),
+            "{text}"
+        );
+        assert!(text.contains("= 1.00 s, simulated"), "{text}");
+        let latex = term.latex(MemoryUnit::Gib);
+        assert_eq!(latex.matches("\\begin{aligned}").count(), 3);
+        assert!(latex.contains("T &= C + I \\\\"), "{latex}");
+        assert!(latex.contains("C &= \\frac{F}{R\\,n}"), "{latex}");
     }
 }

@@ -10,6 +10,7 @@ mod dummies;
 mod explain;
 mod holding;
 mod logits;
+mod shapes;
 mod sharding;
 mod states;
 mod transient;
@@ -177,9 +178,12 @@ fn activation_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
         .zip(&load.in_flight)
         .flat_map(|(stage, in_flight)| {
             activations::kept(scenario, *stage)
-                .items
+                .pieces
                 .into_iter()
-                .map(|(name, bytes)| Item::held(Component::Activations, name, bytes * in_flight))
+                .map(|piece| {
+                    let bytes = piece.total() * in_flight;
+                    Item::held(Component::Activations, piece.name, bytes)
+                })
                 .collect::<Vec<_>>()
         })
         .collect()

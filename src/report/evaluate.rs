@@ -332,7 +332,7 @@ fn much_bubble(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
         let issue = Issue::warning(
             "stage_layers",
             format!(
-                "{percent:.0} % of the step is bubble: stage {rank} works {:.0} % longer than the average and the others wait{remedy}",
+                "{percent:.0} % of the pipeline is bubble: rank {rank} works {:.0} % longer than the average and the others wait{remedy}",
                 uneven * 100.0
             ),
         );
@@ -349,7 +349,7 @@ fn much_bubble(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
         });
     }
     let message = format!(
-        "{percent:.0} % of the step is bubble: {} micro-batches are few for {} pipeline ranks",
+        "{percent:.0} % of the pipeline is bubble: {} micro-batches are few for {} pipeline ranks",
         layout.microbatches, layout.pp
     );
     let twice = scenario.run.global_batch.saturating_mul(2);

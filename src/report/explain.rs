@@ -5,10 +5,11 @@ mod volume;
 mod wires;
 
 use super::Evaluation;
-use crate::explain::{Term, Unit};
+use crate::explain::{Mark, Term, Unit};
 use crate::memory::{self, Component, Verdict, methods};
 use crate::run::{Method, OneOf, presets};
 use crate::source::GPIPE;
+use crate::units::show_seconds;
 
 /// A figure that the page can be asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,11 +123,11 @@ fn component(evaluation: &Evaluation, rank: usize, component: Component) -> Opti
     let own = symbols
         .iter()
         .find_map(|symbol| whole.parts.iter().find(|part| part.symbol == *symbol));
-    let Some(own) = own.filter(|part| !part.formula.is_empty()) else {
+    let Some(own) = own.filter(|part| part.formula().is_some()) else {
         return Some(whole);
     };
     let mut own = own.clone();
-    own.name = format!("{} of stage {rank}", own.name);
+    own.name = format!("{} of rank {rank}", own.name);
     own.source = own.source.or(whole.source);
     Some(own)
 }
@@ -139,18 +140,18 @@ fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
         .zip(&load.in_flight)
         .map(|(stage, held)| {
             let name = format!("micro-batches of stage {stage} alive at once");
-            Term::given("n", name, *held, Unit::Ratio)
+            Term::given("n", name, *held, Unit::Ratio).marked(Mark::Simulated, "")
         });
     let mut parts: Vec<Term> = chunks.collect();
     parts.push(Term::count(
         "c",
-        "chunks of the rank",
+        "stages of the rank",
         load.stages.len() as u64,
     ));
     Some(
         Term::given(
             "i",
-            format!("micro-batches in flight on stage {rank}"),
+            format!("micro-batches in flight on rank {rank}"),
             load.stage_microbatches(),
             Unit::Ratio,
         )
@@ -164,17 +165,17 @@ fn capacity(evaluation: &Evaluation) -> Term {
     let (gpu, memory) = (&evaluation.scenario.gpu, &evaluation.report.memory);
     let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let preset = evaluation.scenario.run.gpu.base.and_then(presets::gpu);
-    let term = bytes("C", "what memory is held against", memory.capacity_bytes.0).by(
-        if memory.capacity_bytes == gpu.memory {
-            "box"
-        } else {
-            "box - kept"
-        },
-        vec![
-            bytes("box", "size on the box", gpu.memory.0),
-            bytes("kept", "kept by the driver", gpu.memory.0 - gpu.usable.0),
-        ],
-    );
+    let formula = if memory.capacity_bytes == gpu.memory {
+        "box"
+    } else {
+        "box - kept"
+    };
+    let book = [
+        bytes("box", "size on the box", gpu.memory.0),
+        bytes("kept", "kept by the driver", gpu.memory.0 - gpu.usable.0),
+    ];
+    let term =
+        bytes("C", "what memory is held against", memory.capacity_bytes.0).over(formula, &book);
     let term = memory::verdict::BANDS.iter().fold(term, |term, band| {
         let word = match band.verdict {
             Verdict::Fits => "fits",
@@ -192,28 +193,29 @@ fn capacity(evaluation: &Evaluation) -> Term {
     }
 }
 
+/// A time read off the simulated schedule.
+fn simulated(symbol: &'static str, name: &str, value: f64) -> Term {
+    seconds(symbol, name, value).marked(Mark::Simulated, "")
+}
+
 /// A time as an input.
 fn seconds(symbol: &'static str, name: impl Into<String>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Seconds)
 }
 
 fn bubble(evaluation: &Evaluation) -> Term {
-    let pipeline = &evaluation.report.pipeline;
+    let (pipeline, step) = (&evaluation.report.pipeline, &evaluation.report.step);
     Term::given(
         "B",
-        "idle share of the ranks' time",
+        "bubble: idle share of the pipeline's time",
         pipeline.bubble_fraction,
         Unit::Share,
     )
     .by(
         "1 - C/M",
         vec![
-            seconds("C", "mean busy time of a rank", pipeline.ideal_s.0),
-            seconds(
-                "M",
-                "first start to last end, simulated",
-                pipeline.makespan_s.0,
-            ),
+            simulated("C", "mean busy time of a rank", pipeline.ideal_s.0),
+            simulated("M", "first start to last end of the pipeline", pipeline.makespan_s.0),
         ],
     )
     .from(&GPIPE, "section 2.3, idle over total")
@@ -222,8 +224,13 @@ fn bubble(evaluation: &Evaluation) -> Term {
         pipeline.bubble_over_ideal * 100.0
     ))
     .note(format!(
-        "idle between a rank's first and last op, as the zero-bubble papers count: {:.1} %",
+        "idle between a rank's first and last op over its work, on the worst rank, as the papers on zero bubbles count: {:.1} %",
         pipeline.bubble_span * 100.0
+    ))
+    .note(format!(
+        "the step of {} also has what follows the pipeline: optimizer and last messages; of it the bubble is {:.1} %",
+        show_seconds(step.time_s),
+        step.bubble_s / step.time_s * 100.0
     ))
 }
 
@@ -241,10 +248,10 @@ mod tests {
             let stage = rank.stage;
             for (component, (name, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
                 let term = explain(&evaluation, Figure::Component(stage, component)).unwrap();
-                assert!(near(term.value, bytes.0), "{name} of stage {stage}");
+                assert!(near(term.value, bytes.0), "{name} of rank {stage}");
                 let figure = Figure::Component(stage, component);
                 assert_eq!(Figure::from_id(&figure.id()), Some(figure));
-                assert!(!term.formula.is_empty());
+                assert!(term.formula().is_some());
             }
             let held = explain(&evaluation, Figure::InFlight(stage)).unwrap();
             assert!(near(held.value, rank.in_flight));

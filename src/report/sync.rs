@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Whatever the schedule: the picture, which knows bubbles, never shows more than the step counts with them left out.
+    /// The picture, which knows bubbles, never shows more than the step counts with them left out.
     #[test]
     fn eager_buckets_show_at_most_what_the_step_counts() {
         for schedule in [
@@ -209,9 +209,13 @@ mod tests {
             let sync = of(&run);
             let [end, done, eager] = sync.exposed;
             assert!(eager.0 <= done.0 && done.0 <= end.0, "{:?}", sync.exposed);
+            // Where a backward is cut in two, weight gradients are complete later than the step's one pass has it.
+            let charged = sync.charged.gradients.0;
+            assert!(
+                schedule == Schedule::ZbH1 || eager.0 <= charged * (1.0 + 1e-9),
+                "{schedule:?}: {eager:?} {charged}"
+            );
         }
-        let sync = of(&Run::default());
-        assert!(sync.exposed[2].0 <= sync.charged.gradients.0 * (1.0 + 1e-9));
     }
 
     #[test]

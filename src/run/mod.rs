@@ -16,6 +16,8 @@ pub mod presets;
 pub mod registry;
 mod resolved;
 mod scenario;
+mod set;
+mod text;
 mod value;
 
 pub use based::Based;

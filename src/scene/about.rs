@@ -4,18 +4,19 @@ use super::glossary::marked;
 use super::markup::{Html, cited as link_to, el, fold, leaf, text};
 use crate::explain::Term;
 use crate::source::Source;
+use crate::units::MemoryUnit;
 
-/// A term with everything below it.
+/// A term with everything below it, memory in `unit`.
 #[must_use]
-pub fn about(term: &Term) -> Html {
+pub fn about(term: &Term, unit: MemoryUnit) -> Html {
     el(
         "div",
         &[("class", "term")],
         &[
             leaf("h2", "", &capitalised(&term.name)),
-            body(term),
-            form("As text", &term.text()),
-            form("As LaTeX", &term.latex()),
+            body(term, unit),
+            form("As text", &term.text(unit)),
+            form("As LaTeX", &term.latex(unit)),
         ],
     )
 }
@@ -34,17 +35,22 @@ fn form(label: &str, content: &str) -> Html {
     fold(label, el("div", &[], &inside))
 }
 
-fn body(term: &Term) -> Html {
-    let deeper = term.parts.iter().filter(|part| !part.formula.is_empty());
-    let deeper: Html = deeper
+fn body(term: &Term, unit: MemoryUnit) -> Html {
+    let opens = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
+    let deeper: Html = term
+        .parts
+        .iter()
+        .filter(opens)
         .map(|part| {
             let title = format!("{}: {}", part.symbol, part.name);
-            [leaf("h3", "", &title), body(part)].into_iter().collect()
+            [leaf("h3", "", &title), body(part, unit)]
+                .into_iter()
+                .collect()
         })
         .collect();
     [
-        formula(term),
-        inputs(term),
+        formula(term, unit),
+        inputs(term, unit),
         source(term),
         notes(term),
         deeper,
@@ -53,13 +59,26 @@ fn body(term: &Term) -> Html {
     .collect()
 }
 
-fn formula(term: &Term) -> Html {
-    let result = leaf("p", "result", &format!("= {}", term.shown()));
-    if term.formula.is_empty() {
-        return result;
+/// Whether `part` is one of the summands that a formula adds up, which are shown together.
+pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
+    part.symbol.ends_with("_i")
+        || parts
+            .iter()
+            .filter(|other| other.symbol == part.symbol)
+            .count()
+            > 1
+}
+
+fn formula(term: &Term, unit: MemoryUnit) -> Html {
+    let result = leaf("p", "result", &format!("= {}", term.shown(unit)));
+    if let Some((mark, rule)) = term.mark() {
+        return [result, marked_as(mark.word(), rule)].into_iter().collect();
     }
-    let said = format!("{} = {}", term.symbol, term.formula);
-    let numbers = match term.substituted() {
+    let Some(formula) = term.formula() else {
+        return result;
+    };
+    let said = format!("{} = {}", term.symbol, formula.text());
+    let numbers = match term.with_values(unit) {
         numbers if numbers.is_empty() => Html::none(),
         numbers => code("numbers", &format!("= {numbers}")),
     };
@@ -68,28 +87,99 @@ fn formula(term: &Term) -> Html {
         .collect()
 }
 
+/// How a value comes about that no formula over the parts gives.
+pub(super) fn marked_as(word: &str, rule: &str) -> Html {
+    let mut pieces = vec![text(word)];
+    if !rule.is_empty() {
+        let attributes = [("class", "rule"), ("translate", "no")];
+        pieces.push(text(": "));
+        pieces.push(el("span", &attributes, &[subscripted(rule)]));
+    }
+    el("p", &[("class", "muted")], &pieces)
+}
+
+/// A formula with its indices lowered: `N_e`.
+fn subscripted(formula: &str) -> Html {
+    let mut pieces = Vec::new();
+    let mut rest = formula;
+    while let Some((before, behind)) = rest.split_once('_') {
+        let end = behind
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(behind.len());
+        let (index, after) = behind.split_at(end);
+        pieces.push(text(before));
+        pieces.push(leaf("sub", "", index));
+        rest = after;
+    }
+    pieces.push(text(rest));
+    pieces.into_iter().collect()
+}
+
 /// What is the same in every language.
 pub(super) fn code(class: &str, formula: &str) -> Html {
     let attributes = [("class", class), ("translate", "no")];
-    el("p", &attributes, &[text(formula)])
+    el("p", &attributes, &[subscripted(formula)])
 }
 
-fn inputs(term: &Term) -> Html {
+/// A symbol in the list of inputs.
+pub(super) fn symbol(symbol: &str) -> Html {
+    el("dt", &[("translate", "no")], &[subscripted(symbol)])
+}
+
+fn inputs(term: &Term, unit: MemoryUnit) -> Html {
     if term.parts.is_empty() {
         return Html::none();
     }
-    let rows: Html = term
-        .parts
-        .iter()
-        .flat_map(|part| {
-            [
-                leaf("dt", "", part.symbol),
-                el("dd", &[], &[marked(&part.name)]),
-                leaf("dd", "amount", &part.shown()),
-            ]
-        })
-        .collect();
-    el("dl", &[], &[rows])
+    let mut legend: Vec<&Term> = Vec::new();
+    let mut rows = Vec::new();
+    for part in &term.parts {
+        rows.push(symbol(part.symbol));
+        rows.push(el("dd", &[], &[marked(&part.name)]));
+        rows.push(leaf("dd", "amount", &part.shown(unit)));
+        if of_a_family(part, &term.parts) {
+            rows.push(how(part, unit, &mut legend));
+        }
+    }
+    for part in legend {
+        rows.push(symbol(part.symbol));
+        rows.push(el("dd", &[("class", "legend-of")], &[marked(&part.name)]));
+    }
+    el("dl", &[], &rows)
+}
+
+/// How one of several summands comes about, in a line or two; its symbols are added to those to be explained.
+fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Html {
+    let mut lines = Vec::new();
+    let mut inside = vec![part];
+    while let Some(term) = inside.pop() {
+        for one in &term.parts {
+            let known = |other: &&Term| other.symbol == one.symbol && other.name == one.name;
+            if !legend.iter().any(known) {
+                legend.push(one);
+            }
+        }
+        if let Some(formula) = term.formula() {
+            let left = if std::ptr::eq(term, part) {
+                ""
+            } else {
+                term.symbol
+            };
+            let mut line = format!("{left} = {}", formula.text());
+            let numbers = term.with_values(unit);
+            if !numbers.is_empty() {
+                line = format!("{line} = {numbers}");
+            }
+            lines.push(el(
+                "div",
+                &[("translate", "no")],
+                &[subscripted(line.trim_start())],
+            ));
+        } else if let Some((mark, rule)) = term.mark() {
+            lines.push(marked_as(mark.word(), rule));
+        }
+        inside.extend(term.parts.iter().filter(|one| one.opens()));
+    }
+    el("dd", &[("class", "how")], &lines)
 }
 
 /// Where a term stands, as a link.
@@ -139,7 +229,10 @@ mod tests {
         let mut all: Vec<String> = own
             .map(|(source, place)| cited(source, place).into_string())
             .collect();
-        let deeper = term.parts.iter().filter(|part| !part.formula.is_empty());
+        let deeper = term
+            .parts
+            .iter()
+            .filter(|part| part.opens() && !of_a_family(part, &term.parts));
         all.extend(deeper.flat_map(links));
         all
     }
@@ -149,10 +242,10 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         for figure in [Figure::Memory(0), Figure::Step, Figure::Bubble, Figure::Mfu] {
             let term = explain(&evaluation, figure).unwrap();
-            let html = about(&term).into_string();
+            let html = about(&term, MemoryUnit::Gib).into_string();
             assert!(html.contains("class=\"formula\""), "{figure:?}");
-            assert!(html.contains(&term.shown()), "{figure:?}");
-            let numbers = term.substituted();
+            assert!(html.contains(&term.shown(MemoryUnit::Gib)), "{figure:?}");
+            let numbers = term.with_values(MemoryUnit::Gib);
             assert!(!numbers.is_empty(), "{figure:?}");
             let numbers = text(&format!("= {numbers}")).into_string();
             assert!(html.contains(&numbers), "{figure:?}: {numbers}");

@@ -6,7 +6,7 @@ use crate::traffic::{
     GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps,
     sequence_cuts,
 };
-use crate::units::{Bytes, show_bytes, significant};
+use crate::units::{Bytes, MemoryUnit, group, number, significant};
 
 fn row(cells: &[String]) -> (bool, Vec<Html>) {
     (false, cells.iter().map(|cell| text(cell)).collect())
@@ -44,8 +44,8 @@ pub fn sequences(scenario: &Scenario) -> Html {
         .collect();
     let what = format!(
         "Bytes of one layer on a GPU, forward and backward, for one sequence of N = {} tokens, d = {}, over P = {ranks} ranks{}; beside it the example of the Fudan lecture: N = 1 000 000, d = 4096, P = 128, where it prints 65.536 and 0.512 GB.",
-        scenario.run.seq_len,
-        model.hidden,
+        group(&scenario.run.seq_len.to_string()),
+        group(&model.hidden.to_string()),
         if shared > 1 {
             ""
         } else {
@@ -100,11 +100,11 @@ pub fn grids(scenario: &Scenario) -> Html {
 }
 
 fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Html>) {
-    let side = significant(cut.side, 2);
-    let shape = vec![side; cut.dimensions as usize].join(" x ");
+    let side = number(cut.side, 2);
+    let shape = vec![side; cut.dimensions as usize].join(" × ");
     let part = |share: f64| {
         if share < 1.0 {
-            format!("1/{}", significant(1.0 / share, 3))
+            format!("1/{}", number((1e9 / share).round() / 1e9, 3))
         } else {
             "whole".to_owned()
         }
@@ -115,14 +115,17 @@ fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Html>) {
         part(cut.compute),
         part(cut.parameters),
         part(cut.activations),
-        significant(cut.communication, 3),
-        significant(cut.steps, 3),
+        number(cut.communication, 3),
+        number(cut.steps, 3),
     ])
 }
 
+/// Steps of a ring that are shown; of a longer one the last too.
+const SHOWN: usize = 6;
+
 /// Ring attention step by step under a causal mask, plain and zig-zag, and whether its blocks hide.
 #[must_use]
-pub fn ring(scenario: &Scenario) -> Html {
+pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Html {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let ranks = if layout.cp > 1 { layout.cp } else { 8 };
     let (plain, zigzag) = (ring_steps(ranks, false), ring_steps(ranks, true));
@@ -132,7 +135,10 @@ pub fn ring(scenario: &Scenario) -> Html {
     for (step, (one, other)) in plain.iter().zip(&zigzag).enumerate() {
         sum += one;
         balanced += other;
-        if step < 6 || step == last {
+        if step == SHOWN && last > SHOWN {
+            rows.push(row(&["…"; 6].map(str::to_owned)));
+        }
+        if step < SHOWN || step == last {
             let sent = if step == last {
                 "nothing"
             } else {
@@ -156,7 +162,7 @@ pub fn ring(scenario: &Scenario) -> Html {
     let facts = format!(
         "At data-sheet peaks a block of keys and values takes {} of the attention it hides behind: at most 1, it hides. A rank keeps at least {} for the ring (12 d c). Plain takes {} times as long as zig-zag; the time model takes zig-zag.",
         significant(ratio, 3),
-        show_bytes(ring_buffer(chunk, model.hidden as f64 / layout.tp as f64)),
+        unit.fitting(ring_buffer(chunk, model.hidden as f64 / layout.tp as f64)),
         significant(sum / balanced, 3),
     );
     let head = [
@@ -178,7 +184,7 @@ pub fn ring(scenario: &Scenario) -> Html {
 
 fn row_of_step(rows: &mut Vec<(bool, Vec<Html>)>, step: usize, work: [f64; 4], sent: &str) {
     let mut cells = vec![(step + 1).to_string()];
-    cells.extend(work.map(|share| significant(share, 2)));
+    cells.extend(work.map(|share| number(share, 2)));
     cells.push(sent.to_owned());
     rows.push(row(&cells));
 }
@@ -211,12 +217,8 @@ mod tests {
     #[test]
     fn a_grid_is_shown_in_all_the_dimensions_it_has() {
         let html = grids(&scenario(1)).into_string();
-        for shape in ["1D: 64", "2D: 8.0 x 8.0", "3D: 4.0 x 4.0 x 4.0"] {
-            let plain = shape.replace(".0", "");
-            assert!(
-                html.contains(shape) || html.contains(&plain),
-                "{shape} {html}"
-            );
+        for shape in ["1D: 64", "2D: 8 × 8", "3D: 4 × 4 × 4"] {
+            assert!(html.contains(shape), "{shape} {html}");
         }
         assert!(html.contains("126"));
     }
@@ -224,8 +226,12 @@ mod tests {
     /// Under a causal mask the plain ring of c ranks takes c - 1/2 blocks, zig-zag c/2.
     #[test]
     fn plain_ring_attention_takes_nearly_twice_as_long() {
-        let html = ring(&scenario(4)).into_string();
+        let html = ring(&scenario(4), MemoryUnit::Gib).into_string();
         assert!(html.contains("1.75 times as long"), "{html}");
-        assert!(ring(&scenario(1)).into_string().contains("an example"));
+        assert!(
+            ring(&scenario(1), MemoryUnit::Gib)
+                .into_string()
+                .contains("an example")
+        );
     }
 }

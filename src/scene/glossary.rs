@@ -91,10 +91,12 @@ fn at(text: &str) -> Option<(&'static Word, usize)> {
             let Some(start) = text.get(..name.len()) else {
                 continue;
             };
-            let ends = text[name.len()..]
-                .chars()
-                .next()
-                .is_none_or(|c| !c.is_alphanumeric());
+            // "ZeRO-1" is ZeRO, "zero-bubble" is another word.
+            let mut behind = text[name.len()..].chars();
+            let ends = match behind.next() {
+                Some('-') => behind.next().is_none_or(|c| !c.is_alphabetic()),
+                next => next.is_none_or(|c| !c.is_alphanumeric()),
+            };
             if ends
                 && start.eq_ignore_ascii_case(name)
                 && found.is_none_or(|(_, longest)| name.len() > longest)

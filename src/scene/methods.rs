@@ -1,6 +1,6 @@
 //! How every figure comes about: one page made of the same terms as the drawer, with the symbols and sources of each.
 
-use super::about::{capitalised, code, source};
+use super::about::{capitalised, code, marked_as, of_a_family, source, symbol};
 use super::glossary::marked;
 use super::markup::{Html, el, fold, leaf};
 use crate::explain::Term;
@@ -65,41 +65,53 @@ pub fn panel(evaluation: &Evaluation) -> Html {
 
 /// A formula, what its symbols are, what they are made of, and the source.
 fn formula(term: &Term) -> Html {
-    let mut pieces = Vec::new();
-    if !term.formula.is_empty() {
-        pieces.push(code(
-            "formula",
-            &format!("{} = {}", term.symbol, term.formula),
-        ));
+    let mut pieces = vec![said(term)];
+    let mut rows = Vec::new();
+    let mut shown: Vec<String> = Vec::new();
+    for part in &term.parts {
+        let family = of_a_family(part, &term.parts);
+        rows.push(symbol(part.symbol));
+        rows.push(el("dd", &[], &[marked(&part.name)]));
+        // Summands of one kind come about alike: each way is said once.
+        let way = part.formula().map(|formula| formula.text().to_owned());
+        if let (true, Some(way)) = (family, way)
+            && !shown.contains(&way)
+        {
+            rows.push(el("dd", &[("class", "how")], &[said(part)]));
+            shown.push(way);
+        }
     }
-    let named = term.parts.iter().filter(|part| !part.symbol.is_empty());
-    let rows: Html = named
-        .flat_map(|part| {
-            [
-                leaf("dt", "", part.symbol),
-                el("dd", &[], &[marked(&part.name)]),
-            ]
-        })
-        .collect();
-    pieces.push(el("dl", &[("class", "glossary")], &[rows]));
+    pieces.push(el("dl", &[("class", "glossary")], &rows));
     pieces.push(source(term));
     let notes: Html = term.notes.iter().map(|note| leaf("li", "", note)).collect();
     pieces.push(el("ul", &[("class", "gaps")], &[notes]));
-    for part in term.parts.iter().filter(|part| !part.formula.is_empty()) {
+    let deeper = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
+    for part in term.parts.iter().filter(deeper) {
         pieces.push(leaf("h4", "", &format!("{}: {}", part.symbol, part.name)));
         pieces.push(formula(part));
     }
     el("div", &[("class", "term")], &pieces)
 }
 
+/// The formula itself, or how the figure comes about where it has none.
+fn said(term: &Term) -> Html {
+    match (term.formula(), term.mark()) {
+        (Some(formula), _) => code("formula", &format!("{} = {}", term.symbol, formula.text())),
+        (None, Some((mark, rule))) => marked_as(mark.word(), rule),
+        (None, None) => Html::none(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::Formula;
     use crate::report::evaluate;
     use crate::run::Run;
     use crate::run::presets::PUBLISHED;
     use crate::scene::about::cited;
     use crate::scene::markup::text;
+    use crate::units::MemoryUnit;
 
     #[test]
     fn every_figure_of_a_run_is_on_the_page_and_can_be_taken_along() {
@@ -126,8 +138,8 @@ mod tests {
             let piece = piece.into_string();
             assert!(html.contains(&piece), "{}: {piece}", term.name);
         };
-        if !term.formula.is_empty() {
-            says(text(&format!("{} = {}", term.symbol, term.formula)));
+        if term.formula().is_some() || term.mark().is_some() {
+            says(said(term));
         }
         if let Some((document, place)) = term.source {
             says(cited(document, place));
@@ -135,9 +147,9 @@ mod tests {
         for note in &term.notes {
             says(text(note));
         }
-        for part in term.parts.iter().filter(|part| !part.symbol.is_empty()) {
+        for part in &term.parts {
             says(marked(&part.name));
-            if !part.formula.is_empty() {
+            if part.opens() && !of_a_family(part, &term.parts) {
                 stands_in(html, part);
             }
         }
@@ -145,7 +157,7 @@ mod tests {
 
     /// Braces balance, `$` come in pairs, every backslash begins a command, and nothing but ASCII needs a font.
     fn takes_along(term: &Term) {
-        let latex = term.latex();
+        let latex = term.latex(MemoryUnit::Gib);
         let body: String = latex
             .lines()
             .filter(|line| !line.starts_with('%'))
@@ -171,15 +183,10 @@ mod tests {
                 "{sign}: {latex}"
             );
         }
-        let text = term.text();
+        let text = term.text(MemoryUnit::Gib);
+        let formula = term.formula().map_or("", Formula::text);
         assert!(
-            text.contains(&term.shown()) && text.contains(&term.formula),
-            "{text}"
-        );
-        let numbers = text.lines().filter(|line| line.starts_with("  = "));
-        assert_eq!(
-            numbers.filter(|line| line.contains('Σ')).count(),
-            0,
+            text.contains(&term.shown(MemoryUnit::Gib)) && text.contains(formula),
             "{text}"
         );
     }

@@ -3,9 +3,10 @@
 use super::markup::{Html, ask, el, leaf, percent, scrolled, text};
 use crate::cluster::{Gpu, Link};
 use crate::report::{Evaluation, Figure};
+use crate::run::Schedule;
 use crate::time::{Step, range};
 use crate::traffic::OverlapRow;
-use crate::units::{Seconds, group, show_bytes, show_percent, show_seconds, significant};
+use crate::units::{MemoryUnit, Seconds, group, show_percent, show_seconds, significant};
 
 /// The page's name of a row, and what it may hide behind.
 fn names(name: &str) -> (&'static str, &'static str) {
@@ -39,9 +40,10 @@ const HEADS: [(&str, &str, &str); 8] = [
     ("", "exposed", ""),
 ];
 
-/// A row a kind of communication over the links of `gpu`; its name opens the formulas, the playbook's ratio among them.
+/// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio among them.
 #[must_use]
-pub fn rows(overlap: &[OverlapRow], gpu: &Gpu) -> Html {
+pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
+    let overlap = &evaluation.report.overlap;
     if overlap.is_empty() {
         return leaf("p", "muted", "One GPU sends nothing.");
     }
@@ -52,7 +54,7 @@ pub fn rows(overlap: &[OverlapRow], gpu: &Gpu) -> Html {
     let body: Html = overlap
         .iter()
         .enumerate()
-        .map(|(index, line)| row(index, line, gpu))
+        .map(|(index, line)| row(index, line, &evaluation.scenario.gpu, unit))
         .collect();
     let table = el(
         "table",
@@ -62,10 +64,64 @@ pub fn rows(overlap: &[OverlapRow], gpu: &Gpu) -> Html {
             el("tbody", &[], &[body]),
         ],
     );
-    scrolled("Overlap table", table)
+    let notes = [average(evaluation), not_hidden(evaluation)];
+    std::iter::once(scrolled("Overlap table", table))
+        .chain(notes)
+        .collect()
 }
 
-fn row(index: usize, row: &OverlapRow, gpu: &Gpu) -> Html {
+/// Why the rows do not add up to the step's exposed communication.
+fn average(evaluation: &Evaluation) -> Html {
+    let report = &evaluation.report;
+    let rows: f64 = report.overlap.iter().map(|row| row.exposed_s.0).sum();
+    let all = report.step.exposed_comm_s;
+    if (rows - all.0).abs() <= all.0 * 0.005 {
+        return Html::none();
+    }
+    let said = format!(
+        "The rows are the busiest rank's and add up to {} exposed; the step counts the average rank:",
+        show_seconds(Seconds(rows))
+    );
+    let open = ask("link", &Figure::Exposed.id(), &[text(&show_seconds(all))]);
+    el(
+        "p",
+        &[("class", "muted")],
+        &[leaf("span", "", &said), text(" "), open],
+    )
+}
+
+/// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
+fn not_hidden(evaluation: &Evaluation) -> Html {
+    let run = &evaluation.scenario.run;
+    let pairs = matches!(
+        run.schedule,
+        Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
+    );
+    let mut rows = evaluation.report.overlap.iter();
+    if !pairs || run.overlap.ep > 0.0 || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
+    {
+        return Html::none();
+    }
+    let fix = [("class", "fix"), ("data-fix", "overlap.ep=1")];
+    let said = [
+        leaf(
+            "span",
+            "",
+            "This schedule pairs passes so that the messages of one may hide behind the other.",
+        ),
+        text(" "),
+        leaf(
+            "span",
+            "",
+            "How much of them does is overlap.ep, the share of the linears that may hide EP tokens: at 0 all of it is exposed.",
+        ),
+        text(" "),
+        el("button", &fix, &[text("use overlap.ep=1")]),
+    ];
+    el("p", &[("class", "muted")], &said)
+}
+
+fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Html {
     let (name, window) = names(row.name);
     let (link, speed) = match row.link {
         Link::Intra => (" node", gpu.intra),
@@ -80,7 +136,7 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu) -> Html {
     };
     let cells = [
         ask("link", &open, &[text(name)]),
-        text(&show_bytes(row.bytes_per_gpu)),
+        text(&unit.fitting(row.bytes_per_gpu)),
         text(&show_seconds(row.comm_s)),
         both(&show_seconds(row.compute_s), "", &format!(" {window}")),
         ratio_bar(row.ratio),
@@ -265,7 +321,7 @@ mod tests {
     fn each_row_opens_its_own_formula_and_names_its_link() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let overlap = &evaluation.report.overlap;
-        let html = rows(overlap, &evaluation.scenario.gpu).into_string();
+        let html = rows(&evaluation, MemoryUnit::Gib).into_string();
         for (index, row) in overlap.iter().enumerate() {
             assert!(html.contains(&format!("data-ask=\"overlap:{index}\"")));
             let speed = match row.link {
@@ -279,10 +335,39 @@ mod tests {
 
     #[test]
     fn one_gpu_sends_nothing_and_says_so() {
+        let alone = Run {
+            gpus: 1,
+            tp: 1,
+            pp: 1,
+            ..Run::default()
+        };
+        let html = rows(&evaluate(&alone).unwrap(), MemoryUnit::Gib).into_string();
+        assert!(html.contains("sends nothing"));
+    }
+
+    #[test]
+    fn rows_that_do_not_add_up_say_why_and_pairs_that_hide_nothing_how_they_would() {
+        let run = Run {
+            model: crate::run::Based::preset("mixtral-8x7b"),
+            gpus: 64,
+            tp: 1,
+            pp: 4,
+            ep: 8,
+            schedule: Schedule::DualPipe,
+            ..Run::default()
+        };
+        let said = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib).into_string();
+        let html = said(&run);
+        assert!(html.contains("data-fix=\"overlap.ep=1\""), "{html}");
+        let mut hidden = run;
+        hidden.overlap.ep = 1.0;
+        assert!(!said(&hidden).contains("data-fix"));
         assert!(
-            rows(&[], &evaluate(&Run::default()).unwrap().scenario.gpu)
-                .into_string()
-                .contains("sends nothing")
+            said(&Run {
+                zero: 3,
+                ..Run::default()
+            })
+            .contains("average rank")
         );
     }
 

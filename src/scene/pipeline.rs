@@ -40,7 +40,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
                 "link",
                 &Figure::Bubble.id(),
                 &[text(&format!(
-                    "bubble {} of the step",
+                    "bubble {} of the pipeline",
                     show_percent(pipeline.bubble_fraction)
                 ))],
             ),

@@ -7,7 +7,7 @@ use crate::memory::Verdict;
 use crate::report::{Evaluation, evaluate};
 use crate::run::Run;
 use crate::run::presets::{Measured, PUBLISHED, published};
-use crate::units::{MemoryUnit, Seconds, group, show_percent, show_seconds, significant};
+use crate::units::{MemoryUnit, Seconds, group, show_off, show_percent, show_seconds, significant};
 
 /// A measured figure: its name, what was published, what the calculator says, and the share that this is off.
 fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String, String, f64) {
@@ -48,7 +48,7 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String,
 }
 
 fn off(share: f64) -> String {
-    format!("{:+.0} %", share * 100.0)
+    show_off(share, 0)
 }
 
 /// A panel where `run` is a published one, unchanged: its figures and ours.

@@ -6,7 +6,7 @@ use super::words::verdict;
 use crate::pipeline::{Idea, SCHEDULES};
 use crate::report::{ScheduleFigures, ScheduleRow};
 use crate::sort::sort_by;
-use crate::units::{MemoryUnit, show_percent, show_seconds, significant};
+use crate::units::{MemoryUnit, number, show_percent, show_seconds};
 
 /// A column: its key in links and buttons, its head, and what it means.
 const COLUMNS: [(&str, &str, &str); 8] = [
@@ -191,11 +191,11 @@ fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Html {
     [
         show_seconds(figures.step_s),
         show_percent(figures.bubble_fraction),
-        significant(figures.in_flight, 3),
+        number(figures.in_flight, 3),
         unit.number(figures.activations_bytes),
         peak,
         format!("{}×", figures.weight_copies),
-        significant(figures.messages, 3),
+        number(figures.messages, 3),
     ]
     .iter()
     .map(|cell| leaf("td", "", cell))
@@ -270,8 +270,8 @@ pub fn against(
         show_seconds(a.makespan_s),
         show_percent(b.bubble_fraction),
         show_percent(a.bubble_fraction),
-        significant(b.in_flight, 3),
-        significant(a.in_flight, 3),
+        number(b.in_flight, 3),
+        number(a.in_flight, 3),
     )
 }
 

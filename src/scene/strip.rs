@@ -27,7 +27,7 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
             leaf(
                 "span",
                 "name",
-                &format!("Fullest GPU: stage {}", memory.peak_stage),
+                &format!("Fullest GPU: rank {}", memory.peak_stage),
             ),
             value(&[
                 leaf("span", "mark", mark),

@@ -15,7 +15,7 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// "Stage 0 peaks at 61.2 GiB of 79.2; activations are the largest part, 41 %."
+/// "Rank 0 peaks at 61.2 GiB of 79.2; activations are the largest part, 41 %."
 #[must_use]
 pub fn memory(memory: &Memory, unit: MemoryUnit) -> String {
     let Some(rank) = memory.per_stage.get(memory.peak_stage) else {
@@ -27,7 +27,7 @@ pub fn memory(memory: &Memory, unit: MemoryUnit) -> String {
         .max_by(|a, b| a.1.0.total_cmp(&b.1.0))
         .unwrap_or_default();
     format!(
-        "Stage {} peaks at {} of {}; {} are the largest part, {:.0} %.",
+        "Rank {} peaks at {} of {}; {} are the largest part, {:.0} %.",
         memory.peak_stage,
         unit.show(memory.peak_bytes),
         unit.show(memory.capacity_bytes),

@@ -5,7 +5,7 @@
 //! every GPU, model and layout.
 
 use crate::run::Scenario;
-use crate::source::{Cited, PUBLISHED_RUNS, SIMUMAX, STAS, Source};
+use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 
 /// What kernels reach inside a training step, over what they sustain alone. Fitted to tables 3 and 4 of Fujii 2024 and
@@ -13,7 +13,7 @@ use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 /// throughput rows alone 0.82, and traded against the host's time.
 pub const IN_TRAINING: Cited<f64> = Cited::fitted(
     0.91,
-    &PUBLISHED_RUNS,
+    &FUJII_2024,
     "fitted to tables 3 and 4, and to the throughput rows",
 );
 /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches. Fitted likewise.

@@ -19,7 +19,7 @@ pub use dispatch::{Copies, DISPATCHERS, FP8_ELEMENT, element_bytes, is_once_a_no
 pub use gradients::{Held, StepMessages, StepSync, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
 pub use overlap::{OverlapRow, OverlapTotals, Total, overlap_rows};
-pub use playbook::{PlaybookRatio, playbook_ratio};
+pub use playbook::{PlaybookRatio, playbook_ratio, playbook_term};
 pub use ratios::{flops_per_byte, ring_block_ratio};
 pub use sequence::{SequenceCut, ring_buffer, ring_steps, sequence_cuts};
 pub use shards::CONTENTION;

@@ -5,7 +5,6 @@ use super::playbook::playbook_ratio;
 use super::volume::bandwidth;
 use super::waits::Wait;
 use crate::cluster::Link;
-use crate::explain::Term;
 use crate::run::Scenario;
 use crate::units::{Bytes, Seconds};
 use serde::Serialize;
@@ -34,9 +33,6 @@ pub struct OverlapRow {
     /// Whether the group stays on the scale-up link.
     #[serde(skip)]
     pub link: Link,
-    /// How the playbook's ratio comes about.
-    #[serde(skip)]
-    pub term: Option<Term>,
 }
 
 impl OverlapRow {
@@ -150,7 +146,6 @@ pub fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<OverlapR
             printed_ratio: printed.as_ref().map(|ratio| ratio.printed),
             corrected_ratio: printed.as_ref().map(|ratio| ratio.corrected),
             link,
-            term: printed.map(|ratio| ratio.term),
         }
     })
     .collect()

@@ -11,14 +11,21 @@ use crate::source::PLAYBOOK;
 use crate::units::BytesPerSecond;
 
 /// One of the ratios: at most 1 means that compute can hide the communication.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlaybookRatio {
     /// As the playbook prints it.
     pub printed: f64,
     /// In bytes, with the slip mended.
     pub corrected: f64,
-    /// How the corrected value comes about; notes tell how the printed form differs.
-    pub term: Term,
+}
+
+/// Bytes an element of what the row `name` sends.
+fn element(scenario: &Scenario, name: &str) -> f64 {
+    if name == "dp" {
+        scenario.precision.gradients()
+    } else {
+        2.0
+    }
 }
 
 /// The playbook's ratio for the overlap row `name` over a wire of bandwidth `b`; `elements` are the parameters of a GPU,
@@ -31,90 +38,74 @@ pub fn playbook_ratio(
     elements: f64,
     next_layers: f64,
 ) -> Option<PlaybookRatio> {
-    let flops = scenario.gpu.bf16.0;
-    let tokens = scenario.tokens_per_rank();
+    let per_byte = scenario.gpu.bf16.0 / b.0;
     let h = scenario.model.hidden as f64;
     let (dp, tp) = (scenario.zero.shard as f64, scenario.layout.tp as f64);
-    let per_byte = flops / b.0;
-    let grads = scenario.precision.gradients();
-    let given = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
-    let common = || {
-        vec![
-            given("F", "bf16 peak, FLOP/s", flops),
-            given("B", "bandwidth, bytes/s one direction", b.0),
-        ]
-    };
-    let (elements_ratio, bytes, printed, formula, mut parts) = match name {
-        "dp" => {
-            let ratio = (dp - 1.0) / dp * per_byte / (2.0 * tokens);
-            (
-                ratio,
-                grads,
-                ratio * elements,
-                "e (n - 1)/n · F/(2 T B)",
-                vec![
-                    given("n", "ranks that share gradients", dp),
-                    given("T", "tokens a micro-batch", tokens),
-                ],
-            )
-        }
-        "zero3" => {
-            let ratio = (dp - 1.0) / dp * per_byte / (2.0 * tokens);
-            (
-                ratio,
-                2.0,
-                ratio,
-                "e (n - 1)/n · F/(2 T B)",
-                vec![
-                    given("n", "ranks that share weights", dp),
-                    given("T", "tokens a micro-batch", tokens),
-                ],
-            )
-        }
-        "tp" => {
-            let ratio = (tp - 1.0) / (2.0 * h) * per_byte;
-            (
-                ratio,
-                2.0,
-                ratio,
-                "e (t - 1)/(2 h) · F/B",
-                vec![
-                    given("t", "tensor parallel", tp),
-                    given("h", "hidden size", h),
-                ],
-            )
-        }
-        "pp" => {
-            let ratio = flops / (32.0 * h * next_layers.max(1.0) * b.0);
-            (
-                ratio,
-                2.0,
-                ratio,
-                "e F/(32 h n B)",
-                vec![
-                    given("h", "hidden size", h),
-                    given("n", "layers of the next stage", next_layers),
-                ],
-            )
-        }
+    let ratio = match name {
+        "dp" | "zero3" => (dp - 1.0) / dp * per_byte / (2.0 * scenario.tokens_per_rank()),
+        "tp" => (tp - 1.0) / (2.0 * h) * per_byte,
+        "pp" => per_byte / (32.0 * h * next_layers.max(1.0)),
         _ => return None,
     };
-    let corrected = elements_ratio * bytes;
-    parts.push(Term::given("e", "bytes an element", bytes, Unit::Ratio));
-    parts.append(&mut common());
-    let mut term = Term::given("R", "communication over compute", corrected, Unit::Ratio)
-        .by(formula, parts)
-        .from(&PLAYBOOK, "appendix A3")
-        .note("at the data-sheet peaks of compute and wire; at most 1: compute can hide it")
-        .note("the playbook counts elements: its printed form has no e");
-    if name == "dp" {
-        term = term.note("the printed form keeps num_params in the numerator, which cancels");
-    }
     Some(PlaybookRatio {
-        printed,
-        corrected,
-        term,
+        printed: if name == "dp" {
+            ratio * elements
+        } else {
+            ratio
+        },
+        corrected: ratio * element(scenario, name),
     })
+}
+
+/// How the corrected `ratio` of the row `name` comes about; notes tell how the printed form differs.
+#[must_use]
+pub fn playbook_term(scenario: &Scenario, name: &str, b: BytesPerSecond, ratio: f64) -> Term {
+    let given = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
+    let layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
+    let book = [
+        given("n", "ranks that share them", scenario.zero.shard as f64),
+        Term::given(
+            "T",
+            "tokens a micro-batch",
+            scenario.tokens_per_rank(),
+            Unit::Tokens,
+        ),
+        given("t", "tensor parallel", scenario.layout.tp as f64),
+        given("h", "hidden size", scenario.model.hidden as f64),
+        Term::given(
+            "L",
+            "layers of the next stage",
+            layers.max(1.0),
+            Unit::Ratio,
+        ),
+        Term::given(
+            "e",
+            "bytes an element",
+            element(scenario, name),
+            Unit::Bytes,
+        ),
+        Term::given("F", "bf16 peak", scenario.gpu.bf16.0, Unit::FlopRate),
+        Term::given("B", "bandwidth, one direction", b.0, Unit::Bandwidth),
+    ];
+    let formula = match name {
+        "tp" => "e F (t - 1)/(2 h B)",
+        "pp" => "e F/(32 h L B)",
+        _ => "e F (n - 1)/(2 n T B)",
+    };
+    let term = Term::given(
+        "Q",
+        "the playbook's ratio, corrected to bytes",
+        ratio,
+        Unit::Ratio,
+    )
+    .over(formula, &book)
+    .from(&PLAYBOOK, "appendix A3")
+    .note("at the data-sheet peaks of compute and wire; at most 1: compute can hide it")
+    .note("the playbook counts elements: its printed form has no e");
+    if name == "dp" {
+        return term.note("the printed form keeps num_params in the numerator, which cancels");
+    }
+    term
 }
 
 #[cfg(test)]

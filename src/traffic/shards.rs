@@ -8,13 +8,13 @@ use super::collective::Fabric;
 use super::waits::{StageWindows, Wait, visible};
 use crate::model::stage_elements;
 use crate::run::Scenario;
-use crate::source::{Cited, PUBLISHED_RUNS};
+use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, Seconds};
 
 /// Share of hidden gradient and `ZeRO` traffic that its compute is slowed by. Fitted with the other constants, mostly by
 /// the ZeRO-3 rows of llm-foundry and `InternEvo`; published slow-downs run from 2 % to 50 %.
 pub const CONTENTION: Cited<f64> =
-    Cited::fitted(0.4, &PUBLISHED_RUNS, "fitted with the throughput rows");
+    Cited::fitted(0.4, &FUJII_2024, "fitted with the throughput rows");
 
 /// ZeRO-2 and 3 within a micro-batch: weights gathered before each pass, gradients scattered after the backward one, a
 /// layer ahead of the compute.

@@ -35,21 +35,50 @@ impl MemoryUnit {
     pub fn show(self, bytes: Bytes) -> String {
         format!("{} {}", self.number(bytes), self.name())
     }
+    /// Bytes at a fitting unit of this kind, three significant digits: `8.30 GiB`, `25.0 MB`, `512 B`.
+    #[must_use]
+    pub fn fitting(self, bytes: Bytes) -> String {
+        match self {
+            Self::Gib => show_bytes(bytes),
+            Self::Gb => scaled(bytes.0, DECIMAL, "B"),
+        }
+    }
 }
+
+/// Decimal prefixes, largest first.
+const DECIMAL: &[(f64, &str)] = &[
+    (1e18, "E"),
+    (1e15, "P"),
+    (1e12, "T"),
+    (1e9, "G"),
+    (1e6, "M"),
+    (1e3, "k"),
+    (1.0, ""),
+];
 
 /// Bytes at a fitting binary unit, three significant digits: `8.30 GiB`, `25.0 MiB`, `512 B`.
 #[must_use]
 pub fn show_bytes(bytes: Bytes) -> String {
-    scaled(
-        bytes.0,
-        &[
-            (GIB * 1024.0, "TiB"),
-            (GIB, "GiB"),
-            (1024.0 * 1024.0, "MiB"),
-            (1024.0, "KiB"),
-            (1.0, "B"),
-        ],
-    )
+    let units = [
+        (GIB * 1024.0, "Ti"),
+        (GIB, "Gi"),
+        (1024.0 * 1024.0, "Mi"),
+        (1024.0, "Ki"),
+        (1.0, ""),
+    ];
+    scaled(bytes.0, &units, "B")
+}
+
+/// Bytes a second in decimal units, as data sheets count them: `450 GB/s`.
+#[must_use]
+pub fn show_bandwidth(rate: f64) -> String {
+    scaled(rate, &DECIMAL[3..], "B/s")
+}
+
+/// Floating-point operations: `108 PFLOP`.
+#[must_use]
+pub fn show_flops(flops: f64) -> String {
+    scaled(flops, DECIMAL, "FLOP")
 }
 
 /// A duration at a fitting unit, three significant digits: `9.84 s`, `178 ms`, `3.20 µs`.
@@ -65,46 +94,70 @@ pub fn show_seconds(seconds: Seconds) -> String {
     if s == 0.0 {
         return "0 s".to_owned();
     }
-    scaled(s, &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")])
+    scaled(s, &[(1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")], "s")
 }
 
 /// A count at a decimal unit: `8.03 B`, `405 B`, `12.3 k`.
 #[must_use]
 pub fn show_count(count: f64) -> String {
-    scaled(
-        count,
-        &[
-            (1e18, "E"),
-            (1e15, "P"),
-            (1e12, "T"),
-            (1e9, "B"),
-            (1e6, "M"),
-            (1e3, "k"),
-            (1.0, ""),
-        ],
-    )
-    .trim_end()
-    .to_owned()
+    let (prefixes, billion) = (DECIMAL, "B");
+    let shown = scaled(count, prefixes, "");
+    // People count parameters in billions, not in giga.
+    match shown.strip_suffix('G') {
+        Some(number) => [number, billion].concat(),
+        None => shown.trim_end().to_owned(),
+    }
 }
 
 /// A share in percent, one decimal below 100: `15.8 %`.
 #[must_use]
 pub fn show_percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    format!("{} %", group(&format!("{:.1}", share * 100.0)))
 }
 
-fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+/// What is off by a share, with its sign and `decimals`: `+3.1 %`, `−38 %`.
+#[must_use]
+pub fn show_off(share: f64, decimals: usize) -> String {
+    format!("{:+.decimals$} %", share * 100.0).replace('-', "−")
+}
+
+/// A value with the largest prefix that it fills; a whole number of the plain unit stays whole: `512 B`.
+fn scaled(value: f64, units: &[(f64, &str)], name: &str) -> String {
     let smallest = units.last().map_or((1.0, ""), |unit| *unit);
-    let (size, name) = units
+    let (size, prefix) = units
         .iter()
         .copied()
         // 999.7 of a unit rounds to 1000 of it: show one of the next.
         .find(|(size, _)| value.abs() >= size * 0.9995)
         .unwrap_or(smallest);
     if value == 0.0 {
-        return format!("0 {name}");
+        return format!("0 {prefix}{name}");
     }
-    format!("{} {name}", significant(value / size, 3))
+    let shown = if prefix.is_empty() && name != "s" {
+        number(value, 3)
+    } else {
+        significant(value / size, 3)
+    };
+    format!("{shown} {prefix}{name}")
+}
+
+/// A count or what may be one: whole numbers are shown whole, others with `digits` significant digits: `6`, `6.25`.
+#[must_use]
+pub fn number(value: f64, digits: usize) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return group(&format!("{value:.0}"));
+    }
+    significant(value, digits)
+}
+
+/// A number without a prefix that could be a symbol: whole below a million, then `2.10e6`.
+#[must_use]
+pub fn scientific(value: f64) -> String {
+    if value.abs() < 1e6 {
+        return number(value, 4);
+    }
+    let power = first_digit(value.abs() * 1.0005);
+    format!("{:.2}e{power}", value / 10f64.powi(power))
 }
 
 /// A number with `digits` significant digits and grouped thousands: `9.84`, `178`, `12 300`.
@@ -145,7 +198,8 @@ pub fn group(number: &str) -> String {
         .strip_prefix('-')
         .map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut out = String::from(sign);
+    // A minus as long as a plus, not a hyphen.
+    let mut out = String::from(if sign.is_empty() { "" } else { "−" });
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && whole.len() > 4 && (whole.len() - index).is_multiple_of(3) {
             out.push('\u{2009}');
@@ -178,7 +232,17 @@ mod tests {
         assert_eq!(show_seconds(Seconds::ZERO), "0 s");
         assert_eq!(show_bytes(Bytes(25.0 * 1_048_576.0)), "25.0 MiB");
         assert_eq!(show_count(8_030_261_248.0), "8.03 B");
-        assert_eq!(show_count(12.0), "12.0");
+        assert_eq!(show_count(12.0), "12");
+        assert_eq!(show_count(12_300.0), "12.3 k");
+        assert_eq!(MemoryUnit::Gb.fitting(Bytes(25e6)), "25.0 MB");
+        assert_eq!(show_bytes(Bytes(512.0)), "512 B");
+        assert_eq!(show_bandwidth(4.7e12), "4700 GB/s");
+        assert_eq!(show_flops(108e15), "108 PFLOP");
+        assert_eq!(number(6.0, 3), "6");
+        assert_eq!(number(6.25, 3), "6.25");
+        assert_eq!(scientific(2_097_152.0), "2.10e6");
+        assert_eq!(scientific(9.999e8), "1.00e9");
+        assert_eq!(scientific(65_536.0), "65\u{2009}536");
         assert_eq!(significant(12_345.0, 3), "12\u{2009}300");
         assert_eq!(significant(0.012_345, 3), "0.0123");
         assert_eq!(MemoryUnit::Gib.show(Bytes::from_gib(61.24)), "61.2 GiB");

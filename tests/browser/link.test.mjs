@@ -98,7 +98,7 @@ test('a first link that cannot work shows the default run\'s panels greyed, and 
     const download = page.waitForEvent('download');
     await page.locator('[aria-labelledby="memory-title"] [data-save="memory"][data-kind="svg"]').click();
     const saved = readFileSync(await (await download).path(), 'utf8');
-    assert.match(saved, /^<svg[^]*stage 3/, link);
+    assert.match(saved, /^<svg[^]*rank 3/, link);
     assert.deepEqual(problems, [], link);
     await page.context().close();
   }

@@ -15,13 +15,13 @@ test('every part of a bar names its parts and opens its formula', async () => {
   await part.hover();
   assert.match(await part.locator('.tip').innerText(), /input of QKV/);
   await part.click();
-  await page.locator('.detail h2', { hasText: 'Activations of stage 0' }).waitFor();
+  await page.locator('.detail h2', { hasText: 'Activations of rank 0' }).waitFor();
   // The arrow keys walk on from the part that has the focus.
   await panel(page).locator('.segment.c-weights').first().focus();
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowDown');
   const label = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
-  assert.match(label, /^gradients of stage 1: /);
+  assert.match(label, /^gradients of rank 1: /);
   assert.deepEqual(problems, []);
 });
 

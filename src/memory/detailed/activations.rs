@@ -5,11 +5,32 @@ use crate::memory::recompute::Policy;
 use crate::model::{Cut, layer_inventory, vision_inventory};
 use crate::run::{CpComm, Scenario};
 
+/// A tensor that some layers of a chunk keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    /// What it is.
+    pub name: &'static str,
+    /// Bytes of it in one layer.
+    pub bytes: f64,
+    /// The share of it that recomputation leaves.
+    pub share: f64,
+    /// Layers that keep it.
+    pub layers: f64,
+}
+
+impl Piece {
+    /// Bytes of all its layers.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.bytes * self.share * self.layers
+    }
+}
+
 /// What a chunk keeps of one micro-batch, by tensor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kept {
-    /// Name and bytes of each kind of tensor, summed over the chunk's layers.
-    pub items: Vec<(&'static str, f64)>,
+    /// Each kind of tensor of each kind of layer.
+    pub pieces: Vec<Piece>,
     /// What comes back for a while when the largest recomputed layer is computed again.
     pub recomputed: f64,
 }
@@ -18,16 +39,18 @@ impl Kept {
     /// All of it.
     #[must_use]
     pub fn bytes(&self) -> f64 {
-        self.items.iter().map(|(_, bytes)| bytes).sum()
+        self.pieces.iter().map(Piece::total).sum()
     }
 
-    fn add(&mut self, name: &'static str, bytes: f64) {
-        if bytes <= 0.0 {
-            return;
-        }
-        match self.items.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, sum)) => *sum += bytes,
-            None => self.items.push((name, bytes)),
+    fn add(&mut self, name: &'static str, bytes: f64, share: f64, layers: f64) {
+        let piece = Piece {
+            name,
+            bytes,
+            share,
+            layers,
+        };
+        if piece.total() > 0.0 {
+            self.pieces.push(piece);
         }
     }
 }
@@ -101,7 +124,7 @@ pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
     if stage == 0 {
         let images = scenario.run.micro_batch as f64;
         for tensor in vision_inventory(&scenario.model, images, &cut(scenario)) {
-            sum.add(tensor.name, tensor.bytes);
+            sum.add(tensor.name, tensor.bytes, 1.0, 1.0);
         }
     }
     if is_last(scenario, stage) && scenario.model.mtp_modules > 0 {
@@ -114,14 +137,14 @@ fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, index: u64, sum:
     let cut = cut(scenario);
     let mut dropped = 0.0;
     for tensor in layer_inventory(&scenario.model, index, &cut) {
-        let kept = tensor.bytes * policy.kept(tensor.role, cut.flash);
-        dropped += tensor.bytes - kept;
-        sum.add(tensor.name, count * kept);
+        let share = policy.kept(tensor.role, cut.flash);
+        dropped += tensor.bytes - tensor.bytes * share;
+        sum.add(tensor.name, tensor.bytes, share, count);
     }
     if *policy == Policy::EverySecondProduct {
         // The seventh product's output is no input of anything that is kept otherwise.
         let output = 2.0 * cut.tokens * scenario.model.hidden as f64 / cut.residual;
-        sum.add("FFN output", count * output);
+        sum.add("FFN output", output, 1.0, count);
     }
     sum.recomputed = sum.recomputed.max(dropped);
 }
@@ -136,5 +159,5 @@ fn prediction(scenario: &Scenario, sum: &mut Kept) {
         .map(|tensor| tensor.bytes)
         .sum();
     let projection = 8.0 * cut.tokens * model.hidden as f64 / cut.residual;
-    sum.add("multi-token prediction", modules * (layer + projection));
+    sum.add("multi-token prediction", layer + projection, 1.0, modules);
 }

@@ -1,164 +1,353 @@
 //! How a rank's total comes about: components, what they are made of, and the formula behind each.
 
-use super::activations::cut;
-use super::holding::{Kind, holdings};
+use super::activations::kept;
+use super::holding::{Holding, Kind, holdings};
 use super::logits::loss_kernel;
-use super::rank_memory;
-use super::states::shards;
-use crate::explain::{Term, Unit};
-use crate::memory::estimate::{Component, RankLoad, StageMemory};
+use super::shapes::{book, tensor};
+use super::sharding::{buffers, gathered_bytes, largest_layer, root_elements};
+use super::states::{shards, states};
+use super::{dummies, heads_in_flight, logits, rank_memory, transient};
+use crate::explain::{Mark, Term, Unit};
+use crate::memory::estimate::RankLoad;
 use crate::memory::verdict::{FRAGMENTATION, PROCESS};
-use crate::run::Scenario;
+use crate::run::{Optimizer, Scenario};
 use crate::source::{KORTHIKANTI_2022, ZERO};
-
-/// Symbol, name and formula of a component.
-const COMPONENTS: [(Component, &str, &str, &str); 6] = [
-    (Component::Weights, "W", "weights", "Σ P w"),
-    (Component::Gradients, "G", "gradients", "Σ P g"),
-    (Component::Optimizer, "O", "optimizer states", "Σ P o/N"),
-    (
-        Component::Activations,
-        "A",
-        "activations",
-        "Σ tensors · layers · micro-batches in flight",
-    ),
-    (
-        Component::Buffers,
-        "B",
-        "logits, transients and gathered tensors",
-        "Σ",
-    ),
-    (Component::Overhead, "X", "what no tensor accounts for", "Σ"),
-];
 
 /// The tree behind the total of pipeline rank `rank`.
 #[must_use]
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let load = loads.get(rank)?;
     let memory = rank_memory(scenario, rank, load);
-    let parts = COMPONENTS
+    let of = Explained {
+        scenario,
+        load,
+        book: book(scenario),
+        holdings: holdings(scenario, load),
+    };
+    let [weights, gradients, optimizer] = of.states();
+    let (activations, buffers) = (of.activations(), of.buffers());
+    let allocated = [&weights, &gradients, &optimizer, &activations, &buffers]
+        .map(|term| term.value)
         .iter()
-        .map(|(component, symbol, name, formula)| {
-            let term = component_term(&memory, *component, symbol, name, formula);
-            detail(scenario, load, *component, term)
-        })
-        .collect();
+        .sum();
+    let overhead = of.overhead(allocated);
+    let parts = vec![
+        weights,
+        gradients,
+        optimizer,
+        activations,
+        buffers,
+        overhead,
+    ];
     Some(
-        Term::given("T", format!("memory of pipeline rank {rank}"), memory.total.0, Unit::Bytes)
+        bytes("T", &format!("memory of pipeline rank {rank}"), memory.total.0)
             .by("W + G + O + A + B + X", parts)
             .note("leaves out CUDA graphs, user buffers of overlapped communication, offloading and the data loader")
             .note("held against what the driver shows a process, not the size on the box"),
     )
 }
 
-fn component_term(
-    memory: &StageMemory,
-    component: Component,
-    symbol: &'static str,
-    name: &str,
-    formula: &str,
-) -> Term {
-    let items: Vec<_> = memory
-        .items
-        .iter()
-        .filter(|item| item.component == component)
-        .map(|item| Term::given("", item.name.clone(), item.bytes.0, Unit::Bytes))
-        .collect();
-    let total = items.iter().map(|item| item.value).sum();
-    Term::given(symbol, name, total, Unit::Bytes).by(formula, items)
+fn bytes(symbol: &'static str, name: &str, value: f64) -> Term {
+    Term::given(symbol, name, value, Unit::Bytes)
 }
 
-/// Adds the inputs of a component's formula and where it stands.
-fn detail(scenario: &Scenario, load: &RankLoad, component: Component, mut term: Term) -> Term {
-    let bytes = scenario.precision;
-    let given = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Ratio);
-    let held = |kind: Kind| -> f64 {
-        holdings(scenario, load)
-            .iter()
-            .filter(|part| part.kind == kind)
-            .map(|part| part.elements)
-            .sum()
-    };
-    match component {
-        Component::Weights => {
-            term.parts.push(Term::given(
-                "P",
-                "parameters of the rank",
-                held(Kind::Dense),
-                Unit::Count,
-            ));
-            if scenario.model.moe.is_some() {
-                let experts = held(Kind::Expert);
-                term.parts.push(Term::given(
-                    "E",
-                    "routed experts of the rank",
-                    experts,
-                    Unit::Count,
-                ));
+fn count(symbol: &'static str, name: &str, value: f64) -> Term {
+    Term::given(symbol, name, value, Unit::Count)
+}
+
+/// `parts`, which all have the symbol that `formula` adds up.
+fn sum(symbol: &'static str, name: &str, formula: &str, parts: Vec<Term>) -> Term {
+    let parts: Vec<Term> = parts.into_iter().filter(|part| part.value > 0.0).collect();
+    let total = parts.iter().map(|part| part.value).sum();
+    bytes(symbol, name, total).by(formula, parts)
+}
+
+/// A rank and what its terms are made of.
+struct Explained<'a> {
+    scenario: &'a Scenario,
+    load: &'a RankLoad,
+    book: Vec<Term>,
+    holdings: Vec<Holding>,
+}
+
+impl Explained<'_> {
+    /// Weights, gradients, optimizer states, each of every kind of parameter.
+    fn states(&self) -> [Term; 3] {
+        let (scenario, precision) = (self.scenario, self.scenario.precision);
+        let (mut weights, mut gradients, mut optimizer) = (Vec::new(), Vec::new(), Vec::new());
+        for part in &self.holdings {
+            let worth = states(scenario, part, self.load.weight_versions);
+            let n = shards(scenario, part.kind);
+            let ranks = if part.kind == Kind::Expert {
+                "ranks that share the experts' states"
+            } else {
+                "ranks that share the states"
+            };
+            let book = [
+                Term::given(
+                    "P",
+                    "parameters on the GPU",
+                    part.elements,
+                    Unit::Parameters,
+                ),
+                bytes("w", "bytes a weight", precision.weights),
+                bytes(
+                    "g",
+                    "bytes a gradient and its accumulation",
+                    precision.gradients(),
+                ),
+                bytes(
+                    "o",
+                    "bytes of states a parameter",
+                    optimizer_bytes(scenario, part),
+                ),
+                count(
+                    "c",
+                    "copies of the weights",
+                    self.load.weight_versions.max(1) as f64,
+                ),
+                count("N", ranks, n),
+                Term::given(
+                    "m",
+                    "largest matrix, which stays whole",
+                    part.largest_matrix.min(part.elements),
+                    Unit::Parameters,
+                ),
+            ];
+            // Frozen parameters are nobody's to share.
+            let over = |stage| scenario.zero.stage >= stage && part.kind != Kind::Frozen;
+            let by = |over: bool, whole: &str, cut: &str| {
+                if over {
+                    cut.to_owned()
+                } else {
+                    whole.to_owned()
+                }
+            };
+            let copies = if self.load.weight_versions > 1 {
+                "P w c"
+            } else {
+                "P w"
+            };
+            let term = |symbol, value, formula: String| {
+                bytes(symbol, part.name, value).over(formula, &book)
+            };
+            let cut = format!("{copies}/N");
+            weights.push(term("W_i", worth.weights, by(over(3), copies, &cut)));
+            gradients.push(term("G_i", worth.gradients, by(over(2), "P g", "P g/N")));
+            let kept_whole = scenario.run.optimizer == Optimizer::Muon && part.largest_matrix > 0.0;
+            let formula = match (kept_whole, over(1)) {
+                (true, true) => "max(P/N, m) o",
+                (false, true) => "P o/N",
+                _ => "P o",
+            };
+            optimizer.push(term("O_i", worth.optimizer, formula.to_owned()));
+        }
+        [
+            sum("W", "weights", "Σ W_i", weights).from(&ZERO, "section 5"),
+            sum("G", "gradients", "Σ G_i", gradients).from(&ZERO, "section 5"),
+            sum("O", "optimizer states", "Σ O_i", optimizer)
+                .from(&ZERO, "section 5")
+                .note("sharded over d c, experts over their own data-parallel group"),
+        ]
+    }
+
+    /// Every tensor: bytes of a layer, layers, micro-batches in flight.
+    fn activations(&self) -> Term {
+        let mut parts = Vec::new();
+        for (stage, in_flight) in self.load.stages.iter().zip(&self.load.in_flight) {
+            for piece in kept(self.scenario, *stage).pieces {
+                let shown = match self.load.stages.len() {
+                    1 => piece.name.to_owned(),
+                    _ => format!("{}, stage {stage}", piece.name),
+                };
+                let share = if (piece.share - 1.0).abs() > 0.0 {
+                    "b z n i"
+                } else {
+                    "b n i"
+                };
+                let mut one = tensor(self.scenario, &self.book, "b", piece.name, piece.bytes);
+                "bytes in one layer".clone_into(&mut one.name);
+                let book = [
+                    one,
+                    Term::given(
+                        "z",
+                        "share that recomputation keeps",
+                        piece.share,
+                        Unit::Ratio,
+                    ),
+                    count("n", "layers", piece.layers),
+                    Term::given("i", "micro-batches in flight", *in_flight, Unit::Ratio),
+                ];
+                parts.push(bytes("A_i", &shown, piece.total() * in_flight).over(share, &book));
             }
-            term.parts.push(given("w", "bytes a weight", bytes.weights));
-            term.from(&ZERO, "section 5")
         }
-        Component::Gradients => {
-            term.parts.push(given(
-                "g",
-                "bytes a gradient and its accumulation",
-                bytes.gradients(),
-            ));
-            term.from(&ZERO, "section 5")
-        }
-        Component::Optimizer => {
-            let state = bytes.optimizer(scenario.run.optimizer);
-            term.parts
-                .push(given("o", "bytes of states a parameter", state));
-            term.parts.push(given(
-                "N",
-                "ranks that share the states",
-                shards(scenario, Kind::Dense),
-            ));
-            if scenario.model.moe.is_some() {
-                let experts = shards(scenario, Kind::Expert);
-                term.parts.push(given(
-                    "N_e",
-                    "ranks that share the experts' states",
-                    experts,
-                ));
-            }
-            term.from(&ZERO, "section 5")
-                .note("sharded over d c, experts over their own data-parallel group")
-        }
-        Component::Activations => {
-            let cut = cut(scenario);
-            term.parts.push(Term::given(
-                "T",
-                "tokens of a micro-batch on a rank",
-                cut.tokens,
-                Unit::Count,
-            ));
-            term.from(
+        sum("A", "activations", "Σ A_i", parts)
+            .from(
                 &KORTHIKANTI_2022,
                 "section 4, and each tensor's own formula",
             )
-        }
-        Component::Buffers => {
-            let kernel = loss_kernel(scenario);
-            term.parts
-                .push(given("l", "bytes a logit held", kernel.value.held));
-            term.from(kernel.source, kernel.place)
-                .note("of the transients only the largest is counted: they do not meet")
-        }
-        Component::Overhead => {
-            term.parts
-                .push(given("φ", "reserved over allocated", FRAGMENTATION.value));
-            term.parts.push(Term::given(
-                "κ",
-                "a process or a communicator",
-                PROCESS.value.0,
-                Unit::Bytes,
-            ));
-            term.from(FRAGMENTATION.source, FRAGMENTATION.place)
-        }
+            .note("micro-batches in flight are counted in the simulated order")
     }
+
+    /// The book, with what a formula needs beside it.
+    fn with(&self, more: Vec<Term>) -> Vec<Term> {
+        let mut book = more;
+        book.extend(self.book.iter().cloned());
+        book
+    }
+
+    fn heads(&self) -> Vec<Term> {
+        let heads = heads_in_flight(self.scenario, self.load);
+        self.with(vec![Term::given(
+            "i",
+            "micro-batches of the last stage in flight",
+            heads,
+            Unit::Ratio,
+        )])
+    }
+
+    fn buffers(&self) -> Term {
+        let (scenario, load) = (self.scenario, self.load);
+        let heads = heads_in_flight(scenario, load);
+        let book = self.heads();
+        let inputs = if super::activations::keeps_gathered_inputs(scenario) {
+            "i (4 T h/r + 2 T h (1 - 1/r))"
+        } else {
+            "4 i T h/r"
+        };
+        let mut parts = vec![
+            bytes("B_i", "logits", heads * logits::held(scenario)).over("l i e T V/t", &book),
+            bytes(
+                "B_i",
+                "inputs of the head",
+                heads * logits::inputs(scenario),
+            )
+            .over(inputs, &book),
+        ];
+        if scenario.run.dummy_wgrad {
+            parts.push(self.momentary("dummy weight gradients", dummies::bytes(scenario, load)));
+        }
+        let transients = transient::transients(scenario, load);
+        parts.extend(
+            transients
+                .iter()
+                .map(|one| self.momentary(one.name, one.bytes)),
+        );
+        parts.extend(self.gathered());
+        let kernel = loss_kernel(scenario);
+        sum(
+            "B",
+            "logits, transients and gathered tensors",
+            "Σ B_i",
+            parts,
+        )
+        .from(kernel.source, kernel.place)
+        .note("of the transients only the largest is counted: they do not meet")
+    }
+
+    fn momentary(&self, name: &str, value: f64) -> Term {
+        tensor(self.scenario, &self.book, "B_i", name, value)
+    }
+
+    /// What ZeRO-2, ZeRO-3 and FSDP hold beside their shards.
+    fn gathered(&self) -> Vec<Term> {
+        let (scenario, load) = (self.scenario, self.load);
+        let precision = scenario.precision;
+        let all: f64 = self.holdings.iter().map(|part| part.elements).sum();
+        let parameters =
+            |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Parameters);
+        let book = [
+            parameters(
+                "U",
+                "parameters of the largest layer",
+                largest_layer(scenario, load),
+            ),
+            parameters("P", "parameters on the GPU", all),
+            parameters(
+                "R",
+                "embedding, head and final norm",
+                root_elements(&self.holdings),
+            ),
+            parameters(
+                "H",
+                "parameters of the head",
+                super::holding::embedding_elements(scenario),
+            ),
+            bytes("w", "bytes a gathered weight", gathered_bytes(scenario)),
+            bytes(
+                "g",
+                "bytes a gradient and its accumulation",
+                precision.gradients(),
+            ),
+        ];
+        let waiting = if scenario.layout.microbatches > 1 {
+            "g P"
+        } else {
+            "w P"
+        };
+        let named = buffers(scenario, load, &self.holdings).into_iter();
+        named
+            .map(|buffer| {
+                let formula = match buffer.name {
+                    "gradients being reduced" if scenario.zero.stage == 2 => "2 g U",
+                    "gradients being reduced" => "(w + g) U",
+                    "gathered weights of the stage" => "w P",
+                    "gradients waiting for the last micro-batch" => waiting,
+                    "gathered layers" => "2 w U",
+                    "gathered embedding and head" => "w R",
+                    _ => "w H",
+                };
+                bytes("B_i", buffer.name, buffer.bytes).over(formula, &book)
+            })
+            .collect()
+    }
+
+    fn overhead(&self, allocated: f64) -> Term {
+        let (scenario, layout) = (self.scenario, &self.scenario.layout);
+        let heads = heads_in_flight(scenario, self.load);
+        let held = heads * logits::held(scenario);
+        let mut book = self.heads();
+        book.extend([
+            Term::given(
+                "φ",
+                "reserved over allocated",
+                FRAGMENTATION.value,
+                Unit::Ratio,
+            )
+            .from(FRAGMENTATION.source, FRAGMENTATION.place),
+            bytes("M", "allocated", allocated),
+            bytes("L", "logits, which do not fragment", held),
+        ]);
+        let process = |name: &str| {
+            bytes("X_i", name, PROCESS.value.0)
+                .marked(Mark::LookedUp, "")
+                .from(PROCESS.source, PROCESS.place)
+        };
+        let mut parts = vec![process("CUDA context, workspaces and communicators")];
+        if layout.cp > 1 {
+            parts.push(process("communicators of context parallelism"));
+        }
+        if layout.ep > 1 {
+            parts.push(process("communicators of expert parallelism"));
+        }
+        let peak = heads.min(1.0) * logits::momentary(scenario);
+        parts.push(
+            bytes("X_i", "logits at their peak", peak).over("(p - l) min(i, 1) e T V/t", &book),
+        );
+        let blocks = (FRAGMENTATION.value - 1.0) * (allocated - held);
+        parts.push(bytes("X_i", "fragmentation", blocks).over("(φ - 1) (M - L)", &book));
+        sum("X", "what no tensor accounts for", "Σ X_i", parts)
+            .from(FRAGMENTATION.source, FRAGMENTATION.place)
+    }
+}
+
+/// Bytes of states a parameter: under Muon Adam steps what is no hidden matrix.
+fn optimizer_bytes(scenario: &Scenario, part: &Holding) -> f64 {
+    let kind = match scenario.run.optimizer {
+        Optimizer::Muon if part.largest_matrix <= 0.0 => Optimizer::Adam,
+        other => other,
+    };
+    scenario.precision.optimizer(kind)
 }
 
 #[cfg(test)]

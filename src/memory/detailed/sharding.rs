@@ -8,7 +8,8 @@ use crate::model::layer_elements;
 use crate::run::Scenario;
 
 /// Bytes of a gathered weight: what computes, bf16 unless the policy is fp32 throughout.
-fn gathered_bytes(scenario: &Scenario) -> f64 {
+#[must_use]
+pub fn gathered_bytes(scenario: &Scenario) -> f64 {
     let weights = scenario.precision.weights;
     if scenario.run.precision.base == Some("fp32") {
         weights
@@ -18,7 +19,8 @@ fn gathered_bytes(scenario: &Scenario) -> f64 {
 }
 
 /// Elements of the largest layer on the rank, the unit that FSDP gathers.
-fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
+#[must_use]
+pub fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
     let layout = &scenario.layout;
     load.stages
         .iter()
@@ -29,6 +31,13 @@ fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
             layer.dense_per_rank(layout.tp) + layer.experts_per_rank(layout.ep, layout.etp)
         })
         .fold(0.0, f64::max)
+}
+
+/// Elements of the root unit: embedding, head and final norm.
+#[must_use]
+pub fn root_elements(holdings: &[Holding]) -> f64 {
+    let root = |part: &&Holding| matches!(part.name, "embedding" | "head" | "final norm");
+    holdings.iter().filter(root).map(|part| part.elements).sum()
 }
 
 /// The momentary part of sharding on one rank.
@@ -68,11 +77,7 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
             } else {
                 0.0
             };
-            let root: f64 = holdings
-                .iter()
-                .filter(|part| matches!(part.name, "embedding" | "head" | "final norm"))
-                .map(|part| part.elements)
-                .sum();
+            let root = root_elements(holdings);
             vec![
                 Buffer::momentary("gathered layers", 2.0 * w * unit),
                 Buffer::held("gathered embedding and head", w * root),

@@ -173,20 +173,25 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         (false, true) => " + h v/t + h",
         (false, false) => "",
     };
-    let parameters = count("P", "parameters of the stage", x.stage_parameters(stage))
-        .by(
-            format!("n · 2 h² ((1 + k/a + 1.5 f/h)/t + 1/h){ends}"),
-            vec![
-                count("n", "layers of the stage", stage.layers),
-                count("h", "hidden size", x.h),
-                count("f", "FFN size", x.f),
-                count("a", "heads", x.a),
-                count("k", "key-value heads", x.k),
-                count("v", "vocabulary", x.v),
-                count("t", "tensor parallel", x.t),
-            ],
-        )
-        .from(&FUJII_2024, "equations 6 to 10");
+    let parameters = Term::given(
+        "P",
+        "parameters of the rank",
+        x.stage_parameters(stage),
+        Unit::Parameters,
+    )
+    .over(
+        format!("2 n h² ((1 + k/a + 1.5 f/h)/t + 1/h){ends}"),
+        &[
+            count("n", "layers of the rank", stage.layers),
+            count("h", "hidden size", x.h),
+            count("f", "FFN size", x.f),
+            count("a", "heads", x.a),
+            count("k", "key-value heads", x.k),
+            count("v", "vocabulary", x.v),
+            count("t", "tensor parallel", x.t),
+        ],
+    )
+    .from(&FUJII_2024, "equations 6 to 10");
     let states = (6.0 + 12.0 / (x.d * x.c)) * x.stage_parameters(stage);
     let states = Term::given("M", "weights, gradients and optimizer", states, Unit::Bytes)
         .by(
@@ -206,9 +211,9 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         terms.push_str(" + 4 (1 + v/h)");
     }
     let activations = Term::given("A", "activations", x.activations(stage), Unit::Bytes)
-        .by(
-            format!("s b h/(t c) ({terms})"),
-            vec![
+        .over(
+            format!("s b h ({terms})/(t c)"),
+            &[
                 count("s", "tokens a sequence", x.s),
                 count("b", "sequences a micro-batch", x.b),
                 count("h", "hidden size", x.h),
@@ -218,7 +223,7 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
                 count("v", "vocabulary", x.v),
                 count("t", "tensor parallel", x.t),
                 count("c", "context parallel", x.c),
-                count("n", "layers of the stage", stage.layers),
+                count("n", "layers of the rank", stage.layers),
                 count("i", "micro-batches in flight", stage.in_flight),
                 count("p", "pipeline parallel", x.p),
             ],
@@ -228,7 +233,7 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         .note("8 p: the embedding's int64 inputs as the paper counts them, h times what they are");
     let total = states.value + activations.value;
     Some(
-        Term::given("T", format!("memory of stage {rank} by Fujii 2024"), total, Unit::Bytes)
+        Term::given("T", format!("memory of rank {rank} by Fujii 2024"), total, Unit::Bytes)
             .by("M + A", vec![states, activations])
             .from(&FUJII_2024, "equation 18")
             .note("leaves out logits of a last stage behind others, buffers, CUDA context, communicators, fragmentation")

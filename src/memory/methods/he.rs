@@ -142,51 +142,56 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
 #[must_use]
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let memory = estimate(scenario, loads).per_stage.into_iter().nth(rank)?;
-    let x = Symbols::of(scenario);
-    let given = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Count);
-    let bytes = |symbol, name: &str, value: Bytes| Term::given(symbol, name, value.0, Unit::Bytes);
-    let shape = vec![
-        given("L", "layers", x.layers),
-        given("b", "sequences of a data-parallel rank", x.b),
-        given("s", "tokens a sequence", x.s),
-        given("h", "hidden size", x.h),
-        given("a", "heads", x.a),
-        given("k", "bytes an activation", x.k),
-        given("MB", "micro-batches", x.mb),
-        given("TP", "tensor parallel", x.tp),
-        given("PP", "pipeline parallel", x.pp),
-        given("CP", "context parallel", x.cp),
-    ];
-    let layer = if x.scores {
-        "16 k b s h + 2 b s h + 2 k b a s² + b a s²"
-    } else {
-        "16 k b s h + 2 b s h"
-    };
-    let activations = bytes("A", "activations", memory.activations)
-        .by(format!("L ({layer}), divided"), shape)
-        .note("inside tensor parallelism over TP PP MB CP, norms and dropout over PP MB CP and, with sequence parallelism, TP")
-        .note(format!("of the whole model: {}", crate::units::show_bytes(Bytes(x.activations()))))
-        .note("for Llama 3 405B at 131072 tokens the blog prints 147 366 233 505 792 B: that has s where its own formula has s²");
-    Some(
-        Term::given(
-            "T",
-            "memory of any rank by He's blog",
-            memory.total.0,
-            Unit::Bytes,
-        )
-        .by(
-            "M_m + M_g + M_o + A",
-            vec![
-                bytes("M_m", "weights", memory.weights),
-                bytes("M_g", "gradients", memory.gradients),
-                bytes("M_o", "optimizer", memory.optimizer),
-                activations,
-            ],
-        )
-        .from(&HE_BLOG, "parallel variants")
-        .note(
-            "leaves out stages, micro-batches in flight, logits, buffers, context, fragmentation",
+    let (x, precision) = (Symbols::of(scenario), scenario.precision);
+    let count = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let book = [
+        count("L", "layers", x.layers),
+        count("b", "sequences of a data-parallel rank", x.b),
+        Term::given("s", "tokens a sequence", x.s, Unit::Tokens),
+        count("h", "hidden size", x.h),
+        count("a", "heads", x.a),
+        bytes("k", "bytes an activation", x.k),
+        count("MB", "micro-batches", x.mb),
+        count("TP", "tensor parallel", x.tp),
+        count("PP", "pipeline parallel", x.pp),
+        count("CP", "context parallel", x.cp),
+        count("SP", "ranks that cut norms and dropout", x.sp),
+        count("AC", "what checkpointing divides by", x.ac),
+        count("DP", "data parallel", x.dp),
+        Term::given("θ", "parameters of the model", x.theta, Unit::Parameters),
+        bytes("w", "bytes a weight", precision.weights),
+        bytes("g", "bytes a gradient", precision.gradients()),
+        bytes(
+            "o",
+            "bytes of states a parameter",
+            precision.optimizer(scenario.run.optimizer),
         ),
+    ];
+    let inside = if x.scores {
+        "14 k b s h + 2 k b a s² + b a s²"
+    } else {
+        "14 k b s h"
+    };
+    let activations = format!("L (({inside})/TP + (2 k b s h + 2 b s h)/SP)/(PP MB CP AC)");
+    let states = |symbol, name, value: Bytes, each: &str, from| {
+        let shared = if x.zero >= from { " DP" } else { "" };
+        bytes(symbol, name, value.0).over(format!("{each} θ/(TP PP{shared})"), &book)
+    };
+    let parts = vec![
+        states("M_m", "weights", memory.weights, "w", 3),
+        states("M_g", "gradients", memory.gradients, "g", 2),
+        states("M_o", "optimizer", memory.optimizer, "o", 1),
+        bytes("A", "activations", memory.activations.0)
+            .over(activations, &book)
+            .note(format!("of the whole model: {:.3e} B", x.activations()))
+            .note("for Llama 3 405B at 131072 tokens the blog prints 147 366 233 505 792 B: that has s where its own formula has s²"),
+    ];
+    Some(
+        bytes("T", "memory of any rank by He's blog", memory.total.0)
+            .by("M_m + M_g + M_o + A", parts)
+            .from(&HE_BLOG, "parallel variants")
+            .note("leaves out stages, micro-batches in flight, logits, buffers, context, fragmentation"),
     )
 }
 

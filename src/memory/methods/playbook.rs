@@ -9,7 +9,6 @@ use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
 use crate::model::{stage_elements, stage_range};
 use crate::run::{Recompute, Scenario};
 use crate::source::PLAYBOOK;
-use crate::units::Bytes;
 
 /// Activations of one layer and micro-batch on one rank.
 #[derive(Clone, Copy, Debug)]
@@ -141,39 +140,62 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let load = loads.get(rank)?;
     let memory = rank_memory(scenario, rank, load);
-    let layer = Layer::of(scenario);
-    let formula = match (layer.full, layer.scores) {
-        (true, _) => "n · 2 s b h, over t with sequence parallelism",
-        (false, true) => {
-            "n · s b h (10 + 24/t + 5 a s/(h t)), the 10 over t with sequence parallelism"
-        }
-        (false, false) => "n · s b h (10 + 24/t), the 10 over t with sequence parallelism",
-    };
+    let (layer, precision) = (Layer::of(scenario), scenario.precision);
     let count = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
-    let bytes = |symbol, name: &str, value: Bytes| Term::given(symbol, name, value.0, Unit::Bytes);
-    let activations = bytes("A", "activations", memory.activations).by(
-        formula,
-        vec![
-            count("n", "layers in flight", layers_in_flight(scenario, load)),
-            count("s", "tokens of a sequence on a rank", layer.s),
-            count("b", "sequences a micro-batch", layer.b),
-            count("h", "hidden size", layer.h),
-            count("a", "heads", layer.a),
-            count("t", "tensor parallel", layer.t),
-        ],
-    );
-    let parameters = count("P", "parameters of the rank", parameters(scenario, load));
+    let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let states = precision.optimizer(scenario.run.optimizer);
+    let book = [
+        Term::given(
+            "n",
+            "layers in flight",
+            layers_in_flight(scenario, load),
+            Unit::Ratio,
+        ),
+        Term::given("s", "tokens of a sequence on a rank", layer.s, Unit::Tokens),
+        count("b", "sequences a micro-batch", layer.b),
+        count("h", "hidden size", layer.h),
+        count("a", "heads", layer.a),
+        count("t", "tensor parallel", layer.t),
+        Term::given(
+            "P",
+            "parameters of the rank",
+            parameters(scenario, load),
+            Unit::Parameters,
+        ),
+        bytes("w", "bytes a weight", precision.weights),
+        bytes(
+            "g",
+            "bytes a gradient and its accumulation",
+            precision.gradients(),
+        ),
+        bytes("o", "bytes of states a parameter", states),
+        count("D", "data parallel", scenario.layout.dp as f64),
+    ];
+    let formula = match (layer.full, layer.scores, layer.sequence_parallel) {
+        (true, _, true) => "2 n s b h/t",
+        (true, _, false) => "2 n s b h",
+        (false, true, true) => "n s b h (34 + 5 a s/h)/t",
+        (false, true, false) => "n s b h (10 + 24/t + 5 a s/(h t))",
+        (false, false, true) => "34 n s b h/t",
+        (false, false, false) => "n s b h (10 + 24/t)",
+    };
+    let state = |symbol, name, value: f64, each: &str, from| {
+        let over = if scenario.zero.stage >= from {
+            "/D"
+        } else {
+            ""
+        };
+        bytes(symbol, name, value).over(format!("{each} P{over}"), &book)
+    };
+    let parts = vec![
+        state("W", "weights", memory.weights.0, "w", 3),
+        state("G", "gradients", memory.gradients.0, "g", 2),
+        state("O", "optimizer states", memory.optimizer.0, "o", 1),
+        bytes("A", "activations", memory.activations.0).over(formula, &book),
+    ];
     Some(
-        Term::given("T", format!("memory of rank {rank} by the playbook"), memory.total.0, Unit::Bytes)
-            .by(
-                "W + G + O + A",
-                vec![
-                    bytes("W", "weights", memory.weights).by("w P", vec![parameters]),
-                    bytes("G", "gradients", memory.gradients),
-                    bytes("O", "optimizer states", memory.optimizer),
-                    activations,
-                ],
-            )
+        bytes("T", &format!("memory of rank {rank} by the playbook"), memory.total.0)
+            .by("W + G + O + A", parts)
             .from(&PLAYBOOK, "memory usage in transformers; ZeRO; tensor parallelism")
             .note("leaves out grouped-query attention and gated FFNs in activations, logits, buffers, context, fragmentation; shards over dp alone"),
     )

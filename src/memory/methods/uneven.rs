@@ -4,7 +4,7 @@
 //! micro-batch in flight. Its GB are 10⁹ bytes.
 
 use super::rank_verdict;
-use crate::explain::{Term, Unit};
+use crate::explain::{Mark, Term, Unit};
 use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, UNEVEN, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
 use crate::model::Vision;
@@ -96,9 +96,45 @@ fn llm(scenario: &Scenario) -> Block {
     }
 }
 
+impl Part {
+    /// Its activations, by the note's formula where it is one line.
+    fn activations_term(&self, scenario: &Scenario) -> Term {
+        let term = Term::given("A", "activations", self.activations, Unit::Bytes);
+        let block = llm(scenario);
+        let count = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
+        let book = [
+            count("n", "layers of the rank", self.layers),
+            count(
+                "b",
+                "sequences a micro-batch",
+                scenario.run.micro_batch as f64,
+            ),
+            Term::given(
+                "s",
+                "tokens a sequence",
+                scenario.run.seq_len as f64,
+                Unit::Tokens,
+            ),
+            count("h", "hidden size", block.h),
+            count("f", "FFN size", block.f),
+            count("t", "tensor parallel", block.t),
+        ];
+        match self.name {
+            "language model" => term.over("n b s (18 h + 4 f)/t", &book),
+            "head" => term.over("8 b s h/t", &book),
+            _ => term.marked(
+                Mark::AddedUp,
+                "b s (18 h + 4 f)/t, layer by layer, and the pixels",
+            ),
+        }
+    }
+}
+
 /// A named part: parameters and bytes of activations.
 struct Part {
     name: &'static str,
+    /// Layers of the language model in it.
+    layers: f64,
     parameters: f64,
     activations: f64,
 }
@@ -119,6 +155,7 @@ fn parts(scenario: &Scenario, load: &RankLoad) -> Vec<Part> {
         .sum();
     parts.push(Part {
         name: "language model",
+        layers: layers as f64,
         parameters: layers as f64 * block.parameters(),
         activations: layers as f64 * block.activations(tokens),
     });
@@ -126,6 +163,7 @@ fn parts(scenario: &Scenario, load: &RankLoad) -> Vec<Part> {
         // `16 h V/t + 8 b s h/t`
         parts.push(Part {
             name: "head",
+            layers: 0.0,
             parameters: block.h * model.vocab as f64 / block.t,
             activations: 8.0 * tokens * block.h / block.t,
         });
@@ -144,11 +182,13 @@ fn vision_parts(scenario: &Scenario, vision: &Vision) -> [Part; 2] {
     [
         Part {
             name: "vision tower",
+            layers: 0.0,
             parameters: p * p * channels * block.h + layers * block.parameters(),
             activations: 2.0 * pixels + layers * block.activations(tokens),
         },
         Part {
             name: "projector",
+            layers: 0.0,
             parameters: block.h * scenario.model.hidden as f64,
             activations: 2.0 * tokens * block.h,
         },
@@ -196,19 +236,18 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         .into_iter()
         .map(|part| {
             let states = (WEIGHT + GRADIENT + STATES) * part.parameters;
-            Term::given("", part.name, states + part.activations, Unit::Bytes).by(
-                "16 P + A",
-                vec![
-                    Term::given("P", "parameters", part.parameters, Unit::Count),
-                    Term::given("A", "activations", part.activations, Unit::Bytes),
-                ],
-            )
+            let book = [
+                Term::given("P", "parameters", part.parameters, Unit::Parameters),
+                part.activations_term(scenario),
+            ];
+            Term::given("T_i", part.name, states + part.activations, Unit::Bytes)
+                .over("16 P + A", &book)
         })
         .collect();
     let total = rank_memory(scenario, rank, load).total;
     Some(
         Term::given("T", format!("memory of rank {rank} by the uneven PP note"), total.0, Unit::Bytes)
-            .by("vision tower + projector + language model + head", parts)
+            .by("Σ T_i", parts)
             .from(&UNEVEN_PP, "memory")
             .note("the note prints its totals without the projector, which its formula has")
             .note("leaves out micro-batches in flight, grouped-query attention, gated FFNs, the input embedding, sharding, buffers, context, fragmentation"),

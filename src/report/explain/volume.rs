@@ -1,47 +1,44 @@
 //! Bytes that a GPU of the busiest rank sends in a step, by kind: the formula with this run's values.
 
 use super::super::Evaluation;
-use crate::explain::{Term, Unit};
+use super::super::evaluate::held;
+use crate::explain::{Mark, Term, Unit};
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
-use crate::traffic::{Copies, OverlapRow, element_bytes, is_once_a_node, once_a_node};
+use crate::traffic::{Copies, Held, OverlapRow, element_bytes, is_once_a_node, once_a_node};
 
-/// The volume of a row, with its formula where the formula is the whole of it.
+/// The volume of a row, with its formula.
 pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let name = "bytes that a GPU sends";
     let plain = Term::given("V", name, row.bytes_per_gpu.0, Unit::Bytes);
     let Some(inputs) = Inputs::of(evaluation) else {
         return plain;
     };
-    let source = match row.name {
-        "dp" | "zero3" => (&ZERO, "section 7"),
-        "tp" | "pp" => (&MEGATRON, "tensor and sequence parallelism, Megatron Core"),
-        _ => (&PLAYBOOK, "context and expert parallelism"),
-    };
-    let counted = match row.name {
-        "tp" => inputs.tensor(),
-        "cp" => inputs.context(),
-        "ep" => inputs.experts(),
-        "pp" => inputs.pipeline(),
-        _ => inputs.parameters(row.name == "zero3"),
-    };
-    if (counted.bytes / row.bytes_per_gpu.0 - 1.0).abs() < 1e-9 {
-        plain
-            .by(counted.formula, counted.parts)
-            .from(source.0, source.1)
-    } else {
-        plain.note(
-            "routed experts, replicas or tied embeddings are counted each over their own group",
-        )
+    let book = inputs.book();
+    match row.name {
+        "tp" => plain.over("16 n T h m (t - 1)/t", &book),
+        "cp" if evaluation.scenario.run.cp_comm == CpComm::Ulysses => {
+            plain.over("8 l T (q + k) m (c - 1)/(t c)", &book)
+        }
+        "cp" => plain.over("12 l T k m (c - 1)/t", &book),
+        "ep" => inputs.experts(plain, &book),
+        "pp" if evaluation.scenario.layout.sequence_parallel => plain.over("4 T h m v/t", &book),
+        "pp" => plain.over("4 T h m v", &book),
+        name => inputs.parameters(plain, name == "zero3"),
     }
-}
-
-/// A formula, its inputs and what it gives.
-struct Counted {
-    formula: &'static str,
-    parts: Vec<Term>,
-    bytes: f64,
+    .from(
+        match row.name {
+            "dp" | "zero3" => &ZERO,
+            "tp" | "pp" => &MEGATRON,
+            _ => &PLAYBOOK,
+        },
+        match row.name {
+            "dp" | "zero3" => "section 7",
+            "tp" | "pp" => "tensor and sequence parallelism, Megatron Core",
+            _ => "context and expert parallelism",
+        },
+    )
 }
 
 /// What the formulas are made of.
@@ -54,10 +51,8 @@ struct Inputs<'a> {
     routed: f64,
     /// Micro-batches of a stage.
     m: f64,
-    /// Tokens of a micro-batch.
-    tokens: f64,
     /// Parameters of the GPU.
-    held: f64,
+    held: Held,
 }
 
 fn count(symbol: &'static str, name: &str, value: f64) -> Term {
@@ -65,12 +60,7 @@ fn count(symbol: &'static str, name: &str, value: f64) -> Term {
 }
 
 fn bytes(symbol: &'static str, name: &str, value: f64) -> Term {
-    Term::given(symbol, name, value, Unit::Ratio)
-}
-
-/// `(n - 1)/n`.
-fn ring(ranks: f64) -> f64 {
-    (ranks - 1.0) / ranks
+    Term::given(symbol, name, value, Unit::Bytes)
 }
 
 impl<'a> Inputs<'a> {
@@ -92,186 +82,148 @@ impl<'a> Inputs<'a> {
             layers: layers.count() as f64,
             routed: routed as f64,
             m: scenario.usual_microbatches() / copies,
-            tokens: scenario.tokens_per_rank(),
-            held: *evaluation
-                .report
-                .parameters
-                .per_stage
-                .get(evaluation.busiest)?,
+            held: held(scenario, &load.stages),
         })
     }
-    fn hidden(&self) -> f64 {
-        self.scenario.model.hidden as f64
-    }
-    fn tp(&self) -> f64 {
-        self.scenario.layout.tp as f64
-    }
-    /// T, h and m, which most of them share, behind `first`.
-    fn with(&self, first: Vec<Term>) -> Vec<Term> {
-        let mut parts = first;
-        parts.extend([
-            count("T", "tokens of a micro-batch on a rank", self.tokens),
-            count("h", "hidden size", self.hidden()),
-            count("m", "micro-batches", self.m),
-        ]);
-        parts
-    }
 
-    fn tensor(&self) -> Counted {
-        let moe = self.scenario.model.moe;
-        let shared = moe.is_some_and(|moe| moe.shared_experts > 0);
-        let n = if shared {
-            self.layers
-        } else {
-            self.layers - self.routed / 2.0
-        };
-        let name = "layers of the rank (one whose FFN is routed counts half)";
-        let mut parts = self.with(vec![count("n", name, n)]);
-        parts.push(count("t", "tensor parallel", self.tp()));
-        Counted {
-            formula: "16 n T h m (t - 1)/t",
-            parts,
-            bytes: 16.0 * n * self.tokens * self.hidden() * self.m * ring(self.tp()),
-        }
-    }
-
-    fn context(&self) -> Counted {
-        let (model, c) = (&self.scenario.model, self.scenario.layout.cp as f64);
+    /// Every symbol of a message of activations.
+    fn book(&self) -> Vec<Term> {
+        let (scenario, model) = (self.scenario, &self.scenario.model);
+        let layout = &scenario.layout;
+        let shared = model.moe.is_some_and(|moe| moe.shared_experts > 0);
+        let halves = if shared { 0.0 } else { self.routed / 2.0 };
         let width = model.mla.map_or(model.kv_width() as f64, |mla| {
             let both = mla.qk_nope_head_dim + mla.qk_rope_head_dim + mla.v_head_dim;
             (model.heads * both) as f64 / 2.0
         });
-        let mut parts = vec![
-            count("n", "layers of the rank", self.layers),
-            count("T", "tokens of a micro-batch on a rank", self.tokens),
-            count("k", "width of the keys, as of the values", width),
-            count("m", "micro-batches", self.m),
-            count("c", "context parallel", c),
-            count("t", "tensor parallel", self.tp()),
-        ];
-        let each = self.layers * self.tokens * self.m / self.tp();
-        if self.scenario.run.cp_comm != CpComm::Ulysses {
-            return Counted {
-                formula: "12 n T k/t m (c - 1)",
-                parts,
-                bytes: 12.0 * each * width * (c - 1.0),
-            };
-        }
-        let query = model.query_width() as f64;
-        parts.push(count("q", "width of the queries", query));
-        Counted {
-            formula: "8 n T (q + k)/t m (c - 1)/c",
-            parts,
-            bytes: 8.0 * each * (query + width) * ring(c),
-        }
-    }
-
-    fn experts(&self) -> Counted {
-        let k = self.scenario.model.moe.map_or(0.0, |moe| moe.top_k as f64);
-        if is_once_a_node(self.scenario) || self.scenario.run.fp8_dispatch {
-            return self.dispatch(k);
-        }
-        let (e, u) = (
-            self.scenario.layout.ep as f64,
-            self.scenario.run.moe_imbalance,
-        );
-        let mut parts = self.with(vec![
-            count("n", "routed layers of the rank", self.routed),
-            count("K", "experts a token", k),
-        ]);
-        parts.extend([
-            count("t", "tensor parallel", self.tp()),
-            count("e", "expert parallel", e),
-            bytes("u", "imbalance", u),
-        ]);
-        let tokens = self.routed * k * self.tokens * self.m;
-        Counted {
-            formula: "8 n K T h/t m u (e - 1)/e",
-            parts,
-            bytes: 8.0 * tokens * self.hidden() / self.tp() * u * ring(e),
-        }
-    }
-
-    /// Dispatch and combine with what the Run says of copies and bytes.
-    fn dispatch(&self, k: f64) -> Counted {
-        let scenario = self.scenario;
-        let (there, back) = element_bytes(scenario);
-        let (moe, u) = (scenario.model.moe, scenario.run.moe_imbalance);
-        let copies = match moe.filter(|_| is_once_a_node(scenario)) {
-            Some(moe) => once_a_node(moe, scenario.layout.mesh().ep_group()),
-            None => Copies {
-                crossing: 0.0,
-                inside: k * ring(scenario.layout.ep as f64),
-            },
-        };
-        let mut parts = self.with(vec![count("n", "routed layers of the rank", self.routed)]);
-        parts.extend([
-            count("t", "tensor parallel", self.tp()),
-            count("X", "copies of a token over the network", copies.crossing),
-            count(
-                "I",
-                "copies inside nodes, or to every expert",
-                copies.inside,
+        let k = model.moe.map_or(0, |moe| moe.top_k);
+        let imbalance = scenario.run.moe_imbalance;
+        vec![
+            Term::given(
+                "T",
+                "tokens of a micro-batch on a rank",
+                scenario.tokens_per_rank(),
+                Unit::Tokens,
             ),
-            bytes("d", "bytes of an element to the experts", there),
-            bytes("c", "bytes of an element back", back),
-            bytes("u", "imbalance", u),
-        ]);
-        let tokens = self.routed * self.tokens * self.m * self.hidden() / self.tp();
-        Counted {
-            formula: "2 (d + c) n (X + I) T h/t m u",
-            parts,
-            bytes: 2.0 * (there + back) * tokens * copies.total() * u,
-        }
-    }
-
-    fn pipeline(&self) -> Counted {
-        let t = if self.scenario.layout.sequence_parallel {
-            self.tp()
-        } else {
-            1.0
-        };
-        let mut parts = self.with(Vec::new());
-        parts.extend([
+            count("h", "hidden size", model.hidden as f64),
+            count("m", "micro-batches", self.m),
+            count(
+                "n",
+                "layers of the rank (one whose FFN is routed counts half)",
+                self.layers - halves,
+            ),
+            count("l", "layers of the rank", self.layers),
+            count("e", "routed layers of the rank", self.routed),
             count("v", "stages on the rank", self.stages),
-            count("t", "cut by sequence parallelism", t),
-        ]);
-        Counted {
-            formula: "4 T h m v/t",
-            parts,
-            bytes: 4.0 * self.tokens * self.hidden() * self.m * self.stages / t,
-        }
+            count("t", "tensor parallel", layout.tp as f64),
+            count("c", "context parallel", layout.cp as f64),
+            count("x", "expert parallel", layout.ep as f64),
+            count("q", "width of the queries", model.query_width() as f64),
+            count("k", "width of the keys, as of the values", width),
+            Term::count("K", "experts a token", k),
+            Term::given("u", "imbalance", imbalance, Unit::Ratio),
+        ]
     }
 
-    /// Gradients and weights over the ranks that share them; `gathered`: the weights of ZeRO-3.
-    fn parameters(&self, gathered: bool) -> Counted {
-        let (zero, precision) = (self.scenario.zero, self.scenario.precision);
-        let (g, w) = (precision.gradients(), precision.weights.min(2.0));
-        let ranks = zero.shard as f64;
-        let (formula, each) = match zero.stage {
-            _ if gathered => ("2 w P m (D - 1)/D", 2.0 * w * self.m),
-            0 => ("2 g P (D - 1)/D", 2.0 * g),
-            1 => ("(g + w) P (D - 1)/D", g + w),
-            2 => ("(g m + w) P (D - 1)/D", g * self.m + w),
-            _ => ("g P m (D - 1)/D", g * self.m),
+    /// Dispatch and combine, forward and backward, with what the Run says of copies and bytes.
+    fn experts(&self, plain: Term, book: &[Term]) -> Term {
+        let scenario = self.scenario;
+        let mut book = book.to_vec();
+        let (there, back) = element_bytes(scenario);
+        book.extend([
+            bytes("b_t", "bytes of an element to the experts", there),
+            bytes("b_f", "bytes of an element back from them", back),
+        ]);
+        let Some(moe) = scenario.model.moe.filter(|_| is_once_a_node(scenario)) else {
+            return plain.over("2 (b_t + b_f) e K T h m u (x - 1)/(t x)", &book);
         };
-        let mut parts = vec![
-            count("P", "parameters of the GPU", self.held),
-            count("D", "ranks that share them", ranks),
-        ];
-        for (symbol, term) in [
-            ("g", bytes("g", "bytes of a gradient", g)),
-            ("w", bytes("w", "bytes of a weight", w)),
-            ("m", count("m", "micro-batches", self.m)),
+        let Copies { crossing, inside } = once_a_node(moe, scenario.layout.mesh().ep_group());
+        let copies = |symbol, name: &str, value| {
+            Term::given(symbol, name, value, Unit::Ratio)
+                .marked(Mark::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")
+        };
+        book.extend([
+            copies("X", "copies of a token over the network", crossing),
+            copies("I", "copies inside nodes", inside),
+        ]);
+        plain.over("2 (b_t + b_f) e (X + I) T h m u/t", &book)
+    }
+
+    /// Gradients and weights over the ranks that share them, dense and routed each over their own; `gathered`: the
+    /// weights of ZeRO-3.
+    fn parameters(&self, plain: Term, gathered: bool) -> Term {
+        let (scenario, layout, zero) = (self.scenario, &self.scenario.layout, self.scenario.zero);
+        let precision = scenario.precision;
+        let mut parts = Vec::new();
+        for (name, elements, shard, ranks) in [
+            (
+                "parameters outside the experts",
+                self.held.dense,
+                zero.shard,
+                layout.dp * layout.cp,
+            ),
+            (
+                "routed experts",
+                self.held.experts,
+                zero.expert_shard,
+                layout.expert_dp,
+            ),
         ] {
-            if formula.contains(symbol) {
-                parts.push(term);
+            if elements <= 0.0 {
+                continue;
+            }
+            let copies = ranks / shard.max(1);
+            let shard = if zero.stage == 0 { ranks } else { shard };
+            let book = [
+                Term::given("P", "parameters of the GPU", elements, Unit::Parameters),
+                count("N", "ranks that share them", shard as f64),
+                count("y", "groups that hold the same shards", copies as f64),
+                bytes(
+                    "g",
+                    "bytes a gradient and its accumulation",
+                    precision.gradients(),
+                ),
+                bytes("w", "bytes a weight", precision.weights.min(2.0)),
+                count("m", "micro-batches", self.m),
+            ];
+            let formula = match zero.stage {
+                _ if gathered => "2 w P m (N - 1)/N",
+                0 => "2 g P (N - 1)/N",
+                1 => "(g + w) P (N - 1)/N",
+                2 => "(g m + w) P (N - 1)/N",
+                _ => "g P m (N - 1)/N",
+            };
+            parts.extend(self::part(name, formula, &book));
+            if zero.stage > 0 && copies > 1 && !gathered {
+                let name = format!("{name}, between the groups");
+                parts.extend(self::part(&name, "2 g P (y - 1)/(y N)", &book));
             }
         }
-        Counted {
-            formula,
-            parts,
-            bytes: each * self.held * ring(ranks),
+        let model = &scenario.model;
+        if model.tied_embeddings && layout.pp > 1 && !gathered {
+            let book = [
+                bytes(
+                    "g",
+                    "bytes a gradient and its accumulation",
+                    precision.gradients(),
+                ),
+                count("v", "vocabulary", model.vocab as f64),
+                count("h", "hidden size", model.hidden as f64),
+                count("t", "tensor parallel", layout.tp as f64),
+            ];
+            parts.extend(self::part(
+                "tied embeddings, between the ends of the pipeline",
+                "g v h/t",
+                &book,
+            ));
         }
+        plain.by("Σ V_i", parts)
     }
+}
+
+/// A summand of the volume, where it is one.
+fn part(name: &str, formula: &str, book: &[Term]) -> Option<Term> {
+    let mut term = bytes("V_i", name, 0.0).over(formula, book);
+    term.value = term.computed()?;
+    (term.value > 0.0).then_some(term)
 }

@@ -1,34 +1,82 @@
 //! Communication: what each row of the overlap table sends, how long the wire takes, what hides it, what stays visible.
 
 use super::super::Evaluation;
+use super::super::evaluate::held;
+use super::super::passes::Pass;
 use super::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
-use crate::explain::{Term, Unit};
+use crate::explain::{Mark, Term, Unit};
 use crate::run::{CpComm, Scenario};
 use crate::source::NCCL;
+use crate::time::Clock;
 use crate::traffic::{
-    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, INTER, INTRA, LATENCY, OverlapRow, bandwidth,
-    is_once_a_node,
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, INTER, INTRA, LATENCY, OverlapRow, StageWaits,
+    Wait, bandwidth, is_once_a_node, playbook_term, step_sync,
 };
-use crate::units::significant;
+use crate::units::{Seconds, show_bandwidth, significant};
 
-/// The sum over all kinds.
+/// One kind of message among those that a stage waits for.
+type Kind = fn(&StageWaits) -> Wait;
+
+/// What nothing hides of each kind, on the average rank, and at the end of the step on the slowest.
 pub fn exposed(evaluation: &Evaluation) -> Term {
-    let overlap = &evaluation.report.overlap;
-    let parts = overlap
-        .iter()
-        .filter(|row| row.exposed_s.0 > 0.0)
-        .map(|row| seconds(row.name, title(row.name), row.exposed_s.0))
+    let (scenario, step) = (&evaluation.scenario, &evaluation.report.step);
+    let clock = Clock::new(scenario);
+    let passes: Vec<Pass> = (0..scenario.stage_layers.len())
+        .map(|stage| Pass::of(scenario, &clock, stage))
         .collect();
-    seconds(
-        "X",
-        "communication that nothing hides",
-        evaluation.report.step.exposed_comm_s.0,
-    )
-    .by("Σ (wire time - hidden)", parts)
-    .note("the rows are those of the busiest rank, the sum is of the average rank; pipeline sends wait inside the bubble")
-    .note("the overlap table opens each row")
+    let scale = step.rescaled_by.unwrap_or(1.0);
+    let m = scenario.usual_microbatches();
+    let loads = &evaluation.loads;
+    let mean = |wait: fn(&StageWaits) -> Wait| -> f64 {
+        let ranks = loads.iter().map(|load| {
+            let copies = load.stages.len() as f64 / scenario.chunks as f64;
+            let held = load.stages.iter().filter_map(|stage| passes.get(*stage));
+            held.map(|pass| wait(&pass.waits).exposed().0).sum::<f64>() * m / copies
+        });
+        ranks.sum::<f64>() / loads.len().max(1) as f64 * scale
+    };
+    let kinds: [(&str, Kind); 5] = [
+        ("tp", |waits| waits.tp),
+        ("cp", |waits| waits.cp),
+        ("ep", |waits| waits.ep),
+        ("zero3", |waits| waits.zero3),
+        ("dp", |waits| waits.gradients),
+    ];
+    let part =
+        |name: String, value: f64| seconds("X_i", name, value).marked(Mark::AddedUp, "W - H");
+    let mut parts: Vec<Term> = kinds
+        .into_iter()
+        .map(|(name, wait)| {
+            let when = if name == "dp" {
+                "gradients of every micro-batch"
+            } else {
+                title(name)
+            };
+            part(format!("{when}, average rank"), mean(wait))
+        })
+        .collect();
+    let ends = loads.iter().map(|load| {
+        let held = held(scenario, &load.stages);
+        let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
+            let stages = load.stages.iter().filter_map(|stage| passes.get(*stage));
+            stages.map(part).sum()
+        };
+        step_sync(scenario, held, sum(Pass::forward), sum(Pass::backward))
+            .exposed
+            .0
+    });
+    let end = ends.fold(0.0, f64::max) * scale;
+    parts.push(part(
+        "gradients and weights once a step, slowest rank".to_owned(),
+        end,
+    ));
+    parts.retain(|part| part.value > 0.0);
+    seconds("X", "communication that nothing hides", step.exposed_comm_s.0)
+        .by("Σ X_i", parts)
+        .note("the rows of the table are those of the busiest rank; pipeline sends wait inside the bubble")
+        .note("the overlap table opens each row")
 }
 
 /// What a row is about.
@@ -47,12 +95,9 @@ fn title(name: &str) -> &'static str {
 pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     let (scenario, row) = (&evaluation.scenario, evaluation.report.overlap.get(index)?);
     let hidden = row.comm_s.0 - row.exposed_s.0;
-    let window = seconds("w", window_of(row.name), row.compute_s.0);
-    let ratio = Term::given("R", "wire time over window", row.ratio, Unit::Ratio).by(
-        "W/w",
-        vec![seconds("W", "wire time", row.comm_s.0), window.clone()],
-    );
+    let window = simulated_window(row);
     let wire = wire(evaluation, row);
+    let ratio = ratio(row, &window);
     let mut term = if row.name == "pp" {
         let mut wire = wire;
         "wire time of the sends between stages".clone_into(&mut wire.name);
@@ -61,23 +106,32 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         )
     } else {
         let hidden = seconds("H", "of it hidden behind compute", hidden)
-            .by(
-                hiding(scenario, row.name),
-                vec![window, share(scenario, row.name)],
-            )
+            .marked(Mark::AddedUp, hiding(scenario, row.name))
+            .with(vec![window, share(scenario, row.name)])
             .note(hiding_note(scenario, row.name));
         let name = format!("exposed: {}", title(row.name));
         seconds("X", name, row.exposed_s.0).by("W - H", vec![wire, hidden])
     };
-    term.parts.push(ratio);
-    if let (Some(playbook), Some(printed)) = (&row.term, row.printed_ratio) {
-        let mut playbook = playbook.clone();
-        playbook.symbol = "Q";
-        "the playbook's ratio, corrected to bytes".clone_into(&mut playbook.name);
+    term.parts.extend(ratio);
+    if let (Some(corrected), Some(printed)) = (row.corrected_ratio, row.printed_ratio) {
+        let playbook = playbook_term(scenario, row.name, bandwidth(scenario, row.link), corrected);
+        let printed = significant(printed, 4);
         term.parts
-            .push(playbook.note(format!("printed: {}", significant(printed, 4))));
+            .push(playbook.note(format!("printed: {printed}")));
     }
     Some(term.note("on the busiest rank, over a step"))
+}
+
+/// The compute that a row may hide behind.
+fn simulated_window(row: &OverlapRow) -> Term {
+    seconds("w", window_of(row.name), row.compute_s.0).marked(Mark::AddedUp, "")
+}
+
+/// Wire time over window, where there is one.
+fn ratio(row: &OverlapRow, window: &Term) -> Option<Term> {
+    let term = Term::given("R", "wire time over window", row.ratio, Unit::Ratio);
+    let wire = seconds("W", "wire time", row.comm_s.0);
+    (row.compute_s.0 > 0.0).then(|| term.by("W/w", vec![wire, window.clone()]))
 }
 
 fn window_of(name: &str) -> &'static str {
@@ -91,12 +145,13 @@ fn window_of(name: &str) -> &'static str {
     }
 }
 
+/// The rule of one message.
 fn hiding(scenario: &Scenario, name: &str) -> &'static str {
     match name {
+        "dp" | "zero3" => "(1 - x) min(W, φ w)",
         "ep" if is_once_a_node(scenario) => "(1 - x) min(W, φ w)",
-        "dp" | "zero3" => "(1 - x) min(W, φ w), each direction and pass by itself",
-        "tp" => "min(W/4, φ w), reductions of the backward pass only",
-        "cp" => "Σ min(block, φ w/c), block by block",
+        "cp" if scenario.run.cp_comm == CpComm::Ring => "min(W, φ w/c)",
+        "cp" => "0",
         _ => "min(W, φ w)",
     }
 }
@@ -104,7 +159,7 @@ fn hiding(scenario: &Scenario, name: &str) -> &'static str {
 fn hiding_note(scenario: &Scenario, name: &str) -> String {
     match name {
         "dp" | "zero3" => format!(
-            "x = {}: what runs beside compute slows it; fitted with the throughput rows",
+            "each direction and pass by itself; x = {}: what runs beside compute slows it; fitted with the throughput rows",
             CONTENTION.value
         ),
         "cp" if scenario.run.cp_comm != CpComm::Ring => {
@@ -114,7 +169,8 @@ fn hiding_note(scenario: &Scenario, name: &str) -> String {
             "x = {}: multiprocessors that pass tokens on are missing in the compute beside them",
             significant(DISPATCHERS.value, 2)
         ),
-        "tp" => "the other messages stand between two kernels that need them".to_owned(),
+        "tp" => "reductions of the backward pass only: the other messages stand between two kernels that need them".to_owned(),
+        "cp" => "block by block of the ring, W and w those of one".to_owned(),
         _ => "of each micro-batch, layer by layer".to_owned(),
     }
 }
@@ -135,41 +191,40 @@ fn share(scenario: &Scenario, name: &str) -> Term {
     )
 }
 
-/// The wire time of a row: its volume over the bandwidth that it comes to.
+/// The wire time of a row, message by message, its volume, and the bandwidth that it comes to.
 fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let sheet = bandwidth(&evaluation.scenario, row.link);
     let place = match row.link {
         Link::Intra => "link inside the node",
         Link::Inter => "network card",
     };
-    let reached = if row.comm_s.0 > 0.0 {
-        row.bytes_per_gpu.0 / row.comm_s.0
-    } else {
-        0.0
-    };
-    let name = "bytes a second, latencies included";
-    let parts = vec![
-        volume(evaluation, row),
-        Term::given("β", name, reached, Unit::Bytes),
-    ];
+    let mut parts = vec![volume(evaluation, row)];
+    if row.comm_s.0 > 0.0 {
+        let reached = row.bytes_per_gpu.0 / row.comm_s.0;
+        let wire = seconds("W", "wire time of a step", row.comm_s.0);
+        let sent = row.bytes_per_gpu.0;
+        let sent = Term::given("V", "bytes that a GPU sends", sent, Unit::Bytes);
+        parts.push(
+            Term::given("β", "reached, latencies included", reached, Unit::Bandwidth)
+                .by("V/W", vec![sent, wire]),
+        );
+    }
+    let sheet = show_bandwidth(sheet.0);
     let reach = if row.name == "ep" && is_once_a_node(&evaluation.scenario) {
         let (link, card) = DISPATCH.value;
         format!(
-            "data sheet: {} GB/s a GPU ({place}); what crosses the network reaches {card} of the card while what is passed on reaches {link} of the link: the longer counts",
-            significant(sheet.0 / 1e9, 3)
+            "data sheet: {sheet} a GPU ({place}); what crosses the network reaches {card} of the card while what is passed on reaches {link} of the link: the longer counts"
         )
     } else {
         format!(
-            "data sheet: {} GB/s a GPU ({place}); collectives reach {} of it in a node, between nodes {} of the cards that the group has in a node; all-to-all {} in a node",
-            significant(sheet.0 / 1e9, 3),
-            INTRA.value,
-            INTER.value,
-            ALL_TO_ALL.value
+            "data sheet: {sheet} a GPU ({place}); collectives reach {} of it in a node, between nodes {} of the cards that the group has in a node; all-to-all {} in a node",
+            INTRA.value, INTER.value, ALL_TO_ALL.value
         )
     };
     let [launch, near, far] = LATENCY.value.map(|seconds| seconds * 1e6);
     seconds("W", "wire time of a step", row.comm_s.0)
-        .by("V/β", parts)
+        .marked(Mark::AddedUp, "latency + bytes/bandwidth")
+        .with(parts)
         .from(&NCCL, "tuning.cc; efficiencies by measured curves")
         .note(reach)
         .note(format!(
@@ -241,9 +296,8 @@ mod tests {
             for (index, shown) in evaluation.report.overlap.iter().enumerate() {
                 let term = row(&evaluation, index).unwrap();
                 let volume = find(&term, "V").unwrap();
-                let routed = run.ep > 1 && shown.name == "dp";
-                assert_eq!(volume.formula.is_empty(), routed, "{}", shown.name);
-                assert!((volume.value - shown.bytes_per_gpu.0).abs() < 1e-6);
+                let gap = volume.computed().unwrap() - shown.bytes_per_gpu.0;
+                assert!(gap.abs() <= shown.bytes_per_gpu.0 * 1e-9, "{}", shown.name);
             }
         }
     }

@@ -6,13 +6,13 @@ use crate::run::{Run, Scenario};
 use crate::scene::issues::written;
 use crate::scene::markup::{Html, el, leaf, table, text};
 use crate::scene::words;
-use crate::units::{Seconds, show_percent, show_seconds, significant};
+use crate::units::{Seconds, show_off, show_percent, show_seconds, significant};
 
 /// A mean error above which a source is called a miss.
 const MISS: f64 = 0.15;
 
 fn signed(share: f64) -> String {
-    format!("{:+.1} %", share * 100.0)
+    show_off(share, 1)
 }
 
 pub fn by_source(bench: &Bench) -> Html {

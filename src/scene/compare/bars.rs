@@ -26,7 +26,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Html {
         ])
     };
     Html::from_iter([
-        leaf("h3", "", "Memory per GPU, by stage, on one scale"),
+        leaf("h3", "", "Memory per GPU, by pipeline rank, on one scale"),
         legend(&[&pictures[0], &pictures[1]]),
         group((memories[0], &pictures[0], "first")),
         group((memories[1], &pictures[1], "second")),

@@ -43,7 +43,7 @@ impl Bar {
     pub fn name(&self) -> String {
         let (first, last) = self.stages;
         if first == last {
-            format!("stage {first}")
+            format!("rank {first}")
         } else {
             format!("{first} to {last}")
         }

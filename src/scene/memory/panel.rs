@@ -121,7 +121,7 @@ fn segment(
     let component = part.component;
     let style = percent("width", part.length);
     let label = format!(
-        "{} of stage {}: {}",
+        "{} of rank {}: {}",
         component.name(),
         rank.stage,
         unit.show(part.bytes)

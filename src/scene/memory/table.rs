@@ -4,7 +4,7 @@ use super::{bars, part_rows, swatch};
 use crate::memory::Component;
 use crate::report::{Figure, Memory};
 use crate::scene::markup::{Html, ask, el, leaf, table, text};
-use crate::units::{Bytes, MemoryUnit, significant};
+use crate::units::{Bytes, MemoryUnit, number};
 
 /// The table behind the bars.
 #[must_use]
@@ -29,15 +29,12 @@ fn components(memory: &Memory, unit: MemoryUnit) -> Html {
                 ));
             }
             cells.push(figure(&unit.number(rank.total), Figure::Memory(stage)));
-            cells.push(figure(
-                &significant(rank.in_flight, 3),
-                Figure::InFlight(stage),
-            ));
+            cells.push(figure(&number(rank.in_flight, 3), Figure::InFlight(stage)));
             (stage == memory.peak_stage, cells)
         })
         .collect();
     let total = format!("total {}", unit.name());
-    let mut head = vec!["stage"];
+    let mut head = vec!["rank"];
     head.extend(Component::ALL.map(Component::name));
     head.extend([total.as_str(), "in flight"]);
     table("Memory table", &head, &rows)
@@ -73,7 +70,7 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Html {
         .collect();
     let names: Vec<String> = ranks
         .iter()
-        .map(|rank| format!("stage {}", rank.stage))
+        .map(|rank| format!("rank {}", rank.stage))
         .collect();
     let first = format!("part, {}", unit.name());
     let mut head = vec![first.as_str()];

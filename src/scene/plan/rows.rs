@@ -233,7 +233,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
         hover(
             &view.unit.show(memory.peak_bytes),
             &format!(
-                "stage {}{}",
+                "rank {}{}",
                 memory.peak_stage,
                 if tight { ", tight" } else { "" }
             ),

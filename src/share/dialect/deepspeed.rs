@@ -4,9 +4,10 @@
 //! The file knows nothing of the model; ranks follow from its three batch sizes.
 
 use super::book::Book;
-use super::{Dialect, Entries, computes};
+use super::say::Say;
+use super::{Dialect, Entries, computes, is_precision};
 use crate::issue::Issue;
-use crate::run::{Based, CpComm, Optimizer, PrecisionParts, Recompute, Run, Scenario, Value};
+use crate::run::{CpComm, Optimizer, Recompute, Run, Scenario, Value};
 use crate::share::json::pretty;
 
 /// DeepSpeed.
@@ -184,39 +185,27 @@ fn batch(book: &mut Book) {
 
 fn write(s: &Scenario) -> Entries {
     let run = &s.run;
-    let mut out = Vec::new();
-    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
-    let text = |text: &str| Value::Text(text.to_owned());
-    say("train_batch_size", Value::from(run.global_batch));
-    say(
-        "train_micro_batch_size_per_gpu",
-        Value::from(run.micro_batch),
-    );
-    say(
-        "gradient_accumulation_steps",
-        Value::from(s.layout.microbatches),
-    );
-    say("zero_optimization.stage", Value::from(run.zero));
-    say(
-        "zero_optimization.overlap_comm",
-        Value::Bool(run.overlap.dp > 0.0),
-    );
+    let mut say = Say::default();
+    say.count("train_batch_size", run.global_batch);
+    say.count("train_micro_batch_size_per_gpu", run.micro_batch);
+    say.count("gradient_accumulation_steps", s.layout.microbatches);
+    say.count("zero_optimization.stage", run.zero);
+    say.flag("zero_optimization.overlap_comm", run.overlap.dp > 0.0);
     // MiCS shards what stage 3 shards.
     if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
-        say(
-            "zero_optimization.mics_shard_size",
-            Value::from(s.zero.shard),
-        );
+        say.count("zero_optimization.mics_shard_size", s.zero.shard);
     }
-    let is =
-        |id: &'static str| run.precision.resolve() == Based::<PrecisionParts>::preset(id).resolve();
     match computes(&run.precision) {
-        "fp16" => say("fp16.enabled", Value::Bool(true)),
+        "fp16" => say.yes("fp16.enabled"),
         "fp32" => {}
         _ => {
-            say("bf16.enabled", Value::Bool(true));
-            let dtype = if is("bf16") { "bf16" } else { "fp32" };
-            say("data_types.grad_accum_dtype", text(dtype));
+            say.yes("bf16.enabled");
+            let dtype = if is_precision(run, "bf16") {
+                "bf16"
+            } else {
+                "fp32"
+            };
+            say.text("data_types.grad_accum_dtype", dtype);
         }
     }
     let optimizer = match run.optimizer {
@@ -225,23 +214,20 @@ fn write(s: &Scenario) -> Entries {
         Optimizer::Sgd | Optimizer::SgdMomentum => "SGD",
         _ => "AdamW",
     };
-    say("optimizer.type", text(optimizer));
+    say.text("optimizer.type", optimizer);
     if run.tp > 1 {
-        say("tensor_parallel.autotp_size", Value::from(run.tp));
+        say.count("tensor_parallel.autotp_size", run.tp);
     }
     if run.cp > 1 {
-        say("sequence_parallel_size", Value::from(run.cp));
+        say.count("sequence_parallel_size", run.cp);
     }
     // Without a pipeline the program's own modules recompute, or not.
     if run.pp > 1 {
-        say("pipeline.stages", Value::from(run.pp));
+        say.count("pipeline.stages", run.pp);
         let interval = u64::from(run.recompute != Recompute::None);
-        say(
-            "pipeline.activation_checkpoint_interval",
-            Value::from(interval),
-        );
+        say.count("pipeline.activation_checkpoint_interval", interval);
     }
-    out
+    say.done()
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {

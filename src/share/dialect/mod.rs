@@ -6,8 +6,10 @@
 
 pub mod book;
 pub mod deepspeed;
+mod launcher;
 pub mod megatron;
 pub mod nanotron;
+mod say;
 pub mod toml;
 pub mod torchtitan;
 pub mod words;
@@ -73,18 +75,6 @@ pub const fn same(name: &'static str, field: &'static str, default: Option<u64>)
     }
 }
 
-/// Writes rows that differ from the program's default.
-pub fn write_same(rows: &[Same], run: &Run, out: &mut Entries) {
-    for row in rows {
-        let value = crate::run::registry::field(row.field).map(|field| field.get(run));
-        if let Some(value) = value
-            && row.default.map(Value::from).as_ref() != Some(&value)
-        {
-            out.push((row.name.to_owned(), value));
-        }
-    }
-}
-
 /// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its settings
 /// are read into the default Run.
 #[must_use]
@@ -99,8 +89,9 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
             "model" => whole || run.model.base.is_none(),
             "gpu" => run.gpu.resolve() == book.run.gpu.resolve(),
             "precision" => alike(&run.precision, &book.run.precision),
-            // What both leave to the program, or count in steps.
+            // What both leave to the program.
             "stage_layers" => run.stage_layers.is_none() && book.run.stage_layers.is_none(),
+            // Said in whole steps.
             "tokens_total" => steps(run) == steps(&book.run),
             _ => false,
         };
@@ -149,15 +140,10 @@ fn unused(run: &Run, key: &str) -> bool {
     }
 }
 
-/// The largest number of GPUs a node can hold that divides all of them: what a launcher is told.
-#[must_use]
-pub fn nodes(scenario: &Scenario) -> (u64, u64) {
-    let (gpus, per_node) = (scenario.layout.gpus, scenario.layout.per_node);
-    let each = (1..=per_node.min(gpus))
-        .rev()
-        .find(|each| gpus.is_multiple_of(*each));
-    let each = each.unwrap_or(1);
-    (gpus / each, each)
+/// Whether `run` keeps the bytes of the policy `id`.
+fn is_precision(run: &Run, id: &'static str) -> bool {
+    let policy: Based<PrecisionParts> = Based::preset(id);
+    run.precision.resolve() == policy.resolve()
 }
 
 /// Tokens that `steps` of `run` see.

@@ -3,7 +3,8 @@
 //! Source: huggingface/nanotron, `src/nanotron/config/*.py`: names and defaults.
 
 use super::book::Book;
-use super::{Dialect, Entries, Same, same, steps, write_same, yaml};
+use super::say::Say;
+use super::{Dialect, Entries, Same, same, steps, yaml};
 use crate::issue::Issue;
 use crate::model::Biases;
 use crate::run::registry::plain;
@@ -154,9 +155,7 @@ fn model(book: &mut Book) {
 
 fn write(s: &Scenario) -> Entries {
     let (run, m) = (&s.run, &s.model);
-    let mut out = Vec::new();
-    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
-    let text = |text: &str| Value::Text(text.to_owned());
+    let mut say = Say::default();
     let half = run.precision.base == Some("fp16");
     let whole = run.precision.base == Some("fp32");
     let dtype = if whole {
@@ -166,7 +165,7 @@ fn write(s: &Scenario) -> Entries {
     } else {
         "bfloat16"
     };
-    say("model.dtype", text(dtype));
+    say.text("model.dtype", dtype);
     let kind = if m.biases == Biases::Qkv {
         "is_qwen2_config"
     } else {
@@ -186,49 +185,44 @@ fn write(s: &Scenario) -> Entries {
     // `LlamaConfig` and `Qwen2Config` refuse keys that they do not have: widths of heads and experts cannot be said.
     for (key, value) in config {
         if key != "attention_bias" || value != Value::Bool(false) {
-            say(&format!("{CONFIG}{key}"), value);
+            say.value(&format!("{CONFIG}{key}"), value);
         }
     }
-    say(
+    say.flag(
         "optimizer.accumulate_grad_in_fp32",
-        Value::Bool(s.precision.grad_accumulation > 0.0 || s.precision.grads == 4.0 && !whole),
+        s.precision.grad_accumulation > 0.0 || s.precision.grads == 4.0 && !whole,
     );
     let sgd = matches!(run.optimizer, Optimizer::Sgd | Optimizer::SgdMomentum);
-    say(
+    say.text(
         "optimizer.optimizer_factory.name",
-        text(if sgd { "sgd" } else { "adamW" }),
+        if sgd { "sgd" } else { "adamW" },
     );
-    say("optimizer.zero_stage", Value::from(run.zero.min(1)));
-    say("parallelism.dp", Value::from(s.layout.dp));
-    write_same(&SAME[..3], run, &mut out);
-    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
+    say.count("optimizer.zero_stage", run.zero.min(1));
+    say.count("parallelism.dp", s.layout.dp);
+    say.same(&SAME[..3], run);
     let afab = run.schedule == Schedule::Gpipe;
-    say(
-        "parallelism.pp_engine",
-        text(if afab { "afab" } else { "1f1b" }),
-    );
-    say(
+    say.text("parallelism.pp_engine", if afab { "afab" } else { "1f1b" });
+    say.text(
         "parallelism.tp_mode",
-        text(if run.sequence_parallel {
+        if run.sequence_parallel {
             "REDUCE_SCATTER"
         } else {
             "ALL_REDUCE"
-        }),
+        },
     );
-    say(
+    say.flag(
         "parallelism.recompute_layer",
-        Value::Bool(run.recompute == Recompute::Full),
+        run.recompute == Recompute::Full,
     );
-    write_same(&SAME[4..], run, &mut out);
-    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
-    say(
+    say.same(&SAME[4..], run);
+    say.count(
         "tokens.batch_accumulation_per_replica",
-        Value::from(s.layout.microbatches),
+        s.layout.microbatches,
     );
     if let Some(steps) = steps(run) {
-        say("tokens.train_steps", Value::from(steps));
+        say.count("tokens.train_steps", steps);
     }
-    out
+    say.done()
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {

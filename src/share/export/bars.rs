@@ -27,7 +27,7 @@ pub fn picture(
 ) -> Option<String> {
     let run = &evaluation.scenario.run;
     let (drawing, what) = match name {
-        "memory" => (memory(evaluation, unit), "memory per GPU by stage"),
+        "memory" => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
         "overlap" => (
             overlap(evaluation),
             "communication over the compute that may hide it",
@@ -188,7 +188,7 @@ mod tests {
     fn every_bar_picture_is_a_file_of_its_own() {
         let evaluation = evaluate(&Run::default()).unwrap();
         for (name, said) in [
-            ("memory", "stage 3"),
+            ("memory", "rank 3"),
             ("overlap", "on the wire"),
             ("step", "exposed communication"),
         ] {

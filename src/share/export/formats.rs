@@ -88,7 +88,7 @@ pub static FORMATS: &[Format] = &[
     format(
         "csv",
         "CSV",
-        "memory by stage, overlap and schedule, for a spreadsheet",
+        "memory by rank, overlap and schedule, for a spreadsheet",
         "csv",
     ),
     settings(&megatron::DIALECT, "a launch script"),

@@ -5,7 +5,7 @@ use crate::report::Evaluation;
 use crate::run::registry::field;
 use crate::scene::words;
 use crate::units::{
-    MemoryUnit, group, show_bytes, show_count, show_percent, show_seconds, significant,
+    MemoryUnit, group, number, show_bytes, show_count, show_percent, show_seconds, significant,
 };
 
 /// Settings that are said even where they are the default.
@@ -100,11 +100,11 @@ fn memory(evaluation: &Evaluation) -> String {
         let mut row = vec![stage.stage.to_string()];
         row.extend(stage.components().map(|(_, bytes)| unit.number(bytes)));
         row.push(unit.number(stage.total));
-        row.push(significant(stage.in_flight, 3));
+        row.push(number(stage.in_flight, 3));
         row
     });
     let head = [
-        "stage",
+        "rank",
         "weights",
         "gradients",
         "optimizer",
@@ -115,7 +115,7 @@ fn memory(evaluation: &Evaluation) -> String {
         "in flight",
     ];
     let capacity = unit.number(memory.capacity_bytes);
-    let title = format!("Memory by stage, GiB of {capacity}");
+    let title = format!("Memory by pipeline rank, GiB of {capacity}");
     section(&title, &head, rows.collect())
 }
 
@@ -221,7 +221,7 @@ mod tests {
             width = cells;
         }
         for words in [
-            "## Memory by stage, GiB of 79.2",
+            "## Memory by pipeline rank, GiB of 79.2",
             "## Step",
             "tokens/s/GPU",
             "| DP |",

@@ -47,7 +47,7 @@ pub fn MemoryPanel() -> impl IntoView {
     view! {
         <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
-                <h2 id="memory-title">"Memory per GPU, by stage"</h2>
+                <h2 id="memory-title">"Memory per GPU, by pipeline rank"</h2>
                 <span class="spring"></span>
                 {method}
                 <span class="tools" role="group" aria-label="Picture">

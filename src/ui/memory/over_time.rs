@@ -45,10 +45,10 @@ fn stages(state: State) -> Html {
         el(
             "option",
             &[("value", &value)],
-            &[words(&format!("stage {rank}"))],
+            &[words(&format!("rank {rank}"))],
         )
     };
-    let fullest = el("option", &[("value", "-")], &[words("fullest stage")]);
+    let fullest = el("option", &[("value", "-")], &[words("fullest rank")]);
     std::iter::once(fullest)
         .chain((0..count).map(rank))
         .collect()

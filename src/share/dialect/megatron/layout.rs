@@ -1,10 +1,9 @@
 //! The pipeline's stages in Megatron-LM's arguments: virtual stages, schedules, uneven layers.
 
-use super::super::Entries;
 use super::super::book::Book;
-use super::schedule;
+use super::super::say::Say;
 use crate::issue::Issue;
-use crate::run::{Run, Scenario, Schedule, Value, even_split};
+use crate::run::{Run, Scenario, Schedule, even_split};
 
 /// Stages whose layers are written out.
 const MOST_STAGES: u64 = 1 << 16;
@@ -144,9 +143,8 @@ fn expand(layout: &[char], depth: usize) -> Option<String> {
 }
 
 /// Says the stages.
-pub fn write(s: &Scenario, out: &mut Entries) {
+pub fn write(s: &Scenario, say: &mut Say) {
     let run = &s.run;
-    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
     let schedule = schedule(run);
     let chunks = if matches!(
         schedule,
@@ -160,25 +158,32 @@ pub fn write(s: &Scenario, out: &mut Entries) {
     let as_said = s.stage_layers.len() as u64 == run.pp * chunks;
     let even = s.stage_layers.windows(2).all(|pair| pair[0] == pair[1]);
     if as_said && !even {
-        say(
+        say.text(
             "--pipeline-model-parallel-layout",
-            Value::Text(written(&s.stage_layers, s.model.mtp_modules)),
+            &written(&s.stage_layers, s.model.mtp_modules),
         );
     }
     if chunks > 1 {
-        say(
-            "--num-virtual-stages-per-pipeline-rank",
-            Value::from(chunks),
-        );
+        say.count("--num-virtual-stages-per-pipeline-rank", chunks);
         if let Some(group) = group(run) {
-            say(
-                "--microbatch-group-size-per-virtual-pipeline-stage",
-                Value::from(group),
-            );
+            say.count("--microbatch-group-size-per-virtual-pipeline-stage", group);
         }
     }
     if matches!(schedule, Schedule::Overlap | Schedule::InterleavedOverlap) {
-        say("--overlap-moe-expert-parallel-comm", Value::Bool(true));
+        say.yes("--overlap-moe-expert-parallel-comm");
+    }
+}
+
+/// The schedules that Megatron-LM has.
+fn schedule(run: &Run) -> Schedule {
+    match run.schedule {
+        Schedule::Interleaved | Schedule::Overlap | Schedule::InterleavedOverlap => run.schedule,
+        _ if run.virtual_stages > 1
+            && run.schedule.fixed_chunks(&run.schedule_options).is_none() =>
+        {
+            Schedule::Interleaved
+        }
+        _ => Schedule::OneFOneB,
     }
 }
 

@@ -1,10 +1,10 @@
 //! The model in Megatron-LM's arguments.
 
-use super::super::Entries;
 use super::super::book::Book;
+use super::super::say::Say;
 use crate::issue::Issue;
 use crate::model::{Biases, Norm};
-use crate::run::{ModelParts, Scenario, Value};
+use crate::run::{ModelParts, Scenario};
 
 /// Takes the model, if the text says one: `--num-layers` is required of one.
 pub fn read(book: &mut Book) {
@@ -170,75 +170,72 @@ fn latent(book: &mut Book, parts: &mut ModelParts) {
 }
 
 /// Says the model.
-pub fn write(s: &Scenario, out: &mut Entries) {
+pub fn write(s: &Scenario, say: &mut Say) {
     let m = &s.model;
-    let mut say = |name: &str, value: Value| out.push((name.to_owned(), value));
-    let yes = || Value::Bool(true);
-    let text = |text: &str| Value::Text(text.to_owned());
-    say("--num-layers", Value::from(m.layers));
-    say("--hidden-size", Value::from(m.hidden));
-    say("--ffn-hidden-size", Value::from(m.ffn));
-    say("--num-attention-heads", Value::from(m.heads));
+    say.count("--num-layers", m.layers);
+    say.count("--hidden-size", m.hidden);
+    say.count("--ffn-hidden-size", m.ffn);
+    say.count("--num-attention-heads", m.heads);
     if m.kv_heads != m.heads {
-        say("--group-query-attention", yes());
-        say("--num-query-groups", Value::from(m.kv_heads));
+        say.yes("--group-query-attention");
+        say.count("--num-query-groups", m.kv_heads);
     }
     if m.mla.is_none() && m.head_dim * m.heads != m.hidden {
-        say("--kv-channels", Value::from(m.head_dim));
+        say.count("--kv-channels", m.head_dim);
     }
-    say("--vocab-size", Value::from(m.vocab));
+    say.count("--vocab-size", m.vocab);
     // `validate_args` refuses sequences that are longer.
     let positions = m.learned_positions.max(s.run.seq_len);
-    say("--max-position-embeddings", Value::from(positions));
-    say(
+    say.count("--max-position-embeddings", positions);
+    say.text(
         "--position-embedding-type",
-        text(if m.learned_positions > 0 {
+        if m.learned_positions > 0 {
             "learned_absolute"
         } else {
             "rope"
-        }),
+        },
     );
-    say(
+    say.text(
         "--normalization",
-        text(if m.norm == Norm::Rms {
+        if m.norm == Norm::Rms {
             "RMSNorm"
         } else {
             "LayerNorm"
-        }),
+        },
     );
     if m.gated_ffn {
-        say("--swiglu", yes());
+        say.yes("--swiglu");
     }
     if m.biases != Biases::All {
-        say("--disable-bias-linear", yes());
+        say.yes("--disable-bias-linear");
     }
     if m.biases == Biases::Qkv {
-        say("--add-qkv-bias", yes());
+        say.yes("--add-qkv-bias");
     }
     if !m.tied_embeddings {
-        say("--untie-embeddings-and-output-weights", yes());
+        say.yes("--untie-embeddings-and-output-weights");
     }
     let dropout = if m.dropout { 0.1 } else { 0.0 };
-    say("--attention-dropout", Value::Number(dropout));
-    say("--hidden-dropout", Value::Number(dropout));
+    say.number("--attention-dropout", dropout);
+    say.number("--hidden-dropout", dropout);
     if m.mtp_modules > 0 {
-        say("--mtp-num-layers", Value::from(m.mtp_modules));
+        say.count("--mtp-num-layers", m.mtp_modules);
     }
     if let Some(moe) = m.moe {
-        say("--num-experts", Value::from(moe.experts));
-        say("--moe-router-topk", Value::from(moe.top_k));
+        say.count("--num-experts", moe.experts);
+        say.count("--moe-router-topk", moe.top_k);
         if moe.groups > 1 {
-            say("--moe-router-num-groups", Value::from(moe.groups));
-            say("--moe-router-group-topk", Value::from(moe.top_groups));
+            say.count("--moe-router-num-groups", moe.groups);
+            say.count("--moe-router-group-topk", moe.top_groups);
         }
-        say("--moe-ffn-hidden-size", Value::from(moe.expert_ffn));
+        say.count("--moe-ffn-hidden-size", moe.expert_ffn);
         // What the time model computes: neither is Megatron-LM's default.
-        say("--moe-token-dispatcher-type", text("alltoall"));
-        say("--moe-grouped-gemm", yes());
+        say.text("--moe-token-dispatcher-type", "alltoall");
+        say.yes("--moe-grouped-gemm");
         if moe.shared_experts > 0 {
-            say(
+            say.count(
                 "--moe-shared-expert-intermediate-size",
-                Value::from(moe.shared_experts * moe.expert_ffn),
+                moe.shared_experts * moe.expert_ffn,
             );
         }
         if moe.dense_layers > 0 {
@@ -247,11 +244,11 @@ pub fn write(s: &Scenario, out: &mut Entries) {
                 moe.dense_layers,
                 m.layers - moe.dense_layers
             );
-            say("--moe-layer-freq", text(&pattern));
+            say.text("--moe-layer-freq", &pattern);
         }
     }
     if let Some(mla) = m.mla {
-        say("--multi-latent-attention", yes());
+        say.yes("--multi-latent-attention");
         for (name, size) in [
             ("--q-lora-rank", mla.q_lora_rank),
             ("--kv-lora-rank", mla.kv_lora_rank),
@@ -260,7 +257,7 @@ pub fn write(s: &Scenario, out: &mut Entries) {
             ("--v-head-dim", mla.v_head_dim),
         ] {
             if size > 0 {
-                say(name, Value::from(size));
+                say.count(name, size);
             }
         }
     }

@@ -1,0 +1,393 @@
+//! A formula as a structure: written as the paper writes it, read once, then computed, shown with values and set in
+//! LaTeX from the same tree, so that what is printed is what was computed.
+//!
+//! Juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`, `x^(1/4)`, `min(a, b)`
+//! and `max(a, b)` are what they look like; `Σ A_i` adds up every part that is called `A_i`.
+
+use super::Term;
+use crate::units::{MemoryUnit, parse_number};
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// What a formula is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Expr {
+    /// A number as it is written.
+    Number(String),
+    /// The part of this symbol.
+    Symbol(String),
+    /// All parts of this symbol together.
+    Total(String),
+    /// Summands; `true` where one is taken off.
+    Sum(Vec<(bool, Expr)>),
+    /// Factors; `true` where one divides.
+    Product(Vec<(bool, Expr)>),
+    /// A power.
+    Power(Box<Expr>, Box<Expr>),
+    /// The largest or the smallest: `max` or `min`.
+    Pick(&'static str, Vec<Expr>),
+}
+
+/// A formula over the parts of a [`Term`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Formula {
+    text: String,
+    tree: Option<Expr>,
+}
+
+impl Formula {
+    /// Reads a formula; one that cannot be read has a text and no value, which a test finds.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        let text = text.into();
+        let tree = Reader(text.chars().peekable()).whole();
+        Self { text, tree }
+    }
+    /// As it is written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+    /// Its symbols, each once, in order.
+    #[must_use]
+    pub fn symbols(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if let Some(tree) = &self.tree {
+            collect(tree, &mut found);
+        }
+        found
+    }
+    /// What it comes to with the values of `parts`; none where a symbol has no part.
+    #[must_use]
+    pub fn value(&self, parts: &[Term]) -> Option<f64> {
+        value(self.tree.as_ref()?, parts)
+    }
+    /// The same with the values of `parts` put in; empty where it has no symbol.
+    #[must_use]
+    pub fn with_values(&self, parts: &[Term], unit: MemoryUnit) -> String {
+        match &self.tree {
+            Some(tree) if !self.symbols().is_empty() => Values { parts, unit }.sum(tree),
+            _ => String::new(),
+        }
+    }
+    pub(super) fn tree(&self) -> Option<&Expr> {
+        self.tree.as_ref()
+    }
+}
+
+fn collect(expr: &Expr, found: &mut Vec<String>) {
+    match expr {
+        Expr::Number(_) => {}
+        Expr::Symbol(name) | Expr::Total(name) => {
+            if !found.contains(name) {
+                found.push(name.clone());
+            }
+        }
+        Expr::Sum(list) | Expr::Product(list) => {
+            for (_, one) in list {
+                collect(one, found);
+            }
+        }
+        Expr::Power(base, power) => [base, power]
+            .map(|one| collect(one, found))
+            .into_iter()
+            .collect(),
+        Expr::Pick(_, list) => list.iter().for_each(|one| collect(one, found)),
+    }
+}
+
+fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
+    match expr {
+        Expr::Number(text) => parse_number(text),
+        Expr::Symbol(name) => parts
+            .iter()
+            .find(|part| part.symbol == name)
+            .map(|part| part.value),
+        Expr::Total(name) => {
+            let all = parts.iter().filter(|part| part.symbol == name);
+            Some(all.map(|part| part.value).sum())
+        }
+        Expr::Sum(list) => list.iter().try_fold(0.0, |sum, (less, one)| {
+            let one = value(one, parts)?;
+            Some(if *less { sum - one } else { sum + one })
+        }),
+        Expr::Product(list) => list.iter().try_fold(1.0, |product, (under, one)| {
+            let one = value(one, parts)?;
+            Some(if *under { product / one } else { product * one })
+        }),
+        Expr::Power(base, power) => Some(value(base, parts)?.powf(value(power, parts)?)),
+        Expr::Pick(which, list) => {
+            let values = list
+                .iter()
+                .map(|one| value(one, parts))
+                .collect::<Option<Vec<_>>>()?;
+            let better = if *which == "max" { f64::max } else { f64::min };
+            values.into_iter().reduce(better)
+        }
+    }
+}
+
+/// Writes a formula with values: `3 × 2.10e6 tokens × (32 × 503 MFLOP + 1.05 GFLOP)`.
+struct Values<'a> {
+    parts: &'a [Term],
+    unit: MemoryUnit,
+}
+
+impl Values<'_> {
+    /// Anything, where it needs no brackets.
+    fn sum(&self, expr: &Expr) -> String {
+        let Expr::Sum(list) = expr else {
+            return self.product(expr);
+        };
+        let mut out = String::new();
+        for (index, (less, one)) in list.iter().enumerate() {
+            out.push_str(match (index, less) {
+                (0, false) => "",
+                (_, true) => " − ",
+                _ => " + ",
+            });
+            out.push_str(&self.product(one));
+        }
+        out
+    }
+
+    /// A summand: what multiplies first, then what divides.
+    fn product(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Product(list) => {
+                let side = |under| -> Vec<String> {
+                    let factors = list.iter().filter(|(below, _)| *below == under);
+                    let factors: Vec<_> = factors.flat_map(|(_, one)| flat(one, under)).collect();
+                    factors.into_iter().map(|one| self.factor(one)).collect()
+                };
+                let (above, below) = (side(false).join(" × "), side(true));
+                let above = if above.is_empty() {
+                    "1".to_owned()
+                } else {
+                    above
+                };
+                match below.len() {
+                    0 => above,
+                    1 => format!("{above} / {}", below.concat()),
+                    _ => format!("{above} / ({})", below.join(" × ")),
+                }
+            }
+            Expr::Total(name) => {
+                let all = self.parts.iter().filter(|part| part.symbol == name);
+                let shown: Vec<_> = all.map(|part| part.shown(self.unit)).collect();
+                if shown.is_empty() {
+                    "0".to_owned()
+                } else {
+                    shown.join(" + ")
+                }
+            }
+            one => self.factor(one),
+        }
+    }
+
+    /// What stands beside a sign of multiplication.
+    fn factor(&self, expr: &Expr) -> String {
+        match expr {
+            Expr::Number(text) => text.clone(),
+            Expr::Symbol(name) => {
+                let part = self.parts.iter().find(|part| part.symbol == name);
+                part.map_or_else(|| name.clone(), |part| part.shown(self.unit))
+            }
+            Expr::Power(base, power) => {
+                format!("{}^{}", self.factor(base), self.factor(power))
+            }
+            Expr::Pick(which, list) => {
+                let inside: Vec<_> = list.iter().map(|one| self.sum(one)).collect();
+                format!("{which}({})", inside.join(", "))
+            }
+            Expr::Total(name) => {
+                let several = self.parts.iter().filter(|part| part.symbol == name).count() > 1;
+                let inside = self.product(expr);
+                if several {
+                    format!("({inside})")
+                } else {
+                    inside
+                }
+            }
+            one => format!("({})", self.sum(one)),
+        }
+    }
+}
+
+/// A divisor that is itself a product, factor by factor.
+pub(super) fn flat(expr: &Expr, under: bool) -> Vec<&Expr> {
+    match expr {
+        Expr::Product(list) if under && list.iter().all(|(below, _)| !below) => {
+            list.iter().map(|(_, one)| one).collect()
+        }
+        one => vec![one],
+    }
+}
+
+/// Reads a formula from its text.
+struct Reader<'a>(Peekable<Chars<'a>>);
+
+impl Reader<'_> {
+    fn whole(mut self) -> Option<Expr> {
+        let sum = self.sum()?;
+        self.skip();
+        self.0.next().is_none().then_some(sum)
+    }
+    fn skip(&mut self) {
+        while self.0.next_if(|c| matches!(c, ' ' | '·' | '×')).is_some() {}
+    }
+    fn next_if(&mut self, c: char) -> bool {
+        self.skip();
+        self.0.next_if_eq(&c).is_some()
+    }
+
+    fn sum(&mut self) -> Option<Expr> {
+        let mut list = vec![(false, self.product()?)];
+        loop {
+            let less = self.next_if('-');
+            if !less && !self.next_if('+') {
+                break;
+            }
+            list.push((less, self.product()?));
+        }
+        Some(one_or(list, Expr::Sum))
+    }
+
+    fn product(&mut self) -> Option<Expr> {
+        let mut list = vec![(false, self.power()?)];
+        loop {
+            let under = self.next_if('/');
+            let goes_on = self
+                .0
+                .peek()
+                .is_some_and(|c| is_word(*c) || matches!(c, '(' | 'Σ'));
+            if !under && !goes_on {
+                break;
+            }
+            list.push((under, self.power()?));
+        }
+        Some(one_or(list, Expr::Product))
+    }
+
+    fn power(&mut self) -> Option<Expr> {
+        let base = self.atom()?;
+        let power = if self.0.next_if_eq(&'²').is_some() {
+            Expr::Number("2".to_owned())
+        } else if self.0.next_if_eq(&'^').is_some() {
+            self.atom()?
+        } else {
+            return Some(base);
+        };
+        Some(Expr::Power(Box::new(base), Box::new(power)))
+    }
+
+    fn atom(&mut self) -> Option<Expr> {
+        self.skip();
+        if self.0.next_if_eq(&'(').is_some() {
+            let inside = self.sum()?;
+            return self.next_if(')').then_some(inside);
+        }
+        if self.0.next_if_eq(&'Σ').is_some() {
+            self.skip();
+            return Some(Expr::Total(self.word()?));
+        }
+        let word = self.word()?;
+        if word.starts_with(|c: char| c.is_ascii_digit()) {
+            return Some(Expr::Number(word));
+        }
+        match word.as_str() {
+            "max" => self.list("max"),
+            "min" => self.list("min"),
+            _ => Some(Expr::Symbol(word)),
+        }
+    }
+
+    fn list(&mut self, which: &'static str) -> Option<Expr> {
+        let mut list = Vec::new();
+        if !self.next_if('(') {
+            return None;
+        }
+        loop {
+            list.push(self.sum()?);
+            if self.next_if(')') {
+                return Some(Expr::Pick(which, list));
+            }
+            if !self.next_if(',') {
+                return None;
+            }
+        }
+    }
+
+    fn word(&mut self) -> Option<String> {
+        let mut word = String::new();
+        while let Some(c) = self.0.next_if(|c| is_word(*c)) {
+            word.push(c);
+        }
+        (!word.is_empty()).then_some(word)
+    }
+}
+
+/// The one, or all of them as `many` has them.
+fn one_or(mut list: Vec<(bool, Expr)>, many: fn(Vec<(bool, Expr)>) -> Expr) -> Expr {
+    match (list.len(), list.pop()) {
+        (1, Some((_, only))) => only,
+        (_, last) => {
+            list.extend(last);
+            many(list)
+        }
+    }
+}
+
+/// Whether a character is part of a number or a symbol: a raised ² is not.
+pub(super) fn is_word(c: char) -> bool {
+    (c.is_alphabetic() && c != 'Σ') || c.is_ascii_digit() || matches!(c, '_' | '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Unit;
+    use super::*;
+
+    fn parts() -> Vec<Term> {
+        vec![
+            Term::count("a", "", 6),
+            Term::count("b", "", 2),
+            Term::count("c", "", 4),
+            Term::given("x", "", 1.0, Unit::Bytes),
+            Term::given("x", "", 2048.0, Unit::Bytes),
+        ]
+    }
+
+    #[test]
+    fn a_formula_is_read_as_it_is_written() {
+        for (text, worth, shown) in [
+            ("a/b c", 12.0, "6 × 4 / 2"),
+            ("a/(b c)", 0.75, "6 / (2 × 4)"),
+            ("2 a (b - 1)/b", 6.0, "2 × 6 × (2 − 1) / 2"),
+            ("a + b c - 1", 13.0, "6 + 2 × 4 − 1"),
+            ("2 a² + c^(1/b)", 74.0, "2 × 6^2 + 4^(1 / 2)"),
+            ("max(a/b, c) b", 8.0, "max(6 / 2, 4) × 2"),
+            ("min(a, 1) · c", 4.0, "min(6, 1) × 4"),
+            ("Σ x", 2049.0, "1 B + 2.00 KiB"),
+            ("Σ x/b", 1024.5, "(1 B + 2.00 KiB) / 2"),
+            ("1.5 a", 9.0, "1.5 × 6"),
+            ("a/(b (c - 1))", 1.0, "6 / (2 × (4 − 1))"),
+        ] {
+            let formula = Formula::new(text);
+            assert_eq!(formula.value(&parts()), Some(worth), "{text}");
+            assert_eq!(
+                formula.with_values(&parts(), MemoryUnit::Gib),
+                shown,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_formula_has_no_value() {
+        for text in ["", "a +", "a, divided", "(a", "a ≥ b", "min a", "Σ", "a d"] {
+            assert_eq!(Formula::new(text).value(&parts()), None, "{text}");
+        }
+        assert_eq!(Formula::new("2 a + Σ x").symbols(), ["a", "x"]);
+    }
+}

@@ -1,0 +1,196 @@
+//! The formula of every tensor that the detailed method counts, by its name, in the symbols of one book.
+//!
+//! The sizes themselves are computed where the tensors are; `tests/explained.rs` holds each of these formulas to them.
+
+use super::activations::cut;
+use super::holding::padded_vocabulary;
+use super::logits::loss_kernel;
+use crate::explain::{Formula, Mark, Term, Unit};
+use crate::run::Scenario;
+
+/// Every symbol that a formula below may use.
+#[must_use]
+pub fn book(scenario: &Scenario) -> Vec<Term> {
+    let (model, layout, cut) = (&scenario.model, &scenario.layout, cut(scenario));
+    let kernel = loss_kernel(scenario).value;
+    let count = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let size = |symbol, name: &str, value: u64| Term::count(symbol, name, value);
+    let mut book = vec![
+        Term::given(
+            "T",
+            "tokens of a micro-batch on a rank",
+            cut.tokens,
+            Unit::Tokens,
+        ),
+        count("s", "keys that a query meets", cut.keys),
+        size("h", "hidden size", model.hidden),
+        size("f", "FFN size", model.ffn),
+        size("a", "heads", model.heads),
+        size("k", "key-value heads", model.kv_heads),
+        size("d", "head size", model.head_dim),
+        size(
+            "V",
+            "vocabulary, padded to equal parts",
+            padded_vocabulary(scenario),
+        ),
+        count("t", "tensor parallel", cut.tp),
+        count("r", "ranks that cut norms and residuals", cut.residual),
+        count(
+            "r_l",
+            "ranks that cut the inputs of the linears",
+            cut.linear_input,
+        ),
+        size("c", "context parallel", layout.cp),
+        count("o", "copies of the attention output", cut.outputs),
+        count(
+            "e",
+            "heads of the model: its own and one for each predicted token more",
+            1.0 + model.mtp_modules as f64,
+        ),
+        Term::given("l", "bytes a logit held", kernel.held, Unit::Bytes),
+        Term::given(
+            "p",
+            "bytes a logit at the worst instant",
+            kernel.peak,
+            Unit::Bytes,
+        ),
+    ];
+    if let Some(moe) = model.moe {
+        book.extend([
+            size("K", "experts a token", moe.top_k),
+            size("E", "routed experts", moe.experts),
+            size("f_e", "FFN size of an expert", moe.expert_ffn),
+            size("n_s", "shared experts", moe.shared_experts),
+            Term::given(
+                "u",
+                "rows of the busiest rank over the average",
+                cut.routed,
+                Unit::Ratio,
+            ),
+            count("t_e", "expert tensor parallel", cut.etp),
+        ]);
+    }
+    if let Some(mla) = model.mla {
+        book.extend([
+            size("q_r", "rank of the queries' latent", mla.q_lora_rank),
+            size(
+                "k_r",
+                "rank of the keys' and values' latent",
+                mla.kv_lora_rank,
+            ),
+            size("d_n", "head size without rotary", mla.qk_nope_head_dim),
+            size("d_r", "rotary head size", mla.qk_rope_head_dim),
+            size("d_v", "head size of the values", mla.v_head_dim),
+        ]);
+    }
+    book
+}
+
+/// The bytes of tensor `name` of one layer or exchange; marked where no one line says them.
+#[must_use]
+pub fn tensor(
+    scenario: &Scenario,
+    book: &[Term],
+    symbol: &'static str,
+    name: &str,
+    bytes: f64,
+) -> Term {
+    let term = Term::given(symbol, name, bytes, Unit::Bytes);
+    match formula(scenario, name) {
+        Some(formula) => match low_precision(name).filter(|_| scenario.run.fp8_activations) {
+            Some(low) => {
+                let name = "bytes of an element with its scale over those of bf16";
+                let value = Formula::new(low).value(&[]).unwrap_or(1.0);
+                let low = Term::given("y", name, value, Unit::Ratio).by(low, Vec::new());
+                let mut book = book.to_vec();
+                book.push(low);
+                term.over(format!("y ({formula})"), &book)
+            }
+            None => term.over(formula, book),
+        },
+        None => term.marked(Mark::AddedUp, rule(name)),
+    }
+}
+
+/// Bytes of an element in fp8 (or E5M6), with a scale of four bytes for 128 of them, over those of bf16. Source:
+/// DeepSeek-V3, sections 3.3.1 and 3.3.3.
+fn low_precision(name: &str) -> Option<&'static str> {
+    match name {
+        "input of QKV"
+        | "input of the FFN"
+        | "input of the down projection"
+        | "tokens by expert"
+        | "experts' up projection"
+        | "input of the experts' down projection"
+        | "shared experts" => Some("(1 + 4/128)/2"),
+        "latents" => Some("(1 + (1 + 4/128)/2)/2"),
+        "attention output" => Some("(1.5 + 4/128)/2"),
+        _ => None,
+    }
+}
+
+/// What is added up where a tensor stands for several.
+fn rule(name: &str) -> &'static str {
+    match name {
+        "recomputed layer" => "tensors that recomputation drops, of the largest layer",
+        "dummy weight gradients" => "2 out in, for each shape of a linear once",
+        "multi-token prediction" => "tensors of a layer, and 8 T h/r of its projection",
+        _ => "",
+    }
+}
+
+#[allow(clippy::match_same_arms)] // a line a tensor
+fn formula(scenario: &Scenario, name: &str) -> Option<&'static str> {
+    let (model, run) = (&scenario.model, &scenario.run);
+    let latent = model.mla.is_some();
+    let unfused = model.gated_ffn && !run.fused_swiglu;
+    Some(match name {
+        "input of the attention norm"
+        | "input of the FFN norm"
+        | "input of the router"
+        | "dropout masks"
+        | "FFN output"
+        | "p2p receive buffer" => "2 T h/r",
+        "input of QKV" | "input of the FFN" => "2 T h/r_l",
+        "queries" => "2 T a d/t",
+        "keys and values" => "4 T max(k/t, 1) d",
+        "latents" => "4 T (q_r + k_r)/r",
+        "queries, keys and values" => "2 T a (2 d_n + d_r + d_v)/t",
+        "rotary keys" => "2 T a d_r/t",
+        "softmax statistics" => "4 T a/t",
+        "attention scores" if model.dropout => "5 T a s/t",
+        "attention scores" => "2 T a s/t",
+        "attention output" if latent => "2 o T a d_v/t",
+        "attention output" => "2 o T a d/t",
+        "FFN up projection" | "FFN backward" if model.gated_ffn => "4 T f/t",
+        "input of the down projection" if unfused => "4 T f/t",
+        "FFN up projection" | "FFN backward" | "input of the down projection" => "2 T f/t",
+        "router logits" => "4 T E/r",
+        "probabilities and indices" => "8 T K t_e u/r",
+        "tokens by expert" => "2 T K t_e u h/r",
+        "experts' up projection" | "experts' backward" if model.gated_ffn => "4 T K u f_e/r",
+        "input of the experts' down projection" if unfused => "4 T K u f_e/r",
+        "experts' up projection"
+        | "experts' backward"
+        | "input of the experts' down projection" => "2 T K u f_e/r",
+        "shared experts" if unfused => "8 T n_s f_e/t",
+        "shared experts" if model.gated_ffn => "6 T n_s f_e/t",
+        "shared experts" => "4 T n_s f_e/t",
+        "dispatch and combine" => "4 T K u h/r",
+        "latent attention backward" => "2 T a (2 (d_n + d_r) + d_v)/t",
+        "gradients of the scores" => "4 T a s/t",
+        "sequence-parallel gather" => "2 T h (1 - 1/t)",
+        "p2p double buffers" => "4 T h/r",
+        "keys and values of the ring" if latent => "8 T a (d_n + d_r + d_v)/t",
+        "keys and values of the ring" => "16 T max(k/t, 1) d",
+        "gathered keys and values" if latent => "4 T (c - 1) a (d_n + d_r + d_v)/t",
+        "gathered keys and values" => "8 T (c - 1) max(k/t, 1) d",
+        "Ulysses exchange" if latent => {
+            "2 T a max(4 (2 d_n + 2 d_r + d_v), 3 (2 d_n + 2 d_r + d_v) + d_v, 2 (2 d_n + 2 d_r + d_v) + 4 d_v)/t"
+        }
+        "Ulysses exchange" => {
+            "2 T d max(4 (a/t + 2 max(k/t, 1)), 3 (a/t + 2 max(k/t, 1)) + a/t, 2 (a/t + 2 max(k/t, 1)) + 4 a/t)"
+        }
+        _ => return None,
+    })
+}

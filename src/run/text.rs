@@ -1,0 +1,89 @@
+//! Fields as text: what links and inputs hold, read and written.
+
+use super::Run;
+use super::registry::{Field, Slot};
+use super::value::Value;
+use crate::units::{group, is_mark, parse_count, parse_number, thousands};
+
+impl Field {
+    /// The value that typed or linked text means.
+    ///
+    /// # Errors
+    /// What is wrong with the text and what would work.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return if self.get(&Run::default()) == Value::Null {
+                Ok(Value::Null)
+            } else {
+                Err(format!("{} needs a value", self.label))
+            };
+        }
+        match &self.slot {
+            Slot::Count { range, .. } => parse_count(text).map(Value::from).ok_or_else(|| {
+                format!(
+                    "\"{}\" is not a whole number from {} to {}",
+                    shorten(text),
+                    thousands(range.0),
+                    thousands(range.1)
+                )
+            }),
+            Slot::Number { range, .. } => parse_number(text).map(Value::Number).ok_or_else(|| {
+                format!(
+                    "\"{}\" is not a number from {} to {}",
+                    shorten(text),
+                    group(&range.0.to_string()),
+                    group(&range.1.to_string())
+                )
+            }),
+            Slot::Toggle { .. } => match text.to_ascii_lowercase().as_str() {
+                "true" | "1" | "yes" | "on" => Ok(Value::Bool(true)),
+                "false" | "0" | "no" | "off" => Ok(Value::Bool(false)),
+                _ => Err(format!("\"{}\" is neither true nor false", shorten(text))),
+            },
+            Slot::Counts { .. } => text
+                .split(',')
+                .map(|item| {
+                    parse_count(item)
+                        .map(Value::from)
+                        .ok_or_else(|| format!("\"{}\" is not a whole number", shorten(item)))
+                })
+                .collect::<Result<Vec<_>, _>>()
+                .map(Value::List),
+            Slot::Set { .. } => Ok(Value::List(
+                text.split(',')
+                    .map(|item| Value::Text(item.trim().to_owned()))
+                    .collect(),
+            )),
+            Slot::Choice { .. } | Slot::Text { .. } => Ok(Value::Text(text.to_owned())),
+        }
+    }
+
+    /// The value as links and inputs write it; none where it is unset.
+    #[must_use]
+    pub fn text(&self, run: &Run) -> Option<String> {
+        plain(&self.get(run))
+    }
+}
+
+/// A scalar or a flat list as text: integers plain, numbers by their shortest form that reads back.
+pub fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::Null | Value::Map(_) => None,
+        Value::Bool(yes) => Some(yes.to_string()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Text(text) => Some(text.clone()),
+        Value::List(items) => Some(items.iter().filter_map(plain).collect::<Vec<_>>().join(",")),
+    }
+}
+
+/// At most 40 characters of what was typed, for a message; what would turn the message around is left out.
+pub(super) fn shorten(text: &str) -> String {
+    let mut seen = text.chars().filter(|c| !is_mark(*c));
+    let mut short: String = seen.by_ref().take(40).collect();
+    if seen.next().is_some() {
+        short.pop();
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,258 @@
+//! Launch scripts and settings as their programs' own examples have them, read into the Run that they mean; and the names
+//! that the exports use, held to those that the programs know.
+
+#![allow(clippy::unwrap_used)] // a file that cannot be read has failed
+
+use shardscope::run::presets::{MODELS, PUBLISHED, PublishedRun};
+use shardscope::run::registry::field;
+use shardscope::run::{OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
+use shardscope::share::dialect::{DIALECTS, Dialect, dialect};
+use shardscope::share::import::{Meaning, read};
+use std::collections::BTreeSet;
+use std::fs;
+
+fn data(name: &str) -> String {
+    let path = format!("{}/tests/data/launch/{name}", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(path).unwrap()
+}
+
+/// Reads a file into a Run of `gpus` GPUs, whose program says nothing of them.
+fn import(name: &str, gpus: u64) -> Meaning {
+    let present = Run {
+        gpus,
+        ..Run::default()
+    };
+    let read = read(&data(name), &present);
+    read.unwrap_or_else(|issues| panic!("{name}: {issues:?}"))
+}
+
+/// The file means `settings`: `key=value` with blanks between.
+fn means(name: &str, gpus: u64, settings: &str) {
+    let run = import(name, gpus).run.resolved();
+    let wrong: Vec<String> = settings
+        .split_whitespace()
+        .filter_map(|setting| {
+            let (key, value) = setting.split_once('=').unwrap();
+            let field = field(key).unwrap_or_else(|| panic!("{key}"));
+            let said = field.text(&run).unwrap_or_default();
+            (said != value).then(|| format!("{setting}, read as {said}"))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{name}: {wrong:?}");
+}
+
+#[test]
+fn scripts_of_megatron_lm_mean_what_its_examples_run() {
+    // No --normalization: LayerNorm. 1 953 125 000 samples are 15 258 789 steps of 128.
+    means(
+        "megatron_llama3_8b_fp8.sh",
+        64,
+        "gpus=8 tp=1 pp=1 cp=1 ep=1 micro_batch=1 global_batch=128 seq_len=8192 zero=1 precision=te-fp8 \
+         model.layers=32 model.hidden=4096 model.ffn=14336 model.heads=32 model.kv_heads=8 model.vocab=128256 \
+         model.norm=layernorm model.biases=none model.tied_embeddings=false model.dropout=false model.gated_ffn=true \
+         model.learned_positions=0 cross_entropy=megatron-fused flash_attention=true optimizer=adam schedule=1f1b \
+         recompute=none overlap.dp=0.8 tokens_total=15999999934464",
+    );
+    // An FFN of four times the hidden size, learned positions, dropout 0.1: what is not said.
+    means(
+        "megatron_gpt3_175b.sh",
+        64,
+        "gpus=8 tp=8 pp=16 micro_batch=1 global_batch=1536 seq_len=2048 zero=0 precision=fp16 model.layers=96 \
+         model.hidden=12288 model.ffn=49152 model.heads=96 model.kv_heads=96 model.biases=all model.dropout=true \
+         model.gated_ffn=false model.learned_positions=2048 model.tied_embeddings=true sequence_parallel=false \
+         overlap.dp=0 flash_attention=true tokens_total=1572864000000",
+    );
+    means(
+        "megatron_mixtral.sh",
+        64,
+        "gpus=2 tp=1 pp=1 ep=2 etp=1 micro_batch=1 global_batch=4 seq_len=256 zero=1 precision=fp32 model.layers=2 \
+         model.hidden=256 model.heads=2 model.kv_heads=2 model.moe.experts=2 model.moe.top_k=2 model.moe.expert_ffn=896 \
+         model.moe.shared_experts=0 model.norm=rmsnorm model.biases=none overlap.dp=0.8 tokens_total=7168",
+    );
+}
+
+#[test]
+fn settings_of_torchtitan_mean_what_its_examples_run() {
+    // Its converter computes in fp8.
+    means(
+        "torchtitan_llama3_405b.toml",
+        128,
+        "model=llama-3.1-405b gpus=128 tp=8 pp=1 cp=1 micro_batch=2 global_batch=32 seq_len=8192 zero=3 recompute=full \
+         precision=te-fp8 optimizer=adam sequence_parallel=true tokens_total=786432000",
+    );
+    // Every second of the 80 layers is recomputed where nothing is said.
+    means(
+        "torchtitan_multinode.sh",
+        64,
+        "model=llama-3.1-70b gpus=32 tp=8 pp=1 micro_batch=8 global_batch=32 zero=3 recompute.layers=40",
+    );
+}
+
+#[test]
+fn settings_of_deepspeed_mean_what_its_examples_run() {
+    // "auto" is the launcher's: as on the page.
+    means(
+        "deepspeed_autotp.json",
+        64,
+        "gpus=64 tp=4 pp=1 cp=1 zero=2 micro_batch=1 global_batch=256 precision=bf16-fp32-grads overlap.dp=0",
+    );
+    means(
+        "deepspeed_autoep.json",
+        64,
+        "gpus=64 tp=1 pp=1 zero=1 micro_batch=2 global_batch=128 precision=bf16 optimizer=adam",
+    );
+    // One sequence over two ranks of Ulysses: two GPUs, by the three batch sizes.
+    means(
+        "deepspeed_autosp.json",
+        64,
+        "gpus=2 tp=1 pp=1 cp=2 cp_comm=ulysses zero=0 micro_batch=1 global_batch=1 precision=bf16",
+    );
+}
+
+#[test]
+fn settings_of_nanotron_mean_what_its_examples_run() {
+    means(
+        "nanotron_tiny_llama.yaml",
+        64,
+        "gpus=8 tp=2 pp=2 cp=1 ep=1 micro_batch=2 global_batch=4 seq_len=256 zero=0 schedule=1f1b recompute=none \
+         sequence_parallel=true precision=playbook-20 model.layers=2 model.hidden=16 model.ffn=64 model.heads=4 \
+         model.vocab=256 model.tied_embeddings=true tokens_total=15360",
+    );
+    // Its Qwen has biases where attention_bias says so.
+    means(
+        "nanotron_qwen.yaml",
+        64,
+        "gpus=2 tp=2 pp=1 cp=1 micro_batch=3 global_batch=3 seq_len=8192 model.layers=12 model.hidden=256 \
+         model.biases=none model.vocab=49152",
+    );
+}
+
+const FILES: [(&str, &str); 10] = [
+    ("megatron", "megatron_llama3_8b_fp8.sh"),
+    ("megatron", "megatron_gpt3_175b.sh"),
+    ("megatron", "megatron_mixtral.sh"),
+    ("torchtitan", "torchtitan_llama3_405b.toml"),
+    ("torchtitan", "torchtitan_multinode.sh"),
+    ("deepspeed", "deepspeed_autotp.json"),
+    ("deepspeed", "deepspeed_autoep.json"),
+    ("deepspeed", "deepspeed_autosp.json"),
+    ("nanotron", "nanotron_tiny_llama.yaml"),
+    ("nanotron", "nanotron_qwen.yaml"),
+];
+
+/// Every entry is listed as used or as ignored, but for those that say nothing: null, "auto", a variable that is not set.
+#[test]
+fn every_entry_is_used_or_listed_as_ignored() {
+    for (id, name) in FILES {
+        let text = data(name);
+        assert!(text.contains("Source: "), "{name}");
+        let entries = (dialect(id).unwrap().entries)(&text).unwrap();
+        let read = import(name, 64);
+        assert!(!read.used.is_empty() && !read.ignored.is_empty(), "{name}");
+        for (entry, value) in &entries {
+            let silent = match value {
+                Value::Null => true,
+                Value::Text(text) => text == "auto" || text.starts_with('$'),
+                _ => false,
+            };
+            let used = read.used.iter().any(|(used, _)| used == entry);
+            assert!(
+                used || read.ignored.contains(entry) || silent,
+                "{name}: {entry} = {value:?} is not in the book"
+            );
+        }
+    }
+}
+
+/// Runs that make a program say everything it can.
+fn talkative() -> Vec<Run> {
+    let mut runs: Vec<Run> = PUBLISHED.iter().map(PublishedRun::run).collect();
+    for model in MODELS {
+        let json = format!(
+            r#"{{"model":"{}","gpus":64,"tp":2,"pp":1,"cp":2,"ep":4,"etp":2,"seq_len":1024,"hsdp_shard":8,"zero":3,
+            "fused_swiglu":false,"cuda_graphs":true,"capacity_factor":1.5,"tokens_total":1e9,"cross_entropy":"te-fused"}}"#,
+            model.choice.id
+        );
+        let value: Value = serde_json::from_str(&json).unwrap();
+        runs.push(Run::from_value(&value).unwrap());
+    }
+    let odd = r#"{"model":{"base":"llama-3.1-8b","head_dim":64,"biases":"qkv","mtp_modules":1}}"#;
+    runs.push(Run::from_value(&serde_json::from_str(odd).unwrap()).unwrap());
+    let base = Run {
+        virtual_stages: 4,
+        ..Run::default()
+    };
+    for (schedule, _) in Schedule::ALL {
+        runs.push(Run {
+            schedule: *schedule,
+            ..base.clone()
+        });
+    }
+    let mut grouped = Run {
+        schedule: Schedule::Interleaved,
+        stage_layers: Some(vec![7, 9, 9, 7]),
+        ..Run::default()
+    };
+    runs.push(grouped.clone());
+    grouped.stage_layers = None;
+    grouped.virtual_stages = 2;
+    grouped.schedule_options.group = Some(8);
+    runs.push(grouped);
+    for (optimizer, _) in Optimizer::ALL {
+        for zero in 0..4 {
+            runs.push(Run {
+                optimizer: *optimizer,
+                zero,
+                hsdp_shard: Some(4),
+                ..Run::default()
+            });
+        }
+    }
+    for precision in [
+        "fp16",
+        "bf16",
+        "fp32",
+        "te-fp8",
+        "playbook-20",
+        "fsdp-mixed",
+    ] {
+        let value = format!(r#"{{"precision":"{precision}"}}"#);
+        runs.push(Run::from_value(&serde_json::from_str(&value).unwrap()).unwrap());
+    }
+    for recompute in [Recompute::Full, Recompute::Selective, Recompute::Layers(3)] {
+        runs.push(Run {
+            recompute,
+            ..Run::default()
+        });
+    }
+    runs
+}
+
+/// The names that `dialect` writes for `runs`.
+fn names(dialect: &Dialect, runs: &[Run]) -> BTreeSet<String> {
+    let scenarios = runs.iter().filter_map(|run| Scenario::new(run).ok());
+    let entries = scenarios.flat_map(|scenario| (dialect.write)(&scenario));
+    entries.map(|(name, _)| name).collect()
+}
+
+/// `data/launch/*_arguments.txt` are typed from the programs' own documentation, by commit: every name that an export
+/// uses is there, and every name there is used by an export, so the lists stay what they are for.
+#[test]
+fn every_argument_of_an_export_is_one_that_its_program_knows() {
+    let runs = talkative();
+    let mut wrong = Vec::new();
+    for dialect in DIALECTS {
+        let list = data(&format!("{}_arguments.txt", dialect.id));
+        let mut lines = list.lines();
+        assert!(lines.next().unwrap().starts_with("# "), "{}", dialect.id);
+        let known: BTreeSet<String> = lines
+            .filter(|line| !line.starts_with('#'))
+            .map(str::to_owned)
+            .collect();
+        let used = names(dialect, &runs);
+        for name in used.symmetric_difference(&known) {
+            wrong.push(format!("{}: {name}", dialect.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
