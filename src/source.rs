@@ -60,8 +60,8 @@ sources! {
     FUJII_2024 = "Fujii 2024", "Fujii et al., Accelerating Large Language Model Training with 4D Parallelism and Memory Consumption Estimator, 2024", "https://arxiv.org/abs/2411.06465";
     KORTHIKANTI_2022 = "Korthikanti 2022", "Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, 2022", "https://arxiv.org/abs/2205.05198";
     NARAYANAN_2021 = "Narayanan 2021", "Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM, 2021", "https://arxiv.org/abs/2104.04473";
-    HE_BLOG = "He blog", "Pengfei He, Memory of LLM training and its parallel variants (blog)", "memory of LLM training, Pengfei He";
-    UNEVEN_PP = "Uneven PP note", "NVIDIA technical note: uneven pipeline parallelism for vision-language models (Qwen2-VL on H20)", "uneven pipeline parallelism, Qwen2-VL, H20";
+    HE_BLOG = "Pengfei He's blog", "Pengfei He, Memory of LLM training and its parallel variants (blog)", "memory of LLM training, Pengfei He";
+    UNEVEN_PP = "NVIDIA's note on uneven PP", "NVIDIA technical note: uneven pipeline parallelism for vision-language models (Qwen2-VL on H20)", "uneven pipeline parallelism, Qwen2-VL, H20";
     PLAYBOOK = "Ultra-Scale Playbook", "Nanotron team, The Ultra-Scale Playbook: Training LLMs on GPU Clusters, 2025", "https://huggingface.co/spaces/nanotron/ultrascale-playbook";
     LECTURE = "Fudan lecture", "Model Parallelism in LLM Training (Fudan University lecture, 2026)", "Model Parallelism in LLM Training, Fudan";
     GPIPE = "GPipe", "Huang et al., GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism, 2019", "https://arxiv.org/abs/1811.06965";

@@ -6,7 +6,7 @@ use super::{Painted, px};
 use crate::scene::over_time::Areas;
 use crate::scene::palette::{Palette, Rgb};
 use crate::scene::ticks::ticks;
-use crate::units::{Bytes, GIB, MemoryUnit, Seconds, show_seconds, significant};
+use crate::units::{Bytes, GIB, MemoryUnit, Seconds, group, show_seconds};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendColor, DrawingBackend};
@@ -63,20 +63,26 @@ impl AreaPicture<'_> {
             MemoryUnit::Gb => 1e9,
         };
         let right = self.px(GUTTER + self.width());
-        for tick in ticks(0.0, self.areas.scale.0 / one, 4) {
+        for tick in ticks(0.0, self.areas.scale.0 / one, 6) {
             let y = self.y(Bytes(tick * one) / self.areas.scale);
             let line = ink(self.palette.line);
             backend.draw_line((self.px(GUTTER), y), (right, y), &line)?;
             let text = self.text(HPos::Right, VPos::Center);
+            // The axis is named where its highest number would stand.
+            if y < self.px(20.0) {
+                continue;
+            }
             let label = if tick == 0.0 {
-                self.unit.name().to_owned()
+                "0".to_owned()
             } else {
-                significant(tick, 3)
+                group(&format!("{}", (tick * 1e3).round() / 1e3))
             };
-            let y = y.clamp(self.px(6.0), self.px(AREA - 5.0));
+            let y = y.min(self.px(AREA - 5.0));
             backend.draw_text(&label, &text, (self.px(GUTTER - 6.0), y))?;
         }
-        Ok(())
+        let text = self.text(HPos::Right, VPos::Center);
+        let place = (self.px(GUTTER - 6.0), self.px(7.0));
+        backend.draw_text(self.unit.name(), &text, place)
     }
 
     fn paint_areas<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
@@ -122,7 +128,16 @@ impl AreaPicture<'_> {
             (self.px(GUTTER), y),
             (right, y),
             &self.stroke(self.palette.text, 2.0),
-        )
+        )?;
+        let text = TextStyle {
+            color: ink(self.palette.text),
+            ..self.text(HPos::Right, VPos::Bottom)
+        };
+        let said = format!(
+            "{} usable",
+            self.unit.show(self.areas.scale * self.areas.capacity)
+        );
+        backend.draw_text(&said, &text, (right - self.px(2.0), y - self.px(2.0)))
     }
 
     /// A thin line at the fullest instant, and its height.

@@ -182,9 +182,9 @@ one_of! {
         /// Fujii et al. 2024.
         Fujii = "fujii-4d" "Fujii 4D",
         /// Pengfei He's blog.
-        He = "he-blog" "He blog",
+        He = "he-blog" "Pengfei He's blog",
         /// NVIDIA's uneven-pipeline note.
-        Uneven = "uneven-pp" "uneven PP note",
+        Uneven = "uneven-pp" "NVIDIA uneven PP",
         /// The Ultra-Scale Playbook.
         Playbook = "playbook" "playbook",
     }

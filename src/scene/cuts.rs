@@ -43,7 +43,7 @@ pub fn sequences(scenario: &Scenario) -> Html {
         })
         .collect();
     let what = format!(
-        "Bytes of one layer on a GPU, forward and backward, for one sequence of N = {} tokens, d = {}, over P = {ranks} ranks{}; beside it the lecture's N = 1 000 000, d = 4096, P = 128, where it prints 65.536 and 0.512 GB.",
+        "Bytes of one layer on a GPU, forward and backward, for one sequence of N = {} tokens, d = {}, over P = {ranks} ranks{}; beside it the example of the Fudan lecture: N = 1 000 000, d = 4096, P = 128, where it prints 65.536 and 0.512 GB.",
         group(&scenario.run.seq_len.to_string()),
         group(&model.hidden.to_string()),
         if shared > 1 {
@@ -54,7 +54,7 @@ pub fn sequences(scenario: &Scenario) -> Html {
     );
     let head = [
         "cut",
-        "as the lecture counts",
+        "as the Fudan lecture counts",
         "a GPU really sends",
         "most ranks",
         "lecture's example",

@@ -176,7 +176,10 @@ pub fn panel(of: &str) -> Html {
     let words = WORDS
         .iter()
         .filter(|word| one.is_none_or(|one| std::ptr::eq(one, *word)));
+    let mut words: Vec<&Word> = words.collect();
+    words.sort_by_key(|word| word.names[0].to_lowercase());
     let rows: Html = words
+        .into_iter()
         .flat_map(|word| {
             let names = word.names.join(", ");
             [

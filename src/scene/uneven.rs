@@ -1,11 +1,12 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
 use super::figure::figure;
-use super::markup::{Html, el, leaf, text};
+use super::markup::{Html, cited, el, leaf, text};
 use super::strips::strips;
 use super::words::verdict;
 use crate::memory::Verdict;
 use crate::report::{Balance, Evaluation, Pair, balance, splits};
+use crate::source::UNEVEN_PP;
 use crate::units::{show_percent, show_seconds, significant};
 
 /// Less than this is not worth a button.
@@ -128,10 +129,10 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Html {
         said.push(el("button", &button, &[text("split evenly")]));
     }
     if let (Some(note), false) = (&balance.note, said.is_empty()) {
-        said.push(text(&format!(
-            " The uneven-PP note's rule gives {}.",
-            short(note)
-        )));
+        said.push(text(&format!(" NVIDIA's rule gives {}", short(note))));
+        said.push(text(" ("));
+        said.push(cited(&UNEVEN_PP, UNEVEN_PP.short));
+        said.push(text(")."));
     }
     Html::from_iter(said)
 }

@@ -29,13 +29,22 @@ fn answer(view: &View, asked: &Asked) -> Html {
     let (words, run) = match asked {
         Asked::MicroBatch(found) => match found.as_ref() {
             None => ("No micro-batch fits in this run's layout.".to_owned(), None),
-            Some(run) => (
-                format!(
-                    "{} sequences are the largest micro-batch that divides the batch and fits in this run's layout.",
-                    run.micro_batch
-                ),
-                Some(run.clone()),
-            ),
+            Some(run) => {
+                let count = run.micro_batch;
+                let are = if count == 1 {
+                    "sequence is"
+                } else {
+                    "sequences are"
+                };
+                let set = count == view.desk.run.micro_batch;
+                let already = if set { " It is set already." } else { "" };
+                (
+                    format!(
+                        "{count} {are} the largest micro-batch that divides the batch and fits in this run's layout.{already}"
+                    ),
+                    (!set).then(|| run.clone()),
+                )
+            }
         },
         Asked::Sweep(_, sweep) if sweep.share() < 1.0 => {
             let tried = sweep.points().last().map_or(0, |point| point.value);

@@ -3,6 +3,7 @@
 use super::{View, button, chips_of, fold};
 use crate::memory::Verdict;
 use crate::memory::verdict::HALF_BAND;
+use crate::report::report;
 use crate::run::{OneOf, Recompute, Run};
 use crate::scene::markup::{Html, el, leaf, table, text};
 use crate::scene::ticks::ticks;
@@ -283,9 +284,18 @@ fn dots(view: &View) -> Html {
             (report.memory.peak_bytes.0, report.step.tokens_per_s_per_gpu)
         })
         .collect();
+    let capacity = found
+        .first()
+        .map_or(0.0, |row| row.report.memory.capacity_bytes.0);
+    // The page's own run, where it works.
+    let own = report(&view.desk.run).ok().map(|report| {
+        let step = report.step.tokens_per_s_per_gpu;
+        (report.memory.peak_bytes.0, step)
+    });
+    let all = || points.iter().chain(&own);
     let (x, y) = (
-        Scale::of(points.iter().map(|p| p.0)),
-        Scale::of(points.iter().map(|p| p.1)),
+        Scale::of(all().map(|p| p.0).chain([capacity])),
+        Scale::of(all().map(|p| p.1)),
     );
     let at = |share: f64| format!("{:.2}%", share * 100.0);
     let mut pieces: Vec<Html> = Vec::new();
@@ -330,10 +340,36 @@ fn dots(view: &View) -> Html {
         let dot = [("class", class), ("cx", &*cx), ("cy", &*cy), ("r", "4")];
         pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
     }
-    let words = "Peak memory to the right, tokens a second and GPU upwards; filled dots are beaten by none. The table above has the memory, and MFU, which goes with the tokens.";
+    if let Some(own) = own {
+        let (cx, cy) = (at(x.share(own.0)), at(1.0 - y.share(own.1)));
+        let ring = [("class", "dot own"), ("cx", &*cx), ("cy", &*cy), ("r", "8")];
+        pieces.push(el("circle", &ring, &[leaf("title", "", "this run")]));
+    }
+    let place = at(x.share(capacity));
+    let rule = [
+        ("x1", &*place),
+        ("x2", &*place),
+        ("y1", "0"),
+        ("y2", "100%"),
+    ];
+    pieces.push(el("line", &[&[("class", "one")], &rule[..]].concat(), &[]));
+    let over = |x: &str, dx: &str, y: &str, dy: &str, anchor: &str, words: &str| {
+        let place = [
+            ("x", x),
+            ("dx", dx),
+            ("y", y),
+            ("dy", dy),
+            ("text-anchor", anchor),
+        ];
+        label(&place, words)
+    };
+    pieces.push(over("0", "-40", "0", "-8", "start", "tokens/s/GPU"));
+    pieces.push(over(&place, "0", "0", "-8", "end", "usable memory"));
+    pieces.push(over("100%", "0", "100%", "30", "end", "peak memory a GPU"));
+    let words = "Filled dots are beaten by none; the ring is this run. The table above has the memory, and MFU, which goes with the tokens.";
     let picture = el("svg", &[("role", "img"), ("aria-label", words)], &pieces);
     let figure = [picture, leaf("figcaption", "muted", words)];
-    el("figure", &[("class", "chart")], &figure)
+    el("figure", &[("class", "chart titled")], &figure)
 }
 
 fn memory_tick(unit: MemoryUnit, bytes: f64) -> String {

@@ -2,8 +2,8 @@
 
 use super::read;
 use crate::report::evaluate;
+use crate::run::Run;
 use crate::run::registry::{FIELDS, field};
-use crate::run::{Run, Value};
 use crate::scene::issues::{line, list};
 use crate::scene::markup::{Html, el, fold, leaf, table, text};
 use crate::scene::words;
@@ -28,7 +28,7 @@ pub fn summary(typed: &str, present: &Run) -> Html {
     let count = changes.len();
     let take = [("class", "main"), ("data-run", &*encode(&read.run))];
     let mut parts = vec![
-        leaf("p", "size", &format!("This is {}.", read.format)),
+        leaf("p", "size", &format!("Read as {}.", read.format)),
         size(&read.run),
         outcome(&read.run),
         el(
@@ -121,28 +121,30 @@ fn outcome(run: &Run) -> Html {
 
 /// The fields that would change.
 fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Html>)> {
-    let shown = |run: &Run, key: &str| {
-        let text = field(key).and_then(|field| field.text(run));
+    // A field that is left alone says what it means.
+    let shown = |run: &Run, meant: &Run, key: &str| {
+        let text = field(key).and_then(|field| field.text(run).or_else(|| field.text(meant)));
         text.unwrap_or_else(|| "–".to_owned())
     };
+    let (meant, means) = (before.resolved(), after.resolved());
     let differ = FIELDS
         .iter()
         .filter(|field| field.get(before) != field.get(after));
     let row = |field: &crate::run::registry::Field| {
-        let unset = field.get(before) == Value::Null && field.get(after) == Value::Null;
+        // What is only said and was meant before, is no change.
+        let (now, then) = (
+            shown(before, &meant, field.key),
+            shown(after, &means, field.key),
+        );
         let symbol = match field.symbol {
             "" => Html::none(),
             symbol => leaf("small", "", &format!(" {symbol}")),
         };
         let label = Html::from_iter([text(field.label), symbol]);
-        (!unset).then(|| {
+        (now != then).then(|| {
             (
                 false,
-                vec![
-                    label,
-                    leaf("code", "", &shown(before, field.key)),
-                    leaf("code", "", &shown(after, field.key)),
-                ],
+                vec![label, leaf("code", "", &now), leaf("code", "", &then)],
             )
         })
     };
