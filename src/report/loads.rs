@@ -19,13 +19,16 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
                 .into_iter()
                 .map(|stage| stage as usize)
                 .collect();
+            // Copies of a rank that runs both directions are stages that it holds besides: no versions of one.
+            let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
+            let copies = u64::from(copies) * scenario.chunks;
             RankLoad {
                 in_flight: worst_instant(items, &stages, &bytes)
                     .into_iter()
                     .map(|count| f64::from(count) / f64::from(order.splits))
                     .collect(),
+                weight_versions: copies.div_ceil(stages.len().max(1) as u64).max(1),
                 stages,
-                weight_versions: u64::from(order.weight_copies.get(rank).copied().unwrap_or(1)),
             }
         })
         .collect()
@@ -58,4 +61,36 @@ fn worst_instant(items: &[Item], stages: &[usize], bytes: &[f64]) -> Vec<u32> {
         }
     }
     worst.0
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::report::evaluate;
+    use crate::run::{Run, Schedule};
+
+    /// A rank of both directions holds its stage and the one that mirrors it, each once (DualPipe: "2x parameters"; Chimera,
+    /// section 3.1: "two model replicas"); stashed versions are copies of the stage itself (PipeDream-2BW: two).
+    #[test]
+    fn weights_of_both_directions_are_held_once_each() {
+        let weights = |schedule| -> Vec<f64> {
+            let run = Run {
+                schedule,
+                stage_layers: Some(vec![9, 8, 8, 7]),
+                ..Run::default()
+            };
+            let memory = evaluate(&run).unwrap().report.memory;
+            let each = memory.per_stage.iter();
+            each.map(|stage| stage.weights.0).collect()
+        };
+        let alone = weights(Schedule::OneFOneB);
+        for schedule in [Schedule::DualPipe, Schedule::Chimera] {
+            for (rank, held) in weights(schedule).into_iter().enumerate() {
+                let both = alone[rank] + alone[3 - rank];
+                assert!((held / both - 1.0).abs() < 1e-12, "{schedule:?} {rank}");
+            }
+        }
+        for (rank, held) in weights(Schedule::Pipedream2bw).into_iter().enumerate() {
+            assert!((held / alone[rank] - 2.0).abs() < 1e-12, "{rank}");
+        }
+    }
 }

@@ -33,6 +33,17 @@ pub fn save(name: &str, picture: &str, unit: MemoryUnit) -> Html {
     )
 }
 
+/// What the colours of a picture stand for: class of the swatch and words.
+#[must_use]
+pub fn key(kinds: &[(&str, &str)]) -> Html {
+    let item = |(class, said): &(&str, &str)| {
+        let swatch = leaf("i", &format!("swatch {class}"), "");
+        el("span", &[], &[swatch, text(said)])
+    };
+    let items: Vec<Html> = kinds.iter().map(item).collect();
+    el("div", &[("class", "legend")], &items)
+}
+
 /// A picture of a panel with a line of words and the buttons that save it as `name`.
 #[must_use]
 pub fn figure(name: &str, words: &str, picture: Html) -> Html {

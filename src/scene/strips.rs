@@ -9,8 +9,10 @@ use crate::units::{Seconds, show_seconds};
 
 /// Ranks drawn; of more, every n-th.
 const MOST_RANKS: usize = 8;
-/// Height of a rank's row.
-const ROW: f64 = 10.0;
+/// Height of a rank's row at least and at most, and of a pipeline's rows together where that lies between.
+const LEAST_ROW: f64 = 10.0;
+const MOST_ROW: f64 = 18.0;
+const ROWS: f64 = 96.0;
 /// Room for the words above a strip, and for the gap below it.
 const WORDS: f64 = 18.0;
 const GAP: f64 = 10.0;
@@ -22,16 +24,24 @@ const AXIS: f64 = 18.0;
 pub fn strips(drawn: &[(String, &Timeline)]) -> Drawing {
     let ends = drawn.iter().map(|(_, timeline)| timeline.makespan());
     let longest = ends.fold(0.0, f64::max);
-    let rows = drawn.iter().map(|(_, timeline)| timeline.ranks.len());
-    let stride = rows.max().unwrap_or(1).div_ceil(MOST_RANKS).max(1);
+    let ranks = drawn.iter().map(|(_, timeline)| timeline.ranks.len());
+    let most = ranks.max().unwrap_or(1).max(1);
+    let stride = most.div_ceil(MOST_RANKS);
+    let rows = most.div_ceil(stride);
+    let row = (ROWS / rows as f64).clamp(LEAST_ROW, MOST_ROW);
     let height =
-        |timeline: &Timeline| WORDS + ROW * timeline.ranks.len().div_ceil(stride) as f64 + GAP;
+        |timeline: &Timeline| WORDS + row * timeline.ranks.len().div_ceil(stride) as f64 + GAP;
     let foot: f64 = drawn.iter().map(|(_, timeline)| height(timeline)).sum();
     let mut drawing = Drawing::new(foot + AXIS);
     let mut top = 0.0;
     for (words, timeline) in drawn {
         drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, words);
-        strip(&mut drawing, timeline, longest, top + WORDS, stride);
+        let place = Place {
+            top: top + WORDS,
+            row,
+            stride,
+        };
+        strip(&mut drawing, timeline, longest, place);
         top += height(timeline);
     }
     drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
@@ -43,16 +53,29 @@ pub fn strips(drawn: &[(String, &Timeline)]) -> Drawing {
     drawing
 }
 
-fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, top: f64, stride: usize) {
+/// Where a strip stands: its top, the height of a rank's row, and every how many ranks one is drawn.
+#[derive(Clone, Copy)]
+struct Place {
+    top: f64,
+    row: f64,
+    stride: usize,
+}
+
+fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, place: Place) {
+    let Place {
+        top,
+        row: tall,
+        stride,
+    } = place;
     let end = timeline.makespan() / longest;
     for row in 0..timeline.ranks.len().div_ceil(stride) {
-        let y = top + row as f64 * ROW;
-        drawing.name(y + ROW / 2.0, &format!("rank {}", row * stride));
+        let y = top + row as f64 * tall;
+        drawing.name(y + tall / 2.0, &format!("rank {}", row * stride));
         let idle = Box {
             x: 0.0,
             width: end,
             y,
-            height: ROW - 1.0,
+            height: tall - 1.0,
         };
         drawing.hatch(idle);
     }
@@ -60,7 +83,7 @@ fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, top: f64, str
         timeline,
         stride,
         Viewport::all(longest),
-        |row| (top + row as f64 * ROW, ROW - 1.0),
+        |row| (top + row as f64 * tall, tall - 1.0),
         |_| String::new(),
     );
 }

@@ -175,13 +175,14 @@ mod tests {
             ..Run::default()
         };
         let html = html(&Run::default(), &long);
-        // The longer one's paper ends where the axis does, the shorter one's before.
-        assert_eq!(
-            html.matches("class=\"hatch\" style=\"width:100.000%\"")
-                .count(),
-            1
-        );
-        assert_eq!(html.matches("class=\"hatch\"").count(), 2);
+        // Four ranks of each: the longer one's paper ends where the axis does, the shorter one's before.
+        let papers: Vec<_> = html
+            .split("<rect ")
+            .filter(|rect| rect.contains("url(#hatched)"))
+            .collect();
+        let whole = |rect: &&&str| rect.contains("width=\"100%\"") || rect.contains("width=\"100.");
+        assert_eq!(papers.len(), 8);
+        assert_eq!(papers.iter().filter(whole).count(), 4);
         // The same GPU: its capacity stands at one place in every bar of both.
         let mut places: Vec<_> = html
             .split("class=\"capacity\" style=\"")

@@ -4,6 +4,7 @@
 use super::map::ask_for;
 use super::rows::{label, layout};
 use super::{View, fold};
+use crate::scene::figure::save;
 use crate::scene::markup::{Html, el, leaf, table, text};
 use crate::scene::ticks::ticks;
 use crate::search::Found;
@@ -244,7 +245,8 @@ fn chart(
         }
     }
     let picture = el("svg", &[("role", "img"), ("aria-label", name)], &pieces);
-    el("figure", &[("class", "chart")], &[heading, picture])
+    let saves = save("plan", "", MemoryUnit::default());
+    el("figure", &[("class", "chart")], &[heading, picture, saves])
 }
 
 fn twin(view: &View, sweep: &Sweep) -> Html {

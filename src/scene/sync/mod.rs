@@ -2,7 +2,7 @@
 
 mod picture;
 
-use super::figure::save;
+use super::figure::{key, save};
 use super::markup::{Html, ask, choices, el, leaf, table, text};
 use crate::pipeline::sync::Policy;
 use crate::report::sync::{Charged, GradientSync, gradient_sync};
@@ -39,7 +39,7 @@ pub fn sync(evaluation: &Evaluation, of: &str) -> Html {
         ),
         picture(evaluation, &found)
             .inline("The end of the step by rank: ops, and the gradients on each rank's wire"),
-        legend(),
+        key(&KEY),
         el("p", &[("role", "status")], &[text(&said(&found))]),
         el("p", &[("class", "muted")], &[relation(&found)]),
         buckets(&found),
@@ -56,26 +56,17 @@ fn nothing(evaluation: &Evaluation) -> &'static str {
     }
 }
 
-fn legend() -> Html {
-    let item = |class: &str, said: &str| {
-        let swatch = leaf("i", &format!("swatch {class}"), "");
-        el("span", &[], &[swatch, text(said)])
-    };
-    el(
-        "div",
-        &[("class", "legend")],
-        &[
-            item(
-                "c-exposed half",
-                "gradients, hidden behind ops or in a bubble",
-            ),
-            item("c-exposed", "gradients after the pipeline's end: exposed"),
-            item("c-forward", "F"),
-            item("c-backward", "B, BW"),
-            item("c-weight", "W"),
-        ],
-    )
-}
+/// What the picture's colours stand for.
+const KEY: [(&str, &str); 5] = [
+    (
+        "c-exposed half",
+        "gradients, hidden behind ops or in a bubble",
+    ),
+    ("c-exposed", "gradients after the pipeline's end: exposed"),
+    ("c-forward", "F"),
+    ("c-backward", "B, BW"),
+    ("c-weight", "W"),
+];
 
 /// The three policies in a sentence.
 fn said(found: &GradientSync) -> String {
