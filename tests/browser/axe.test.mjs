@@ -53,7 +53,12 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
       await open();
       await settled(page);
       assert.deepEqual(await found(page, 'dialog[open]'), [], what);
-      await page.evaluate(() => document.querySelector('dialog[open]').close());
+      // The page hears of it a moment later.
+      await page.evaluate(() => new Promise((closed) => {
+        const dialog = document.querySelector('dialog[open]');
+        dialog.addEventListener('close', closed, { once: true });
+        dialog.close();
+      }));
     };
     await opened('share', () => page.locator('header .main').last().click());
     for (const what of ['published', 'methods', 'glossary', 'export markdown', 'import']) {
