@@ -141,3 +141,51 @@ fn published_links_still_open() {
         assert_eq!(read.view.second, run(), "{line}");
     }
 }
+
+/// What was appended stays: the first lines of the file, whole, by their FNV-1a hash. More may follow them.
+#[test]
+fn published_links_are_only_appended() {
+    const LINES: usize = 198;
+    let text = include_str!("data/links.txt");
+    let first: String = text.split_inclusive('\n').take(LINES).collect();
+    let hash = first.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    assert_eq!(
+        hash, 0xa063_9f7c_414b_013e,
+        "a line of tests/data/links.txt was changed: {hash:#x}"
+    );
+}
+
+/// A key or an id that is renamed breaks links: each is in one that was published.
+#[test]
+fn every_key_and_every_id_is_in_a_published_link() {
+    let text = include_str!("data/links.txt");
+    let links: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.split('\t').next())
+        .collect();
+    let said = |pair: &str| {
+        links
+            .iter()
+            .any(|link| link.split('&').any(|part| part == pair))
+    };
+    for field in FIELDS {
+        let ids: Vec<_> = match &field.slot {
+            Slot::Choice { options, .. } | Slot::Set { options, .. } => options(),
+            _ => Vec::new(),
+        };
+        for id in &ids {
+            let pair = format!("{}={}", field.key, id.id);
+            assert!(
+                said(&pair),
+                "append a link with {pair} to tests/data/links.txt"
+            );
+        }
+        let key = format!("{}=", field.key);
+        let named = links
+            .iter()
+            .any(|link| link.split('&').any(|part| part.starts_with(&key)));
+        assert!(named, "append a link with {key} to tests/data/links.txt");
+    }
+}
