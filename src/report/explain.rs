@@ -1,6 +1,7 @@
 //! The formula behind a figure of the report, with this run's values.
 
 mod step;
+mod utilisation;
 mod volume;
 mod wires;
 
@@ -102,8 +103,8 @@ pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
         Figure::Step => Some(step::step(evaluation)),
         Figure::Compute => Some(step::compute(evaluation)),
         Figure::Bubble => Some(bubble(evaluation)),
-        Figure::Mfu => Some(step::mfu(evaluation)),
-        Figure::Tokens => Some(step::tokens(evaluation)),
+        Figure::Mfu => Some(utilisation::mfu(evaluation)),
+        Figure::Tokens => Some(utilisation::tokens(evaluation)),
         Figure::Exposed => Some(wires::exposed(evaluation)),
         Figure::Overlap(row) => wires::row(evaluation, row),
     }
@@ -196,6 +197,14 @@ fn capacity(evaluation: &Evaluation) -> Term {
 /// A time read off the simulated schedule.
 fn simulated(symbol: &'static str, name: &str, value: f64) -> Term {
     seconds(symbol, name, value).marked(Mark::Simulated, "")
+}
+
+fn count(symbol: &'static str, name: &str, value: f64) -> Term {
+    Term::given(symbol, name, value, Unit::Count)
+}
+
+fn ratio(symbol: &'static str, name: &str, value: f64) -> Term {
+    Term::given(symbol, name, value, Unit::Ratio)
 }
 
 /// A time as an input.
