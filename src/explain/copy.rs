@@ -1,7 +1,7 @@
 //! A formula to take along: as plain text, and as LaTeX that also GitHub's and a wiki's renderers read.
 
 use super::Term;
-use super::formula::{Expr, flat, is_word};
+use super::formula::{Expr, flat, is_word, signed};
 use crate::units::MemoryUnit;
 
 impl Term {
@@ -107,19 +107,10 @@ struct Set<'a> {
 
 impl Set<'_> {
     fn sum(&self, expr: &Expr) -> String {
-        let Expr::Sum(list) = expr else {
-            return self.product(expr);
-        };
-        let mut out = String::new();
-        for (index, (less, one)) in list.iter().enumerate() {
-            out.push_str(match (index, less) {
-                (0, false) => "",
-                (_, true) => " - ",
-                _ => " + ",
-            });
-            out.push_str(&self.product(one));
+        match expr {
+            Expr::Sum(list) => signed(list, " - ", |one| self.product(one)),
+            one => self.product(one),
         }
-        out
     }
 
     fn product(&self, expr: &Expr) -> String {

@@ -136,19 +136,10 @@ struct Values<'a> {
 impl Values<'_> {
     /// Anything, where it needs no brackets.
     fn sum(&self, expr: &Expr) -> String {
-        let Expr::Sum(list) = expr else {
-            return self.product(expr);
-        };
-        let mut out = String::new();
-        for (index, (less, one)) in list.iter().enumerate() {
-            out.push_str(match (index, less) {
-                (0, false) => "",
-                (_, true) => " − ",
-                _ => " + ",
-            });
-            out.push_str(&self.product(one));
+        match expr {
+            Expr::Sum(list) => signed(list, " − ", |one| self.product(one)),
+            one => self.product(one),
         }
-        out
     }
 
     /// A summand: what multiplies first, then what divides.
@@ -212,6 +203,20 @@ impl Values<'_> {
             one => format!("({})", self.sum(one)),
         }
     }
+}
+
+/// Summands with their signs, each written by `each`.
+pub(super) fn signed(list: &[(bool, Expr)], minus: &str, each: impl Fn(&Expr) -> String) -> String {
+    let mut out = String::new();
+    for (index, (less, one)) in list.iter().enumerate() {
+        out.push_str(match (index, less) {
+            (0, false) => "",
+            (_, true) => minus,
+            _ => " + ",
+        });
+        out.push_str(&each(one));
+    }
+    out
 }
 
 /// A divisor that is itself a product, factor by factor.
