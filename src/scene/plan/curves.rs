@@ -2,7 +2,8 @@
 //! batch, as small curves over a doubling axis; hover tells the layout, a table says the same.
 
 use super::map::ask_for;
-use super::rows::{label, layout};
+use super::pareto::label;
+use super::rows::layout;
 use super::{View, fold};
 use crate::scene::figure::save;
 use crate::scene::markup::{Html, el, leaf, table, text};

@@ -4,6 +4,7 @@
 mod compare;
 mod curves;
 mod map;
+mod pareto;
 mod question;
 mod rows;
 
@@ -99,7 +100,7 @@ fn body(view: &View, request: &Request) -> Html {
     parts.push(question::buttons(view));
     if done {
         parts.push(rows::why(view));
-        parts.push(rows::pareto(view));
+        parts.push(pareto::pareto(view));
         parts.push(map::map(view, space));
     }
     parts.push(curves::sweeps(view));
