@@ -106,7 +106,9 @@ impl Message {
             }
             Kind::Joined(separator, parts) => {
                 visit(separator);
-                parts.iter().for_each(|part| part.templates(visit));
+                for part in parts {
+                    part.templates(visit);
+                }
             }
             Kind::Verbatim(_) => {}
         }
