@@ -6,7 +6,7 @@ use crate::core::memory::{StageMemory, Verdict};
 use crate::core::report::{Evaluation, Figure, Memory};
 use crate::core::run::{Method, OneOf};
 use crate::core::units::{Bytes, MemoryUnit, show_percent};
-use crate::view::markup::{Html, ask, el, leaf, percent, text};
+use crate::view::markup::{Action, Node, ask, el, leaf, percent, text};
 use crate::view::words;
 
 /// Named parts in a tip; the rest in one line.
@@ -16,13 +16,13 @@ const ROOMY: f64 = 0.55;
 
 /// One stacked bar a pipeline rank against the capacity; every part tells what it is made of and opens its formula.
 #[must_use]
-pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
+pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
     let picture = bars(memory);
     // Where what is told of a part stands beside the bars and hides none.
     let end = picture.bars.iter().map(Bar::end).fold(0.0, f64::max);
     let beside = (end < ROOMY).then_some(end);
-    let rows: Html = picture
+    let rows: Node = picture
         .bars
         .iter()
         .filter_map(|bar| {
@@ -49,7 +49,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
         el(
             "p",
             &[("class", "capacity-note")],
-            &[ask("plain", &Figure::Capacity.id(), &[text(&note)])],
+            &[ask("plain", Figure::Capacity, &[text(&note)])],
         ),
     ]
     .into_iter()
@@ -66,11 +66,11 @@ fn row(
     rank: &StageMemory,
     (capacity, beside): (f64, Option<f64>),
     unit: MemoryUnit,
-) -> Html {
+) -> Node {
     let name = bar.name();
     // The fullest rank's parts take the Tab key; the arrows walk on from there.
     let tab = if bar.is_peak { "0" } else { "-1" };
-    let mut track: Vec<Html> = bar
+    let mut track: Vec<Node> = bar
         .segments
         .iter()
         .map(|part| segment(rank, part, tab, beside, unit))
@@ -104,7 +104,7 @@ fn row(
             ("aria-label", &label),
         ],
         &[
-            ask("who", &Figure::Memory(bar.stages.0).id(), &[text(&name)]),
+            ask("who", Figure::Memory(bar.stages.0), &[text(&name)]),
             el("div", &[("class", "track")], &track),
             leaf("span", class, &total),
         ],
@@ -117,7 +117,7 @@ fn segment(
     tab: &str,
     beside: Option<f64>,
     unit: MemoryUnit,
-) -> Html {
+) -> Node {
     let component = part.component;
     let style = percent("width", part.length);
     let label = format!(
@@ -151,7 +151,6 @@ fn segment(
         ("style", style),
         ("tabindex", tab.to_owned()),
         ("aria-label", label.clone()),
-        ("data-ask", Figure::Component(rank.stage, component).id()),
     ];
     let attributes = attributes
         .each_ref()
@@ -161,14 +160,16 @@ fn segment(
         &[("class", side), ("style", &place), ("aria-hidden", "true")],
         &[parts_tip(&label, &parts)],
     );
-    el("button", &attributes, &[tip])
+    let figure = Figure::Component(rank.stage, component);
+    let button = el("button", &attributes, &[tip]).on(Action::Explain(figure));
+    button.keyed(component.name())
 }
 
 /// The share of the capacity that is needed, and what became of measured runs of each verdict.
 #[must_use]
-pub fn measured(memory: &Memory) -> Html {
+pub fn measured(memory: &Memory) -> Node {
     let share = show_percent(memory.peak_bytes / memory.capacity_bytes);
-    let rule = ask("link", &Figure::Capacity.id(), &[text("the rule")]);
+    let rule = ask("link", Figure::Capacity, &[text("the rule")]);
     if on_the_box(memory) {
         let words = format!(
             "{share} of the size on the box. The paper: up to 80 % none of its 454 runs ran out of memory."
@@ -190,7 +191,7 @@ pub fn measured(memory: &Memory) -> Html {
         leaf("span", class, &words)
     };
     let needed = format!("{share} of what the driver shows. Measured runs by verdict:");
-    let bands: Html = BANDS.iter().map(band).collect();
+    let bands: Node = BANDS.iter().map(band).collect();
     [leaf("span", "", &needed), bands, rule]
         .into_iter()
         .collect()
@@ -199,21 +200,29 @@ pub fn measured(memory: &Memory) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::memory::Component;
     use crate::core::report::evaluate;
     use crate::core::run::Run;
 
     #[test]
     fn every_part_of_a_bar_tells_its_parts_and_asks_for_its_formula() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let html = picture(&evaluation, MemoryUnit::Gib).into_string();
+        let shown = picture(&evaluation, MemoryUnit::Gib);
+        let html = shown.to_html();
         let segments: usize = bars(&evaluation.report.memory)
             .bars
             .iter()
             .map(|bar| bar.segments.len())
             .sum();
         assert_eq!(html.matches("class=\"segment ").count(), segments);
-        for id in ["activations:0", "buffers:3", "memory:2", "capacity"] {
-            assert!(html.contains(&format!("data-ask=\"{id}\"")), "{id}");
+        for figure in [
+            Figure::Component(0, Component::Activations),
+            Figure::Component(3, Component::Buffers),
+            Figure::Memory(2),
+            Figure::Capacity,
+        ] {
+            let explain = Action::Explain(figure);
+            assert!(shown.actions().contains(&&explain), "{figure:?}");
         }
         assert!(html.contains("logits") && !html.contains("NaN"));
     }
@@ -221,7 +230,7 @@ mod tests {
     #[test]
     fn the_band_of_this_runs_verdict_is_marked() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let html = measured(&evaluation.report.memory).into_string();
+        let html = measured(&evaluation.report.memory).to_html();
         let fits = BANDS.iter().find(|band| band.verdict == Verdict::Fits);
         let Band { ran_out, runs, .. } = fits.unwrap();
         let said = format!("<span class=\"band mine\">fits: {ran_out} of {runs} ran out</span>");
@@ -231,7 +240,7 @@ mod tests {
             memory_method: Method::Fujii,
             ..Run::default()
         };
-        let html = measured(&evaluate(&run).unwrap().report.memory).into_string();
+        let html = measured(&evaluate(&run).unwrap().report.memory).to_html();
         assert!(html.contains("on the box") && !html.contains("ran out</span>"));
     }
 }
