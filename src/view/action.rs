@@ -121,6 +121,28 @@ pub enum Save {
 }
 
 impl Action {
+    /// What it does, in a word or two: `apply tp=4`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Explain(figure) => format!("explain {}", figure.id()),
+            Self::Focus(key) => format!("focus {key}"),
+            Self::Apply(set) => format!("apply {}", pairs(set)),
+            Self::Load(_) => "load".to_owned(),
+            Self::Open(dialog) => format!("open {}", dialog.id()),
+            Self::Compare(_) => "compare".to_owned(),
+            Self::Undo => "undo".to_owned(),
+            Self::Redo => "redo".to_owned(),
+            Self::Choose(choice) => format!("choose {}", choice.id()),
+            Self::Sort(column) => format!("sort {column}"),
+            Self::Plan(word) => format!("plan {word}"),
+            Self::Timeline(action) => format!("timeline {}", action.id()),
+            Self::Rank(rank) => format!("rank {rank}"),
+            Self::StartOrder => "start-order".to_owned(),
+            Self::Save(save) => save.name(),
+        }
+    }
+
     /// The action as attributes, for HTML text that is not patched but parsed.
     #[must_use]
     pub fn attributes(&self) -> Vec<(&'static str, String)> {
@@ -216,6 +238,16 @@ impl TimelineAction {
 }
 
 impl Save {
+    fn name(&self) -> String {
+        match self {
+            Self::Copy => "copy".to_owned(),
+            Self::Text(name) => format!("save {name}"),
+            Self::Picture { name, png, .. } => {
+                format!("save {name}.{}", if *png { "png" } else { "svg" })
+            }
+        }
+    }
+
     fn attributes(&self) -> Vec<(&'static str, String)> {
         let (name, kind) = match self {
             Self::Copy => ("text", "copy"),

@@ -27,6 +27,7 @@ pub mod over_time;
 pub mod overlap;
 pub mod paint;
 pub mod palette;
+pub mod patch;
 pub mod pipeline;
 pub mod plan;
 pub mod prepared;

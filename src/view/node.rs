@@ -45,10 +45,14 @@ impl Node {
         Self::List(Vec::new())
     }
 
-    /// An element that does `action` when it is pressed; anything else stays as it is.
+    /// An element that does `action` when it is pressed; anything else stays as it is. Its attribute `data-action` is
+    /// for style sheets and tests: the page never reads it.
     #[must_use]
     pub fn on(self, action: Action) -> Self {
-        self.with(|element| element.action = Some(action))
+        self.with(|element| {
+            element.attributes.push(("data-action", action.name()));
+            element.action = Some(action);
+        })
     }
 
     /// An element that keeps its identity under `key` when siblings come, go or move.
@@ -116,6 +120,14 @@ impl Node {
 const VOID: [&str; 5] = ["br", "img", "input", "link", "meta"];
 
 impl Element {
+    /// The value of an attribute.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&String> {
+        let mut all = self.attributes.iter();
+        all.find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    }
+
     fn write(&self, out: &mut String) {
         out.push('<');
         out.push_str(self.tag);
