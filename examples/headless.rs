@@ -4,10 +4,11 @@
 //! `headless plan < requests.jsonl`.
 
 use serde::Serialize;
-use shardscope::issue::{Issue, Severity};
-use shardscope::report::{self, Refusal};
-use shardscope::run::Value;
-use shardscope::{pipeline, search, share};
+use shardscope::core::issue::{Issue, Severity};
+use shardscope::core::report::{self, Refusal};
+use shardscope::core::run::Value;
+use shardscope::core::{pipeline, search};
+use shardscope::io;
 use std::io::{BufRead, BufWriter, Write, stdin, stdout};
 use std::process::ExitCode;
 
@@ -40,7 +41,7 @@ fn report_line(line: &str) -> String {
             json(line).and_then(|run| report::report_value(&run).map_err(|no| no.errors)),
         );
     }
-    let link = share::link::decode(line);
+    let link = io::link::decode(line);
     let (bad, unknown): (Vec<_>, Vec<_>) = link
         .notices
         .into_iter()

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use shardscope::accuracy::{Bench, FILES, Kind, Measured, SOURCES, read, verdict_bands};
-use shardscope::memory::verdict::chance;
-use shardscope::run::Method;
+use shardscope::core::accuracy::{Bench, FILES, Kind, Measured, SOURCES, read, verdict_bands};
+use shardscope::core::memory::verdict::chance;
+use shardscope::core::run::Method;
 use std::fs;
 use std::sync::OnceLock;
 

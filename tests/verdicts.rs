@@ -6,10 +6,10 @@
 mod memory;
 
 use memory::{estimate_of, evidence};
-use shardscope::accuracy::Measured;
-use shardscope::memory::verdict::{Chance, FRAGMENTATION, OUTCOMES, PROCESS};
-use shardscope::memory::{StageMemory, Verdict};
-use shardscope::run::{Method, OneOf, Run};
+use shardscope::core::accuracy::Measured;
+use shardscope::core::memory::verdict::{Chance, FRAGMENTATION, OUTCOMES, PROCESS};
+use shardscope::core::memory::{StageMemory, Verdict};
+use shardscope::core::run::{Method, OneOf, Run};
 
 /// What the rule needs to know of one pipeline rank, GiB.
 struct Need {
@@ -144,7 +144,7 @@ fn no_run_that_ran_out_of_memory_is_called_fits() {
 }
 
 #[test]
-fn at_most_4_of_232_verdicts_are_wrong_about_the_middle_of_the_band() {
+fn at_most_3_of_232_verdicts_are_wrong_about_the_middle_of_the_band() {
     let runs = outcomes();
     assert_eq!(runs.len(), 232);
     let wrong = runs.iter().filter(|run| (run.ratio > 1.0) != run.ran_out);
@@ -152,7 +152,7 @@ fn at_most_4_of_232_verdicts_are_wrong_about_the_middle_of_the_band() {
         .map(|run| (run.table, run.ratio, run.ran_out))
         .collect();
     println!("wrong: {wrong:?}");
-    assert!(wrong.len() <= 4);
+    assert!(wrong.len() <= 3);
     for run in &runs {
         let again = Rule::shipped().ratio(run);
         assert!(
