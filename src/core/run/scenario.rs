@@ -156,7 +156,7 @@ mod tests {
                 .fix
                 .unwrap()
                 .label,
-            "use virtual_stages=2"
+            "use virtual_stages=2".into()
         );
         let layers = first_issue(|run| {
             run.pp = 64;

@@ -64,7 +64,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn error(&mut self, field: &str, message: impl Into<String>) {
+    fn error(&mut self, field: &str, message: impl Into<crate::message::Message>) {
         self.issues.push(Issue::error(field, message));
     }
 
@@ -79,7 +79,7 @@ impl Check<'_> {
         let issue = match nearest(wanted, works) {
             Some(value) => Issue::error(field, format!("{message}; {field}={value} works"))
                 .with_fix(field, value),
-            None => Issue::error(field, message),
+            None => Issue::error(field, message.to_owned()),
         };
         self.issues.push(issue);
     }
