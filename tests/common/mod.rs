@@ -3,8 +3,9 @@
 
 use shardscope::accuracy::{Evidence, read};
 use shardscope::model::stage_elements;
+use shardscope::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
 use shardscope::run::{Run, Scenario, Value};
-use shardscope::time::{Bubble, Clock, Passes, pipeline_seconds, step_end, with_loader};
+use shardscope::time::{Clock, step_end, with_loader};
 use shardscope::traffic::{Held, StageWaits, StageWindows, stage_waits, step_sync};
 use shardscope::units::Seconds;
 use std::collections::BTreeMap;
