@@ -5,7 +5,6 @@
 
 pub mod explain;
 pub mod issue;
-pub mod sort;
 pub mod source;
 pub mod units;
 

@@ -1,7 +1,6 @@
 //! What a memory method returns: bytes by rank and purpose, the capacity they are held against, and a verdict.
 
 use crate::issue::Issue;
-use crate::sort::sort_by;
 use crate::units::Bytes;
 use serde::Serialize;
 
@@ -184,7 +183,7 @@ impl StageMemory {
     pub fn parts(&self, component: Component) -> Vec<&Item> {
         let own = self.items.iter().filter(|item| item.component == component);
         let mut own: Vec<&Item> = own.collect();
-        sort_by(&mut own, |a, b| b.bytes.0.total_cmp(&a.bytes.0));
+        own.sort_by(|a, b| b.bytes.0.total_cmp(&a.bytes.0));
         own
     }
     /// Fills in the total.
