@@ -4,9 +4,10 @@
 //! `headless plan < requests.jsonl`.
 
 use serde::Serialize;
-use shardscope::issue::{Issue, Severity};
-use shardscope::report::{self, Refusal};
-use shardscope::{pipeline, search, share};
+use shardscope::core::issue::{Issue, Severity};
+use shardscope::core::report::{self, Refusal};
+use shardscope::core::{pipeline, search};
+use shardscope::io;
 use std::io::{BufRead, Write, stdin, stdout};
 use std::process::ExitCode;
 
@@ -43,11 +44,10 @@ fn main() -> ExitCode {
 fn report_line(line: &str) -> String {
     if line.starts_with('{') {
         return reply(
-            share::json::read(line)
-                .and_then(|run| report::report_value(&run).map_err(|no| no.errors)),
+            io::json::read(line).and_then(|run| report::report_value(&run).map_err(|no| no.errors)),
         );
     }
-    let link = share::link::decode(line);
+    let link = io::link::decode(line);
     let (bad, unknown): (Vec<_>, Vec<_>) = link
         .notices
         .into_iter()
@@ -66,11 +66,11 @@ fn report_line(line: &str) -> String {
 }
 
 fn schedule_line(line: &str) -> String {
-    reply(share::json::read(line).and_then(|request| pipeline::request::answer(&request)))
+    reply(io::json::read(line).and_then(|request| pipeline::request::answer(&request)))
 }
 
 fn plan_line(line: &str) -> String {
-    reply(share::json::read(line).and_then(|request| search::plan(&request)))
+    reply(io::json::read(line).and_then(|request| search::plan(&request)))
 }
 
 fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> String {

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use shardscope::accuracy::{Bench, FILES, Kind, Measured, SOURCES, read, verdict_bands};
-use shardscope::memory::verdict::BANDS;
+use shardscope::core::accuracy::{Bench, FILES, Kind, Measured, SOURCES, read, verdict_bands};
+use shardscope::core::memory::verdict::BANDS;
 use std::fs;
 use std::sync::OnceLock;
 

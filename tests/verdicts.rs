@@ -6,9 +6,9 @@
 mod memory;
 
 use memory::{estimate_of, evidence};
-use shardscope::accuracy::Measured;
-use shardscope::memory::verdict::{BANDS, FRAGMENTATION, HALF_BAND, PROCESS};
-use shardscope::memory::{StageMemory, Verdict};
+use shardscope::core::accuracy::Measured;
+use shardscope::core::memory::verdict::{BANDS, FRAGMENTATION, HALF_BAND, PROCESS};
+use shardscope::core::memory::{StageMemory, Verdict};
 
 /// What the rule needs to know of one pipeline rank, GiB.
 struct Need {

@@ -37,7 +37,7 @@ function parsed(run) {
   }
 }
 
-/** Objects within each other, and entries in all, that a Run may have: src/share/json.rs, src/api/plain.rs. */
+/** Objects within each other, and entries in all, that a Run may have: src/io/json.rs, src/web/api/plain.rs. */
 const MAX_DEPTH = 64;
 const MAX_ENTRIES = 1 << 20;
 
