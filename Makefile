@@ -42,14 +42,14 @@ test: check build browser ## everything: style, lints, native tests, docs, page,
 check: # what needs no browser and no page
 	@tools/setup trunk
 	@echo "test: formatting and lints"
-	@cargo fmt --check
-	@cargo clippy --locked --quiet --all-targets -- -D warnings
+	@cargo fmt --all --check
+	@cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 	@cargo clippy --locked --quiet $(WASM) --features ui --lib --bins -- -D warnings
 	@cargo clippy --locked --quiet $(WASM) --features js --lib -- -D warnings
 	@echo "test: the calculator, natively"
-	@cargo test --locked --quiet
+	@cargo test --locked --quiet --workspace
 	@echo "test: documentation"
-	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps
+	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --workspace --no-deps
 
 browser: build # the size budget and the browser tests, on what `make build` made
 	@tools/setup node chromium

@@ -1,7 +1,7 @@
 //! How fast the search is, for reading: layouts a second, and Llama 3 405B on 16384 H100. Timings decide no test.
 
-use shardscope::run::{Based, Run};
-use shardscope::search::Request;
+use shardscope::core::run::{Based, Run};
+use shardscope::core::search::Request;
 use std::time::Instant;
 
 fn main() {

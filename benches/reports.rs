@@ -3,10 +3,10 @@
 //! Each line is also a ratio to a fixed loop that is timed beside it, so that two machines, or a busy and an idle one,
 //! can be compared. `benches/history.csv` keeps the ratios by commit.
 
-use shardscope::pipeline::{Durations, Spec, build, measure, schedule};
-use shardscope::report::report;
-use shardscope::run::Run;
-use shardscope::share::link;
+use shardscope::core::pipeline::{Durations, Spec, build, measure, schedule};
+use shardscope::core::report::report;
+use shardscope::core::run::Run;
+use shardscope::io::link;
 use std::fmt::Write as _;
 use std::fs;
 use std::hint::black_box;

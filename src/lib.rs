@@ -1,40 +1,13 @@
-//! Shardscope: what a layout of large-model training costs, before the launch.
+//! Shardscope: a calculator of large-model training layouts in the browser.
 //!
-//! A pure calculator with a thin face. A [`run::Run`] comes in (what a link holds), becomes a [`run::Scenario`] or a
-//! list of [`issue::Issue`]s, becomes one report; every door (page, link, JavaScript, embed, headless example) shows
-//! that report and computes nothing itself. Dependencies run one way, in the order of the modules below;
-//! `tests/boundaries.rs` holds the crate to it.
+//! [`core`] is the calculator: a Run in, a report out. [`view`] turns reports into pictures and panels, [`io`] reads and
+//! writes links, files and other programs' settings, `web` is the page and the JavaScript package. Dependencies run one
+//! way, in the order of the modules below; `tests/boundaries.rs` holds the crate to it.
 
-pub mod explain;
-pub mod issue;
-mod sort;
-pub mod source;
-pub mod units;
+pub use shardscope_core as core;
 
-pub mod cluster;
-pub mod model;
+pub mod view;
 
-pub mod run;
+pub mod io;
 
-pub mod memory;
-pub mod pipeline;
-pub mod time;
-pub mod traffic;
-
-pub mod report;
-
-pub mod accuracy;
-pub mod search;
-
-pub mod scene;
-
-pub mod paint;
-
-pub mod share;
-
-pub mod back;
-
-#[cfg(all(feature = "js", not(feature = "ui")))]
-pub mod api;
-#[cfg(feature = "ui")]
-pub mod ui;
+pub mod web;

@@ -1,5 +1,5 @@
 //! The page: a panic shows itself, then the calculator takes the skeleton's place.
 
 fn main() {
-    shardscope::ui::start();
+    shardscope::web::start();
 }

@@ -1,29 +1,32 @@
-//! Holds the crate to its one-way order: a room may use the rooms below it, never those above.
+//! Holds the two packages to their one-way order: a module may use the modules below it, never those above.
 //!
-//! Reads the sources as text, so that rooms behind a feature, tests and macros are held to the order as well.
+//! Reads the sources as text, so that modules behind a feature, tests and macros are held to the order as well.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The rooms of `src`, lowest first. A row may use the rows before it.
-const ORDER: &[Row] = &[
-    Row::friends(&["units", "sort", "source", "issue", "explain"]),
-    Row::friends(&["model", "cluster"]),
-    Row::friends(&["run"]),
+/// The modules of `src/core`, the calculator, lowest first. A row may use the rows before it.
+const CORE: &[Row] = &[
+    Row::related(&["units", "message", "source", "issue", "explain"]),
+    Row::related(&["model", "cluster"]),
+    Row::related(&["run"]),
     // What one of these needs of another is passed to it as numbers.
-    Row::strangers(&["memory", "pipeline", "traffic", "time"]),
-    Row::friends(&["report"]),
-    Row::friends(&["search", "accuracy"]),
-    Row::friends(&["scene"]),
-    Row::friends(&["paint"]),
-    Row::friends(&["share"]),
-    Row::friends(&["back"]),
-    Row::friends(&["ui", "api", "embed", "main"]),
+    Row::separate(&["memory", "pipeline", "traffic", "time"]),
+    Row::related(&["report"]),
+    Row::related(&["search", "accuracy"]),
 ];
 
-/// Crates that need a browser, and the only rooms that may name them.
+/// The layers of `src`.
+const LAYERS: &[Row] = &[
+    Row::related(&["core"]),
+    Row::related(&["view"]),
+    Row::related(&["io"]),
+    Row::related(&["web", "main"]),
+];
+
+/// Crates that need a browser, and the only modules that may name them.
 const BROWSER_CRATES: &[&str] = &[
     "leptos",
     "web_sys",
@@ -34,47 +37,48 @@ const BROWSER_CRATES: &[&str] = &[
     "plotters_canvas",
     "console_error_panic_hook",
 ];
-const BROWSER_ROOMS: &[&str] = &["ui", "api", "embed", "main"];
+const BROWSER_MODULES: &[&str] = &["web", "main"];
 
-/// Rooms of one height.
+/// Modules of one height.
 struct Row {
-    rooms: &'static [&'static str],
+    modules: &'static [&'static str],
     /// Whether they may use each other (in one direction only).
-    friends: bool,
+    related: bool,
 }
 
 impl Row {
-    const fn friends(rooms: &'static [&'static str]) -> Self {
+    const fn related(modules: &'static [&'static str]) -> Self {
         Self {
-            rooms,
-            friends: true,
+            modules,
+            related: true,
         }
     }
 
-    const fn strangers(rooms: &'static [&'static str]) -> Self {
+    const fn separate(modules: &'static [&'static str]) -> Self {
         Self {
-            rooms,
-            friends: false,
+            modules,
+            related: false,
         }
     }
-}
-
-fn row_of(room: &str) -> Option<usize> {
-    ORDER.iter().position(|row| row.rooms.contains(&room))
 }
 
 #[test]
-fn no_room_reaches_above_itself() {
+fn no_module_reaches_above_itself() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut house = House::default();
-    let mut files = Vec::new();
-    rust_files(&src, &mut files).unwrap();
-    assert!(!files.is_empty());
-    for path in files {
-        let name = path.strip_prefix(&src).unwrap();
-        house.read(&name.to_string_lossy(), &fs::read_to_string(&path).unwrap());
+    let mut wrong = Vec::new();
+    for (folder, order) in [(src.join("core"), CORE), (src, LAYERS)] {
+        let mut files = Vec::new();
+        rust_files(&folder, &mut files).unwrap();
+        assert!(!files.is_empty());
+        let mut checker = Checker::new(order);
+        for path in files {
+            let name = path.strip_prefix(&folder).unwrap();
+            if !name.starts_with("core") {
+                checker.read(&name.to_string_lossy(), &fs::read_to_string(&path).unwrap());
+            }
+        }
+        wrong.extend(checker.verdict());
     }
-    let wrong = house.verdict();
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
@@ -92,71 +96,86 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 }
 
 /// What was read so far.
-#[derive(Default)]
-struct House {
+struct Checker {
+    order: &'static [Row],
     wrong: Vec<String>,
-    /// Which room names which friend of its own row, and where first.
-    friends: BTreeMap<(String, String), String>,
+    /// Which module names which other of its own row, and where first.
+    related: BTreeMap<(String, String), String>,
 }
 
-impl House {
+impl Checker {
+    const fn new(order: &'static [Row]) -> Self {
+        Self {
+            order,
+            wrong: Vec::new(),
+            related: BTreeMap::new(),
+        }
+    }
+
+    fn row_of(&self, module: &str) -> Option<usize> {
+        self.order
+            .iter()
+            .position(|row| row.modules.contains(&module))
+    }
+
     /// Reads a file; `name` is its path below `src`, with slashes.
     fn read(&mut self, name: &str, text: &str) {
         let parts: Vec<&str> = name.trim_end_matches(".rs").split(['/', '\\']).collect();
-        let room = parts[0];
+        let module = parts[0];
         // The module's depth below the crate's root, which `super` climbs.
         let depth = parts.len() - usize::from(parts.last() == Some(&"mod"));
-        // lib.rs lists the rooms, so it names all of them.
-        if room == "lib" {
-            self.browser_crates(name, room, &tokens(text));
+        // lib.rs lists the modules, so it names all of them.
+        if module == "lib" {
+            self.browser_crates(name, module, &tokens(text));
             return;
         }
         let tokens = tokens(text);
-        if row_of(room).is_none() {
+        if self.row_of(module).is_none() {
             self.wrong.push(format!(
-                "src/{name}:1: `{room}` has no place in the order: give it one in tests/boundaries.rs"
+                "src/{name}:1: `{module}` has no place in the order: give it one in tests/boundaries.rs"
             ));
             return;
         }
-        for (line, target) in named_rooms(&tokens, depth) {
-            self.arrow(&format!("src/{name}:{line}"), room, target);
+        for (line, target) in named_modules(&tokens, depth) {
+            self.arrow(&format!("src/{name}:{line}"), module, target);
         }
-        self.browser_crates(name, room, &tokens);
+        self.browser_crates(name, module, &tokens);
     }
 
     fn arrow(&mut self, place: &str, from: &str, to: &str) {
-        if from == to {
+        // The macro that makes messages stands at the root.
+        if from == to || to == "t" {
             return;
         }
-        let (Some(low), Some(high)) = (row_of(from), row_of(to)) else {
+        let (Some(low), Some(high)) = (self.row_of(from), self.row_of(to)) else {
             self.wrong.push(format!(
-                "{place}: `crate::{to}` is no room: name the one that it lives in"
+                "{place}: `crate::{to}` is no module: name the one that holds it"
             ));
             return;
         };
         if high > low {
             self.wrong
                 .push(format!("{place}: `{from}` is below `{to}`, and names it"));
-        } else if high == low && ORDER[low].friends {
-            self.friends
+        } else if high == low && self.order[low].related {
+            self.related
                 .entry((from.to_owned(), to.to_owned()))
                 .or_insert_with(|| place.to_owned());
         } else if high == low {
             self.wrong.push(format!(
-                "{place}: `{from}` and `{to}` are blind to each other: pass numbers, join them in report"
+                "{place}: `{from}` and `{to}` may not use each other: pass numbers, join them in report"
             ));
         }
     }
 
-    fn browser_crates(&mut self, name: &str, room: &str, tokens: &[Token]) {
-        if BROWSER_ROOMS.contains(&room) {
+    fn browser_crates(&mut self, name: &str, module: &str, tokens: &[Token]) {
+        if BROWSER_MODULES.contains(&module) {
             return;
         }
         for Token { line, text } in tokens {
             if BROWSER_CRATES.contains(text) {
                 self.wrong.push(format!(
-                    "src/{name}:{line}: `{room}` names `{text}`, which is for {}",
-                    BROWSER_ROOMS.join(", ")
+                    "src/{name}:{line}: `{module}` names `{text}`, which is for {}",
+                    BROWSER_MODULES.join(", ")
                 ));
             }
         }
@@ -164,9 +183,9 @@ impl House {
 
     /// What is wrong, a line each.
     fn verdict(mut self) -> Vec<String> {
-        for ((from, to), place) in &self.friends {
+        for ((from, to), place) in &self.related {
             if from < to
-                && let Some(back) = self.friends.get(&(to.clone(), from.clone()))
+                && let Some(back) = self.related.get(&(to.clone(), from.clone()))
             {
                 self.wrong.push(format!(
                     "{place}: `{from}` names `{to}`, which names it back at {back}"
@@ -178,7 +197,7 @@ impl House {
 }
 
 /// The first names of all paths that start at the crate's root, each with its line.
-fn named_rooms<'a>(tokens: &[Token<'a>], depth: usize) -> Vec<(usize, &'a str)> {
+fn named_modules<'a>(tokens: &[Token<'a>], depth: usize) -> Vec<(usize, &'a str)> {
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
     let mut found = Vec::new();
     let mut braces = 0;
@@ -357,13 +376,13 @@ fn char_literal(rest: &str) -> Option<usize> {
         .map(|(at, _)| at + 1)
 }
 
-/// What the checker says about a house of these files.
-fn verdict(files: &[(&str, &str)]) -> Vec<String> {
-    let mut house = House::default();
+/// What the checker says about files of `order`.
+fn verdict(order: &'static [Row], files: &[(&str, &str)]) -> Vec<String> {
+    let mut checker = Checker::new(order);
     for (name, text) in files {
-        house.read(name, text);
+        checker.read(name, text);
     }
-    house.verdict()
+    checker.verdict()
 }
 
 #[test]
@@ -382,7 +401,7 @@ fn a_planted_violation_is_found_with_its_line() {
         (
             "memory/detailed.rs",
             "use crate::{\n  units::Bytes,\n  pipeline::{order, run},\n};",
-            "detailed.rs:3: `memory` and `pipeline` are blind",
+            "detailed.rs:3: `memory` and `pipeline` may not",
         ),
         (
             "model/mod.rs",
@@ -391,16 +410,16 @@ fn a_planted_violation_is_found_with_its_line() {
         ),
         (
             "model/mla.rs",
-            "mod tests {\n use super::super::super::share::link;\n}",
-            "mla.rs:2: `model` is below `share`",
+            "mod tests {\n use super::super::super::report::Figure;\n}",
+            "mla.rs:2: `model` is below `report`",
         ),
         (
-            "scene/mod.rs",
-            "#[cfg(test)]\nmod tests {\n    use crate::ui::App;\n}",
-            "src/scene/mod.rs:3: ",
+            "search/mod.rs",
+            "#[cfg(test)]\nmod tests {\n    use crate::accuracy::Row;\n    use crate::view::node;\n}",
+            "src/search/mod.rs:4: `crate::view` is no module",
         ),
         (
-            "scene/mod.rs",
+            "search/mod.rs",
             "type Context = web_sys::CanvasRenderingContext2d;",
             "names `web_sys`",
         ),
@@ -409,7 +428,7 @@ fn a_planted_violation_is_found_with_its_line() {
             "use leptos::prelude::*;",
             "src/lib.rs:1: `lib` names `leptos`",
         ),
-        ("units.rs", "use crate::Run;", "`crate::Run` is no room"),
+        ("units.rs", "use crate::Run;", "`crate::Run` is no module"),
         ("kitchen.rs", "", "src/kitchen.rs:1: `kitchen` has no place"),
         (
             "units.rs",
@@ -417,54 +436,79 @@ fn a_planted_violation_is_found_with_its_line() {
             "src/units.rs:2: ",
         ),
     ] {
-        let wrong = verdict(&[(name, text)]);
+        let wrong = verdict(CORE, &[(name, text)]);
         assert!(
             wrong.len() == 1 && wrong[0].contains(says),
             "{text}: {wrong:?}"
         );
     }
-    let both_ways = verdict(&[
-        ("model/mod.rs", "use crate::cluster::Gpu;"),
-        ("cluster/mod.rs", "use crate::model::Model;"),
-    ]);
+    let both_ways = verdict(
+        CORE,
+        &[
+            ("model/mod.rs", "use crate::cluster::Gpu;"),
+            ("cluster/mod.rs", "use crate::model::Model;"),
+        ],
+    );
     assert_eq!(both_ways.len(), 1, "{both_ways:?}");
 }
 
 #[test]
 fn what_is_allowed_is_not_reported() {
-    let wrong = verdict(&[
+    let wrong = verdict(
+        CORE,
+        &[
+            (
+                "lib.rs",
+                "pub mod units;\npub mod run;\npub use crate::report::report;",
+            ),
+            (
+                "explain.rs",
+                "use crate::units::Bytes;\nuse crate::source::Source;",
+            ),
+            (
+                "run/mod.rs",
+                "mod registry;\nuse crate::{model, cluster::{Gpu, run}};\nuse self::registry::Field;",
+            ),
+            (
+                "run/registry.rs",
+                "use super::Run;\nmod tests { use super::super::Run; use super::*; }",
+            ),
+            (
+                "units.rs",
+                "//! See [`crate::run`].\n/* crate::run /* leptos */ */\nfn f<'a>(s: &'a str) { g(\"crate::run\", 'a', '\\''); }",
+            ),
+            (
+                "report.rs",
+                "use crate::memory::a;\nuse crate::pipeline::b;\npub(crate) fn f() {}",
+            ),
+        ],
+    );
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn the_view_is_below_the_page() {
+    let allowed = [
         (
-            "lib.rs",
-            "pub mod units;\npub mod run;\npub use crate::report::report;",
-        ),
-        (
-            "explain.rs",
-            "use crate::units::Bytes;\nuse crate::source::Source;",
-        ),
-        (
-            "run/mod.rs",
-            "mod registry;\nuse crate::{model, cluster::{Gpu, run}};\nuse self::registry::Field;",
-        ),
-        (
-            "run/registry.rs",
-            "use super::Run;\nmod tests { use super::super::Run; use super::*; }",
-        ),
-        (
-            "units.rs",
-            "//! See [`crate::run`].\n/* crate::run /* leptos */ */\nfn f<'a>(s: &'a str) { g(\"crate::run\", 'a', '\\''); }",
-        ),
-        (
-            "report.rs",
-            "use crate::memory::a;\nuse crate::pipeline::b;\npub(crate) fn f() {}",
-        ),
-        (
-            "ui/mod.rs",
-            "use leptos::prelude::*;\nuse crate::{embed, report::Report};",
+            "web/mod.rs",
+            "use leptos::prelude::*;\nuse crate::{view, core::report::Report};",
         ),
         (
             "main.rs",
-            "fn main() { leptos::mount::mount_to_body(shardscope::ui::App); }",
+            "fn main() { leptos::mount::mount_to_body(shardscope::web::App); }",
         ),
-    ]);
+        (
+            "io/mod.rs",
+            "use crate::view::node;\nuse crate::core::run::Run;",
+        ),
+    ];
+    let wrong = verdict(LAYERS, &allowed);
     assert!(wrong.is_empty(), "{wrong:?}");
+    for (name, text) in [
+        ("view/mod.rs", "use crate::web::App;"),
+        ("view/mod.rs", "use crate::io::link;"),
+        ("io/mod.rs", "use leptos::prelude::*;"),
+    ] {
+        assert_eq!(verdict(LAYERS, &[(name, text)]).len(), 1, "{text}");
+    }
 }

@@ -91,7 +91,7 @@ fn every_crate_has_a_licence_that_is_allowed() {
             }
         }
     }
-    let crates = linked.len() - 1;
+    let crates = linked.iter().filter(|id| id.contains("registry")).count();
     println!(
         "dependencies: the page is built from {crates} crates, all in all {} are locked",
         root("Cargo.lock").matches("[[package]]").count() - 1
@@ -108,7 +108,7 @@ fn every_crate_comes_from_one_registry_with_a_checksum() {
     let mut registries = BTreeSet::new();
     for package in lock.split("[[package]]").skip(1) {
         let name = package.lines().nth(1).unwrap();
-        if name == "name = \"shardscope\"" {
+        if name.starts_with("name = \"shardscope") {
             continue;
         }
         let source = package

@@ -3,12 +3,12 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use shardscope::run::presets::{GPUS, MODELS, PUBLISHED};
-use shardscope::run::registry::{FIELDS, field};
-use shardscope::run::{OneOf, Run, Scenario, Schedule, Value};
-use shardscope::share::dialect::{DIALECTS, book::Book, dialect, not_said};
-use shardscope::share::export::{FORMATS, Stamp, export};
-use shardscope::share::import::read;
+use shardscope::core::run::presets::{GPUS, MODELS, PUBLISHED};
+use shardscope::core::run::registry::{FIELDS, field};
+use shardscope::core::run::{OneOf, Run, Scenario, Schedule, Value};
+use shardscope::io::dialect::{DIALECTS, book::Book, dialect, not_said};
+use shardscope::io::export::{FORMATS, Stamp, export};
+use shardscope::io::import::read;
 use std::cell::Cell;
 
 const STAMP: Stamp = Stamp {
@@ -297,7 +297,7 @@ fn settings_say_what_they_can(run: &Run) {
                 field.key,
                 field.get(&meant),
                 field.get(&back),
-                shardscope::share::link::encode(run)
+                shardscope::io::link::encode(run)
             );
         }
         for (key, value) in not_said(dialect, &scenario) {
@@ -492,7 +492,7 @@ fn a_run_at_random_comes_back() {
     let made = TestRunner::new(config).run(&sensible(), |run| {
         tried.set(tried.get() + 1);
         // What cannot work is not exported; custom orders need one.
-        if let Ok(report) = shardscope::report::report(&run) {
+        if let Ok(report) = shardscope::core::report::report(&run) {
             accepted.set(accepted.get() + 1);
             prop_assert!(report.errors.is_empty());
             comes_back(&run);

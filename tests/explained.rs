@@ -1,11 +1,13 @@
 //! The arithmetic that the drawer prints: every formula of every figure, computed with the values that stand beside it,
 //! gives the value that it explains; what no formula gives says how it comes about.
 
-use shardscope::explain::{Mark, Term, Way};
-use shardscope::memory::Component;
-use shardscope::report::{Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule};
-use shardscope::run::presets::{MODELS, PUBLISHED};
-use shardscope::run::{
+use shardscope::core::explain::{Mark, Term, Way};
+use shardscope::core::memory::Component;
+use shardscope::core::report::{
+    Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule,
+};
+use shardscope::core::run::presets::{MODELS, PUBLISHED};
+use shardscope::core::run::{
     Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Run,
     Schedule,
 };

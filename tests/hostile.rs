@@ -13,17 +13,17 @@ use inputs::{files, json_runs, links, mutated, orders, panels, pasted, plans, sc
 use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use serde::Serialize;
-use shardscope::back::{PANELS, Question};
-use shardscope::issue::Issue;
-use shardscope::pipeline::{self, torch_csv};
-use shardscope::report::{Evaluation, evaluate, report_value, work};
-use shardscope::run::registry::field;
-use shardscope::run::{Run, Schedule, Value};
-use shardscope::search::Request;
-use shardscope::share::export::{FORMATS, Stamp, export};
-use shardscope::share::import::{self, summary::summary};
-use shardscope::share::link::{decode, encode, encode_with};
-use shardscope::units::MemoryUnit;
+use shardscope::core::issue::Issue;
+use shardscope::core::pipeline::{self, torch_csv};
+use shardscope::core::report::{Evaluation, evaluate, report_value, work};
+use shardscope::core::run::registry::field;
+use shardscope::core::run::{Run, Schedule, Value};
+use shardscope::core::search::Request;
+use shardscope::core::units::MemoryUnit;
+use shardscope::io::export::{FORMATS, Stamp, export};
+use shardscope::io::import::{self, summary::summary};
+use shardscope::io::link::{decode, encode, encode_with};
+use shardscope::web::panels::{PANELS, Question};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A way into the calculator, what is put through it, and what it does with it: true where it answers, false where it
@@ -39,7 +39,7 @@ struct Door {
 static DOORS: &[Door] = &[
     Door { name: "link", inputs: links, ask: link },
     Door { name: "JSON run", inputs: json_runs, ask: json_run },
-    Door { name: "config.json", inputs: || mutated(pasted::examples("src/share/config/tests.rs")), ask: |text| imported(text, any_format) },
+    Door { name: "config.json", inputs: || mutated(pasted::examples("src/io/config/tests.rs")), ask: |text| imported(text, any_format) },
     Door { name: "export", inputs: || mutated(files(exports())), ask: |text| imported(text, any_format) },
     Door { name: "own order", inputs: orders, ask: own_order },
     Door { name: "schedule request", inputs: schedules, ask: schedule_request },

@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used)] // a file that cannot be read has failed
 
-use shardscope::run::presets::{MODELS, PUBLISHED, PublishedRun};
-use shardscope::run::registry::field;
-use shardscope::run::{OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
-use shardscope::share::dialect::{DIALECTS, Dialect, dialect};
-use shardscope::share::import::{Meaning, read};
+use shardscope::core::run::presets::{MODELS, PUBLISHED, PublishedRun};
+use shardscope::core::run::registry::field;
+use shardscope::core::run::{OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
+use shardscope::io::dialect::{DIALECTS, Dialect, dialect};
+use shardscope::io::import::{Meaning, read};
 use std::collections::BTreeSet;
 use std::fs;
 

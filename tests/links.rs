@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)] // helpers that tests share
 
 use proptest::prelude::*;
-use shardscope::run::registry::{FIELDS, Field, Slot};
-use shardscope::run::{Run, Value};
-use shardscope::share::link::{View, decode, encode, encode_with};
+use shardscope::core::run::registry::{FIELDS, Field, Slot};
+use shardscope::core::run::{Run, Value};
+use shardscope::io::link::{View, decode, encode, encode_with};
 
 /// A value that a field takes.
 fn value(field: &'static Field) -> BoxedStrategy<Value> {
@@ -80,7 +80,7 @@ proptest! {
     #[test]
     fn no_text_breaks_the_reader_or_the_report(text in "\\PC{0,200}") {
         let read = decode(&text);
-        let _ = shardscope::run::Scenario::new(&read.run);
+        let _ = shardscope::core::run::Scenario::new(&read.run);
     }
 
     #[test]
@@ -89,7 +89,7 @@ proptest! {
     ) {
         let pairs: Vec<_> = keys.iter().map(|(at, v)| format!("{}={v}", FIELDS[*at].key)).collect();
         let read = decode(&pairs.join("&"));
-        if let Ok(report) = shardscope::report::report(&read.run) {
+        if let Ok(report) = shardscope::core::report::report(&read.run) {
             let json = serde_json::to_string(&report).unwrap();
             prop_assert!(!json.contains("null"), "{json}");
         }

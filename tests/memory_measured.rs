@@ -8,8 +8,8 @@
 mod memory;
 
 use memory::{estimate_of, evidence};
-use shardscope::accuracy::{Measured, Quantity, Table};
-use shardscope::memory::StageMemory;
+use shardscope::core::accuracy::{Measured, Quantity, Table};
+use shardscope::core::memory::StageMemory;
 
 /// Relative error of `ours`; the line is what `--nocapture` shows.
 fn miss(name: &str, ours: f64, measured: f64) -> f64 {

@@ -9,11 +9,11 @@ use memory::loads;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value as Json, json};
-use shardscope::explain::Term;
-use shardscope::memory::{self as room, Component, StageMemory, methods};
-use shardscope::run::registry::{FIELDS, Field, Slot};
-use shardscope::run::{Run, Scenario, Value};
-use shardscope::units::MemoryUnit;
+use shardscope::core::explain::Term;
+use shardscope::core::memory::{self as room, Component, StageMemory, methods};
+use shardscope::core::run::registry::{FIELDS, Field, Slot};
+use shardscope::core::run::{Run, Scenario, Value};
+use shardscope::core::units::MemoryUnit;
 
 const MODELS: &[&str] = &[
     "llama-3.1-8b",

@@ -180,7 +180,7 @@ fn once_the_pipeline_is_full_more_microbatches_need_no_more_memory() {
 #[test]
 fn the_default_run_fits() {
     let estimate = estimate(&json!({}));
-    assert_eq!(estimate.verdict, shardscope::memory::Verdict::Fits);
+    assert_eq!(estimate.verdict(), shardscope::core::memory::Verdict::Fits);
     assert_eq!(scenario(&json!({})).layout.pp, 4);
 }
 
@@ -218,9 +218,9 @@ fn korthikanti_figure_1_is_met_to_a_hundredth_gib() {
     ];
     for (at, (states, none, both)) in printed.into_iter().enumerate() {
         let (name, layers, hidden, heads, p, ..) = KORTHIKANTI[at];
-        let model = shardscope::model::Architecture::gpt(layers, hidden, heads, 51200, 0);
+        let model = shardscope::core::model::Architecture::gpt(layers, hidden, heads, 51200, 0);
         let biases = 7 * hidden;
-        let matrices = shardscope::model::layer_elements(&model, 0).sharded - biases;
+        let matrices = shardscope::core::model::layer_elements(&model, 0).sharded - biases;
         let ours = 18.0 * (layers * matrices) as f64 / (8 * p) as f64 / memory::GIB;
         for (ours, printed) in [
             (ours, states),

@@ -4,8 +4,8 @@
 mod common;
 
 use common::table;
-use shardscope::report::report_value;
-use shardscope::run::{OneOf, Run, Value, presets};
+use shardscope::core::report::report_value;
+use shardscope::core::run::{OneOf, Run, Value, presets};
 
 /// The five misprints of Fujii 2024: table, (tp, cp, pp, micro-batch), GPUs; what is printed, what the formula gives.
 const MISPRINTS: [(&str, [u64; 4], u64, f64, f64); 5] = [
@@ -117,7 +117,7 @@ fn gpus_are_as_the_data_sheets_say() {
 fn default_run_is_the_contracts_and_fits() {
     let run = Run::default();
     assert_eq!(run.memory_method.id(), "detailed");
-    let report = shardscope::report::report(&run).unwrap();
+    let report = shardscope::core::report::report(&run).unwrap();
     assert_eq!(report.layout.dp, 8);
     assert_eq!(report.layout.microbatches, 32);
     assert_eq!(serde_json::to_value(report.memory.verdict).unwrap(), "fits");

@@ -5,8 +5,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // functions that tests share
 
 use serde_json::Value;
-use shardscope::pipeline::order::parse_ranks;
-use shardscope::pipeline::{Durations, Order, Spec, build, measure, schedule};
+use shardscope::core::pipeline::order::parse_ranks;
+use shardscope::core::pipeline::{Durations, Order, Spec, build, measure, schedule};
 use std::fs;
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ fn difference(ours: &Order, theirs: &str) -> Option<String> {
     for (rank, (ours, theirs)) in ours.ranks.iter().zip(&theirs).enumerate() {
         let same = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count();
         if same < ours.len().max(theirs.len()) {
-            let show = |at: Option<&shardscope::pipeline::Item>| {
+            let show = |at: Option<&shardscope::core::pipeline::Item>| {
                 at.map_or("the end".to_owned(), ToString::to_string)
             };
             let (ours, theirs) = (show(ours.get(same)), show(theirs.get(same)));

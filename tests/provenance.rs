@@ -20,7 +20,7 @@ fn read(folder: &Path, texts: &mut Vec<String>) {
 #[test]
 fn every_cited_constant_is_in_the_table_of_constants() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let shown = fs::read_to_string(src.join("accuracy/constants.rs")).unwrap();
+    let shown = fs::read_to_string(src.join("core/accuracy/constants.rs")).unwrap();
     let mut texts = Vec::new();
     read(&src, &mut texts);
     let word = |c: char| !c.is_ascii_alphanumeric() && c != '_';

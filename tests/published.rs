@@ -9,9 +9,9 @@
 
 mod common;
 
-use shardscope::memory::Verdict;
-use shardscope::report::{Report, report};
-use shardscope::run::presets::{Measured, PUBLISHED};
+use shardscope::core::memory::Verdict;
+use shardscope::core::report::{Report, report};
+use shardscope::core::run::presets::{Measured, PUBLISHED};
 
 /// What is allowed between a figure and its measurement: seconds, rates and utilisation alike, because each is the others
 /// by exact factors. Nothing is fitted to these runs but the two of Fujii 2024.
@@ -166,13 +166,13 @@ fn deepseek_v3_needs_its_dispatch_and_its_low_precision_activations() {
         .iter()
         .find(|run| run.id == "deepseek-v3")
         .unwrap();
-    let with = |set: &dyn Fn(&mut shardscope::run::Run)| {
+    let with = |set: &dyn Fn(&mut shardscope::core::run::Run)| {
         let mut run = run.run();
         set(&mut run);
         report(&run).unwrap()
     };
     let whole = with(&|_| {});
-    let copies = with(&|run| run.moe_dispatch = shardscope::run::MoeDispatch::AllToAll);
+    let copies = with(&|run| run.moe_dispatch = shardscope::core::run::MoeDispatch::AllToAll);
     let bf16 = with(&|run| run.fp8_dispatch = false);
     let free = with(&|run| {
         run.model.parts.groups = Some(1);

@@ -3,8 +3,8 @@
 //! Where the simulation does not give a printed figure, a test says which and why. tF, tB and tW are of one chunk.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // functions that tests share
 
-use shardscope::pipeline::{Durations, Spec, Stats, build, measure, schedule};
-use shardscope::run::Variant;
+use shardscope::core::pipeline::{Durations, Spec, Stats, build, measure, schedule};
+use shardscope::core::run::Variant;
 
 type Times = (f64, f64, f64);
 /// Schedule, bubble of the makespan and of the span.

@@ -3,15 +3,15 @@
 #![allow(clippy::float_cmp)] // equal times are the same number
 
 use proptest::prelude::*;
-use shardscope::pipeline::order::parse_ranks;
-use shardscope::pipeline::simulate::Half;
-use shardscope::pipeline::stats::in_flight_curve;
-use shardscope::pipeline::trace::Place;
-use shardscope::pipeline::{
+use shardscope::core::pipeline::order::parse_ranks;
+use shardscope::core::pipeline::simulate::Half;
+use shardscope::core::pipeline::stats::in_flight_curve;
+use shardscope::core::pipeline::trace::Place;
+use shardscope::core::pipeline::{
     Durations, Fault, Item, Kind, Op, Order, SCHEDULES, Spec, Stats, Timeline, Trace, build,
     schedule, simulate,
 };
-use shardscope::run::{OneOf, Variant};
+use shardscope::core::run::{OneOf, Variant};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A schedule other than `custom` at a size that may or may not have an order.

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{Row, table};
-use shardscope::report::report;
-use shardscope::run::{Run, Value};
-use shardscope::search::{Plan, Request, Space, TIE, fits, plan};
+use shardscope::core::report::report;
+use shardscope::core::run::{Run, Value};
+use shardscope::core::search::{Plan, Request, Space, TIE, fits, plan};
 use std::collections::BTreeMap;
 
 fn value(json: &str) -> Value {
@@ -317,7 +317,7 @@ fn the_door_answers_by_the_contracts_names() {
 }
 
 fn plan_errors(json: &str) -> Vec<String> {
-    let issues = shardscope::search::plan(&value(json)).unwrap_err();
+    let issues = shardscope::core::search::plan(&value(json)).unwrap_err();
     issues.into_iter().map(|issue| issue.field).collect()
 }
 

@@ -5,10 +5,10 @@
 mod common;
 
 use common::table;
-use shardscope::pipeline::Durations;
-use shardscope::pipeline::steady::step_seconds;
-use shardscope::report::{Evaluation, evaluate};
-use shardscope::run::{Run, Schedule, Value};
+use shardscope::core::pipeline::Durations;
+use shardscope::core::pipeline::steady::step_seconds;
+use shardscope::core::report::{Evaluation, evaluate};
+use shardscope::core::run::{Run, Schedule, Value};
 use std::collections::BTreeMap;
 
 /// The case of the issue: eight ranks, 24 micro-batches.

@@ -1,7 +1,7 @@
 //! Published runs: step times and tokens a second as measured, against the model.
 //!
 //! Every test prints its worst misses (`cargo test --test throughput -- --nocapture`). Which row becomes which Run stands
-//! in `src/accuracy/sources.rs`, which the page reads too. Here the pipeline is in closed form; `tests/accuracy.rs` holds
+//! in `src/core/accuracy/sources.rs`, which the page reads too. Here the pipeline is in closed form; `tests/accuracy.rs` holds
 //! the simulated step to the same.
 
 #![allow(clippy::unwrap_used)]
@@ -9,8 +9,8 @@
 mod common;
 
 use common::{estimate, evidence};
-use shardscope::accuracy::{Kind, Measured, Quantity};
-use shardscope::run::Scenario;
+use shardscope::core::accuracy::{Kind, Measured, Quantity};
+use shardscope::core::run::Scenario;
 use std::collections::BTreeMap;
 
 /// A run with its measured step time.

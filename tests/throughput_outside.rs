@@ -7,8 +7,8 @@
 mod common;
 
 use common::{estimate, evidence};
-use shardscope::accuracy::{Kind, Measured};
-use shardscope::run::Scenario;
+use shardscope::core::accuracy::{Kind, Measured};
+use shardscope::core::run::Scenario;
 use std::collections::BTreeMap;
 
 /// Mean error of the step time allowed, by what the source's name contains; the others are only shown.

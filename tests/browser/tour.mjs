@@ -18,7 +18,7 @@ export const PAGES = ['sources.html', 'limits.html'];
 
 /** The panels of the back room, by name. */
 export const PANELS = [
-  ...readFileSync(new URL('../../src/back/panels.rs', import.meta.url), 'utf8').matchAll(/back\(\s*"([\w-]+)"/g),
+  ...readFileSync(new URL('../../src/web/panels/registry.rs', import.meta.url), 'utf8').matchAll(/back\(\s*"([\w-]+)"/g),
 ].map(([, name]) => name).filter((name) => !['csv', 'trace', 'svg', 'accuracy-rows'].includes(name));
 assert.ok(PANELS.length >= 20, 'the panels are listed in another form');
 

@@ -1,13 +1,13 @@
 //! What several tests share: tables of published runs, and a step joined from time and traffic without a simulation.
 #![allow(dead_code, clippy::unwrap_used)] // each test binary uses its own part
 
-use shardscope::accuracy::{Evidence, read};
-use shardscope::model::stage_elements;
-use shardscope::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
-use shardscope::run::{Run, Scenario, Value};
-use shardscope::time::{Clock, step_end, with_loader};
-use shardscope::traffic::{Held, StageWaits, StageWindows, stage_waits, step_sync};
-use shardscope::units::Seconds;
+use shardscope::core::accuracy::{Evidence, read};
+use shardscope::core::model::stage_elements;
+use shardscope::core::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
+use shardscope::core::run::{Run, Scenario, Value};
+use shardscope::core::time::{Clock, step_end, with_loader};
+use shardscope::core::traffic::{Held, StageWaits, StageWindows, stage_waits, step_sync};
+use shardscope::core::units::Seconds;
 use std::collections::BTreeMap;
 use std::fs;
 

@@ -3,8 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use shardscope::back::PANELS;
-use shardscope::run::registry::{FIELDS, Field, Slot};
+use shardscope::core::run::registry::{FIELDS, Field, Slot};
+use shardscope::web::panels::PANELS;
 use std::fs;
 
 /// What breaks parsers, and what looks like a number.
@@ -350,7 +350,7 @@ pub fn orders() -> BoxedStrategy<String> {
 
 /// Requests for one schedule.
 pub fn schedules() -> BoxedStrategy<String> {
-    let ids: Vec<&str> = shardscope::pipeline::SCHEDULES
+    let ids: Vec<&str> = shardscope::core::pipeline::SCHEDULES
         .iter()
         .map(|schedule| schedule.id)
         .collect();

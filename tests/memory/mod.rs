@@ -3,9 +3,9 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::cast_possible_truncation)]
 
 use serde_json::Value as Json;
-use shardscope::accuracy::{Evidence, read};
-use shardscope::memory::{self, Estimate, RankLoad, StageMemory};
-use shardscope::run::{Run, Scenario, Schedule};
+use shardscope::core::accuracy::{Evidence, read};
+use shardscope::core::memory::{self, Estimate, RankLoad, StageMemory};
+use shardscope::core::run::{Run, Scenario, Schedule};
 
 /// Bytes in a GiB.
 pub const GIB: f64 = 1_073_741_824.0;

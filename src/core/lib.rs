@@ -1,0 +1,25 @@
+//! The calculator of Shardscope: what a layout of large-model training costs, before the launch.
+//!
+//! A [`run::Run`] comes in (what a link holds), becomes a [`run::Scenario`] or a list of [`issue::Issue`]s, becomes one
+//! report. Dependencies run one way, in the order of the modules below; `tests/boundaries.rs` holds the crate to it.
+
+pub mod explain;
+pub mod issue;
+pub mod message;
+pub mod source;
+pub mod units;
+
+pub mod cluster;
+pub mod model;
+
+pub mod run;
+
+pub mod memory;
+pub mod pipeline;
+pub mod time;
+pub mod traffic;
+
+pub mod report;
+
+pub mod accuracy;
+pub mod search;

@@ -1,0 +1,291 @@
+//! `detailed`: every tensor of every pipeline rank.
+//!
+//! For each rank: the states of the parameters it holds, the activations of the chunks and micro-batches that the
+//! schedule keeps alive, what exists for a moment on top (logits, the backward of a layer, what is being gathered),
+//! and what no tensor accounts for. Source: Megatron Core, and Korthikanti 2022 where it is printed; held against measured
+//! peaks in `tests/memory_measured.rs`.
+
+mod activations;
+mod dummies;
+mod explain;
+mod holding;
+mod logits;
+mod shapes;
+mod sharding;
+mod states;
+mod transient;
+
+pub use explain::explain;
+pub use holding::{Holding, Kind, holdings, padded_vocabulary};
+pub use logits::LOSS_KERNELS;
+use transient::Buffer;
+
+use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
+use super::verdict::{FRAGMENTATION, Need, PROCESS};
+use crate::run::Scenario;
+use crate::units::Bytes;
+
+/// The whole estimate.
+#[must_use]
+pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
+    let per_stage = loads
+        .iter()
+        .enumerate()
+        .map(|(rank, load)| rank_memory(scenario, rank, load))
+        .collect();
+    Estimate::new(per_stage, scenario.gpu.usable, Need::calibrated, Vec::new())
+}
+
+/// Bytes that one micro-batch of global stage `stage` holds from its forward to its backward, logits included.
+#[must_use]
+pub fn chunk_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
+    let head = heads(scenario, stage).map_or(0.0, |head| head.held + head.inputs);
+    layer_activation_bytes(scenario, stage) + Bytes(head)
+}
+
+/// The same without what belongs to the head.
+#[must_use]
+pub fn layer_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
+    Bytes(activations::kept(scenario, stage).bytes())
+}
+
+/// What the head holds of one micro-batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Heads {
+    /// Logits from the loss's forward to its backward.
+    pub held: f64,
+    /// What the loss needs for a moment beyond that.
+    pub momentary: f64,
+    /// Inputs of the final norm and the head.
+    pub inputs: f64,
+}
+
+/// The head's part of global stage `stage`, where it is the last.
+#[must_use]
+pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
+    holding::is_last(scenario, stage).then(|| Heads {
+        held: logits::held(scenario),
+        momentary: logits::momentary(scenario),
+        inputs: logits::inputs(scenario),
+    })
+}
+
+/// One rank, part by part.
+#[must_use]
+pub fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+    let mut items = state_items(scenario, load);
+    items.extend(activation_items(scenario, load));
+    items.extend(buffer_items(scenario, load));
+    let allocated: f64 = items.iter().map(|item| item.bytes.0).sum();
+    items.extend(overhead_items(scenario, load, allocated));
+    StageMemory::of_items(rank, load.stage_microbatches(), items)
+}
+
+/// What a chunk adds to the memory of its rank.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChunkBytes {
+    /// Activations of its layers, a micro-batch.
+    pub layers: f64,
+    /// The largest backward pass or exchange of a layer.
+    pub momentary: f64,
+    /// What recomputation brings back.
+    pub recomputed: f64,
+    /// It ends the model.
+    pub last: bool,
+}
+
+/// What global stage `stage` adds to the memory of its rank.
+#[must_use]
+pub fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
+    let kept = activations::kept(scenario, stage);
+    ChunkBytes {
+        layers: kept.bytes(),
+        momentary: transient::largest(scenario, &[stage]).1,
+        recomputed: kept.recomputed,
+        last: holding::is_last(scenario, stage),
+    }
+}
+
+/// What a rank holds whatever its micro-batches: states, what sharding gathers, dummy weight gradients.
+#[must_use]
+pub fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let parts = holdings(scenario, load);
+    let states = parts.iter().map(|part| {
+        let states = states::states(scenario, part, load.weight_versions);
+        states.weights + states.gradients + states.optimizer
+    });
+    let gathered = sharding::buffers(scenario, load, &parts);
+    let gathered: f64 = gathered.iter().map(|buffer| buffer.bytes).sum();
+    let dummies = if scenario.run.dummy_wgrad {
+        dummies::bytes(scenario, load)
+    } else {
+        0.0
+    };
+    states.sum::<f64>() + gathered + dummies
+}
+
+/// The total of [`rank_memory`] from its parts, for a search over many layouts that share them: `chunks` with the
+/// micro-batches of each that are alive. Equal to it but for rounding, because the sum runs in another order.
+#[must_use]
+pub fn needed(
+    scenario: &Scenario,
+    lasting: f64,
+    chunks: impl Iterator<Item = (ChunkBytes, f64)>,
+) -> Bytes {
+    let (mut kept, mut heads, mut momentary, mut recomputed) = (0.0, 0.0, 0.0f64, 0.0f64);
+    for (chunk, alive) in chunks {
+        kept += chunk.layers * alive;
+        heads += if chunk.last { alive } else { 0.0 };
+        momentary = momentary.max(chunk.momentary);
+        recomputed = recomputed.max(chunk.recomputed);
+    }
+    let (mut logits, mut peak, mut inputs) = (0.0, 0.0, 0.0);
+    if heads > 0.0 {
+        logits = heads * logits::held(scenario);
+        peak = heads.min(1.0) * logits::momentary(scenario);
+        inputs = heads * logits::inputs(scenario);
+    }
+    let exchanged = transient::double_buffers(scenario).unwrap_or(0.0);
+    let blocks = lasting + kept + inputs + momentary + recomputed + exchanged;
+    let processes = PROCESS.value.0 * super::verdict::processes(scenario);
+    Bytes(FRAGMENTATION.value * blocks + logits + peak + processes)
+}
+
+fn state_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
+    holdings(scenario, load)
+        .iter()
+        .flat_map(|part| {
+            let states = states::states(scenario, part, load.weight_versions);
+            [
+                Item::held(Component::Weights, part.name, states.weights),
+                Item::held(Component::Gradients, part.name, states.gradients),
+                Item::held(Component::Optimizer, part.name, states.optimizer),
+            ]
+        })
+        .collect()
+}
+
+fn activation_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
+    load.stages
+        .iter()
+        .zip(&load.in_flight)
+        .flat_map(|(stage, in_flight)| {
+            activations::kept(scenario, *stage)
+                .pieces
+                .into_iter()
+                .map(|piece| {
+                    let bytes = piece.total() * in_flight;
+                    Item::held(Component::Activations, piece.name, bytes)
+                })
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// Micro-batches of the last global stage that are alive on the rank.
+fn heads_in_flight(scenario: &Scenario, load: &RankLoad) -> f64 {
+    load.stages
+        .iter()
+        .zip(&load.in_flight)
+        .filter(|(stage, _)| holding::is_last(scenario, **stage))
+        .map(|(_, in_flight)| in_flight)
+        .sum()
+}
+
+fn buffer_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
+    let heads = heads_in_flight(scenario, load);
+    let mut parts = vec![
+        Buffer::held("logits", heads * logits::held(scenario)),
+        Buffer::held("inputs of the head", heads * logits::inputs(scenario)),
+    ];
+    if scenario.run.dummy_wgrad {
+        parts.push(Buffer::held(
+            "dummy weight gradients",
+            dummies::bytes(scenario, load),
+        ));
+    }
+    parts.extend(transient::transients(scenario, load));
+    parts.extend(sharding::buffers(scenario, load, &holdings(scenario, load)));
+    parts
+        .into_iter()
+        .map(|part| Item {
+            nature: part.nature,
+            ..Item::held(Component::Buffers, part.name, part.bytes)
+        })
+        .collect()
+}
+
+fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<Item> {
+    let heads = heads_in_flight(scenario, load);
+    let layout = &scenario.layout;
+    let part = |nature, name, bytes| Item {
+        nature,
+        ..Item::held(Component::Overhead, name, bytes)
+    };
+    let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
+    let blocks = allocated - heads * logits::held(scenario);
+    vec![
+        part(
+            Nature::Process,
+            "CUDA context, workspaces and communicators",
+            PROCESS.value.0,
+        ),
+        part(
+            Nature::Process,
+            "communicators of context parallelism",
+            communicator(layout.cp),
+        ),
+        part(
+            Nature::Process,
+            "communicators of expert parallelism",
+            communicator(layout.ep),
+        ),
+        part(
+            Nature::Held,
+            "logits at their peak",
+            heads.min(1.0) * logits::momentary(scenario),
+        ),
+        part(
+            Nature::Fragmentation,
+            "fragmentation",
+            (FRAGMENTATION.value - 1.0) * blocks,
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, Run};
+
+    #[test]
+    fn the_parts_add_up_to_the_whole() {
+        for model in [
+            "llama-3.1-8b",
+            "mixtral-8x7b",
+            "deepseek-v3",
+            "llama-3.1-70b",
+        ] {
+            for zero in 0..4 {
+                let run = Run {
+                    model: Based::preset(model),
+                    zero,
+                    cp: 2,
+                    ..Run::default()
+                };
+                let scenario = Scenario::new(&run).unwrap();
+                for stage in 0..4 {
+                    let load = RankLoad {
+                        stages: vec![stage],
+                        in_flight: vec![3.0],
+                        weight_versions: 1,
+                    };
+                    let long = rank_memory(&scenario, stage, &load).total;
+                    let chunk = (chunk_bytes(&scenario, stage), 3.0);
+                    let short = needed(&scenario, lasting(&scenario, &load), [chunk].into_iter());
+                    assert!((short / long - 1.0).abs() < 1e-12, "{model} {zero} {stage}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! What a memory method returns: bytes by rank and purpose, the capacity they are held against, and a verdict.
+
+use super::verdict::Need;
+use crate::issue::Issue;
+use crate::units::Bytes;
+use serde::Serialize;
+
+/// What the schedule makes one pipeline rank hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankLoad {
+    /// Global stages whose weights the rank holds.
+    pub stages: Vec<usize>,
+    /// Activations of each of `stages` alive when the rank's activations peak, in micro-batches (splits count their
+    /// fraction).
+    pub in_flight: Vec<f64>,
+    /// Versions of the weights kept at once: 1, or more with weight stashing.
+    pub weight_versions: u64,
+}
+
+impl RankLoad {
+    /// In-flight activations in stage-micro-batches: chunks over chunks a rank.
+    #[must_use]
+    pub fn stage_microbatches(&self) -> f64 {
+        self.in_flight.iter().sum::<f64>() / self.stages.len().max(1) as f64
+    }
+}
+
+/// What memory is for, in the order of the bars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Component {
+    /// Weights that compute.
+    Weights,
+    /// Gradients and their accumulation.
+    Gradients,
+    /// Optimizer states.
+    Optimizer,
+    /// Activations kept for the backward pass.
+    Activations,
+    /// Logits, transients, what is being gathered.
+    Buffers,
+    /// What no tensor accounts for.
+    Overhead,
+}
+
+impl Component {
+    /// All of them, in the order of the bars.
+    pub const ALL: [Self; 6] = [
+        Self::Weights,
+        Self::Gradients,
+        Self::Optimizer,
+        Self::Activations,
+        Self::Buffers,
+        Self::Overhead,
+    ];
+
+    /// Its name on the page.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Weights => "weights",
+            Self::Gradients => "gradients",
+            Self::Optimizer => "optimizer",
+            Self::Activations => "activations",
+            Self::Buffers => "buffers",
+            Self::Overhead => "overhead",
+        }
+    }
+}
+
+/// How long something in memory is there, and who holds it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nature {
+    /// Stays, or comes and goes with activations.
+    #[default]
+    Held,
+    /// There only while a backward op runs.
+    Momentary,
+    /// Context, libraries and communicators of the process: outside PyTorch's allocator.
+    Process,
+    /// What the allocator holds beyond what it has given out.
+    Fragmentation,
+}
+
+/// A named part of a component: "attention output", "CUDA context".
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Item {
+    /// The component it is part of.
+    pub component: Component,
+    /// What it is.
+    pub name: String,
+    /// How large.
+    pub bytes: Bytes,
+    /// How long it is there, and who holds it.
+    #[serde(skip)]
+    pub nature: Nature,
+}
+
+impl Item {
+    /// `bytes` of `component` that are called `name` and are held.
+    #[must_use]
+    pub fn held(component: Component, name: &str, bytes: f64) -> Self {
+        Self {
+            component,
+            name: name.to_owned(),
+            bytes: Bytes(bytes),
+            nature: Nature::Held,
+        }
+    }
+}
+
+/// The memory of one pipeline rank, a GPU of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StageMemory {
+    /// Pipeline rank, 0-based.
+    pub stage: usize,
+    /// Weights.
+    #[serde(rename = "weights_bytes")]
+    pub weights: Bytes,
+    /// Gradients and their accumulation.
+    #[serde(rename = "gradients_bytes")]
+    pub gradients: Bytes,
+    /// Optimizer states.
+    #[serde(rename = "optimizer_bytes")]
+    pub optimizer: Bytes,
+    /// Activations kept for the backward pass.
+    #[serde(rename = "activations_bytes")]
+    pub activations: Bytes,
+    /// Transient and communication buffers.
+    #[serde(rename = "buffers_bytes")]
+    pub buffers: Bytes,
+    /// What no tensor of the model accounts for: context, communicators, fragmentation.
+    #[serde(rename = "overhead_bytes")]
+    pub overhead: Bytes,
+    /// All of it.
+    #[serde(rename = "total_bytes")]
+    pub total: Bytes,
+    /// In-flight activations, in stage-micro-batches.
+    pub in_flight: f64,
+    /// What the components are made of.
+    pub items: Vec<Item>,
+}
+
+impl StageMemory {
+    /// A rank whose components are the sums of `items`; items of one name are joined, empty ones left out.
+    #[must_use]
+    pub fn of_items(stage: usize, in_flight: f64, items: Vec<Item>) -> Self {
+        let mut memory = Self {
+            stage,
+            in_flight,
+            ..Self::default()
+        };
+        for item in items {
+            *memory.component_mut(item.component) += item.bytes;
+            let known = memory
+                .items
+                .iter_mut()
+                .find(|known| known.component == item.component && known.name == item.name);
+            match known {
+                Some(known) => known.bytes += item.bytes,
+                None if item.bytes == Bytes::ZERO => {}
+                None => memory.items.push(item),
+            }
+        }
+        memory.summed()
+    }
+    fn component_mut(&mut self, component: Component) -> &mut Bytes {
+        match component {
+            Component::Weights => &mut self.weights,
+            Component::Gradients => &mut self.gradients,
+            Component::Optimizer => &mut self.optimizer,
+            Component::Activations => &mut self.activations,
+            Component::Buffers => &mut self.buffers,
+            Component::Overhead => &mut self.overhead,
+        }
+    }
+    /// What PyTorch has allocated at the peak (`max_memory_allocated`): all but the overhead.
+    #[must_use]
+    pub fn allocated(&self) -> Bytes {
+        self.total - self.overhead
+    }
+    /// The named parts of `component`, largest first.
+    #[must_use]
+    pub fn parts(&self, component: Component) -> Vec<&Item> {
+        let own = self.items.iter().filter(|item| item.component == component);
+        let mut own: Vec<&Item> = own.collect();
+        own.sort_by(|a, b| b.bytes.0.total_cmp(&a.bytes.0));
+        own
+    }
+    /// Fills in the total.
+    #[must_use]
+    pub fn summed(mut self) -> Self {
+        self.total = self.components().into_iter().map(|(_, bytes)| bytes).sum();
+        self
+    }
+    /// The six components in the order of the bars.
+    #[must_use]
+    pub fn components(&self) -> [(&'static str, Bytes); 6] {
+        [
+            ("weights", self.weights),
+            ("gradients", self.gradients),
+            ("optimizer", self.optimizer),
+            ("activations", self.activations),
+            ("buffers", self.buffers),
+            ("overhead", self.overhead),
+        ]
+    }
+}
+
+/// Whether a run will fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Well below the capacity.
+    Fits,
+    /// Close to it: some such runs ran out of memory.
+    Tight,
+    /// Above it.
+    Oom,
+}
+
+/// A method's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// One entry a pipeline rank.
+    pub per_stage: Vec<StageMemory>,
+    /// What it is held against.
+    pub capacity: Bytes,
+    /// What the fullest rank needs, by the method's rule.
+    pub need: Need,
+    /// Fields that the method ignores.
+    pub warnings: Vec<Issue>,
+}
+
+impl Estimate {
+    /// The estimate of ranks `per_stage`, of which the fullest one's bytes become a `need`.
+    #[must_use]
+    pub fn new(
+        per_stage: Vec<StageMemory>,
+        capacity: Bytes,
+        need: impl Fn(Bytes) -> Need,
+        warnings: Vec<Issue>,
+    ) -> Self {
+        Self {
+            need: need(fullest(&per_stage).1),
+            per_stage,
+            capacity,
+            warnings,
+        }
+    }
+
+    /// The fullest rank; the first of equals.
+    #[must_use]
+    pub fn peak(&self) -> (usize, Bytes) {
+        fullest(&self.per_stage)
+    }
+
+    /// Fits, tight or out of memory.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.need.verdict(self.capacity)
+    }
+}
+
+fn fullest(ranks: &[StageMemory]) -> (usize, Bytes) {
+    ranks.iter().fold((0, Bytes::ZERO), |(stage, peak), rank| {
+        if rank.total.0 > peak.0 {
+            (rank.stage, rank.total)
+        } else {
+            (stage, peak)
+        }
+    })
+}

@@ -1,0 +1,231 @@
+//! Published methods, reproduced as printed, one file each, and what each leaves out.
+
+pub mod fujii;
+pub mod he;
+pub mod playbook;
+pub mod uneven;
+
+use super::detailed;
+use super::estimate::{Estimate, Item, RankLoad, StageMemory};
+use super::verdict::Need;
+use crate::explain::Term;
+use crate::issue::Issue;
+use crate::run::{Method, Scenario};
+use crate::source::{FUJII_2024, HE_BLOG, MEGATRON, PLAYBOOK, Source, UNEVEN_PP};
+
+/// Something that a source prints and its own formula does not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slip {
+    /// Where it stands.
+    pub place: &'static str,
+    /// What is printed.
+    pub printed: &'static str,
+    /// What the source's formula gives.
+    pub corrected: &'static str,
+}
+
+const fn slip(place: &'static str, printed: &'static str, corrected: &'static str) -> Slip {
+    Slip {
+        place,
+        printed,
+        corrected,
+    }
+}
+
+/// A method of the table.
+pub struct MethodInfo {
+    /// Its id in a Run.
+    pub method: Method,
+    /// Where it was published.
+    pub source: &'static Source,
+    /// What it does not count.
+    pub leaves_out: &'static [&'static str],
+    /// What it prints and does not mean.
+    pub slips: &'static [Slip],
+}
+
+/// The estimate of every rank by `method`.
+#[must_use]
+pub fn estimate(method: Method, scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
+    let estimate = match method {
+        Method::Detailed => detailed::estimate,
+        Method::Fujii => fujii::estimate,
+        Method::He => he::estimate,
+        Method::Uneven => uneven::estimate,
+        Method::Playbook => playbook::estimate,
+    };
+    estimate(scenario, loads)
+}
+
+/// How the figure of `rank` comes about by `method`.
+#[must_use]
+pub fn explain(
+    method: Method,
+    scenario: &Scenario,
+    loads: &[RankLoad],
+    rank: usize,
+) -> Option<Term> {
+    let explain = match method {
+        Method::Detailed => detailed::explain,
+        Method::Fujii => fujii::explain,
+        Method::He => he::explain,
+        Method::Uneven => uneven::explain,
+        Method::Playbook => playbook::explain,
+    };
+    explain(scenario, loads, rank)
+}
+
+/// All methods, ours first.
+pub static METHODS: &[MethodInfo] = &[
+    MethodInfo {
+        method: Method::Detailed,
+        source: &MEGATRON,
+        leaves_out: &[
+            "CUDA graphs and user buffers of overlapped communication",
+            "offloading to the host",
+            "micro-batches of unequal length (all count as the longest)",
+        ],
+        slips: &[],
+    },
+    MethodInfo {
+        method: Method::Fujii,
+        source: &FUJII_2024,
+        leaves_out: &[
+            "logits where there is more than one stage",
+            "a fused SwiGLU, stages other than the first",
+            "buffers, CUDA context, communicators, fragmentation",
+        ],
+        slips: &[
+            slip("table 5, (8,1,16,1) at 128 GPUs", "34.48 GiB", "37.48 GiB"),
+            slip("table 7, (1,2,1,1) at 16 GPUs", "70.32 GiB", "73.13 GiB"),
+            slip("table 7, (1,2,1,1) at 32 GPUs", "68.92 GiB", "70.32 GiB"),
+            slip("table 7, (1,2,1,1) at 64 GPUs", "68.22 GiB", "68.92 GiB"),
+            slip("table 9, (2,1,1,4) at 8 GPUs", "396.97 GiB", "395.97 GiB"),
+            slip(
+                "equation 13, the embedding's int64 inputs",
+                "8 s b h p bytes",
+                "8 s b p bytes; reproduced as printed",
+            ),
+        ],
+    },
+    MethodInfo {
+        method: Method::He,
+        source: &HE_BLOG,
+        leaves_out: &[
+            "stages: every rank gets the mean",
+            "micro-batches in flight: with a pipeline one is counted",
+            "grouped-query attention, gated FFNs, logits",
+            "buffers, CUDA context, communicators, fragmentation",
+        ],
+        slips: &[
+            slip(
+                "Llama 3 405B at 131072 tokens, activations",
+                "147 366 233 505 792 B (s for s² in the score terms)",
+                "22 313 351 535 132 672 B; 147 197 119 168 512 B with FlashAttention",
+            ),
+            slip(
+                "activations with grouped-query attention",
+                "a third term without the factor k",
+                "k b s h kv/a each for keys and values",
+            ),
+        ],
+    },
+    MethodInfo {
+        method: Method::Uneven,
+        source: &UNEVEN_PP,
+        leaves_out: &[
+            "micro-batches in flight: one is counted",
+            "grouped-query attention, gated FFNs, the input embedding",
+            "sharding: every rank keeps 16 bytes a parameter",
+            "buffers, CUDA context, communicators, fragmentation",
+        ],
+        slips: &[
+            slip(
+                "case 2, t = 1, first rank",
+                "122.647 GB of 10⁹ bytes, without the projector",
+                "122.884 GB with the projector of its own formula",
+            ),
+            slip(
+                "case 2, t = 2, first rank",
+                "61.350 GB of 10⁹ bytes, without the projector",
+                "61.588 GB with the projector of its own formula",
+            ),
+        ],
+    },
+    MethodInfo {
+        method: Method::Playbook,
+        source: &PLAYBOOK,
+        leaves_out: &[
+            "grouped-query attention and gated FFNs in the activations",
+            "logits",
+            "sharding over context-parallel ranks",
+            "buffers, CUDA context, communicators, fragmentation",
+        ],
+        slips: &[],
+    },
+];
+
+/// The row of `method`.
+#[must_use]
+pub fn info(method: Method) -> &'static MethodInfo {
+    METHODS
+        .iter()
+        .find(|row| row.method == method)
+        .unwrap_or(&METHODS[0])
+}
+
+/// Every method's estimate of the same Run, in the order of the table.
+#[must_use]
+pub fn compare(scenario: &Scenario, loads: &[RankLoad]) -> Vec<(&'static MethodInfo, Estimate)> {
+    METHODS
+        .iter()
+        .map(|row| (row, estimate(row.method, scenario, loads)))
+        .collect()
+}
+
+/// The same `items` on every rank.
+fn even_ranks(loads: &[RankLoad], items: &[Item]) -> Vec<StageMemory> {
+    (0..loads.len())
+        .map(|rank| StageMemory::of_items(rank, 1.0, items.to_vec()))
+        .collect()
+}
+
+/// The estimate of a method that counts tensors only: the detailed rule adds process and fragmentation to its fullest
+/// rank.
+fn tensors_only(
+    scenario: &Scenario,
+    per_stage: Vec<StageMemory>,
+    warnings: Vec<Issue>,
+) -> Estimate {
+    let need = |allocated| Need::of_tensors(scenario, allocated);
+    Estimate::new(per_stage, scenario.gpu.usable, need, warnings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{OneOf, Run};
+
+    #[test]
+    fn every_method_of_a_run_has_a_row_and_an_answer() {
+        let scenario = Scenario::new(&Run::default()).unwrap();
+        let loads: Vec<_> = (0..4)
+            .map(|rank| RankLoad {
+                stages: vec![rank],
+                in_flight: vec![(4 - rank) as f64],
+                weight_versions: 1,
+            })
+            .collect();
+        for (method, choice) in Method::ALL {
+            let row = info(*method);
+            assert!(row.method == *method && !row.leaves_out.is_empty());
+            let estimated = estimate(*method, &scenario, &loads);
+            for (rank, memory) in estimated.per_stage.iter().enumerate() {
+                let term = explain(*method, &scenario, &loads, rank).unwrap();
+                assert!(memory.total.0 > 0.0, "{}", choice.id);
+                assert!((term.value / memory.total.0 - 1.0).abs() < 1e-12);
+            }
+        }
+        assert_eq!(compare(&scenario, &loads).len(), METHODS.len());
+    }
+}

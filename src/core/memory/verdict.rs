@@ -1,0 +1,110 @@
+//! What a process needs beyond its tensors, and the rule that says fits, tight or out of memory.
+//!
+//! needed = φ (allocated − logits) + peak bytes of the logits + κ (1 + \[c > 1\] + \[x > 1\])
+//!
+//! held against what the driver shows. Three constants, no more: φ, κ and the half width of the band. They are fitted
+//! on the 232 outcomes of Fujii 2024, tables 3 and 4 (Megatron Core 0.8, A100 40 GB and H100 94 GB);
+//! `tests/verdicts.rs` fits them again on either table and tries them on the other.
+
+use super::estimate::Verdict;
+use crate::run::{Method, Scenario};
+use crate::source::{Cited, FUJII_2024};
+use crate::units::{Bytes, GIB};
+use serde::Serialize;
+
+/// Reserved over allocated memory, φ: the caching allocator's blocks that fit nothing. SimuMax's runs with room to
+/// spare reserve 1.03 to 1.09 times what they allocate. The logits are single blocks of their own and do not fragment.
+pub static FRAGMENTATION: Cited<f64> =
+    Cited::fitted(1.135, &FUJII_2024, "fitted on tables 3 and 4");
+
+/// CUDA context, kernels, library workspaces and the communicators every run has, κ; as much again for each dimension
+/// that exchanges activations inside a layer by send and receive or all-to-all: context and expert parallelism.
+pub static PROCESS: Cited<Bytes> =
+    Cited::fitted(Bytes(1.2 * GIB), &FUJII_2024, "fitted on tables 3 and 4");
+
+/// Half the width of the band around all of the visible memory in which a run is called tight.
+pub static HALF_BAND: Cited<f64> = Cited::fitted(0.07, &FUJII_2024, "fitted on tables 3 and 4");
+
+/// What a rank needs, as a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Need {
+    /// Measured runs whose range begins above the capacity ran out.
+    pub low: Bytes,
+    /// The estimate itself, process and fragmentation included.
+    pub likely: Bytes,
+    /// Measured runs whose range ends below the capacity ran.
+    pub high: Bytes,
+}
+
+impl Need {
+    /// The calibrated range around an estimate that counts what a process needs beyond its tensors.
+    #[must_use]
+    pub fn calibrated(likely: Bytes) -> Self {
+        Self {
+            low: likely / (1.0 + HALF_BAND.value),
+            likely,
+            high: likely / (1.0 - HALF_BAND.value),
+        }
+    }
+
+    /// The same around `allocated` bytes of tensors.
+    #[must_use]
+    pub fn of_tensors(scenario: &Scenario, allocated: Bytes) -> Self {
+        let process = PROCESS.value * processes(scenario);
+        Self::calibrated(allocated * FRAGMENTATION.value + process)
+    }
+
+    /// Fits if all of the range is within `capacity`, tight if some of it is, out of memory if none is.
+    #[must_use]
+    pub fn verdict(self, capacity: Bytes) -> Verdict {
+        if self.high <= capacity {
+            Verdict::Fits
+        } else if self.low <= capacity {
+            Verdict::Tight
+        } else {
+            Verdict::Oom
+        }
+    }
+}
+
+/// What became of the measured runs that are like one: those to which its method gives the same verdict, so that their
+/// need over capacity is in the same band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Chance {
+    /// Measured runs of that kind.
+    pub like: u64,
+    /// Those that ran out of memory.
+    pub ran_out: u64,
+}
+
+const fn of(like: u64, ran_out: u64) -> Chance {
+    Chance { like, ran_out }
+}
+
+/// The 232 outcomes of Fujii 2024, tables 3 and 4 (`public/data/fujii_measured.csv`), by the verdict that each method
+/// gives: fits, tight, out of memory. Counted by `tests/verdicts.rs`.
+pub static OUTCOMES: [(Method, [Chance; 3]); 5] = [
+    (Method::Detailed, [of(132, 0), of(31, 18), of(69, 69)]),
+    (Method::Fujii, [of(125, 0), of(49, 29), of(58, 58)]),
+    (Method::He, [of(158, 31), of(23, 13), of(51, 43)]),
+    (Method::Uneven, [of(83, 13), of(44, 8), of(105, 66)]),
+    (Method::Playbook, [of(126, 5), of(29, 14), of(77, 68)]),
+];
+
+/// What became of the measured runs to which `method` gives `verdict`.
+#[must_use]
+pub fn chance(method: Method, verdict: Verdict) -> Chance {
+    let row = OUTCOMES.iter().find(|(known, _)| *known == method);
+    row.map_or(of(0, 0), |(_, [fits, tight, oom])| match verdict {
+        Verdict::Fits => *fits,
+        Verdict::Tight => *tight,
+        Verdict::Oom => *oom,
+    })
+}
+
+/// Processes of κ each on a GPU of this scenario: its own, and one for each of context and expert parallelism.
+#[must_use]
+pub fn processes(scenario: &Scenario) -> f64 {
+    let communicator = |size: u64| if size > 1 { 1.0 } else { 0.0 };
+    1.0 + communicator(scenario.layout.cp) + communicator(scenario.layout.ep)
+}

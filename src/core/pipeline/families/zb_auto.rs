@@ -1,0 +1,312 @@
+//! Zero bubble laid out by a greedy rule from the durations and a memory limit, one chunk a rank.
+//!
+//! Source: Qi et al. 2023, section 3; the rule is that of their published scheduler (`zb.py`, without its solver).
+
+use crate::issue::Issue;
+use crate::pipeline::Durations;
+use crate::pipeline::op::{Item, Kind, Op};
+use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::spec::Spec;
+
+/// Three choices that the rule leaves open; all eight settings are tried.
+#[derive(Clone, Copy)]
+struct Switches {
+    /// Extra forwards before the first backward only while they end before it could start.
+    bubble_first: bool,
+    /// Hold back a forward that would delay the next backward.
+    favour_b: bool,
+    /// Fill a gap with W even where a longer gap elsewhere hides it.
+    greedy: bool,
+}
+
+struct Rank {
+    clock: f64,
+    /// Ops done of each kind, F, B, W.
+    done: [usize; 3],
+    /// Idle time since the first forward.
+    lost: f64,
+    ops: Vec<(f64, Op)>,
+}
+
+impl Rank {
+    fn held(&self) -> usize {
+        self.done[0] - self.done[2]
+    }
+    fn pending(&self) -> bool {
+        self.done[2] < self.done[1]
+    }
+}
+
+/// One attempt.
+struct Layout<'a> {
+    ranks: Vec<Rank>,
+    /// Ends of F and of B, per rank and micro-batch.
+    ends: [Vec<Vec<f64>>; 2],
+    durations: &'a Durations,
+    m: usize,
+    limit: usize,
+    switches: Switches,
+    /// The most that any rank has lost.
+    most_lost: f64,
+}
+
+impl<'a> Layout<'a> {
+    fn new(spec: &Spec, durations: &'a Durations, limit: usize, switches: Switches) -> Self {
+        let (p, m) = (spec.pp as usize, spec.microbatches as usize);
+        let rank = |_| Rank {
+            clock: 0.0,
+            done: [0; 3],
+            lost: 0.0,
+            ops: Vec::with_capacity(3 * m),
+        };
+        let none = vec![vec![f64::NAN; m]; p];
+        Self {
+            ranks: (0..p).map(rank).collect(),
+            ends: [none.clone(), none],
+            durations,
+            m,
+            limit,
+            switches,
+            most_lost: 0.0,
+        }
+    }
+    fn time(&self, j: usize, kind: Kind) -> f64 {
+        let list = match kind {
+            Kind::F => &self.durations.forward,
+            Kind::B => &self.durations.backward_input,
+            _ => &self.durations.backward_weight,
+        };
+        list[j]
+    }
+    /// When what the next `kind` of rank j needs from its neighbour arrives.
+    fn arrival(&self, j: usize, kind: Kind) -> Option<f64> {
+        let from = match kind {
+            Kind::F => j.checked_sub(1)?,
+            Kind::B if j + 1 < self.ranks.len() => j + 1,
+            _ => return None,
+        };
+        let next = self.ranks[j].done[kind as usize];
+        Some(self.ends[kind as usize][from][next] + self.durations.p2p)
+    }
+    /// Runs the next `kind` of rank j as early as it can.
+    fn run(&mut self, j: usize, kind: Kind) {
+        let time = self.time(j, kind);
+        let unhindered = self.ranks[j].clock + time;
+        let end = self
+            .arrival(j, kind)
+            .map_or(unhindered, |arrival| unhindered.max(arrival + time));
+        let rank = &mut self.ranks[j];
+        if rank.done[0] > 0 {
+            rank.lost += end - unhindered;
+            self.most_lost = self.most_lost.max(rank.lost);
+        }
+        let next = &mut rank.done[kind as usize];
+        #[allow(clippy::cast_possible_truncation)] // both come from u32
+        rank.ops.push((end, Op::new(kind, j as u32, *next as u32)));
+        if let Some(ends) = self.ends.get_mut(kind as usize) {
+            ends[j][*next] = end;
+        }
+        *next += 1;
+        rank.clock = end;
+    }
+    fn slack(&self, j: usize) -> f64 {
+        self.most_lost - self.ranks[j].lost
+    }
+    /// Room for one more activation on rank j. A pending W exists whenever it is needed: before a forward, a rank has
+    /// run all backwards but those of its warm-up, which the limit has bounded.
+    fn make_room(&mut self, j: usize) {
+        while self.ranks[j].held() + 1 > self.limit && self.ranks[j].pending() {
+            self.run(j, Kind::W);
+        }
+    }
+    /// W into the gap before `ready`: those that fit, and one that does not where the gap matters.
+    fn fill(&mut self, j: usize, ready: Option<f64>) {
+        let Some(ready) = ready else { return };
+        let time = self.time(j, Kind::W);
+        while self.ranks[j].pending() && self.ranks[j].clock + time <= ready {
+            self.run(j, Kind::W);
+        }
+        let gap = ready - self.ranks[j].clock;
+        if self.ranks[j].pending() && gap > 0.0 && (gap > self.slack(j) || self.switches.greedy) {
+            self.run(j, Kind::W);
+        }
+    }
+
+    /// Forwards before the first backward, then that.
+    fn warm_up(&mut self) {
+        let p = self.ranks.len();
+        (0..p).for_each(|j| self.run(j, Kind::F));
+        let mut extra = vec![0usize; p];
+        let last = &self.ranks[p - 1];
+        let mut first_b = last.clock + self.time(p - 1, Kind::B);
+        for j in (0..p - 1).rev() {
+            let arrival = first_b + self.durations.p2p;
+            let time = self.time(j, Kind::F);
+            let mut clock = self.ranks[j].clock;
+            while 1 + extra[j] < self.m && 1 + extra[j] < self.limit {
+                let late = if self.switches.bubble_first {
+                    clock + time > arrival
+                } else {
+                    clock >= arrival
+                };
+                if late {
+                    break;
+                }
+                clock += time;
+                extra[j] += 1;
+            }
+            first_b = clock.max(arrival) + self.time(j, Kind::B);
+        }
+        for j in 1..p {
+            // A rank stays behind the one before it; level with it only where both have run every forward.
+            let full = 1 + extra[j - 1] >= self.m;
+            let most = if full {
+                extra[j - 1]
+            } else {
+                extra[j - 1].saturating_sub(1)
+            };
+            extra[j] = extra[j].min(most);
+        }
+        for (j, extra) in extra.into_iter().enumerate() {
+            (0..extra).for_each(|_| self.run(j, Kind::F));
+        }
+        (0..p).rev().for_each(|j| self.run(j, Kind::B));
+    }
+
+    /// Whether rank j runs a forward in this round.
+    fn wants_forward(&self, j: usize) -> bool {
+        let rank = &self.ranks[j];
+        if rank.done[0] >= self.m {
+            return false;
+        }
+        let Some(next) = self.ranks.get(j + 1) else {
+            return true;
+        };
+        if !self.switches.favour_b || rank.done[0] < next.done[0] + 2 {
+            return true;
+        }
+        let horizon =
+            next.clock + self.time(j + 1, Kind::F) + self.time(j + 1, Kind::B) + self.durations.p2p;
+        if rank.clock >= horizon {
+            return false;
+        }
+        let needed = (rank.held() + 1).saturating_sub(self.limit);
+        let needed = needed.min(rank.done[1] - rank.done[2]);
+        let weights: f64 = (0..needed).map(|_| self.time(j, Kind::W)).sum();
+        if rank.clock + self.time(j, Kind::F) + weights <= horizon {
+            return true;
+        }
+        horizon - rank.clock > self.slack(j)
+    }
+
+    /// One forward and one backward on each rank that has them.
+    fn round(&mut self) {
+        let p = self.ranks.len();
+        let mut go: Vec<bool> = (0..p).map(|j| self.wants_forward(j)).collect();
+        for j in (0..p - 1).rev() {
+            go[j] &= go[j + 1];
+        }
+        for j in (0..p).filter(|j| go[*j]) {
+            self.make_room(j);
+            self.fill(j, self.arrival(j, Kind::F));
+            self.run(j, Kind::F);
+        }
+        for j in (0..p).rev() {
+            self.fill(j, self.arrival(j, Kind::B));
+            if j == 0 && self.ranks[0].done[0] == self.m {
+                self.flush(0);
+            }
+            self.run(j, Kind::B);
+        }
+    }
+
+    fn flush(&mut self, j: usize) {
+        while self.ranks[j].pending() {
+            self.run(j, Kind::W);
+        }
+    }
+
+    /// Lays everything out; gives the longest time from a rank's first start to its last end.
+    fn lay_out(&mut self) -> f64 {
+        self.warm_up();
+        for _ in 1..self.m {
+            self.round();
+        }
+        (0..self.ranks.len()).for_each(|j| self.flush(j));
+        let span =
+            |(j, rank): (usize, &Rank)| rank.clock - self.ends[0][j][0] + self.time(j, Kind::F);
+        self.ranks.iter().enumerate().map(span).fold(0.0, f64::max)
+    }
+
+    /// By completion; what completes together in the order F, B, W.
+    fn order(self, spec: &Spec) -> Order {
+        let sorted = |mut rank: Rank| -> Vec<Item> {
+            rank.ops
+                .sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.kind.cmp(&b.1.kind)));
+            rank.ops.into_iter().map(|(_, op)| op.into()).collect()
+        };
+        let ranks = self.ranks.into_iter().map(sorted).collect();
+        Order::new(ranks, spec.pp, Placement::Loop, spec.microbatches)
+    }
+}
+
+/// The best of the eight settings: the first with the shortest longest span.
+pub(crate) fn zb_auto(spec: &Spec, durations: &Durations) -> Result<Order, Issue> {
+    let limit = spec.memory_limit.unwrap_or(spec.pp);
+    if limit == 0 {
+        let message = "a rank must hold at least one micro-batch: memory_limit=1 works";
+        return Err(Issue::error("memory_limit", message).with_fix("memory_limit", 1));
+    }
+    let mut best: Option<(f64, Layout)> = None;
+    for bits in 0..8 {
+        let switches = Switches {
+            bubble_first: bits & 4 == 0,
+            favour_b: bits & 2 == 0,
+            greedy: bits & 1 == 0,
+        };
+        let mut layout = Layout::new(spec, durations, limit as usize, switches);
+        let span = layout.lay_out();
+        if best.as_ref().is_none_or(|(shortest, _)| span < *shortest) {
+            best = Some((span, layout));
+        }
+    }
+    match best {
+        Some((_, layout)) => Ok(layout.order(spec)),
+        None => Err(Issue::error("schedule", "no setting gives an order")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{build, measure, schedule, stats::peak_in_flight};
+
+    fn built(p: u32, m: u32, limit: Option<u32>, durations: &Durations) -> Order {
+        let spec = Spec {
+            memory_limit: limit,
+            ..Spec::new(schedule("zb-auto").unwrap(), p, m)
+        };
+        build(&spec, durations).unwrap().order
+    }
+
+    #[test]
+    fn the_memory_limit_holds_on_every_rank() {
+        for (p, m, limit) in [(4, 8, 1), (4, 8, 3), (8, 20, 5), (5, 3, 9), (1, 4, 2)] {
+            let durations = Durations::uniform(p, 10.0, 12.0, 7.0).with_p2p(1.0);
+            let order = built(p, m, Some(limit), &durations);
+            assert!(peak_in_flight(&order).iter().all(|held| *held <= limit));
+            assert!(measure(&order, &durations).is_ok());
+        }
+    }
+
+    #[test]
+    fn two_p_of_memory_leave_no_idle_time_within_a_span() {
+        // The paper's ZB-2p for equal times; m = 4p.
+        for p in [2, 4, 8] {
+            let durations = Durations::unit(p);
+            let order = built(p, 4 * p, Some(2 * p), &durations);
+            let (_, stats) = measure(&order, &durations).unwrap();
+            assert!(stats.bubble_span.abs() < 1e-12, "p={p}");
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! PyTorch's pipeline CSV (`_dump_csv`, `_load_csv` of `torch.distributed.pipelining`) as tokens of the contract.
+//!
+//! One line a rank, one action a cell, an empty cell where the rank idles. PyTorch wrote two dialects: the newer has `I`
+//! for the gradient of the input and `B` for the whole backward, the older `B` for the gradient of the input and `BW`
+//! for the whole. They are told apart op by op: a `B` whose weight gradient stands by itself is of the input only.
+//! Actions that move data (`SEND_F`, `RECV_B`, `UNSHARD`, `REDUCE_GRAD`, ...) follow from the order and are left out.
+
+use super::op::{BadToken, Item, Kind, Op};
+use super::order::parse_ranks;
+use std::fmt::Write;
+
+/// Actions of PyTorch that compute nothing.
+const MOVES: [&str; 7] = [
+    "SEND_F",
+    "RECV_F",
+    "SEND_B",
+    "RECV_B",
+    "UNSHARD",
+    "RESHARD",
+    "REDUCE_GRAD",
+];
+
+/// The order that somebody pasted, in tokens of the contract: those themselves, or PyTorch's CSV.
+///
+/// # Errors
+/// The first cell that is neither.
+pub fn to_tokens(text: &str) -> Result<String, BadToken> {
+    let ranks: Vec<&str> = text
+        .split(['\n', '|'])
+        .map(|line| line.trim().trim_matches(','))
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    let mut lines = Vec::with_capacity(ranks.len());
+    for rank in ranks {
+        let mut line = String::new();
+        for cell in rank.split(',').map(|cell| cell.trim().trim_matches('"')) {
+            if cell.is_empty() || moves(cell) {
+                continue;
+            }
+            let comma = if line.is_empty() { "" } else { "," };
+            // Writing to a String cannot fail.
+            let _ = write!(line, "{comma}{}", token(cell));
+        }
+        lines.push(line);
+    }
+    let mut ranks = parse_ranks(&lines.join("\n"))?;
+    whole_backwards(&mut ranks);
+    let lines: Vec<String> = ranks
+        .iter()
+        .map(|items| {
+            let tokens: Vec<String> = items.iter().map(ToString::to_string).collect();
+            tokens.join(",")
+        })
+        .collect();
+    Ok(lines.join("\n"))
+}
+
+fn moves(cell: &str) -> bool {
+    let name = cell.trim_matches(|c: char| c.is_ascii_digit());
+    MOVES.contains(&name)
+}
+
+/// A cell as the contract writes it: `I` is `B`, an overlapped pair loses its suffix.
+fn token(cell: &str) -> String {
+    cell.trim_end_matches("OVERLAP_F_B").replace('I', "B")
+}
+
+/// Turns a `B` into a `BW` where no weight gradient of its stage and micro-batch stands anywhere.
+fn whole_backwards(ranks: &mut [Vec<Item>]) {
+    let mut weights: Vec<(u32, u32)> = ranks
+        .iter()
+        .flatten()
+        .flat_map(|item| item.ops())
+        .filter(|op| op.kind == Kind::W)
+        .map(|op| (op.stage, op.microbatch))
+        .collect();
+    weights.sort_unstable();
+    let whole = |op: Op| {
+        let split = weights.binary_search(&(op.stage, op.microbatch)).is_ok();
+        if op.kind == Kind::B && !split {
+            Op::bw(op.stage, op.microbatch)
+        } else {
+            op
+        }
+    };
+    for item in ranks.iter_mut().flatten() {
+        *item = match *item {
+            Item::One(op) => Item::One(whole(op)),
+            Item::Pair(first, second) => Item::Pair(whole(first), whole(second)),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{Durations, Spec, build, schedule};
+
+    /// The older dialect with communication, shortened from the shape of PyTorch's own test artifact (2 ranks, 2 stages).
+    #[test]
+    fn an_older_csv_with_sends_is_the_order_behind_it() {
+        let csv = "0F0,0SEND_F0,0F1,0SEND_F1,,0RECV_B0,0BW0,0RECV_B1,0BW1\n\
+                   1RECV_F0,1F0,1B0,1SEND_B0,1W0,1RECV_F1,1F1,1B1,1SEND_B1,1W1,\n";
+        let tokens = "0F0,0F1,0BW0,0BW1\n1F0,1B0,1W0,1F1,1B1,1W1";
+        assert_eq!(to_tokens(csv).unwrap(), tokens);
+        assert_eq!(
+            to_tokens(tokens).unwrap(),
+            tokens,
+            "tokens stay as they are"
+        );
+    }
+
+    #[test]
+    fn a_newer_csv_has_i_for_the_input_and_b_for_all() {
+        let csv = "0UNSHARD,0F0,3F0,3I0,3W0,(0F1;3B1)OVERLAP_F_B,0B0,0REDUCE_GRAD";
+        assert_eq!(to_tokens(csv).unwrap(), "0F0,3F0,3B0,3W0,(0F1;3BW1),0BW0");
+        assert!(to_tokens("0F0,0X1").is_err());
+    }
+
+    /// Orders that PyTorch printed, written back in its newer dialect and read again.
+    #[test]
+    fn pytorchs_own_orders_survive_the_way_through_its_csv() {
+        for file in [
+            include_str!("../../../tests/data/schedule_orders/torch_dualpipev_p3_m6_v2.csv"),
+            include_str!("../../../tests/data/schedule_orders/torch_interleaved_zb1p_p4_m8_v2.csv"),
+            include_str!("../../../tests/data/schedule_orders/torch_interleaved1f1b_p4_m8_v2.csv"),
+            include_str!("../../../tests/data/schedule_orders/torch_zbv_p4_m7_v2.csv"),
+        ] {
+            let ours: Vec<&str> = file.lines().filter(|line| !line.starts_with('#')).collect();
+            let ours = ours.join("\n");
+            let csv = ours
+                .replace('B', "I")
+                .replace("IW", "B")
+                .replace(')', ")OVERLAP_F_B");
+            assert_ne!(csv, ours);
+            assert_eq!(to_tokens(&csv).unwrap(), ours);
+            let spec = Spec {
+                order: Some(ours),
+                ..Spec::new(schedule("custom").unwrap(), 0, 0)
+            };
+            assert!(build(&spec, &Durations::unit(1)).is_ok());
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! From a Run to everything known about it: the order of work between memory, pipeline, traffic and time.
+
+use super::loads::loads;
+use super::passes::{Pass, durations};
+use super::schedule::{in_run, spec};
+use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
+use crate::issue::Issue;
+use crate::memory::verdict::chance;
+use crate::memory::{self, RankLoad};
+use crate::model::stage_elements;
+use crate::pipeline::balance::level;
+use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
+use crate::pipeline::steady::step_seconds;
+use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
+use crate::run::{OneOf, Run, Scenario};
+use crate::time::{Clock, Step, StepParts, step_end};
+use crate::traffic::{Held, OverlapRow, OverlapTotals, StepSync, Total, overlap_rows, step_sync};
+use crate::units::Seconds;
+
+/// Above this share of idle time the page says that micro-batches are few.
+const MUCH_BUBBLE: f64 = 0.2;
+
+/// A Run understood, simulated and measured.
+#[derive(Clone, Debug)]
+pub struct Evaluation {
+    /// What the Run means.
+    pub scenario: Scenario,
+    /// What every rank does, in order.
+    pub order: Order,
+    /// When it does it; as all times here scaled to the measured step, where the Run has one.
+    pub timeline: Timeline,
+    /// How long each global stage takes.
+    pub durations: Durations,
+    /// What the schedule makes each rank hold.
+    pub loads: Vec<RankLoad>,
+    /// The rank that works longest, whose communication the overlap rows are.
+    pub busiest: usize,
+    /// The figures.
+    pub report: Report,
+}
+
+impl Evaluation {
+    /// Which of its chunks `stage` is to `rank`, from 0.
+    #[must_use]
+    pub fn chunk_of(&self, rank: usize, stage: u32) -> usize {
+        let held = self.loads.get(rank).map_or(&[][..], |load| &load.stages);
+        let position = held.iter().position(|other| *other == stage as usize);
+        position.unwrap_or(0)
+    }
+}
+
+/// A Run's pipeline, ordered and simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timed {
+    /// What every rank does, in order.
+    pub order: Order,
+    /// When it does it.
+    pub timeline: Timeline,
+    /// What is doubtful about the schedule, in the Run's fields.
+    pub warnings: Vec<Issue>,
+}
+
+/// Understands, simulates and measures `run`.
+///
+/// # Errors
+/// Every setting that cannot work, with what would.
+pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
+    let draft = Draft::of(run)?;
+    let timed = draft.timed()?;
+    Ok(draft.finish(timed))
+}
+
+/// The first half of [`evaluate`], which takes long where ops are many: order and simulation.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn time(run: &Run) -> Result<Timed, Vec<Issue>> {
+    Draft::of(run)?.timed()
+}
+
+/// The second half of [`evaluate`]: measures a simulation of `run` made before.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_timed(run: &Run, timed: Timed) -> Result<Evaluation, Vec<Issue>> {
+    Ok(Draft::of(run)?.finish(timed))
+}
+
+/// A Run understood, before its pipeline is simulated.
+struct Draft {
+    scenario: Scenario,
+    spec: Spec,
+    clock: Clock,
+    passes: Vec<Pass>,
+    durations: Durations,
+}
+
+impl Draft {
+    fn of(run: &Run) -> Result<Self, Vec<Issue>> {
+        let scenario = Scenario::new(run)?;
+        let spec = spec(&scenario).map_err(|issue| vec![issue])?;
+        let stages = 0..scenario.stage_layers.len();
+        let clock = Clock::new(&scenario);
+        let passes: Vec<Pass> = stages
+            .map(|stage| Pass::of(&scenario, &clock, stage))
+            .collect();
+        let durations = durations(&scenario, &passes, &spec);
+        Ok(Self {
+            scenario,
+            spec,
+            clock,
+            passes,
+            durations,
+        })
+    }
+
+    fn timed(&self) -> Result<Timed, Vec<Issue>> {
+        let in_field = |issue| in_run(issue, &self.scenario);
+        let Built { order, warnings } =
+            pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
+        let timeline = pipeline::simulate(&order, &self.durations)
+            .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
+        Ok(Timed {
+            order,
+            timeline,
+            warnings: warnings.into_iter().map(in_field).collect(),
+        })
+    }
+
+    fn finish(self, timed: Timed) -> Evaluation {
+        let Self {
+            scenario,
+            spec,
+            clock,
+            passes,
+            durations,
+        } = self;
+        let Timed {
+            order,
+            timeline,
+            warnings,
+        } = timed;
+        let mut stats = Stats::of(&order, &timeline);
+        let mut once = None;
+        let mut full = None;
+        if spec.schedule.endless {
+            once = Some(fill_and_drain(&timeline));
+            full = filled(&spec, &durations, &mut stats);
+            let step_s = step_seconds(&durations, order.microbatches);
+            stats = stats.in_steady_state(step_s);
+        }
+        let loads = loads(&scenario, full.as_ref().unwrap_or(&order));
+        let estimate = memory::estimate(&scenario, &loads);
+        let (busiest, mut overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
+        let scale = step.rescaled_by.unwrap_or(1.0);
+        for row in &mut overlap {
+            row.rescale(scale);
+        }
+        let (peak_stage, peak_bytes) = estimate.peak();
+        let verdict = estimate.verdict();
+        let elements = scenario.model.elements();
+        let mut all_warnings = scenario.warnings.clone();
+        all_warnings.extend(warnings);
+        all_warnings.extend(estimate.warnings);
+        all_warnings.extend(much_bubble(&scenario, &stats, spec.schedule.endless));
+        let report = Report {
+            errors: Vec::new(),
+            warnings: all_warnings,
+            layout: LayoutReport {
+                dp: scenario.layout.dp,
+                microbatches: scenario.layout.microbatches,
+                tokens_per_step: scenario.tokens_per_step(),
+            },
+            parameters: Parameters {
+                total: elements.total(),
+                active: elements.active(),
+                per_stage: loads
+                    .iter()
+                    .map(|load| held(&scenario, &load.stages).total())
+                    .collect(),
+            },
+            memory: Memory {
+                method: scenario.run.memory_method.id(),
+                per_stage: estimate.per_stage,
+                peak_stage,
+                peak_bytes,
+                capacity_bytes: estimate.capacity,
+                need_low_bytes: estimate.need.low,
+                need_bytes: estimate.need.likely,
+                need_high_bytes: estimate.need.high,
+                chance: chance(scenario.run.memory_method, verdict),
+                verdict,
+            },
+            pipeline: Pipeline {
+                schedule: spec.schedule.id,
+                makespan_s: Seconds(stats.makespan_s) * scale,
+                fill_s: once.map(|(fill, _)| Seconds(fill) * scale),
+                drain_s: once.map(|(_, drain)| Seconds(drain) * scale),
+                ideal_s: Seconds(stats.ideal_s) * scale,
+                bubble_fraction: stats.bubble_fraction,
+                bubble_over_ideal: stats.bubble_over_ideal,
+                bubble_span: stats.bubble_span,
+                peak_in_flight: stats.peak_in_flight,
+                weight_copies: stats.weight_copies,
+            },
+            overlap,
+            step,
+        };
+        Evaluation {
+            scenario,
+            order,
+            timeline: timeline.rescaled(scale),
+            durations: durations.rescaled(scale),
+            loads,
+            busiest,
+            report,
+        }
+    }
+}
+
+/// Parameters of one GPU that has `stages`, elements.
+pub(super) fn held(scenario: &Scenario, stages: &[usize]) -> Held {
+    let layout = &scenario.layout;
+    stages.iter().fold(Held::default(), |sum, stage| {
+        let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
+        Held {
+            dense: sum.dense + held.dense_per_rank(layout.tp),
+            experts: sum.experts + held.experts_per_rank(layout.ep, layout.etp),
+        }
+    })
+}
+
+/// What the parameters of a rank cost at the end of a step: their wires and their optimizer.
+fn parameters(
+    scenario: &Scenario,
+    clock: &Clock,
+    passes: &[Pass],
+    load: &RankLoad,
+) -> (StepSync, Seconds) {
+    let held = held(scenario, &load.stages);
+    let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
+        let stages = load.stages.iter();
+        stages
+            .filter_map(|stage| passes.get(*stage))
+            .map(part)
+            .sum()
+    };
+    let sync = step_sync(scenario, held, sum(Pass::forward), sum(Pass::backward));
+    let zero = scenario.zero;
+    let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
+    let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
+    let kept = if zero.stage == 3 {
+        updated
+    } else {
+        held.total()
+    };
+    (sync, step_end(scenario, clock.rates(), updated, kept))
+}
+
+/// The overlap table and the step, on the rank that works longest.
+fn step(
+    scenario: &Scenario,
+    clock: &Clock,
+    passes: &[Pass],
+    loads: &[RankLoad],
+    stats: &Stats,
+) -> (usize, Vec<OverlapRow>, Step) {
+    let m = scenario.usual_microbatches();
+    let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
+        load.stages
+            .iter()
+            .filter_map(|stage| passes.get(*stage))
+            .map(part)
+            .sum()
+    };
+    // A bidirectional rank works on half the micro-batches in each of its stages.
+    let copies = |load: &RankLoad| load.stages.len() as f64 / scenario.chunks as f64;
+    let ends: Vec<(StepSync, Seconds)> = loads
+        .iter()
+        .map(|load| parameters(scenario, clock, passes, load))
+        .collect();
+    let busiest = (0..loads.len()).max_by(|a, b| {
+        let time = |rank: usize| sum(&loads[rank], |pass| pass.total().0) / copies(&loads[rank]);
+        time(*a).total_cmp(&time(*b))
+    });
+    let mut totals = OverlapTotals::default();
+    if let Some(rank) = busiest {
+        let load = &loads[rank];
+        let repeats = m / copies(load);
+        for pass in load.stages.iter().filter_map(|stage| passes.get(*stage)) {
+            let waits = &pass.waits;
+            totals.tp = totals.tp.plus(Total::of(waits.tp, repeats));
+            totals.cp = totals.cp.plus(Total::of(waits.cp, repeats));
+            totals.ep = totals.ep.plus(Total::of(waits.ep, repeats));
+            totals.zero3 = totals.zero3.plus(Total::of(waits.zero3, repeats));
+            totals.dp = totals.dp.plus(Total::of(waits.gradients, repeats));
+            totals.pp = totals.pp.plus(Total {
+                bytes: pass.sent * repeats,
+                comm: waits.send * (2.0 * repeats),
+                window: pass.total() * repeats,
+                exposed: Seconds::ZERO,
+            });
+        }
+        totals.dp = totals.dp.plus(Total::from(ends[rank].0));
+        totals.elements = held(scenario, &load.stages).total();
+        totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
+    }
+    let overlap = overlap_rows(scenario, &totals);
+    let longest = |part: fn(&(StepSync, Seconds)) -> Seconds| -> Seconds {
+        ends.iter().map(part).fold(Seconds::ZERO, Seconds::max)
+    };
+    let ranks = loads.len().max(1) as f64;
+    let mean = |part: fn(&Pass) -> f64| -> f64 {
+        loads
+            .iter()
+            .map(|load| sum(load, part) * m / copies(load))
+            .sum::<f64>()
+            / ranks
+    };
+    let inside = mean(|pass| pass.exposed().0);
+    let repeated = mean(|pass| pass.compute.recompute.0);
+    let compute = stats.ideal_s - inside;
+    let parts = StepParts {
+        compute: Seconds(compute),
+        bubble: Seconds(stats.makespan_s - stats.ideal_s),
+        exposed: Seconds(inside) + longest(|end| end.0.exposed),
+        optimizer: longest(|end| end.1),
+        hardware_over_model: compute / (compute - repeated),
+    };
+    (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
+}
+
+/// The order of an endless schedule whose steps are shorter than its pipeline: with micro-batches of further steps in it,
+/// as many as there are ranks, whose activations are what its ranks hold.
+fn filled(spec: &Spec, durations: &Durations, stats: &mut Stats) -> Option<Order> {
+    if spec.microbatches >= spec.pp {
+        return None;
+    }
+    let spec = Spec {
+        microbatches: spec.pp,
+        ..spec.clone()
+    };
+    let order = pipeline::build(&spec, durations).ok()?.order;
+    stats.peak_in_flight = peak_in_flight(&order);
+    Some(order)
+}
+
+/// Says why the ranks idle: one rank that works longer than the others, or few micro-batches, which `endless` schedules
+/// do not mind.
+fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> Option<Issue> {
+    if stats.bubble_fraction <= MUCH_BUBBLE {
+        return None;
+    }
+    let (layout, percent) = (&scenario.layout, stats.bubble_fraction * 100.0);
+    let longest = stats.busy_s.iter().copied().fold(0.0, f64::max);
+    let uneven = longest / stats.ideal_s - 1.0;
+    if uneven > stats.bubble_over_ideal / 2.0 {
+        let rank = stats
+            .busy_s
+            .iter()
+            .position(|busy| *busy >= longest)
+            .unwrap_or(0);
+        // Where no stage has a layer to give, there is nothing to say but why.
+        let spare = scenario.stage_layers.iter().any(|layers| *layers > 1);
+        let remedy = if spare { "; give it fewer layers" } else { "" };
+        let issue = Issue::warning(
+            "stage_layers",
+            format!(
+                "{percent:.0} % of the pipeline is bubble: rank {rank} works {:.0} % longer than the average and the others wait{remedy}",
+                uneven * 100.0
+            ),
+        );
+        // A rank of one stage says what its layers take.
+        let alone = scenario.stage_layers.len() == stats.busy_s.len()
+            && stats.weight_copies.iter().all(|copies| *copies == 1);
+        let split = level(&scenario.stage_layers, &stats.busy_s).filter(|_| alone);
+        return Some(match split {
+            Some(split) => {
+                let split: Vec<String> = split.iter().map(u64::to_string).collect();
+                issue.with_fix("stage_layers", split.join(","))
+            }
+            None => issue,
+        });
+    }
+    if endless {
+        return None;
+    }
+    let message = format!(
+        "{percent:.0} % of the pipeline is bubble: {} micro-batches are few for {} pipeline ranks",
+        layout.microbatches, layout.pp
+    );
+    let twice = scenario.run.global_batch.saturating_mul(2);
+    Some(Issue::warning("global_batch", message).with_fix("global_batch", twice))
+}

@@ -1,0 +1,338 @@
+//! The formula behind a figure of the report, with this run's values.
+
+mod step;
+mod utilisation;
+mod volume;
+mod wires;
+
+use super::Evaluation;
+use crate::explain::{Mark, Term, Unit};
+use crate::memory::verdict::{Chance, chance};
+use crate::memory::{self, Component, Verdict, methods};
+use crate::pipeline::steady::{slowest_cycle, totals};
+use crate::run::{Method, OneOf, presets};
+use crate::source::{GPIPE, PIPEDREAM};
+use crate::units::{MemoryUnit, show_seconds};
+
+/// A figure that the page can be asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// Memory of a pipeline rank.
+    Memory(usize),
+    /// One component of it.
+    Component(usize, Component),
+    /// Micro-batches in flight on a pipeline rank.
+    InFlight(usize),
+    /// Memory of a pipeline rank by another method.
+    Method(Method, usize),
+    /// What memory is held against, and the rule of the verdict.
+    Capacity,
+    /// The step's time.
+    Step,
+    /// Its compute.
+    Compute,
+    /// Idle share.
+    Bubble,
+    /// Model FLOPs utilisation.
+    Mfu,
+    /// Tokens a second and GPU.
+    Tokens,
+    /// Visible communication.
+    Exposed,
+    /// A row of the overlap table.
+    Overlap(usize),
+}
+
+impl Figure {
+    /// As an attribute of the page writes it: `memory:0`.
+    #[must_use]
+    pub fn id(self) -> String {
+        match self {
+            Self::Memory(rank) => format!("memory:{rank}"),
+            Self::Component(rank, component) => format!("{}:{rank}", component.name()),
+            Self::InFlight(rank) => format!("in-flight:{rank}"),
+            Self::Method(method, rank) => format!("{}:{rank}", method.id()),
+            Self::Capacity => "capacity".to_owned(),
+            Self::Step => "step".to_owned(),
+            Self::Compute => "compute".to_owned(),
+            Self::Bubble => "bubble".to_owned(),
+            Self::Mfu => "mfu".to_owned(),
+            Self::Tokens => "tokens".to_owned(),
+            Self::Exposed => "exposed".to_owned(),
+            Self::Overlap(row) => format!("overlap:{row}"),
+        }
+    }
+
+    /// The figure with this id.
+    #[must_use]
+    pub fn from_id(id: &str) -> Option<Self> {
+        let (name, number) = id.split_once(':').unwrap_or((id, "0"));
+        let number = number.parse().ok()?;
+        let component = |of: &Component| of.name() == name;
+        if let Some(component) = Component::ALL.into_iter().find(component) {
+            return Some(Self::Component(number, component));
+        }
+        if let Some(method) = Method::from_id(name) {
+            return Some(Self::Method(method, number));
+        }
+        Some(match name {
+            "memory" => Self::Memory(number),
+            "in-flight" => Self::InFlight(number),
+            "capacity" => Self::Capacity,
+            "step" => Self::Step,
+            "compute" => Self::Compute,
+            "bubble" => Self::Bubble,
+            "mfu" => Self::Mfu,
+            "tokens" => Self::Tokens,
+            "exposed" => Self::Exposed,
+            "overlap" => Self::Overlap(number),
+            _ => return None,
+        })
+    }
+}
+
+/// How `figure` comes about; none where the report has no such figure.
+#[must_use]
+pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
+    match figure {
+        Figure::Memory(rank) => memory::explain(&evaluation.scenario, &evaluation.loads, rank),
+        Figure::Component(rank, component) => self::component(evaluation, rank, component),
+        Figure::InFlight(rank) => in_flight(evaluation, rank),
+        Figure::Method(method, rank) => {
+            methods::explain(method, &evaluation.scenario, &evaluation.loads, rank)
+        }
+        Figure::Capacity => Some(capacity(evaluation)),
+        Figure::Step => Some(step::step(evaluation)),
+        Figure::Compute => Some(step::compute(evaluation)),
+        Figure::Bubble => Some(bubble(evaluation)),
+        Figure::Mfu => Some(utilisation::mfu(evaluation)),
+        Figure::Tokens => Some(utilisation::tokens(evaluation)),
+        Figure::Exposed => Some(wires::exposed(evaluation)),
+        Figure::Overlap(row) => wires::row(evaluation, row),
+    }
+}
+
+/// A component's own formula where the method has one, else the one that it is part of.
+fn component(evaluation: &Evaluation, rank: usize, component: Component) -> Option<Term> {
+    let whole = memory::explain(&evaluation.scenario, &evaluation.loads, rank)?;
+    let symbols: &[&str] = match component {
+        Component::Weights => &["W", "M_m", "M"],
+        Component::Gradients => &["G", "M_g", "M"],
+        Component::Optimizer => &["O", "M_o", "M"],
+        Component::Activations => &["A"],
+        Component::Buffers => &["B"],
+        Component::Overhead => &["X"],
+    };
+    let own = symbols
+        .iter()
+        .find_map(|symbol| whole.parts.iter().find(|part| part.symbol == *symbol));
+    let Some(own) = own.filter(|part| part.formula().is_some()) else {
+        return Some(whole);
+    };
+    let mut own = own.clone();
+    own.name = format!("{} of rank {rank}", own.name);
+    own.source = own.source.or(whole.source);
+    Some(own)
+}
+
+fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
+    let load = evaluation.loads.get(rank)?;
+    let chunks = load
+        .stages
+        .iter()
+        .zip(&load.in_flight)
+        .map(|(stage, held)| {
+            let name = format!("micro-batches of stage {stage} alive at once");
+            Term::given("n", name, *held, Unit::Ratio).marked(Mark::Simulated, "")
+        });
+    let mut parts: Vec<Term> = chunks.collect();
+    parts.push(Term::count(
+        "c",
+        "stages of the rank",
+        load.stages.len() as u64,
+    ));
+    Some(
+        Term::given(
+            "i",
+            format!("micro-batches in flight on rank {rank}"),
+            load.stage_microbatches(),
+            Unit::Ratio,
+        )
+        .by("Σ n/c", parts)
+        .note("counted in the simulated order: from the start of a forward to the end of the backward that frees it")
+        .note("where activations weigh most, by their bytes"),
+    )
+}
+
+fn capacity(evaluation: &Evaluation) -> Term {
+    let (gpu, memory) = (&evaluation.scenario.gpu, &evaluation.report.memory);
+    let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let preset = evaluation.scenario.run.gpu.base.and_then(presets::gpu);
+    let formula = if memory.capacity_bytes == gpu.memory {
+        "box"
+    } else {
+        "box - kept"
+    };
+    let book = [
+        bytes("box", "size on the box", gpu.memory.0),
+        bytes("kept", "kept by the driver", gpu.memory.0 - gpu.usable.0),
+    ];
+    let term =
+        bytes("C", "what memory is held against", memory.capacity_bytes.0).over(formula, &book);
+    let method = evaluation.scenario.run.memory_method;
+    let verdicts = [
+        (Verdict::Fits, "fits"),
+        (Verdict::Tight, "tight"),
+        (Verdict::Oom, "out of memory"),
+    ];
+    let term = verdicts.into_iter().fold(term, |term, (verdict, word)| {
+        let Chance { like, ran_out } = chance(method, verdict);
+        term.note(format!(
+            "of {like} measured runs that the rule calls {word}, {ran_out} ran out of memory"
+        ))
+    });
+    let term = term.note(format!(
+        "needed: {} to {}, in view of measured runs; it fits if all of that range is within the capacity, and is tight if some of it is",
+        MemoryUnit::Gib.show(memory.need_low_bytes),
+        MemoryUnit::Gib.show(memory.need_high_bytes)
+    ));
+    match preset {
+        Some(preset) => term.from(preset.usable_source, "memory that a process sees"),
+        None => term,
+    }
+}
+
+/// A time read off the simulated schedule.
+fn simulated(symbol: &'static str, name: &str, value: f64) -> Term {
+    seconds(symbol, name, value).marked(Mark::Simulated, "")
+}
+
+fn count(symbol: &'static str, name: &str, value: f64) -> Term {
+    Term::given(symbol, name, value, Unit::Count)
+}
+
+fn ratio(symbol: &'static str, name: &str, value: f64) -> Term {
+    Term::given(symbol, name, value, Unit::Ratio)
+}
+
+/// A time as an input.
+fn seconds(symbol: &'static str, name: impl Into<String>, value: f64) -> Term {
+    Term::given(symbol, name, value, Unit::Seconds)
+}
+
+fn bubble(evaluation: &Evaluation) -> Term {
+    let (pipeline, step) = (&evaluation.report.pipeline, &evaluation.report.step);
+    let source = match pipeline.fill_s {
+        Some(_) => (&PIPEDREAM, "section 3.2, a pipeline that is never flushed"),
+        None => (&GPIPE, "section 2.3, idle over total"),
+    };
+    let term = Term::given(
+        "B",
+        "bubble: idle share of the pipeline's time",
+        pipeline.bubble_fraction,
+        Unit::Share,
+    )
+    .by(
+        "1 - C/M",
+        vec![
+            simulated("C", "mean busy time of a rank", pipeline.ideal_s.0),
+            makespan(evaluation),
+        ],
+    )
+    .from(source.0, source.1)
+    .note(format!(
+        "idle over ideal time, as Megatron-LM and the playbook count: {:.1} %",
+        pipeline.bubble_over_ideal * 100.0
+    ))
+    .note(format!(
+        "bubble in span: idle between a rank's first and last op over its work, on the worst rank, as the zero-bubble papers count: {:.1} %",
+        pipeline.bubble_span * 100.0
+    ))
+    .note(format!(
+        "the step of {} also has what follows the pipeline: optimizer and last messages; of it the bubble is {:.1} %",
+        show_seconds(step.time_s),
+        step.bubble_s / step.time_s * 100.0
+    ));
+    match pipeline.fill_s.zip(pipeline.drain_s) {
+        Some((fill, drain)) => term.note(format!(
+            "never drained between steps: the fill of {} and the drain of {} happen once in a training and are not in it",
+            show_seconds(fill),
+            show_seconds(drain)
+        )),
+        None => term,
+    }
+}
+
+/// How long a step's pipeline takes: read off the simulation, or the pace of a steady state.
+fn makespan(evaluation: &Evaluation) -> Term {
+    let (pipeline, durations) = (&evaluation.report.pipeline, &evaluation.durations);
+    let length = pipeline.makespan_s.0;
+    if pipeline.fill_s.is_none() {
+        return simulated("M", "first start to last end of the pipeline", length);
+    }
+    let name = "one step after the other, once the pipeline is full";
+    if durations.microbatch_scale.is_some() {
+        return simulated("M", name, length);
+    }
+    let work = totals(durations);
+    let cycle = slowest_cycle(&work, durations.p2p);
+    let ranks = cycle.ranks.clone();
+    let over: f64 = work[ranks.clone()].iter().sum();
+    let of = match ranks.len() {
+        1 => format!("work of rank {} on a micro-batch", ranks.start),
+        _ => format!(
+            "work of ranks {} to {} on a micro-batch",
+            ranks.start,
+            ranks.end - 1
+        ),
+    };
+    let pace = seconds(
+        "P",
+        "slowest cycle of ranks and messages, a micro-batch",
+        cycle.seconds,
+    )
+    .by(
+        "(W + 2 (n - 1) l)/n",
+        vec![
+            seconds("W", of, over),
+            count("n", "ranks of the cycle", ranks.len() as f64),
+            seconds("l", "a message between ranks", durations.p2p),
+        ],
+    );
+    let m = evaluation.report.layout.microbatches as f64;
+    seconds("M", name, length).by("m P", vec![count("m", "micro-batches", m), pace])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::evaluate;
+    use crate::run::Run;
+
+    #[test]
+    fn every_figure_of_the_memory_panel_has_a_formula_that_ends_at_it() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let near = |ours: f64, theirs: f64| (ours - theirs).abs() <= theirs.abs() * 1e-9;
+        for rank in &evaluation.report.memory.per_stage {
+            let stage = rank.stage;
+            for (component, (name, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
+                let term = explain(&evaluation, Figure::Component(stage, component)).unwrap();
+                assert!(near(term.value, bytes.0), "{name} of rank {stage}");
+                let figure = Figure::Component(stage, component);
+                assert_eq!(Figure::from_id(&figure.id()), Some(figure));
+                assert!(term.formula().is_some());
+            }
+            let held = explain(&evaluation, Figure::InFlight(stage)).unwrap();
+            assert!(near(held.value, rank.in_flight));
+        }
+        for row in crate::report::methods::rows(&evaluation) {
+            let figure = Figure::Method(row.method, row.fullest.stage);
+            let term = explain(&evaluation, figure).unwrap();
+            assert!(near(term.value, row.fullest.total.0), "{}", row.label);
+            assert_eq!(Figure::from_id(&figure.id()), Some(figure));
+        }
+        let capacity = explain(&evaluation, Figure::Capacity).unwrap();
+        let parts: Vec<f64> = capacity.parts.iter().map(|part| part.value).collect();
+        assert!(near(capacity.value, parts[0] - parts[1]));
+    }
+}

@@ -1,0 +1,159 @@
+//! The one answer: a Run's memory, pipeline, overlap and step time, in the contract's names.
+//!
+//! The only place where memory, pipeline, traffic and time meet: `evaluate.rs` hands each what it needs of the others,
+//! as numbers.
+
+mod evaluate;
+mod explain;
+pub mod fit;
+mod loads;
+pub mod methods;
+pub mod narrow;
+pub mod over_time;
+mod passes;
+mod schedule;
+mod schedules;
+pub mod sync;
+pub mod unequal;
+mod uneven;
+
+pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
+pub use explain::{Figure, explain};
+pub use passes::windows;
+pub use schedules::{
+    ScheduleFigures, ScheduleRow, is_far, schedule_ids, schedule_row, with_schedule, work,
+};
+pub use uneven::{Balance, Pair, balance, splits};
+
+use crate::issue::Issue;
+use crate::memory::verdict::Chance;
+use crate::memory::{StageMemory, Verdict};
+use crate::run::{Run, Value};
+use crate::time::Step;
+use crate::traffic::OverlapRow;
+use crate::units::{Bytes, Seconds};
+use serde::Serialize;
+
+/// Everything the page shows of a Run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Empty here: a Run with errors has no report.
+    pub errors: Vec<Issue>,
+    /// What works but is doubtful.
+    pub warnings: Vec<Issue>,
+    /// Derived sizes.
+    pub layout: LayoutReport,
+    /// Parameters, elements.
+    pub parameters: Parameters,
+    /// Memory by pipeline rank.
+    pub memory: Memory,
+    /// The simulated schedule.
+    pub pipeline: Pipeline,
+    /// Communication against the compute that may hide it.
+    pub overlap: Vec<OverlapRow>,
+    /// The step.
+    pub step: Step,
+}
+
+/// Derived sizes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayoutReport {
+    /// Data-parallel size.
+    pub dp: u64,
+    /// Micro-batches a step and rank.
+    pub microbatches: u64,
+    /// Tokens a step over all ranks.
+    pub tokens_per_step: f64,
+}
+
+/// Parameters, elements.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameters {
+    /// Of the whole model.
+    pub total: u64,
+    /// Visited by one token.
+    pub active: u64,
+    /// Of one GPU of each pipeline rank, before ZeRO.
+    pub per_stage: Vec<f64>,
+}
+
+/// Memory by pipeline rank.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Memory {
+    /// The method's id.
+    pub method: &'static str,
+    /// One entry a pipeline rank.
+    pub per_stage: Vec<StageMemory>,
+    /// The fullest rank.
+    pub peak_stage: usize,
+    /// Its bytes.
+    pub peak_bytes: Bytes,
+    /// What they are held against.
+    pub capacity_bytes: Bytes,
+    /// What the fullest rank needs at least, in view of measured runs.
+    pub need_low_bytes: Bytes,
+    /// What it needs by the estimate, process and fragmentation included.
+    pub need_bytes: Bytes,
+    /// What it needs at most, in view of measured runs.
+    pub need_high_bytes: Bytes,
+    /// Fits, tight or out of memory: all, some or none of that range is within the capacity.
+    pub verdict: Verdict,
+    /// What became of the measured runs with this verdict.
+    pub chance: Chance,
+}
+
+/// The simulated schedule; of one that never drains, its steady state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pipeline {
+    /// The schedule's id.
+    pub schedule: &'static str,
+    /// First start to last end; in a steady state from one step to the next.
+    pub makespan_s: Seconds,
+    /// Until the last rank starts, where that happens once in a training: of a schedule that never drains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fill_s: Option<Seconds>,
+    /// From the last rank's end to that of the first, where that happens once in a training.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain_s: Option<Seconds>,
+    /// Mean busy time of a rank.
+    pub ideal_s: Seconds,
+    /// Idle over total time.
+    pub bubble_fraction: f64,
+    /// Idle over ideal time.
+    pub bubble_over_ideal: f64,
+    /// Idle between a rank's first and last op, over ideal time.
+    pub bubble_span: f64,
+    /// Chunk activations that each rank holds at most.
+    pub peak_in_flight: Vec<u32>,
+    /// Copies of the weights on each rank.
+    pub weight_copies: Vec<u32>,
+}
+
+/// What a door answers to a bad Run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Refusal {
+    /// What is wrong, field by field.
+    pub errors: Vec<Issue>,
+}
+
+/// A report, or the reasons why there is none.
+pub type Answer = Result<Report, Refusal>;
+
+/// The report of a Run.
+///
+/// # Errors
+/// The settings that cannot work, with what would.
+pub fn report(run: &Run) -> Answer {
+    evaluate(run)
+        .map(|evaluation| evaluation.report)
+        .map_err(|errors| Refusal { errors })
+}
+
+/// The report of a Run given as an object.
+///
+/// # Errors
+/// Unknown fields, wrong types, and settings that cannot work.
+pub fn report_value(run: &Value) -> Answer {
+    let run = Run::from_value(run).map_err(|errors| Refusal { errors })?;
+    report(&run)
+}

@@ -1,0 +1,264 @@
+//! What a layout takes at least: true bounds, from the same stage times and wires as the report.
+//!
+//! Memory: the bytes of the fullest rank of each sort at an instant that the order really has. Time: the longest of the
+//! ways through the pipeline that no order can shorten, then the parameters' wires and the optimizer as the report
+//! counts them.
+
+use super::orders::{Facts, Profile, RankFacts};
+use super::stages::{Kinds, Owned, StageTime};
+use crate::memory::detailed::{self, ChunkBytes};
+use crate::memory::{self, RankLoad, Verdict};
+use crate::pipeline::steady::slowest_cycle;
+use crate::run::{Method, Scenario, Schedule};
+use crate::time::{Clock, loader_floor, step_end, with_loader};
+use crate::traffic::{Held, step_sync};
+use crate::units::Seconds;
+
+/// Sums of the report run in another order: a bound gives way by this share.
+const ROUNDING: f64 = 1e-9;
+
+/// A pipeline's stage times, added up from its front.
+#[derive(Clone, Debug, Default)]
+pub struct Path<'a> {
+    kinds: &'a [usize],
+    times: Vec<StageTime>,
+    /// Of the stages before each, and of all: forwards, input gradients, whole backwards.
+    before: Vec<[f64; 3]>,
+    /// Seconds of a message.
+    send: f64,
+}
+
+impl<'a> Path<'a> {
+    /// The path through stages of `kinds` that take `times`.
+    #[must_use]
+    pub fn new(kinds: &'a Kinds, times: Vec<StageTime>) -> Self {
+        let mut before = Vec::with_capacity(kinds.of.len() + 1);
+        let mut sums = [0.0; 3];
+        before.push(sums);
+        for kind in &kinds.of {
+            let time = &times[*kind];
+            sums[0] += time.forward;
+            sums[1] += time.backward_input;
+            sums[2] += time.backward();
+            before.push(sums);
+        }
+        Self {
+            kinds: &kinds.of,
+            send: times.iter().map(|time| time.send).fold(0.0, f64::max),
+            times,
+            before,
+        }
+    }
+
+    /// Seconds of a stage.
+    fn stage(&self, stage: usize) -> &StageTime {
+        &self.times[self.kinds[stage]]
+    }
+
+    /// Seconds that the ops of a rank take.
+    fn busy(&self, rank: &RankFacts) -> f64 {
+        let parts = rank.stages.iter().zip(&rank.work);
+        parts
+            .map(|(stage, [forward, input, weight])| {
+                let time = self.stage(*stage);
+                forward * time.forward + input * time.backward_input + weight * time.backward_weight
+            })
+            .sum()
+    }
+
+    /// Seconds until a rank can start, and from its end to the last.
+    fn outside(&self, facts: &Facts, rank: &RankFacts) -> f64 {
+        let way =
+            |seconds: f64, stage: usize| (seconds + facts.hops[stage] * self.send) / facts.pieces;
+        let back = rank.last.map_or(0.0, |(stage, whole)| {
+            way(self.before[stage][1 + usize::from(whole)], stage)
+        });
+        way(self.before[rank.first][0], rank.first) + back
+    }
+
+    /// The least makespan: every rank's work between the way to it and the way back.
+    fn makespan(&self, facts: &Facts, schedule: Schedule, microbatches: f64) -> f64 {
+        let ranks = facts.ranks.iter();
+        let work = ranks.map(|rank| self.outside(facts, rank) + self.busy(rank));
+        let least = work.fold(0.0, f64::max);
+        match schedule {
+            Schedule::OneFOneB => least.max(self.round_trips(microbatches)),
+            Schedule::Gpipe => least.max(self.flush(microbatches)),
+            Schedule::Pipedream | Schedule::Pipedream2bw => self.steady(microbatches),
+            _ => least,
+        }
+    }
+
+    /// 1F1B: forward i + p - r of rank r waits for backward i, which took a trip to the last rank and back:
+    /// `C = Σ_{j>=r} T_j + 2 (p - 1 - r) l`. After k trips the other micro-batches still run.
+    fn round_trips(&self, microbatches: f64) -> f64 {
+        let p = self.kinds.len();
+        let trip = |r: usize| {
+            let (ahead, l) = ((p - r) as f64, self.send);
+            let whole = |way: usize| self.before[p][way] - self.before[r][way];
+            let once = whole(0) + whole(2) + 2.0 * (ahead - 1.0) * l;
+            let trips = ((microbatches - 1.0) / ahead).floor();
+            let left = microbatches - trips * ahead;
+            let time = self.stage(r);
+            let one = time.forward + time.backward();
+            let rest = (left * one).max(once + (left - 1.0) * time.backward());
+            let outside = self.before[r][0] + self.before[r][2] + 2.0 * r as f64 * l;
+            outside + trips * once + rest
+        };
+        (0..p).map(trip).fold(0.0, f64::max)
+    }
+
+    /// `PipeDream` never drains: the slowest cycle of ranks and messages sets the pace.
+    fn steady(&self, microbatches: f64) -> f64 {
+        let stage = |kind: &usize| self.times[*kind].forward + self.times[*kind].backward();
+        let totals: Vec<f64> = self.kinds.iter().map(stage).collect();
+        microbatches * slowest_cycle(&totals, self.send).seconds
+    }
+
+    /// `GPipe`: a flow shop forward, then one backward: `Σ F + (m - 1) max F` and the same of the backwards.
+    fn flush(&self, microbatches: f64) -> f64 {
+        let p = self.kinds.len();
+        let slowest = |part: fn(&StageTime) -> f64| self.times.iter().map(part).fold(0.0, f64::max);
+        let phase = |sum: f64, longest: f64| {
+            sum + (microbatches - 1.0) * longest + (p as f64 - 1.0) * self.send
+        };
+        phase(self.before[p][0], slowest(|time| time.forward))
+            + phase(self.before[p][2], slowest(StageTime::backward))
+    }
+}
+
+/// A layout with what it shares with others.
+pub struct Layout<'a> {
+    /// Its scenario.
+    pub scenario: &'a Scenario,
+    /// The times of its kernels.
+    pub clock: &'a Clock,
+    /// Its kinds of stages.
+    pub kinds: &'a Kinds,
+    /// Its schedule.
+    pub profile: &'a Profile,
+    /// What each sort of its ranks holds.
+    pub owned: &'a [Owned],
+    /// Memory of each kind of its stages.
+    pub bytes: &'a [ChunkBytes],
+}
+
+impl Layout<'_> {
+    /// The least step time on `path`, seconds.
+    #[must_use]
+    pub fn time(&self, path: &Path) -> f64 {
+        let (scenario, layout) = (self.scenario, &self.scenario.layout);
+        let (run, facts) = (&scenario.run, &self.profile.facts);
+        let microbatches = layout.microbatches as f64;
+        let makespan = path.makespan(facts, run.schedule, microbatches);
+        let (mut exposed, mut end) = (0.0f64, 0.0f64);
+        for (sort, owned) in self.profile.sorts.iter().zip(self.owned) {
+            let (one, last) = self.parameters(path, &facts.ranks[sort.sample], owned.elements);
+            exposed = exposed.max(one);
+            end = end.max(last);
+        }
+        let shortest = run.microbatch_lengths.as_ref().map_or(1.0, |lengths| {
+            let usual = run.seq_len as f64 * run.micro_batch as f64;
+            let least = lengths.iter().min().map_or(usual, |length| *length as f64);
+            (least / usual).min(1.0)
+        });
+        let busy = Seconds(makespan * shortest + exposed + end);
+        with_loader(busy, loader_floor(scenario)).0 * (1.0 - ROUNDING)
+    }
+
+    /// What the parameters of a rank leave exposed, and its optimizer, as the report counts them.
+    fn parameters(&self, path: &Path, rank: &RankFacts, held: Held) -> (f64, f64) {
+        let (scenario, zero) = (self.scenario, self.scenario.zero);
+        let (mut forward, mut backward) = (0.0, 0.0);
+        for stage in &rank.stages {
+            forward += path.stage(*stage).forward;
+            backward += path.stage(*stage).backward();
+        }
+        let sync = step_sync(scenario, held, Seconds(forward), Seconds(backward));
+        let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
+        let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
+        let kept = if zero.stage == 3 {
+            updated
+        } else {
+            held.dense + held.experts
+        };
+        let end = step_end(scenario, self.clock.rates(), updated, kept);
+        (sync.exposed.0, end.0)
+    }
+
+    /// Whether its weights and states alone need more memory than there is.
+    #[must_use]
+    pub fn states_run_out(&self) -> bool {
+        self.scenario.run.memory_method == Method::Detailed
+            && self.owned.iter().any(|owned| {
+                let needed = detailed::needed(self.scenario, owned.bytes, std::iter::empty());
+                needed * (1.0 - ROUNDING) > self.scenario.gpu.usable
+            })
+    }
+
+    /// Whether it needs more memory than there is.
+    #[must_use]
+    pub fn runs_out(&self) -> bool {
+        if self.scenario.run.memory_method != Method::Detailed {
+            return self.estimate_runs_out();
+        }
+        let usable = self.scenario.gpu.usable;
+        let sorts = self.profile.sorts.iter().zip(self.owned);
+        let mut needed = sorts.map(|(sort, owned)| {
+            let alive = self.heaviest(&sort.kinds, &sort.alive);
+            let chunks = sort.kinds.iter().map(|kind| self.bytes[*kind]);
+            detailed::needed(
+                self.scenario,
+                owned.bytes,
+                chunks.zip(alive.iter().copied()),
+            )
+        });
+        needed.any(|needed| needed * (1.0 - ROUNDING) > usable)
+    }
+
+    /// The same by a method that is not made of these parts.
+    fn estimate_runs_out(&self) -> bool {
+        let facts = &self.profile.facts;
+        let load = |rank: &RankFacts| {
+            let kinds: Vec<usize> = rank.stages.iter().map(|s| self.kinds.of[*s]).collect();
+            RankLoad {
+                stages: rank.stages.clone(),
+                in_flight: self.heaviest(&kinds, &rank.alive).to_vec(),
+                weight_versions: rank.versions,
+            }
+        };
+        let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
+        let estimate = memory::estimate(self.scenario, &loads);
+        estimate.verdict() == Verdict::Oom || estimate.peak().1 > estimate.capacity
+    }
+
+    /// The instant of `alive` at which chunks of `kinds` weigh most, as the report finds it.
+    fn heaviest<'b>(&self, kinds: &[usize], alive: &'b [Vec<f64>]) -> &'b [f64] {
+        if let [only] = alive {
+            return only;
+        }
+        let weight = |alive: &[f64]| -> f64 {
+            let held = alive.iter().zip(kinds);
+            held.map(|(count, kind)| {
+                let chunk = &self.bytes[*kind];
+                let head = if chunk.last { self.head() } else { 0.0 };
+                count * (chunk.layers + head)
+            })
+            .sum()
+        };
+        let mut most: (f64, &[f64]) = (-1.0, &[]);
+        for alive in alive {
+            let weight = weight(alive);
+            if weight > most.0 {
+                most = (weight, alive);
+            }
+        }
+        most.1
+    }
+
+    /// What the head keeps of a micro-batch.
+    fn head(&self) -> f64 {
+        let last = self.scenario.stage_layers.len().saturating_sub(1);
+        detailed::heads(self.scenario, last).map_or(0.0, |head| head.held + head.inputs)
+    }
+}

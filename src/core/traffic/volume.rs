@@ -1,0 +1,129 @@
+//! Bytes that one GPU sends, by kind of parallelism.
+//!
+//! Source: ring collectives send `(n-1)/n` of the gathered size, an all-reduce twice that (NCCL performance notes); who
+//! sends what follows Megatron Core. Activations travel in bf16.
+
+use super::dispatch::{element_bytes, is_once_a_node, once_a_node};
+use super::sequence::key_value_width;
+use crate::cluster::Link;
+use crate::model::stage_range;
+use crate::run::{CpComm, Scenario};
+use crate::units::{Bytes, BytesPerSecond};
+
+/// Bytes an activation element travels with.
+pub(super) const ACTIVATION: f64 = 2.0;
+
+/// `(n - 1)/n`: the share of a tensor that a ring collective over `n` ranks sends from each.
+fn ring(n: u64) -> f64 {
+    (n as f64 - 1.0) / n as f64
+}
+
+/// What one GPU of a global stage sends for one micro-batch, forward and backward together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MicrobatchTraffic {
+    /// Tensor parallel: 4 all-gathers and 4 reduce-scatters (or 4 all-reduces) of `T h` a layer: `16 T h (t-1)/t`.
+    pub tp: Bytes,
+    /// Context parallel: keys and values around the ring forward, again with their gradients backward:
+    /// `12 T k d (c-1)/t`; Ulysses `8 T d (a + k)/t (c-1)/c`.
+    pub cp: Bytes,
+    /// Expert parallel: dispatch and combine, forward and backward: `8 K T h/t (e-1)/e` times the imbalance; once a node
+    /// `8 (X + I) T h/t` with X copies over the network and I inside nodes; an fp8 dispatch takes half of its half.
+    pub ep: Bytes,
+    /// Pipeline: the output forward and the gradient backward, `4 T h`, over t with sequence parallelism.
+    pub pp: Bytes,
+}
+
+/// Traffic of one micro-batch on global stage `stage`.
+#[must_use]
+pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffic {
+    let (model, layout, run) = (&scenario.model, &scenario.layout, &scenario.run);
+    let layers = stage_range(&scenario.stage_layers, stage);
+    let n = (layers.end - layers.start) as f64;
+    let moe_layers = layers.filter(|index| model.is_moe_layer(*index)).count() as f64;
+    let tokens = scenario.tokens_per_rank();
+    let h = model.hidden as f64;
+    let t = layout.tp as f64;
+    let c = layout.cp as f64;
+    // A routed FFN gathers and scatters its tokens over the experts instead.
+    let shared = model.moe.is_some_and(|moe| moe.shared_experts > 0);
+    let pairs = if shared {
+        2.0 * n
+    } else {
+        2.0 * n - moe_layers
+    };
+    let tp = 4.0 * ACTIVATION * tokens * h * ring(layout.tp) * pairs;
+    let (query, kv) = (model.query_width() as f64, key_value_width(&scenario.model));
+    let cp = match run.cp_comm {
+        CpComm::Ring | CpComm::AllGather => 6.0 * ACTIVATION * tokens * kv * (c - 1.0) / t,
+        CpComm::Ulysses => 4.0 * ACTIVATION * tokens * (query + kv) / t * ring(layout.cp),
+    };
+    let ep = model.moe.map_or(0.0, |moe| {
+        let (there, back) = element_bytes(scenario);
+        let bytes = 2.0 * (there + back);
+        if is_once_a_node(scenario) {
+            let copies = once_a_node(moe, layout.mesh().ep_group()).total();
+            return bytes * copies * tokens * h / t * run.moe_imbalance;
+        }
+        bytes * moe.top_k as f64 * tokens * h / t * ring(layout.ep) * run.moe_imbalance
+    });
+    let cut = if layout.sequence_parallel { t } else { 1.0 };
+    let boundary = if layout.pp > 1 {
+        2.0 * ACTIVATION * tokens * h / cut
+    } else {
+        0.0
+    };
+    MicrobatchTraffic {
+        tp: Bytes(tp),
+        cp: Bytes(cp * n),
+        ep: Bytes(ep * moe_layers),
+        pp: Bytes(boundary),
+    }
+}
+
+/// Bytes of one micro-batch's hidden states on a rank: what a tensor-parallel message gathers or reduces, `2 T h`.
+#[must_use]
+pub fn stage_message(scenario: &Scenario) -> Bytes {
+    Bytes(ACTIVATION * scenario.tokens_per_rank() * scenario.model.hidden as f64)
+}
+
+/// Bytes of one block of keys and values on its way round a ring, `4 T k d / t`.
+#[must_use]
+pub fn ring_block(scenario: &Scenario) -> Bytes {
+    let width = key_value_width(&scenario.model) / scenario.layout.tp as f64;
+    Bytes(2.0 * ACTIVATION * scenario.tokens_per_rank() * width)
+}
+
+/// The bandwidth of a wire, one direction, per GPU, by the data sheet.
+#[must_use]
+pub fn bandwidth(scenario: &Scenario, link: Link) -> BytesPerSecond {
+    match link {
+        Link::Intra => scenario.gpu.intra,
+        Link::Inter => scenario.gpu.inter,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Run;
+
+    /// Playbook, section on tensor parallelism: `8 L T h (t-1)/t` elements a GPU.
+    #[test]
+    fn tensor_parallel_volume_is_what_the_playbook_counts() {
+        let scenario = Scenario::new(&Run::default()).unwrap();
+        let traffic = microbatch_traffic(&scenario, 0);
+        let playbook = 8.0 * 8.0 * 8192.0 * 4096.0 * 0.5 * 2.0;
+        assert!((traffic.tp.0 / playbook - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_size_of_one_sends_nothing() {
+        let mut run = Run::default();
+        (run.gpus, run.tp, run.pp) = (1, 1, 1);
+        let scenario = Scenario::new(&run).unwrap();
+        assert_eq!(
+            microbatch_traffic(&scenario, 0),
+            MicrobatchTraffic::default()
+        );
+    }
+}

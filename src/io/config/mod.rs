@@ -1,0 +1,326 @@
+//! A model's `config.json` as Hugging Face's transformers writes it, read into the shapes of a model.
+//!
+//! Nothing is guessed silently: every entry that was used says for what, every other is listed as ignored, and what the
+//! file leaves to its library's defaults is listed as assumed.
+
+mod families;
+
+use crate::core::issue::Issue;
+use crate::core::run::registry::out_of_range;
+use crate::core::run::{Based, ModelParts, Run, Value};
+use families::{Family, family};
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The file's own name for its kind: "llama".
+    pub kind: String,
+    /// The shapes, for a Run's model without a base.
+    pub parts: ModelParts,
+    /// Entry and what it says of the model.
+    pub used: Vec<(String, String)>,
+    /// What the file does not say, and what is taken instead.
+    pub assumed: Vec<String>,
+    /// Entries that say nothing of shapes.
+    pub ignored: Vec<String>,
+    /// What this kind has that the calculator does not count.
+    pub notes: Vec<&'static str>,
+}
+
+impl Config {
+    /// The model of a Run.
+    #[must_use]
+    pub fn model(&self) -> Based<ModelParts> {
+        Based {
+            base: None,
+            parts: self.parts.clone(),
+        }
+    }
+}
+
+/// Reads a `config.json`.
+///
+/// # Errors
+/// An issue for what is no such file, for a kind that is not known, and for every shape that it lacks.
+pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
+    let refuse = |message: String| vec![Issue::error("model", message)];
+    if !matches!(config, Value::Map(_)) {
+        return Err(refuse(format!(
+            "a config.json is an object of settings, this is {}",
+            config.kind()
+        )));
+    }
+    // Vision-language models keep the language model's shapes one level down.
+    let inner = config
+        .get("text_config")
+        .filter(|text| matches!(text, Value::Map(_)));
+    let text = inner.unwrap_or(config);
+    let Some(Value::Text(kind)) = text.get("model_type").or(config.get("model_type")) else {
+        return Err(refuse(
+            "no model_type: is it a model's config.json?".to_owned(),
+        ));
+    };
+    let Some(family) = family(kind) else {
+        return Err(refuse(format!(
+            "model_type \"{kind}\" is not known; known are {}",
+            families::names()
+        )));
+    };
+    let mut reader = Reader {
+        config: text,
+        used: Vec::new(),
+        assumed: Vec::new(),
+        errors: Vec::new(),
+    };
+    let parts = reader.parts(family);
+    if !reader.errors.is_empty() {
+        return Err(reader.errors);
+    }
+    let Reader {
+        used, mut assumed, ..
+    } = reader;
+    if inner.is_some() {
+        assumed.push("only the language model is read; set the vision tower by hand".to_owned());
+    }
+    let model = Based {
+        base: None,
+        parts: parts.clone(),
+    };
+    model.resolve()?;
+    let beyond = out_of_range(&Run {
+        model,
+        ..Run::default()
+    });
+    if !beyond.is_empty() {
+        return Err(beyond);
+    }
+    let ignored = match text {
+        Value::Map(entries) => entries
+            .iter()
+            .map(|(key, _)| key.clone())
+            .filter(|key| key != "model_type" && !used.iter().any(|(name, _)| name == key))
+            .collect(),
+        _ => Vec::new(),
+    };
+    Ok(Config {
+        kind: kind.clone(),
+        parts,
+        used,
+        assumed,
+        ignored,
+        notes: family.notes.to_vec(),
+    })
+}
+
+/// Walks over a file and keeps book of what it takes.
+struct Reader<'a> {
+    config: &'a Value,
+    used: Vec<(String, String)>,
+    assumed: Vec<String>,
+    errors: Vec<Issue>,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, key: &str, what: &str, said: &str) {
+        self.used.push((key.to_owned(), format!("{what} {said}")));
+    }
+
+    /// The whole number under the first of `keys` that is there.
+    fn count(&mut self, keys: &[&str], what: &str) -> Option<u64> {
+        for key in keys {
+            match self.config.get(key) {
+                None | Some(Value::Null) => {}
+                Some(Value::Number(number)) if crate::core::units::whole(*number).is_some() => {
+                    let count = crate::core::units::whole(*number)?;
+                    self.take(key, what, &count.to_string());
+                    return Some(count);
+                }
+                Some(other) => {
+                    let message = format!("{key} takes a whole number, this is {}", other.kind());
+                    self.errors.push(Issue::error("model", message));
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// The same, refused where it is missing.
+    fn need(&mut self, keys: &[&str], what: &str) -> Option<u64> {
+        let errors = self.errors.len();
+        let count = self.count(keys, what);
+        if count.is_none() && self.errors.len() == errors {
+            let message = format!("{} is missing ({what})", keys.join(" or "));
+            self.errors.push(Issue::error("model", message));
+        }
+        count
+    }
+
+    /// The same with what the library takes where it is missing.
+    fn count_or(&mut self, keys: &[&str], what: &str, default: u64, why: &str) -> u64 {
+        self.count(keys, what).unwrap_or_else(|| {
+            self.assumed.push(format!("{what} {default}: {why}"));
+            default
+        })
+    }
+
+    fn yes(&mut self, key: &str, what: &str, default: bool) -> bool {
+        if let Some(Value::Bool(yes)) = self.config.get(key) {
+            let yes = *yes;
+            self.take(key, what, if yes { "yes" } else { "no" });
+            return yes;
+        }
+        let word = if default { "yes" } else { "no" };
+        self.assumed.push(format!(
+            "{what} {word}: the library's default for this kind"
+        ));
+        default
+    }
+
+    /// Whether any of `keys` is a positive dropout probability.
+    fn dropout(&mut self, keys: &[&str]) -> bool {
+        let mut any = false;
+        for key in keys {
+            if let Some(Value::Number(share)) = self.config.get(key) {
+                let share = *share;
+                self.take(key, "dropout", &share.to_string());
+                any |= share > 0.0;
+            }
+        }
+        any
+    }
+
+    /// Width of the FFN; GPT-2 leaves it out where it is four times the hidden size.
+    fn ffn(&mut self, family: &Family, hidden: Option<u64>) -> Option<u64> {
+        let keys = ["intermediate_size", "n_inner"];
+        if !family.short_names {
+            return self.need(&keys, "FFN size");
+        }
+        let hidden = hidden?;
+        Some(self.count_or(&keys, "FFN size", 4 * hidden, "four times the hidden size"))
+    }
+
+    fn parts(&mut self, family: &Family) -> ModelParts {
+        let hidden = self.need(&["hidden_size", "n_embd"], "hidden size");
+        let heads = self.need(&["num_attention_heads", "n_head"], "heads");
+        let mut parts = ModelParts {
+            layers: self.need(&["num_hidden_layers", "n_layer"], "layers"),
+            hidden,
+            ffn: self.ffn(family, hidden),
+            heads,
+            vocab: self.need(&["vocab_size"], "vocabulary"),
+            gated_ffn: Some(family.gated),
+            norm: Some(family.norm),
+            biases: Some(family.biases),
+            ..ModelParts::default()
+        };
+        if let (Some(hidden), Some(heads)) = (hidden, heads) {
+            let kv = "key-value heads";
+            let all = "as many as heads";
+            parts.kv_heads = Some(self.count_or(&["num_key_value_heads"], kv, heads, all));
+            let each = hidden / heads.max(1);
+            let why = "hidden size over heads";
+            let latent = family.latent;
+            parts.head_dim = if latent {
+                None
+            } else {
+                Some(self.count_or(&["head_dim"], "head width", each, why))
+            };
+        }
+        if family.attention_bias_key && self.yes("attention_bias", "attention biases", false) {
+            parts.biases = Some(crate::core::model::Biases::Qkv);
+        }
+        parts.tied_embeddings =
+            Some(self.yes("tie_word_embeddings", "tied embeddings", family.tied));
+        let dropouts = ["resid_pdrop", "hidden_dropout", "resid_dropout"];
+        parts.dropout = Some(self.dropout(&dropouts));
+        if family.learned_positions {
+            let keys = ["n_positions", "max_position_embeddings"];
+            parts.learned_positions = self.need(&keys, "learned positions");
+        }
+        if family.experts {
+            self.experts(family, &mut parts);
+        }
+        if family.latent {
+            self.latent(&mut parts);
+        }
+        parts
+    }
+
+    fn experts(&mut self, family: &Family, parts: &mut ModelParts) {
+        let keys = ["num_local_experts", "num_experts", "n_routed_experts"];
+        parts.experts = self.need(&keys, "routed experts");
+        parts.top_k = self.need(&["num_experts_per_tok"], "experts a token");
+        // Mixtral's experts are as wide as a dense FFN would be.
+        parts.expert_ffn = self
+            .count(&["moe_intermediate_size"], "expert FFN size")
+            .or(parts.ffn);
+        parts.dense_layers = Some(
+            self.count(&["first_k_dense_replace"], "leading dense layers")
+                .unwrap_or(0),
+        );
+        let counted = self.count(&["n_shared_experts"], "shared experts");
+        parts.shared_experts = Some(counted.unwrap_or_else(|| self.shared_width(parts)));
+        for key in ["decoder_sparse_step", "moe_layer_freq"] {
+            if self
+                .count(&[key], "layers from one with experts to the next")
+                .is_some_and(|step| step > 1)
+            {
+                let message = format!(
+                    "{key} above 1: layers with and without experts in turn are not modelled"
+                );
+                self.errors.push(Issue::error("model", message));
+            }
+        }
+        if let Some(Value::List(dense)) = self.config.get("mlp_only_layers") {
+            let count = dense.len();
+            self.take("mlp_only_layers", "dense layers", &count.to_string());
+            if count > 0 {
+                self.assumed
+                    .push(format!("the {count} dense layers are the first ones"));
+                parts.dense_layers = Some(count as u64);
+            }
+        }
+        // A group of one is no limit, and some kinds leave both out.
+        parts.groups = self.count(&["n_group"], "expert groups");
+        parts.top_groups = self.count(&["topk_group"], "groups a token");
+        if family.prediction {
+            let key = "num_nextn_predict_layers";
+            parts.mtp_modules = self.count(&[key], "multi-token-prediction modules");
+        }
+    }
+
+    /// Shared experts of a file that gives their joint width.
+    fn shared_width(&mut self, parts: &ModelParts) -> u64 {
+        let key = "shared_expert_intermediate_size";
+        let width = self
+            .count(&[key], "width of the shared experts")
+            .unwrap_or(0);
+        let each = parts.expert_ffn.unwrap_or(1).max(1);
+        if !width.is_multiple_of(each) {
+            self.assumed.push(format!(
+                "shared experts {}: their width {width} is no multiple of the routed experts' {each}",
+                width.div_ceil(each)
+            ));
+        }
+        width.div_ceil(each)
+    }
+
+    fn latent(&mut self, parts: &mut ModelParts) {
+        parts.q_lora_rank = Some(self.count_or(
+            &["q_lora_rank"],
+            "query rank",
+            0,
+            "queries are projected directly",
+        ));
+        parts.kv_lora_rank = self.need(&["kv_lora_rank"], "key-value rank");
+        parts.qk_nope_head_dim = self.need(&["qk_nope_head_dim"], "head width without position");
+        parts.qk_rope_head_dim = self.need(&["qk_rope_head_dim"], "rotary head width");
+        parts.v_head_dim = self.need(&["v_head_dim"], "value head width");
+        // What the calculator calls the head width of a latent attention.
+        parts.head_dim = parts.v_head_dim;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! Facts of published `config.json` files, typed in, against the parameter counts of the released checkpoints.
+
+use super::*;
+use crate::core::run::{Run, Scenario};
+
+const LLAMA_31_8B: &str = r#"{"architectures":["LlamaForCausalLM"],"attention_bias":false,"attention_dropout":0.0,
+"bos_token_id":128000,"eos_token_id":128001,"hidden_act":"silu","hidden_size":4096,"initializer_range":0.02,
+"intermediate_size":14336,"max_position_embeddings":131072,"mlp_bias":false,"model_type":"llama",
+"num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":8,"pretraining_tp":1,"rms_norm_eps":1e-05,
+"rope_scaling":{"factor":8.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,
+"rope_type":"llama3"},"rope_theta":500000.0,"tie_word_embeddings":false,"torch_dtype":"bfloat16","use_cache":true,
+"vocab_size":128256}"#;
+const MISTRAL_7B: &str = r#"{"architectures":["MistralForCausalLM"],"hidden_act":"silu","hidden_size":4096,
+"intermediate_size":14336,"max_position_embeddings":32768,"model_type":"mistral","num_attention_heads":32,
+"num_hidden_layers":32,"num_key_value_heads":8,"sliding_window":4096,"tie_word_embeddings":false,"vocab_size":32000}"#;
+const QWEN_25_7B: &str = r#"{"architectures":["Qwen2ForCausalLM"],"attention_dropout":0.0,"hidden_act":"silu",
+"hidden_size":3584,"intermediate_size":18944,"max_position_embeddings":131072,"max_window_layers":28,
+"model_type":"qwen2","num_attention_heads":28,"num_hidden_layers":28,"num_key_value_heads":4,"rms_norm_eps":1e-06,
+"rope_theta":1000000.0,"tie_word_embeddings":false,"use_sliding_window":false,"vocab_size":152064}"#;
+const GEMMA_2_9B: &str = r#"{"architectures":["Gemma2ForCausalLM"],"attention_bias":false,"attn_logit_softcapping":50.0,
+"final_logit_softcapping":30.0,"head_dim":256,"hidden_activation":"gelu_pytorch_tanh","hidden_size":3584,
+"intermediate_size":14336,"max_position_embeddings":8192,"model_type":"gemma2","num_attention_heads":16,
+"num_hidden_layers":42,"num_key_value_heads":8,"query_pre_attn_scalar":256,"sliding_window":4096,"vocab_size":256000}"#;
+const GPT_2: &str = r#"{"activation_function":"gelu_new","architectures":["GPT2LMHeadModel"],"attn_pdrop":0.1,
+"embd_pdrop":0.1,"layer_norm_epsilon":1e-05,"model_type":"gpt2","n_ctx":1024,"n_embd":768,"n_head":12,"n_layer":12,
+"n_positions":1024,"resid_pdrop":0.1,"vocab_size":50257}"#;
+const PHI_2: &str = r#"{"architectures":["PhiForCausalLM"],"embd_pdrop":0.0,"hidden_act":"gelu_new","hidden_size":2560,
+"intermediate_size":10240,"layer_norm_eps":1e-05,"max_position_embeddings":2048,"model_type":"phi",
+"num_attention_heads":32,"num_hidden_layers":32,"num_key_value_heads":32,"partial_rotary_factor":0.4,
+"qk_layernorm":false,"resid_pdrop":0.1,"tie_word_embeddings":false,"vocab_size":51200}"#;
+const MIXTRAL_8X7B: &str = r#"{"architectures":["MixtralForCausalLM"],"hidden_act":"silu","hidden_size":4096,
+"intermediate_size":14336,"max_position_embeddings":32768,"model_type":"mixtral","num_attention_heads":32,
+"num_experts_per_tok":2,"num_hidden_layers":32,"num_key_value_heads":8,"num_local_experts":8,"output_router_logits":false,
+"router_aux_loss_coef":0.02,"tie_word_embeddings":false,"vocab_size":32000}"#;
+const QWEN_15_MOE: &str = r#"{"architectures":["Qwen2MoeForCausalLM"],"decoder_sparse_step":1,"hidden_size":2048,
+"intermediate_size":5632,"max_position_embeddings":8192,"model_type":"qwen2_moe","moe_intermediate_size":1408,
+"norm_topk_prob":false,"num_attention_heads":16,"num_experts":60,"num_experts_per_tok":4,"num_hidden_layers":24,
+"num_key_value_heads":16,"shared_expert_intermediate_size":5632,"tie_word_embeddings":false,"vocab_size":151936}"#;
+const QWEN_3_30B: &str = r#"{"architectures":["Qwen3MoeForCausalLM"],"attention_bias":false,"decoder_sparse_step":1,
+"head_dim":128,"hidden_size":2048,"intermediate_size":6144,"mlp_only_layers":[],"model_type":"qwen3_moe",
+"moe_intermediate_size":768,"norm_topk_prob":true,"num_attention_heads":32,"num_experts":128,"num_experts_per_tok":8,
+"num_hidden_layers":48,"num_key_value_heads":4,"tie_word_embeddings":false,"vocab_size":151936}"#;
+const DEEPSEEK_V2_LITE: &str = r#"{"architectures":["DeepseekV2ForCausalLM"],"attention_bias":false,
+"first_k_dense_replace":1,"hidden_size":2048,"intermediate_size":10944,"kv_lora_rank":512,"model_type":"deepseek_v2",
+"moe_intermediate_size":1408,"moe_layer_freq":1,"n_routed_experts":64,"n_shared_experts":2,"num_attention_heads":16,
+"num_experts_per_tok":6,"num_hidden_layers":27,"num_key_value_heads":16,"q_lora_rank":null,"qk_nope_head_dim":128,
+"qk_rope_head_dim":64,"tie_word_embeddings":false,"v_head_dim":128,"vocab_size":102400}"#;
+const DEEPSEEK_V3: &str = r#"{"architectures":["DeepseekV3ForCausalLM"],"attention_bias":false,"ep_size":1,
+"first_k_dense_replace":3,"hidden_act":"silu","hidden_size":7168,"intermediate_size":18432,"kv_lora_rank":512,
+"max_position_embeddings":163840,"model_type":"deepseek_v3","moe_intermediate_size":2048,"moe_layer_freq":1,"n_group":8,
+"n_routed_experts":256,"n_shared_experts":1,"num_attention_heads":128,"num_experts_per_tok":8,"num_hidden_layers":61,
+"num_key_value_heads":128,"num_nextn_predict_layers":1,"q_lora_rank":1536,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
+"tie_word_embeddings":false,"topk_group":4,"v_head_dim":128,"vocab_size":129280}"#;
+
+fn parse(json: &str) -> Value {
+    serde_json::from_str(json).unwrap()
+}
+
+/// Parameters of the checkpoints as their model pages give them.
+#[test]
+fn published_parameter_counts_are_met_to_half_a_percent() {
+    for (config, published) in [
+        (LLAMA_31_8B, 8_030_261_248.0),
+        (MISTRAL_7B, 7_241_732_096.0),
+        (QWEN_25_7B, 7_615_616_512.0),
+        (GEMMA_2_9B, 9_241_705_984.0),
+        (GPT_2, 124_439_808.0),
+        (PHI_2, 2_779_683_840.0),
+        (MIXTRAL_8X7B, 46_702_792_704.0),
+        (QWEN_15_MOE, 14_315_784_192.0),
+        (QWEN_3_30B, 30_532_122_624.0),
+        (DEEPSEEK_V2_LITE, 15_706_484_224.0),
+        (DEEPSEEK_V3, 671.0e9),
+    ] {
+        let imported = read(&parse(config)).unwrap();
+        let model = imported.model().resolve().unwrap();
+        let ours = model.elements().total() as f64;
+        let off = ours / published - 1.0;
+        assert!(off.abs() < 0.005, "{}: {ours} {off}", imported.kind);
+    }
+}
+
+/// The presets were typed from the authors' papers, these from the files of the checkpoints.
+#[test]
+fn files_and_presets_of_a_model_agree() {
+    for (config, preset) in [
+        (LLAMA_31_8B, "llama-3.1-8b"),
+        (MISTRAL_7B, "mistral-7b"),
+        (QWEN_25_7B, "qwen-2.5-7b"),
+        (MIXTRAL_8X7B, "mixtral-8x7b"),
+    ] {
+        let imported = read(&parse(config)).unwrap().model().resolve().unwrap();
+        assert_eq!(
+            imported,
+            Based::<ModelParts>::preset(preset).resolve().unwrap()
+        );
+    }
+    let mut deepseek = read(&parse(DEEPSEEK_V3))
+        .unwrap()
+        .model()
+        .resolve()
+        .unwrap();
+    // The preset leaves multi-token prediction out, as the 671 B are counted.
+    assert_eq!(deepseek.mtp_modules, 1);
+    deepseek.mtp_modules = 0;
+    // Node-limited routing (section 2.1.2): eight groups of experts, of which a token visits four.
+    let moe = deepseek.moe.unwrap();
+    assert_eq!((moe.groups, moe.top_groups), (8, 4));
+    let preset = Based::<ModelParts>::preset("deepseek-v3")
+        .resolve()
+        .unwrap();
+    assert_eq!(deepseek, preset);
+}
+
+#[test]
+fn every_entry_is_used_or_listed_as_ignored() {
+    for config in [LLAMA_31_8B, GPT_2, QWEN_3_30B, DEEPSEEK_V3, GEMMA_2_9B] {
+        let config = parse(config);
+        let imported = read(&config).unwrap();
+        let Value::Map(entries) = &config else {
+            panic!()
+        };
+        for (key, value) in entries {
+            let used = imported.used.iter().any(|(name, _)| name == key);
+            let ignored = imported.ignored.contains(key);
+            let said = used || ignored || key == "model_type" || *value == Value::Null;
+            assert!(said && !(used && ignored), "{key}");
+        }
+    }
+    let llama = read(&parse(LLAMA_31_8B)).unwrap();
+    assert!(llama.ignored.iter().any(|key| key == "rope_theta"));
+    assert!(
+        llama
+            .assumed
+            .iter()
+            .any(|line| line.starts_with("head width 128"))
+    );
+    let gemma = read(&parse(GEMMA_2_9B)).unwrap();
+    assert!(
+        gemma
+            .assumed
+            .iter()
+            .any(|line| line.starts_with("tied embeddings yes"))
+    );
+    assert!(gemma.notes[0].contains("norms after attention"));
+}
+
+#[test]
+fn an_imported_model_makes_a_run_and_survives_its_link() {
+    for config in [LLAMA_31_8B, MIXTRAL_8X7B, DEEPSEEK_V2_LITE, GPT_2] {
+        let imported = read(&parse(config)).unwrap();
+        let run = Run {
+            model: imported.model(),
+            tp: 1,
+            pp: 1,
+            ..Run::default()
+        };
+        let scenario = Scenario::new(&run).unwrap();
+        let link = crate::io::link::encode(&run);
+        let back = crate::io::link::decode(&link);
+        assert!(back.notices.is_empty(), "{:?}", back.notices);
+        assert_eq!(Scenario::new(&back.run).unwrap().model, scenario.model);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    let message = |json: &str| read(&parse(json)).unwrap_err()[0].message.clone();
+    assert!(message("[1]").contains("object"));
+    assert!(message("{}").contains("model_type"));
+    assert!(message(r#"{"model_type":"bert"}"#).contains("bert"));
+    let bare = read(&parse(r#"{"model_type":"llama"}"#)).unwrap_err();
+    assert!(bare.len() >= 4 && bare[0].message.contains("hidden_size"));
+    let odd = LLAMA_31_8B.replace("4096", "\"wide\"");
+    assert!(message(&odd).contains("hidden_size takes a whole number"));
+    let sparse = QWEN_15_MOE.replace("\"decoder_sparse_step\":1", "\"decoder_sparse_step\":2");
+    assert!(message(&sparse).contains("decoder_sparse_step"));
+}

@@ -1,0 +1,283 @@
+//! Takes a program's settings into a Run and keeps book: what was used for what, what was assumed, what is left.
+
+use super::{Entries, Same};
+use crate::core::issue::Issue;
+use crate::core::model::Architecture;
+use crate::core::run::presets::MODELS;
+use crate::core::run::registry::field;
+use crate::core::run::{Based, ModelParts, PrecisionParts, Recompute, Run, Value};
+use crate::core::units::whole;
+
+/// A setting, and whether it was taken.
+struct Entry {
+    name: String,
+    value: Value,
+    taken: bool,
+}
+
+/// The settings being read, and the Run that they become.
+pub struct Book {
+    entries: Vec<Entry>,
+    /// What is read into; what the program says nothing of stays.
+    pub run: Run,
+    /// Entry and what it says.
+    pub used: Vec<(String, String)>,
+    /// What the text leaves out, and what is taken instead.
+    pub assumed: Vec<String>,
+    /// What cannot be read.
+    pub errors: Vec<Issue>,
+    /// Names that were asked for and say nothing of a Run.
+    ignored: Vec<String>,
+}
+
+impl Book {
+    /// Nothing taken yet.
+    #[must_use]
+    pub fn new(entries: Entries, run: Run) -> Self {
+        let entry = |(name, value)| Entry {
+            name,
+            value,
+            taken: false,
+        };
+        Self {
+            entries: entries.into_iter().map(entry).collect(),
+            run,
+            used: Vec::new(),
+            assumed: Vec::new(),
+            errors: Vec::new(),
+            ignored: Vec::new(),
+        }
+    }
+
+    /// Names that nothing asked for, or that turned out to say nothing.
+    #[must_use]
+    pub fn left(&self) -> Vec<String> {
+        let left = self.entries.iter().filter(|entry| !entry.taken);
+        let names = left.map(|entry| entry.name.clone());
+        names.chain(self.ignored.iter().cloned()).collect()
+    }
+
+    /// Notes names that say nothing of a Run, though something asked for them.
+    pub fn ignore(&mut self, names: impl Iterator<Item = String>) {
+        self.ignored.extend(names);
+    }
+
+    /// Whether the text says `name`.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| entry.name == name && entry.value != Value::Null)
+    }
+
+    /// The last value of `name`, as programs take it; null is none. Nothing is noted.
+    pub fn value(&mut self, name: &str) -> Option<Value> {
+        let mut found = None;
+        for entry in self.entries.iter_mut().filter(|entry| entry.name == name) {
+            entry.taken = true;
+            found = Some(entry.value.clone());
+        }
+        found.filter(|value| *value != Value::Null)
+    }
+
+    /// Notes what `name` was used for.
+    pub fn note(&mut self, name: &str, said: impl Into<String>) {
+        self.used.push((name.to_owned(), said.into()));
+    }
+
+    /// Notes what is taken where the text is silent.
+    pub fn assume(&mut self, said: impl Into<String>) {
+        self.assumed.push(said.into());
+    }
+
+    /// A number; the first where there are several.
+    pub fn number(&mut self, name: &str, what: &str) -> Option<f64> {
+        let value = match self.value(name)? {
+            Value::List(items) => items.into_iter().next()?,
+            value => value,
+        };
+        match value {
+            Value::Number(number) => {
+                self.note(name, format!("{what} {number}"));
+                Some(number)
+            }
+            Value::Text(text) if text.starts_with('$') => {
+                self.assume(format!(
+                    "{what} as on this page: {text} is not set in the text"
+                ));
+                None
+            }
+            Value::Text(text) if text == "auto" => {
+                self.assume(format!("{what} as on this page: {name} is \"auto\""));
+                None
+            }
+            other => {
+                let message = format!("{name} takes a number, this is {}", other.kind());
+                self.errors.push(Issue::error(place(name), message));
+                None
+            }
+        }
+    }
+
+    /// A whole number.
+    pub fn count(&mut self, name: &str, what: &str) -> Option<u64> {
+        let number = self.number(name, what)?;
+        let count = whole(number);
+        if count.is_none() {
+            let message = format!("{name} takes a whole number, this is {number}");
+            self.errors.push(Issue::error(place(name), message));
+        }
+        count
+    }
+
+    /// Text; several words with blanks.
+    pub fn word(&mut self, name: &str, what: &str) -> Option<String> {
+        let text = match self.value(name)? {
+            Value::Text(text) => text,
+            Value::Number(number) => number.to_string(),
+            Value::Bool(yes) => yes.to_string(),
+            Value::List(items) => {
+                let words = items.iter().filter_map(|item| match item {
+                    Value::Text(text) => Some(text.clone()),
+                    Value::Number(number) => Some(number.to_string()),
+                    _ => None,
+                });
+                words.collect::<Vec<_>>().join(" ")
+            }
+            Value::Null | Value::Map(_) => return None,
+        };
+        self.note(name, format!("{what} {text}"));
+        Some(text)
+    }
+
+    /// Whether a switch is set; one that is only named is.
+    pub fn flag(&mut self, name: &str, what: &str) -> bool {
+        let Some(value) = self.value(name) else {
+            return false;
+        };
+        let yes = value != Value::Bool(false) && value != Value::Text("false".to_owned());
+        self.note(
+            name,
+            if yes {
+                what.to_owned()
+            } else {
+                format!("no {what}")
+            },
+        );
+        yes
+    }
+
+    /// Sets a field, unless the Run means the same already.
+    pub fn set(&mut self, key: &str, value: &Value) {
+        let Some(field) = field(key) else { return };
+        if field.get(&self.run.resolved()) == *value {
+            return;
+        }
+        if let Err(message) = field.set(&mut self.run, value) {
+            self.errors.push(Issue::error(key, message));
+        }
+    }
+
+    /// Reads rows that both count alike; what the program takes in silence is assumed.
+    pub fn same(&mut self, rows: &[Same], program: &str) {
+        for row in rows {
+            let Some(field) = field(row.field) else {
+                continue;
+            };
+            let what = if field.symbol.is_empty() {
+                field.label
+            } else {
+                field.symbol
+            };
+            let known = self.has(row.name);
+            if let Some(count) = self.count(row.name, what) {
+                self.set(row.field, &Value::from(count));
+            } else if let Some(default) = row.default.filter(|_| !known) {
+                if field.get(&self.run) != Value::from(default) {
+                    self.assume(format!("{what} {default}: {program} where it is silent"));
+                    self.set(row.field, &Value::from(default));
+                }
+            } else if !known {
+                let now = field.text(&self.run).unwrap_or_default();
+                self.assume(format!(
+                    "{what} {now}, as on this page: the text does not say"
+                ));
+            }
+        }
+    }
+
+    /// Takes a model: the Run's own where it is that, else the preset that it is, else its shapes.
+    pub fn model(&mut self, parts: ModelParts) {
+        let model = Based { base: None, parts };
+        match model.resolve() {
+            Ok(shapes) if self.run.model.resolve().as_ref() == Ok(&shapes) => {}
+            Ok(shapes) => self.run.model = named(&shapes).unwrap_or(model),
+            Err(issues) => self.errors.extend(issues),
+        }
+    }
+
+    /// Takes a policy of bytes a parameter.
+    pub fn precision(&mut self, id: &'static str) {
+        let policy: Based<PrecisionParts> = Based::preset(id);
+        if !super::alike(&self.run.precision, &policy) {
+            self.run.precision = policy;
+        }
+    }
+
+    /// Takes what is recomputed.
+    pub fn recompute(&mut self, recompute: Recompute) {
+        self.run.recompute = recompute;
+    }
+
+    /// Takes the budget that `steps` of the Run's batch see, unless it is the same within a step.
+    pub fn steps(&mut self, steps: Option<u64>) {
+        let Some(count) = steps.filter(|count| *count > 0) else {
+            return;
+        };
+        if super::steps(&self.run) != Some(count) {
+            self.run.tokens_total = Some(super::tokens(&self.run, count));
+        }
+    }
+}
+
+/// Where an issue is: the setting of a file; an argument is named by the message alone, however it was written.
+fn place(name: &str) -> &str {
+    if name.starts_with("--") { "" } else { name }
+}
+
+/// The preset with exactly these shapes.
+#[must_use]
+pub fn named(shapes: &Architecture) -> Option<Based<ModelParts>> {
+    let preset = MODELS
+        .iter()
+        .find(|preset| preset.architecture == *shapes)?;
+    Some(Based::preset(preset.choice.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_value_counts_and_what_nobody_asked_for_is_left() {
+        let entries = vec![
+            ("tp".to_owned(), Value::from(2)),
+            ("wings".to_owned(), Value::from(3)),
+            ("tp".to_owned(), Value::from(4)),
+            ("pp".to_owned(), Value::Text("$PP".to_owned())),
+        ];
+        let mut book = Book::new(entries, Run::default());
+        assert_eq!(book.count("tp", "TP"), Some(4));
+        assert_eq!(book.count("pp", "PP"), None);
+        assert!(book.assumed[0].contains("$PP") && book.errors.is_empty());
+        assert_eq!(book.left(), ["wings"]);
+    }
+
+    #[test]
+    fn shapes_of_a_preset_become_the_preset() {
+        let mut book = Book::new(Vec::new(), Run::default());
+        let llama: Based<ModelParts> = Based::preset("llama-3.1-70b");
+        book.model(ModelParts::from(llama.resolve().unwrap()));
+        assert_eq!(book.run.model, llama);
+    }
+}

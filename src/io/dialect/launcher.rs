@@ -1,0 +1,73 @@
+//! What torchrun is told of the cluster, in an argument or in a variable of the script around it.
+
+use super::Entries;
+use super::book::Book;
+use super::say::Say;
+use super::words::Script;
+use crate::core::run::{Scenario, Value};
+
+/// What a program's scripts call the nodes and the GPUs of each.
+pub struct Launcher {
+    /// The argument of nodes, and the variables that hold it.
+    pub nodes: (&'static str, &'static [&'static str]),
+    /// The argument of GPUs a node, and the variables that hold it.
+    pub each: (&'static str, &'static [&'static str]),
+}
+
+impl Launcher {
+    /// Scripts keep the size of the cluster in variables: they count where no argument is a number.
+    pub fn take_variables(&self, script: &Script, entries: &mut Entries) {
+        for (name, variables) in [self.nodes, self.each] {
+            let known = entries
+                .iter()
+                .any(|(known, value)| known == name && first_number(value));
+            if let Some(count) = script.number(variables).filter(|_| !known) {
+                entries.push((name.to_owned(), Value::from(count)));
+            }
+        }
+        // "--nnodes 4 train.py": what follows the last launcher's argument is the program.
+        for (name, value) in entries {
+            if let Value::List(items) = value
+                && [self.nodes.0, self.each.0].contains(&&**name)
+            {
+                *value = items.first().cloned().unwrap_or_default();
+            }
+        }
+    }
+
+    /// Takes the number of GPUs.
+    pub fn read(&self, book: &mut Book) {
+        let nodes = book.count(self.nodes.0, "nodes");
+        let each = book.count(self.each.0, "GPUs a node");
+        match (nodes, each) {
+            (Some(nodes), Some(each)) => book.set("gpus", &Value::from(nodes.saturating_mul(each))),
+            // torchrun starts one node unless it is told.
+            (None, Some(each)) if !book.has(self.nodes.0) => book.set("gpus", &Value::from(each)),
+            _ => {
+                let gpus = book.run.gpus;
+                book.assume(format!(
+                    "{gpus} GPUs, as on this page: the launcher says how many"
+                ));
+            }
+        }
+    }
+
+    /// Says nodes, and GPUs of each: the largest number a node can hold that divides all of them.
+    pub fn write(&self, scenario: &Scenario, say: &mut Say) {
+        let (gpus, per_node) = (scenario.layout.gpus, scenario.layout.per_node);
+        let each = (1..=per_node.min(gpus))
+            .rev()
+            .find(|each| gpus.is_multiple_of(*each));
+        let each = each.unwrap_or(1);
+        say.count(self.nodes.0, gpus / each);
+        say.count(self.each.0, each);
+    }
+}
+
+fn first_number(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::List(items) => matches!(items.first(), Some(Value::Number(_))),
+        _ => false,
+    }
+}

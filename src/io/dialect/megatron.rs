@@ -1,0 +1,95 @@
+//! Megatron-LM's arguments.
+//!
+//! Source: NVIDIA/Megatron-LM, `megatron/training/arguments.py`: names, defaults, and what follows from what.
+
+mod layout;
+mod model;
+mod parallel;
+mod training;
+
+use super::book::Book;
+use super::launcher::Launcher;
+use super::say::Say;
+use super::words::{self, Script};
+use super::{Dialect, Entries};
+use crate::core::issue::Issue;
+use crate::core::run::Scenario;
+use parallel::SAME;
+
+/// Megatron-LM.
+pub static DIALECT: Dialect = Dialect {
+    id: "megatron",
+    name: "Megatron-LM",
+    file: "megatron.sh",
+    entries,
+    read,
+    write,
+    print,
+};
+
+const LAUNCHER: Launcher = Launcher {
+    nodes: ("--nnodes", &["NNODES", "NUM_NODES", "SLURM_NNODES"]),
+    each: (
+        "--nproc-per-node",
+        &["GPUS_PER_NODE", "NPROC_PER_NODE", "NGPUS_PER_NODE"],
+    ),
+};
+
+/// Whether an argument is one of Megatron's that this file knows.
+#[must_use]
+pub fn knows(name: &str) -> bool {
+    let name = name.replace('_', "-");
+    let well_known = [
+        "--num-layers",
+        "--hidden-size",
+        "--num-attention-heads",
+        "--use-distributed-optimizer",
+    ];
+    SAME.iter().any(|row| row.name == name) || well_known.contains(&&*name)
+}
+
+#[allow(clippy::unnecessary_wraps)] // other programs' files can be wrong
+fn entries(text: &str) -> Result<Entries, Issue> {
+    let script = Script::read(text);
+    let mut entries: Entries = script.arguments();
+    for (name, _) in &mut entries {
+        *name = name.replace('_', "-");
+    }
+    LAUNCHER.take_variables(&script, &mut entries);
+    Ok(entries)
+}
+
+fn read(book: &mut Book) {
+    book.same(&SAME[..SAME.len() - 1], DIALECT.name);
+    LAUNCHER.read(book);
+    parallel::batch(book);
+    model::read(book);
+    parallel::read(book);
+    layout::read(book);
+    training::read(book);
+}
+
+fn write(s: &Scenario) -> Entries {
+    let mut say = Say::default();
+    LAUNCHER.write(s, &mut say);
+    say.same(SAME, &s.run);
+    model::write(s, &mut say);
+    layout::write(s, &mut say);
+    parallel::write(s, &mut say);
+    training::write(&s.run, &mut say);
+    say.done()
+}
+
+fn print(entries: &Entries, comments: &[String]) -> String {
+    let script = words::script("pretrain_gpt.py", "", entries, comments);
+    let says = |names: &[&str]| entries.iter().any(|(name, _)| names.contains(&&**name));
+    // `validate_args` refuses tensor and context parallelism without it on GPUs before Blackwell, and FSDP with it.
+    let one_queue = says(&["--tensor-model-parallel-size", "--context-parallel-size"])
+        && !says(&["--use-megatron-fsdp"]);
+    if one_queue {
+        let with = "\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun ";
+        script.replacen("\ntorchrun ", with, 1)
+    } else {
+        script
+    }
+}

@@ -1,0 +1,229 @@
+//! The pipeline's stages in Megatron-LM's arguments: virtual stages, schedules, uneven layers.
+
+use super::super::book::Book;
+use super::super::say::Say;
+use crate::core::issue::Issue;
+use crate::core::run::{Run, Scenario, Schedule, even_split};
+
+/// Stages whose layers are written out.
+const MOST_STAGES: u64 = 1 << 16;
+
+/// Takes virtual stages, the schedule and the layers of the stages.
+pub fn read(book: &mut Book) {
+    let layers = book.run.model.resolve().map_or(0, |model| model.layers);
+    let each = book.count(
+        "--num-layers-per-virtual-pipeline-stage",
+        "layers a virtual stage",
+    );
+    let chunks = book.count("--num-virtual-stages-per-pipeline-rank", "virtual stages");
+    let pattern = book.word("--pipeline-model-parallel-layout", "layers by stage");
+    let pp = book.run.pp.max(1);
+    let stages = pattern.as_deref().map(stages);
+    let stages = match stages {
+        Some(None) => {
+            let message =
+                "--pipeline-model-parallel-layout: stages of t, E, m and L, apart by |, are read";
+            book.errors.push(Issue::error("stage_layers", message));
+            None
+        }
+        Some(stages) => stages,
+        None => None,
+    };
+    let chunks = chunks
+        .or_else(|| Some(layers / pp / each?.max(1)))
+        .or_else(|| Some(stages.as_ref()?.len() as u64 / pp))
+        .unwrap_or(1)
+        .max(1);
+    let fused = book.flag(
+        "--overlap-moe-expert-parallel-comm",
+        "fused forward and backward",
+    );
+    let interleaved = chunks > 1;
+    book.run.schedule = match (interleaved, fused) {
+        (true, true) => Schedule::InterleavedOverlap,
+        (true, false) => Schedule::Interleaved,
+        (false, true) => Schedule::Overlap,
+        (false, false) => Schedule::OneFOneB,
+    };
+    book.run.virtual_stages = chunks;
+    let group = book.count(
+        "--microbatch-group-size-per-virtual-pipeline-stage",
+        "micro-batch group",
+    );
+    book.run.schedule_options.group = group.filter(|group| interleaved && *group != pp);
+    let first = book.count(
+        "--decoder-first-pipeline-num-layers",
+        "layers of the first stage",
+    );
+    let last = book.count(
+        "--decoder-last-pipeline-num-layers",
+        "layers of the last stage",
+    );
+    // More stages than layers are refused when the run is looked at.
+    let count = pp.checked_mul(chunks).filter(|count| *count <= MOST_STAGES);
+    let given = stages.or_else(|| ends(layers, pp, count? / pp, first, last));
+    let even = count.map(|count| even_split(layers, count));
+    book.run.stage_layers = given.filter(|given| Some(given) != even.as_ref());
+}
+
+/// Layers of every stage where the first, the last or both ranks hold other numbers than the rest.
+fn ends(
+    layers: u64,
+    pp: u64,
+    chunks: u64,
+    first: Option<u64>,
+    last: Option<u64>,
+) -> Option<Vec<u64>> {
+    if first.is_none() && last.is_none() || pp < 2 {
+        return None;
+    }
+    let others = pp - u64::from(first.is_some()) - u64::from(last.is_some());
+    let rest = layers.checked_sub(first.unwrap_or(0) + last.unwrap_or(0))?;
+    let each = rest.checked_div(others).unwrap_or(0);
+    let of_rank = |rank: u64| match rank {
+        0 => first.unwrap_or(each),
+        rank if rank + 1 == pp => last.unwrap_or(each),
+        _ => each,
+    };
+    Some(
+        (0..pp * chunks)
+            .map(|stage| of_rank(stage % pp) / chunks)
+            .collect(),
+    )
+}
+
+/// Layers of the stages of a layout such as `Et*3|(t|)*3,m|L`.
+fn stages(layout: &str) -> Option<Vec<u64>> {
+    let layout: Vec<char> = layout
+        .chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, ',' | '"' | '\''))
+        .collect();
+    let flat = expand(&layout, 0)?;
+    Some(
+        flat.split('|')
+            .map(|stage| stage.chars().filter(|c| *c == 't').count() as u64)
+            .collect(),
+    )
+}
+
+/// A layout with its repetitions written out: `t*3` and `(t|)*3`.
+fn expand(layout: &[char], depth: usize) -> Option<String> {
+    const LONGEST: usize = 1 << 18;
+    let mut out = String::new();
+    let mut at = 0;
+    while let Some(c) = layout.get(at) {
+        let unit = match c {
+            'E' | 'L' | 't' | 'm' | '|' => {
+                at += 1;
+                c.to_string()
+            }
+            '(' if depth < 4 => {
+                let close = at + layout[at..].iter().position(|c| *c == ')')?;
+                let inner = expand(&layout[at + 1..close], depth + 1)?;
+                at = close + 1;
+                inner
+            }
+            _ => return None,
+        };
+        let mut times = 1;
+        if layout.get(at) == Some(&'*') {
+            let digits: String = layout[at + 1..]
+                .iter()
+                .take_while(|c| c.is_ascii_digit())
+                .collect();
+            at += 1 + digits.len();
+            times = digits.parse().ok()?;
+        }
+        if out.len() + unit.len().checked_mul(times)? > LONGEST {
+            return None;
+        }
+        out.push_str(&unit.repeat(times));
+    }
+    Some(out)
+}
+
+/// Says the stages.
+pub fn write(s: &Scenario, say: &mut Say) {
+    let run = &s.run;
+    let schedule = schedule(run);
+    let chunks = if matches!(
+        schedule,
+        Schedule::Interleaved | Schedule::InterleavedOverlap
+    ) {
+        run.virtual_stages
+    } else {
+        1
+    };
+    // A schedule that Megatron-LM has not may have other stages than what is said instead.
+    let as_said = s.stage_layers.len() as u64 == run.pp * chunks;
+    let even = s.stage_layers.windows(2).all(|pair| pair[0] == pair[1]);
+    if as_said && !even {
+        say.text(
+            "--pipeline-model-parallel-layout",
+            &written(&s.stage_layers, s.model.mtp_modules),
+        );
+    }
+    if chunks > 1 {
+        say.count("--num-virtual-stages-per-pipeline-rank", chunks);
+        if let Some(group) = group(run) {
+            say.count("--microbatch-group-size-per-virtual-pipeline-stage", group);
+        }
+    }
+    if matches!(schedule, Schedule::Overlap | Schedule::InterleavedOverlap) {
+        say.yes("--overlap-moe-expert-parallel-comm");
+    }
+}
+
+/// The schedules that Megatron-LM has.
+fn schedule(run: &Run) -> Schedule {
+    match run.schedule {
+        Schedule::Interleaved | Schedule::Overlap | Schedule::InterleavedOverlap => run.schedule,
+        _ if run.virtual_stages > 1
+            && run.schedule.fixed_chunks(&run.schedule_options).is_none() =>
+        {
+            Schedule::Interleaved
+        }
+        _ => Schedule::OneFOneB,
+    }
+}
+
+fn group(run: &Run) -> Option<u64> {
+    run.schedule_options.group.filter(|group| *group != run.pp)
+}
+
+/// Stages as a layout: `Et*7|t*9|t*9|t*7L`, multi-token-prediction modules as `m` before the loss.
+fn written(stages: &[u64], modules: u64) -> String {
+    let many = |letter: &str, count: u64| match count {
+        0 => String::new(),
+        1 => letter.to_owned(),
+        count => format!("{letter}*{count}"),
+    };
+    let layers: Vec<String> = stages.iter().map(|count| many("t", *count)).collect();
+    format!("E{}{}L", layers.join("|"), many("m", modules))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_are_read_and_written() {
+        assert_eq!(stages("Et*3|(t|)*3,m|L"), Some(vec![3, 1, 1, 1, 0, 0]));
+        assert_eq!(stages("E|t|tt*2|L"), Some(vec![0, 1, 3, 0]));
+        assert_eq!(stages("x"), None);
+        assert_eq!(stages("(t*99999)*99999"), None);
+        let uneven = [7, 9, 1, 0, 8];
+        assert_eq!(stages(&written(&uneven, 1)), Some(uneven.to_vec()));
+        assert_eq!(written(&[3, 1], 1), "Et*3|tmL");
+    }
+
+    #[test]
+    fn the_ends_of_a_pipeline_may_hold_fewer_layers() {
+        assert_eq!(ends(30, 4, 1, Some(7), Some(7)), Some(vec![7, 8, 8, 7]));
+        assert_eq!(
+            ends(126, 16, 1, Some(7), Some(7)).map(|stages| stages.iter().sum()),
+            Some(126)
+        );
+        assert_eq!(ends(32, 4, 1, None, None), None);
+    }
+}

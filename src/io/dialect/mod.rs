@@ -1,0 +1,186 @@
+//! The programs that train: what each calls the settings of a Run, read and written by one file a program.
+//!
+//! A program's settings are [`Entries`]: names with values, in the order they stand in. `write` says a Run in them,
+//! `read` takes them into a Run, `entries` and `print` are the text of a launch script or a file of settings. What a
+//! program cannot say is found by saying it and reading it back: see [`not_said`].
+
+pub mod book;
+pub mod deepspeed;
+mod launcher;
+pub mod megatron;
+pub mod nanotron;
+mod say;
+pub mod toml;
+pub mod torchtitan;
+pub mod words;
+pub mod yaml;
+
+use crate::core::issue::Issue;
+use crate::core::run::registry::{FIELDS, plain};
+use crate::core::run::{Based, PrecisionParts, Recompute, Run, Scenario, Value};
+use book::Book;
+
+/// Names and values of a program's settings; nested ones are dotted.
+pub type Entries = Vec<(String, Value)>;
+
+/// A program and how it says a Run.
+pub struct Dialect {
+    /// In the JavaScript package and in links of the page: "megatron".
+    pub id: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// What a file of it is called.
+    pub file: &'static str,
+    /// The settings that a text says.
+    pub entries: fn(&str) -> Result<Entries, Issue>,
+    /// Takes them into the book's Run.
+    pub read: fn(&mut Book),
+    /// The settings that say a Run.
+    pub write: fn(&Scenario) -> Entries,
+    /// The text that says them, comments first.
+    pub print: fn(&Entries, &[String]) -> String,
+}
+
+/// All of them.
+pub static DIALECTS: &[&Dialect] = &[
+    &megatron::DIALECT,
+    &torchtitan::DIALECT,
+    &deepspeed::DIALECT,
+    &nanotron::DIALECT,
+];
+
+/// The program with this id.
+#[must_use]
+pub fn dialect(id: &str) -> Option<&'static Dialect> {
+    DIALECTS.iter().find(|dialect| dialect.id == id).copied()
+}
+
+/// A setting that a program and a Run count alike.
+pub struct Same {
+    /// The program's name for it.
+    pub name: &'static str,
+    /// The Run's field.
+    pub field: &'static str,
+    /// What the program takes where it is silent; none where silence says nothing.
+    pub default: Option<u64>,
+}
+
+/// A row of a table of [`Same`].
+#[must_use]
+pub const fn same(name: &'static str, field: &'static str, default: Option<u64>) -> Same {
+    Same {
+        name,
+        field,
+        default,
+    }
+}
+
+/// The fields that `dialect` does not say, with the value that is lost: those which come back otherwise when its settings
+/// are read into the default Run.
+#[must_use]
+pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let run = &scenario.run;
+    let mut book = Book::new((dialect.write)(scenario), Run::default());
+    (dialect.read)(&mut book);
+    let (back, meant) = (book.run.resolved(), run.resolved());
+    let whole = back.model.resolve() == meant.model.resolve();
+    let lost = FIELDS.iter().filter(|field| {
+        let named = match field.key {
+            "model" => whole || run.model.base.is_none(),
+            "gpu" => run.gpu.resolve() == book.run.gpu.resolve(),
+            "precision" => alike(&run.precision, &book.run.precision),
+            // What both leave to the program.
+            "stage_layers" => run.stage_layers.is_none() && book.run.stage_layers.is_none(),
+            // Said in whole steps.
+            "tokens_total" => steps(run) == steps(&book.run),
+            _ => false,
+        };
+        // Shapes are the preset's unless they were changed.
+        let of_preset = field.key.starts_with("model.") && run.model.base.is_some();
+        let silent = (of_preset && field.get(run) == Value::Null) || unused(run, field.key);
+        !named && !silent && field.get(&back) != field.get(&meant)
+    });
+    let said = lost.map(|field| {
+        let value = plain(&field.get(run)).or_else(|| plain(&field.get(&meant)));
+        (field.key, value.unwrap_or_else(|| "unset".to_owned()))
+    });
+    said.collect()
+}
+
+/// What passes compute in: policies of as many bytes may differ by it.
+#[must_use]
+pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
+    match precision.base {
+        Some("fp32") => "fp32",
+        Some("fp16") => "fp16",
+        Some("te-fp8" | "fp8-lm" | "deepseek-fp8" | "nanotron-fp8") => "fp8",
+        _ => "bf16",
+    }
+}
+
+/// Whether two policies are one: as many bytes of everything, computed in the same.
+#[must_use]
+pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool {
+    one.resolve() == other.resolve() && computes(one) == computes(other)
+}
+
+/// Whether a field has no effect in `run`.
+fn unused(run: &Run, key: &str) -> bool {
+    match key {
+        "sequence_parallel" => run.tp == 1,
+        "cp_comm" => run.cp == 1,
+        "etp" | "moe_imbalance" | "capacity_factor" | "moe_dispatch" | "fp8_dispatch"
+        | "overlap.ep" => run.model.resolve().is_ok_and(|model| model.moe.is_none()),
+        // What is recomputed is said by the other two.
+        "recompute" => matches!(run.recompute, Recompute::Layers(_) | Recompute::Modules(_)),
+        "virtual_stages" => run.schedule.fixed_chunks(&run.schedule_options).is_some(),
+        key if key.starts_with("gpu.") => !run.gpu.is_changed(),
+        key if key.starts_with("precision.") => !run.precision.is_changed(),
+        _ => false,
+    }
+}
+
+/// Whether `run` keeps the bytes of the policy `id`.
+fn is_precision(run: &Run, id: &'static str) -> bool {
+    let policy: Based<PrecisionParts> = Based::preset(id);
+    run.precision.resolve() == policy.resolve()
+}
+
+/// Tokens that `steps` of `run` see.
+#[must_use]
+pub fn tokens(run: &Run, steps: u64) -> f64 {
+    steps as f64 * run.global_batch as f64 * run.seq_len as f64
+}
+
+/// Steps that see the Run's tokens, if it has a budget.
+#[must_use]
+pub fn steps(run: &Run) -> Option<u64> {
+    let steps = run.tokens_total? / tokens(run, 1);
+    crate::core::units::whole(steps.ceil())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read_back_entry_by_entry() {
+        let scenario = Scenario::new(&Run::default()).unwrap();
+        for dialect in DIALECTS {
+            let written = (dialect.write)(&scenario);
+            let text = (dialect.print)(&written, &["one comment".to_owned()]);
+            assert_eq!((dialect.entries)(&text).unwrap(), written, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_program_cannot_say_is_found() {
+        let mut run = Run::default();
+        run.schedule = crate::core::run::Schedule::ZbH1;
+        run.gpu = crate::core::run::Based::preset("a100-sxm-80gb");
+        let lost = |run| not_said(&megatron::DIALECT, &Scenario::new(run).unwrap());
+        let keys: Vec<_> = lost(&run).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["gpu", "schedule"]);
+        assert!(lost(&Run::default()).is_empty());
+    }
+}

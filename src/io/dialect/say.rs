@@ -1,0 +1,59 @@
+//! How a dialect says a Run: one setting after the other, each by the kind of its value.
+
+use super::{Entries, Same};
+use crate::core::run::registry::field;
+use crate::core::run::{Run, Value};
+
+/// The settings said so far.
+#[derive(Default)]
+pub struct Say(Entries);
+
+impl Say {
+    /// A whole number.
+    pub fn count(&mut self, name: &str, count: u64) {
+        self.value(name, Value::from(count));
+    }
+
+    /// A number.
+    pub fn number(&mut self, name: &str, number: f64) {
+        self.value(name, Value::Number(number));
+    }
+
+    /// Text.
+    pub fn text(&mut self, name: &str, text: &str) {
+        self.value(name, Value::Text(text.to_owned()));
+    }
+
+    /// A switch that is only named.
+    pub fn yes(&mut self, name: &str) {
+        self.flag(name, true);
+    }
+
+    /// True or false.
+    pub fn flag(&mut self, name: &str, yes: bool) {
+        self.value(name, Value::Bool(yes));
+    }
+
+    /// Any value.
+    pub fn value(&mut self, name: &str, value: Value) {
+        self.0.push((name.to_owned(), value));
+    }
+
+    /// Rows that differ from the program's default.
+    pub fn same(&mut self, rows: &[Same], run: &Run) {
+        for row in rows {
+            let value = field(row.field).map(|field| field.get(run));
+            if let Some(value) = value
+                && row.default.map(Value::from).as_ref() != Some(&value)
+            {
+                self.value(row.name, value);
+            }
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn done(self) -> Entries {
+        self.0
+    }
+}

@@ -1,0 +1,135 @@
+//! torchtitan's settings: command-line overrides (`--training.seq_len 8192`) and the TOML they override.
+//!
+//! Source: pytorch/torchtitan, `torchtitan/config/job_config.py` and `torchtitan/models/*/__init__.py` (flavors).
+
+mod parallel;
+mod training;
+
+use super::book::Book;
+use super::launcher::Launcher;
+use super::say::Say;
+use super::words::{self, Script};
+use super::{Dialect, Entries, Same, same, toml};
+use crate::core::issue::Issue;
+use crate::core::run::{Scenario, Value};
+
+/// torchtitan.
+pub static DIALECT: Dialect = Dialect {
+    id: "torchtitan",
+    name: "torchtitan",
+    file: "torchtitan.sh",
+    entries,
+    read,
+    write,
+    print,
+};
+
+static SAME: &[Same] = &[
+    same("parallelism.tensor_parallel_degree", "tp", Some(1)),
+    same("parallelism.pipeline_parallel_degree", "pp", Some(1)),
+    same("parallelism.context_parallel_degree", "cp", Some(1)),
+    same("parallelism.expert_parallel_degree", "ep", Some(1)),
+    same("training.seq_len", "seq_len", None),
+];
+
+const LAUNCHER: Launcher = Launcher {
+    nodes: ("nnodes", &["NNODES", "NNODE"]),
+    each: ("nproc_per_node", &["NGPU", "GPUS_PER_NODE"]),
+};
+
+/// Sections of a file of settings.
+const SECTIONS: [&str; 6] = [
+    "training",
+    "parallelism",
+    "model",
+    "activation_checkpoint",
+    "optimizer",
+    "job",
+];
+
+/// Whether a name is one of a section of torchtitan's settings.
+#[must_use]
+pub fn knows(name: &str) -> bool {
+    let name = name.trim_start_matches('-').replace('-', "_");
+    name.split_once('.')
+        .is_some_and(|(section, _)| SECTIONS.contains(&section))
+}
+
+fn entries(text: &str) -> Result<Entries, Issue> {
+    let script = Script::read(text);
+    let arguments = script.arguments();
+    if !arguments.iter().any(|(name, _)| knows(name)) {
+        return toml::read(text);
+    }
+    let plain_name = |name: &str| name.trim_start_matches('-').replace('-', "_");
+    let mut entries: Entries = Vec::new();
+    for (name, value) in arguments {
+        let name = plain_name(&name);
+        // "--compile.no_enable" switches off.
+        match name.split_once(".no_") {
+            Some((section, rest)) if value == Value::Bool(true) => {
+                entries.push((format!("{section}.{rest}"), Value::Bool(false)));
+            }
+            _ => entries.push((name, value)),
+        }
+    }
+    LAUNCHER.take_variables(&script, &mut entries);
+    Ok(entries)
+}
+
+fn read(book: &mut Book) {
+    book.same(SAME, DIALECT.name);
+    LAUNCHER.read(book);
+    training::model(book);
+    parallel::read(book);
+    training::read(book);
+}
+
+fn write(s: &Scenario) -> Entries {
+    let mut say = Say::default();
+    LAUNCHER.write(s, &mut say);
+    training::write_model(s, &mut say);
+    say.same(SAME, &s.run);
+    parallel::write(s, &mut say);
+    training::write(s, &mut say);
+    say.done()
+}
+
+fn print(entries: &Entries, comments: &[String]) -> String {
+    words::script("-m torchtitan.train", "--", entries, comments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::run::{Recompute, Run};
+
+    #[test]
+    fn a_file_and_its_overrides_say_the_same() {
+        let file = "[model]\nname = \"llama3\"\nflavor = \"70B\"\n[training]\nlocal_batch_size = 8\nseq_len = 8192\n\
+            [parallelism]\ntensor_parallel_degree = 8\npipeline_parallel_degree = 1\n[activation_checkpoint]\nmode = \"full\"\n";
+        let flags = "NGPU=8 ./run_train.sh --model.name llama3 --model.flavor=70B --training.local-batch-size 8 \
+            --training.seq_len 8192 --parallelism.tensor_parallel_degree 8 --activation_checkpoint.mode full";
+        let run = |text: &str, gpus: u64| {
+            let mut book = Book::new(
+                entries(text).unwrap(),
+                Run {
+                    gpus,
+                    ..Run::default()
+                },
+            );
+            read(&mut book);
+            assert!(book.errors.is_empty(), "{:?}", book.errors);
+            book.run
+        };
+        let (from_file, from_flags) = (run(file, 8), run(flags, 64));
+        assert_eq!(from_file, from_flags);
+        assert_eq!(
+            (from_file.tp, from_file.pp, from_file.zero, from_file.gpus),
+            (8, 1, 3, 8)
+        );
+        assert_eq!(from_file.model.base, Some("llama-3.1-70b"));
+        assert_eq!((from_file.micro_batch, from_file.global_batch), (8, 8));
+        assert_eq!(from_file.recompute, Recompute::Full);
+    }
+}

@@ -1,0 +1,251 @@
+//! How the work is divided in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
+
+use crate::core::run::{CpComm, Scenario, Schedule, Value, even_split};
+use crate::io::dialect::book::Book;
+use crate::io::dialect::say::Say;
+
+/// The classes of `torch.distributed.pipelining`.
+const SCHEDULES: [(Schedule, &str); 7] = [
+    (Schedule::OneFOneB, "1F1B"),
+    (Schedule::Interleaved, "Interleaved1F1B"),
+    (Schedule::Gpipe, "GPipe"),
+    (Schedule::LoopedBfs, "LoopedBFS"),
+    (Schedule::InterleavedZb, "InterleavedZeroBubble"),
+    (Schedule::ZbV, "ZBVZeroBubble"),
+    (Schedule::DualPipeV, "DualPipeV"),
+];
+
+/// What embedding and head count for among the layers of the first and the last stage, in layers; 1 each unless said.
+const ENDS: [&str; 2] = [
+    "parallelism.pipeline_parallel_first_stage_less_layers",
+    "parallelism.pipeline_parallel_last_stage_less_layers",
+];
+
+/// More stages than a pipeline has.
+const MOST_STAGES: u64 = 1 << 16;
+
+/// Layers of every stage, as `generate_llm_fqn_per_model_part` deals them out: stages with the same number, the first
+/// ones with one more, less what the ends count for. None where an end counts for more than its stage holds.
+fn split(layers: u64, stages: u64, [first, last]: [u64; 2]) -> Option<Vec<u64>> {
+    let all = layers.checked_add(first)?.checked_add(last)?;
+    let (each, extra) = (all / stages, all % stages);
+    let mut split: Vec<u64> = (0..stages)
+        .map(|stage| each + u64::from(stage < extra))
+        .collect();
+    let embedding = split.first_mut()?;
+    *embedding = embedding.checked_sub(first)?;
+    let head = split.last_mut()?;
+    *head = head.checked_sub(last)?;
+    Some(split)
+}
+
+/// What the ends have to count for, and the layers a stage, that torchtitan makes the stages of `s`; its own choice first.
+/// Where the layers are `said`, it counts the stages from them.
+fn stages(s: &Scenario, said: bool) -> Option<([u64; 2], u64)> {
+    let (layers, stages) = (s.model.layers, s.stage_layers.len() as u64);
+    let pairs = (0..5).flat_map(|first| (0..5).map(move |last| [first, last]));
+    std::iter::once([1, 1]).chain(pairs).find_map(|ends| {
+        let all = layers + ends[0] + ends[1];
+        let each = all.div_ceil(stages);
+        let same = (!said || all.div_ceil(each.max(1)) == stages)
+            && split(layers, stages, ends).as_ref() == Some(&s.stage_layers);
+        same.then_some((ends, each))
+    })
+}
+
+/// Takes what stands beside the sizes that both count alike.
+pub fn read(book: &mut Book) {
+    experts(book);
+    pipeline(book);
+    shards(book);
+}
+
+/// "Expert tensor parallelism degree. 1 means disabled. No effect for non-MoE models, or when ep = 1."
+fn experts(book: &mut Book) {
+    let told = book.count("parallelism.expert_tensor_parallel_degree", "ETP");
+    let run = &book.run;
+    if run.model.resolve().is_ok_and(|model| model.moe.is_some()) {
+        let (tp, ep) = (run.tp, run.ep);
+        let etp = if ep > 1 { told.unwrap_or(1) } else { tp };
+        if told != Some(etp) {
+            book.assume(format!("ETP {etp}: torchtitan where it is not told"));
+        }
+        book.set("etp", &Value::from(etp));
+    }
+}
+
+fn pipeline(book: &mut Book) {
+    let schedule = book.word("parallelism.pipeline_parallel_schedule", "schedule");
+    let named = schedule.as_deref().unwrap_or("1F1B");
+    match SCHEDULES
+        .iter()
+        .find(|(_, name)| name.eq_ignore_ascii_case(named))
+    {
+        Some((schedule, _)) => book.run.schedule = *schedule,
+        None => book.assume(format!(
+            "the schedule, as on this page: {named} is not known"
+        )),
+    }
+    let each = book.count(
+        "parallelism.pipeline_parallel_layers_per_stage",
+        "layers a stage",
+    );
+    // What embedding and head count for, in layers.
+    let ends = ENDS.map(|name| {
+        book.count(name, "layers that an end counts for")
+            .unwrap_or(1)
+    });
+    let layers = book.run.model.resolve().map_or(0, |model| model.layers);
+    let run = &mut book.run;
+    let chunks = match (run.schedule.fixed_chunks(&run.schedule_options), each) {
+        (Some(chunks), _) => chunks,
+        // Looped schedules have two stages a rank unless told.
+        (None, Some(each)) => (layers + ends[0] + ends[1])
+            .div_ceil(each.max(1))
+            .div_ceil(run.pp.max(1))
+            .max(1),
+        (None, None) => 2,
+    };
+    run.virtual_stages = if run.schedule.fixed_chunks(&run.schedule_options).is_some() {
+        1
+    } else {
+        chunks
+    };
+    let stages = run.pp.saturating_mul(chunks).clamp(1, MOST_STAGES);
+    run.stage_layers = split(layers, stages, ends)
+        .filter(|given| run.pp > 1 && *given != even_split(layers, stages));
+    if run.tp > 1 {
+        // Tensor parallelism always cuts the sequence between its layers.
+        run.sequence_parallel = true;
+    }
+    let rotate = book.word("parallelism.context_parallel_rotate_method", "CP exchange");
+    if book.run.cp > 1 {
+        let shuffled = rotate.as_deref() == Some("alltoall");
+        book.run.cp_comm = if shuffled {
+            CpComm::Ring
+        } else {
+            CpComm::AllGather
+        };
+    }
+}
+
+fn shards(book: &mut Book) {
+    let replicas = book
+        .count("parallelism.data_parallel_replicate_degree", "replicas")
+        .unwrap_or(1);
+    let sharded = book
+        .number(
+            "parallelism.data_parallel_shard_degree",
+            "ranks that share shards",
+        )
+        .unwrap_or(-1.0);
+    let policy = book.word(
+        "parallelism.fsdp_reshard_after_forward",
+        "weights sharded again after the forward pass:",
+    );
+    let run = &book.run;
+    let group = run.gpus / (run.tp * run.pp).max(1);
+    // -1: what is left over.
+    let shard = if sharded < 0.0 {
+        group / replicas.max(1)
+    } else {
+        let shard = crate::core::units::whole(sharded).unwrap_or(1);
+        shard.saturating_mul(run.cp)
+    };
+    let pipeline = run.pp > 1;
+    let zero = match policy.as_deref() {
+        _ if shard <= 1 && group > 1 => 0,
+        Some("never") => 2,
+        Some("always") => 3,
+        _ if pipeline => {
+            book.assume("ZeRO-2: with a pipeline torchtitan keeps the weights whole between forward and backward");
+            2
+        }
+        _ => 3,
+    };
+    book.run.zero = zero;
+    let run = &mut book.run;
+    if zero > 0 && run.hsdp_shard.unwrap_or(group) != shard {
+        run.hsdp_shard = Some(shard).filter(|shard| *shard != group);
+    }
+}
+
+/// Says the same.
+pub fn write(s: &Scenario, say: &mut Say) {
+    let run = &s.run;
+    if s.model.moe.is_some() && run.ep > 1 && run.etp > 1 {
+        say.count("parallelism.expert_tensor_parallel_degree", run.etp);
+    }
+    write_pipeline(s, say);
+    if run.cp > 1 {
+        let shuffled = run.cp_comm == CpComm::Ring;
+        say.text(
+            "parallelism.context_parallel_rotate_method",
+            if shuffled { "alltoall" } else { "allgather" },
+        );
+    }
+    let group = s.layout.dp * s.layout.cp;
+    let shard = s.zero.shard.clamp(1, group);
+    if run.zero == 0 {
+        say.count("parallelism.data_parallel_replicate_degree", s.layout.dp);
+        say.count("parallelism.data_parallel_shard_degree", 1);
+    } else {
+        if shard < group && shard.is_multiple_of(s.layout.cp) {
+            say.count("parallelism.data_parallel_replicate_degree", group / shard);
+            say.count(
+                "parallelism.data_parallel_shard_degree",
+                shard / s.layout.cp,
+            );
+        }
+        let policy = if run.zero == 3 { "always" } else { "never" };
+        say.text("parallelism.fsdp_reshard_after_forward", policy);
+    }
+}
+
+/// Says the schedule and its stages.
+fn write_pipeline(s: &Scenario, say: &mut Say) {
+    let run = &s.run;
+    if run.pp == 1 {
+        return;
+    }
+    let named = SCHEDULES
+        .iter()
+        .find(|(schedule, _)| *schedule == run.schedule);
+    let name = named.map_or("1F1B", |(_, name)| name);
+    say.text("parallelism.pipeline_parallel_schedule", name);
+    say.count(
+        "parallelism.pipeline_parallel_microbatch_size",
+        run.micro_batch,
+    );
+    // A schedule that torchtitan has not may have other stages than what is said instead.
+    if named.is_none() {
+        return;
+    }
+    let looped = run.schedule.fixed_chunks(&run.schedule_options).is_none();
+    let said = looped && run.virtual_stages != 2;
+    let Some((ends, each)) = stages(s, said) else {
+        return;
+    };
+    if said {
+        say.count("parallelism.pipeline_parallel_layers_per_stage", each);
+    }
+    if ends != [1, 1] {
+        for (name, layers) in ENDS.into_iter().zip(ends) {
+            say.count(name, layers);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stages_are_dealt_out_as_torchtitan_does() {
+        // Its own docstring's rule, by hand: 32 layers and two ends over 4 stages are 34 = 9 + 9 + 8 + 8.
+        assert_eq!(split(32, 4, [1, 1]), Some(vec![8, 9, 8, 7]));
+        assert_eq!(split(32, 4, [0, 0]), Some(vec![8; 4]));
+        assert_eq!(split(126, 16, [1, 1]).map(|s| (s[0], s[15])), Some((7, 7)));
+        assert_eq!(split(4, 4, [3, 0]), None);
+    }
+}

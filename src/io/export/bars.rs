@@ -1,0 +1,209 @@
+//! What the page shows as bars of HTML, as pictures of their own: memory by stage, the overlap rows, the step.
+
+use crate::core::memory::Component;
+use crate::core::report::Evaluation;
+use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
+use crate::view::drawing::{Anchor, Box, Drawing};
+use crate::view::ink::Ink;
+use crate::view::memory::bars;
+use crate::view::palette::Theme;
+
+/// Height of a bar and from one to the next.
+const BAR: f64 = 22.0;
+const PITCH: f64 = 30.0;
+/// The share of the width that memory's bars have; their totals stand right of it.
+const PLOT: f64 = 0.93;
+/// Paper between two parts of a bar, and the least that a part is drawn as, of the width.
+const APART: f64 = 0.0012;
+
+/// The picture called `name` as an SVG file `width` pixels wide; none where there is no such picture.
+#[must_use]
+pub fn picture(
+    name: &str,
+    evaluation: &Evaluation,
+    theme: Theme,
+    width: f64,
+    unit: MemoryUnit,
+) -> Option<String> {
+    let run = &evaluation.scenario.run;
+    let (drawing, what) = match name {
+        "memory" => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
+        "overlap" => (
+            overlap(evaluation),
+            "communication over the compute that may hide it",
+        ),
+        "step" => (step(evaluation), "where a step's time goes"),
+        _ => return None,
+    };
+    let title = format!("{} on {} GPUs: {what}", run.model.title(), run.gpus);
+    Some(drawing.file(width, theme, &title))
+}
+
+/// A swatch with its name each, in a row at `y`.
+fn legend(drawing: &mut Drawing, y: f64, entries: &[(Ink, String)]) {
+    let each = 1.0 / entries.len().max(1) as f64;
+    for (at, (ink, name)) in entries.iter().enumerate() {
+        let x = at as f64 * each;
+        let swatch = Box {
+            x,
+            width: 0.012,
+            y,
+            height: 10.0,
+        };
+        drawing.fill(swatch, *ink, 1.0, "");
+        drawing.words((x + 0.018, y + 5.0), Anchor::Start, Ink::Muted, name);
+    }
+}
+
+fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
+    let memory = &evaluation.report.memory;
+    let shown = bars(memory);
+    let foot = PITCH * shown.bars.len() as f64;
+    let mut drawing = Drawing::new(foot + 48.0);
+    let place = |component: Component| {
+        let mut all = Component::ALL.into_iter();
+        Ink::Memory(all.position(|other| other == component).unwrap_or(0))
+    };
+    for (row, bar) in shown.bars.iter().enumerate() {
+        let y = PITCH * row as f64;
+        drawing.name(y + BAR / 2.0, &bar.name());
+        for part in &bar.segments {
+            // What the page sets apart with a line, and what it does not.
+            let gap = if part.is_sliver() { 0.0 } else { APART };
+            let at = Box {
+                x: part.start * PLOT,
+                width: (part.length * PLOT - gap).max(APART),
+                y,
+                height: BAR,
+            };
+            let said = format!("{}: {}", part.component.name(), unit.show(part.bytes));
+            drawing.fill(at, place(part.component), 1.0, &said);
+        }
+        let total = unit.number(bar.total);
+        drawing.words((1.0, y + BAR / 2.0), Anchor::End, Ink::Text, &total);
+    }
+    let capacity = shown.capacity * PLOT;
+    let top = (capacity, 0.0);
+    drawing.line(top, (capacity, foot), Ink::Paper, 4.0);
+    drawing.line(top, (capacity, foot), Ink::Text, 2.0);
+    let said = format!("{} usable", unit.show(memory.capacity_bytes));
+    drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, &said);
+    let entries: Vec<_> = shown
+        .used()
+        .map(|component| (place(component), component.name().to_owned()))
+        .collect();
+    legend(&mut drawing, foot + 26.0, &entries);
+    drawing
+}
+
+fn overlap(evaluation: &Evaluation) -> Drawing {
+    let rows = &evaluation.report.overlap;
+    let most = rows.iter().map(|row| row.ratio).fold(1.0, f64::max) * 1.25;
+    let foot = PITCH * rows.len() as f64;
+    let mut drawing = Drawing::new(foot + 20.0);
+    for (at, row) in rows.iter().enumerate() {
+        let y = PITCH * at as f64;
+        drawing.name(y + BAR / 2.0, &row.name.to_uppercase());
+        let part = |from: f64, to: f64| Box {
+            x: from / most,
+            width: (to - from) / most,
+            y,
+            height: BAR,
+        };
+        drawing.fill(part(0.0, row.ratio.min(1.0)), Ink::Exposed, 0.45, "");
+        if row.ratio > 1.0 {
+            drawing.fill(part(1.0, row.ratio), Ink::Exposed, 1.0, "");
+        }
+        let said = format!(
+            "{}: {} on the wire, {} of compute, {} exposed",
+            significant(row.ratio, 3),
+            show_seconds(row.comm_s),
+            show_seconds(row.compute_s),
+            show_seconds(row.exposed_s)
+        );
+        let beside = (row.ratio / most + 0.01, y + BAR / 2.0);
+        if beside.0 < 0.5 {
+            drawing.words(beside, Anchor::Start, Ink::Text, &said);
+        } else {
+            drawing.words((0.01, beside.1), Anchor::Start, Ink::Text, &said);
+        }
+    }
+    drawing.line((1.0 / most, 0.0), (1.0 / most, foot), Ink::Text, 2.0);
+    let rule = "1: as long as what may hide it";
+    drawing.words((1.0 / most, foot + 9.0), Anchor::End, Ink::Muted, rule);
+    drawing
+}
+
+fn step(evaluation: &Evaluation) -> Drawing {
+    let step = &evaluation.report.step;
+    let parts = [
+        ("compute", Some(Ink::Forward), step.compute_s),
+        ("bubble", None, step.bubble_s),
+        (
+            "exposed communication",
+            Some(Ink::Exposed),
+            step.exposed_comm_s,
+        ),
+        ("optimizer", Some(Ink::Optimizer), step.optimizer_s),
+        ("data loader", Some(Ink::Muted), step.host_s),
+    ];
+    let shown: Vec<_> = parts.into_iter().filter(|part| part.2.0 > 0.0).collect();
+    let mut drawing = Drawing::new(PITCH * shown.len() as f64);
+    let mut x = 0.0;
+    for (row, (name, ink, time)) in shown.iter().enumerate() {
+        let width = *time / step.time_s;
+        let at = Box {
+            x,
+            width,
+            y: PITCH * row as f64,
+            height: BAR,
+        };
+        if let Some(ink) = ink {
+            drawing.fill(at, *ink, 1.0, "");
+        } else {
+            drawing.hatch(at);
+            drawing.frame(at, Ink::Line);
+        }
+        let said = format!("{name} {} ({})", show_seconds(*time), show_percent(width));
+        let middle = at.y + BAR / 2.0;
+        if x + width < 0.6 {
+            drawing.words((x + width + 0.01, middle), Anchor::Start, Ink::Text, &said);
+        } else if x > 0.3 {
+            drawing.words((x - 0.01, middle), Anchor::End, Ink::Text, &said);
+        } else {
+            drawing.words((0.01, middle), Anchor::Start, Ink::Paper, &said);
+        }
+        x += width;
+    }
+    drawing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+
+    #[test]
+    fn every_bar_picture_is_a_file_of_its_own() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        for (name, said) in [
+            ("memory", "rank 3"),
+            ("overlap", "on the wire"),
+            ("step", "exposed communication"),
+        ] {
+            for theme in [Theme::Light, Theme::Dark] {
+                let svg = picture(name, &evaluation, theme, 800.0, MemoryUnit::Gib).unwrap();
+                assert!(
+                    svg.starts_with("<svg xmlns=") && svg.contains(said),
+                    "{name}"
+                );
+                assert!(!svg.contains("NaN") && !svg.contains("var("), "{name}");
+            }
+        }
+        assert_eq!(
+            picture("none", &evaluation, Theme::Light, 800.0, MemoryUnit::Gib),
+            None
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! Figures for a spreadsheet: memory by stage, overlap, the schedule by rank; bytes and seconds.
+
+use super::Stamp;
+use crate::core::pipeline::Half;
+use crate::core::report::Evaluation;
+
+/// Three tables with an empty line between them, after comments with version, date and link.
+#[must_use]
+pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
+    let report = &evaluation.report;
+    let mut lines = vec![
+        format!("# {}", stamp.made()),
+        format!("# {}", stamp.link(&evaluation.scenario.run)),
+        "stage,weights_bytes,gradients_bytes,optimizer_bytes,activations_bytes,buffers_bytes,overhead_bytes,total_bytes,capacity_bytes,in_flight".to_owned(),
+    ];
+    for stage in &report.memory.per_stage {
+        let parts = stage.components().map(|(_, bytes)| bytes.0.to_string());
+        lines.push(format!(
+            "{},{},{},{},{}",
+            stage.stage,
+            parts.join(","),
+            stage.total.0,
+            report.memory.capacity_bytes.0,
+            stage.in_flight
+        ));
+    }
+    lines.push(String::new());
+    lines.push("communication,bytes_per_gpu,comm_s,compute_s,ratio,exposed_s".to_owned());
+    for row in &report.overlap {
+        lines.push(format!(
+            "{},{},{},{},{},{}",
+            row.name,
+            row.bytes_per_gpu.0,
+            row.comm_s.0,
+            row.compute_s.0,
+            row.ratio,
+            row.exposed_s.0
+        ));
+    }
+    lines.push(String::new());
+    lines.push("rank,ops,busy_s,idle_s,first_start_s,last_end_s,peak_in_flight".to_owned());
+    let makespan = evaluation.timeline.makespan();
+    for (rank, ops) in evaluation.timeline.ranks.iter().enumerate() {
+        // The halves of a pair run at once: one of them counts.
+        let counted = ops.iter().filter(|op| op.half != Half::Second);
+        let busy: f64 = counted.map(|op| op.end - op.start).sum();
+        let (first, last) = (
+            ops.first().map_or(0.0, |op| op.start),
+            ops.last().map_or(0.0, |op| op.end),
+        );
+        let held = report
+            .pipeline
+            .peak_in_flight
+            .get(rank)
+            .copied()
+            .unwrap_or(0);
+        lines.push(format!(
+            "{rank},{},{busy},{},{first},{last},{held}",
+            ops.len(),
+            makespan - busy
+        ));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::presets::{PUBLISHED, PublishedRun};
+
+    const STAMP: Stamp = Stamp {
+        date: "2026-11-21",
+        address: "",
+    };
+
+    /// The three tables: the head and the rows of each, cell by cell.
+    fn tables(text: &str) -> Vec<Vec<Vec<String>>> {
+        let (notes, rest): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.starts_with('#'));
+        assert_eq!(notes.len(), 2);
+        let cells = |line: &&str| line.split(',').map(str::to_owned).collect();
+        let tables = rest.split(|line| line.is_empty());
+        tables
+            .filter(|table| !table.is_empty())
+            .map(|table| table.iter().map(cells).collect())
+            .collect()
+    }
+
+    fn number(cell: &str) -> f64 {
+        cell.parse().unwrap()
+    }
+
+    #[test]
+    fn its_figures_are_those_of_the_report() {
+        let published = PUBLISHED.iter().map(PublishedRun::run);
+        for run in published.chain([crate::core::run::Run::default()]) {
+            let evaluation = evaluate(&run).unwrap();
+            let report = &evaluation.report;
+            let read = tables(&csv(&evaluation, &STAMP));
+            let [memory, overlap, ranks] = &read[..] else {
+                panic!("{} tables", read.len());
+            };
+            for table in [memory, overlap, ranks] {
+                assert!(table.iter().all(|row| row.len() == table[0].len()));
+            }
+            assert_eq!(memory.len() - 1, report.memory.per_stage.len());
+            for (row, stage) in memory[1..].iter().zip(&report.memory.per_stage) {
+                let of = |name: &str| {
+                    let column = memory[0].iter().position(|head| head == name).unwrap();
+                    number(&row[column])
+                };
+                for (part, bytes) in [
+                    ("weights_bytes", stage.weights),
+                    ("gradients_bytes", stage.gradients),
+                    ("optimizer_bytes", stage.optimizer),
+                    ("activations_bytes", stage.activations),
+                    ("buffers_bytes", stage.buffers),
+                    ("overhead_bytes", stage.overhead),
+                    ("total_bytes", stage.total),
+                    ("capacity_bytes", report.memory.capacity_bytes),
+                ] {
+                    assert!(
+                        (of(part) - bytes.0).abs() < 1e-6 * bytes.0.max(1.0),
+                        "{part}"
+                    );
+                }
+                let sum: f64 = row[1..7].iter().map(|cell| number(cell)).sum();
+                assert!((sum - of("total_bytes")).abs() < 1e-6 * sum, "{row:?}");
+            }
+            assert_eq!(overlap.len() - 1, report.overlap.len());
+            for (row, wire) in overlap[1..].iter().zip(&report.overlap) {
+                let figures = [wire.bytes_per_gpu.0, wire.comm_s.0, wire.compute_s.0];
+                for (cell, figure) in row[1..].iter().zip(figures) {
+                    assert!(
+                        (number(cell) - figure).abs() <= 1e-9 * figure.abs(),
+                        "{row:?}"
+                    );
+                }
+                assert_eq!(row[0], wire.name);
+            }
+            // Busy and idle make up the pipeline; nobody runs past its end.
+            let makespan = evaluation.timeline.makespan();
+            assert_eq!(ranks.len() - 1, evaluation.timeline.ranks.len());
+            for row in &ranks[1..] {
+                let cells: Vec<f64> = row.iter().map(|cell| number(cell)).collect();
+                let [_, ops, busy, idle, first, last, held] = cells[..] else {
+                    panic!("{row:?}");
+                };
+                assert!(
+                    (busy + idle - makespan).abs() < 1e-9 * makespan && idle > -1e-9 * makespan
+                );
+                assert!(
+                    first >= 0.0
+                        && last <= makespan * (1.0 + 1e-9)
+                        && busy <= last - first + 1e-9 * makespan
+                );
+                assert!(ops >= 2.0 && held >= 1.0, "{row:?}");
+            }
+        }
+    }
+}

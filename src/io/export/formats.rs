@@ -1,0 +1,219 @@
+//! The forms that a Run can be taken out in, each naming version, date and link.
+
+use super::{csv, markdown};
+use crate::core::issue::Issue;
+use crate::core::report::{Evaluation, evaluate};
+use crate::core::run::Run;
+use crate::io::dialect::{Dialect, deepspeed, dialect, megatron, nanotron, not_said, torchtitan};
+use crate::io::json::pretty;
+use crate::io::link::encode;
+use serde::Serialize;
+
+/// When and where an export was made: the calculator itself has neither clock nor address.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stamp<'a> {
+    /// As it is to be printed: "2026-11-21".
+    pub date: &'a str,
+    /// Address of the page, without its fragment; empty where there is none.
+    pub address: &'a str,
+}
+
+impl Stamp<'_> {
+    /// "Shardscope 0.1.0, 2026-11-21".
+    #[must_use]
+    pub fn made(&self) -> String {
+        let comma = if self.date.is_empty() { "" } else { ", " };
+        format!(
+            "Shardscope {}{comma}{}",
+            env!("CARGO_PKG_VERSION"),
+            self.date
+        )
+    }
+
+    /// The link of `run`.
+    #[must_use]
+    pub fn link(&self, run: &Run) -> String {
+        format!("{}#{}", self.address, encode(run))
+    }
+}
+
+/// A form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// As the JavaScript package names it.
+    pub id: &'static str,
+    /// On its button.
+    pub label: &'static str,
+    /// What it is for.
+    pub what: &'static str,
+    /// What its file is called.
+    pub end: &'static str,
+}
+
+const fn format(
+    id: &'static str,
+    label: &'static str,
+    what: &'static str,
+    end: &'static str,
+) -> Format {
+    Format {
+        id,
+        label,
+        what,
+        end,
+    }
+}
+
+/// The settings of a program, under its own name.
+const fn settings(dialect: &Dialect, what: &'static str) -> Format {
+    format(dialect.id, dialect.name, what, dialect.file)
+}
+
+/// All of them, in the order of the page.
+pub static FORMATS: &[Format] = &[
+    format(
+        "markdown",
+        "Markdown",
+        "a report for a wiki or a review",
+        "md",
+    ),
+    format(
+        "json",
+        "JSON",
+        "the run and its report, for a program",
+        "json",
+    ),
+    format(
+        "csv",
+        "CSV",
+        "memory by rank, overlap and schedule, for a spreadsheet",
+        "csv",
+    ),
+    settings(&megatron::DIALECT, "a launch script"),
+    settings(
+        &torchtitan::DIALECT,
+        "a launch script of command-line overrides",
+    ),
+    settings(&deepspeed::DIALECT, "its JSON"),
+    settings(&nanotron::DIALECT, "its YAML"),
+];
+
+/// The Run and its report, for another program.
+#[derive(Serialize)]
+struct Whole<'a> {
+    made: String,
+    link: String,
+    run: crate::core::run::Value,
+    report: &'a crate::core::report::Report,
+}
+
+/// `run` in the form `id`.
+///
+/// # Errors
+/// An unknown form, or why the Run makes no sense.
+pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> {
+    if !FORMATS.iter().any(|format| format.id == id) {
+        let known: Vec<_> = FORMATS.iter().map(|format| format.id).collect();
+        let message = format!("no such form of export; one of: {}", known.join(", "));
+        return Err(vec![Issue::error("format", message)]);
+    }
+    let evaluation = evaluate(run)?;
+    Ok(match (id, dialect(id)) {
+        (_, Some(dialect)) => launch(dialect, &evaluation, stamp),
+        ("json", _) => pretty(&Whole {
+            made: stamp.made(),
+            link: stamp.link(run),
+            run: run.to_value(),
+            report: &evaluation.report,
+        }),
+        ("csv", _) => csv::csv(&evaluation, stamp),
+        _ => markdown::markdown(&evaluation, stamp),
+    })
+}
+
+/// Settings of a program, with what they leave out in comments.
+fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> String {
+    let run = &evaluation.scenario.run;
+    let mut comments = vec![
+        format!(
+            "{} on {} x {}",
+            run.model.title(),
+            run.gpus,
+            run.gpu.title()
+        ),
+        format!(
+            "{}: settings of a layout; data, tokenizer, checkpoints and schedules of the learning rate are yours",
+            stamp.made()
+        ),
+        stamp.link(run),
+    ];
+    let lost = not_said(dialect, &evaluation.scenario);
+    if lost.is_empty() {
+        comments.push(format!(
+            "{} can say all of it that is not the default.",
+            dialect.name
+        ));
+    } else {
+        comments.push(format!("{} cannot say, and the link does:", dialect.name));
+        comments.extend(lost.iter().map(|(key, value)| format!("  {key} = {value}")));
+    }
+    (dialect.print)(&(dialect.write)(&evaluation.scenario), &comments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::dialect::DIALECTS;
+
+    const STAMP: Stamp = Stamp {
+        date: "2026-11-21",
+        address: "https://example.org/x/",
+    };
+
+    #[test]
+    fn every_form_names_version_date_and_link() {
+        let run = Run {
+            gpus: 128,
+            ..Run::default()
+        };
+        for format in FORMATS {
+            let text = export(&run, format.id, &STAMP).unwrap();
+            let words = [
+                "2026-11-21",
+                env!("CARGO_PKG_VERSION"),
+                "https://example.org/x/#v=1&gpus=128",
+            ];
+            for word in words {
+                assert!(text.contains(word), "{}: {word}\n{text}", format.id);
+            }
+        }
+        for dialect in DIALECTS {
+            assert!(FORMATS.iter().any(|format| format.id == dialect.id));
+        }
+    }
+
+    #[test]
+    fn what_a_program_cannot_say_stands_in_a_comment() {
+        let run = Run {
+            schedule: crate::core::run::Schedule::ZbH1,
+            ..Run::default()
+        };
+        for dialect in DIALECTS {
+            let text = export(&run, dialect.id, &STAMP).unwrap();
+            assert!(text.contains("schedule = zb-h1"), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_form_and_a_run_that_cannot_work_are_refused() {
+        assert_eq!(
+            export(&Run::default(), "pdf", &STAMP).unwrap_err()[0].field,
+            "format"
+        );
+        let run = Run {
+            tp: 7,
+            ..Run::default()
+        };
+        assert_eq!(export(&run, "csv", &STAMP).unwrap_err()[0].field, "tp");
+    }
+}

@@ -1,0 +1,244 @@
+//! A report for a wiki or a review, as Markdown tables.
+
+use super::Stamp;
+use crate::core::report::Evaluation;
+use crate::core::run::registry::field;
+use crate::core::units::{
+    MemoryUnit, group, number, show_bytes, show_count, show_percent, show_seconds, significant,
+};
+use crate::view::words;
+
+/// Settings that are said even where they are the default.
+const ALWAYS: [&str; 11] = [
+    "gpus",
+    "tp",
+    "pp",
+    "cp",
+    "zero",
+    "schedule",
+    "seq_len",
+    "micro_batch",
+    "global_batch",
+    "precision",
+    "recompute",
+];
+
+/// The run, memory by stage, the step, communication and what to know.
+#[must_use]
+pub fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
+    let report = &evaluation.report;
+    let run = &evaluation.scenario.run;
+    let answer = format!(
+        "# {} on {} × {}\n\n**{}**: {} Step {} ({} to {}), MFU {}.\n\n",
+        run.model.title(),
+        run.gpus,
+        run.gpu.title(),
+        words::verdict(report.memory.verdict),
+        words::memory(&report.memory, MemoryUnit::Gib),
+        show_seconds(report.step.time_s),
+        show_seconds(report.step.low_s),
+        show_seconds(report.step.high_s),
+        show_percent(report.step.mfu),
+    );
+    let warnings = report.warnings.iter();
+    let warnings = warnings.map(|issue| cells(&[&issue.field, &issue.message]));
+    let (made, link) = (stamp.made(), stamp.link(run));
+    [
+        answer,
+        settings(evaluation),
+        memory(evaluation),
+        step(evaluation),
+        communication(evaluation),
+        section("To know", &["setting", ""], warnings.collect()),
+        format!("{made}: an estimate of training. [The whole run]({link})\n"),
+    ]
+    .concat()
+}
+
+fn settings(evaluation: &Evaluation) -> String {
+    let (scenario, report) = (&evaluation.scenario, &evaluation.report);
+    let run = &scenario.run;
+    let total = show_count(report.parameters.total as f64);
+    let active = show_count(report.parameters.active as f64);
+    let parameters = if report.parameters.active == report.parameters.total {
+        format!("{total} parameters")
+    } else {
+        format!("{total} parameters, {active} active")
+    };
+    let usable = format!("{} usable", MemoryUnit::Gib.show(scenario.gpu.usable));
+    let (dp, microbatches) = (report.layout.dp, report.layout.microbatches);
+    let mut rows = vec![
+        cells(&["Model", &run.model.title(), &parameters]),
+        cells(&["GPU", &run.gpu.title(), &usable]),
+        cells(&["Data parallel", &dp.to_string(), "dp"]),
+        cells(&[
+            "Micro-batches",
+            &microbatches.to_string(),
+            "a step and rank",
+        ]),
+    ];
+    let mut said: Vec<(String, String)> = Vec::new();
+    for key in ALWAYS {
+        let text = field(key).and_then(|field| field.text(run));
+        said.extend(text.map(|text| (key.to_owned(), text)));
+    }
+    let changed = run.changed_texts().into_iter();
+    said.extend(changed.filter(|(key, _)| {
+        let named = field(key).is_some_and(|field| ["model", "gpu"].contains(&field.key));
+        !named && !ALWAYS.contains(&&**key)
+    }));
+    for (key, value) in said {
+        let label = field(&key).map_or("", |field| field.label);
+        rows.push(cells(&[label, &value, &format!("`{key}`")]));
+    }
+    section("Run", &["setting", "value", "note"], rows)
+}
+
+fn memory(evaluation: &Evaluation) -> String {
+    let (memory, unit) = (&evaluation.report.memory, MemoryUnit::Gib);
+    let rows = memory.per_stage.iter().map(|stage| {
+        let mut row = vec![stage.stage.to_string()];
+        row.extend(stage.components().map(|(_, bytes)| unit.number(bytes)));
+        row.push(unit.number(stage.total));
+        row.push(number(stage.in_flight, 3));
+        row
+    });
+    let head = [
+        "rank",
+        "weights",
+        "gradients",
+        "optimizer",
+        "activations",
+        "buffers",
+        "overhead",
+        "total",
+        "in flight",
+    ];
+    let capacity = unit.number(memory.capacity_bytes);
+    let title = format!("Memory by pipeline rank, GiB of {capacity}");
+    section(&title, &head, rows.collect())
+}
+
+fn step(evaluation: &Evaluation) -> String {
+    let (step, pipeline) = (&evaluation.report.step, &evaluation.report.pipeline);
+    let parts = [
+        ("compute", step.compute_s),
+        ("waiting in the pipeline", step.bubble_s),
+        ("exposed communication", step.exposed_comm_s),
+        ("optimizer", step.optimizer_s),
+        ("data loader", step.host_s),
+        ("step", step.time_s),
+    ];
+    let parts = parts.into_iter().filter(|(_, time)| time.0 > 0.0);
+    let mut rows: Vec<_> = parts
+        .map(|(name, time)| {
+            let share = show_percent(time / step.time_s);
+            cells(&[name, &show_seconds(time), &share])
+        })
+        .collect();
+    let mut say =
+        |name, value: String, note: String| rows.push(vec![String::from(name), value, note]);
+    let bubble = show_percent(pipeline.bubble_fraction);
+    let once = match pipeline.fill_s.zip(pipeline.drain_s) {
+        Some((fill, drain)) => format!(
+            "; steady state: fill ({}) and drain ({}) happen once in a training",
+            show_seconds(fill),
+            show_seconds(drain)
+        ),
+        None => String::new(),
+    };
+    say("bubble", bubble, format!("idle over total{once}"));
+    let span = show_percent(pipeline.bubble_span);
+    let note =
+        "idle between a rank's first and last op over its work, as the zero-bubble papers count";
+    say("bubble in span", span, note.to_owned());
+    let rate = significant(step.tflops_per_gpu, 3);
+    say("model TFLOP/s a GPU", rate, String::new());
+    say("MFU, HFU", show_percent(step.mfu), show_percent(step.hfu));
+    let tokens = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
+    say("tokens/s/GPU", tokens, String::new());
+    if let (Some(days), Some(hours)) = (step.days, step.gpu_hours) {
+        let hours = format!("{} GPU-hours", significant(hours, 3));
+        say("days", significant(days, 3), hours);
+    }
+    if let Some(cost) = step.cost {
+        say("cost", significant(cost, 3), String::new());
+    }
+    section("Step", &["", "", ""], rows)
+}
+
+fn communication(evaluation: &Evaluation) -> String {
+    let rows = evaluation.report.overlap.iter().map(|row| {
+        vec![
+            row.name.to_ascii_uppercase(),
+            show_bytes(row.bytes_per_gpu),
+            show_seconds(row.comm_s),
+            show_seconds(row.compute_s),
+            significant(row.ratio, 3),
+            show_seconds(row.exposed_s),
+        ]
+    });
+    let head = [
+        "",
+        "sent a GPU",
+        "on the wire",
+        "compute beside it",
+        "ratio",
+        "exposed",
+    ];
+    section("Communication a step", &head, rows.collect())
+}
+
+fn cells(cells: &[&str]) -> Vec<String> {
+    cells.iter().map(|cell| (*cell).to_owned()).collect()
+}
+
+/// A heading and a table; nothing where there are no rows.
+fn section(title: &str, head: &[&str], mut rows: Vec<Vec<String>>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    rows.insert(0, cells(head));
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|cells| {
+            // Some wikis show the thin spaces between thousands as boxes.
+            let line = cells
+                .join("\u{1f}")
+                .replace('|', "\\|")
+                .replace('\u{2009}', " ");
+            format!("| {} |\n", line.replace('\u{1f}', " | "))
+        })
+        .collect();
+    lines.insert(1, format!("|{}\n", " --- |".repeat(head.len())));
+    format!("## {title}\n\n{}\n", lines.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+
+    #[test]
+    fn every_row_of_a_table_has_as_many_cells_as_its_head() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let text = markdown(&evaluation, &Stamp::default());
+        let mut width = 0;
+        for line in text.lines() {
+            let cells = line.replace("\\|", "").matches('|').count();
+            if width > 0 && cells > 0 {
+                assert_eq!(cells, width, "{line}");
+            }
+            width = cells;
+        }
+        for words in [
+            "## Memory by pipeline rank, GiB of 79.2",
+            "## Step",
+            "tokens/s/GPU",
+            "| DP |",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
+}

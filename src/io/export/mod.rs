@@ -1,0 +1,54 @@
+//! What is taken out: a report for a wiki, figures as JSON and CSV, launch settings of other programs; and the pipeline
+//! timeline as a table of ops, a picture, a trace for Perfetto.
+
+mod bars;
+mod csv;
+mod formats;
+mod markdown;
+pub mod menu;
+mod ops;
+mod picture;
+mod trace;
+
+pub use bars::picture;
+pub use formats::{FORMATS, Format, Stamp, export};
+pub use ops::ops_csv;
+pub use picture::{Picture, svg};
+pub use trace::chrome_trace;
+
+use crate::core::report::Evaluation;
+
+/// A name for a file of this Run: `shardscope-llama-3-1-8b-64-1f1b.svg`.
+#[must_use]
+pub fn file_name(evaluation: &Evaluation, end: &str) -> String {
+    let run = &evaluation.scenario.run;
+    let words = format!(
+        "shardscope-{}-{}-{}",
+        run.model.title(),
+        run.gpus,
+        evaluation.report.pipeline.schedule
+    );
+    let mut name = String::new();
+    for c in words.chars() {
+        if c.is_ascii_alphanumeric() {
+            name.push(c.to_ascii_lowercase());
+        } else if !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    format!("{name}.{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+
+    #[test]
+    fn a_file_is_named_after_its_run() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let name = file_name(&evaluation, "svg");
+        assert_eq!(name, "shardscope-llama-3-1-8b-64-1f1b.svg");
+    }
+}

@@ -1,0 +1,126 @@
+//! The timeline as a picture outside the page: as SVG, and as what a canvas of its own is painted with.
+
+use crate::core::pipeline::stats;
+use crate::core::report::Evaluation;
+use crate::view::lod::Sums;
+use crate::view::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
+use crate::view::palette::Theme;
+use crate::view::shape::Shape;
+use crate::view::timeline::cells;
+use crate::view::viewport::Viewport;
+use crate::view::words;
+use plotters::prelude::{DrawingBackend, SVGBackend};
+
+/// What is seen of which timeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'a> {
+    /// The Run.
+    pub evaluation: &'a Evaluation,
+    /// Its running sums.
+    pub sums: &'a Sums,
+    /// The window on the time axis.
+    pub view: Viewport,
+    /// Width of the rows, CSS pixels.
+    pub width: f64,
+    /// The rank whose in-flight activations are drawn.
+    pub rank: usize,
+    /// Light or dark.
+    pub theme: Theme,
+}
+
+impl Picture<'_> {
+    /// Width and height with title and names, device pixels of `scale`.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
+    pub fn size(&self, scale: f64) -> (u32, u32) {
+        let height = Shape::of(self.evaluation.timeline.ranks.len()).height();
+        let pixels = |css: f64| (css * scale).ceil().max(1.0) as u32;
+        (pixels(self.width + NAMES), pixels(height + TITLE))
+    }
+
+    /// Paints it with title, names, paper and hatch.
+    ///
+    /// # Errors
+    /// Whatever the backend says, in words.
+    pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB, scale: f64) -> Result<(), String> {
+        let evaluation = self.evaluation;
+        let shape = Shape::of(evaluation.timeline.ranks.len());
+        let rows = self.sums.rows(&evaluation.timeline, shape.stride);
+        let curve = evaluation.timeline.ranks.get(self.rank);
+        let report = &evaluation.report;
+        let title = format!(
+            "{} on {} GPUs, {}: {}",
+            evaluation.scenario.run.model.title(),
+            evaluation.scenario.run.gpus,
+            crate::core::pipeline::schedule(report.pipeline.schedule)
+                .map_or(report.pipeline.schedule, |row| row.name),
+            words::pipeline(&report.pipeline, report.layout.microbatches)
+        );
+        let picture = TimelinePicture {
+            cells: &cells(&rows, self.view, self.width),
+            shape,
+            frame: Some(Frame {
+                title: &title,
+                rank: self.rank,
+            }),
+            view: self.view,
+            width: self.width,
+            chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
+            curve: &curve.map_or(Vec::new(), |ops| stats::in_flight_curve(ops)),
+            palette: self.theme.palette(),
+            scale,
+        };
+        picture
+            .paint(backend)
+            .and_then(|()| backend.present())
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// The picture as SVG; empty where it cannot be painted.
+#[must_use]
+pub fn svg(picture: &Picture) -> String {
+    let mut out = String::new();
+    let size = picture.size(1.0);
+    let painted = {
+        let mut backend = SVGBackend::with_string(&mut out, size);
+        picture.paint(&mut backend, 1.0)
+    };
+    if painted.is_ok() { out } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+
+    #[test]
+    fn the_svg_has_a_title_names_a_hatch_and_every_op() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let picture = Picture {
+            evaluation: &evaluation,
+            sums: &Sums::of(&evaluation.timeline),
+            view: Viewport::all(evaluation.timeline.makespan()),
+            width: 1600.0,
+            rank: 0,
+            theme: Theme::Light,
+        };
+        let svg = svg(&picture);
+        assert!(
+            svg.contains("Llama 3.1 8B on 64 GPUs, 1F1B: 4 ranks run 32"),
+            "{}",
+            &svg[..400]
+        );
+        assert!((0..4).all(|rank| svg.contains(&format!("rank {rank}"))));
+        assert_eq!(svg.matches("#0C3E81").count(), 4 * 32);
+        // 45 degree lines stand under every row, each as tall as wide.
+        assert!(svg.matches("<line").count() > 4 * 200);
+        let (width, height) = picture.size(1.0);
+        assert!(svg.contains(&format!("width=\"{width}\" height=\"{height}\"")));
+        for number in svg.split("x1=\"").skip(1) {
+            let x: f64 = number.split('"').next().unwrap().parse().unwrap();
+            assert!((0.0..=f64::from(width)).contains(&x));
+        }
+    }
+}

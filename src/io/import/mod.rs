@@ -1,0 +1,221 @@
+//! Settings of other programs, and our own, as a Run: recognised by their content, with a book of what was used, what
+//! was assumed and what was ignored.
+//!
+//! A text that was exported from here names its link in a comment. Where it says exactly what that link's Run would be
+//! exported as, it is that Run, complete; where it was edited since, what it says is read over that Run. So an export
+//! comes back whole even from a program that cannot say everything.
+
+mod sniff;
+pub mod summary;
+
+use super::config;
+use super::dialect::{Dialect, book::Book};
+use super::link;
+use crate::core::issue::Issue;
+use crate::core::run::registry::out_of_range;
+use crate::core::run::{Run, Scenario, Value};
+use sniff::{Kind, sniff};
+
+/// Longer texts are not read; the longest settings known have some 10 kB.
+const LONGEST: usize = 400_000;
+/// Texts that nest deeper are not read: whoever reads them calls itself at each level.
+const DEEPEST: usize = 64;
+
+/// How deep brackets of any kind are nested, those inside quotes counted too.
+fn depth(text: &str) -> usize {
+    let (mut deep, mut deepest) = (0usize, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'[' | b'{' | b'(' => deep += 1,
+            b']' | b'}' | b')' => deep = deep.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(deep);
+    }
+    deepest
+}
+
+/// What a text means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Meaning {
+    /// What it was recognised as: "Megatron-LM's arguments".
+    pub format: String,
+    /// The Run; what the text says nothing of is as it was.
+    pub run: Run,
+    /// Entry and what it says.
+    pub used: Vec<(String, String)>,
+    /// What the text leaves out, and what is taken instead.
+    pub assumed: Vec<String>,
+    /// Entries that say nothing of a Run.
+    pub ignored: Vec<String>,
+}
+
+/// Reads any text that says a Run or a part of one; `present` is what the rest is taken from.
+///
+/// # Errors
+/// Why it cannot be read, by line or entry where there is one.
+pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
+    if text.len() > LONGEST || depth(text) > DEEPEST {
+        let message =
+            "longer than 400 kB or nested too deep for what is read here: it was not read";
+        return Err(vec![Issue::error("", message)]);
+    }
+    let read = match sniff(text).map_err(|issue| vec![issue])? {
+        Kind::Link(address) => Ok(from_link(&address)),
+        Kind::Run(object) => from_object(&object, "a run as JSON"),
+        Kind::Export(object) => from_object(
+            object.get("run").unwrap_or(&Value::Null),
+            "an export as JSON",
+        ),
+        Kind::Model(object) => from_model(&object, present),
+        Kind::Dialect(dialect) => from_dialect(dialect, text, present),
+    }?;
+    let beyond = out_of_range(&read.run);
+    if beyond.is_empty() {
+        Ok(read)
+    } else {
+        Err(beyond)
+    }
+}
+
+fn from_link(address: &str) -> Meaning {
+    let read = link::decode(address);
+    let used = read.run.changed_texts();
+    Meaning {
+        format: "a link".to_owned(),
+        run: read.run,
+        used,
+        assumed: Vec::new(),
+        ignored: read
+            .notices
+            .into_iter()
+            .map(|notice| format!("{}: {}", notice.field, notice.message))
+            .collect(),
+    }
+}
+
+fn from_object(object: &Value, format: &str) -> Result<Meaning, Vec<Issue>> {
+    let run = Run::from_value(object)?;
+    Ok(Meaning {
+        format: format.to_owned(),
+        used: run.changed_texts(),
+        run,
+        assumed: Vec::new(),
+        ignored: Vec::new(),
+    })
+}
+
+fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
+    let read = config::read(object)?;
+    let mut book = Book::new(Vec::new(), present.clone());
+    book.model(read.parts);
+    let mut assumed = read.assumed;
+    assumed.extend(read.notes.iter().map(|note| (*note).to_owned()));
+    Ok(Meaning {
+        format: format!("a model's config.json: {}", read.kind),
+        run: book.run,
+        used: read.used,
+        assumed,
+        ignored: read.ignored,
+    })
+}
+
+fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
+    let entries = (dialect.entries)(text).map_err(|issue| vec![issue])?;
+    let exported = sniff::link_in(text).map(|address| link::decode(&address).run);
+    let format = format!("settings of {}", dialect.name);
+    if let Some(run) = &exported
+        && let Ok(scenario) = Scenario::new(run)
+        && (dialect.write)(&scenario) == entries
+    {
+        let what = "the whole run: the settings are as they were exported".to_owned();
+        return Ok(Meaning {
+            format,
+            run: run.clone(),
+            used: vec![("link in the comment".to_owned(), what)],
+            assumed: Vec::new(),
+            ignored: Vec::new(),
+        });
+    }
+    let mut book = Book::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
+    if exported.is_some() {
+        book.note(
+            "link in the comment",
+            "what the settings do not say; they were edited since",
+        );
+    }
+    (dialect.read)(&mut book);
+    if !book.errors.is_empty() {
+        return Err(book.errors);
+    }
+    let ignored = book.left();
+    Ok(Meaning {
+        format,
+        run: book.run,
+        used: book.used,
+        assumed: book.assumed,
+        ignored,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(text: &str) -> Meaning {
+        read(text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}"))
+    }
+
+    #[test]
+    fn every_form_of_a_link_is_read() {
+        for text in [
+            "https://example.org/x/#v=1&tp=4",
+            "#v=1&tp=4",
+            "v=1&tp=4",
+            "?v=1&tp=4",
+            "see <https://example.org/#v=1&tp=4> for it",
+            "| [link](https://example.org/#v=1&tp=4) |",
+            "{\"tp\": 4}",
+            "{\"version\":\"0.1.0\",\"run\":{\"tp\":4},\"report\":{}}",
+        ] {
+            assert_eq!(
+                run(text).run,
+                Run {
+                    tp: 4,
+                    ..Run::default()
+                },
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_an_edit_says_is_read_over_the_link() {
+        let present = Run::default();
+        let mut made = Run {
+            gpus: 128,
+            ..Run::default()
+        };
+        made.overlap.tp = 0.5;
+        let scenario = Scenario::new(&made).unwrap();
+        for dialect in super::super::dialect::DIALECTS {
+            let comment = format!("https://example.org/#{}", link::encode(&made));
+            let text = (dialect.print)(&(dialect.write)(&scenario), &[comment]);
+            assert_eq!(read(&text, &present).unwrap().run, made, "{text}");
+        }
+        let script = "# https://example.org/#v=1&gpus=128&overlap.tp=0.5\ntorchrun --nnodes 16 --nproc-per-node 8 x.py --tensor-model-parallel-size 8 --seq-length 4096";
+        let read = run(script).run;
+        assert_eq!(
+            (read.tp, read.seq_len, read.overlap.tp, read.gpus),
+            (8, 4096, 0.5, 128)
+        );
+    }
+
+    #[test]
+    fn what_is_none_of_them_says_what_would_be() {
+        for text in ["hello", "{\"a\":1}", "[1,2]", "{", "a: 1", "key = 3"] {
+            let issues = read(text, &Run::default()).unwrap_err();
+            assert!(!issues[0].message.is_empty(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a text is, by its content.
+
+use crate::core::issue::Issue;
+use crate::core::run::Value;
+use crate::core::run::registry::FIELDS;
+use crate::io::dialect::words::Script;
+use crate::io::dialect::{Dialect, deepspeed, megatron, nanotron, torchtitan};
+
+/// What was recognised.
+pub enum Kind {
+    /// A link, wherever it stands.
+    Link(String),
+    /// A Run as an object.
+    Run(Value),
+    /// An export with a Run in it.
+    Export(Value),
+    /// A model's config.json.
+    Model(Value),
+    /// A program's settings.
+    Dialect(&'static Dialect),
+}
+
+/// What is read, for a message.
+const READ: &str = "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM or torchtitan, torchtitan's TOML, DeepSpeed's JSON, Nanotron's YAML";
+
+/// Recognises `text`.
+///
+/// # Errors
+/// What is wrong with it, or what would be read.
+pub fn sniff(text: &str) -> Result<Kind, Issue> {
+    let text = text.trim();
+    if text.starts_with('{') {
+        return object(text);
+    }
+    let arguments = Script::read(text).arguments();
+    if arguments.iter().any(|(name, _)| megatron::knows(name)) {
+        return Ok(Kind::Dialect(&megatron::DIALECT));
+    }
+    if arguments.iter().any(|(name, _)| torchtitan::knows(name)) {
+        return Ok(Kind::Dialect(&torchtitan::DIALECT));
+    }
+    let section = |line: &str| {
+        let name = line
+            .trim()
+            .strip_prefix('[')
+            .and_then(|line| line.split(']').next());
+        name.is_some_and(|name| torchtitan::knows(&format!("{name}.")))
+    };
+    if text.lines().any(section) {
+        return Ok(Kind::Dialect(&torchtitan::DIALECT));
+    }
+    if text.lines().any(nanotron::knows) {
+        return Ok(Kind::Dialect(&nanotron::DIALECT));
+    }
+    link_in(text)
+        .map(Kind::Link)
+        .ok_or_else(|| Issue::error("", format!("this is none of {READ}")))
+}
+
+fn object(text: &str) -> Result<Kind, Issue> {
+    let object: Value = serde_json::from_str(text).map_err(|error| {
+        Issue::error(
+            "",
+            format!("not JSON: {error}; paste the whole file, from {{ to }}"),
+        )
+    })?;
+    let Value::Map(entries) = &object else {
+        return Err(Issue::error("", format!("this is none of {READ}")));
+    };
+    let ours = |key: &str| {
+        let begins = |field: &str| {
+            field
+                .strip_prefix(key)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        FIELDS.iter().any(|field| begins(field.key))
+    };
+    if object
+        .get("run")
+        .is_some_and(|run| matches!(run, Value::Map(_)))
+    {
+        return Ok(Kind::Export(object));
+    }
+    if ["model_type", "architectures", "text_config"]
+        .iter()
+        .any(|key| object.get(key).is_some())
+    {
+        return Ok(Kind::Model(object));
+    }
+    if deepspeed::knows(&object) {
+        return Ok(Kind::Dialect(&deepspeed::DIALECT));
+    }
+    // A Run with a word too many is still a Run: its reader says which.
+    if entries.is_empty() || entries.iter().any(|(key, _)| ours(key)) {
+        return Ok(Kind::Run(object));
+    }
+    Err(Issue::error(
+        "",
+        format!("none of its entries is known; {READ}"),
+    ))
+}
+
+/// The first link in a text: an address with `#v=`, or the pairs alone.
+#[must_use]
+pub fn link_in(text: &str) -> Option<String> {
+    let bare = ["v=", "?v="]
+        .iter()
+        .any(|start| text.trim().starts_with(start));
+    let from = if bare {
+        text.trim()
+    } else {
+        &text[text.find("#v=")?..]
+    };
+    let end = from.find(|c: char| c.is_whitespace() || "\"'<>)]}|`\\".contains(c));
+    Some(from[..end.unwrap_or(from.len())].to_owned())
+}

@@ -1,0 +1,178 @@
+//! What an import says before it is taken: what it was recognised as, what it changes, what it used, assumed, ignored.
+
+use super::read;
+use crate::core::report::evaluate;
+use crate::core::run::Run;
+use crate::core::run::registry::{FIELDS, field};
+use crate::core::units::{MemoryUnit, show_count};
+use crate::io::link::encode;
+use crate::view::issues::{line, list};
+use crate::view::markup::{Html, el, fold, leaf, table, text};
+use crate::view::words;
+
+/// What `typed` would make of `present`; or why it cannot be read.
+#[must_use]
+pub fn summary(typed: &str, present: &Run) -> Html {
+    if typed.trim().is_empty() {
+        return Html::none();
+    }
+    let read = match read(typed, present) {
+        Ok(read) => read,
+        Err(issues) => return issues.iter().map(line).collect(),
+    };
+    let items = |lines: &[String]| -> Html {
+        let items: Html = lines.iter().map(|line| leaf("li", "", line)).collect();
+        el("ul", &[("class", "gaps")], &[items])
+    };
+    let changes = changes(present, &read.run);
+    let count = changes.len();
+    let take = [("class", "main"), ("data-run", &*encode(&read.run))];
+    let mut parts = vec![
+        leaf("p", "size", &format!("Read as {}.", read.format)),
+        size(&read.run),
+        outcome(&read.run),
+        el(
+            "button",
+            &take,
+            &[text(if count == 0 {
+                "Nothing to change"
+            } else {
+                "Use this"
+            })],
+        ),
+    ];
+    if count > 0 {
+        parts.push(leaf("h4", "", "What changes"));
+        parts.push(table("What changes", &["", "now", "then"], &changes));
+    }
+    if !read.assumed.is_empty() {
+        parts.push(leaf("h4", "", "Assumed"));
+        parts.push(items(&read.assumed));
+    }
+    if !read.used.is_empty() {
+        let rows: Vec<_> = read
+            .used
+            .iter()
+            .map(|(key, what)| (false, vec![leaf("code", "", key), text(what)]))
+            .collect();
+        let count = format!("entries used: {}", rows.len());
+        parts.push(fold(
+            &count,
+            table("Entries used", &["entry", "read as"], &rows),
+        ));
+    }
+    if !read.ignored.is_empty() {
+        let count = format!(
+            "ignored, for they say nothing of a layout: {}",
+            read.ignored.len()
+        );
+        parts.push(fold(
+            &count,
+            leaf("code", "muted", &read.ignored.join(", ")),
+        ));
+    }
+    el("div", &[("class", "imported")], &parts)
+}
+
+/// Parameters of the model that was read.
+fn size(run: &Run) -> Html {
+    let Ok(model) = run.model.resolve() else {
+        return Html::none();
+    };
+    let all = model.elements();
+    let total = show_count(all.total() as f64);
+    let active = if all.active() == all.total() {
+        String::new()
+    } else {
+        format!(", {} active", show_count(all.active() as f64))
+    };
+    leaf(
+        "p",
+        "",
+        &format!("{}: {total} parameters{active}", run.model.title()),
+    )
+}
+
+/// What the calculator says of it, before it is taken.
+fn outcome(run: &Run) -> Html {
+    match evaluate(run) {
+        Ok(evaluation) => {
+            let report = &evaluation.report;
+            let peak = MemoryUnit::Gib.show(report.memory.peak_bytes);
+            let said = format!(
+                "{} at {peak}, on {} GPUs",
+                words::verdict(report.memory.verdict),
+                run.gpus
+            );
+            leaf("p", "muted", &said)
+        }
+        Err(issues) => [
+            leaf(
+                "p",
+                "issue warning",
+                "With the rest of this page it does not work yet:",
+            ),
+            el("ul", &[("class", "gaps")], &[list(&issues)]),
+        ]
+        .into_iter()
+        .collect(),
+    }
+}
+
+/// The fields that would change.
+fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Html>)> {
+    // A field that is left alone says what it means.
+    let shown = |run: &Run, meant: &Run, key: &str| {
+        let text = field(key).and_then(|field| field.text(run).or_else(|| field.text(meant)));
+        text.unwrap_or_else(|| "–".to_owned())
+    };
+    let (meant, means) = (before.resolved(), after.resolved());
+    let differ = FIELDS
+        .iter()
+        .filter(|field| field.get(before) != field.get(after));
+    let row = |field: &crate::core::run::registry::Field| {
+        // What is only said and was meant before, is no change.
+        let (now, then) = (
+            shown(before, &meant, field.key),
+            shown(after, &means, field.key),
+        );
+        let symbol = match field.symbol {
+            "" => Html::none(),
+            symbol => leaf("small", "", &format!(" {symbol}")),
+        };
+        let label = Html::from_iter([text(field.label), symbol]);
+        (now != then).then(|| {
+            (
+                false,
+                vec![label, leaf("code", "", &now), leaf("code", "", &then)],
+            )
+        })
+    };
+    differ.filter_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_names_size_changes_entries_and_what_is_assumed() {
+        let config = r#"{"model_type":"llama","hidden_size":8192,"intermediate_size":28672,"num_attention_heads":64,
+            "num_hidden_layers":80,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
+            "attention_bias":false,"rope_theta":500000.0}"#;
+        let html = summary(config, &Run::default()).into_string();
+        for words in [
+            "70.6 B parameters",
+            "llama-3.1-70b",
+            "head width 128",
+            "rope_theta",
+            "num_hidden_layers",
+            "data-run=\"v=1&amp;model=llama-3.1-70b\"",
+        ] {
+            assert!(html.contains(words), "{words}: {html}");
+        }
+        let html = summary("nothing that is known", &Run::default()).into_string();
+        assert!(html.contains("issue error"));
+        assert_eq!(summary(" ", &Run::default()), Html::none());
+    }
+}

@@ -1,0 +1,295 @@
+//! The share link: `#v=1&tp=4&model=llama-3.1-70b`, the whole configuration in readable pairs.
+//!
+//! Written canonically (version first, fields in the registry's order, defaults left out), read leniently (any order,
+//! a bad value takes its default with a notice, an unknown key is left out with one). Reading never fails and never
+//! panics. View state stands beside the Run under `view.`, under `b.` what a second Run has other than the first.
+
+use crate::core::issue::Issue;
+use crate::core::run::Run;
+
+/// The version that is written; defaults and presets are frozen under it.
+pub const VERSION: u64 = 1;
+
+/// Longer text is refused unread. The longest lists and the longest text that the fields take stay below it.
+const LONGEST: usize = 1 << 22;
+/// More pairs than this are not read.
+const MOST_PAIRS: usize = 512;
+
+/// What is shown, apart from what is calculated.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct View {
+    /// A second Run, to be compared with the first.
+    pub second: Option<Run>,
+    /// The only panel shown: memory, timeline, overlap, strip, all.
+    pub embed: Option<String>,
+    /// Id of a schedule laid under the Run's own on the same axis.
+    pub compare: Option<String>,
+    /// What the dialog opens on: methods, glossary, export markdown...
+    pub page: Option<String>,
+    /// light or dark, whatever the browser prefers.
+    pub theme: Option<String>,
+    /// The language to show it in, en or zh; `public/lazy/tongue.js` speaks it.
+    pub lang: Option<String>,
+    /// Version of the application that made the link.
+    pub made: Option<String>,
+}
+
+/// A link read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The Run.
+    pub run: Run,
+    /// What to show of it.
+    pub view: View,
+    /// What was not understood, by field.
+    pub notices: Vec<Issue>,
+}
+
+/// The Run alone, without `#`: `v=1` for the default Run.
+#[must_use]
+pub fn encode(run: &Run) -> String {
+    encode_with(run, &View::default())
+}
+
+/// The Run and what to show of it, without `#`.
+#[must_use]
+pub fn encode_with(run: &Run, view: &View) -> String {
+    let mut link = format!("v={VERSION}");
+    let mut push = |key: &str, value: &str| {
+        link.push('&');
+        link.push_str(key);
+        link.push('=');
+        escape(value, &mut link);
+    };
+    for (key, value) in run.changed_texts() {
+        push(&key, &value);
+    }
+    if let Some(second) = &view.second {
+        let differences = second.differences(run);
+        for (key, value) in &differences {
+            push(&format!("b.{key}"), value);
+        }
+        if differences.is_empty() {
+            push("b.v", "1");
+        }
+    }
+    for (key, value) in [
+        ("view.embed", &view.embed),
+        ("view.compare", &view.compare),
+        ("view.page", &view.page),
+        ("view.theme", &view.theme),
+        ("view.lang", &view.lang),
+        ("view.made", &view.made),
+    ] {
+        if let Some(value) = value {
+            push(key, value);
+        }
+    }
+    link
+}
+
+/// Reads a fragment or a whole address; everything before `#` (or `?`, where there is no `#`) is ignored.
+#[must_use]
+pub fn decode(text: &str) -> Decoded {
+    let mut notices = Vec::new();
+    let mut view = View::default();
+    let mut pairs = Vec::new();
+    let mut second = Vec::new();
+    let text = if text.len() > LONGEST {
+        notices.push(Issue::notice(
+            "",
+            "the link is over 4 MB long and was not read",
+        ));
+        ""
+    } else {
+        fragment(text)
+    };
+    let all = || text.split('&').filter(|pair| !pair.is_empty());
+    if all().nth(MOST_PAIRS).is_some() {
+        notices.push(Issue::notice(
+            "",
+            "the link has over 512 settings; those behind were not read",
+        ));
+    }
+    for pair in all().take(MOST_PAIRS) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (key, value) = (unescape(key), unescape(value));
+        match key.as_str() {
+            "v" => notices.extend(version_notice(&value)),
+            "view.embed" => view.embed = Some(value),
+            "view.compare" => view.compare = Some(value),
+            "view.page" => view.page = Some(value),
+            "view.theme" => view.theme = Some(value),
+            "view.lang" => view.lang = Some(value),
+            "view.made" => view.made = Some(value),
+            _ => match key.strip_prefix("b.") {
+                Some(key) => second.push((key.to_owned(), value)),
+                None => pairs.push((key, value)),
+            },
+        }
+    }
+    let (run, issues) = Run::from_pairs(&pairs);
+    notices.extend(issues);
+    if !second.is_empty() {
+        // Only says that there is one.
+        second.retain(|(key, _)| key != "v");
+        let (second, issues) = run.with_differences(&second);
+        notices.extend(issues.into_iter().map(|issue| Issue {
+            field: format!("b.{}", issue.field),
+            ..issue
+        }));
+        view.second = Some(second);
+    }
+    Decoded { run, view, notices }
+}
+
+fn version_notice(version: &str) -> Option<Issue> {
+    match version.parse::<u64>() {
+        Ok(VERSION) => None,
+        Ok(newer) if newer > VERSION => Some(Issue::notice(
+            "v",
+            format!("made by a newer version (link {newer}); what this one knows is shown"),
+        )),
+        _ => Some(Issue::notice(
+            "v",
+            format!("link version 1 expected; read as version {VERSION}"),
+        )),
+    }
+}
+
+/// What stands behind `#`, or behind `?`; text without either is taken whole.
+fn fragment(text: &str) -> &str {
+    let text = text.trim();
+    match text.split_once('#') {
+        Some((_, fragment)) => fragment,
+        None => match text.split_once('?') {
+            Some((_, query)) => query,
+            None => text,
+        },
+    }
+}
+
+/// Percent-encodes all that chat programs and wikis are known to mangle.
+fn escape(value: &str, out: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b',') {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+}
+
+/// Undoes percent-encoding; what is not one stays as it is, what is not UTF-8 is replaced.
+fn unescape(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = |offset: usize| {
+            bytes
+                .get(at + offset)
+                .and_then(|byte| char::from(*byte).to_digit(16))
+                .and_then(|digit| u8::try_from(digit).ok())
+        };
+        match (bytes[at], hex(1), hex(2)) {
+            (b'%', Some(high), Some(low)) => {
+                out.push(high << 4 | low);
+                at += 3;
+            }
+            (byte, ..) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_run_is_the_bare_version_tag() {
+        assert_eq!(encode(&Run::default()), "v=1");
+        assert_eq!(decode("#v=1").run, Run::default());
+        assert_eq!(decode("").run, Run::default());
+    }
+
+    #[test]
+    fn links_are_read_in_any_order_and_written_in_the_registrys() {
+        let link =
+            decode("https://wiki/x/?a#pp=2&model.layers=40&v=1&model.base=llama-3.1-8b&tp=4");
+        assert_eq!(link.notices, []);
+        assert_eq!(
+            encode(&link.run),
+            "v=1&model.base=llama-3.1-8b&model.layers=40&tp=4&pp=2"
+        );
+    }
+
+    #[test]
+    fn what_is_shown_beside_the_run_comes_back() {
+        let view = View {
+            compare: Some("zb-v".to_owned()),
+            ..View::default()
+        };
+        let link = encode_with(&Run::default(), &view);
+        assert_eq!(link, "v=1&view.compare=zb-v");
+        assert_eq!(decode(&link).view, view);
+    }
+
+    #[test]
+    fn a_second_run_is_said_by_what_differs_from_the_first() {
+        let first = decode("v=1&tp=4&recompute=full&model.base=llama-3.1-8b&model.layers=40").run;
+        let second = Run {
+            tp: 4,
+            pp: 2,
+            ..Run::default()
+        };
+        let view = View {
+            second: Some(second),
+            ..View::default()
+        };
+        let link = encode_with(&first, &view);
+        assert_eq!(
+            link,
+            "v=1&model.base=llama-3.1-8b&model.layers=40&tp=4&recompute=full\
+             &b.model=llama-3.1-8b&b.pp=2&b.recompute=none"
+        );
+        assert_eq!(decode(&link).view, view);
+        assert_eq!(decode("v=1&b.v=1").view.second, Some(Run::default()));
+        assert_eq!(decode("v=1").view.second, None);
+        let bad = decode("v=1&tp=4&b.tp=x&b.wings=2");
+        assert_eq!(bad.view.second.map(|run| run.tp), Some(4));
+        let fields: Vec<_> = bad.notices.iter().map(|issue| &*issue.field).collect();
+        assert_eq!(fields, ["b.tp", "b.wings"]);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_and_left_out() {
+        let link = decode("v=1&tp=four&wings=2&seq_len=4k&view.embed=memory");
+        let fields: Vec<_> = link
+            .notices
+            .iter()
+            .map(|issue| issue.field.as_str())
+            .collect();
+        assert_eq!(fields, ["tp", "wings"]);
+        assert_eq!(
+            link.run,
+            Run {
+                seq_len: 4096,
+                ..Run::default()
+            }
+        );
+        assert_eq!(link.view.embed.as_deref(), Some("memory"));
+        // The notice says that the default is used, so it is, whatever stands elsewhere.
+        let twice = decode("v=1&tp=4&tp=x");
+        assert_eq!((twice.run.tp, twice.notices.len()), (2, 1));
+        assert_eq!(decode("v=1&tp=x&tp=4").run.tp, 4);
+        assert_eq!(decode("v=7&tp=4").notices[0].field, "v");
+    }
+}

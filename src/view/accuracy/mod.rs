@@ -1,0 +1,190 @@
+//! Predicted against measured: errors by source, verdicts, worst misses, constants, and what is not modelled.
+
+mod scatter;
+mod tables;
+
+use super::limits::NOT_MODELLED;
+use super::markup::{Html, el, fold, leaf, text};
+use crate::core::accuracy::{Bench, Prediction, read};
+use crate::core::units::show_percent;
+use scatter::picture;
+use tables::{bands, by_source, constants_table, misses, uneven};
+
+/// Between the tables of a question, and between a table's name, predictions and text.
+pub const BETWEEN: [char; 2] = ['\u{1e}', '\u{1f}'];
+
+/// Some rows computed: `file first count` and the table's text in the lines below; a line a row comes back, none past
+/// the last.
+#[must_use]
+pub fn some_rows(question: &str) -> Html {
+    let Some((head, csv)) = question.split_once('\n') else {
+        return text("?");
+    };
+    let mut words = head.split(' ');
+    let file = words.next().unwrap_or_default();
+    let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+    let (first, count): (usize, usize) = (number(), number());
+    let (rows, _) = read(file, csv);
+    let lines: Vec<String> = rows
+        .iter()
+        .skip(first)
+        .take(count)
+        .map(|row| Prediction::of(row).map_or_else(|| "-".to_owned(), Prediction::line))
+        .collect();
+    text(&lines.join("\n"))
+}
+
+/// The whole panel from tables and the predictions of their rows, joined by [`BETWEEN`].
+#[must_use]
+pub fn panel(question: &str) -> Html {
+    let mut bench = Bench::default();
+    let mut predictions = Vec::new();
+    for table in question.split(BETWEEN[0]) {
+        let mut parts = table.split(BETWEEN[1]);
+        if let (Some(file), Some(lines), Some(csv)) = (parts.next(), parts.next(), parts.next()) {
+            bench.add(read(file, csv));
+            predictions.extend(lines.lines().map(Prediction::read));
+        }
+    }
+    for prediction in predictions {
+        bench.record(prediction);
+    }
+    [
+        summary(&bench),
+        picture(&bench, false),
+        picture(&bench, true),
+        details(&bench),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Rows shown without a fold.
+const FIRST: usize = 20;
+
+/// What came out, above the pictures.
+fn summary(bench: &Bench) -> Html {
+    let mut pieces = vec![el(
+        "p",
+        &[],
+        &[text(&format!(
+            "{} published runs, computed just now in this page as it computes yours. {} further lines of the same tables are other hardware or frameworks, or leave out what a run needs.",
+            bench.rows.len(),
+            bench.lines.saturating_sub(bench.rows.len()),
+        ))],
+    )];
+    if let Some((mean, worst, groups)) = bench.choice_loss() {
+        pieces.push(el(
+            "p",
+            &[],
+            &[text(&format!(
+                "Choosing: in {groups} groups of layouts on the same GPUs (tables 3 and 4) the one predicted fastest was {} slower than the fastest measured on average, {} at worst.",
+                show_percent(mean), show_percent(worst)
+            ))],
+        ));
+    }
+    pieces.push(leaf("h3", "", "Error by source"));
+    pieces.push(by_source(bench));
+    pieces.push(leaf(
+        "p",
+        "muted",
+        "Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
+    ));
+    let outcomes = format!("Verdicts against {} outcomes", bench.verdicts.len());
+    pieces.push(leaf("h3", "", &outcomes));
+    pieces.push(bands(bench));
+    pieces.into_iter().collect()
+}
+
+/// What stands below the pictures: worst misses first, the uneven pipeline, the constants, what is left out.
+fn details(bench: &Bench) -> Html {
+    let facts = bench.worst_first();
+    let (first, rest) = facts.split_at(facts.len().min(FIRST));
+    [
+        leaf("h3", "", "Worst misses first"),
+        misses("Worst misses", bench, first),
+        fold(
+            &format!("The other {} runs", rest.len()),
+            misses("The other runs", bench, rest),
+        ),
+        uneven(bench),
+        fold("How each constant was obtained", constants_table()),
+        fold("What is not modelled", list(NOT_MODELLED)),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn list(items: &[&str]) -> Html {
+    let items: Html = items.iter().map(|item| leaf("li", "", item)).collect();
+    el("ul", &[("class", "plain")], &[items])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scatter::{points, points_in_words};
+    use super::*;
+    use crate::core::accuracy::read;
+    use crate::core::run::Run;
+
+    fn bench() -> Bench {
+        let mut bench = Bench::default();
+        bench.add(read(
+            "uneven_pp_h20.csv",
+            "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n",
+        ));
+        bench.add(read(
+            "fujii_measured.csv",
+            "table,model,gpu,seq_len,tp,cp,pp,micro_batch,gpus,tflops_per_gpu_or_oom\n\
+             3,llama-3.1-8b,a100-sxm-40gb,8192,4,1,2,1,8,182.6\n3,llama-3.1-8b,a100-sxm-40gb,8192,1,1,1,4,8,OOM\n",
+        ));
+        while bench.advance() {}
+        bench
+    }
+
+    #[test]
+    fn a_miss_is_shown_as_plainly_as_a_hit() {
+        let bench = bench();
+        let html = details(&bench).into_string();
+        let (miss, hit) = (
+            html.find("10 and 18 layers"),
+            html.find("tp 4 cp 1 pp 2 b 1 on 8"),
+        );
+        assert!(miss.unwrap() < hit.unwrap());
+        assert!(html.contains("measured was 1.448"), "{html}");
+        assert!(summary(&bench).into_string().contains("Out of memory"));
+        assert_eq!(
+            (points(&bench, false).len(), points(&bench, true).len()),
+            (3, 0)
+        );
+        assert!(points_in_words(&bench, false).starts_with("3 step times: 1 within 10 %"));
+    }
+
+    /// As the page asks: rows in slices, then the panel from their lines.
+    #[test]
+    fn slices_of_rows_make_the_same_panel_as_all_at_once() {
+        let csv = "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n";
+        let slice =
+            |first: usize| some_rows(&format!("uneven_pp_h20.csv {first} 1\n{csv}")).into_string();
+        assert_eq!(slice(2), "");
+        let [name, lines] = BETWEEN.map(String::from);
+        let lines_of = format!("{}\n{}", slice(0), slice(1));
+        let question = format!("uneven_pp_h20.csv{lines}{lines_of}{lines}{csv}{name}");
+        let whole = panel(&question).into_string();
+        assert!(
+            whole.contains("measured was 1.448") && whole.contains("<svg"),
+            "{whole}"
+        );
+    }
+
+    /// A row's button holds the whole Run.
+    #[test]
+    fn a_row_opens_the_run_that_was_computed() {
+        let bench = bench();
+        for row in &bench.rows {
+            let (run, issues) = Run::from_pairs(&row.run.changed_texts());
+            assert!(issues.is_empty());
+            assert_eq!(run, row.run);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Two Runs setting by setting, in people's words: what was changed of the default, what a second Run has otherwise.
+
+use super::markup::{Html, el, leaf, text};
+use crate::core::run::registry::{FIELDS, Field, Slot};
+use crate::core::run::{Run, Value};
+
+/// A setting that differs.
+pub struct Change {
+    /// Which.
+    pub field: &'static Field,
+    /// What it was or is elsewhere, as people read it.
+    pub from: String,
+    /// What it is.
+    pub to: String,
+    /// `key=value` that sets it to what it was; no value where it was not set.
+    pub back: String,
+}
+
+/// What `run` has otherwise than `other`. What is unset reads as what it then means.
+#[must_use]
+pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
+    let (meant, elsewhere) = (run.resolved(), other.resolved());
+    let differs = |field: &&Field| field.get(run) != field.get(other);
+    let change = |field: &'static Field| Change {
+        field,
+        from: shown(field, other, &elsewhere),
+        to: shown(field, run, &meant),
+        back: format!("{}={}", field.key, field.text(other).unwrap_or_default()),
+    };
+    FIELDS.iter().filter(differs).map(change).collect()
+}
+
+/// What was changed: of the defaults, and of the presets that the Run names.
+#[must_use]
+pub fn changed(run: &Run) -> Vec<Change> {
+    let presets = Run {
+        model: run.model.bare(true),
+        gpu: run.gpu.bare(true),
+        precision: run.precision.bare(true),
+        ..Run::default()
+    };
+    // The presets themselves against the default's, then all else against the presets.
+    let mut all = changes(&presets, &Run::default());
+    all.extend(changes(run, &presets));
+    all
+}
+
+/// A setting's value with its unit; a choice by its label.
+fn shown(field: &Field, run: &Run, meant: &Run) -> String {
+    let value = match field.get(run) {
+        Value::Null => field.get(meant),
+        value => value,
+    };
+    let label = |id: &str| match &field.slot {
+        Slot::Choice { options, .. } => options()
+            .into_iter()
+            .find(|option| option.id == id)
+            .map_or_else(|| id.to_owned(), |option| option.label.to_owned()),
+        _ => id.to_owned(),
+    };
+    match value {
+        Value::Null => "not set".to_owned(),
+        Value::Bool(yes) => if yes { "on" } else { "off" }.to_owned(),
+        Value::Text(id) => label(&id),
+        value => {
+            let plain = crate::core::run::registry::plain(&value).unwrap_or_default();
+            format!("{plain} {}", field.unit).trim_end().to_owned()
+        }
+    }
+}
+
+/// The name of a setting, which leads to it in the form.
+#[must_use]
+pub fn name(field: &Field) -> Html {
+    let attributes = [("class", "link"), ("data-go", field.key)];
+    el("button", &attributes, &[text(field.label)])
+}
+
+/// What was changed, each with a way back.
+#[must_use]
+pub fn what_changed(run: &Run) -> Html {
+    let all = changed(run);
+    if all.is_empty() {
+        return leaf("p", "muted", "Nothing: this is the default run.");
+    }
+    let line = |change: &Change| {
+        let back = format!("Back to {}", change.from);
+        let attributes = [
+            ("class", "choose"),
+            ("data-fix", change.back.as_str()),
+            ("title", &back),
+            ("aria-label", &format!("{}: {back}", change.field.label)),
+        ];
+        let values = el(
+            "span",
+            &[],
+            &[
+                leaf("s", "", &change.from),
+                text(" → "),
+                leaf("b", "", &change.to),
+            ],
+        );
+        let button = el("button", &attributes, &[text("↶")]);
+        el("li", &[], &[name(change.field), values, button])
+    };
+    let lines: Html = all.iter().map(line).collect();
+    let reset = [("class", "choose"), ("data-run", "v=1")];
+    Html::from_iter([
+        el("ul", &[("class", "changes")], &[lines]),
+        el("button", &reset, &[text("Back to the default run")]),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::run::registry::field;
+
+    fn run(pairs: &[(&str, &str)]) -> Run {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Run::from_pairs(&pairs.iter().map(own).collect::<Vec<_>>()).0
+    }
+
+    #[test]
+    fn every_way_back_leads_to_what_it_says() {
+        let mut run = run(&[
+            ("model", "llama-3.1-70b"),
+            ("model.layers", "40"),
+            ("tp", "8"),
+            ("schedule", "zb-v"),
+            ("stage_layers", "4,6"),
+            ("sequence_parallel", "false"),
+            ("recompute.layers", "3"),
+        ]);
+        let all = changed(&run);
+        let keys: Vec<_> = all.iter().map(|change| change.field.key).collect();
+        for key in [
+            "model",
+            "model.layers",
+            "tp",
+            "schedule",
+            "stage_layers",
+            "recompute.layers",
+        ] {
+            assert!(keys.contains(&key), "{keys:?}");
+        }
+        let layers = all.iter().find(|change| change.field.key == "model.layers");
+        // Llama 3.1 70B has 80 layers (its paper, table 3).
+        assert_eq!(
+            layers.map(|change| (&*change.from, &*change.to)),
+            Some(("80", "40"))
+        );
+        for change in all.iter().rev() {
+            let (key, value) = change.back.split_once('=').unwrap();
+            let field = field(key).unwrap();
+            field.set(&mut run, &field.parse(value).unwrap()).unwrap();
+        }
+        assert_eq!(run, Run::default());
+    }
+
+    #[test]
+    fn the_default_run_has_no_changes() {
+        assert!(changed(&Run::default()).is_empty());
+        assert!(
+            what_changed(&Run::default())
+                .into_string()
+                .contains("default run")
+        );
+    }
+}

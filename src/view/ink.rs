@@ -1,0 +1,101 @@
+//! What pictures are drawn with: roles, each with the style sheet's name and a colour.
+
+use super::palette::{Palette, Rgb};
+use crate::core::pipeline::Kind;
+
+/// What something is drawn with: a role, not a colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// Paper.
+    Paper,
+    /// Hairlines.
+    Line,
+    /// Words and rules.
+    Text,
+    /// Secondary words.
+    Muted,
+    /// Forward passes.
+    Forward,
+    /// Backward passes, whole or for the input.
+    Backward,
+    /// Gradients of weights.
+    Weight,
+    /// Communication that may show.
+    Exposed,
+    /// The optimizer's step.
+    Optimizer,
+    /// A component of memory, in the order of the bars.
+    Memory(usize),
+}
+
+/// Tokens of the memory components.
+const MEMORY: [&str; 6] = [
+    "--m-weights",
+    "--m-gradients",
+    "--m-optimizer",
+    "--m-activations",
+    "--m-buffers",
+    "--m-overhead",
+];
+
+impl Ink {
+    /// What an op is drawn with.
+    #[must_use]
+    pub const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::F => Self::Forward,
+            Kind::B | Kind::BW => Self::Backward,
+            Kind::W => Self::Weight,
+        }
+    }
+    /// The style sheet's name of it.
+    #[must_use]
+    pub fn token(self) -> &'static str {
+        match self {
+            Self::Paper => "--bg",
+            Self::Line => "--line",
+            Self::Text => "--text",
+            Self::Muted => "--muted",
+            Self::Forward => "--t-forward",
+            Self::Backward => "--t-backward",
+            Self::Weight => "--t-weight",
+            Self::Exposed => "--t-exposed",
+            Self::Optimizer => "--t-optimizer",
+            Self::Memory(component) => MEMORY[component % MEMORY.len()],
+        }
+    }
+    /// Its colour in `palette`.
+    #[must_use]
+    pub const fn rgb(self, palette: &Palette) -> Rgb {
+        match self {
+            Self::Paper => palette.paper,
+            Self::Line => palette.line,
+            Self::Text => palette.text,
+            Self::Muted => palette.muted,
+            Self::Forward => palette.forward,
+            Self::Backward => palette.backward,
+            Self::Weight => palette.weight,
+            Self::Exposed => palette.exposed,
+            Self::Optimizer => palette.step,
+            Self::Memory(component) => palette.components()[component % MEMORY.len()],
+        }
+    }
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::Paper,
+        Self::Line,
+        Self::Text,
+        Self::Muted,
+        Self::Forward,
+        Self::Backward,
+        Self::Weight,
+        Self::Exposed,
+        Self::Optimizer,
+        Self::Memory(0),
+        Self::Memory(1),
+        Self::Memory(2),
+        Self::Memory(3),
+        Self::Memory(4),
+        Self::Memory(5),
+    ];
+}

@@ -1,0 +1,125 @@
+//! How busy a rank is between two times, and with what, without looking at every op in between.
+//!
+//! Running sums of the work by kind stand beside the ops, one entry a block of ops, built once a timeline; a picture of
+//! any width asks for its columns in the time of a binary search each, however many ops lie behind them.
+
+use crate::core::pipeline::{Half, Kind, TimedOp, Timeline};
+
+/// Ops between two running sums.
+const BLOCK: usize = 16;
+
+/// Seconds of work by kind: forward, backward, gradient of the weight.
+pub type Work = [f64; 3];
+
+/// Running sums over every rank of a timeline.
+#[derive(Clone, Debug, Default)]
+pub struct Sums {
+    ranks: Vec<Vec<Work>>,
+}
+
+/// A rank's ops and their running sums.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// The ops, ascending.
+    pub ops: &'a [TimedOp],
+    sums: &'a [Work],
+}
+
+/// Adds the part of `op` that lies before `until`; a half of a pair has half the rank's attention.
+fn add(work: &mut Work, op: &TimedOp, until: f64) {
+    let slot = match op.op.kind {
+        Kind::F => 0,
+        Kind::B | Kind::BW => 1,
+        Kind::W => 2,
+    };
+    let share = if op.half == Half::Whole { 1.0 } else { 0.5 };
+    work[slot] += (op.end.min(until) - op.start).max(0.0) * share;
+}
+
+impl Sums {
+    /// Of all ranks.
+    #[must_use]
+    pub fn of(timeline: &Timeline) -> Self {
+        let sums = |ops: &Vec<TimedOp>| {
+            let mut work = [0.0; 3];
+            let mut sums = Vec::with_capacity(ops.len() / BLOCK + 1);
+            for (at, op) in ops.iter().enumerate() {
+                if at.is_multiple_of(BLOCK) {
+                    sums.push(work);
+                }
+                add(&mut work, op, f64::INFINITY);
+            }
+            sums
+        };
+        Self {
+            ranks: timeline.ranks.iter().map(sums).collect(),
+        }
+    }
+
+    /// Every `stride`-th rank of the timeline that these are of.
+    #[must_use]
+    pub fn rows<'a>(&'a self, timeline: &'a Timeline, stride: usize) -> Vec<Row<'a>> {
+        let both = timeline.ranks.iter().zip(&self.ranks);
+        both.step_by(stride.max(1))
+            .map(|(ops, sums)| Row { ops, sums })
+            .collect()
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The ops that touch `[start, end]`.
+    #[must_use]
+    pub fn visible(self, start: f64, end: f64) -> &'a [TimedOp] {
+        let from = self.ops.partition_point(|op| op.end < start);
+        let to = self.ops.partition_point(|op| op.start <= end);
+        self.ops.get(from..to.max(from)).unwrap_or_default()
+    }
+
+    /// Work done before `time`.
+    #[must_use]
+    pub fn work_before(self, time: f64) -> Work {
+        let started = self.ops.partition_point(|op| op.start < time);
+        // The last two may still run: they are never taken from a sum.
+        let block = started.saturating_sub(2) / BLOCK;
+        let mut work = self.sums.get(block).copied().unwrap_or_default();
+        for op in &self.ops[(block * BLOCK).min(started)..started] {
+            add(&mut work, op, time);
+        }
+        work
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pipeline::{Durations, Spec, build, measure, schedule};
+    use proptest::prelude::*;
+
+    fn timeline(id: &str, pp: u32, m: u32) -> Timeline {
+        let spec = Spec::new(schedule(id).unwrap(), pp, m);
+        let durations = Durations::uniform(spec.stages(), 1.0, 1.3, 0.7);
+        let order = build(&spec, &durations).unwrap().order;
+        measure(&order, &durations).unwrap().0
+    }
+
+    proptest! {
+        /// The sums answer what adding up every op answers, pairs included.
+        #[test]
+        fn sums_are_what_the_ops_add_up_to(which in 0usize..3, share in 0.0f64..1.1, rank in 0usize..4) {
+            let timeline = timeline(["1f1b", "zb-h1", "dualpipev"][which], 4, 24);
+            let time = share * timeline.makespan();
+            let sums = Sums::of(&timeline);
+            let row = sums.rows(&timeline, 1)[rank];
+            let mut expected = [0.0; 3];
+            for op in &timeline.ranks[rank] {
+                let part = (op.end.min(time) - op.start).max(0.0);
+                let part = if op.half == Half::Whole { part } else { part / 2.0 };
+                expected[match op.op.kind { Kind::F => 0, Kind::W => 2, _ => 1 }] += part;
+            }
+            let found = row.work_before(time);
+            for (found, expected) in found.iter().zip(expected) {
+                prop_assert!((found - expected).abs() < 1e-9);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What would make a Run fit, and how to narrow down one that should have.
+
+use super::verdict;
+use crate::core::memory::Verdict;
+use crate::core::report::fit::{Search, Suggestion};
+use crate::core::report::narrow::{self as room, Counted, Narrowing};
+use crate::core::report::{Evaluation, Memory};
+use crate::core::source::HE_BLOG;
+use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
+use crate::view::issues::written;
+use crate::view::markup::{Html, el, leaf, table, text};
+
+/// The changes that would make a Run fit, or take less where it does.
+#[must_use]
+pub fn fit(base: &Evaluation, unit: MemoryUnit) -> Html {
+    suggestions(&base.report.memory, &Search::new(base).finish(base), unit)
+}
+
+fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
+    let fits = memory.verdict == Verdict::Fits;
+    let words = match (list.is_empty(), fits) {
+        (true, true) => "No single setting takes less and still fits.",
+        (true, false) => {
+            "No change of up to three settings makes it fit, nor up to 64 times as many GPUs. A smaller model or shorter sequences would."
+        }
+        (false, true) => {
+            "The smallest change of each setting that takes less, the cheapest in GPU time first."
+        }
+        (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
+    };
+    let note = leaf("p", "muted", words);
+    if list.is_empty() {
+        return note;
+    }
+    let rows: Vec<(bool, Vec<Html>)> = list
+        .iter()
+        .map(|one| (false, suggestion(memory, one, unit)))
+        .collect();
+    let peak = format!("peak {}", unit.name());
+    let head = ["change", &peak, "saves", "step", "GPU time a token"];
+    let table = table("Suggestions", &head, &rows);
+    [note, table].into_iter().collect()
+}
+
+fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Html> {
+    let button = el(
+        "button",
+        &[("class", "fix"), ("data-fix", &written(&one.fix.set))],
+        &[text(&one.fix.label)],
+    );
+    let batch = one.global_batch.map_or_else(Html::none, |batch| {
+        let words = format!(" global batch {}", group(&batch.to_string()));
+        leaf("small", "", &words)
+    });
+    let more = one.dearer - 1.0;
+    let cost = if more.abs() < 5e-4 {
+        "the same".to_owned()
+    } else if more > 0.0 {
+        format!("+{}", show_percent(more))
+    } else {
+        format!("−{}", show_percent(-more))
+    };
+    vec![
+        el("span", &[], &[button, batch]),
+        text(&unit.number(one.peak)),
+        text(&unit.number(memory.peak_bytes - one.peak)),
+        text(&show_seconds(one.step)),
+        text(&cost),
+    ]
+}
+
+/// The way back from everything small, and what no estimate sees.
+#[must_use]
+pub fn narrow(base: &Evaluation, unit: MemoryUnit) -> Html {
+    way_back(&room::narrow(base), &room::gaps(base), unit)
+}
+
+fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Html {
+    let before = [None].into_iter().chain(way.iter().map(Some));
+    let rows: Vec<(bool, Vec<Html>)> = way
+        .iter()
+        .zip(before)
+        .enumerate()
+        .map(|(at, (step, before))| {
+            let more = before.map_or_else(String::new, |before| {
+                let more = step.peak.0 - before.peak.0;
+                let sign = if more < 0.0 { "−" } else { "+" };
+                format!(
+                    "{sign}{}",
+                    unit.number(crate::core::units::Bytes(more.abs()))
+                )
+            });
+            let cells = vec![
+                text(&format!("{}. {}", at + 1, step.label)),
+                verdict(step.verdict),
+                text(&unit.number(step.peak)),
+                text(&more),
+                text(&step.stage.to_string()),
+            ];
+            (false, cells)
+        })
+        .collect();
+    let peak = format!("peak {}", unit.name());
+    let head = ["try", "verdict", &peak, "more", "stage"];
+    let intro = format!(
+        "Start with everything small, then put the settings back one by one: the step at which it fails again names the cause ({}). What each step should take:",
+        HE_BLOG.short
+    );
+    let list: Html = gaps
+        .iter()
+        .map(|(gap, counted)| {
+            let counted = counted.map_or_else(String::new, |bytes| {
+                format!("; {} of it are counted above", unit.show(bytes))
+            });
+            leaf("li", "", &format!("{}{counted}", gap.words()))
+        })
+        .collect();
+    [
+        leaf("p", "muted", &intro),
+        el(
+            "div",
+            &[("class", "steps")],
+            &[table("Narrowing it down", &head, &rows)],
+        ),
+        leaf("h4", "", "What stands between the estimate and the driver"),
+        el("ul", &[("class", "gaps")], &[list]),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+    use crate::view::issues::read_fix;
+
+    #[test]
+    fn every_suggestion_is_a_button_that_sets_what_it_says() {
+        let run = Run {
+            micro_batch: 4,
+            ..Run::default()
+        };
+        let base = evaluate(&run).unwrap();
+        let list = Search::new(&base).finish(&base);
+        let html = fit(&base, MemoryUnit::Gib).into_string();
+        assert_eq!(html.matches("data-fix=").count(), list.len());
+        for one in &list {
+            assert_eq!(read_fix(&written(&one.fix.set)), one.fix.set);
+        }
+    }
+
+    #[test]
+    fn the_way_is_told_step_by_step_in_gib() {
+        let base = evaluate(&Run::default()).unwrap();
+        let html = narrow(&base, MemoryUnit::Gib).into_string();
+        assert!(html.contains("1. everything small") && html.contains("peak GiB"));
+        assert!(html.contains("fragmentation") && !html.contains("GB"));
+    }
+}

@@ -1,0 +1,221 @@
+//! The memory bars: one stacked bar a pipeline rank on a common scale, against the capacity.
+
+use crate::core::memory::{Component, StageMemory};
+use crate::core::report::Memory;
+use crate::core::units::Bytes;
+
+/// A bar's part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segment {
+    /// What for.
+    pub component: Component,
+    /// How large.
+    pub bytes: Bytes,
+    /// Left edge on the scale, 0 to 1.
+    pub start: f64,
+    /// Length on the scale, 0 to 1.
+    pub length: f64,
+}
+
+/// One bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// Pipeline ranks that it stands for: one, or several alike in a row.
+    pub stages: (usize, usize),
+    /// Its parts, left to right; empty ones left out.
+    pub segments: Vec<Segment>,
+    /// The end of the bar.
+    pub total: Bytes,
+    /// The fullest of all.
+    pub is_peak: bool,
+}
+
+impl Bar {
+    /// Where it ends on the scale, 0 to 1.
+    #[must_use]
+    pub fn end(&self) -> f64 {
+        self.segments
+            .last()
+            .map_or(0.0, |part| part.start + part.length)
+    }
+    /// "stage 3", or "4 to 7".
+    #[must_use]
+    pub fn name(&self) -> String {
+        let (first, last) = self.stages;
+        if first == last {
+            format!("rank {first}")
+        } else {
+            format!("{first} to {last}")
+        }
+    }
+}
+
+/// A part shorter than this has no room for a line between it and the next.
+const SLIVER: f64 = 0.008;
+
+impl Segment {
+    /// Whether it is too short to be set apart from its neighbours.
+    #[must_use]
+    pub fn is_sliver(&self) -> bool {
+        self.length < SLIVER
+    }
+    /// How the style sheet calls it.
+    #[must_use]
+    pub fn class(&self) -> String {
+        let sliver = if self.is_sliver() { " sliver" } else { "" };
+        format!("segment c-{}{sliver}", self.component.name())
+    }
+}
+
+/// The picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bars {
+    /// A bar a rank, or fewer where neighbours are equal and ranks are many.
+    pub bars: Vec<Bar>,
+    /// The capacity on the scale, 0 to 1.
+    pub capacity: f64,
+}
+
+impl Bars {
+    /// The components that any bar has, in the order of the bars' parts.
+    pub fn used(&self) -> impl Iterator<Item = Component> {
+        Component::ALL.into_iter().filter(|component| {
+            let mut parts = self.bars.iter().flat_map(|bar| &bar.segments);
+            parts.any(|part| part.component == *component)
+        })
+    }
+}
+
+/// More ranks than this: equal neighbours share a bar.
+const MOST_BARS: usize = 16;
+
+/// Lays the bars out on a scale of their own.
+#[must_use]
+pub fn bars(memory: &Memory) -> Bars {
+    bars_on(memory, scale(memory))
+}
+
+/// Where the scale ends: a little beyond the longer of capacity and fullest rank.
+#[must_use]
+pub fn scale(memory: &Memory) -> Bytes {
+    memory.peak_bytes.max(memory.capacity_bytes) * 1.02
+}
+
+/// Lays the bars out on a scale that ends at `scale`.
+#[must_use]
+pub fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
+    let mut bars: Vec<Bar> = Vec::new();
+    for rank in &memory.per_stage {
+        let mut at = 0.0;
+        let mut segments = Vec::new();
+        for (component, (_, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
+            let length = bytes / scale;
+            if bytes.0 > 0.0 {
+                segments.push(Segment {
+                    component,
+                    bytes,
+                    start: at,
+                    length,
+                });
+            }
+            at += length;
+        }
+        let is_peak = rank.stage == memory.peak_stage;
+        match bars.last_mut() {
+            Some(last)
+                if memory.per_stage.len() > MOST_BARS
+                    && last.segments == segments
+                    && !last.is_peak
+                    && !is_peak =>
+            {
+                last.stages.1 = rank.stage;
+            }
+            _ => bars.push(Bar {
+                stages: (rank.stage, rank.stage),
+                segments,
+                total: rank.total,
+                is_peak,
+            }),
+        }
+    }
+    Bars {
+        bars,
+        capacity: memory.capacity_bytes / scale,
+    }
+}
+
+/// A named part of a component and its bytes on each of some ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartRow {
+    /// The component.
+    pub component: Component,
+    /// The part.
+    pub name: String,
+    /// Bytes on each rank; 0 where a rank has none.
+    pub bytes: Vec<Bytes>,
+}
+
+/// The named parts of all components over the ranks, for the table behind the bars.
+#[must_use]
+pub fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
+    let mut rows: Vec<PartRow> = Vec::new();
+    for component in Component::ALL {
+        for rank in ranks {
+            for part in rank.parts(component) {
+                if !rows
+                    .iter()
+                    .any(|row| row.component == component && row.name == part.name)
+                {
+                    let on = |rank: &&StageMemory| {
+                        let own = rank
+                            .items
+                            .iter()
+                            .filter(|item| item.component == component && item.name == part.name);
+                        own.map(|item| item.bytes).sum()
+                    };
+                    rows.push(PartRow {
+                        component,
+                        name: part.name.clone(),
+                        bytes: ranks.iter().map(on).collect(),
+                    });
+                }
+            }
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::report;
+    use crate::core::run::Run;
+
+    #[test]
+    fn the_named_parts_of_a_rank_add_up_to_its_total() {
+        let memory = report(&Run::default()).unwrap().memory;
+        let ranks: Vec<_> = memory.per_stage.iter().collect();
+        let rows = part_rows(&ranks);
+        for (at, rank) in ranks.iter().enumerate() {
+            let sum: Bytes = rows.iter().map(|row| row.bytes[at]).sum();
+            assert!((sum / rank.total - 1.0).abs() < 1e-9);
+        }
+        let logits = rows.iter().find(|row| row.name == "logits").unwrap();
+        assert!(logits.bytes[0] == Bytes::ZERO && logits.bytes[3].0 > 0.0);
+    }
+
+    #[test]
+    fn parts_touch_and_end_at_the_total() {
+        let memory = report(&Run::default()).unwrap().memory;
+        let picture = bars(&memory);
+        assert_eq!(picture.bars.len(), 4);
+        for bar in &picture.bars {
+            let mut at = 0.0;
+            for segment in &bar.segments {
+                assert!((segment.start - at).abs() < 1e-12);
+                at += segment.length;
+            }
+            assert!((at - bar.total / (memory.capacity_bytes / picture.capacity)).abs() < 1e-12);
+        }
+    }
+}

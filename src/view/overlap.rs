@@ -1,0 +1,405 @@
+//! The overlap table, and the step as the sum of its parts.
+
+use super::markup::{Html, ask, el, leaf, percent, scrolled, text};
+use crate::core::cluster::{Gpu, Link};
+use crate::core::report::{Evaluation, Figure};
+use crate::core::run::Schedule;
+use crate::core::time::{Step, range};
+use crate::core::traffic::OverlapRow;
+use crate::core::units::{MemoryUnit, Seconds, group, show_percent, show_seconds, significant};
+
+/// The page's name of a row, and what it may hide behind.
+fn names(name: &str) -> (&'static str, &'static str) {
+    match name {
+        "dp" => ("DP gradients", "passes"),
+        "zero3" => ("ZeRO-3 weights", "all passes"),
+        "tp" => ("TP activations", "wgrads"),
+        "pp" => ("PP sends", "stage"),
+        "cp" => ("CP keys, values", "attention"),
+        _ => ("EP tokens", "linears"),
+    }
+}
+
+/// Heads of the table: class, words, explanation.
+const HEADS: [(&str, &str, &str); 8] = [
+    ("", "in a step", ""),
+    ("phone-hide", "sent", "By one GPU of the busiest rank"),
+    ("", "wire time", ""),
+    ("phone-hide", "may hide behind", ""),
+    (
+        "grow phone-hide",
+        "against 1",
+        "The ratio as a bar; the rule is 1",
+    ),
+    ("", "ratio", "Wire time over the compute it may hide behind"),
+    (
+        "phone-hide",
+        "link",
+        "What the data sheet gives a GPU in one direction",
+    ),
+    ("", "exposed", ""),
+];
+
+/// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio among them.
+#[must_use]
+pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
+    let overlap = &evaluation.report.overlap;
+    if overlap.is_empty() {
+        return leaf("p", "muted", "One GPU sends nothing.");
+    }
+    let head: Html = HEADS
+        .iter()
+        .map(|(class, name, title)| el("th", &[("class", class), ("title", title)], &[text(name)]))
+        .collect();
+    let body: Html = overlap
+        .iter()
+        .enumerate()
+        .map(|(index, line)| row(index, line, &evaluation.scenario.gpu, unit))
+        .collect();
+    let table = el(
+        "table",
+        &[],
+        &[
+            el("thead", &[], &[el("tr", &[], &[head])]),
+            el("tbody", &[], &[body]),
+        ],
+    );
+    let notes = [average(evaluation), not_hidden(evaluation)];
+    std::iter::once(scrolled("Overlap table", table))
+        .chain(notes)
+        .collect()
+}
+
+/// Why the rows do not add up to the step's exposed communication.
+fn average(evaluation: &Evaluation) -> Html {
+    let report = &evaluation.report;
+    let rows: f64 = report.overlap.iter().map(|row| row.exposed_s.0).sum();
+    let all = report.step.exposed_comm_s;
+    if (rows - all.0).abs() <= all.0 * 0.005 {
+        return Html::none();
+    }
+    let said = format!(
+        "The rows are the busiest rank's and add up to {} exposed; the step counts the average rank:",
+        show_seconds(Seconds(rows))
+    );
+    let open = ask("link", &Figure::Exposed.id(), &[text(&show_seconds(all))]);
+    el(
+        "p",
+        &[("class", "muted")],
+        &[leaf("span", "", &said), text(" "), open],
+    )
+}
+
+/// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
+fn not_hidden(evaluation: &Evaluation) -> Html {
+    let run = &evaluation.scenario.run;
+    let pairs = matches!(
+        run.schedule,
+        Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
+    );
+    let mut rows = evaluation.report.overlap.iter();
+    if !pairs || run.overlap.ep > 0.0 || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
+    {
+        return Html::none();
+    }
+    let fix = [("class", "fix"), ("data-fix", "overlap.ep=1")];
+    let said = [
+        leaf(
+            "span",
+            "",
+            "This schedule pairs passes so that the messages of one may hide behind the other.",
+        ),
+        text(" "),
+        leaf(
+            "span",
+            "",
+            "How much of them does is overlap.ep, the share of the linears that may hide EP tokens: at 0 all of it is exposed.",
+        ),
+        text(" "),
+        el("button", &fix, &[text("use overlap.ep=1")]),
+    ];
+    el("p", &[("class", "muted")], &said)
+}
+
+fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Html {
+    let (name, window) = names(row.name);
+    let (link, speed) = match row.link {
+        Link::Intra => (" node", gpu.intra),
+        Link::Inter => (" network", gpu.inter),
+    };
+    let speed = format!("{} GB/s", significant(speed.0 / 1e9, 3));
+    let open = Figure::Overlap(index).id();
+    let exposed = if row.name == "pp" {
+        "in bubble".to_owned()
+    } else {
+        show_seconds(row.exposed_s)
+    };
+    let cells = [
+        ask("link", &open, &[text(name)]),
+        text(&unit.fitting(row.bytes_per_gpu)),
+        text(&show_seconds(row.comm_s)),
+        both(&show_seconds(row.compute_s), "", &format!(" {window}")),
+        ratio_bar(row.ratio),
+        text(&significant(row.ratio, 3)),
+        both(&speed, "", link),
+        text(&exposed),
+    ];
+    let cells: Html = HEADS
+        .iter()
+        .zip(cells)
+        .map(|((class, ..), cell)| el("td", &[("class", class)], &[cell]))
+        .collect();
+    el("tr", &[], &[cells])
+}
+
+fn both(figure: &str, class: &str, small: &str) -> Html {
+    [text(figure), leaf("small", class, small)]
+        .into_iter()
+        .collect()
+}
+
+/// The ratio against 1, which stands at 60 % of the bar.
+fn ratio_bar(ratio: f64) -> Html {
+    const ONE: f64 = 0.6;
+    let hidden = percent("width", ratio.min(1.0) * ONE);
+    let over = ((ratio - 1.0).max(0.0) * ONE).min(1.0 - ONE);
+    let rule = percent("left", ONE);
+    let over = format!("{rule};{}", percent("width", over));
+    el(
+        "div",
+        &[("class", "ratio"), ("aria-hidden", "true")],
+        &[
+            el("b", &[("style", &hidden)], &[]),
+            el("b", &[("class", "over"), ("style", &over)], &[]),
+            el("u", &[("style", &rule)], &[]),
+        ],
+    )
+}
+
+/// The step as a waterfall, how sure it is, and what a token budget takes.
+#[must_use]
+pub fn step(evaluation: &Evaluation) -> Html {
+    let step = &evaluation.report.step;
+    let parts = [
+        ("compute", "c-compute", step.compute_s, Figure::Compute),
+        ("bubble", "hatch", step.bubble_s, Figure::Bubble),
+        (
+            "exposed communication",
+            "c-exposed",
+            step.exposed_comm_s,
+            Figure::Exposed,
+        ),
+        ("optimizer", "c-opt-step", step.optimizer_s, Figure::Step),
+        ("data loader", "c-host", step.host_s, Figure::Step),
+    ];
+    let (mut bars, mut legend) = (Vec::new(), Vec::new());
+    for (name, class, time, figure) in parts {
+        if time.0 <= 0.0 {
+            continue;
+        }
+        let share = time / step.time_s;
+        bars.push(el(
+            "i",
+            &[("class", class), ("style", &percent("width", share))],
+            &[],
+        ));
+        let swatch = el("i", &[("class", &format!("swatch {class}"))], &[]);
+        let said = format!(" {} ({})", show_seconds(time), show_percent(share));
+        let item = [
+            swatch,
+            ask("link", &figure.id(), &[text(name)]),
+            text(&said),
+        ];
+        legend.push(el("span", &[], &item));
+    }
+    let head = [
+        el(
+            "h3",
+            &[],
+            &[text(&format!("The step: {}", show_seconds(step.time_s)))],
+        ),
+        leaf("span", "spring", ""),
+        ask(
+            "link",
+            &Figure::Step.id(),
+            &[leaf("small", "", "how it is computed")],
+        ),
+    ];
+    [
+        el("div", &[("class", "panel-head step-head")], &head),
+        el(
+            "div",
+            &[("class", "waterfall"), ("aria-hidden", "true")],
+            &bars,
+        ),
+        el("div", &[("class", "legend")], &legend),
+        leaf("p", "muted step-note", &certainty(evaluation)),
+        budget(step),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
+fn certainty(evaluation: &Evaluation) -> String {
+    let step = &evaluation.report.step;
+    let range = range(&evaluation.scenario);
+    let Some(scale) = step.rescaled_by else {
+        return format!(
+            "Kernels by their shapes, wires at the efficiency they reach, five constants fitted to published runs. {} to {}: {} to {} times the figure, where four of five of {} {} lie.",
+            show_seconds(step.low_s),
+            show_seconds(step.high_s),
+            range.low,
+            range.high,
+            range.runs,
+            range.of
+        );
+    };
+    let alone = step.time_s * (1.0 / scale);
+    let inside = if (range.low..=range.high).contains(&scale) {
+        "within"
+    } else {
+        "outside"
+    };
+    format!(
+        "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. Rows, timeline and waterfall are scaled with it. No range is shown: it is your figure.",
+        show_seconds(alone),
+        significant(scale, 3),
+        range.low,
+        range.high
+    )
+}
+
+/// Days, GPU-hours and cost of the token budget.
+fn budget(step: &Step) -> Html {
+    let Some((days, hours)) = step.days.zip(step.gpu_hours) else {
+        return Html::none();
+    };
+    let whole = |value: f64| group(&format!("{value:.0}"));
+    let days = if days < 10.0 {
+        significant(days, 3)
+    } else {
+        whole(days)
+    };
+    let mut facts = vec![("days", days), ("GPU-hours", whole(hours))];
+    if let Some(cost) = step.cost {
+        facts.push(("cost, in the price's currency", whole(cost)));
+    }
+    if step.high_s > step.low_s {
+        let at = |seconds: Seconds| whole(hours * (seconds / step.time_s));
+        facts.push((
+            "GPU-hours over the range",
+            format!("{} to {}", at(step.low_s), at(step.high_s)),
+        ));
+    }
+    let facts: Html = facts
+        .into_iter()
+        .map(|(name, figure)| {
+            el(
+                "span",
+                &[],
+                &[
+                    leaf("b", "", &figure),
+                    text(" "),
+                    leaf("span", "muted", name),
+                ],
+            )
+        })
+        .collect();
+    let lead = leaf("span", "", "The token budget");
+    el("p", &[("class", "budget")], &[lead, facts])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+
+    /// NVIDIA's data sheets: NVLink of an H100 moves 900 GB/s in both directions together, its card 400 Gb/s in each.
+    #[test]
+    fn each_row_opens_its_own_formula_and_names_its_link() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let overlap = &evaluation.report.overlap;
+        let html = rows(&evaluation, MemoryUnit::Gib).into_string();
+        for (index, row) in overlap.iter().enumerate() {
+            assert!(html.contains(&format!("data-ask=\"overlap:{index}\"")));
+            let speed = match row.link {
+                Link::Intra => "450 GB/s",
+                Link::Inter => "50.0 GB/s",
+            };
+            assert!(html.contains(speed), "{}: {html}", row.name);
+        }
+        assert!(overlap.len() >= 3);
+    }
+
+    #[test]
+    fn one_gpu_sends_nothing_and_says_so() {
+        let alone = Run {
+            gpus: 1,
+            tp: 1,
+            pp: 1,
+            ..Run::default()
+        };
+        let html = rows(&evaluate(&alone).unwrap(), MemoryUnit::Gib).into_string();
+        assert!(html.contains("sends nothing"));
+    }
+
+    #[test]
+    fn rows_that_do_not_add_up_say_why_and_pairs_that_hide_nothing_how_they_would() {
+        let run = Run {
+            model: crate::core::run::Based::preset("mixtral-8x7b"),
+            gpus: 64,
+            tp: 1,
+            pp: 4,
+            ep: 8,
+            schedule: Schedule::DualPipe,
+            ..Run::default()
+        };
+        let said = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib).into_string();
+        let html = said(&run);
+        assert!(html.contains("data-fix=\"overlap.ep=1\""), "{html}");
+        let mut hidden = run;
+        hidden.overlap.ep = 1.0;
+        assert!(!said(&hidden).contains("data-fix"));
+        assert!(
+            said(&Run {
+                zero: 3,
+                ..Run::default()
+            })
+            .contains("average rank")
+        );
+    }
+
+    /// 15 T tokens at T tokens a second: 15e12/rate/86400 days; hours are days · 24 · GPUs.
+    #[test]
+    fn a_token_budget_is_days_gpu_hours_and_cost() {
+        let run = Run {
+            tokens_total: Some(15e12),
+            price_per_gpu_hour: Some(2.0),
+            ..Run::default()
+        };
+        let evaluation = evaluate(&run).unwrap();
+        let html = step(&evaluation).into_string();
+        let days = 15e12 / evaluation.report.step.tokens_per_s / 86_400.0;
+        let hours = days * 24.0 * 64.0;
+        for figure in [days, hours, hours * 2.0] {
+            assert!(
+                html.contains(&group(&format!("{figure:.0}"))),
+                "{figure} {html}"
+            );
+        }
+        let none = step(&evaluate(&Run::default()).unwrap()).into_string();
+        assert!(!none.contains("GPU-hours"));
+    }
+
+    #[test]
+    fn a_measured_step_is_said_to_rescale_the_model_and_by_how_much() {
+        let mut run = Run::default();
+        let alone = evaluate(&run).unwrap().report.step.time_s.0;
+        run.measured_step_s = Some(alone * 2.0);
+        let html = step(&evaluate(&run).unwrap()).into_string();
+        assert!(html.contains("multiplied by 2.00, outside"), "{html}");
+        assert!(!html.contains("45 %"));
+    }
+}

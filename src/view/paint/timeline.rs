@@ -1,0 +1,399 @@
+//! The timeline's cells, time axis and in-flight curve.
+//!
+//! Backends count whole device pixels and know no scale factor: the caller sizes the surface in device pixels and says
+//! how many of them make a CSS pixel.
+
+use super::{Painted, px};
+use crate::core::pipeline::Kind;
+use crate::core::units::{Seconds, show_seconds};
+use crate::view::palette::{Palette, Rgb, blend, ink_on};
+use crate::view::shape::{AXIS, CURVE, Shape};
+use crate::view::strokes::steps;
+use crate::view::ticks::ticks;
+use crate::view::timeline::Cell;
+use crate::view::viewport::Viewport;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters_backend::{BackendColor, BackendStyle, DrawingBackend};
+
+/// A cell is labelled from this width on.
+const LABEL_WIDTH: f64 = 16.0;
+/// A row, or the half of a pair, is labelled from this height on.
+const LABEL_HEIGHT: f64 = 11.0;
+
+/// Room for the rank names of an exported picture, CSS pixels.
+pub const NAMES: f64 = 64.0;
+/// Room for its title.
+pub const TITLE: f64 = 28.0;
+/// From one line of the hatch to the next.
+const HATCH: f64 = 6.0;
+
+/// What a picture outside the page carries with it.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// A line above it.
+    pub title: &'a str,
+    /// Which rank's in-flight activations are drawn.
+    pub rank: usize,
+}
+
+/// A picture to paint.
+pub struct TimelinePicture<'a> {
+    /// What is visible.
+    pub cells: &'a [Cell],
+    /// Rows.
+    pub shape: Shape,
+    /// Title, names, paper and hatch of its own; none on the page, which has them around the canvas.
+    pub frame: Option<Frame<'a>>,
+    /// The time axis.
+    pub view: Viewport,
+    /// Size in CSS pixels: width of the picture.
+    pub width: f64,
+    /// Chunk of a rank that a stage is: lighter the later.
+    pub chunk_of: &'a dyn Fn(usize, u32) -> usize,
+    /// In-flight activations of the chosen rank over time.
+    pub curve: &'a [(f64, u32)],
+    /// Colours.
+    pub palette: Palette,
+    /// Device pixels a CSS pixel.
+    pub scale: f64,
+}
+
+impl TimelinePicture<'_> {
+    /// Paints everything.
+    ///
+    /// # Errors
+    /// Whatever the backend says.
+    pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
+        match &self.frame {
+            None => self.paint_gaps(backend)?,
+            Some(frame) => self.paint_frame(frame, backend)?,
+        }
+        for cell in self.cells {
+            self.paint_cell(cell, backend)?;
+        }
+        self.paint_axis(backend)?;
+        self.paint_curve(backend)
+    }
+
+    fn px(&self, css: f64) -> i32 {
+        px(css, self.scale)
+    }
+    /// Device pixels from the left, behind the names.
+    fn across(&self, css: f64) -> i32 {
+        self.px(css + self.frame.map_or(0.0, |_| NAMES))
+    }
+    /// Device pixels from the top, below the title.
+    fn down(&self, css: f64) -> i32 {
+        self.px(css + self.frame.map_or(0.0, |_| TITLE))
+    }
+
+    fn colour(kind: Kind, palette: &Palette) -> Rgb {
+        match kind {
+            Kind::F => palette.forward,
+            Kind::B | Kind::BW => palette.backward,
+            Kind::W => palette.weight,
+        }
+    }
+
+    /// Paper between the rows: what is left uncovered inside a row shows the hatch of a bubble behind the canvas.
+    fn paint_gaps<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
+        let paper = style(self.palette.paper);
+        let width = self.px(self.width);
+        for row in 0..self.shape.count {
+            let top = row as f64 * self.shape.rows.pitch + self.shape.rows.height;
+            let bottom = (row + 1) as f64 * self.shape.rows.pitch;
+            let corners = ((0, self.px(top)), (width, self.px(bottom)));
+            backend.draw_rect(corners.0, corners.1, &paper, true)?;
+        }
+        Ok(())
+    }
+
+    /// Paper, title, names and a hatch behind the rows.
+    fn paint_frame<DB: DrawingBackend>(&self, frame: &Frame, backend: &mut DB) -> Painted<DB> {
+        let (right, bottom) = (self.width, self.shape.height());
+        let corner = (self.across(right), self.down(bottom));
+        backend.draw_rect((0, 0), corner, &style(self.palette.paper), true)?;
+        let title = text_style(13.0 * self.scale, self.palette.text, HPos::Left, VPos::Top);
+        backend.draw_text(frame.title, &title, (self.px(8.0), self.px(7.0)))?;
+        let name = text_style(
+            11.0 * self.scale,
+            self.palette.muted,
+            HPos::Left,
+            VPos::Center,
+        );
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+        let every = (13.0 / self.shape.rows.pitch).ceil().max(1.0) as usize;
+        for row in 0..self.shape.count {
+            let rank = row * self.shape.stride;
+            if row.is_multiple_of(every) {
+                let at = (self.px(8.0), self.down(self.shape.middle(rank)));
+                backend.draw_text(&format!("rank {rank}"), &name, at)?;
+            }
+            self.paint_hatch(row, backend)?;
+        }
+        let foot = self.down(self.shape.rows_height() + AXIS + CURVE / 2.0);
+        let said = format!("held, {}", frame.rank);
+        backend.draw_text(&said, &name, (self.px(8.0), foot))
+    }
+
+    /// The 45 degree lines of a bubble over a whole row.
+    fn paint_hatch<DB: DrawingBackend>(&self, row: usize, backend: &mut DB) -> Painted<DB> {
+        let line = style(self.palette.line);
+        let top = row as f64 * self.shape.rows.pitch;
+        let height = self.shape.rows.height;
+        let mut foot = 0.0;
+        while foot < self.width + height {
+            // Up to the right, y = top + foot - x, cut off at both sides.
+            let (left, right) = ((foot - height).max(0.0), foot.min(self.width));
+            let (low, high) = (top + foot - left, top + foot - right);
+            backend.draw_line(
+                (self.across(left), self.down(low)),
+                (self.across(right), self.down(high)),
+                &line,
+            )?;
+            foot += HATCH;
+        }
+        Ok(())
+    }
+
+    fn paint_cell<DB: DrawingBackend>(&self, cell: &Cell, backend: &mut DB) -> Painted<DB> {
+        let top = cell.row as f64 * self.shape.rows.pitch;
+        // A hairline of paper keeps neighbours apart where there is room for one.
+        let gap = if cell.width >= 4.0 && cell.op.is_some() {
+            1.0
+        } else {
+            0.0
+        };
+        let mut colour = Self::colour(cell.kind, &self.palette);
+        if let Some(timed) = cell.op {
+            let chunk = (self.chunk_of)(cell.row, timed.op.stage).min(3);
+            colour = blend(colour, self.palette.paper, 0.25 * chunk as f64);
+        }
+        let left = self.across(cell.x);
+        let right = self.across(cell.x + cell.width - gap).max(left + 1);
+        let height = (cell.band.1 - cell.band.0) * self.shape.rows.height;
+        let (from, to) = whole(cell.band, cell.kind, self.px(self.shape.rows.height));
+        let (upper, lower) = (self.down(top) + from, self.down(top) + to);
+        backend.draw_rect((left, upper), (right, lower), &style(colour), true)?;
+        if let Some(timed) = cell.op
+            && cell.width >= LABEL_WIDTH
+            && height >= LABEL_HEIGHT
+        {
+            let label = timed.op.microbatch.to_string();
+            let font = 11.0f64.min(height - 2.0) * self.scale;
+            if label.len() as f64 * 6.5 <= cell.width - 4.0 {
+                let middle = (i32::midpoint(left, right), i32::midpoint(upper, lower));
+                let text = text_style(font, ink_on(colour), HPos::Center, VPos::Center);
+                backend.draw_text(&label, &text, middle)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn paint_axis<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
+        let top = self.shape.count as f64 * self.shape.rows.pitch;
+        let (y, left, width) = (self.down(top), self.across(0.0), self.across(self.width));
+        let paper = style(self.palette.paper);
+        let foot = self.down(top + AXIS + CURVE);
+        backend.draw_rect((left, y), (width, foot), &paper, true)?;
+        let line = style(self.palette.line);
+        backend.draw_line((left, y), (width, y), &line)?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+        let most = (self.width / 90.0).max(3.0) as usize;
+        for tick in ticks(self.view.start, self.view.end, most) {
+            let at = self.view.x(tick, self.width);
+            let x = self.across(at);
+            backend.draw_line((x, y), (x, self.down(top + 4.0)), &line)?;
+            let side = if at < 24.0 {
+                HPos::Left
+            } else if at > self.width - 24.0 {
+                HPos::Right
+            } else {
+                HPos::Center
+            };
+            let label = if tick == 0.0 {
+                "0".to_owned()
+            } else {
+                show_seconds(Seconds(tick))
+            };
+            let text = text_style(11.0 * self.scale, self.palette.muted, side, VPos::Top);
+            backend.draw_text(&label, &text, (x, self.down(top + 7.0)))?;
+        }
+        Ok(())
+    }
+
+    fn paint_curve<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
+        let held = self.curve.iter().map(|(_, held)| *held);
+        let peak = held.max().unwrap_or(0).max(1);
+        let bottom = self.shape.rows_height() + AXIS + CURVE - 2.0;
+        let height = CURVE - 10.0;
+        let y = |held: u32| self.down(bottom - f64::from(held) / f64::from(peak) * height);
+        let line = style(self.palette.line);
+        let ends = ((self.across(0.0), y(0)), (self.across(self.width), y(0)));
+        backend.draw_line(ends.0, ends.1, &line)?;
+        let points: Vec<_> = steps(self.curve, self.view, self.width)
+            .into_iter()
+            .map(|(x, held)| (self.across(x), y(held)))
+            .collect();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few pixels
+        let stroke = ShapeStyle {
+            color: rgb(self.palette.activations).to_rgba(),
+            filled: false,
+            stroke_width: (1.5 * self.scale).round() as u32,
+        };
+        backend.draw_path(points, &stroke)
+    }
+}
+
+/// The device pixels that a band of a row `height` pixels high fills, the same on every row: at least one, and below
+/// the one that what stands above it keeps.
+fn whole((from, to): (f64, f64), kind: Kind, height: i32) -> (i32, i32) {
+    let above = match kind {
+        Kind::W if height > 2 => 2,
+        _ => 1,
+    };
+    let last = (height - 1).max(0);
+    let upper = if from <= 0.0 {
+        0
+    } else {
+        px(from, f64::from(height)).max(above).min(last)
+    };
+    (upper, px(to, f64::from(height)).clamp(upper + 1, last + 1))
+}
+
+fn rgb((r, g, b): Rgb) -> RGBColor {
+    RGBColor(r, g, b)
+}
+
+fn style(colour: Rgb) -> BackendColorStyle {
+    BackendColorStyle(BackendColor {
+        alpha: 1.0,
+        rgb: colour,
+    })
+}
+
+/// A plain colour as a backend style, one device pixel wide.
+struct BackendColorStyle(BackendColor);
+
+impl BackendStyle for BackendColorStyle {
+    fn color(&self) -> BackendColor {
+        self.0
+    }
+}
+
+fn text_style(size: f64, colour: Rgb, h: HPos, v: VPos) -> TextStyle<'static> {
+    TextStyle {
+        font: FontDesc::new(
+            FontFamily::Name("system-ui, sans-serif"),
+            size,
+            FontStyle::Normal,
+        ),
+        color: BackendColor {
+            alpha: 1.0,
+            rgb: colour,
+        },
+        pos: Pos::new(h, v),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+    use crate::view::lod::Sums;
+    use crate::view::palette::Theme;
+    use crate::view::timeline::cells;
+
+    /// Filled rectangles of an SVG of `colour`: upper edge and height.
+    fn rects(svg: &str, (r, g, b): Rgb) -> Vec<(i32, i32)> {
+        let colour = format!("fill=\"#{r:02X}{g:02X}{b:02X}\"");
+        let of = |tag: &str, name: &str| {
+            let value = tag.split(&format!(" {name}=\"")).nth(1)?;
+            value.split('"').next()?.parse::<i32>().ok()
+        };
+        svg.split("<rect")
+            .filter(|tag| tag.contains(&colour))
+            .filter_map(|tag| Some((of(tag, "y")?, of(tag, "height")?)))
+            .collect()
+    }
+
+    /// Whatever the height of a row, a column that holds forwards and backwards shows both, the same on every rank.
+    #[test]
+    fn a_column_of_forwards_and_backwards_shows_both_on_every_rank() {
+        let view = Viewport::all(1.0);
+        for (ranks, scale) in [(16, 1.0), (64, 1.0), (64, 1.5), (100, 1.0), (128, 2.0)] {
+            let shape = Shape::of(ranks);
+            let column = |row| {
+                [(Kind::F, (0.0, 0.125)), (Kind::BW, (0.125, 0.5))].map(|(kind, band)| Cell {
+                    row,
+                    x: 0.0,
+                    width: 90.0,
+                    band,
+                    kind,
+                    op: None,
+                })
+            };
+            let cells: Vec<Cell> = (0..ranks).flat_map(column).collect();
+            let mut svg = String::new();
+            {
+                let mut backend = SVGBackend::with_string(&mut svg, (400, 2000));
+                TimelinePicture {
+                    cells: &cells,
+                    shape,
+                    frame: None,
+                    view,
+                    width: 100.0,
+                    chunk_of: &|_, _| 0,
+                    curve: &[],
+                    palette: Theme::Light.palette(),
+                    scale,
+                }
+                .paint(&mut backend)
+                .unwrap();
+                backend.present().unwrap();
+            }
+            let palette = Theme::Light.palette();
+            let (forward, backward) = (rects(&svg, palette.forward), rects(&svg, palette.backward));
+            assert_eq!((forward.len(), backward.len()), (ranks, ranks));
+            for (f, b) in forward.iter().zip(&backward) {
+                assert!(f.1 >= 1 && b.1 >= 1, "{ranks} ranks: {f:?} {b:?}");
+                assert!(f.0 + f.1 <= b.0, "{ranks} ranks: {f:?} under {b:?}");
+                assert_eq!((f.1, b.1), (forward[0].1, backward[0].1));
+            }
+        }
+    }
+
+    #[test]
+    fn an_svg_of_the_default_run_has_a_rectangle_for_every_op() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let sums = Sums::of(&evaluation.timeline);
+        let view = Viewport::all(evaluation.timeline.makespan());
+        let cells = cells(&sums.rows(&evaluation.timeline, 1), view, 2000.0);
+        let mut svg = String::new();
+        {
+            let mut backend = SVGBackend::with_string(&mut svg, (2000, 220));
+            TimelinePicture {
+                cells: &cells,
+                shape: Shape::of(4),
+                frame: None,
+                view,
+                width: 2000.0,
+                chunk_of: &|_, _| 0,
+                curve: &[(0.0, 1), (1.0, 0)],
+                palette: Theme::Light.palette(),
+                scale: 1.0,
+            }
+            .paint(&mut backend)
+            .unwrap();
+            backend.present().unwrap();
+        }
+        let forwards = svg.matches("#0C3E81").count();
+        assert_eq!(forwards, 4 * 32);
+        assert!(
+            svg.contains(">31<") || svg.contains("\n31\n"),
+            "micro-batch numbers are written"
+        );
+    }
+}

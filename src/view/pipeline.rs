@@ -1,0 +1,356 @@
+//! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
+
+use super::markup::{Html, ask, el, leaf, table, text};
+use super::shape::Shape;
+use super::words;
+use crate::core::pipeline::trace::{Cause, Place};
+use crate::core::pipeline::{Half, Kind, TimedOp, Trace};
+use crate::core::report::{Evaluation, Figure};
+use crate::core::units::{Seconds, show_percent, show_seconds};
+
+/// What "in span" means, wherever the two bubbles stand side by side.
+pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
+
+/// Ranks of the table: of more, the first.
+const MOST_ROWS: usize = 256;
+
+/// What the colours mean, and how much idles. `stride`: every `stride`-th rank is drawn; `other`: what is drawn below
+/// in the same colours.
+#[must_use]
+pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Html {
+    let pipeline = &evaluation.report.pipeline;
+    let drawn = || std::iter::once(evaluation).chain(other);
+    let any = |is: &dyn Fn(&TimedOp) -> bool| {
+        drawn().any(|one| one.timeline.ranks.iter().flatten().any(is))
+    };
+    let split = any(&|op| op.op.kind == Kind::W);
+    let paired = any(&|op| op.half != Half::Whole);
+    let swatch = |class: &str, name: &str| {
+        let square = leaf("i", &format!("swatch {class}"), "");
+        el("span", &[], &[square, text(name)])
+    };
+    let backward = match (split, any(&|op| op.op.kind == Kind::BW)) {
+        (true, false) => "B backward (input)",
+        (true, true) => "BW backward, B (input)",
+        _ => "BW backward",
+    };
+    let in_span = format!(
+        "{} in span, as the zero-bubble papers count",
+        show_percent(pipeline.bubble_span)
+    );
+    let bubble = el(
+        "span",
+        &[],
+        &[
+            leaf("i", "swatch hatch", ""),
+            ask(
+                "link",
+                &Figure::Bubble.id(),
+                &[text(&format!(
+                    "bubble {} of the pipeline",
+                    show_percent(pipeline.bubble_fraction)
+                ))],
+            ),
+            text(&format!(
+                " ({} of ideal)",
+                show_percent(pipeline.bubble_over_ideal)
+            )),
+        ],
+    );
+    let once = words::once(pipeline);
+    let note = |shown: bool, class: &str, said: &str| {
+        if shown {
+            leaf("span", class, said)
+        } else {
+            Html::none()
+        }
+    };
+    let thinned = format!(
+        "one rank of {stride} is drawn, of {}",
+        evaluation.timeline.ranks.len()
+    );
+    Html::from_iter([
+        swatch("c-forward", "F forward"),
+        swatch("c-backward", backward),
+        if split {
+            swatch("c-weight", "W weight gradient")
+        } else {
+            Html::none()
+        },
+        bubble,
+        el("span", &[("title", IN_SPAN)], &[text(&in_span)]),
+        note(once.is_some(), "", once.as_deref().unwrap_or_default()),
+        note(paired, "", "two halves in one block: an overlapped pair"),
+        note(
+            drawn().any(|one| one.loads.iter().any(|load| load.stages.len() > 1)),
+            "",
+            "lighter: later chunk of the rank",
+        ),
+        note(stride > 1, "", &thinned),
+        note(true, "phone-hide", "Ctrl + wheel zooms, drag pans"),
+    ])
+}
+
+pub(super) fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::F => "forward",
+        Kind::B => "backward for the input",
+        Kind::W => "gradient of the weight",
+        Kind::BW => "backward",
+    }
+}
+
+pub(super) fn op_name(op: TimedOp) -> String {
+    format!(
+        "{} of micro-batch {} on stage {}",
+        kind_name(op.op.kind),
+        op.op.microbatch,
+        op.op.stage
+    )
+}
+
+/// What the tooltip says of the op at `place`, line by line.
+#[must_use]
+pub fn describe(trace: &Trace, place: Place) -> Vec<String> {
+    let Some(op) = trace.get(place) else {
+        return Vec::new();
+    };
+    let named = |place: Place| trace.get(place).map(op_name).unwrap_or_default();
+    let waited = match trace.cause(place) {
+        Cause::Nothing => "starts with the step".to_owned(),
+        Cause::Rank(before) => format!("follows the {}", named(before)),
+        Cause::Result(result) => format!("waits for rank {}: {}", result.rank, named(result)),
+    };
+    vec![
+        format!("rank {}: {}", place.rank, op_name(op)),
+        format!(
+            "{} to {} ({})",
+            show_seconds(Seconds(op.start)),
+            show_seconds(Seconds(op.end)),
+            show_seconds(Seconds(op.end - op.start))
+        ),
+        waited,
+    ]
+}
+
+/// The critical path in a sentence.
+#[must_use]
+pub fn critical(path: &[(Place, TimedOp)]) -> String {
+    let Some((_, last)) = path.last() else {
+        return String::new();
+    };
+    let crossings = path
+        .windows(2)
+        .filter(|two| two[0].0.rank != two[1].0.rank)
+        .count();
+    let mut on: Vec<(usize, f64)> = Vec::new();
+    for (place, op) in path {
+        let time = op.end - op.start;
+        match on.iter_mut().find(|(rank, _)| *rank == place.rank) {
+            Some((_, sum)) => *sum += time,
+            None => on.push((place.rank, time)),
+        }
+    }
+    let most = on.iter().fold(
+        (0, 0.0),
+        |most, next| if next.1 > most.1 { *next } else { most },
+    );
+    format!(
+        "Critical path: {} ops, {crossings} hand-overs between ranks, {} of {} on rank {}; only what is on it makes the step longer.",
+        path.len(),
+        show_percent(most.1 / last.end),
+        show_seconds(Seconds(last.end)),
+        most.0
+    )
+}
+
+/// Rank names beside the rows, as many as there is room for, and what the chosen rank holds at most.
+#[must_use]
+pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Html {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+    let every = (14.0 / shape.rows.pitch).ceil().max(1.0) as usize;
+    let at = |y: f64| format!("top:{y:.1}px");
+    let names = (0..shape.count).step_by(every).map(|row| {
+        let rank = row * shape.stride;
+        let (place, number) = (at(shape.middle(rank) - 6.0), rank.to_string());
+        let attributes = [
+            ("style", place.as_str()),
+            ("data-rank", &number),
+            (
+                "aria-pressed",
+                if rank == chosen { "true" } else { "false" },
+            ),
+            ("title", "Show this rank's in-flight activations"),
+        ];
+        el("button", &attributes, &[text(&format!("rank {rank}"))])
+    });
+    let names: Html = names.collect();
+    let peaks = &evaluation.report.pipeline.peak_in_flight;
+    let peak = peaks.get(chosen).or(peaks.first()).copied().unwrap_or(0);
+    let foot = |y: f64, said: &str| {
+        el(
+            "span",
+            &[("style", &at(shape.rows_height() + y))],
+            &[text(said)],
+        )
+    };
+    Html::from_iter([
+        names,
+        foot(28.0, &format!("peak {peak}")),
+        foot(46.0, "in flight"),
+    ])
+}
+
+/// Busy and idle time of every rank.
+#[must_use]
+pub fn ranks(evaluation: &Evaluation) -> Html {
+    let pipeline = &evaluation.report.pipeline;
+    let makespan = Seconds(evaluation.timeline.makespan());
+    let rows: Vec<(bool, Vec<Html>)> = evaluation
+        .timeline
+        .ranks
+        .iter()
+        .zip(&pipeline.peak_in_flight)
+        .take(MOST_ROWS)
+        .enumerate()
+        .map(|(rank, (ops, peak))| {
+            let whole = ops.iter().filter(|op| op.half != Half::Second);
+            let busy = Seconds(whole.map(|op| op.end - op.start).sum());
+            let cells = [
+                rank.to_string(),
+                show_seconds(busy),
+                show_seconds(makespan - busy),
+                show_percent(1.0 - busy / makespan),
+                peak.to_string(),
+            ];
+            (false, cells.iter().map(|cell| text(cell)).collect())
+        })
+        .collect();
+    let head = ["rank", "busy", "idle", "idle share", "chunks in flight"];
+    table("Timeline table", &head, &rows)
+}
+
+/// The picture's name for screen readers.
+#[must_use]
+pub fn label(evaluation: &Evaluation) -> String {
+    let report = &evaluation.report;
+    format!(
+        "Timeline. {} Arrow keys move, comma and full stop step through ops.",
+        words::pipeline(&report.pipeline, report.layout.microbatches)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pipeline::{Durations, Spec, build, measure, schedule};
+    use crate::core::report::{evaluate, explain};
+    use crate::core::run::{Run, Schedule};
+
+    #[test]
+    fn an_op_says_what_it_waits_for() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let trace = Trace::new(
+            &evaluation.order,
+            &evaluation.timeline,
+            evaluation.durations.p2p,
+        );
+        let first = describe(&trace, Place { rank: 0, at: 0 });
+        assert_eq!(first[2], "starts with the step");
+        let second = describe(&trace, Place { rank: 1, at: 0 });
+        assert_eq!(
+            second[2],
+            "waits for rank 0: forward of micro-batch 0 on stage 0"
+        );
+        assert!(describe(&trace, Place { rank: 9, at: 0 }).is_empty());
+    }
+
+    #[test]
+    fn legend_and_table_say_what_is_drawn() {
+        let run = Run {
+            schedule: Schedule::ZbV,
+            ..Run::default()
+        };
+        let evaluation = evaluate(&run).unwrap();
+        let said = legend(&evaluation, None, 2).into_string();
+        assert!(
+            said.contains("W weight gradient")
+                && said.contains("lighter")
+                && said.contains("one rank of 2"),
+            "{said}"
+        );
+        assert!(said.contains("data-ask=\"bubble\""));
+        assert_eq!(ranks(&evaluation).into_string().matches("<tr>").count(), 5);
+        assert!(label(&evaluation).starts_with("Timeline. 4 ranks run 32"));
+    }
+
+    /// ZB-H2 of 8 ranks and 24 micro-batches of equal passes: the paper's bubble is 0; of the makespan, 3 m + (p − 1)
+    /// forwards, p − 1 = 7 of 79 idle.
+    #[test]
+    fn both_bubbles_of_zb_h2_are_shown_and_named() {
+        let mut evaluation = evaluate(&Run::default()).unwrap();
+        let spec = Spec::new(schedule("zb-h2").unwrap(), 8, 24);
+        let order = build(&spec, &Durations::unit(8)).unwrap().order;
+        let (_, stats) = measure(&order, &Durations::unit(8)).unwrap();
+        let pipeline = &mut evaluation.report.pipeline;
+        pipeline.bubble_fraction = stats.bubble_fraction;
+        pipeline.bubble_over_ideal = stats.bubble_over_ideal;
+        pipeline.bubble_span = stats.bubble_span;
+        let legend = legend(&evaluation, None, 1).into_string();
+        for said in [
+            "bubble 8.9 % of the pipeline",
+            "(9.7 % of ideal)",
+            "0.0 % in span, as the zero-bubble papers count",
+            "between a rank's first and last op",
+        ] {
+            assert!(legend.contains(said), "{said}: {legend}");
+        }
+        let drawer = explain(&evaluation, Figure::Bubble)
+            .unwrap()
+            .notes
+            .join("\n");
+        assert!(
+            drawer.contains("zero-bubble papers count: 0.0 %"),
+            "{drawer}"
+        );
+    }
+
+    /// PipeDream never drains: its figures are the steady state's, and the legend says what they leave out.
+    #[test]
+    fn a_schedule_that_never_drains_says_so() {
+        let of = |schedule| {
+            let run = Run {
+                schedule,
+                ..Run::default()
+            };
+            legend(&evaluate(&run).unwrap(), None, 1).into_string()
+        };
+        let said = "Fill (";
+        assert!(
+            of(Schedule::Pipedream).contains(said) && of(Schedule::Pipedream2bw).contains(said)
+        );
+        assert!(!of(Schedule::OneFOneB).contains(said));
+    }
+
+    /// Naive pipelines have one chain through every op: m (p + p) of them, 2 (p − 1) hand-overs each.
+    #[test]
+    fn the_critical_path_of_a_naive_pipeline_is_everything() {
+        let run = Run {
+            schedule: Schedule::Naive,
+            ..Run::default()
+        };
+        let evaluation = evaluate(&run).unwrap();
+        let trace = Trace::new(
+            &evaluation.order,
+            &evaluation.timeline,
+            evaluation.durations.p2p,
+        );
+        let path: Vec<_> = trace
+            .critical_path()
+            .into_iter()
+            .filter_map(|place| Some((place, trace.get(place)?)))
+            .collect();
+        let said = critical(&path);
+        assert!(said.contains("256 ops, 192 hand-overs"), "{said}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Pinned layouts side by side: every figure of each, and its difference from the first.
+
+use super::rows::{layout, schedule};
+use super::{View, button};
+use crate::core::search::Found;
+use crate::core::units::{Bytes, Seconds, group, show_percent, show_seconds};
+use crate::view::markup::{Html, el, leaf, scrolled, text};
+
+/// A figure: its name, its value, and how it is shown.
+type Figure = (&'static str, fn(&Found) -> f64, fn(&View, f64) -> String);
+
+const FIGURES: [Figure; 9] = [
+    ("step time", |one| one.report.step.time_s.0, seconds),
+    ("compute", |one| one.report.step.compute_s.0, seconds),
+    ("bubble", |one| one.report.step.bubble_s.0, seconds),
+    (
+        "exposed communication",
+        |one| one.report.step.exposed_comm_s.0,
+        seconds,
+    ),
+    ("optimizer", |one| one.report.step.optimizer_s.0, seconds),
+    (
+        "tokens/s/GPU",
+        |one| one.report.step.tokens_per_s_per_gpu,
+        |_, value| group(&format!("{value:.0}")),
+    ),
+    (
+        "MFU",
+        |one| one.report.step.mfu,
+        |_, value| show_percent(value),
+    ),
+    (
+        "peak memory",
+        |one| one.report.memory.peak_bytes.0,
+        |view, value| view.unit.show(Bytes(value)),
+    ),
+    (
+        "micro-batches",
+        |one| one.report.layout.microbatches as f64,
+        |_, value| group(&format!("{value:.0}")),
+    ),
+];
+
+fn seconds(_: &View, value: f64) -> String {
+    show_seconds(Seconds(value))
+}
+
+/// The layout in words, line by line.
+fn settings(one: &Found) -> [(&'static str, String); 9] {
+    let run = &one.run;
+    [
+        ("TP", run.tp.to_string()),
+        ("PP", run.pp.to_string()),
+        ("CP", run.cp.to_string()),
+        ("EP", run.ep.to_string()),
+        ("DP", one.report.layout.dp.to_string()),
+        ("ZeRO", run.zero.to_string()),
+        ("micro-batch", run.micro_batch.to_string()),
+        ("schedule", schedule(run)),
+        ("recomputation", run.recompute.words()),
+    ]
+}
+
+/// The pinned layouts as columns; nothing where none is pinned.
+pub fn pinned(view: &View) -> Html {
+    let pinned = &view.desk.pinned;
+    let Some(first) = pinned.first() else {
+        return Html::none();
+    };
+    let head: Html = pinned
+        .iter()
+        .enumerate()
+        .map(|(index, one)| {
+            let title = layout(one);
+            let load = [
+                ("class", "link"),
+                ("data-run", &*(view.link)(&one.run)),
+                ("title", &*title),
+            ];
+            let name = format!(
+                "use {}",
+                char::from(b'A' + u8::try_from(index).unwrap_or(0))
+            );
+            el("th", &[], &[el("button", &load, &[text(&name)])])
+        })
+        .collect();
+    let mut rows: Vec<Html> = Vec::new();
+    for (index, (name, value)) in settings(first).into_iter().enumerate() {
+        let cells = pinned.iter().map(|one| {
+            let own = settings(one)[index].1.clone();
+            let class = if own == value { "" } else { "differs" };
+            leaf("td", class, &own)
+        });
+        let name = std::iter::once(leaf("td", "muted", name));
+        rows.push(el("tr", &[], &[name.chain(cells).collect()]));
+    }
+    for (name, value, show) in FIGURES {
+        let base = value(first);
+        let cells = pinned.iter().enumerate().map(|(index, one)| {
+            let own = value(one);
+            let mut parts = vec![text(&show(view, own))];
+            if index > 0 {
+                parts.push(leaf("small", "range", &against(view, base, own, show)));
+            }
+            el("td", &[], &parts)
+        });
+        let name = std::iter::once(leaf("td", "muted", name));
+        rows.push(el("tr", &[], &[name.chain(cells).collect()]));
+    }
+    let head = [leaf("th", "", "Pinned"), head].into_iter().collect();
+    let table = el(
+        "table",
+        &[("class", "pinned")],
+        &[
+            el("thead", &[], &[el("tr", &[], &[head])]),
+            el("tbody", &[], &rows),
+        ],
+    );
+    let clear = button("link", "unpin", None, "unpin all");
+    [scrolled("Pinned layouts", table), clear]
+        .into_iter()
+        .collect()
+}
+
+/// "+120 ms (+3.2 %)".
+fn against(view: &View, base: f64, own: f64, show: fn(&View, f64) -> String) -> String {
+    let difference = own - base;
+    if difference.abs() <= 1e-9 * base.abs() {
+        return "the same".to_owned();
+    }
+    let sign = if difference < 0.0 { "−" } else { "+" };
+    let amount = show(view, difference.abs());
+    if base == 0.0 {
+        return format!("{sign}{amount}");
+    }
+    let share = show_percent(difference.abs() / base.abs());
+    format!("{sign}{amount} ({sign}{share})")
+}

@@ -1,0 +1,114 @@
+//! Questions with one answer: a button each, the last one's answer in a sentence, and a button to use it.
+
+use super::View;
+use super::map::ask_for;
+use super::rows::layout;
+use crate::core::run::Run;
+use crate::core::search::answers::{MOST_GPUS, Question};
+use crate::core::search::desk::Asked;
+use crate::core::search::sweep::Sweep;
+use crate::core::units::{group, show_seconds, significant};
+use crate::view::markup::{Html, el, text};
+
+const BUTTONS: [(&str, &str); 4] = [
+    ("ask:fewest", "Fewest GPUs"),
+    ("ask:longest", "Longest sequence"),
+    ("ask:micro-batch", "Largest micro-batch"),
+    ("ask:cheapest", "Cheapest for the tokens"),
+];
+
+/// The buttons, and what was answered last.
+pub fn buttons(view: &View) -> Html {
+    let asked = view.desk.asked.as_ref();
+    let said = asked.map_or_else(Html::none, |asked| answer(view, asked));
+    let buttons = el("p", &[("class", "chips ask")], &[ask_for(&BUTTONS)]);
+    [buttons, said].into_iter().collect()
+}
+
+fn answer(view: &View, asked: &Asked) -> Html {
+    let (words, run) = match asked {
+        Asked::MicroBatch(found) => match found.as_ref() {
+            None => ("No micro-batch fits in this run's layout.".to_owned(), None),
+            Some(run) => {
+                let count = run.micro_batch;
+                let are = if count == 1 {
+                    "sequence is"
+                } else {
+                    "sequences are"
+                };
+                let set = count == view.desk.run.micro_batch;
+                let already = if set { " It is set already." } else { "" };
+                (
+                    format!(
+                        "{count} {are} the largest micro-batch that divides the batch and fits in this run's layout.{already}"
+                    ),
+                    (!set).then(|| run.clone()),
+                )
+            }
+        },
+        Asked::Sweep(_, sweep) if sweep.share() < 1.0 => {
+            let tried = sweep.points().last().map_or(0, |point| point.value);
+            (
+                format!("Searching; {} tried.", group(&tried.to_string())),
+                None,
+            )
+        }
+        Asked::Sweep(question, sweep) => swept(view, *question, sweep),
+    };
+    let used = run.map_or_else(Html::none, |run| {
+        let load = [("data-run", &*(view.link)(&run)), ("class", "fix")];
+        el("button", &load, &[text("use this")])
+    });
+    el(
+        "p",
+        &[("class", "answer"), ("role", "status")],
+        &[text(&words), text(" "), used],
+    )
+}
+
+fn swept(view: &View, question: Question, sweep: &Sweep) -> (String, Option<Run>) {
+    let run = view.desk.question();
+    let Some((value, found)) = question.answer(sweep) else {
+        let none = match question {
+            Question::FewestGpus => {
+                let most = group(&MOST_GPUS.to_string());
+                format!("No number of GPUs up to {most} can train this.")
+            }
+            Question::LongestSequence => {
+                "No sequence of this length or more fits on these GPUs.".to_owned()
+            }
+            Question::Cheapest => "Nothing up to this number of GPUs can train this.".to_owned(),
+        };
+        return (none, None);
+    };
+    let (number, how) = (group(&value.to_string()), layout(found));
+    let step = &found.report.step;
+    let time = show_seconds(step.time_s);
+    let words = match question {
+        Question::FewestGpus => format!(
+            "{number} GPUs are the fewest of 1, 2, 4, 8, … that can train this: {how}, {time} a step."
+        ),
+        Question::LongestSequence => format!(
+            "{number} tokens are the longest sequence of this one's doublings that fits: {how}, {time} a step."
+        ),
+        Question::Cheapest => {
+            let tokens = run.tokens_total.unwrap_or(1e12);
+            let hours = tokens / step.tokens_per_s_per_gpu / 3600.0;
+            let days = hours / 24.0 / found.run.gpus as f64;
+            let cost = run.price_per_gpu_hour.map_or_else(String::new, |price| {
+                format!(", {} at {price} a GPU-hour", significant(hours * price, 3))
+            });
+            let budget = if run.tokens_total.is_some() {
+                "the run's tokens"
+            } else {
+                "10¹² tokens (no budget is set)"
+            };
+            format!(
+                "{number} GPUs train {budget} in the fewest GPU-hours: {}{cost}, {} days; {how}.",
+                significant(hours, 3),
+                significant(days, 3)
+            )
+        }
+    };
+    (words, Some(found.run.clone()))
+}

@@ -1,0 +1,129 @@
+//! The answer at a glance: does it fit, how long is a step, where does the time go.
+
+use super::markup::{Html, ask, leaf, text};
+use super::words;
+use crate::core::memory::Verdict;
+use crate::core::report::{Figure, Report};
+use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
+
+/// The key figures; each opens its formula.
+#[must_use]
+pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
+    let (memory, step) = (&report.memory, &report.step);
+    let (class, mark) = match memory.verdict {
+        Verdict::Fits => ("key verdict fits", "✓"),
+        Verdict::Tight => ("key verdict tight", "≈"),
+        Verdict::Oom => ("key verdict oom", "✕"),
+    };
+    let peak = format!(
+        "{} of {}",
+        unit.number(memory.peak_bytes),
+        unit.show(memory.capacity_bytes)
+    );
+    let verdict = ask(
+        class,
+        &Figure::Memory(memory.peak_stage).id(),
+        &[
+            leaf("span", "name", &words::fullest(memory)),
+            value(&[
+                leaf("span", "mark", mark),
+                leaf("span", "word", words::verdict(memory.verdict)),
+                text(" "),
+                leaf("small", "", &peak),
+            ]),
+        ],
+    );
+    let range = format!(
+        "{} to {}",
+        show_seconds(step.low_s).trim_end_matches(" s"),
+        show_seconds(step.high_s)
+    );
+    let exposed = if step.time_s.0 > 0.0 {
+        step.exposed_comm_s / step.time_s
+    } else {
+        0.0
+    };
+    let tokens = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
+    [
+        verdict,
+        key(
+            "Step",
+            &show_seconds(step.time_s),
+            &range,
+            Figure::Step,
+            "key",
+        ),
+        key("Tokens/s/GPU", &tokens, "", Figure::Tokens, "key"),
+        key("MFU", &show_percent(step.mfu), "", Figure::Mfu, "key"),
+        key(
+            "Bubble",
+            &show_percent(report.pipeline.bubble_fraction),
+            "",
+            Figure::Bubble,
+            "key",
+        ),
+        key(
+            "Exposed",
+            &show_percent(exposed),
+            "",
+            Figure::Exposed,
+            "key phone-skip",
+        ),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn key(name: &str, figure: &str, range: &str, of: Figure, class: &str) -> Html {
+    let mut parts = vec![text(figure)];
+    if !range.is_empty() {
+        parts.extend([text(" "), leaf("small", "range", range)]);
+    }
+    ask(
+        class,
+        &of.id(),
+        &[leaf("span", "name", name), value(&parts)],
+    )
+}
+
+fn value(parts: &[Html]) -> Html {
+    super::markup::el("span", &[("class", "value")], parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::memory::verdict::Chance;
+    use crate::core::report::report;
+    use crate::core::run::Run;
+
+    /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
+    #[test]
+    fn a_tight_run_says_its_share_and_how_many_like_it_ran_out() {
+        let run = Run {
+            seq_len: 28_672,
+            ..Run::default()
+        };
+        let report = report(&run).unwrap();
+        assert_eq!(report.memory.verdict, Verdict::Tight);
+        let html = strip(&report, MemoryUnit::Gib).into_string();
+        let Chance { like, ran_out } = report.memory.chance;
+        let share = show_percent(report.memory.need_bytes / report.memory.capacity_bytes);
+        let words = format!(
+            "rank {}: {share} of usable; of {like} measured runs like this, {ran_out} ran out",
+            report.memory.peak_stage
+        );
+        assert!(html.contains(&words), "{html}");
+        assert!(html.contains("May not fit") && !html.contains("Fits"));
+    }
+
+    #[test]
+    fn every_key_figure_says_where_it_comes_from() {
+        let html = strip(&report(&Run::default()).unwrap(), MemoryUnit::Gib).into_string();
+        assert_eq!(html.matches("data-ask=").count(), 6);
+        assert!(
+            html.contains("Fits") && html.contains("of 79.2 GiB"),
+            "{html}"
+        );
+    }
+}

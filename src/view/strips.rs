@@ -1,0 +1,116 @@
+//! Several pipelines as strips on one axis, one below the other: how much longer is one than the other, and where.
+
+use super::drawing::{Anchor, Box, Drawing};
+use super::ink::Ink;
+use super::ticks::ticks;
+use super::viewport::Viewport;
+use crate::core::pipeline::Timeline;
+use crate::core::units::{Seconds, show_seconds};
+
+/// Ranks drawn; of more, every n-th.
+const MOST_RANKS: usize = 8;
+/// Height of a rank's row at least and at most, and of a pipeline's rows together where that lies between.
+const LEAST_ROW: f64 = 10.0;
+const MOST_ROW: f64 = 18.0;
+const ROWS: f64 = 96.0;
+/// Room for the words above a strip, and for the gap below it.
+const WORDS: f64 = 18.0;
+const GAP: f64 = 10.0;
+/// Height of the time axis.
+const AXIS: f64 = 18.0;
+
+/// The picture of timelines with the words above each.
+#[must_use]
+pub fn strips(drawn: &[(String, &Timeline)]) -> Drawing {
+    let ends = drawn.iter().map(|(_, timeline)| timeline.makespan());
+    let longest = ends.fold(0.0, f64::max);
+    let ranks = drawn.iter().map(|(_, timeline)| timeline.ranks.len());
+    let most = ranks.max().unwrap_or(1).max(1);
+    let stride = most.div_ceil(MOST_RANKS);
+    let rows = most.div_ceil(stride);
+    let row = (ROWS / rows as f64).clamp(LEAST_ROW, MOST_ROW);
+    let height =
+        |timeline: &Timeline| WORDS + row * timeline.ranks.len().div_ceil(stride) as f64 + GAP;
+    let foot: f64 = drawn.iter().map(|(_, timeline)| height(timeline)).sum();
+    let mut drawing = Drawing::new(foot + AXIS);
+    let mut top = 0.0;
+    for (words, timeline) in drawn {
+        drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, words);
+        let place = Place {
+            top: top + WORDS,
+            row,
+            stride,
+        };
+        strip(&mut drawing, timeline, longest, place);
+        top += height(timeline);
+    }
+    drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
+    for tick in ticks(0.0, longest, 5) {
+        let (x, words) = (tick / longest, show_seconds(Seconds(tick)));
+        drawing.line((x, foot), (x, foot + 4.0), Ink::Line, 1.0);
+        drawing.words((x, foot + 11.0), Anchor::Middle, Ink::Muted, &words);
+    }
+    drawing
+}
+
+/// Where a strip stands: its top, the height of a rank's row, and every how many ranks one is drawn.
+#[derive(Clone, Copy)]
+struct Place {
+    top: f64,
+    row: f64,
+    stride: usize,
+}
+
+fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, place: Place) {
+    let Place {
+        top,
+        row: tall,
+        stride,
+    } = place;
+    let end = timeline.makespan() / longest;
+    for row in 0..timeline.ranks.len().div_ceil(stride) {
+        let y = top + row as f64 * tall;
+        drawing.name(y + tall / 2.0, &format!("rank {}", row * stride));
+        let idle = Box {
+            x: 0.0,
+            width: end,
+            y,
+            height: tall - 1.0,
+        };
+        drawing.hatch(idle);
+    }
+    drawing.ops(
+        timeline,
+        stride,
+        Viewport::all(longest),
+        |row| (top + row as f64 * tall, tall - 1.0),
+        |_| String::new(),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::{Run, Schedule};
+
+    #[test]
+    fn two_pipelines_share_an_axis_and_small_pictures_stay_small() {
+        let of = |schedule| {
+            let run = Run {
+                schedule,
+                ..Run::default()
+            };
+            evaluate(&run).unwrap().timeline
+        };
+        let (one, other) = (of(Schedule::Gpipe), of(Schedule::ZbH1));
+        let drawn = [("GPipe".to_owned(), &one), ("ZB-H1".to_owned(), &other)];
+        let html = strips(&drawn).inline("Two").into_string();
+        assert_eq!(html.matches("rank 3").count(), 2);
+        assert!(
+            html.contains("GPipe") && html.len() < 300_000,
+            "{}",
+            html.len()
+        );
+    }
+}

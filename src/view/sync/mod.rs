@@ -1,0 +1,226 @@
+//! Gradients on the timeline: the end of the step drawn rank by rank, what hides and what shows, in words and a table.
+
+mod picture;
+
+use super::figure::{key, save};
+use super::markup::{Html, ask, choices, el, leaf, table, text};
+use crate::core::pipeline::sync::Policy;
+use crate::core::report::sync::{Charged, GradientSync, gradient_sync};
+use crate::core::report::{Evaluation, Figure};
+use crate::core::traffic::CONTENTION;
+use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
+use picture::picture;
+
+/// Rows of the table; of more, the first.
+const MOST_ROWS: usize = 256;
+/// The choices: what is asked of the panel, and what the page calls it.
+const CHOICES: [(Policy, &str, &str); 3] = [
+    (Policy::Eager, "eager", "eagerly, bucket by bucket"),
+    (Policy::RankEnd, "rank", "when a rank is done"),
+    (Policy::StepEnd, "end", "at the end of the step"),
+];
+
+/// The panel; `of` is the chosen policy.
+#[must_use]
+pub fn sync(evaluation: &Evaluation, of: &str) -> Html {
+    let chosen = CHOICES.iter().find(|choice| choice.1 == of);
+    let policy = chosen.map_or(Policy::Eager, |choice| choice.0);
+    let Some(found) = gradient_sync(evaluation, policy) else {
+        return leaf("p", "muted", nothing(evaluation));
+    };
+    Html::from_iter([
+        choices(
+            ["Gradients leave", "When gradients leave"],
+            CHOICES.map(|(known, of, label)| (of, label, known == policy)),
+            Html::from_iter([
+                leaf("span", "spring", ""),
+                save("gradients", "", MemoryUnit::default()),
+            ]),
+        ),
+        picture(evaluation, &found)
+            .inline("The end of the step by rank: ops, and the gradients on each rank's wire"),
+        key(&KEY),
+        el("p", &[("role", "status")], &[text(&said(&found))]),
+        el("p", &[("class", "muted")], &[relation(&found)]),
+        buckets(&found),
+    ])
+}
+
+/// Why there is nothing to draw.
+fn nothing(evaluation: &Evaluation) -> &'static str {
+    let layout = &evaluation.scenario.layout;
+    if layout.dp * layout.cp <= 1 {
+        "There is one copy of the model: no gradients are sent."
+    } else {
+        "ZeRO-2 and 3 scatter gradients in every micro-batch: that is inside the backward passes above, and nothing is left for the end of the step."
+    }
+}
+
+/// What the picture's colours stand for.
+const KEY: [(&str, &str); 5] = [
+    (
+        "c-exposed half",
+        "gradients, hidden behind ops or in a bubble",
+    ),
+    ("c-exposed", "gradients after the pipeline's end: exposed"),
+    ("c-forward", "F"),
+    ("c-backward", "B, BW"),
+    ("c-weight", "W"),
+];
+
+/// The three policies in a sentence.
+fn said(found: &GradientSync) -> String {
+    let [end, rank, eager] = found.exposed.map(show_seconds);
+    let hidden: f64 = found
+        .ranks
+        .iter()
+        .map(|rank| rank.behind + rank.bubble)
+        .sum();
+    let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
+    // Beside a step of years the traffic is too short to be told from nothing.
+    let share = if total > 0.0 { hidden / total } else { 1.0 };
+    format!(
+        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {} of the traffic is hidden; the ops beside it are slower by {} of the time they share.",
+        show_percent(share),
+        show_percent(CONTENTION.value)
+    )
+}
+
+/// How the picture and the step's exposed communication belong together.
+fn relation(found: &GradientSync) -> Html {
+    let Charged {
+        rank,
+        gradients,
+        weights,
+        tied,
+        inside,
+    } = found.charged;
+    let mut parts = format!(
+        " counts {} of gradients and {} of updated weights for rank {rank}, which is left with most",
+        show_seconds(gradients),
+        show_seconds(weights)
+    );
+    if tied.0 > 0.0 {
+        parts = format!(
+            "{parts}, {} for the embeddings that both ends hold",
+            show_seconds(tied)
+        );
+    }
+    if inside.0 > 0.0 {
+        parts = format!(
+            "{parts}, and {} that passes wait for inside the pipeline",
+            show_seconds(inside)
+        );
+    }
+    let eager = found.exposed[2];
+    let differs = gradients.0 - eager.0;
+    let tie = if differs.abs() <= 1e-3 * gradients.0 {
+        "The eager picture leaves the same: no bubble follows its last op."
+    } else if differs > 0.0 {
+        "The eager picture leaves less: the step, as calibrated, lets gradients hide behind one backward pass and no bubble; the bubble after a rank's last op hides more of them."
+    } else {
+        "The eager picture leaves more: the step, as calibrated, lets gradients hide behind a backward pass of all of a rank's chunks; in this order its last op is a smaller one."
+    };
+    Html::from_iter([
+        text("The step's "),
+        ask(
+            "link",
+            &Figure::Exposed.id(),
+            &[text("exposed communication")],
+        ),
+        text(&format!(
+            "{parts}. {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names."
+        )),
+    ])
+}
+
+/// The picture as a table.
+fn buckets(found: &GradientSync) -> Html {
+    let rows: Vec<_> = found
+        .buckets
+        .iter()
+        .take(MOST_ROWS)
+        .map(|bucket| {
+            let times = [
+                bucket.complete,
+                bucket.start,
+                bucket.end - bucket.start,
+                bucket.behind,
+                bucket.bubble,
+                bucket.after,
+                bucket.behind * CONTENTION.value,
+            ];
+            let mut cells = vec![bucket.rank.to_string(), bucket.stage.to_string()];
+            cells.extend(times.map(|time| show_seconds(Seconds(time))));
+            (false, cells.iter().map(|cell| text(cell)).collect())
+        })
+        .collect();
+    let head = [
+        "rank",
+        "stage",
+        "complete at",
+        "leave at",
+        "on the wire",
+        "behind ops",
+        "in bubbles",
+        "after the end",
+        "slows ops by",
+    ];
+    table("Gradients on the wire", &head, &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::{Run, Schedule};
+
+    fn panel(run: &Run, of: &str) -> String {
+        sync(&evaluate(run).unwrap(), of).into_string()
+    }
+
+    #[test]
+    fn each_policy_is_one_press_and_the_pressed_one_is_drawn() {
+        let run = Run::default();
+        for (_, of, label) in CHOICES {
+            let html = panel(&run, of);
+            let pressed = format!("data-of=\"{of}\" aria-pressed=\"true\">{label}");
+            assert!(html.contains(&pressed), "{of}");
+            assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
+            assert_eq!(html.matches("<tr").count(), 1 + 4);
+            assert!(!html.contains("NaN") && html.contains("rank 3"));
+        }
+        // At the end of the step nothing hides.
+        assert!(!panel(&run, "end").contains("fill-opacity"));
+        assert!(panel(&run, "eager").contains("fill-opacity"));
+    }
+
+    #[test]
+    fn chunks_and_many_ranks_stay_within_a_small_picture() {
+        let run = Run {
+            schedule: Schedule::Interleaved,
+            virtual_stages: 2,
+            pp: 16,
+            tp: 1,
+            gpus: 128,
+            ..Run::default()
+        };
+        let html = panel(&run, "");
+        assert_eq!(html.matches("<tr").count(), 1 + 32);
+        assert!(html.len() < 1_000_000, "{}", html.len());
+    }
+
+    #[test]
+    fn a_run_that_sends_none_says_why() {
+        let alone = Run {
+            gpus: 8,
+            ..Run::default()
+        };
+        assert!(panel(&alone, "").contains("one copy"));
+        let sharded = Run {
+            zero: 3,
+            ..Run::default()
+        };
+        assert!(panel(&sharded, "").contains("in every micro-batch"));
+    }
+}

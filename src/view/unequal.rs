@@ -1,0 +1,297 @@
+//! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
+
+use super::drawing::{Anchor, Box, DETAIL, Drawing};
+use super::figure::figure;
+use super::ink::Ink;
+use super::issues::written;
+use super::markup::{Html, choices, el, leaf, table, text};
+use super::strips::strips;
+use crate::core::pipeline::Timeline;
+use crate::core::pipeline::packing::Spread;
+use crate::core::report::Evaluation;
+use crate::core::report::unequal::{Unequal, Way, unequal as ways};
+use crate::core::units::{Seconds, show_percent, show_seconds, significant};
+
+/// The distributions: what is asked of the panel, and what the page calls it.
+const SPREADS: [(Spread, &str, &str); 3] = [
+    (Spread::LogNormal, "log-normal", "log-normal"),
+    (Spread::Bimodal, "bimodal", "bimodal"),
+    (Spread::Uniform, "uniform", "uniform"),
+];
+
+/// The panel; `of` is the distribution.
+#[must_use]
+pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
+    let chosen = SPREADS.iter().find(|spread| spread.1 == of);
+    let spread = chosen.map_or(Spread::LogNormal, |spread| spread.0);
+    let own = own(evaluation);
+    let Some(found) = ways(evaluation, spread) else {
+        let why = "The stages of this run cannot be timed at other sequence lengths.";
+        return Html::from_iter([own, leaf("p", "muted", why)]);
+    };
+    let said = format!(
+        "{} samples of up to {} tokens, drawn with a fixed seed, for one pipeline of {} ranks; a micro-batch has at most the {} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
+        found.samples, found.longest, found.ranks, found.most_tokens
+    );
+    Html::from_iter([
+        own,
+        choices(
+            ["Sample lengths", "Distribution of sample lengths"],
+            SPREADS.map(|(known, of, label)| (of, label, known == spread)),
+            Html::none(),
+        ),
+        leaf("p", "muted", &said),
+        figure(
+            "packing",
+            "Micro-batches by time: samples, and what is padding (hatched)",
+            packing(&found).inline("Samples in their micro-batches, in three ways"),
+        ),
+        figure(
+            "unequal",
+            "The pipeline that they make, on one axis",
+            pipelines(&found).inline("The simulated pipeline of each way, on one axis"),
+        ),
+        figures(&found),
+        leaf(
+            "p",
+            "muted",
+            "Let in as memory allows: a rank takes the next micro-batch whenever what it holds stays within the tokens of as many full ones as there are ranks, and a backward pass as soon as it can. A run that uses a row takes time in proportion to its tokens, padding included; here short sequences pay for what each micro-batch costs at least.",
+        ),
+    ])
+}
+
+/// What the run's own lengths give, where it has any.
+fn own(evaluation: &Evaluation) -> Html {
+    let scenario = &evaluation.scenario;
+    if scenario.run.microbatch_lengths.is_none() {
+        return Html::none();
+    }
+    let pipeline = &evaluation.report.pipeline;
+    let said = format!(
+        "This run has {} micro-batches of its own lengths: {} simulated, {} of it bubble. ",
+        scenario.layout.microbatches,
+        show_seconds(pipeline.makespan_s),
+        show_percent(pipeline.bubble_fraction)
+    );
+    let fix = if evaluation.order.splits == 1 && pipeline.schedule == "custom" {
+        "microbatch_lengths=&schedule_options.order=&schedule=1f1b"
+    } else {
+        "microbatch_lengths="
+    };
+    let button = [("class", "fix"), ("data-fix", fix)];
+    el(
+        "p",
+        &[],
+        &[
+            text(&said),
+            el("button", &button, &[text("make them equal")]),
+        ],
+    )
+}
+
+/// Height of a strip of micro-batches, and of the words above it.
+const STRIP: f64 = 32.0;
+const WORDS: f64 = 18.0;
+/// A strip with its words and the gap below it.
+const PITCH: f64 = STRIP + WORDS + 8.0;
+
+/// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
+/// one below the other.
+#[must_use]
+pub fn packing(found: &Unequal) -> Drawing {
+    let mut drawn: Vec<&Way> = Vec::new();
+    for way in &found.ways {
+        if drawn.last().is_none_or(|last| last.tokens != way.tokens) {
+            drawn.push(way);
+        }
+    }
+    drawn.truncate(3);
+    let sum = |way: &Way| way.times.iter().sum::<f64>();
+    let longest = drawn
+        .iter()
+        .copied()
+        .map(sum)
+        .fold(0.0, f64::max)
+        .max(1e-12);
+    let mut drawing = Drawing::new(PITCH * drawn.len() as f64);
+    for (at, way) in drawn.iter().enumerate() {
+        let top = PITCH * at as f64;
+        let said = format!(
+            "{}: Σ t {}, {} padding",
+            way.name,
+            show_seconds(Seconds(sum(way))),
+            show_percent(way.padding())
+        );
+        drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, &said);
+        let mut x = 0.0;
+        for ((samples, tokens), time) in way.microbatches.iter().zip(&way.tokens).zip(&way.times) {
+            let width = time / longest;
+            let place = Box {
+                x,
+                width: (width - 1.0 / DETAIL).max(width * 0.5),
+                y: top + WORDS,
+                height: STRIP,
+            };
+            microbatch(&mut drawing, place, samples, *tokens);
+            x += width;
+        }
+    }
+    drawing
+}
+
+fn microbatch(drawing: &mut Drawing, place: Box, samples: &[u64], tokens: u64) {
+    drawing.hatch(place);
+    let count = samples.len().max(1);
+    let each = place.height / count as f64;
+    let padded = tokens as f64 / count as f64;
+    for (row, length) in samples.iter().enumerate() {
+        let gap = if each > 3.0 { 0.5 } else { 0.0 };
+        let sample = Box {
+            width: place.width * *length as f64 / padded.max(1.0),
+            y: place.y + row as f64 * each,
+            height: each - gap,
+            ..place
+        };
+        drawing.fill(sample, Ink::Memory(3), 1.0, &format!("{length} tokens"));
+    }
+    if place.width > 0.012 {
+        drawing.frame(place, Ink::Line);
+    }
+}
+
+/// The ways that can be simulated, one below the other.
+#[must_use]
+pub fn pipelines(found: &Unequal) -> Drawing {
+    let drawn: Vec<(String, &Timeline)> = found
+        .ways
+        .iter()
+        .filter_map(|way| {
+            let timeline = way.timeline.as_ref()?;
+            let end = show_seconds(Seconds(timeline.makespan()));
+            Some((format!("{}: {end}", way.name), timeline))
+        })
+        .collect();
+    strips(&drawn)
+}
+
+/// A row a way, with the button that makes it the run's own.
+fn figures(found: &Unequal) -> Html {
+    let first = found.ways.first().and_then(Way::simulated);
+    let best = found.ways.iter().filter_map(Way::simulated);
+    let best = best.map(|time| time.0).fold(f64::INFINITY, f64::min);
+    let rows: Vec<_> = found
+        .ways
+        .iter()
+        .map(|way| {
+            let longest = way.times.iter().copied().fold(0.0, f64::max);
+            let simulated = way.simulated();
+            let of_first = simulated.zip(first).map_or("–".to_owned(), |(own, first)| {
+                format!("{}×", significant(first / own, 3))
+            });
+            let cells = [
+                way.name.to_owned(),
+                way.times.len().to_string(),
+                show_percent(way.padding()),
+                show_seconds(Seconds(longest)),
+                show_seconds(way.formula),
+                simulated.map_or("cannot run".to_owned(), show_seconds),
+                of_first,
+                format!("{} k", significant(way.held / 1e3, 3)),
+            ];
+            let mut cells: Vec<Html> = cells.iter().map(|cell| text(cell)).collect();
+            cells.push(apply(way));
+            let marked = simulated.is_some_and(|own| own.0 <= best);
+            (marked, cells)
+        })
+        .collect();
+    let head = [
+        "way",
+        "micro-batches",
+        "padding",
+        "max t",
+        "formula",
+        "simulated",
+        "as fast",
+        "tokens held",
+        "",
+    ];
+    table("Ways to run unequal samples", &head, &rows)
+}
+
+fn apply(way: &Way) -> Html {
+    if way.set.is_empty() || way.timeline.is_none() {
+        return Html::none();
+    }
+    let (fix, title) = (written(&way.set), format!("Run it: {}", way.name));
+    let button = [
+        ("class", "choose"),
+        ("data-fix", fix.as_str()),
+        ("title", title.as_str()),
+    ];
+    el("button", &button, &[text("use")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::{Run, Schedule};
+    use crate::view::issues::read_fix;
+
+    fn panel(run: &Run, of: &str) -> String {
+        unequal(&evaluate(run).unwrap(), of).into_string()
+    }
+
+    #[test]
+    fn every_distribution_is_one_press_and_every_way_one_more() {
+        let run = Run::default();
+        for (_, of, label) in SPREADS {
+            let html = panel(&run, of);
+            let pressed = format!("data-of=\"{of}\" aria-pressed=\"true\">{label}");
+            assert!(html.contains(&pressed), "{of}");
+            assert!(!html.contains("NaN") && !html.contains("inf"), "{of}");
+            let ways = html.matches("data-fix=\"").count();
+            assert!(ways >= 4, "{of}: {ways}");
+            for fix in html.split("data-fix=\"").skip(1) {
+                let fix = fix.split('"').next().unwrap().replace("&amp;", "&");
+                let own = run.with_texts(&read_fix(&fix)).unwrap();
+                let html = panel(&own, of);
+                assert!(html.contains("make them equal"), "{fix}");
+                let back = html.split("data-fix=\"").nth(1).unwrap();
+                let back = back.split('"').next().unwrap().replace("&amp;", "&");
+                let equal = own.with_texts(&read_fix(&back)).unwrap();
+                assert!(equal.microbatch_lengths.is_none());
+                assert_eq!(equal.schedule, run.schedule);
+                assert!(evaluate(&equal).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn a_schedule_that_refuses_says_so_in_its_row() {
+        // DualPipe on 16 ranks has no order for the 16 micro-batches that 64 samples of four each make; 1F1B has.
+        let run = |schedule| Run {
+            schedule,
+            pp: 16,
+            micro_batch: 4,
+            ..Run::default()
+        };
+        let (refused, runs) = (Schedule::DualPipe, Schedule::OneFOneB);
+        let (refused, runs) = (panel(&run(refused), ""), panel(&run(runs), ""));
+        for way in ["padded to the longest", "each to its own length"] {
+            let row = |html: &str| {
+                let cell = format!("<td>{way}</td><td>16</td>");
+                let row = html.split("<tr").find(|row| row.contains(&cell));
+                row.unwrap_or_else(|| panic!("{way}: {html}")).to_owned()
+            };
+            let row_of_refused = row(&refused);
+            assert!(
+                row_of_refused.contains("<td>cannot run</td>"),
+                "{row_of_refused}"
+            );
+            assert!(!row_of_refused.contains("data-fix"), "{row_of_refused}");
+            assert!(row(&runs).contains("data-fix"), "{}", row(&runs));
+        }
+        assert!(!runs.contains("cannot run"));
+    }
+}

@@ -1,0 +1,18 @@
+//! The drawer about a number; before anything is asked it explains the fullest GPU.
+
+use crate::core::report::Figure;
+use crate::web::back::answer;
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// The drawer.
+#[component]
+pub fn About() -> impl IntoView {
+    let state = expect_context::<State>();
+    let figure = move || Some(state.figure.get().map(Figure::id).unwrap_or_default());
+    view! {
+        <button class="close-sheet" aria-label="Close" on:click=move |_| state.drawer.set(false)>"✕"</button>
+        <small class="muted">"About this number"</small>
+        <div inner_html=answer(state, "about", figure)></div>
+    }
+}

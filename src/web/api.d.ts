@@ -1,0 +1,99 @@
+/** What is wrong or doubtful; `field` is the dotted key of the link, "" when nothing could be parsed. */
+export interface Issue { field: string; message: string }
+export interface Refusal { errors: Issue[] }
+/** Every field has a default; see the contract for all of them. */
+export interface Run { [field: string]: unknown }
+export interface StageMemory {
+  stage: number; weights_bytes: number; gradients_bytes: number; optimizer_bytes: number;
+  activations_bytes: number; buffers_bytes: number; overhead_bytes: number; total_bytes: number;
+  in_flight: number; items: { name: string; bytes: number }[];
+}
+export interface OverlapRow {
+  name: "dp" | "zero3" | "tp" | "pp" | "cp" | "ep"; bytes_per_gpu: number; comm_s: number;
+  compute_s: number; ratio: number; exposed_s: number; printed_ratio?: number; corrected_ratio?: number;
+}
+export interface Report {
+  errors: Issue[]; warnings: Issue[];
+  layout: { dp: number; microbatches: number; tokens_per_step: number };
+  parameters: { total: number; active: number; per_stage: number[] };
+  memory: {
+    method: string; per_stage: StageMemory[]; peak_stage: number; peak_bytes: number;
+    capacity_bytes: number; verdict: "fits" | "tight" | "oom";
+    /** What the fullest rank needs: by the estimate, and its calibrated range. */
+    need_low_bytes: number; need_bytes: number; need_high_bytes: number;
+    /** Measured runs with this verdict, and those of them that ran out of memory. */
+    chance: { like: number; ran_out: number };
+  };
+  pipeline: {
+    schedule: string; makespan_s: number; ideal_s: number; bubble_fraction: number;
+    bubble_over_ideal: number; bubble_span: number; peak_in_flight: number[]; weight_copies: number[];
+    /** of a schedule that never drains: the figures above are of its steady state, these happen once in a training */
+    fill_s?: number; drain_s?: number;
+  };
+  overlap: OverlapRow[];
+  step: {
+    time_s: number; compute_s: number; bubble_s: number; exposed_comm_s: number; optimizer_s: number;
+    model_flops: number; tflops_per_gpu: number; mfu: number; hfu: number; host_s: number;
+    tokens_per_s: number; tokens_per_s_per_gpu: number; low_s: number; high_s: number;
+    days?: number; gpu_hours?: number; cost?: number; rescaled_by?: number;
+  };
+}
+export interface ScheduleRequest {
+  schedule: string; pp?: number; microbatches?: number; virtual_stages?: number; group?: number;
+  variant?: string; waves?: number; memory_limit?: number; splits?: number; order?: string[][] | string;
+  forward_s?: number; backward_input_s?: number; backward_weight_s?: number; pair_s?: number;
+  p2p_s?: number; stage_scale?: number[]; ops?: boolean;
+}
+export interface ScheduleReply {
+  errors: Issue[]; warnings: Issue[]; makespan_s: number; ideal_s: number; bubble_fraction: number;
+  bubble_over_ideal: number; bubble_span: number; peak_in_flight: number[]; weight_copies: number[];
+  /** of a schedule that never drains: seconds of a step once it is full; the figures above have its fill and drain */
+  steady_s?: number;
+  order: string[][];
+  /** rank, kind (F, B, W, BW), stage, micro-batch, start, end */
+  ops?: [number, string, number, number, number, number][];
+}
+export interface PlanRequest {
+  run?: Run;
+  /** rows, 20 by default */
+  top?: number;
+  /** fields kept as the run has them: tp, pp, cp, ep, etp, zero, micro_batch, sequence_parallel, recompute,
+   * schedule, virtual_stages, stage_layers, hsdp_shard */
+  pin?: string[];
+  /** the only values that are tried, by the same names; split: even, spare-last, spare-ends */
+  space?: { [field: string]: unknown[] | unknown };
+}
+export interface PlanRow { run: Run; report: Report; tie_with_first: boolean; why: string }
+export interface Plan {
+  errors: Issue[]; warnings: Issue[];
+  /** layouts looked at, those that fit, those whose full report was asked */
+  evaluated: number; feasible: number; reported: number;
+  /** strictly by time_s */
+  best: PlanRow[];
+  /** index of the simplest of the ties; null where nothing fits */
+  recommended: number | null;
+}
+export function report(run: Run): Report | Refusal;
+export function schedule(request: ScheduleRequest): ScheduleReply | Refusal;
+export function plan(request: PlanRequest): Promise<Plan | Refusal>;
+export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
+export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] } | Refusal;
+export interface Imported {
+  errors: Issue[];
+  /** what the text was recognised as */
+  format: string;
+  run: Run;
+  /** entry and what it says */
+  used: [string, string][];
+  /** what the text leaves out, and what is taken instead */
+  assumed: string[];
+  ignored: string[];
+}
+export type ExportFormat = "markdown" | "json" | "csv" | "megatron" | "torchtitan" | "deepspeed" | "nanotron";
+/** A link, JSON, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML; what it
+ * does not say is as in `run`. */
+export function importText(text: string, run?: Run): Imported | Refusal;
+/** `date` is printed as given; `address` is the page's, before the `#` of the link. */
+export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
+  { errors: Issue[]; text: string } | Refusal;
+export function version(): string;

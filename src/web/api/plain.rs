@@ -1,0 +1,182 @@
+//! What JavaScript hands over, as a [`Value`]: read step by step and within bounds, so that whatever it is (nested without
+//! end, throwing when it is read, larger than any request) ends as an issue and never as an exception.
+
+use crate::core::issue::Issue;
+use crate::core::run::Value;
+use crate::core::units::whole;
+use crate::io::json::{MAX_BYTES, MAX_DEPTH, too_deep};
+use js_sys::{Array, JsString, Reflect};
+use std::cell::Cell;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+
+/// Entries of all lists and objects together.
+const MOST_ENTRIES: usize = 1 << 20;
+/// Requests that a getter of a request may make, one within the other; beyond, the stack would end somewhere.
+const MOST_WITHIN: u32 = 4;
+/// Letters of a key, and about as many of a path of them.
+const LONGEST_KEY: u32 = 200;
+
+// As js_sys has them, but an exception (of a proxy, of a getter) comes back instead of flying on.
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(catch, js_namespace = Array, js_name = isArray)]
+    fn is_list(value: &JsValue) -> Result<bool, JsValue>;
+    #[wasm_bindgen(catch, js_namespace = Object, js_name = keys)]
+    fn keys(value: &JsValue) -> Result<Array, JsValue>;
+    /// "[object Object]", "[object Date]"...
+    #[wasm_bindgen(catch, js_namespace = ["Object", "prototype", "toString"], js_name = call)]
+    fn sort_of(value: &JsValue) -> Result<JsValue, JsValue>;
+}
+
+thread_local! {
+    /// Requests that are being read.
+    static READING: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A request: an object of fields; nothing given is an empty one.
+///
+/// # Errors
+/// Where it is not plain, by its dotted key.
+pub fn value(given: JsValue) -> Result<Value, Vec<Issue>> {
+    let within = READING.get();
+    if within > MOST_WITHIN {
+        let message = "is read while it is read, by a getter of its own";
+        return Err(vec![Issue::error("", message)]);
+    }
+    let mut reader = Reader {
+        entries: MOST_ENTRIES,
+        letters: MAX_BYTES,
+    };
+    READING.set(within + 1);
+    let read = reader.read(given, "", 0);
+    READING.set(within);
+    match read {
+        Ok(Value::Null) => Ok(Value::Map(Vec::new())),
+        Ok(value) => Ok(value),
+        Err(issue) => Err(vec![issue]),
+    }
+}
+
+/// A text that is called `name`; nothing given is an empty one.
+///
+/// # Errors
+/// That it is no text, or too long a one.
+pub fn text(given: JsValue, name: &str) -> Result<String, Vec<Issue>> {
+    if given.is_null() || given.is_undefined() {
+        return Ok(String::new());
+    }
+    match value(given)? {
+        Value::Text(text) => Ok(text),
+        other => {
+            let message = format!("{name} takes text, this is {}", other.kind());
+            Err(vec![Issue::error("", message)])
+        }
+    }
+}
+
+/// What is left of the bounds.
+struct Reader {
+    entries: usize,
+    letters: u32,
+}
+
+impl Reader {
+    fn read(&mut self, given: JsValue, path: &str, depth: usize) -> Result<Value, Issue> {
+        if given.is_null() || given.is_undefined() {
+            return Ok(Value::Null);
+        }
+        if let Some(yes) = given.as_bool() {
+            return Ok(Value::Bool(yes));
+        }
+        if let Some(number) = given.as_f64() {
+            return Ok(Value::Number(number));
+        }
+        if given.is_bigint() {
+            // Beyond 2^63, as beyond 2^53, there is no field that takes it.
+            let count = i64::try_from(given);
+            return Ok(Value::Number(
+                count.map_or(f64::INFINITY, |count| count as f64),
+            ));
+        }
+        let given = match given.dyn_into::<JsString>() {
+            Ok(text) => return self.text(&text, path).map(Value::Text),
+            Err(given) => given,
+        };
+        if depth == MAX_DEPTH {
+            return Err(too_deep(path));
+        }
+        if !given.is_object() {
+            let what = if given.is_function() {
+                "a function"
+            } else {
+                "a symbol"
+            };
+            return Err(Issue::error(path, format!("{what} is no plain value")));
+        }
+        let thrown = |_| Issue::error(path, "cannot be read: it throws");
+        if is_list(&given).map_err(thrown)? {
+            let length = Reflect::get(&given, &"length".into()).map_err(thrown)?;
+            let length = length.as_f64().and_then(whole);
+            let length = length.and_then(|length| u32::try_from(length).ok());
+            let length = self.take(length.unwrap_or(u32::MAX), path)?;
+            let item = |at| {
+                let item = Reflect::get_u32(&given, at).map_err(thrown)?;
+                self.read(item, path, depth + 1)
+            };
+            return (0..length)
+                .map(item)
+                .collect::<Result<_, _>>()
+                .map(Value::List);
+        }
+        // Maps, dates and arrays of bytes would be read as objects without fields.
+        if sort_of(&given).map_err(thrown)? != "[object Object]" {
+            return Err(Issue::error(path, "is no plain object"));
+        }
+        let names = keys(&given).map_err(thrown)?;
+        self.take(names.length(), path)?;
+        let entry = |name: JsValue| {
+            let key = self.key(&name, path)?;
+            let dotted = match path {
+                "" => key.clone(),
+                path if path.len() > LONGEST_KEY as usize => path.to_owned(),
+                path => format!("{path}.{key}"),
+            };
+            let value = Reflect::get(&given, &name)
+                .map_err(|_| Issue::error(&dotted, "cannot be read: it throws"))?;
+            Ok((key, self.read(value, &dotted, depth + 1)?))
+        };
+        names
+            .iter()
+            .map(entry)
+            .collect::<Result<_, _>>()
+            .map(Value::Map)
+    }
+
+    fn take(&mut self, entries: u32, path: &str) -> Result<u32, Issue> {
+        let left = self.entries.checked_sub(entries as usize);
+        self.entries = left.ok_or_else(|| {
+            Issue::error(path, format!("more than {MOST_ENTRIES} entries: not read"))
+        })?;
+        Ok(entries)
+    }
+
+    fn text(&mut self, text: &JsString, path: &str) -> Result<String, Issue> {
+        // Asked before it is copied.
+        let left = self.letters.checked_sub(text.length());
+        self.letters = left.ok_or_else(|| {
+            Issue::error(path, format!("more than {MAX_BYTES} letters: not read"))
+        })?;
+        Ok(String::from(text))
+    }
+
+    fn key(&mut self, name: &JsValue, path: &str) -> Result<String, Issue> {
+        match name.dyn_ref::<JsString>() {
+            Some(name) if name.length() <= LONGEST_KEY => self.text(name, path),
+            _ => {
+                let message = format!("has a key of more than {LONGEST_KEY} letters");
+                Err(Issue::error(path, message))
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The frame of the page: header, inputs, results, drawer.
+
+use crate::core::run::registry::field;
+use crate::core::units::MemoryUnit;
+use crate::view::issues::refused;
+use crate::view::palette::Theme;
+use crate::view::words;
+use crate::web::about::About;
+use crate::web::accuracy::AccuracyPanel;
+use crate::web::back::answer;
+use crate::web::compare::{compare, compare_panel};
+use crate::web::embed::embed;
+use crate::web::field::choice_select;
+use crate::web::form::Form;
+use crate::web::history::history;
+use crate::web::html::{flag, html, pressed, text};
+use crate::web::memory::MemoryPanel;
+use crate::web::overlap::OverlapPanel;
+use crate::web::plan::plan_panel;
+use crate::web::room::room;
+use crate::web::share::{ShareDialog, open_share};
+use crate::web::state::State;
+use crate::web::strip::{IssueList, Strip};
+use crate::web::timeline::TimelinePanel;
+use crate::web::{browser, link_sync};
+use leptos::prelude::*;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+#[wasm_bindgen]
+extern "C" {
+    /// Tells the page's `guard.js`, which shows it.
+    #[wasm_bindgen(js_name = reportError)]
+    fn report_error(message: &str);
+}
+
+/// Mounts the calculator in the skeleton's place.
+pub fn start() {
+    std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
+    leptos::mount::mount_to_body(App);
+    if let Some(skeleton) = browser::by_id("skeleton") {
+        skeleton.remove();
+    }
+}
+
+#[component]
+fn App() -> impl IntoView {
+    let state = State::from_address();
+    provide_context(state);
+    link_sync::keep(state);
+    Effect::new(move |_| {
+        let theme = state.theme.get();
+        if let Some(root) = browser::document_element() {
+            let _ = root.set_attribute("data-theme", theme.id());
+        }
+    });
+    Effect::new(move |_| {
+        let verdict = match state.evaluation() {
+            _ if state.fault().is_some() => "✕ cannot run · ".to_owned(),
+            Some(evaluation) if !state.is_stale() => {
+                format!("{} · ", words::peak(&evaluation.report, state.unit.get()))
+            }
+            _ => String::new(),
+        };
+        let name = state.run.with(words::name);
+        document().set_title(&format!("{verdict}{name} · Shardscope"));
+    });
+    match state.embed() {
+        Some(panel) => embed(state, &panel),
+        None => page(state).into_any(),
+    }
+}
+
+/// Buttons of the header for the second Run and the dialog of the back room.
+const EXCHANGE: &str = "<button data-second='+' title='Keep this run beside what you change'>Compare</button> <button class=quiet data-open=published title='Published runs, with what was measured'>Runs</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
+/// The line below everything.
+const FOOT: &str = concat!(
+    "Shardscope ",
+    env!("CARGO_PKG_VERSION"),
+    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a> · <a href=licences.txt>Licences</a>"
+);
+
+fn page(state: State) -> impl IntoView {
+    let tab = RwSignal::new("results");
+    let turn = move |name: &'static str| {
+        let compares = name == "compare";
+        tab.set(if compares { "results" } else { name });
+        if compares {
+            compare(state);
+        }
+    };
+    let tab_button = move |name: &'static str, label: &'static str| {
+        view! {
+            <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| turn(name)>
+                {label}
+            </button>
+        }
+    };
+    view! {
+        <div data-tab=text(move || tab.get().to_owned()) on:click=move |event| pressed(state, &event)>
+            <Header/>
+            <main class="page">
+                <aside class="inputs" aria-label="Inputs">
+                    {history(state)}
+                    <Form/>
+                </aside>
+                <div class="results" id="results" tabindex="-1">
+                    {html("link-notice", move || refused(&state.refused()))}
+                    <Strip/>
+                    <IssueList/>
+                    {compare_panel(state)}
+                    <div inner_html=answer(state, "room", || Some("beside".to_owned()))></div>
+                    <MemoryPanel/>
+                    <TimelinePanel/>
+                    <OverlapPanel/>
+                    {plan_panel(state)}
+                    <AccuracyPanel/>
+                    <p class="footnote" inner_html=FOOT></p>
+                </div>
+                <aside class="detail stale-able" class:open=flag(move || state.drawer.get()) class:stale=flag(move || state.is_stale()) aria-label="About a number">
+                    <About/>
+                </aside>
+            </main>
+            <nav class="tabbar" aria-label="Sections">
+                {tab_button("inputs", "Inputs")}
+                {tab_button("results", "Results")}
+                {tab_button("compare", "Compare")}
+                <button on:click=move |_| open_share(state)>"Share"</button>
+            </nav>
+            <ShareDialog/>
+            {room(state)}
+        </div>
+    }
+}
+
+#[component]
+fn Header() -> impl IntoView {
+    let state = expect_context::<State>();
+    let pick = |key: &'static str, label: &'static str| {
+        field(key).map(|field| choice_select(state, field, label))
+    };
+    let flip = move |_| {
+        let theme = match state.theme.get_untracked() {
+            Theme::Light => Theme::Dark,
+            Theme::Dark => Theme::Light,
+        };
+        state.theme.set(theme);
+        browser::store("theme", theme.id());
+    };
+    let other_unit = move |_| {
+        state.unit.update(|unit| {
+            *unit = match unit {
+                MemoryUnit::Gib => MemoryUnit::Gb,
+                MemoryUnit::Gb => MemoryUnit::Gib,
+            };
+        });
+    };
+    view! {
+        <header class="bar">
+            <i class="logo"></i>
+            <h1>"Shardscope"</h1>
+            {pick("model", "Model preset")}
+            <span class="wide-only">{pick("gpu", "GPU preset")}</span>
+            <span class="spring"></span>
+            <button class="quiet" title="Memory in GiB (2³⁰ bytes) or GB (10⁹ bytes)" on:click=other_unit>
+                {text(move || state.unit.get().name().to_owned())}
+            </button>
+            <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
+            <span class="wide-only" inner_html=EXCHANGE></span>
+            <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
+        </header>
+    }
+}

@@ -1,0 +1,189 @@
+//! What the browser offers, wrapped so that a refusal (sandbox, storage denied, no clipboard) is an absence.
+
+use crate::view::palette::Theme;
+use leptos::prelude::window;
+use wasm_bindgen::JsCast;
+use wasm_bindgen::prelude::Closure;
+
+/// The theme stored on this machine, else the system's.
+pub fn preferred_theme() -> Theme {
+    let kept = stored("theme");
+    match kept.as_deref().and_then(Theme::named) {
+        Some(theme) => theme,
+        None if matches_media("(prefers-color-scheme: dark)") => Theme::Dark,
+        None => Theme::Light,
+    }
+}
+
+pub fn matches_media(query: &str) -> bool {
+    let list = window().match_media(query).ok().flatten();
+    list.is_some_and(|list| list.matches())
+}
+
+pub fn stored(key: &str) -> Option<String> {
+    let storage = window().local_storage().ok().flatten()?;
+    storage
+        .get_item(&format!("shardscope.{key}"))
+        .ok()
+        .flatten()
+}
+
+pub fn store(key: &str, value: &str) {
+    if let Ok(Some(storage)) = window().local_storage() {
+        let _ = storage.set_item(&format!("shardscope.{key}"), value);
+    }
+}
+
+/// The address of this page without its fragment.
+pub fn address() -> String {
+    let href = window().location().href().unwrap_or_default();
+    href.split('#').next().unwrap_or_default().to_owned()
+}
+
+/// What the address says: the fragment, or the query where there is no fragment.
+pub fn link_text() -> String {
+    let location = window().location();
+    match location.hash() {
+        Ok(hash) if hash.len() > 1 => hash,
+        _ => location.search().unwrap_or_default(),
+    }
+}
+
+/// Puts `fragment` into the address bar, without a new history entry.
+pub fn show_link(fragment: &str) {
+    if let Ok(history) = window().history() {
+        let url = format!("#{fragment}");
+        let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&url));
+    }
+}
+
+/// Whether a field has the focus: keys are meant for it.
+pub fn is_typing() -> bool {
+    let focused = window()
+        .document()
+        .and_then(|document| document.active_element());
+    focused.is_some_and(|element| {
+        matches!(element.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
+    })
+}
+
+pub fn document_element() -> Option<web_sys::Element> {
+    window().document()?.document_element()
+}
+
+pub fn by_id(id: &str) -> Option<web_sys::HtmlElement> {
+    window().document()?.get_element_by_id(id)?.dyn_into().ok()
+}
+
+/// Copies text; `done(false)` where the browser refuses.
+pub fn copy(text: &str, done: impl Fn(bool) + 'static) {
+    let clipboard = js_sys::Reflect::get(&window().navigator(), &"clipboard".into());
+    if !clipboard.is_ok_and(|clipboard| clipboard.is_object()) {
+        done(false);
+        return;
+    }
+    let promise = window().navigator().clipboard().write_text(text);
+    leptos::task::spawn_local(async move {
+        done(wasm_bindgen_futures::JsFuture::from(promise).await.is_ok());
+    });
+}
+
+/// The text of a file beside this page; none where it cannot be had.
+pub async fn text_beside(path: &str) -> Option<String> {
+    let answer = wasm_bindgen_futures::JsFuture::from(window().fetch_with_str(path));
+    let response: web_sys::Response = answer.await.ok()?.dyn_into().ok()?;
+    if !response.ok() {
+        return None;
+    }
+    let text = wasm_bindgen_futures::JsFuture::from(response.text().ok()?);
+    text.await.ok()?.as_string()
+}
+
+/// Lets the page paint and answer before going on.
+pub async fn next_turn() {
+    let turn = js_sys::Promise::new(&mut |resolve, _| {
+        let _ = window().set_timeout_with_callback(&resolve);
+    });
+    let _ = wasm_bindgen_futures::JsFuture::from(turn).await;
+}
+
+/// The value of the attribute `data` of the button that was pressed, and the button.
+pub fn pressed_data(event: &web_sys::MouseEvent, data: &str) -> Option<(String, web_sys::Element)> {
+    let target = event.target()?.dyn_into::<web_sys::Element>().ok()?;
+    let button = target.closest(&format!("[{data}]")).ok()??;
+    Some((button.get_attribute(data)?, button))
+}
+
+/// Once the panel is redrawn, focuses the button that stands where the pressed one stood, unless the focus went on.
+pub fn focus_again(pressed: &web_sys::Element, data: &str) {
+    let value = pressed.get_attribute(data).unwrap_or_default();
+    let around = pressed
+        .closest("details, .timeline, .history")
+        .ok()
+        .flatten();
+    if let Some(around) = around {
+        let selector = format!("[{data}=\"{value}\"]");
+        refocus(pressed.clone(), around, selector, REDRAWN_WITHIN);
+    }
+}
+
+/// Frames that a panel made in the back room may take.
+const REDRAWN_WITHIN: u32 = 300;
+
+fn refocus(pressed: web_sys::Element, around: web_sys::Element, selector: String, left: u32) {
+    leptos::prelude::request_animation_frame(move || {
+        if pressed.is_connected() && left > 0 {
+            return refocus(pressed, around, selector, left - 1);
+        }
+        let document = window().document();
+        let focused = document.and_then(|document| document.active_element());
+        let free = focused.is_none_or(|element| element.tag_name() == "BODY");
+        let found = around.query_selector(&selector).ok().flatten();
+        if let Some(button) = found.and_then(|found| found.dyn_into::<web_sys::HtmlElement>().ok())
+            && free
+        {
+            let _ = button.focus();
+        }
+    });
+}
+
+/// Offers `text` as a file.
+pub fn download(name: &str, kind: &str, text: &str) {
+    let parts = js_sys::Array::of1(&text.into());
+    let options = web_sys::BlobPropertyBag::new();
+    options.set_type(kind);
+    let Ok(blob) = web_sys::Blob::new_with_str_sequence_and_options(&parts, &options) else {
+        return;
+    };
+    if let Ok(address) = web_sys::Url::create_object_url_with_blob(&blob) {
+        download_address(name, &address);
+        let _ = web_sys::Url::revoke_object_url(&address);
+    }
+}
+
+/// Offers what is at `address` as a file.
+pub fn download_address(name: &str, address: &str) {
+    let link = window()
+        .document()
+        .and_then(|document| document.create_element("a").ok())
+        .and_then(|link| link.dyn_into::<web_sys::HtmlElement>().ok());
+    if let Some(link) = link {
+        let _ = link.set_attribute("href", address);
+        let _ = link.set_attribute("download", name);
+        link.click();
+    }
+}
+
+/// Calls `changed` with the width of `element` now and whenever it changes.
+pub fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 'static) {
+    changed(element.get_bounding_client_rect().width());
+    let watched = element.clone();
+    let callback = Closure::<dyn FnMut()>::new(move || {
+        changed(watched.get_bounding_client_rect().width());
+    });
+    if let Ok(observer) = web_sys::ResizeObserver::new(callback.as_ref().unchecked_ref()) {
+        observer.observe(element);
+        // Lives as long as the page: panels are built once.
+        callback.forget();
+    }
+}

@@ -1,0 +1,73 @@
+//! The timeline's canvas: a surface in device pixels, painted at most once a frame.
+
+use crate::io::export::Picture;
+use crate::view::paint::timeline::TimelinePicture;
+use crate::view::palette::Theme;
+use crate::view::prepared::Prepared;
+use crate::view::shape::Shape;
+use crate::view::timeline::cells;
+use crate::view::viewport::Viewport;
+use leptos::prelude::window;
+use plotters_canvas::CanvasBackend;
+use wasm_bindgen::JsCast;
+
+/// Device pixels a CSS pixel of an exported picture.
+const EXPORT_SCALE: f64 = 2.0;
+
+/// Everything that a picture depends on.
+pub struct Frame<'a> {
+    pub prepared: &'a Prepared,
+    pub curve: &'a [(f64, u32)],
+    pub view: Viewport,
+    pub width: f64,
+    pub theme: Theme,
+}
+
+/// Paints one frame.
+pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
+    let shape = Shape::of(frame.prepared.ranks());
+    let scale = window().device_pixel_ratio().max(1.0);
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
+    let pixels = |css: f64| (css * scale).round().max(1.0) as u32;
+    let (width, height) = (pixels(frame.width), pixels(shape.height()));
+    if canvas.width() != width || canvas.height() != height {
+        canvas.set_width(width);
+        canvas.set_height(height);
+    }
+    let context = canvas.get_context("2d").ok().flatten();
+    if let Some(context) =
+        context.and_then(|context| context.dyn_into::<web_sys::CanvasRenderingContext2d>().ok())
+    {
+        context.clear_rect(0.0, 0.0, f64::from(width), f64::from(height));
+    }
+    let Some(mut backend) = CanvasBackend::with_canvas_object(canvas.clone()) else {
+        return;
+    };
+    let evaluation = &frame.prepared.evaluation;
+    let rows = frame.prepared.sums.rows(&evaluation.timeline, shape.stride);
+    let picture = TimelinePicture {
+        cells: &cells(&rows, frame.view, frame.width),
+        shape,
+        frame: None,
+        view: frame.view,
+        width: frame.width,
+        chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
+        curve: frame.curve,
+        palette: frame.theme.palette(),
+        scale,
+    };
+    // A canvas that cannot be drawn on stays empty; the table beside it says the same.
+    let _ = picture.paint(&mut backend);
+}
+
+/// The address of a PNG of `picture`; none where the browser has no canvas for it.
+pub fn png(picture: &Picture) -> Option<String> {
+    let canvas = window().document()?.create_element("canvas").ok()?;
+    let canvas: web_sys::HtmlCanvasElement = canvas.dyn_into().ok()?;
+    let (width, height) = picture.size(EXPORT_SCALE);
+    canvas.set_width(width);
+    canvas.set_height(height);
+    let mut backend = CanvasBackend::with_canvas_object(canvas.clone())?;
+    picture.paint(&mut backend, EXPORT_SCALE).ok()?;
+    canvas.to_data_url().ok()
+}

@@ -1,0 +1,56 @@
+//! One panel in someone's page: no inputs, what is wrong in words, the way to the whole calculator.
+//!
+//! Its height, and what the page around it asks, are `public/lazy/frame.js`'s business: it sets the address, which the Run
+//! follows.
+
+use crate::io::link;
+use crate::view::issues::framed;
+use crate::view::words;
+use crate::web::about::About;
+use crate::web::browser;
+use crate::web::html::{flag, html, pressed, text};
+use crate::web::memory::MemoryPanel;
+use crate::web::overlap::OverlapPanel;
+use crate::web::state::State;
+use crate::web::strip::Strip;
+use crate::web::timeline::TimelinePanel;
+use leptos::prelude::*;
+
+/// The panel of that name; everything where there is none.
+pub fn embed(state: State, panel: &str) -> AnyView {
+    let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
+    let shows = |name: &str| !known || panel == name;
+    // A page that says its theme lends the frame its paper, too.
+    let clear = state.view.with_value(|view| view.theme.is_some());
+    let title = move || state.run.with(words::line);
+    let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
+    let said = move || {
+        let notices = state.notices.get();
+        state
+            .shown
+            .with(|shown| framed(&shown.errors, &notices, shown.stands_in))
+    };
+    view! {
+        <div class="embed" class:clear=clear on:click=move |event| pressed(state, &event)>
+            {html("said", said)}
+            <main class="page">
+                <div class="results">
+                    {shows("strip").then(|| view! { <Strip/> })}
+                    {shows("memory").then(|| view! { <MemoryPanel/> })}
+                    {shows("timeline").then(|| view! { <TimelinePanel/> })}
+                    {shows("overlap").then(|| view! { <OverlapPanel/> })}
+                </div>
+            </main>
+            // Where a figure comes from, below the panels; the back room is asked for it then.
+            <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
+                {move || state.drawer.get().then(|| view! { <About/> })}
+            </aside>
+            <footer class="embed-foot">
+                <h1>{text(title)}</h1>
+                <span class="spring"></span>
+                <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
+            </footer>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,276 @@
+//! One setting of the form: label, input by kind, stepper, hint, and what is wrong with it.
+
+use crate::core::issue::{Issue, Severity};
+use crate::core::run::registry::{Field, Slot};
+use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
+use crate::view::issues::line;
+use crate::view::markup::Html;
+use crate::web::html::{flag, text};
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// What is being typed into a field, while it is.
+#[derive(Clone, PartialEq)]
+struct Draft {
+    text: String,
+    /// What the Run said when this was typed: once it says something else, the draft is history.
+    after: String,
+    /// Why the text was not taken.
+    error: Option<String>,
+}
+
+/// The row of `field`.
+pub fn field_row(state: State, field: &'static Field) -> AnyView {
+    let draft = RwSignal::new(None::<Draft>);
+    let now = Memo::new(move |_| shown_text(state, field));
+    let typed = move || {
+        let now = now.get();
+        draft.get().filter(|draft| draft.after == now)
+    };
+    let issues = move || {
+        let unread = typed()
+            .and_then(|draft| draft.error)
+            .map(|error| Issue::error(field.key, error));
+        // Text that was not taken is spoken of alone: what else there is to say is about the value before it.
+        unread.map_or_else(
+            || {
+                let edited = state.edited.get() == field.key;
+                let mut all = state.issues();
+                // What was typed here may break another field, out of sight: it can be mended here, too.
+                all.retain(|issue| {
+                    issue.field == field.key || (edited && issue.is_mended_by(field.key))
+                });
+                all
+            },
+            |unread| vec![unread],
+        )
+    };
+    let invalid = move || {
+        issues()
+            .iter()
+            .any(|issue| issue.severity == Severity::Error)
+    };
+    let said = move || issues().iter().map(line).collect::<Html>().into_string();
+    let changed = move || state.run.with(|run| field.is_changed(run));
+    let reset = move |_| {
+        draft.set(None);
+        state.unread.set(None);
+        state.run.update(|run| {
+            // The default is always accepted.
+            let _ = field.set(run, &Value::Null);
+        });
+    };
+    let control = match &field.slot {
+        Slot::Choice { .. } => choice_select(state, field, field.label)
+            .add_any_attr(leptos::attr::id(input_id(field)))
+            .into_any(),
+        Slot::Toggle { .. } => toggle(state, field).into_any(),
+        _ => text_input(state, field, draft, now, flag(invalid)).into_any(),
+    };
+    view! {
+        <div class="field" class:found=flag(move || !state.search.get().is_empty()) data-field=field.key>
+            <div class="field-row">
+                <label for=input_id(field)>
+                    {field.label}
+                    {(!field.symbol.is_empty()).then(|| view! { <small>" " {field.symbol}</small> })}
+                    <button
+                        class="changed"
+                        title="Changed: back to the default"
+                        aria-label="Back to the default"
+                        hidden=flag(move || !changed())
+                        on:click=reset
+                    ></button>
+                </label>
+                {control}
+            </div>
+            <p class="hint" id=format!("{}-hint", input_id(field))>{field.hint}</p>
+            <div
+                id=format!("{}-issues", input_id(field))
+                aria-live="polite"
+                inner_html=text(said)
+            ></div>
+        </div>
+    }
+    .into_any()
+}
+
+/// The id of the field's input, for its label.
+pub fn input_id(field: &Field) -> String {
+    input_id_of(field.key)
+}
+
+/// The same by the field's key.
+pub fn input_id_of(key: &str) -> String {
+    format!("f-{}", key.replace('.', "-"))
+}
+
+/// The value in the Run, or what an unset field means.
+pub fn shown_text(state: State, field: &Field) -> String {
+    state.run.with(|run| {
+        field
+            .text(run)
+            .or_else(|| field.text(&run.resolved()))
+            .unwrap_or_default()
+    })
+}
+
+fn text_input(
+    state: State,
+    field: &'static Field,
+    draft: RwSignal<Option<Draft>>,
+    now: Memo<String>,
+    invalid: Signal<bool>,
+) -> impl IntoView {
+    let wide = matches!(
+        field.slot,
+        Slot::Counts { .. } | Slot::Text { .. } | Slot::Set { .. }
+    );
+    let derived = move || state.run.with(|run| field.get(run) == Value::Null);
+    let value = move || {
+        let now = now.get();
+        match draft.get() {
+            Some(draft) if draft.after == now => draft.text,
+            _ => now,
+        }
+    };
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        let error = commit(state, field, &text).err();
+        let after = untrack(|| shown_text(state, field));
+        let unread = error.clone().map(|error| (field, after.clone(), error));
+        state.unread.set(unread);
+        state.edited.set(field.key);
+        draft.set(Some(Draft { text, after, error }));
+    };
+    // A value that was understood is shown as the calculator writes it; one that was not stays as typed.
+    let left =
+        move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
+    let step = move |up: bool| {
+        if let Some(run) = state.run.with_untracked(|run| run.stepped(field, up)) {
+            draft.set(None);
+            state.unread.set(None);
+            state.run.set(run);
+        }
+    };
+    let keys = move |event: web_sys::KeyboardEvent| {
+        let up = match event.key().as_str() {
+            "ArrowUp" => true,
+            "ArrowDown" => false,
+            _ => return,
+        };
+        event.prevent_default();
+        step(up);
+    };
+    let stepper = (!wide).then(|| {
+        view! {
+            <span class="stepper">
+                <button tabindex="-1" aria-label=format!("Less {}", field.label) on:click=move |_| step(false)>"‹"</button>
+                <button tabindex="-1" aria-label=format!("More {}", field.label) on:click=move |_| step(true)>"›"</button>
+            </span>
+        }
+    });
+    view! {
+        <input
+            type="text"
+            class=if wide { "wide" } else { "" }
+            class:derived=flag(derived)
+            id=input_id(field)
+            inputmode=if wide { "text" } else { "decimal" }
+            autocomplete="off"
+            spellcheck="false"
+            aria-invalid=text(move || invalid.get().to_string())
+            aria-describedby=format!("{0}-hint {0}-issues", input_id(field))
+            title=if field.unit.is_empty() { field.hint.to_owned() } else { format!("{} ({})", field.hint, field.unit) }
+            prop:value=text(value)
+            on:input=typed
+            on:blur=left
+            on:keydown=keys
+        />
+        {stepper}
+    }
+}
+
+/// Takes text into the Run, if it means something.
+pub fn commit(state: State, field: &'static Field, text: &str) -> Result<(), String> {
+    let value = field.parse(text)?;
+    let mut run = state.run.get_untracked();
+    field.set(&mut run, &value)?;
+    if state.run.with_untracked(|now| *now != run) {
+        state.run.set(run);
+    }
+    Ok(())
+}
+
+/// A list to choose from; a field that may be unset begins with what it then means. The form gives its own the id.
+pub fn choice_select(state: State, field: &'static Field, label: &'static str) -> impl IntoView {
+    let options = match &field.slot {
+        Slot::Choice { options, .. } => options(),
+        _ => Vec::new(),
+    };
+    let current = move || state.run.with(|run| field.text(run).unwrap_or_default());
+    let meant = {
+        let options = options.clone();
+        move || {
+            let id = state
+                .run
+                .with(|run| field.text(&run.resolved()))
+                .unwrap_or_default();
+            let label = options
+                .iter()
+                .find(|option| option.id == id)
+                .map(|option| option.label);
+            label.map_or_else(|| "–".to_owned(), |label| format!("{label} (preset)"))
+        }
+    };
+    let unset = move || current().is_empty();
+    let choose = move |event| {
+        let id = event_target_value(&event);
+        let value = if id.is_empty() {
+            Value::Null
+        } else {
+            Value::Text(id)
+        };
+        state.run.update(|run| {
+            // A preset is chosen whole: what was changed of the one before goes with it.
+            match field.key {
+                "model" => run.model.parts = ModelParts::default(),
+                "gpu" => run.gpu.parts = GpuParts::default(),
+                "precision" => run.precision.parts = PrecisionParts::default(),
+                _ => {}
+            }
+            // Every id of the list is accepted.
+            let _ = field.set(run, &value);
+        });
+    };
+    let option = move |Choice { id, label }: Choice| {
+        view! { <option value=id prop:selected=flag(move || current() == id)>{label}</option> }
+    };
+    view! {
+        <select aria-label=label title=field.hint on:change=choose>
+            <option value="" hidden=flag(move || !unset()) prop:selected=flag(unset)>{text(meant)}</option>
+            {options.into_iter().map(option).collect_view()}
+        </select>
+    }
+}
+
+fn toggle(state: State, field: &'static Field) -> impl IntoView {
+    let on = move || {
+        let value = state.run.with(|run| match field.get(run) {
+            Value::Null => field.get(&run.resolved()),
+            value => value,
+        });
+        value == Value::Bool(true)
+    };
+    let flip = move |event| {
+        let value = Value::Bool(event_target_checked(&event));
+        state.run.update(|run| {
+            // A toggle takes both.
+            let _ = field.set(run, &value);
+        });
+    };
+    view! {
+        <span class="toggle">
+            <input type="checkbox" id=input_id(field) title=field.hint prop:checked=flag(on) on:change=flip/>
+        </span>
+    }
+}

@@ -1,0 +1,146 @@
+//! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
+
+use crate::core::run::registry::{FIELDS, Field, Group};
+use crate::view::derived::derived;
+use crate::web::browser;
+use crate::web::field::field_row;
+use crate::web::history;
+use crate::web::html::{flag, html, text};
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// The sections in the order of the page: group, what the keys of a part of it begin with, and title.
+const SECTIONS: [(Group, &str, &str); 8] = [
+    (Group::Parallelism, "", "Parallelism"),
+    (Group::Training, "", "Training"),
+    (Group::Cluster, "", "Cluster"),
+    (Group::Model, "", "Model"),
+    (Group::Model, "model.moe.", "Experts (MoE)"),
+    (Group::Model, "model.mla.", "Latent attention (MLA)"),
+    (Group::Model, "model.vision.", "Vision tower (ViT)"),
+    (Group::Method, "", "Method"),
+];
+
+/// The part of its group that a field belongs to.
+fn part(field: &Field) -> &'static str {
+    let of = SECTIONS.iter().map(|(_, part, _)| *part);
+    of.rev()
+        .find(|part| !part.is_empty() && field.key.starts_with(part))
+        .unwrap_or_default()
+}
+
+/// All inputs.
+#[component]
+pub fn Form() -> impl IntoView {
+    let state = expect_context::<State>();
+    let find = NodeRef::<leptos::html::Input>::new();
+    // "/" anywhere outside a field goes to the search.
+    let handle = window_event_listener(leptos::ev::keydown, move |event| {
+        history::key(state, &event);
+        if event.key() == "/" && !browser::is_typing() {
+            event.prevent_default();
+            if let Some(input) = find.get_untracked() {
+                let _ = input.focus();
+            }
+        }
+    });
+    on_cleanup(move || handle.remove());
+    let any = move || {
+        state
+            .search
+            .with(|words| FIELDS.iter().any(|field| matches(field, words)))
+    };
+    view! {
+        <input
+            type="text"
+            class="find"
+            maxlength="99"
+            placeholder="Find a setting   /"
+            aria-label="Find a setting"
+            node_ref=find
+            prop:value=text(move || state.search.get())
+            on:input=move |event| state.search.set(event_target_value(&event))
+            on:keydown=move |event| if event.key() == "Escape" { state.search.set(String::new()) }
+        />
+        {SECTIONS.map(|(group, of, title)| section(state, group, of, title)).collect_view()}
+        <p class="muted" hidden=flag(any)>
+            "No setting is called that."
+        </p>
+    }
+}
+
+fn matches(field: &Field, words: &str) -> bool {
+    let all = format!(
+        "{} {} {} {}",
+        field.label, field.symbol, field.key, field.hint
+    )
+    .to_ascii_lowercase();
+    words
+        .to_ascii_lowercase()
+        .split_whitespace()
+        .all(|word| all.contains(word))
+}
+
+fn section(state: State, group: Group, of: &'static str, title: &'static str) -> AnyView {
+    let is_part = !of.is_empty();
+    let open = RwSignal::new(!matches!(group, Group::Method) && !is_part);
+    let more = RwSignal::new(is_part);
+    let fields = move || {
+        let all = FIELDS.iter();
+        all.filter(move |field| field.group == group && part(field) == of)
+    };
+    let searching = move || state.search.with(|words| !words.trim().is_empty());
+    let found = move |field: &Field| state.search.with(|words| matches(field, words));
+    let any_found = move || !searching() || fields().any(found);
+    let changed = move || {
+        state
+            .run
+            .with(|run| fields().filter(|field| field.is_changed(run)).count())
+    };
+    // Visible: what the search finds; else the usual fields, the others on request or where something is to be said.
+    let visible = move |field: &'static Field| {
+        if searching() {
+            return found(field);
+        }
+        let said = move || state.issues().iter().any(|issue| issue.field == field.key);
+        let used = move || state.run.with(|run| field.is_changed(run));
+        (open.get() && (!field.advanced || more.get() || used())) || said()
+    };
+    let row = move |field: &'static Field| {
+        let is_visible = Memo::new(move |_| visible(field));
+        move || {
+            is_visible.get().then(|| match field.key {
+                // What follows from the sizes above.
+                "cp" => {
+                    let sizes = html("derived", move || state.run.with(derived));
+                    [field_row(state, field), sizes].into_any()
+                }
+                _ => field_row(state, field),
+            })
+        }
+    };
+    let has_more = !is_part && fields().any(|field| field.advanced);
+    view! {
+        <div class="group" class:sub=is_part hidden=flag(move || !any_found())>
+            <button class="fold" aria-expanded=text(move || open.get().to_string()) on:click=move |_| open.update(|open| *open = !*open)>
+                <span class="mark">{text(move || if open.get() || searching() { "▾" } else { "▸" }.to_owned())}</span>
+                {title}
+                <span class="count">
+                    {text(move || match changed() { 0 => String::new(), n => format!("{n} changed") })}
+                </span>
+            </button>
+            {fields().map(row).collect_view()}
+            {has_more.then(|| view! {
+                <button
+                    class="link more"
+                    hidden=flag(move || !open.get() || searching())
+                    aria-expanded=text(move || more.get().to_string())
+                    on:click=move |_| more.update(|more| *more = !*more)
+                >
+                    {text(move || if more.get() { "fewer settings" } else { "more settings" }.to_owned())}
+                </button>
+            })}
+        </div>
+    }
+    .into_any()
+}

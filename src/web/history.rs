@@ -1,0 +1,127 @@
+//! Undo and redo of the Run, and what was changed of the default.
+//!
+//! A step is from one settled Run to the next, so that what is typed in one go is one step. Runs are kept as links.
+
+use crate::core::run::Run;
+use crate::io::link;
+use crate::view::markup::{Html, el, text};
+use crate::web::back::back_fold;
+use crate::web::browser;
+use crate::web::html::html;
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// Steps that can be undone; earlier ones are forgotten.
+const MOST: usize = 100;
+/// What is typed within this time of each other is one step, milliseconds.
+const APART: f64 = 500.0;
+
+/// Earlier Runs, later Runs, and the one between them.
+#[derive(Clone, Copy)]
+pub struct History {
+    now: StoredValue<String>,
+    /// When it last changed.
+    at: StoredValue<f64>,
+    past: RwSignal<Vec<String>>,
+    future: RwSignal<Vec<String>>,
+}
+
+impl History {
+    /// Begins with `run`.
+    pub fn new(run: &Run) -> Self {
+        Self {
+            now: StoredValue::new(link::encode(run)),
+            at: StoredValue::new(0.0),
+            past: RwSignal::new(Vec::new()),
+            future: RwSignal::new(Vec::new()),
+        }
+    }
+}
+
+/// Takes the Run as it is for a step, if it is another.
+pub fn settle(state: State) {
+    let history = state.history;
+    let link = state.run.with_untracked(link::encode);
+    let before = history.now.get_value();
+    if link == before {
+        return;
+    }
+    let time = js_sys::Date::now();
+    if time - history.at.get_value() > APART {
+        history.past.update(|past| {
+            past.push(before);
+            if past.len() > MOST {
+                past.remove(0);
+            }
+        });
+        history.future.set(Vec::new());
+    }
+    history.now.set_value(link);
+    history.at.set_value(time);
+}
+
+/// Goes one step back or forth.
+pub fn step(state: State, back: bool) {
+    settle(state);
+    let history = state.history;
+    let (from, to) = if back {
+        (history.past, history.future)
+    } else {
+        (history.future, history.past)
+    };
+    let mut link = None;
+    from.update(|links| link = links.pop());
+    let Some(link) = link else {
+        return;
+    };
+    let now = history.now.get_value();
+    to.update(|links| links.push(now));
+    state.unread.set(None);
+    state.run.set(link::decode(&link).run);
+    history.now.set_value(link);
+    history.at.set_value(0.0);
+}
+
+/// Ctrl or Cmd with Z and Y, outside of fields.
+pub fn key(state: State, event: &web_sys::KeyboardEvent) {
+    if !(event.ctrl_key() || event.meta_key()) || browser::is_typing() {
+        return;
+    }
+    let back = match (event.key().as_str(), event.shift_key()) {
+        ("z", false) => true,
+        ("z" | "Z", true) | ("y", false) => false,
+        _ => return,
+    };
+    event.prevent_default();
+    step(state, back);
+}
+
+/// The buttons, and the fold with what was changed.
+pub fn history(state: State) -> AnyView {
+    let button = |steps: RwSignal<Vec<String>>, step: &str, label: &str, title: &str| {
+        let off = if steps.with(Vec::is_empty) {
+            "disabled"
+        } else {
+            ""
+        };
+        let attributes = [
+            ("class", "quiet"),
+            ("data-step", step),
+            ("title", title),
+            ("disabled", off),
+        ];
+        el("button", &attributes, &[text(label)])
+    };
+    let buttons = move || {
+        let History { past, future, .. } = state.history;
+        Html::from_iter([
+            button(past, "undo", "↶ undo", "Undo (Ctrl+Z)"),
+            button(future, "redo", "↷ redo", "Redo (Shift+Ctrl+Z)"),
+        ])
+    };
+    [
+        html("history", buttons),
+        back_fold(state, "changed", "What is changed"),
+    ]
+    .into_any()
+}

@@ -1,0 +1,101 @@
+//! Memory per GPU: bars a pipeline rank or one rank over the step, the verdict against what was measured, and the advice
+//! built on it.
+
+mod advice;
+mod fold;
+mod over_time;
+
+use crate::core::run::registry::field;
+use crate::web::back::answer;
+use crate::web::field::choice_select;
+use crate::web::html::{flag, text};
+use crate::web::state::State;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+
+/// The memory panel.
+#[component]
+pub fn MemoryPanel() -> impl IntoView {
+    let state = expect_context::<State>();
+    let over_time = RwSignal::new(false);
+    // Made from the first time that someone opens it.
+    let table = RwSignal::new(false);
+    let alone = state.embed().is_some();
+    let method = (!alone).then(|| {
+        field("memory_method").map(|field| {
+            view! { <span class="tools"><small>"method "</small>{choice_select(state, field, "Memory method")}</span> }
+        })
+    });
+    let toggle = move |to: bool, label: &'static str| {
+        view! {
+            <button
+                class="toggle-link"
+                aria-pressed=text(move || (over_time.get() == to).to_string())
+                on:click=move |_| over_time.set(to)
+            >{label}</button>
+        }
+    };
+    // Room for as many bars as will come.
+    let bars = move || format!("--bars:{}", state.run.with(|run| run.pp.clamp(1, 16)));
+    let advice = (!alone).then(|| {
+        [
+            advice::methods(state),
+            advice::fit(state),
+            advice::narrowing(state),
+        ]
+    });
+    view! {
+        <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
+            <div class="panel-head">
+                <h2 id="memory-title">"Memory per GPU, by pipeline rank"</h2>
+                <span class="spring"></span>
+                {method}
+                <span class="tools" role="group" aria-label="Picture">
+                    {toggle(false, "by component")}
+                    {toggle(true, "over the step")}
+                </span>
+            </div>
+            <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
+                <div style=text(bars) inner_html=answer(state, "memory-bars", || Some(String::new()))></div>
+                <details class="twin" on:toggle=move |_| table.set(true)>
+                    <summary>"Show as a table, with the named parts"</summary>
+                    <div inner_html=answer(state, "memory-table", move || table.get().then(String::new))></div>
+                </details>
+            </div>
+            {over_time::view(state, over_time.into())}
+            <div class="bands" inner_html=answer(state, "memory-bands", || Some(String::new()))></div>
+            {advice}
+        </section>
+    }
+}
+
+/// Arrow keys walk over the parts of the bars: left and right within one, up and down between them.
+fn walk(event: &web_sys::KeyboardEvent) {
+    let target = event.target();
+    let Some(here) = target
+        .and_then(|target| target.dyn_into::<web_sys::Element>().ok())
+        .filter(|element| element.class_list().contains("segment"))
+    else {
+        return;
+    };
+    let row = || here.closest(".bar-row").ok().flatten();
+    // The part of the same component in another bar.
+    let alike = |row: Option<web_sys::Element>| {
+        let component = here.class_name().replace(" sliver", "");
+        let component = component.replace("segment ", ".");
+        row?.query_selector(&component).ok().flatten()
+    };
+    let next = match event.key().as_str() {
+        "ArrowRight" => here.next_element_sibling(),
+        "ArrowLeft" => here.previous_element_sibling(),
+        "ArrowDown" => alike(row().and_then(|row| row.next_element_sibling())),
+        "ArrowUp" => alike(row().and_then(|row| row.previous_element_sibling())),
+        _ => return,
+    };
+    event.prevent_default();
+    if let Some(next) = next.and_then(|next| next.dyn_into::<web_sys::HtmlElement>().ok())
+        && next.class_list().contains("segment")
+    {
+        let _ = next.focus();
+    }
+}

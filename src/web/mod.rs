@@ -1,0 +1,53 @@
+//! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
+
+#[cfg(all(feature = "js", not(feature = "ui")))]
+pub mod api;
+pub mod panels;
+
+#[cfg(feature = "ui")]
+mod about;
+#[cfg(feature = "ui")]
+mod accuracy;
+#[cfg(feature = "ui")]
+mod app;
+#[cfg(feature = "ui")]
+mod back;
+#[cfg(feature = "ui")]
+mod browser;
+#[cfg(feature = "ui")]
+mod chart;
+#[cfg(feature = "ui")]
+mod compare;
+#[cfg(feature = "ui")]
+mod embed;
+#[cfg(feature = "ui")]
+mod evaluated;
+#[cfg(feature = "ui")]
+mod field;
+#[cfg(feature = "ui")]
+mod form;
+#[cfg(feature = "ui")]
+mod history;
+#[cfg(feature = "ui")]
+mod html;
+#[cfg(feature = "ui")]
+mod link_sync;
+#[cfg(feature = "ui")]
+mod memory;
+#[cfg(feature = "ui")]
+mod overlap;
+#[cfg(feature = "ui")]
+mod plan;
+#[cfg(feature = "ui")]
+mod room;
+#[cfg(feature = "ui")]
+mod share;
+#[cfg(feature = "ui")]
+mod state;
+#[cfg(feature = "ui")]
+mod strip;
+#[cfg(feature = "ui")]
+mod timeline;
+
+#[cfg(feature = "ui")]
+pub use app::start;

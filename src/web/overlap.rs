@@ -1,0 +1,37 @@
+//! What is sent, what hides it, what stays visible; and the step as the sum of its parts.
+
+use crate::web::back::{answer, back_fold};
+use crate::web::html::flag;
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// What opens below: the panel of the back room, and what it is about.
+const FOLDS: [(&str, &str); 4] = [
+    ("mesh", "Ranks by node and group: who talks over which wire"),
+    (
+        "sequences",
+        "A sequence cut by TP + SP, Ulysses or ring attention",
+    ),
+    ("ring", "Ring attention step by step"),
+    (
+        "grids",
+        "Tensor parallelism in one, two and three dimensions",
+    ),
+];
+
+/// The overlap panel.
+#[component]
+pub fn OverlapPanel() -> impl IntoView {
+    let state = expect_context::<State>();
+    view! {
+        <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
+            <div class="panel-head">
+                <h2 id="overlap-title">"Overlap"</h2>
+                <span class="spring"></span>
+                <small>"ratio at most 1: compute can hide it"</small>
+            </div>
+            <div inner_html=answer(state, "overlap", || Some(String::new()))></div>
+            {state.embed().is_none().then(|| FOLDS.map(|(name, summary)| back_fold(state, name, summary)))}
+        </section>
+    }
+}

@@ -1,0 +1,310 @@
+//! The panels of the page's back room, by name: what a person opens to look further, as HTML text.
+
+use crate::core::pipeline;
+use crate::core::report::over_time::{OverTime, over_time};
+use crate::core::report::{
+    Evaluation, Figure, balance, evaluate, explain, methods, schedule_ids, schedule_row,
+};
+use crate::core::run::{Method, OneOf};
+use crate::core::units::{MemoryUnit, parse_number, whole};
+use crate::io::export::{Picture, chrome_trace, ops_csv, picture as picture_file, svg};
+use crate::io::link;
+use crate::view::about::about;
+use crate::view::accuracy;
+use crate::view::changes::what_changed;
+use crate::view::compare::{Second, compare};
+use crate::view::cuts::{grids, ring, sequences};
+use crate::view::figure::save;
+use crate::view::lod::Sums;
+use crate::view::markup::{Html, el, fold, leaf, raw};
+use crate::view::memory;
+use crate::view::mesh::mesh;
+use crate::view::over_time::{areas, curve_table, legend, peak_words};
+use crate::view::overlap::{rows, step};
+use crate::view::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
+use crate::view::palette::Theme;
+use crate::view::pipeline::ranks;
+use crate::view::schedules::{Sort, about as about_schedule, table};
+use crate::view::sync::sync;
+use crate::view::unequal::unequal;
+use crate::view::uneven::{picture as splits, uneven};
+use crate::view::viewport::Viewport;
+use plotters::prelude::SVGBackend;
+use plotters_backend::DrawingBackend;
+
+/// What is asked of a panel.
+pub struct Question<'a> {
+    /// The Run, evaluated.
+    pub evaluation: &'a Evaluation,
+    /// What of it: the figure to explain, the row to open; empty for all.
+    pub of: &'a str,
+    /// GiB or GB.
+    pub unit: MemoryUnit,
+}
+
+/// A panel of the back room.
+pub struct BackPanel {
+    /// What the page asks for.
+    pub name: &'static str,
+    /// What it shows.
+    pub html: fn(&Question) -> Html,
+}
+
+/// All of them.
+pub static PANELS: &[BackPanel] = &[
+    back("about", about_figure),
+    back("memory-bars", |asked| {
+        let bars = memory::picture(asked.evaluation, asked.unit);
+        saved(asked, bars, &[save("memory", "memory", asked.unit)])
+    }),
+    back("memory-bands", |asked| {
+        memory::measured(&asked.evaluation.report.memory, asked.unit)
+    }),
+    back("memory-table", |asked| {
+        memory::twin(&asked.evaluation.report.memory, asked.unit)
+    }),
+    back("methods", |asked| {
+        memory::methods(&methods::rows(asked.evaluation), asked.unit)
+    }),
+    back("fit", |asked| memory::fit(asked.evaluation, asked.unit)),
+    back("over-time", over_the_step),
+    back("narrow", |asked| {
+        memory::narrow(asked.evaluation, asked.unit)
+    }),
+    back("mesh", |asked| mesh(&asked.evaluation.scenario)),
+    back("sequences", |asked| sequences(&asked.evaluation.scenario)),
+    back("grids", |asked| grids(&asked.evaluation.scenario)),
+    back("overlap", |asked| {
+        let evaluation = asked.evaluation;
+        let rows = rows(evaluation, asked.unit);
+        [
+            saved(asked, rows, &[save("overlap", "overlap", asked.unit)]),
+            saved(asked, step(evaluation), &[save("step", "step", asked.unit)]),
+        ]
+        .into_iter()
+        .collect()
+    }),
+    back("picture", |asked| {
+        let mut parts = asked.of.split(':');
+        let name = parts.next().filter(|name| !name.is_empty());
+        let theme = theme(parts.next());
+        let width = parts.next().and_then(parse_number).unwrap_or(800.0);
+        let width = width.clamp(320.0, 4000.0);
+        let name = name.unwrap_or("memory");
+        picture_file(name, asked.evaluation, theme, width, asked.unit).map_or_else(Html::none, raw)
+    }),
+    back("schedules", every_schedule),
+    back("uneven", |asked| {
+        balance(asked.evaluation).map_or_else(Html::none, |balance| {
+            uneven(&balance, &asked.evaluation.scenario.run.gpu.title())
+        })
+    }),
+    back("splits", |asked| splits(asked.evaluation)),
+    back("idea", |asked| {
+        pipeline::idea(asked.evaluation.report.pipeline.schedule)
+            .map_or_else(Html::none, about_schedule)
+    }),
+    back("ranks", |asked| ranks(asked.evaluation)),
+    back("gradients", |asked| sync(asked.evaluation, asked.of)),
+    back("unequal", |asked| unequal(asked.evaluation, asked.of)),
+    back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
+    back("trace", |asked| raw(chrome_trace(asked.evaluation))),
+    back("svg", timeline_svg),
+    back("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
+    back("compare", compared),
+    back("changed", |asked| {
+        what_changed(&asked.evaluation.scenario.run)
+    }),
+    back("accuracy-rows", |asked| accuracy::some_rows(asked.of)),
+    back("accuracy", |asked| accuracy::panel(asked.of)),
+];
+
+/// The theme that a question names; the light one where it names none.
+fn theme(id: Option<&str>) -> Theme {
+    id.and_then(Theme::named).unwrap_or_default()
+}
+
+/// A picture with the buttons that save it below; they know its Run, for the address may say another by now.
+fn saved(asked: &Question, picture: Html, buttons: &[Html]) -> Html {
+    let link = link::encode(&asked.evaluation.scenario.run);
+    let attributes = [("class", "saves"), ("data-link", link.as_str())];
+    Html::from_iter([picture, el("p", &attributes, buttons)])
+}
+
+const fn back(name: &'static str, html: fn(&Question) -> Html) -> BackPanel {
+    BackPanel { name, html }
+}
+
+/// The Run beside a second one, `of` = its link.
+fn compared(asked: &Question) -> Html {
+    let run = &asked.evaluation.scenario.run;
+    let other = link::decode(asked.of).run;
+    let evaluation = evaluate(&other);
+    let second = Second {
+        run: &other,
+        evaluation: evaluation.as_ref().map_err(Vec::as_slice),
+    };
+    let links = [link::encode(run), link::encode(&other)];
+    compare(
+        asked.evaluation,
+        &second,
+        [&links[0], &links[1]],
+        asked.unit,
+    )
+}
+
+/// Every schedule under this Run; `of` names the heads that were pressed to sort it, in order.
+fn every_schedule(asked: &Question) -> Html {
+    let run = &asked.evaluation.scenario.run;
+    let rows: Vec<_> = schedule_ids()
+        .filter_map(|id| schedule_row(run, id))
+        .collect();
+    let pressed = asked.of.split(',').filter(|key| !key.is_empty());
+    let sort = pressed.fold(Sort::default(), Sort::pressed);
+    table(&rows, run.schedule.id(), sort, asked.unit, 0)
+}
+
+/// The timeline as an SVG file, `of` = "start:end:width:rank:theme".
+fn timeline_svg(asked: &Question) -> Html {
+    let mut parts = asked.of.split(':');
+    let mut number = || parts.next().and_then(parse_number);
+    let evaluation = asked.evaluation;
+    let all = Viewport::all(evaluation.timeline.makespan());
+    let (start, end) = (number().unwrap_or(all.start), number().unwrap_or(all.end));
+    let width = number().unwrap_or(1200.0).clamp(320.0, 8000.0);
+    let rank = number()
+        .and_then(whole)
+        .and_then(|rank| usize::try_from(rank).ok());
+    let theme = theme(parts.next());
+    raw(svg(&Picture {
+        evaluation,
+        sums: &Sums::of(&evaluation.timeline),
+        view: Viewport {
+            start,
+            end: end.max(start + all.full * 1e-9),
+            ..all
+        },
+        width,
+        rank: rank
+            .unwrap_or(0)
+            .min(evaluation.timeline.ranks.len().saturating_sub(1)),
+        theme,
+    }))
+}
+
+/// Memory of one stage over the step, `of` = "stage:theme:width": the picture, its fullest instant in words, a table.
+fn over_the_step(question: &Question) -> Html {
+    let mut parts = question.of.split(':');
+    let evaluation = question.evaluation;
+    let report = &evaluation.report.memory;
+    let stage = parts.next().and_then(|stage| stage.parse().ok());
+    let known = stage.filter(|stage| *stage < report.per_stage.len());
+    let theme = theme(parts.next());
+    let width: usize = parts
+        .next()
+        .and_then(|width| width.parse().ok())
+        .unwrap_or(600);
+    let Some(curve) = over_time(evaluation, known.unwrap_or(report.peak_stage)) else {
+        return leaf("p", "muted", "Nothing is simulated for this run.");
+    };
+    let other = if report.method == Method::Detailed.id() {
+        Html::none()
+    } else {
+        leaf(
+            "p",
+            "muted",
+            "By the detailed method: the published ones know no time.",
+        )
+    };
+    [
+        el(
+            "p",
+            &[("class", "legend")],
+            &[legend(evaluation.scenario.gpu.usable, question.unit)],
+        ),
+        picture(evaluation, &curve, theme, width, question.unit),
+        saved(
+            question,
+            Html::none(),
+            &[save("memory-over-time", "", question.unit)],
+        ),
+        leaf("p", "peak-words", &peak_words(&curve, question.unit)),
+        other,
+        fold("Show as a table", curve_table(&curve, question.unit)),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// The areas as SVG, at the width of the panel.
+fn picture(
+    evaluation: &Evaluation,
+    curve: &OverTime,
+    theme: Theme,
+    width: usize,
+    unit: MemoryUnit,
+) -> Html {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // constants, in pixels
+    let (gutter, height) = (GUTTER as usize, (AREA + AXIS) as u32);
+    let columns = width.clamp(gutter + 100, 2000) - gutter;
+    let areas = areas(curve, evaluation.scenario.gpu.usable, columns);
+    let picture = AreaPicture {
+        areas: &areas,
+        makespan: curve.makespan,
+        unit,
+        palette: theme.palette(),
+        scale: 1.0,
+    };
+    let mut svg = String::new();
+    let size = (u32::try_from(columns + gutter).unwrap_or(600), height);
+    let mut backend = SVGBackend::with_string(&mut svg, size);
+    let painted = picture.paint(&mut backend).and_then(|()| backend.present());
+    drop(backend);
+    // A picture that cannot be painted is left out; words and table say the same.
+    if painted.is_ok() {
+        raw(svg)
+    } else {
+        Html::none()
+    }
+}
+
+/// The panel called `name`; nothing where there is none.
+#[must_use]
+pub fn panel(name: &str, question: &Question) -> Html {
+    PANELS
+        .iter()
+        .find(|panel| panel.name == name)
+        .map_or_else(Html::none, |panel| (panel.html)(question))
+}
+
+/// Where a figure comes from; the fullest GPU where none is named.
+fn about_figure(question: &Question) -> Html {
+    let evaluation = question.evaluation;
+    let peak = Figure::Memory(evaluation.report.memory.peak_stage);
+    Figure::from_id(question.of)
+        .and_then(|figure| explain(evaluation, figure))
+        .or_else(|| explain(evaluation, peak))
+        .map_or_else(
+            || leaf("p", "muted", "Choose a figure to see where it comes from."),
+            |term| about(&term, question.unit),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::run::Run;
+
+    #[test]
+    fn every_panel_says_something_of_the_default_run() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        for panel in PANELS {
+            let question = Question {
+                evaluation: &evaluation,
+                of: "",
+                unit: MemoryUnit::Gib,
+            };
+            assert_ne!((panel.html)(&question), Html::none(), "{}", panel.name);
+        }
+    }
+}

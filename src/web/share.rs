@@ -1,0 +1,119 @@
+//! The Share dialog: the link, and what to copy into a wiki.
+
+use crate::io::link::{View, encode, encode_with};
+use crate::web::browser;
+use crate::web::html::{flag, text};
+use crate::web::state::State;
+use leptos::prelude::*;
+use wasm_bindgen::JsCast;
+
+const PANELS: &str = "<option value=memory>memory<option value=timeline>pipeline timeline<option value=overlap>overlap<option value=strip>key figures<option value=all>everything";
+const FORMS: &str = "<option value=frame>frame<option value=element>element, as high as its content<option value=markdown>Markdown link to the whole page";
+
+fn choice(label: &'static str, options: &'static str, to: RwSignal<String>) -> AnyView {
+    let choose = move |event| to.set(event_target_value(&event));
+    view! { <select aria-label=label inner_html=options on:change=choose></select> }.into_any()
+}
+
+/// Opens the dialog.
+pub fn open_share(state: State) {
+    // A button may have chosen another language since the code was written.
+    state.lang.notify();
+    if let Some(dialog) = dialog() {
+        let _ = dialog.show_modal();
+    }
+}
+
+fn dialog() -> Option<web_sys::HtmlDialogElement> {
+    browser::by_id("share").and_then(|element| element.dyn_into().ok())
+}
+
+/// The dialog, closed.
+#[component]
+pub fn ShareDialog() -> impl IntoView {
+    let state = expect_context::<State>();
+    let panel = RwSignal::new("memory".to_owned());
+    let form = RwSignal::new(String::new());
+    let address = move |view: View| {
+        let fragment = state.run.with(|run| encode_with(run, &view));
+        format!("{}#{fragment}", browser::address())
+    };
+    let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
+    let whole = move |lang| {
+        address(View {
+            second: state.second.get(),
+            lang,
+            made: made(),
+            ..View::default()
+        })
+    };
+    let link = move || whole(state.lang.get());
+    // What stands in a wiki speaks the language that was chosen here, by link or by button; where none was, its reader's.
+    let chosen = move || {
+        let lang = state.lang.get().or_else(|| browser::stored("language"));
+        lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
+    };
+    let code = move || {
+        let panel = panel.get();
+        let home = browser::address();
+        let home = home.rsplit_once('/').map_or("", |(home, _)| home);
+        match form.get().as_str() {
+            "element" => {
+                let run = state.run.with(encode).replace('&', "&amp;");
+                let lang = chosen().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
+                format!(
+                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{lang}></shardscope-embed>"
+                )
+            }
+            "markdown" => format!("[{}]({})", document().title(), whole(chosen())),
+            _ => {
+                let view = View {
+                    embed: Some(panel),
+                    lang: chosen(),
+                    made: made(),
+                    ..View::default()
+                };
+                let source = address(view).replace('&', "&amp;");
+                format!(
+                    "<iframe src=\"{source}\" width=\"600\" height=\"400\" style=\"border:0\" loading=\"lazy\" title=\"Shardscope\"></iframe>"
+                )
+            }
+        }
+    };
+    let long = move || link().len() > 1000;
+    view! {
+        <dialog id="share" aria-labelledby="share-title">
+            <h2 id="share-title">"Share this run"</h2>
+            <p class="muted">"The link holds the whole configuration. Nothing is stored anywhere else."</p>
+            <div class="row">
+                <textarea id="share-link" readonly rows="2" aria-label="Link" prop:value=text(link)></textarea>
+                <CopyButton what=text(link)/>
+            </div>
+            <p class="issue warning" hidden=flag(move || !long())>"Over 1000 characters: some chat programs cut it."</p>
+            <p>
+                "For a wiki: "
+                {choice("Panel", PANELS, panel)}
+                " as "
+                {choice("Form", FORMS, form)}
+            </p>
+            <div class="row">
+                <textarea readonly rows="3" aria-label="Code" prop:value=text(code)></textarea>
+                <CopyButton what=text(code)/>
+            </div>
+            <div class="end">
+                <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>"Close"</button>
+            </div>
+        </dialog>
+    }
+}
+
+#[component]
+fn CopyButton(what: Signal<String>) -> impl IntoView {
+    let said = RwSignal::new("Copy");
+    let copy = move |_| {
+        browser::copy(&what.get_untracked(), move |done| {
+            said.set(if done { "Copied" } else { "Select and copy" });
+        });
+    };
+    view! { <button class="main" on:click=copy aria-live="polite">{text(move || said.get().to_owned())}</button> }
+}

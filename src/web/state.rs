@@ -1,0 +1,158 @@
+//! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
+
+use crate::core::issue::Issue;
+use crate::core::report::{Evaluation, Figure};
+use crate::core::run::Run;
+use crate::core::run::registry::{Field, field};
+use crate::core::units::MemoryUnit;
+use crate::io::link::{self, View};
+use crate::view::palette::Theme;
+use crate::web::browser;
+use crate::web::evaluated::{Shown, evaluated};
+use crate::web::field::shown_text;
+use crate::web::history::History;
+use leptos::prelude::*;
+use std::sync::Arc;
+
+/// Handles to everything; copied into every panel.
+#[derive(Clone, Copy)]
+pub struct State {
+    /// The Run as typed.
+    pub run: RwSignal<Run>,
+    /// What follows from it.
+    pub shown: Memo<Shown>,
+    /// What the link said that was not understood.
+    pub notices: RwSignal<Vec<Issue>>,
+    /// The figure that the drawer explains.
+    pub figure: RwSignal<Option<Figure>>,
+    /// Whether the drawer is open, where it is one.
+    pub drawer: RwSignal<bool>,
+    /// GiB or GB.
+    pub unit: RwSignal<MemoryUnit>,
+    /// Light or dark.
+    pub theme: RwSignal<Theme>,
+    /// The schedule to lay under the Run's own.
+    pub compare: RwSignal<Option<String>>,
+    /// A second Run, kept to be compared with the first.
+    pub second: RwSignal<Option<Run>>,
+    /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and why.
+    pub unread: RwSignal<Option<(&'static Field, String, String)>>,
+    /// Key of the field typed into last.
+    pub edited: RwSignal<&'static str>,
+    /// Earlier and later Runs.
+    pub history: History,
+    /// The language that the link asks for.
+    pub lang: RwSignal<Option<String>>,
+    /// What else the link asks to show.
+    pub view: StoredValue<View>,
+    /// Words typed into the search for a setting.
+    pub search: RwSignal<String>,
+    /// What the dialog of the back room shows; empty while it is closed.
+    pub room: RwSignal<String>,
+}
+
+impl State {
+    /// From the address.
+    pub fn from_address() -> Self {
+        let link = link::decode(&browser::link_text());
+        let theme = theme_of(&link.view);
+        let history = History::new(&link.run);
+        let run = RwSignal::new(link.run);
+        Self {
+            run,
+            shown: evaluated(move || Some(run.get())),
+            compare: RwSignal::new(link.view.compare.clone()),
+            second: RwSignal::new(link.view.second.clone()),
+            lang: RwSignal::new(link.view.lang.clone()),
+            unread: RwSignal::new(None),
+            edited: RwSignal::new(""),
+            history,
+            notices: RwSignal::new(link.notices),
+            figure: RwSignal::new(None),
+            drawer: RwSignal::new(false),
+            unit: RwSignal::new(MemoryUnit::Gib),
+            theme: RwSignal::new(theme),
+            view: StoredValue::new(link.view),
+            search: RwSignal::new(String::new()),
+            room: RwSignal::new(String::new()),
+        }
+    }
+
+    /// The last good evaluation.
+    pub fn evaluation(&self) -> Option<Arc<Evaluation>> {
+        self.shown.with(|shown| shown.evaluation.clone())
+    }
+
+    /// Whether the picture is not of what was typed last.
+    pub fn is_stale(&self) -> bool {
+        self.shown.with(|shown| shown.waits) || self.fault().is_some()
+    }
+
+    /// What keeps what was typed last from being shown, first.
+    pub fn fault(&self) -> Option<Issue> {
+        match self.unread.get() {
+            Some((field, after, why)) if shown_text(*self, field) == after => {
+                Some(Issue::error(field.key, why))
+            }
+            _ => self.shown.with(|shown| shown.errors.first().cloned()),
+        }
+    }
+
+    /// What has no place of its own: the first error stands above the figures, what a link did not get above all.
+    pub fn noted(&self) -> Vec<Issue> {
+        let fault = self.fault();
+        let mut all = self.of_run();
+        all.retain(|issue| Some(issue) != fault.as_ref());
+        all
+    }
+
+    /// Everything to be said, worst first.
+    pub fn issues(&self) -> Vec<Issue> {
+        let mut all = self.of_run();
+        all.extend(self.refused());
+        all
+    }
+
+    /// Errors of the Run, or warnings where it has none.
+    fn of_run(&self) -> Vec<Issue> {
+        self.shown.with(|shown| match &shown.evaluation {
+            Some(evaluation) if shown.errors.is_empty() => evaluation.report.warnings.clone(),
+            _ => shown.errors.clone(),
+        })
+    }
+
+    /// What the link asked for and did not get. That the default is used is said while it is.
+    pub fn refused(&self) -> Vec<Issue> {
+        let holds = |notice: &Issue| match field(&notice.field) {
+            Some(field) => self.run.with(|run| !field.is_changed(run)),
+            None => true,
+        };
+        let notices = self.notices.get();
+        notices.into_iter().filter(holds).collect()
+    }
+
+    /// Sets the fields that a fix names.
+    pub fn apply(&self, set: &[(&'static str, String)]) {
+        // A fix that cannot be set changes nothing: its issue stays where it is.
+        if let Some(run) = self.run.with_untracked(|run| run.with_texts(set)) {
+            self.run.set(run);
+        }
+    }
+
+    /// Opens the drawer on a figure.
+    pub fn ask(&self, figure: Figure) {
+        self.figure.set(Some(figure));
+        self.drawer.set(true);
+    }
+
+    /// The panel to show alone, if the link asks for one.
+    pub fn embed(&self) -> Option<String> {
+        self.view.with_value(|view| view.embed.clone())
+    }
+}
+
+/// The theme that a link asks for, else the visitor's own.
+pub fn theme_of(view: &View) -> Theme {
+    let asked = view.theme.as_deref().and_then(Theme::named);
+    asked.unwrap_or_else(browser::preferred_theme)
+}

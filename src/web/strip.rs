@@ -1,0 +1,58 @@
+//! The key figures, and what is to be said about them.
+
+use crate::core::report::work;
+use crate::core::units::show_count;
+use crate::view::issues::{fault, list};
+use crate::view::markup::{Html, text as plain};
+use crate::view::strip::strip;
+use crate::view::words;
+use crate::web::html::{flag, html, text};
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// The key figures; each opens its formula.
+#[component]
+pub fn Strip() -> impl IntoView {
+    let state = expect_context::<State>();
+    let figures = move || {
+        let unit = state.unit.get();
+        state
+            .evaluation()
+            .map_or_else(Html::none, |evaluation| strip(&evaluation.report, unit))
+    };
+    let note = move || {
+        let stands_in = state.shown.with(|shown| shown.stands_in);
+        let issue = state.fault();
+        issue.map_or_else(Html::none, |issue| fault(&issue, stands_in))
+    };
+    view! {
+        <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label="Key figures">
+            <p class="run-line">{text(move || state.run.with(words::line))}</p>
+            {html("wait-note", move || waiting(state))}
+            {html("stale-note", note)}
+            {html("strip", figures)}
+        </div>
+    }
+}
+
+/// How much is being simulated, while it is.
+pub fn waiting(state: State) -> Html {
+    if !state.shown.with(|shown| shown.waits) {
+        return Html::none();
+    }
+    let ops = state.run.with(work).unwrap_or_default();
+    plain(&format!("simulating {} ops…", show_count(ops as f64)))
+}
+
+/// Everything to be said, with a way to the field.
+#[component]
+pub fn IssueList() -> impl IntoView {
+    let state = expect_context::<State>();
+    view! {
+        <ul
+            class="issues"
+            aria-label="What to know"
+            inner_html=text(move || list(&state.noted()).into_string())
+        ></ul>
+    }
+}

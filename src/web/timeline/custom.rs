@@ -1,0 +1,98 @@
+//! An order of one's own: tokens or PyTorch's CSV, pasted or typed.
+
+use crate::core::pipeline::torch_csv::to_tokens;
+use crate::core::run::Schedule;
+use crate::core::run::registry::{LONGEST_TEXT, field};
+use crate::core::units::group;
+use crate::view::issues::line;
+use crate::view::markup::{Html, el, text};
+use crate::web::browser;
+use crate::web::field::commit;
+use crate::web::html::{flag, html};
+use crate::web::state::State;
+use leptos::prelude::*;
+
+pub fn custom(state: State) -> AnyView {
+    let draft = RwSignal::new(String::new());
+    let bad = RwSignal::new(String::new());
+    let order = move || {
+        state
+            .run
+            .with(|run| run.schedule_options.order.clone().unwrap_or_default())
+    };
+    let lines = |order: &str| order.replace('|', "\n");
+    let shown = Memo::new(move |_| {
+        let (order, draft) = (order(), draft.get());
+        match to_tokens(&draft) {
+            Ok(tokens) if tokens != lines(&order) && bad.with(String::is_empty) => lines(&order),
+            _ => draft,
+        }
+    });
+    // As the field takes it: what is longer than a link can hold is refused.
+    let set = move |tokens: &str| {
+        let field = field("schedule_options.order");
+        let taken = field.map_or(Ok(()), |field| {
+            commit(state, field, &tokens.replace('\n', "|"))
+        });
+        bad.set(taken.err().unwrap_or_default());
+    };
+    let typed = move |event| {
+        let text = event_target_value(&event);
+        match to_tokens(&text) {
+            Ok(tokens) => set(&tokens),
+            Err(error) => bad.set(error.to_string()),
+        }
+        draft.set(text);
+    };
+    let said = move || {
+        let unread = bad.get();
+        let mut said = Vec::new();
+        if !unread.is_empty() {
+            said.push(el(
+                "p",
+                &[("class", "issue error")],
+                &[text("✕ "), text(&unread)],
+            ));
+        }
+        let errors = state.shown.with(|shown| shown.errors.clone());
+        said.extend(errors.iter().map(line));
+        said.push(el(
+            "button",
+            &[("data-order", "shown")],
+            &[text("Start from the order that is drawn")],
+        ));
+        Html::from_iter(said)
+    };
+    let start = move |event: web_sys::MouseEvent| {
+        if browser::pressed_data(&event, "data-order").is_some()
+            && let Some(evaluation) = untrack(|| state.evaluation())
+        {
+            draft.set(String::new());
+            set(evaluation.order.print().trim());
+        }
+    };
+    let label = format!(
+        "Your order, a line a rank, {} letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV",
+        group(&LONGEST_TEXT.to_string())
+    );
+    view! {
+        <div
+            class="own-order"
+            hidden=flag(move || state.run.with(|run| run.schedule != Schedule::Custom))
+            on:click=start
+        >
+            <label for="own-order">{label}</label>
+            <textarea
+                id="own-order"
+                rows="6"
+                spellcheck="false"
+                autocomplete="off"
+                maxlength=LONGEST_TEXT
+                prop:value=shown
+                on:input=typed
+            ></textarea>
+            {html("said", said)}
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,50 @@
+//! The timeline as a file: picture, table of ops, trace.
+
+use super::look::Look;
+use crate::io::export::{Picture, file_name};
+use crate::web::back::of_run;
+use crate::web::state::State;
+use crate::web::{browser, chart};
+use leptos::prelude::*;
+
+/// Offers the file that `kind` names: png, svg, csv, trace.
+pub fn export(state: State, look: Look, kind: &str) {
+    let Some(prepared) = look.own.prepared.get_untracked() else {
+        return;
+    };
+    let evaluation = &prepared.evaluation;
+    let own = crate::view::viewport::Viewport::all(prepared.makespan());
+    let window = look.window.get_untracked();
+    let picture = Picture {
+        evaluation,
+        sums: &prepared.sums,
+        view: window.map_or(own, |_| look.seen()),
+        width: look.width.get_untracked().max(640.0),
+        rank: look.own.rank.get_untracked(),
+        theme: state.theme.get_untracked(),
+    };
+    let end = match kind {
+        "png" => {
+            if let Some(address) = chart::png(&picture) {
+                browser::download_address(&file_name(evaluation, "png"), &address);
+            }
+            return;
+        }
+        "svg" => "svg",
+        "csv" => "csv",
+        _ => "trace.json",
+    };
+    let name = file_name(evaluation, end);
+    let theme = picture.theme.id();
+    let view = picture.view;
+    let of = format!(
+        "{}:{}:{:.0}:{}:{theme}",
+        view.start, view.end, picture.width, picture.rank
+    );
+    let kind = kind.to_owned();
+    leptos::task::spawn_local(async move {
+        if let Some(text) = of_run(state, &kind, &of).await {
+            browser::download(&name, "text/plain", &text);
+        }
+    });
+}

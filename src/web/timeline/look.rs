@@ -1,0 +1,143 @@
+//! What is looked at: the window on the time axis that all pictures share, and what is chosen in each.
+
+use crate::core::pipeline::trace::Place;
+use crate::core::report::{Evaluation, with_schedule};
+use crate::view::prepared::Prepared;
+use crate::view::viewport::Viewport;
+use crate::web::evaluated::evaluated;
+use crate::web::state::State;
+use leptos::prelude::*;
+use std::sync::Arc;
+
+/// One picture: a timeline and what is chosen in it.
+#[derive(Clone, Copy)]
+pub struct Lane {
+    /// The timeline, made ready; none: no picture.
+    pub prepared: Memo<Option<Arc<Prepared>>>,
+    /// The op under the pointer.
+    pub hover: RwSignal<Option<Place>>,
+    /// The op chosen by click or key.
+    pub focus: RwSignal<Option<Place>>,
+    /// The rank whose in-flight activations are drawn.
+    pub rank: RwSignal<usize>,
+    /// Those, over time.
+    pub curve: Memo<Arc<Vec<(f64, u32)>>>,
+}
+
+impl Lane {
+    fn new(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
+        let rank = RwSignal::new(0);
+        let curve = Memo::new(move |_| {
+            let prepared = prepared.get();
+            Arc::new(prepared.map_or(Vec::new(), |prepared| {
+                prepared.curve(rank.get().min(prepared.ranks().saturating_sub(1)))
+            }))
+        });
+        Self {
+            prepared,
+            hover: RwSignal::new(None),
+            focus: RwSignal::new(None),
+            rank,
+            curve,
+        }
+    }
+    /// How many ranks it has.
+    pub fn ranks(self) -> usize {
+        self.prepared
+            .with(|prepared| prepared.as_ref().map_or(0, |prepared| prepared.ranks()))
+    }
+    fn makespan(self) -> f64 {
+        self.prepared.with(|prepared| {
+            prepared
+                .as_ref()
+                .map_or(0.0, |prepared| prepared.makespan())
+        })
+    }
+}
+
+/// What all pictures share.
+#[derive(Clone, Copy)]
+pub struct Look {
+    /// The Run's own schedule.
+    pub own: Lane,
+    /// The one it is compared with.
+    pub other: Lane,
+    /// The window on the time axis; none: all of it.
+    pub window: RwSignal<Option<Viewport>>,
+    /// End of the axis: the longer of the two.
+    pub full: Memo<f64>,
+    /// Width of the rows, CSS pixels.
+    pub width: RwSignal<f64>,
+    /// Whether the critical path is drawn.
+    pub path: RwSignal<bool>,
+}
+
+/// Made ready anew with each evaluation.
+fn prepared(
+    of: impl Fn() -> Option<Arc<Evaluation>> + Send + Sync + 'static,
+) -> Memo<Option<Arc<Prepared>>> {
+    let of = Signal::derive(of);
+    Memo::new_with_compare(
+        move |_| Some(Arc::new(Prepared::of(of.get()?))),
+        |_, _| true,
+    )
+}
+
+impl Look {
+    pub fn new(state: State) -> Self {
+        let own = prepared(move || state.evaluation());
+        let compared = evaluated(move || {
+            let id = state.compare.get()?;
+            let evaluation = state.evaluation()?;
+            let run = &evaluation.scenario.run;
+            run.with_texts(&with_schedule(run, &id))
+        });
+        let other = prepared(move || {
+            let shown = compared.get();
+            // An earlier schedule's picture is none of this one.
+            shown
+                .evaluation
+                .filter(|_| shown.errors.is_empty() && !shown.waits)
+        });
+        let (own, other) = (Lane::new(own), Lane::new(other));
+        Self {
+            own,
+            other,
+            window: RwSignal::new(None),
+            full: Memo::new(move |_| own.makespan().max(other.makespan())),
+            width: RwSignal::new(0.0),
+            path: RwSignal::new(false),
+        }
+    }
+    /// The visible window: one on another picture shows all of this one.
+    pub fn view(self) -> Viewport {
+        let full = self.full.get();
+        let same = |window: &Viewport| (window.full - full).abs() <= full * 1e-12;
+        self.window
+            .get()
+            .filter(same)
+            .unwrap_or_else(|| Viewport::all(full))
+    }
+    /// The same, for event handlers.
+    pub fn seen(self) -> Viewport {
+        untrack(|| self.view())
+    }
+    pub fn set(self, view: Viewport) {
+        self.window.set((!view.is_all()).then_some(view));
+    }
+    /// Closer by `factor` around the middle.
+    pub fn zoom(self, factor: f64) {
+        let view = self.seen();
+        self.set(view.zoomed(factor, f64::midpoint(view.start, view.end)));
+    }
+    /// Shows the chosen op of `lane` large.
+    pub fn focus(self, lane: Lane) {
+        let place = lane.focus.get_untracked();
+        let prepared = lane.prepared.get_untracked();
+        if let (Some(place), Some(prepared)) = (place, prepared)
+            && let Some(op) = prepared.op(place)
+        {
+            self.set(self.seen().showing(op.start, op.end));
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The pipeline panel: the timeline of the Run's schedule, a second one under it, and what there is to know of them.
+
+mod custom;
+mod export;
+mod keys;
+mod look;
+mod minimap;
+mod overlay;
+mod surface;
+mod table;
+
+use crate::core::report::ScheduleFigures;
+use crate::core::run::registry::field;
+use crate::view::markup::{Html, el, text};
+use crate::view::pipeline::{critical, legend};
+use crate::view::schedules::{against, compare_options};
+use crate::view::shape::Shape;
+use crate::web::back::{answer, back_fold};
+use crate::web::browser;
+use crate::web::field::choice_select;
+use crate::web::html::{flag, html, text as text_of};
+use crate::web::state::State;
+use leptos::prelude::*;
+use look::Look;
+
+/// What opens below: the panel of the back room, and what it is about.
+const FOLDS: [(&str, &str); 3] = [
+    ("splits", "Even and uneven layers on one axis"),
+    (
+        "gradients",
+        "Gradients at the end of the step: hidden in bubbles, or exposed",
+    ),
+    (
+        "unequal",
+        "Unequal micro-batches: packed, ordered, let in early",
+    ),
+];
+
+/// The timeline panel.
+#[component]
+pub fn TimelinePanel() -> impl IntoView {
+    let state = expect_context::<State>();
+    let look = Look::new(state);
+    let embedded = state.embed().is_some();
+    let pressed = move |event: web_sys::MouseEvent| {
+        if let Some((what, _)) = browser::pressed_data(&event, "data-look") {
+            match what.as_str() {
+                "in" => look.zoom(2.0),
+                "out" => look.zoom(0.5),
+                "fit" => look.window.set(None),
+                kind => export::export(state, look, kind),
+            }
+        }
+    };
+    let compare = move |event| {
+        let id = event_target_value(&event);
+        state.compare.set((!id.is_empty()).then_some(id));
+    };
+    let options = move || {
+        let chosen = state.compare.get();
+        compare_options(chosen.as_deref().unwrap_or_default()).into_string()
+    };
+    view! {
+        <section aria-labelledby="timeline-title" on:click=pressed>
+            <div class="panel-head">
+                <h2 id="timeline-title">"Pipeline timeline"</h2>
+                <span class="spring"></span>
+                <span class="tools">
+                    {(!embedded).then(|| field("schedule").map(|field| choice_select(state, field, "Pipeline schedule")))}
+                    <select id="compare" aria-label="Compare with another schedule" on:change=compare inner_html=text_of(options) hidden=embedded></select>
+                    <button
+                        id="critical"
+                        title="Draw the chain of ops that fixes the time"
+                        aria-pressed=text_of(move || look.path.get().to_string())
+                        on:click=move |_| look.path.update(|shown| *shown = !*shown)
+                    >
+                        "critical path"
+                    </button>
+                    {html("buttons", buttons)}
+                </span>
+            </div>
+            {(!embedded).then(|| custom::custom(state))}
+            <div class="stale-able" class:stale=flag(move || state.is_stale())>
+                {html("legend", move || shown_legend(look))}
+                {surface::surface(state, look, look.own)}
+                {html("against", move || comparison(state, look))}
+                {surface::surface(state, look, look.other)}
+                {minimap::minimap(look)}
+                {html("path-note", move || path_note(look))}
+                {(!embedded).then(|| view! { <div class="uneven" inner_html=answer(state, "uneven", move || split(look))></div> })}
+            </div>
+            {(!embedded).then(|| view! { <div inner_html=answer(state, "idea", || Some(String::new()))></div> })}
+            {back_fold(state, "ranks", "Show as a table")}
+            {(!embedded).then(|| FOLDS.map(|(name, summary)| back_fold(state, name, summary)))}
+            {(!embedded).then(|| table::schedules(state))}
+        </section>
+    }
+}
+
+fn own(look: Look) -> Option<std::sync::Arc<crate::view::prepared::Prepared>> {
+    look.own.prepared.get()
+}
+
+/// Zoom and export: what they do stands in `data-look`.
+fn buttons() -> Html {
+    let button = |what: &str, label: &str, title: &str| {
+        let attributes = [("data-look", what), ("title", title), ("aria-label", title)];
+        el("button", &attributes, &[text(label)])
+    };
+    let files = [
+        button("png", "PNG", "Picture of what is visible, PNG"),
+        button("svg", "SVG", "Picture of what is visible, SVG"),
+        button("csv", "CSV", "Every op with its times, CSV"),
+        button("trace", "Trace", "Chrome trace for Perfetto, JSON"),
+    ];
+    let menu = el(
+        "details",
+        &[("class", "menu"), ("id", "export")],
+        &[
+            el("summary", &[], &[text("Export")]),
+            el("div", &[], &files),
+        ],
+    );
+    Html::from_iter([
+        button("in", "+", "Zoom in (W)"),
+        button("out", "−", "Zoom out (S)"),
+        button("fit", "fit", "Fit all of it (0)"),
+        menu,
+    ])
+}
+
+fn shown_legend(look: Look) -> Html {
+    own(look).map_or_else(Html::none, |own| {
+        let other = look.other.prepared.get();
+        let other = other.as_ref().map(|other| &*other.evaluation);
+        legend(&own.evaluation, other, Shape::of(own.ranks()).stride)
+    })
+}
+
+/// What the critical path goes through, while it is drawn.
+fn path_note(look: Look) -> Html {
+    match own(look) {
+        Some(own) if look.path.get() => text(&critical(own.critical_path())),
+        _ => Html::none(),
+    }
+}
+
+/// Ops of a step above which layers are not balanced unasked: every split that is tried is simulated.
+const MOST_OPS: usize = 50_000;
+
+/// Asks what another split of the layers would give, where that is quick to say.
+fn split(look: Look) -> Option<String> {
+    let items = own(look)?.evaluation.order.items();
+    (items <= MOST_OPS).then(String::new)
+}
+
+/// The second schedule against the first, or why there is none.
+fn comparison(state: State, look: Look) -> Html {
+    let Some(id) = state.compare.get() else {
+        return Html::none();
+    };
+    let (Some(own), Some(name)) = (own(look), crate::core::pipeline::schedule(&id)) else {
+        return Html::none();
+    };
+    let said = match look.other.prepared.get() {
+        Some(other) => {
+            let of = |prepared: &crate::view::prepared::Prepared| {
+                let schedule = prepared.evaluation.report.pipeline.schedule;
+                let name =
+                    crate::core::pipeline::schedule(schedule).map_or(schedule, |row| row.name);
+                (name, ScheduleFigures::of(&prepared.evaluation))
+            };
+            let (a, b) = (of(&own), of(&other));
+            against((a.0, &a.1), (b.0, &b.1), state.unit.get())
+        }
+        None => format!("{} cannot run here: the table below says why.", name.name),
+    };
+    el("p", &[("role", "status")], &[text(&said)])
+}

@@ -1,0 +1,77 @@
+//! What lies over the canvas: the mark around an op and what it is, the critical path.
+
+use super::look::{Lane, Look};
+use crate::view::markup::{Html, el, leaf};
+use crate::view::pipeline::describe;
+use crate::view::shape::Shape;
+use crate::view::strokes::chain;
+use leptos::prelude::*;
+
+/// Everything over the canvas of `lane`.
+pub fn overlay(look: Look, lane: Lane) -> Html {
+    let path = if look.path.get() {
+        path(look, lane)
+    } else {
+        None
+    };
+    [path, mark(look, lane)].into_iter().flatten().collect()
+}
+
+fn path(look: Look, lane: Lane) -> Option<Html> {
+    let prepared = lane.prepared.get()?;
+    let shape = Shape::of(prepared.ranks());
+    let (view, width) = (look.view(), look.width.get());
+    let drawn = chain(prepared.critical_path(), view, width, |rank| {
+        shape.middle(rank)
+    });
+    let stroke = el("path", &[("d", &drawn)], &[]);
+    let height = format!("{:.0}", shape.rows_height());
+    let width = format!("{width:.0}");
+    Some(el(
+        "svg",
+        &[
+            ("class", "critical"),
+            ("width", &width),
+            ("height", &height),
+            ("aria-hidden", "true"),
+        ],
+        &[stroke],
+    ))
+}
+
+fn mark(look: Look, lane: Lane) -> Option<Html> {
+    let place = lane.hover.get().or(lane.focus.get())?;
+    let prepared = lane.prepared.get()?;
+    let op = prepared.op(place)?;
+    let shape = Shape::of(prepared.ranks());
+    let (view, width) = (look.view(), look.width.get());
+    let left = view.x(op.start, width).max(0.0);
+    let right = view.x(op.end, width).min(width);
+    if right < 0.0 || left > width {
+        return None;
+    }
+    let top = (place.rank / shape.stride) as f64 * shape.rows.pitch;
+    let frame = format!(
+        "left:{left:.1}px;top:{top:.1}px;width:{:.1}px;height:{:.1}px",
+        (right - left).max(3.0),
+        shape.rows.height
+    );
+    // Above all rows, where it hides none of them.
+    let tip = if left < width / 2.0 {
+        format!("bottom:100%;left:{left:.1}px")
+    } else {
+        format!("bottom:100%;right:{:.1}px", (width - right).max(0.0))
+    };
+    let lines: Html = describe(&prepared.trace(), place)
+        .iter()
+        .map(|line| leaf("div", "", line))
+        .collect();
+    Some(Html::from_iter([
+        el("div", &[("class", "mark-op"), ("style", &frame)], &[]),
+        el(
+            "div",
+            &[("class", "tip"), ("role", "status"), ("style", &tip)],
+            &[lines],
+        ),
+    ]))
+}

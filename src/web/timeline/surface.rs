@@ -1,0 +1,157 @@
+//! A timeline's canvas with what lies over it, the rank names beside it, and the pointer.
+
+use super::keys::key;
+use super::look::{Lane, Look};
+use super::overlay::overlay;
+use crate::core::pipeline::trace::Place;
+use crate::view::pipeline::{label, rank_names};
+use crate::view::shape::Shape;
+use crate::view::timeline::hit;
+use crate::web::browser;
+use crate::web::chart::{Frame, paint};
+use crate::web::html::html;
+use crate::web::state::State;
+use leptos::html::{Canvas, Div};
+use leptos::prelude::*;
+
+/// One picture: names, canvas, overlay.
+pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
+    let surface = NodeRef::<Div>::new();
+    let canvas = NodeRef::<Canvas>::new();
+    let drag = RwSignal::new(None::<f64>);
+    Effect::new(move |_| {
+        if let Some(element) = surface.get() {
+            browser::watch_width(&element, move |width| {
+                if width > 0.0 {
+                    look.width.set(width);
+                }
+            });
+        }
+    });
+    repaint(state, look, lane, canvas);
+    let under = move |event: &web_sys::PointerEvent| {
+        let prepared = lane.prepared.get_untracked()?;
+        let shape = Shape::of(prepared.ranks());
+        let (row, upper) = shape.rows.at(f64::from(event.offset_y()));
+        let rank = row * shape.stride;
+        let time = look
+            .seen()
+            .time(f64::from(event.offset_x()), look.width.get_untracked());
+        let at = hit(prepared.evaluation.timeline.ranks.get(rank)?, time, upper)?;
+        Some(Place { rank, at })
+    };
+    let moved = move |event: web_sys::PointerEvent| {
+        let x = f64::from(event.offset_x());
+        if let Some(from) = drag.get_untracked() {
+            let view = look.seen();
+            look.set(view.panned((from - x) / look.width.get_untracked() * view.span()));
+            drag.set(Some(x));
+            lane.hover.set(None);
+        } else {
+            lane.hover.set(under(&event));
+        }
+    };
+    let wheel = move |event: web_sys::WheelEvent| {
+        if !(event.ctrl_key() || event.meta_key()) {
+            return;
+        }
+        event.prevent_default();
+        let view = look.seen();
+        let at = view.time(f64::from(event.offset_x()), look.width.get_untracked());
+        look.set(view.zoomed((-event.delta_y() * 0.002).exp(), at));
+    };
+    let height = move || format!("{:.0}px", Shape::of(lane.ranks()).height());
+    let said = move || {
+        let prepared = lane.prepared.get();
+        prepared.map(|prepared| label(&prepared.evaluation))
+    };
+    let names = move || {
+        let Some(prepared) = lane.prepared.get() else {
+            return crate::view::markup::Html::none();
+        };
+        rank_names(
+            &prepared.evaluation,
+            Shape::of(prepared.ranks()),
+            lane.rank.get(),
+        )
+    };
+    view! {
+        <div class="timeline" hidden=move || lane.ranks() == 0 on:click=move |event| choose_rank(lane, &event)>
+            {html("ranks", names)}
+            <div
+                class="surface"
+                class:dragging=move || drag.get().is_some()
+                node_ref=surface
+                tabindex="0"
+                role="application"
+                aria-label=said
+                style:height=height
+                on:wheel=wheel
+                on:pointerdown=move |event: web_sys::PointerEvent| {
+                    if event.pointer_type() != "touch" {
+                        drag.set(Some(f64::from(event.offset_x())));
+                    }
+                }
+                on:pointermove=moved
+                on:pointerup=move |event: web_sys::PointerEvent| {
+                    drag.set(None);
+                    // A second press lets go.
+                    let at = under(&event);
+                    lane.focus.update(|focus| *focus = if *focus == at { None } else { at });
+                }
+                on:pointerleave=move |_| { drag.set(None); lane.hover.set(None); }
+                on:dblclick=move |_| look.focus(lane)
+                on:keydown=move |event| key(look, lane, &event)
+            >
+                <div class="paper hatch" style:height=move || format!("{:.0}px", Shape::of(lane.ranks()).rows_height())></div>
+                <canvas node_ref=canvas aria-hidden="true" style:height=height></canvas>
+                {html("over", move || overlay(look, lane))}
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+/// One painting a frame, however many signals changed.
+fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
+    let waiting = StoredValue::new(false);
+    Effect::new(move |_| {
+        state.theme.track();
+        look.width.track();
+        look.window.track();
+        look.full.track();
+        lane.curve.track();
+        lane.prepared.track();
+        if canvas.get().is_none() || waiting.get_value() {
+            return;
+        }
+        waiting.set_value(true);
+        request_animation_frame(move || {
+            waiting.set_value(false);
+            let width = look.width.get_untracked();
+            if let (Some(canvas), Some(prepared)) =
+                (canvas.get_untracked(), lane.prepared.get_untracked())
+                && width >= 1.0
+            {
+                let frame = Frame {
+                    prepared: &prepared,
+                    curve: &lane.curve.get_untracked(),
+                    view: look.seen(),
+                    width,
+                    theme: state.theme.get_untracked(),
+                };
+                paint(&canvas, &frame);
+            }
+        });
+    });
+}
+
+/// A pressed rank name draws that rank's in-flight activations.
+fn choose_rank(lane: Lane, event: &web_sys::MouseEvent) {
+    if let Some((rank, button)) = browser::pressed_data(event, "data-rank")
+        && let Ok(rank) = rank.parse()
+    {
+        lane.rank.set(rank);
+        browser::focus_again(&button, "data-rank");
+    }
+}
