@@ -155,8 +155,9 @@ mod tests {
             first_issue(|run| run.schedule = Schedule::Interleaved)
                 .fix
                 .unwrap()
-                .label,
-            "use virtual_stages=2".into()
+                .label
+                .to_string(),
+            "use virtual_stages=2"
         );
         let layers = first_issue(|run| {
             run.pp = 64;

@@ -53,17 +53,12 @@ fn bytes(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Bytes)
 }
 
-fn count(symbol: &'static str, name: impl Into<crate::message::Message>, value: f64) -> Term {
+fn count(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Count)
 }
 
 /// `parts`, which all have the symbol that `formula` adds up.
-fn sum(
-    symbol: &'static str,
-    name: impl Into<crate::message::Message>,
-    formula: &str,
-    parts: Vec<Term>,
-) -> Term {
+fn sum(symbol: &'static str, name: impl Into<Message>, formula: &str, parts: Vec<Term>) -> Term {
     let parts: Vec<Term> = parts.into_iter().filter(|part| part.value > 0.0).collect();
     let total = parts.iter().map(|part| part.value).sum();
     bytes(symbol, name, total).by(formula, parts)

@@ -2,7 +2,7 @@
 
 use super::super::Evaluation;
 use super::super::evaluate::held;
-use super::{count, ratio, seconds, simulated, wires};
+use super::{count, makespan, ratio, seconds, simulated, wires};
 use crate::explain::{Mark, Term, Unit};
 use crate::time::{
     ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Range,
@@ -19,7 +19,7 @@ pub fn step(evaluation: &Evaluation) -> Term {
         seconds("I", "waiting in the pipeline", step.bubble_s.0).by(
             "M - B",
             vec![
-                simulated("M", "first start to last end", pipeline.makespan_s.0),
+                makespan(evaluation),
                 simulated("B", "mean busy time of a rank", pipeline.ideal_s.0),
             ],
         ),

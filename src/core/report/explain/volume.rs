@@ -57,11 +57,11 @@ struct Inputs<'a> {
     held: Held,
 }
 
-fn count(symbol: &'static str, name: impl Into<crate::message::Message>, value: f64) -> Term {
+fn count(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Count)
 }
 
-fn bytes(symbol: &'static str, name: impl Into<crate::message::Message>, value: f64) -> Term {
+fn bytes(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Bytes)
 }
 
