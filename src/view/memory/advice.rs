@@ -42,7 +42,7 @@ fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Node {
 }
 
 fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> {
-    let button = apply("fix", one.fix.set.clone(), "", &one.fix.label);
+    let button = apply("fix", one.fix.set.clone(), "", &one.fix.label.to_string());
     let batch = one.global_batch.map_or_else(Node::none, |batch| {
         let words = format!(" global batch {}", group(&batch.to_string()));
         leaf("small", "", &words)

@@ -60,7 +60,7 @@ pub static PANELS: &[BackPanel] = &[
         saved(bars, "memory", "memory", asked)
     }),
     back("memory-bands", |asked| {
-        memory::measured(&asked.evaluation.report.memory)
+        memory::measured(&asked.evaluation.report.memory, asked.unit)
     }),
     back("memory-table", |asked| {
         memory::twin(&asked.evaluation.report.memory, asked.unit)
