@@ -330,7 +330,10 @@ fn a_measured_step_is_named_and_not_carried_over() {
     let warning = &plan.warnings[0];
     assert_eq!(warning.field, "measured_step_s");
     assert!(
-        warning.message.contains("times its own estimate"),
+        warning
+            .message
+            .to_string()
+            .contains("times its own estimate"),
         "{warning:?}"
     );
     let without = answer(&json.replace(r#","measured_step_s":9.5"#, ""));

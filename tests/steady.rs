@@ -118,7 +118,9 @@ fn the_report_is_that_of_1f1b_without_fill_and_drain() {
         assert!(pipeline.bubble_fraction < flushed.pipeline.bubble_fraction - 0.15);
         let warned = &evaluation.report.warnings;
         assert!(
-            warned.iter().all(|issue| !issue.message.contains("bubble")),
+            warned
+                .iter()
+                .all(|issue| !issue.message.to_string().contains("bubble")),
             "{warned:?}"
         );
         // Forwards and messages to the last rank; backwards and messages from it.

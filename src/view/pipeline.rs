@@ -308,7 +308,9 @@ mod tests {
         let drawer = explain(&evaluation, Figure::Bubble)
             .unwrap()
             .notes
-            .join("\n");
+            .iter()
+            .map(ToString::to_string)
+            .collect::<String>();
         assert!(
             drawer.contains("zero-bubble papers count: 0.0 %"),
             "{drawer}"

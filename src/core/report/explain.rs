@@ -9,9 +9,11 @@ use super::Evaluation;
 use crate::explain::{Mark, Term, Unit};
 use crate::memory::verdict::{Chance, chance};
 use crate::memory::{self, Component, Verdict, methods};
+use crate::message::Message;
 use crate::pipeline::steady::{slowest_cycle, totals};
 use crate::run::{Method, OneOf, presets};
 use crate::source::{GPIPE, PIPEDREAM};
+use crate::t;
 use crate::units::{MemoryUnit, show_seconds};
 
 /// A figure that the page can be asked about.
@@ -130,7 +132,7 @@ fn component(evaluation: &Evaluation, rank: usize, component: Component) -> Opti
         return Some(whole);
     };
     let mut own = own.clone();
-    own.name = format!("{} of rank {rank}", own.name);
+    own.name = t!("{figure} of rank {rank}", figure = own.name, rank);
     own.source = own.source.or(whole.source);
     Some(own)
 }
@@ -166,7 +168,8 @@ fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
 
 fn capacity(evaluation: &Evaluation) -> Term {
     let (gpu, memory) = (&evaluation.scenario.gpu, &evaluation.report.memory);
-    let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let bytes =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let preset = evaluation.scenario.run.gpu.base.and_then(presets::gpu);
     let formula = if memory.capacity_bytes == gpu.memory {
         "box"
@@ -203,20 +206,20 @@ fn capacity(evaluation: &Evaluation) -> Term {
 }
 
 /// A time read off the simulated schedule.
-fn simulated(symbol: &'static str, name: &str, value: f64) -> Term {
+fn simulated(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     seconds(symbol, name, value).marked(Mark::Simulated, "")
 }
 
-fn count(symbol: &'static str, name: &str, value: f64) -> Term {
+fn count(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Count)
 }
 
-fn ratio(symbol: &'static str, name: &str, value: f64) -> Term {
+fn ratio(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Ratio)
 }
 
 /// A time as an input.
-fn seconds(symbol: &'static str, name: impl Into<String>, value: f64) -> Term {
+fn seconds(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Seconds)
 }
 

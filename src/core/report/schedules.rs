@@ -154,7 +154,7 @@ pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
             Err(issues) => Err(why(&issues
                 .into_iter()
                 .next()
-                .map(|issue| issue.message)
+                .map(|issue| issue.message.to_string())
                 .unwrap_or_default())),
         },
     };

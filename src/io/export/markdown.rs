@@ -41,7 +41,7 @@ pub fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         show_percent(report.step.mfu),
     );
     let warnings = report.warnings.iter();
-    let warnings = warnings.map(|issue| cells(&[&issue.field, &issue.message]));
+    let warnings = warnings.map(|issue| cells(&[&issue.field, &issue.message.to_string()]));
     let (made, link) = (stamp.made(), stamp.link(run));
     [
         answer,

@@ -91,8 +91,9 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     });
     let slowest = ranks.max_by(|a, b| a.0.total_cmp(&b.0));
     let (_, held, updated, kept) = slowest.unwrap_or_default();
-    let parameters = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Parameters);
-    let bytes = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Bytes);
+    let parameters =
+        |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Parameters);
+    let bytes = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Bytes);
     let shares = [
         parameters("P_d", "parameters outside the experts", held.dense),
         parameters("P_e", "routed experts", held.experts),
@@ -310,7 +311,11 @@ mod tests {
         let mut run = Run::default();
         let alone = evaluate(&run).unwrap().report.step.time_s.0;
         run.measured_step_s = Some(alone * 1.25);
-        let notes = step(&evaluate(&run).unwrap()).notes.join("\n");
+        let notes = step(&evaluate(&run).unwrap())
+            .notes
+            .iter()
+            .map(ToString::to_string)
+            .collect::<String>();
         assert!(notes.contains("scaled by 1.25") && !notes.contains("range"));
     }
 }
