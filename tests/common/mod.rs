@@ -2,8 +2,9 @@
 #![allow(dead_code, clippy::unwrap_used)] // each test binary uses its own part
 
 use shardscope::core::accuracy::{Evidence, read};
+use shardscope::core::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
 use shardscope::core::run::{Run, Scenario, Value};
-use shardscope::core::time::{Bubble, Clock, Passes, pipeline_seconds, step_end, with_loader};
+use shardscope::core::time::{Clock, step_end, with_loader};
 use shardscope::core::traffic::{Held, StageWaits, StageWindows, stage_waits, step_sync};
 use shardscope::core::units::Seconds;
 use std::collections::BTreeMap;
