@@ -3,7 +3,7 @@
 use super::Check;
 use crate::issue::Issue;
 use crate::run::layout::even_split;
-use crate::run::{CpComm, Recompute, Schedule};
+use crate::run::{CpComm, Module, Recompute, Schedule};
 use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
@@ -45,10 +45,15 @@ impl Check<'_> {
             }
         }
         // With FSDP "selective" is PyTorch's: every second matrix product is dropped.
-        if run.recompute == Recompute::Selective && run.flash_attention && run.zero < 3 {
+        let core = match &run.recompute {
+            Recompute::Selective => run.zero < 3,
+            Recompute::Modules(modules) => modules.contains(&Module::CoreAttn),
+            _ => false,
+        };
+        if core && run.flash_attention {
             self.warnings.push(Issue::warning(
                 "recompute",
-                "selective recomputation drops attention scores, which FlashAttention never keeps: no effect",
+                t!("recomputing the core of attention saves its scores, which FlashAttention never keeps: it runs the kernel again and saves its statistics alone"),
             ));
         }
     }
