@@ -148,7 +148,7 @@ fn walk(view: &View, request: &Request) -> Node {
         let items: Node = steps
             .map(|step| leaf("li", "", &format!("{}: {}", step.title, step.text)))
             .collect();
-        let end = leaf("p", "", &walk.end);
+        let end = leaf("p", "", &walk.end.to_string());
         [el("ol", &[], &[items]), end].into_iter().collect()
     })
 }
