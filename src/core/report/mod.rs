@@ -26,6 +26,7 @@ pub use schedules::{
 pub use uneven::{Balance, Pair, balance, splits};
 
 use crate::issue::Issue;
+use crate::memory::verdict::Chance;
 use crate::memory::{StageMemory, Verdict};
 use crate::run::{Run, Value};
 use crate::time::Step;
@@ -89,17 +90,31 @@ pub struct Memory {
     pub peak_bytes: Bytes,
     /// What they are held against.
     pub capacity_bytes: Bytes,
-    /// Fits, tight or out of memory.
+    /// What the fullest rank needs at least, in view of measured runs.
+    pub need_low_bytes: Bytes,
+    /// What it needs by the estimate, process and fragmentation included.
+    pub need_bytes: Bytes,
+    /// What it needs at most, in view of measured runs.
+    pub need_high_bytes: Bytes,
+    /// Fits, tight or out of memory: all, some or none of that range is within the capacity.
     pub verdict: Verdict,
+    /// What became of the measured runs with this verdict.
+    pub chance: Chance,
 }
 
-/// The simulated schedule.
+/// The simulated schedule; of one that never drains, its steady state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pipeline {
     /// The schedule's id.
     pub schedule: &'static str,
-    /// First start to last end.
+    /// First start to last end; in a steady state from one step to the next.
     pub makespan_s: Seconds,
+    /// Until the last rank starts, where that happens once in a training: of a schedule that never drains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fill_s: Option<Seconds>,
+    /// From the last rank's end to that of the first, where that happens once in a training.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain_s: Option<Seconds>,
     /// Mean busy time of a rank.
     pub ideal_s: Seconds,
     /// Idle over total time.

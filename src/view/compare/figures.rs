@@ -29,13 +29,13 @@ pub fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> String {
     };
     let verdict = |report: &Report| match report.memory.verdict {
         Verdict::Fits => "fits",
-        Verdict::Tight => "is tight",
+        Verdict::Tight => "may not fit",
         Verdict::Oom => "runs out of memory",
     };
     let fits = if a.memory.verdict == b.memory.verdict {
         match a.memory.verdict {
             Verdict::Fits => "both fit".to_owned(),
-            Verdict::Tight => "both are tight".to_owned(),
+            Verdict::Tight => "both may not fit".to_owned(),
             Verdict::Oom => "both run out of memory".to_owned(),
         }
     } else {
@@ -104,6 +104,7 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
         row("Tokens/s/GPU", of(|r| r.step.tokens_per_s_per_gpu), &whole),
         points("MFU", of(|r| r.step.mfu)),
         points("Bubble", of(|r| r.pipeline.bubble_fraction)),
+        points("Bubble in span", of(|r| r.pipeline.bubble_span)),
         points("Exposed", of(|r| r.step.exposed_comm_s / r.step.time_s)),
     ];
     // What neither has is no figure of theirs.

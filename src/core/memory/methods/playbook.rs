@@ -2,13 +2,14 @@
 //!
 //! True parameter shapes, activations of the GPT block of Korthikanti 2022: `s b h (34 + 5 a s/h)` a layer.
 
-use super::rank_verdict;
+use super::tensors_only;
 use crate::explain::{Term, Unit};
 use crate::memory::assumptions::{MULTI_HEAD_GPT, PLAYBOOK_METHOD, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
 use crate::model::{stage_elements, stage_range};
 use crate::run::{Recompute, Scenario};
 use crate::source::PLAYBOOK;
+use crate::t;
 
 /// Activations of one layer and micro-batch on one rank.
 #[derive(Clone, Copy, Debug)]
@@ -126,13 +127,8 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
         .enumerate()
         .map(|(rank, load)| rank_memory(scenario, rank, load))
         .collect();
-    let verdict = rank_verdict(scenario, &per_stage);
-    Estimate {
-        per_stage,
-        capacity: scenario.gpu.usable,
-        verdict,
-        warnings: ignored(scenario, "playbook", &[MULTI_HEAD_GPT, PLAYBOOK_METHOD]),
-    }
+    let warnings = ignored(scenario, "playbook", &[MULTI_HEAD_GPT, PLAYBOOK_METHOD]);
+    tensors_only(scenario, per_stage, warnings)
 }
 
 /// How the figure of pipeline rank `rank` comes about.
@@ -141,8 +137,9 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
     let load = loads.get(rank)?;
     let memory = rank_memory(scenario, rank, load);
     let (layer, precision) = (Layer::of(scenario), scenario.precision);
-    let count = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
-    let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let count = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
+    let bytes =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let states = precision.optimizer(scenario.run.optimizer);
     let book = [
         Term::given(
@@ -194,7 +191,7 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         bytes("A", "activations", memory.activations.0).over(formula, &book),
     ];
     Some(
-        bytes("T", &format!("memory of rank {rank} by the playbook"), memory.total.0)
+        Term::given("T", t!("memory of rank {rank} by the playbook", rank), memory.total.0, Unit::Bytes)
             .by("W + G + O + A", parts)
             .from(&PLAYBOOK, "memory usage in transformers; ZeRO; tensor parallelism")
             .note("leaves out grouped-query attention and gated FFNs in activations, logits, buffers, context, fragmentation; shards over dp alone"),

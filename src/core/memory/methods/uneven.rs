@@ -3,7 +3,7 @@
 //! A vision tower and some of the language model on the first rank, the rest behind it; 16 bytes a parameter, one
 //! micro-batch in flight. Its GB are 10⁹ bytes.
 
-use super::rank_verdict;
+use super::tensors_only;
 use crate::explain::{Mark, Term, Unit};
 use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, UNEVEN, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
@@ -101,7 +101,8 @@ impl Part {
     fn activations_term(&self, scenario: &Scenario) -> Term {
         let term = Term::given("A", "activations", self.activations, Unit::Bytes);
         let block = llm(scenario);
-        let count = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
+        let count =
+            |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
         let book = [
             count("n", "layers of the rank", self.layers),
             count(
@@ -219,13 +220,8 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
         .enumerate()
         .map(|(rank, load)| rank_memory(scenario, rank, load))
         .collect();
-    let verdict = rank_verdict(scenario, &per_stage);
-    Estimate {
-        per_stage,
-        capacity: scenario.gpu.usable,
-        verdict,
-        warnings: ignored(scenario, "uneven-pp", &[MULTI_HEAD_GPT_SHAPES, UNEVEN]),
-    }
+    let warnings = ignored(scenario, "uneven-pp", &[MULTI_HEAD_GPT_SHAPES, UNEVEN]);
+    tensors_only(scenario, per_stage, warnings)
 }
 
 /// How the figure of pipeline rank `rank` comes about.
@@ -308,7 +304,7 @@ mod tests {
                 weight_versions: 1,
             };
             let memory = rank_memory(&scenario, 0, &load);
-            let gb = |name: &str| -> f64 {
+            let gb = |name: &'static str| -> f64 {
                 let items = memory.items.iter().filter(|item| item.name == name);
                 items.map(|item| item.bytes.gb()).sum()
             };

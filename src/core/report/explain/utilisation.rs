@@ -15,7 +15,7 @@ use crate::units::show_percent;
 fn layer_flops(
     model: &Architecture,
     symbol: &'static str,
-    name: &str,
+    name: &'static str,
     index: u64,
     keys: f64,
     router: bool,
@@ -52,7 +52,7 @@ fn layer_flops(
 
 /// The sizes of a model.
 fn shape(model: &Architecture, keys: f64) -> Vec<Term> {
-    let size = |symbol, name: &str, value: u64| Term::count(symbol, name, value);
+    let size = |symbol, name: &'static str, value: u64| Term::count(symbol, name, value);
     let mut book = vec![
         size("h", "hidden size", model.hidden),
         size("f", "FFN size", model.ffn),
