@@ -239,7 +239,7 @@ pub fn step(evaluation: &Evaluation) -> Node {
 }
 
 /// Utilisation with the peak it is counted against, and as others count it.
-fn utilisation(step: &Step) -> Html {
+fn utilisation(step: &Step) -> Node {
     let own = format!(
         "MFU {} of the {} peak, {} TFLOP/s a GPU.",
         show_percent(step.mfu),
@@ -254,7 +254,7 @@ fn utilisation(step: &Step) -> Html {
     let parts = [
         leaf("span", "", &own),
         text(" "),
-        ask("link", &Figure::Mfu.id(), &[text("As others count it")]),
+        ask("link", Figure::Mfu, &[text("As others count it")]),
         text(&format!(": {}", others.join(", "))),
     ];
     el("p", &[("class", "muted")], &parts)
