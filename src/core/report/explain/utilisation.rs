@@ -6,6 +6,7 @@ use crate::explain::{Mark, Term, Unit};
 use crate::model::{Architecture, head_forward_flops, layer_forward_flops};
 use crate::run::Scenario;
 use crate::source::NARAYANAN_2021;
+use crate::t;
 
 /// Forward FLOPs of one token in a layer, routed or not.
 fn layer_flops(scenario: &Scenario, symbol: &'static str, name: &'static str, index: u64) -> Term {
@@ -31,7 +32,10 @@ fn layer_flops(scenario: &Scenario, symbol: &'static str, name: &'static str, in
             format!("{attention} + {ffn}"),
             &shape(model, run.attention_flops.effective(run.seq_len)),
         )
-        .note(format!("attention counted {}", run.attention_flops_note()))
+        .note(t!(
+            "attention counted {attention_flops_note}",
+            attention_flops_note = run.attention_flops_note()
+        ))
 }
 
 /// The sizes of a model.
@@ -168,8 +172,9 @@ pub fn tokens(evaluation: &Evaluation) -> Term {
         .note("every position of every sequence counts as a token");
     if let Some(hours) = report.step.gpu_hours {
         let hours = crate::units::group(&format!("{hours:.0}"));
-        term = term.note(format!(
-            "the token budget takes {hours} GPU-hours: budget/(3600 R)"
+        term = term.note(t!(
+            "the token budget takes {hours} GPU-hours: budget/(3600 R)",
+            hours
         ));
     }
     term
