@@ -43,9 +43,9 @@ fn section(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<Node>>) ->
 fn of_constants() -> Node {
     let rows = constants().into_iter().map(|constant| {
         vec![
-            text(&constant.name),
-            text(&constant.value),
-            text(&constant.how),
+            text(&constant.name.to_string()),
+            text(&constant.value.to_string()),
+            text(&constant.how.to_string()),
             cite(constant.source),
         ]
     });
@@ -233,7 +233,11 @@ mod tests {
                 source.short
             );
         }
-        assert!(constants().iter().all(|constant| shown(&constant.how)));
+        assert!(
+            constants()
+                .iter()
+                .all(|constant| shown(&constant.how.to_string()))
+        );
         assert!(GPUS.iter().all(|preset| shown(preset.choice.label)));
         assert!(MODELS.iter().all(|preset| shown(preset.place)));
         assert!(SCHEDULES.iter().all(|row| shown(row.name)));

@@ -166,7 +166,7 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Node {
         Err(why) => el(
             "td",
             &[("colspan", "8"), ("class", "note muted")],
-            &[text("– "), text(why)],
+            &[text("– "), text(&why.to_string())],
         ),
         Ok(figures) => cells(figures, unit),
     };

@@ -148,8 +148,8 @@ pub fn constants_table() -> Node {
         .map(|constant| {
             let place = format!("{}: {}", constant.source.short, constant.how);
             let cells = vec![
-                text(&constant.name),
-                text(&constant.value),
+                text(&constant.name.to_string()),
+                text(&constant.value.to_string()),
                 leaf("span", "wrap", &place),
             ];
             (constant.fitted, cells)
