@@ -5,8 +5,10 @@ use super::markup::{Node, apply, cited, leaf, text};
 use super::strips::strips;
 use super::words::verdict;
 use crate::core::memory::Verdict;
+use crate::core::message::Message;
 use crate::core::report::{Balance, Evaluation, Pair, balance, splits};
 use crate::core::source::UNEVEN_PP;
+use crate::core::t;
 use crate::core::units::{show_percent, show_seconds, significant};
 
 /// Less than this is not worth a button.
@@ -31,20 +33,23 @@ fn short(split: &[u64]) -> String {
 }
 
 /// What was measured on GPUs of that name, and why no model of equal layers reaches it where none does.
-fn held_against(measured: &Pair, gpu: &str) -> String {
-    let said = format!(
-        "Measured on {gpu}, {} against {}: {}×.",
-        short(&measured.uneven),
-        short(&measured.even),
-        significant(measured.gain, 4)
+fn held_against(measured: &Pair, gpu: &str) -> Message {
+    let said = t!(
+        "Measured on {gpu}, {uneven} against {even}: {gain}×.",
+        gpu = gpu.to_owned(),
+        uneven = short(&measured.uneven),
+        even = short(&measured.even),
+        gain = significant(measured.gain, 4)
     );
     let bound = measured.bound().map(|(all, longest)| {
         let most = all as f64 / longest as f64;
         (most, format!("{all}/{longest} = {}×", significant(most, 4)))
     });
     match bound {
-        Some((most, bound)) if most < measured.gain => format!(
-            "{said} Layers of equal cost cannot give more than {bound}: the rest of the measured gain is not in its layers."
+        Some((most, bound)) if most < measured.gain => t!(
+            "{measured} Layers of equal cost cannot give more than {bound}: the rest of the measured gain is not in its layers.",
+            measured = said,
+            bound
         ),
         _ => said,
     }
@@ -62,24 +67,27 @@ pub fn picture(evaluation: &Evaluation) -> Node {
         .iter()
         .map(|(layers, one)| {
             let step = one.report.step.time_s;
-            let speed = if step < even_s {
-                format!(", {}× as fast as even", significant(even_s / step, 4))
+            let (layers, time) = (short(layers), show_seconds(step));
+            let words = if step < even_s {
+                t!(
+                    "{layers} layers: a step of {time}, {speed}× as fast as even",
+                    layers,
+                    time,
+                    speed = significant(even_s / step, 4)
+                )
             } else {
-                String::new()
+                t!("{layers} layers: a step of {time}", layers, time)
             };
-            let words = format!(
-                "{} layers: a step of {}{speed}",
-                short(layers),
-                show_seconds(step)
-            );
             (words, &one.timeline)
         })
         .collect();
     let measured = balance(evaluation).and_then(|balance| balance.measured);
     let said = match (drawn.len(), measured) {
         (_, Some(measured)) => held_against(&measured, &evaluation.scenario.run.gpu.title()),
-        (1, None) => "The even split is the best there is: no stage works longer than it must.".to_owned(),
-        (_, None) => "Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower.".to_owned(),
+        (1, None) => t!("The even split is the best there is: no stage works longer than it must."),
+        (_, None) => t!(
+            "Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower."
+        ),
     };
     Node::from_iter([
         figure(
@@ -97,15 +105,15 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Node {
     let mut said = Vec::new();
     if let Some(even) = balance.even_s {
         let speed = even / balance.own_s;
-        let mut line = format!(
-            "Layers {} against an even split: {} instead of {}, {}× as fast.",
-            short(&balance.own),
-            show_seconds(balance.own_s),
-            show_seconds(even),
-            significant(speed, 4)
+        let mut line = t!(
+            "Layers {own} against an even split: {own_s} instead of {even}, {speed}× as fast.",
+            own = short(&balance.own),
+            own_s = show_seconds(balance.own_s),
+            even = show_seconds(even),
+            speed = significant(speed, 4)
         );
         if let Some(measured) = &balance.measured {
-            line = format!("{line} {}", held_against(measured, gpu));
+            line = Message::joined(" ", [line, held_against(measured, gpu)]);
         }
         said.push(text(&line));
     }
@@ -115,10 +123,11 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Node {
             Verdict::Fits => String::new(),
             other => format!(" ({})", verdict(other)),
         };
-        said.push(text(&format!(
-            " With {} no stage works longer than it must: a step is {} shorter{fits}. ",
-            short(&balance.best),
-            show_percent(gain)
+        said.push(text(t!(
+            " With {best} no stage works longer than it must: a step is {gain} shorter{fits}. ",
+            best = short(&balance.best),
+            gain = show_percent(gain),
+            fits
         )));
         let set = vec![("stage_layers", list(&balance.best))];
         said.push(apply("fix", set, "", "balance the layers"));
@@ -128,7 +137,7 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Node {
         said.push(apply("fix", set, "", "split evenly"));
     }
     if let (Some(note), false) = (&balance.note, said.is_empty()) {
-        said.push(text(&format!(" NVIDIA's rule gives {}", short(note))));
+        said.push(text(t!(" NVIDIA's rule gives {note}", note = short(note))));
         said.push(text(" ("));
         said.push(cited(&UNEVEN_PP, UNEVEN_PP.short));
         said.push(text(")."));

@@ -5,9 +5,11 @@ mod picture;
 use super::action::Choice;
 use super::figure::{key, save};
 use super::markup::{Action, Node, ask, choices, el, leaf, table, text};
+use crate::core::message::Message;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::sync::{Charged, GradientSync, gradient_sync};
 use crate::core::report::{Evaluation, Figure};
+use crate::core::t;
 use crate::core::traffic::CONTENTION;
 use crate::core::units::{Seconds, show_percent, show_seconds};
 use picture::picture;
@@ -32,14 +34,14 @@ pub fn sync(evaluation: &Evaluation, policy: Policy) -> Node {
             ["Gradients leave", "When gradients leave"],
             CHOICES.map(|(known, label)| {
                 let choice = Action::Choose(Choice::Policy(known));
-                (choice, label, known == policy)
+                (choice, label.into(), known == policy)
             }),
             Node::from_iter([leaf("span", "spring", ""), save("gradients")]),
         ),
         picture(evaluation, &found)
             .inline("The end of the step by rank: ops, and the gradients on each rank's wire"),
         key(&KEY),
-        el("p", &[("role", "status")], &[text(&said(&found))]),
+        el("p", &[("role", "status")], &[text(said(&found))]),
         el("p", &[("class", "muted")], &[relation(&found)]),
         buckets(&found),
     ])
@@ -68,7 +70,7 @@ const KEY: [(&str, &str); 5] = [
 ];
 
 /// The three policies in a sentence.
-fn said(found: &GradientSync) -> String {
+fn said(found: &GradientSync) -> Message {
     let [end, rank, eager] = found.exposed.map(show_seconds);
     let hidden: f64 = found
         .ranks
@@ -78,10 +80,13 @@ fn said(found: &GradientSync) -> String {
     let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
     // Beside a step of years the traffic is too short to be told from nothing.
     let share = if total > 0.0 { hidden / total } else { 1.0 };
-    format!(
-        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {} of the traffic is hidden; the ops beside it are slower by {} of the time they share.",
-        show_percent(share),
-        show_percent(CONTENTION.value)
+    t!(
+        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {share} of the traffic is hidden; the ops beside it are slower by {contention} of the time they share.",
+        eager,
+        rank,
+        end,
+        share = show_percent(share),
+        contention = show_percent(CONTENTION.value)
     )
 }
 
@@ -94,21 +99,24 @@ fn relation(found: &GradientSync) -> Node {
         tied,
         inside,
     } = found.charged;
-    let mut parts = format!(
-        " counts {} of gradients and {} of updated weights for rank {rank}, which is left with most",
-        show_seconds(gradients),
-        show_seconds(weights)
+    let mut parts = t!(
+        " counts {gradients} of gradients and {weights} of updated weights for rank {rank}, which is left with most",
+        gradients = show_seconds(gradients),
+        weights = show_seconds(weights),
+        rank
     );
     if tied.0 > 0.0 {
-        parts = format!(
-            "{parts}, {} for the embeddings that both ends hold",
-            show_seconds(tied)
+        parts = t!(
+            "{parts}, {tied} for the embeddings that both ends hold",
+            parts,
+            tied = show_seconds(tied)
         );
     }
     if inside.0 > 0.0 {
-        parts = format!(
-            "{parts}, and {} that passes wait for inside the pipeline",
-            show_seconds(inside)
+        parts = t!(
+            "{parts}, and {inside} that passes wait for inside the pipeline",
+            parts,
+            inside = show_seconds(inside)
         );
     }
     let eager = found.exposed[2];
@@ -123,8 +131,10 @@ fn relation(found: &GradientSync) -> Node {
     Node::from_iter([
         text("The step's "),
         ask("link", Figure::Exposed, &[text("exposed communication")]),
-        text(&format!(
-            "{parts}. {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names."
+        text(t!(
+            "{parts}. {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names.",
+            parts,
+            tie
         )),
     ])
 }
