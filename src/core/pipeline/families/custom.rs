@@ -70,8 +70,7 @@ fn expect(field: &'static str, what: &str, asked: u32, given: u32) -> Result<(),
     if asked == 0 || asked == given {
         return Ok(());
     }
-    let message =
-        format!("the order has {given} {what}, {asked} are asked for: {field}={given} works");
+    let message = format!("the order has {given} {what}, {asked} are asked for");
     Err(Issue::error(field, message).with_fix(field, given))
 }
 

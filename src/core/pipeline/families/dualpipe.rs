@@ -132,16 +132,13 @@ pub(crate) fn dualpipe(spec: &Spec) -> Result<Order, Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     if !p.is_multiple_of(2) {
         let message = format!(
-            "DualPipe pairs rank r with rank {p} − 1 − r: an odd number of ranks has no order, pp={} works",
-            p + 1
+            "DualPipe pairs rank r with rank {p} − 1 − r: an odd number of ranks has no order"
         );
-        return Err(Issue::error("pp", message).with_fix("pp", p + 1));
+        return Err(Issue::error("pp", message).with_near("pp", u64::from(p), spec.even_sizes()));
     }
     if !m.is_multiple_of(2) {
         let even = (m + 1).max(2 * p);
-        let message = format!(
-            "DualPipe runs half the micro-batches in each direction: {m} is odd, {even} works"
-        );
+        let message = format!("DualPipe runs half the micro-batches in each direction: {m} is odd");
         return Err(Issue::error("microbatches", message).with_fix("microbatches", even));
     }
     enough(spec, m / 2, p)?;
@@ -190,7 +187,7 @@ fn enough(spec: &Spec, n: u32, twice_half: u32) -> Result<(), Issue> {
 fn too_few(spec: &Spec) -> Issue {
     let needed = 2 * spec.pp;
     let message = format!(
-        "{} has no order for {} micro-batches on {} ranks: {needed} work",
+        "{} has no order for {} micro-batches on {} ranks",
         spec.schedule.name, spec.microbatches, spec.pp
     );
     Issue::error("microbatches", message).with_fix("microbatches", needed)

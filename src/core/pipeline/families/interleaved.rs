@@ -118,13 +118,10 @@ fn dead_lock(field: &'static str, spec: &Spec, g: u32, make: fn(&Spec, u32) -> O
         format!("groups of {g} leave {left} of {m} micro-batches over and the order dead-locks")
     };
     match nearest {
-        Some(group) if field == "group" => {
-            Issue::error(field, format!("{what}: group={group} works")).with_fix(field, group)
-        }
+        Some(group) if field == "group" => Issue::error(field, what).with_fix(field, group),
         _ => {
             let whole = (m / p).max(1) * p;
-            let message = format!("{what}: {whole} micro-batches work");
-            Issue::error("microbatches", message).with_fix("microbatches", whole)
+            Issue::error("microbatches", what).with_fix("microbatches", whole)
         }
     }
 }

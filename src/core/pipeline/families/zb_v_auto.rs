@@ -348,9 +348,8 @@ pub(crate) fn zb_v_auto(spec: &Spec, durations: &Durations) -> Result<Order, Iss
         .take(16)
         .find(works)
         .unwrap_or(usual);
-    let message = format!(
-        "{limit} chunks do not hold what ZB-V's rule runs before its first gradients: memory_limit={enough} works"
-    );
+    let message =
+        format!("{limit} chunks do not hold what ZB-V's rule runs before its first gradients");
     Err(Issue::error("memory_limit", message).with_fix("memory_limit", enough))
 }
 
