@@ -155,7 +155,7 @@ fn a_schedule_of_fixed_chunks_offers_its_own_number_once() {
         .filter(|issue| issue.is_mended_by("virtual_stages"));
     let offered: Vec<_> = about
         .flat_map(Issue::fixes)
-        .map(|fix| fix.label.as_str())
+        .map(|fix| fix.label.to_string())
         .collect();
     assert_eq!(offered, ["use virtual_stages=2"]);
 }

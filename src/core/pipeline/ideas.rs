@@ -68,14 +68,14 @@ pub static IDEAS: &[Idea] = &[
         id: "pipedream",
         idea: "1F1B that never flushes: the next step's micro-batches follow at once.",
         cost: "No bubble in the steady state; p − r versions of the weights on rank r, stale gradients.",
-        needs: "Asynchronous training. Shown is one step's worth, filled and drained.",
+        needs: "Asynchronous training. The timeline draws one step, filled and drained; the figures are the steady state's.",
         source: &source::PIPEDREAM,
     },
     Idea {
         id: "pipedream-2bw",
         idea: "PipeDream with gradients accumulated over m micro-batches, so that two versions suffice.",
         cost: "No bubble in the steady state; two copies of the weights, gradients one step late.",
-        needs: "m ≥ p. Shown is one step's worth, filled and drained.",
+        needs: "m ≥ p. The timeline draws one step, filled and drained; the figures are the steady state's.",
         source: &papers::PIPEDREAM_2BW,
     },
     Idea {

@@ -34,6 +34,7 @@ const ROW: Schedule = Schedule {
     stages: Stages::Ranks,
     splits_backward: false,
     uses_durations: false,
+    endless: false,
     fill: None,
     make: Make::Always(flush::naive),
     warn: no_warnings,
@@ -87,12 +88,14 @@ pub static SCHEDULES: &[Schedule] = &[
     Schedule {
         id: "pipedream",
         name: "PipeDream",
+        endless: true,
         make: Make::Always(flush::pipedream),
         ..ROW
     },
     Schedule {
         id: "pipedream-2bw",
         name: "PipeDream-2BW",
+        endless: true,
         make: Make::Always(flush::pipedream_2bw),
         warn: flush::warn_2bw,
         ..ROW

@@ -11,6 +11,7 @@ use super::Run;
 use super::layout::{Layout, Zero};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::model::Architecture;
 
 /// Divisors up to this, and what they leave, are proposed.
@@ -64,7 +65,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn error(&mut self, field: &str, message: impl Into<String>) {
+    fn error(&mut self, field: &str, message: impl Into<Message>) {
         self.issues.push(Issue::error(field, message));
     }
 
@@ -76,7 +77,7 @@ impl Check<'_> {
         wanted: u64,
         candidates: impl IntoIterator<Item = u64>,
     ) {
-        let issue = Issue::error(field, message).with_near(field, wanted, candidates);
+        let issue = Issue::error(field, message.to_owned()).with_near(field, wanted, candidates);
         self.issues.push(issue);
     }
 }
