@@ -30,7 +30,7 @@ pub struct Fix {
 const MAX_INSTEAD: usize = 64;
 
 impl Fix {
-    /// "use tp=4, global_batch=24".
+    /// "use tp=4, pp=2".
     #[must_use]
     pub fn new(set: Vec<(&'static str, String)>) -> Self {
         Self {
@@ -179,7 +179,7 @@ impl Issue {
     }
 }
 
-/// "tp=4, global_batch=24".
+/// "tp=4, pp=2".
 fn pairs(set: &[(&'static str, String)]) -> String {
     let pairs: Vec<_> = set
         .iter()

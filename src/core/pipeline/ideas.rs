@@ -87,9 +87,9 @@ pub static IDEAS: &[Idea] = &[
     },
     Idea {
         id: "hanayo",
-        idea: "The model folded into waves over the ranks: Chimera's bubble with one copy of the weights.",
-        cost: "Total bubble (P − 1)/(2WP + P − 1) for equal forward and backward; 4W(P − 1) transfers.",
-        needs: "Layers for 2 W P stages; micro-batches in units of P.",
+        idea: "The model folded into waves over the ranks: one wave is Chimera of twice the ranks folded onto them, with one copy of the weights.",
+        cost: "Total bubble of P micro-batches (P − 1)/(2WP + P − 1) for equal forward and backward: with one wave more than Chimera's, with two less from P = 4 on; 4W(P − 1) transfers.",
+        needs: "Layers for 2 W P stages; micro-batches in units of P, which overlap; up to P micro-batches held on every rank.",
         source: &papers::HANAYO,
     },
     Idea {

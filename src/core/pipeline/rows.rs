@@ -1,8 +1,8 @@
 //! Every schedule, one row.
 
 use super::families::{
-    chimera, controllable, custom, dualpipe, flush, interleaved, sequence, slots, zb_auto, zb_v,
-    zb_v_auto, zero_bubble,
+    chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, sequence, slots, zb_auto,
+    zb_v, zb_v_auto, zero_bubble,
 };
 use super::registry::{Make, Schedule, Stages};
 use super::spec::Spec;
@@ -114,7 +114,7 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["waves"],
         virtual_stages: None, // 2 · waves
         stages: Stages::Waves,
-        make: rare(Make::Always(slots::hanayo)),
+        make: rare(Make::Always(hanayo::hanayo)),
         warn: rare_warnings(slots::notice_units),
         ..ROW
     },

@@ -4,7 +4,7 @@ use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::run::layout::{Layout, Zero};
-use crate::units::thousands;
+use crate::t;
 
 impl Check<'_> {
     pub fn layout(&mut self, gpu: &Gpu) -> Layout {
@@ -16,12 +16,20 @@ impl Check<'_> {
             self.issues.push(
                 Issue::error(
                     "gpus",
-                    format!("{} GPUs are fewer than {product}", thousands(run.gpus)),
+                    t!(
+                        "{gpus} GPUs are fewer than {product}",
+                        gpus = run.gpus,
+                        product
+                    ),
                 )
                 .with_near("gpus", ranks, multiples(ranks, 1)),
             );
         } else if !run.gpus.is_multiple_of(ranks) {
-            let message = format!("{} GPUs do not divide by {product}", thousands(run.gpus));
+            let message = t!(
+                "{gpus} GPUs do not divide by {product}",
+                gpus = run.gpus,
+                product
+            );
             let alone = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
             match alone
                 .into_iter()
@@ -30,11 +38,11 @@ impl Check<'_> {
                 // tensor() has spoken already where tp is wrong for the model too.
                 Some(("tp", _)) if self.issues.iter().any(|issue| issue.field == "tp") => {}
                 Some((field, size)) => {
-                    self.error_near(field, &message, size, divisors(run.gpus));
+                    self.error_near(field, message, size, divisors(run.gpus));
                 }
                 None => {
                     let whole = multiples(ranks, run.gpus / ranks);
-                    self.error_near("gpus", &message, run.gpus, whole);
+                    self.error_near("gpus", message, run.gpus, whole);
                 }
             }
         }
@@ -50,7 +58,7 @@ impl Check<'_> {
             self.warnings.push(
                 Issue::warning(
                     "tp",
-                    format!("tensor parallelism over {} ranks leaves the node of {per_node} GPUs: every layer waits for the network", run.tp),
+                    t!("tensor parallelism over {tp} ranks leaves the node of {per_node} GPUs: every layer waits for the network", tp = run.tp, per_node),
                 )
                 .with_near(
                     "tp",
@@ -80,11 +88,11 @@ impl Check<'_> {
         let each = dp.saturating_mul(run.micro_batch);
         if !run.global_batch.is_multiple_of(each) {
             let fitting = run.global_batch.div_ceil(each);
-            let message = format!(
-                "{} sequences do not divide over dp {} x micro-batch {}",
-                thousands(run.global_batch),
-                thousands(dp),
-                thousands(run.micro_batch)
+            let message = t!(
+                "{sequences} sequences do not divide over dp {dp} x micro-batch {micro_batch}",
+                sequences = run.global_batch,
+                dp,
+                micro_batch = run.micro_batch
             );
             let issue = Issue::error("global_batch", message).with_near(
                 "global_batch",
@@ -108,9 +116,10 @@ impl Check<'_> {
         {
             self.error(
                 "microbatch_lengths",
-                format!(
-                    "{} lengths for {microbatches} micro-batches a rank",
-                    lengths.len()
+                t!(
+                    "{lengths} lengths for {microbatches} micro-batches a rank",
+                    lengths = lengths.len(),
+                    microbatches
                 ),
             );
         }
@@ -124,8 +133,11 @@ impl Check<'_> {
             for (field, size) in [("ep", run.ep), ("etp", run.etp)] {
                 if size > 1 {
                     self.issues.push(
-                        Issue::error(field, format!("{field}={size} needs a model with experts"))
-                            .with_fix(field, 1),
+                        Issue::error(
+                            field,
+                            t!("{field}={size} needs a model with experts", field, size),
+                        )
+                        .with_fix(field, 1),
                     );
                 }
             }
@@ -136,14 +148,22 @@ impl Check<'_> {
         if !moe.experts.is_multiple_of(run.ep) {
             self.error_near(
                 "ep",
-                &format!("{} experts do not divide by ep={}", moe.experts, run.ep),
+                t!(
+                    "{experts} experts do not divide by ep={ep}",
+                    experts = moe.experts,
+                    ep = run.ep
+                ),
                 run.ep,
                 divisors(moe.experts),
             );
         } else if !ranks.is_multiple_of(experts) {
             self.error_near(
                 "ep",
-                &format!("dp cp tp = {ranks} ranks do not divide by ep etp = {experts}"),
+                t!(
+                    "dp cp tp = {ranks} ranks do not divide by ep etp = {experts}",
+                    ranks,
+                    experts
+                ),
                 run.ep,
                 divisors(moe.experts),
             );
@@ -151,9 +171,10 @@ impl Check<'_> {
         if !moe.expert_ffn.is_multiple_of(run.etp) {
             self.error_near(
                 "etp",
-                &format!(
-                    "the expert FFN size {} does not divide by etp={}",
-                    moe.expert_ffn, run.etp
+                t!(
+                    "the expert FFN size {expert_ffn} does not divide by etp={etp}",
+                    expert_ffn = moe.expert_ffn,
+                    etp = run.etp
                 ),
                 run.etp,
                 divisors(moe.expert_ffn),
@@ -168,7 +189,11 @@ impl Check<'_> {
         if !group.is_multiple_of(shard) {
             self.error_near(
                 "hsdp_shard",
-                &format!("dp cp = {group} ranks do not divide into shard groups of {shard}"),
+                t!(
+                    "dp cp = {group} ranks do not divide into shard groups of {shard}",
+                    group,
+                    shard
+                ),
                 shard.min(group),
                 divisors(group),
             );
@@ -177,7 +202,7 @@ impl Check<'_> {
             self.warnings.push(
                 Issue::warning(
                     "zero",
-                    format!("ZeRO-{} with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1", self.run.zero),
+                    t!("ZeRO-{zero} with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1", zero = self.run.zero),
                 )
                 .with_fix("zero", 1),
             );

@@ -73,11 +73,11 @@ impl Check<'_> {
     fn error_near(
         &mut self,
         field: &'static str,
-        message: &str,
+        message: Message,
         wanted: u64,
         candidates: impl IntoIterator<Item = u64>,
     ) {
-        let issue = Issue::error(field, message.to_owned()).with_near(field, wanted, candidates);
+        let issue = Issue::error(field, message).with_near(field, wanted, candidates);
         self.issues.push(issue);
     }
 }
