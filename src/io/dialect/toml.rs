@@ -155,7 +155,7 @@ mod tests {
             ("\n[a]\nb = [1", "line 3: "),
             ("a = 1\na = 2", "line 2: duplicate key"),
         ] {
-            let message = read(text).unwrap_err().message;
+            let message = read(text).unwrap_err().message.to_string();
             assert!(message.starts_with(line), "{text}: {message}");
         }
     }

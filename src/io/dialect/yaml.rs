@@ -275,7 +275,7 @@ mod tests {
             (&format!("{}a: 1", "- ".repeat(10_000)), "line 1"),
             (&deep(100), "line 65"),
         ] {
-            let message = read(text).unwrap_err().message;
+            let message = read(text).unwrap_err().message.to_string();
             assert!(message.starts_with(line), "{text:.90}: {message}");
         }
         assert!(read(&deep(64)).is_ok());
@@ -292,7 +292,7 @@ mod tests {
         };
         let file = format!("a0: &a0 [lol]\n{}", (1..10).map(line).collect::<String>());
         assert_eq!(
-            read(&file).unwrap_err().message,
+            read(&file).unwrap_err().message.to_string(),
             "line 6: aliases repeat too much"
         );
     }

@@ -87,12 +87,12 @@ fn body(view: &View, request: &Request) -> Html {
     let (space, done) = (request.search.space(), request.search.progress().done);
     let mut parts: Vec<Html> = measured(&view.desk.run)
         .iter()
-        .map(|issue| leaf("p", "issue warning", &issue.message))
+        .map(|issue| leaf("p", "issue warning", &issue.message.to_string()))
         .collect();
     if done {
         let plan = request.plan();
         let warnings = plan.warnings.iter();
-        parts.extend(warnings.map(|issue| leaf("p", "issue warning", &issue.message)));
+        parts.extend(warnings.map(|issue| leaf("p", "issue warning", &issue.message.to_string())));
         parts.push(rows::chips(view, space));
     }
     parts.push(rows::rows(view, done));
@@ -157,7 +157,7 @@ fn walk(view: &View, request: &Request) -> Html {
         let items: Html = steps
             .map(|step| leaf("li", "", &format!("{}: {}", step.title, step.text)))
             .collect();
-        let end = leaf("p", "", &walk.end);
+        let end = leaf("p", "", &walk.end.to_string());
         [el("ol", &[], &[items]), end].into_iter().collect()
     })
 }
