@@ -2,6 +2,7 @@
 
 use super::markup::{Html, ask, el, leaf, percent, scrolled, text};
 use crate::core::cluster::{Gpu, Link};
+use crate::core::model::CONVENTIONS;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Schedule;
 use crate::core::time::{Step, range};
@@ -233,11 +234,34 @@ pub fn step(evaluation: &Evaluation) -> Html {
             &bars,
         ),
         el("div", &[("class", "legend")], &legend),
+        utilisation(step),
         leaf("p", "muted step-note", &certainty(evaluation)),
         budget(step),
     ]
     .into_iter()
     .collect()
+}
+
+/// Utilisation with the peak it is counted against, and as others count it.
+fn utilisation(step: &Step) -> Html {
+    let own = format!(
+        "MFU {} of the {} peak, {} TFLOP/s a GPU.",
+        show_percent(step.mfu),
+        step.peak.precision,
+        significant(step.peak.tflops, 4)
+    );
+    let others = step.mfu_by.iter().filter_map(|row| {
+        let convention = CONVENTIONS.iter().find(|one| one.id == row.name)?;
+        Some(format!("{} {}", convention.name, show_percent(row.mfu)))
+    });
+    let others: Vec<String> = others.collect();
+    let parts = [
+        leaf("span", "", &own),
+        text(" "),
+        ask("link", &Figure::Mfu.id(), &[text("As others count it")]),
+        text(&format!(": {}", others.join(", "))),
+    ];
+    el("p", &[("class", "muted")], &parts)
 }
 
 /// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.

@@ -54,7 +54,13 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
             "key",
         ),
         key("Tokens/s/GPU", &tokens, "", Figure::Tokens, "key"),
-        key("MFU", &show_percent(step.mfu), "", Figure::Mfu, "key"),
+        key(
+            "MFU",
+            &show_percent(step.mfu),
+            &format!("{} peak", step.peak.precision),
+            Figure::Mfu,
+            "key",
+        ),
         key(
             "Bubble",
             &show_percent(report.pipeline.bubble_fraction),
@@ -125,5 +131,6 @@ mod tests {
             html.contains("Fits") && html.contains("of 79.2 GiB"),
             "{html}"
         );
+        assert!(html.contains("bf16 peak"));
     }
 }
