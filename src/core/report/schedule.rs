@@ -3,6 +3,7 @@
 use crate::issue::{Fix, Issue};
 use crate::pipeline::{self, Spec};
 use crate::run::{OneOf, Scenario};
+use crate::t;
 
 /// The schedule as the pipeline room asks for it.
 pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
