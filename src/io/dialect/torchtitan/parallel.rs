@@ -1,6 +1,6 @@
 //! How the work is divided in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
-use crate::core::run::{CpComm, Scenario, Schedule, Value, even_split};
+use crate::core::run::{CpComm, Reduction, Scenario, Schedule, Value, even_split};
 use crate::io::dialect::book::Book;
 use crate::io::dialect::say::Say;
 
@@ -164,6 +164,10 @@ fn shards(book: &mut Book) {
         _ => 3,
     };
     book.run.zero = zero;
+    if pipeline && zero == 2 {
+        // PyTorch's pipeline stages reduce with the last micro-batch (`stage.py`, `backward_maybe_with_nosync`).
+        book.run.zero2_reduce = Reduction::Step;
+    }
     let run = &mut book.run;
     if zero > 0 && run.hsdp_shard.unwrap_or(group) != shard {
         run.hsdp_shard = Some(shard).filter(|shard| *shard != group);
