@@ -57,7 +57,7 @@ fn ask(request: &Value) -> (Spec, Durations) {
 
 fn order_of(request: &Value) -> Result<(Order, Durations), String> {
     let (spec, durations) = ask(request);
-    let built = build(&spec, &durations).map_err(|issue| issue.message)?;
+    let built = build(&spec, &durations).map_err(|issue| issue.message.to_string())?;
     Ok((built.order, durations))
 }
 

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write};
 
 /// A text for people.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message(Kind);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// A template with a value for each of its holes, by name.
     Template(&'static str, Vec<(&'static str, Argument)>),
@@ -30,7 +30,7 @@ impl Default for Kind {
 }
 
 /// What fills a hole of a template.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Argument {
     /// A whole number, shown with grouped thousands.
     Count(u64),
@@ -171,6 +171,13 @@ impl From<&'static str> for Message {
     /// A template without holes.
     fn from(template: &'static str) -> Self {
         Self::plain(template)
+    }
+}
+
+impl From<String> for Message {
+    /// A name or a quantity with its unit, the same in every language.
+    fn from(text: String) -> Self {
+        verbatim(text)
     }
 }
 

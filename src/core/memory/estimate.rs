@@ -2,7 +2,6 @@
 
 use super::verdict::Need;
 use crate::issue::Issue;
-use crate::sort::sort_by;
 use crate::units::Bytes;
 use serde::Serialize;
 
@@ -100,7 +99,7 @@ pub struct Item {
 impl Item {
     /// `bytes` of `component` that are called `name` and are held.
     #[must_use]
-    pub fn held(component: Component, name: &str, bytes: f64) -> Self {
+    pub fn held(component: Component, name: &'static str, bytes: f64) -> Self {
         Self {
             component,
             name: name.to_owned(),
@@ -185,7 +184,7 @@ impl StageMemory {
     pub fn parts(&self, component: Component) -> Vec<&Item> {
         let own = self.items.iter().filter(|item| item.component == component);
         let mut own: Vec<&Item> = own.collect();
-        sort_by(&mut own, |a, b| b.bytes.0.total_cmp(&a.bytes.0));
+        own.sort_by(|a, b| b.bytes.0.total_cmp(&a.bytes.0));
         own
     }
     /// Fills in the total.

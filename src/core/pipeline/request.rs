@@ -8,6 +8,7 @@ use super::registry::{SCHEDULES, Stages, schedule};
 use super::simulate::Timeline;
 use super::spec::{Spec, build, check};
 use super::stats::measure;
+use super::steady::step_seconds;
 use crate::issue::Issue;
 use crate::run::{OneOf, Value, Variant};
 use crate::units::whole;
@@ -46,6 +47,10 @@ pub struct Reply {
     pub peak_in_flight: Vec<u32>,
     /// Copies of the weights on each rank.
     pub weight_copies: Vec<u32>,
+    /// Seconds of a step once the pipeline is full, of a schedule that never drains; the figures above are of one step
+    /// with fill and drain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady_s: Option<f64>,
     /// Tokens, a list a rank.
     pub order: Vec<Vec<String>>,
     /// Every op with its times, unless the request says not to.
@@ -100,6 +105,10 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     };
     let built = build(&spec, &durations).map_err(one)?;
     let durations = sizes.durations(built.order.stages)?;
+    let steady_s = spec
+        .schedule
+        .endless
+        .then(|| step_seconds(&durations, built.order.microbatches));
     let (timeline, stats) =
         measure(&built.order, &durations).map_err(|fault| vec![fault.issue("order")])?;
     Ok(Reply {
@@ -112,6 +121,7 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
         bubble_span: stats.bubble_span,
         peak_in_flight: stats.peak_in_flight,
         weight_copies: stats.weight_copies,
+        steady_s,
         order: built.order.tokens(),
         ops: if ops { entries(&timeline) } else { Vec::new() },
     })

@@ -1,8 +1,8 @@
 //! Every schedule, one row.
 
 use super::families::{
-    chimera, controllable, custom, dualpipe, flush, interleaved, sequence, slots, zb_auto, zb_v,
-    zb_v_auto, zero_bubble,
+    chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, sequence, slots, zb_auto,
+    zb_v, zb_v_auto, zero_bubble,
 };
 use super::registry::{Make, Schedule, Stages};
 use super::spec::Spec;
@@ -34,6 +34,7 @@ const ROW: Schedule = Schedule {
     stages: Stages::Ranks,
     splits_backward: false,
     uses_durations: false,
+    endless: false,
     fill: None,
     make: Make::Always(flush::naive),
     warn: no_warnings,
@@ -87,12 +88,14 @@ pub static SCHEDULES: &[Schedule] = &[
     Schedule {
         id: "pipedream",
         name: "PipeDream",
+        endless: true,
         make: Make::Always(flush::pipedream),
         ..ROW
     },
     Schedule {
         id: "pipedream-2bw",
         name: "PipeDream-2BW",
+        endless: true,
         make: Make::Always(flush::pipedream_2bw),
         warn: flush::warn_2bw,
         ..ROW
@@ -111,7 +114,7 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["waves"],
         virtual_stages: None, // 2 · waves
         stages: Stages::Waves,
-        make: rare(Make::Always(slots::hanayo)),
+        make: rare(Make::Always(hanayo::hanayo)),
         warn: rare_warnings(slots::notice_units),
         ..ROW
     },

@@ -32,10 +32,12 @@ pub struct ScheduleRow {
 pub struct ScheduleFigures {
     /// The whole step.
     pub step_s: Seconds,
-    /// First start to last end of the pipeline.
+    /// First start to last end of the pipeline; of one that never drains, a step.
     pub makespan_s: Seconds,
     /// Idle share of the ranks' time.
     pub bubble_fraction: f64,
+    /// Idle between a rank's first and last op over its work, as the zero-bubble papers count.
+    pub bubble_span: f64,
     /// Activations of the rank that holds most, in stage-micro-batches.
     pub in_flight: f64,
     /// Activations of the rank that holds most of them.
@@ -64,6 +66,7 @@ impl ScheduleFigures {
             step_s: report.step.time_s,
             makespan_s: report.pipeline.makespan_s,
             bubble_fraction: report.pipeline.bubble_fraction,
+            bubble_span: report.pipeline.bubble_span,
             in_flight: f64::from(peak.copied().unwrap_or(0)) / a_microbatch(order),
             activations_bytes: most(|rank| rank.activations),
             peak_bytes: report.memory.peak_bytes,
@@ -151,7 +154,7 @@ pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
             Err(issues) => Err(why(&issues
                 .into_iter()
                 .next()
-                .map(|issue| issue.message)
+                .map(|issue| issue.message.to_string())
                 .unwrap_or_default())),
         },
     };

@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(build(&spec, &Durations::unit(3)).unwrap_err().field, "pp");
         let spec = Spec::new(schedule("chimera").unwrap(), 4, 5);
         let built = build(&spec, &Durations::unit(4)).unwrap();
-        assert!(built.warnings[0].message.contains("even"));
+        assert!(built.warnings[0].message.to_string().contains("even"));
         assert!(measure(&built.order, &Durations::unit(4)).is_ok());
     }
 }

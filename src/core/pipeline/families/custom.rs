@@ -94,7 +94,10 @@ mod tests {
         let issue = custom("0F0,0BW0,0F1,0BW1|1F1,1F0,1BW0,1BW1", 2, 2).unwrap_err();
         assert_eq!(issue.field, "order");
         assert!(
-            issue.message.contains("rank 1 is stuck at its op 0, 1F1"),
+            issue
+                .message
+                .to_string()
+                .contains("rank 1 is stuck at its op 0, 1F1"),
             "{}",
             issue.message
         );

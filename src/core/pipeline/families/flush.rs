@@ -172,6 +172,6 @@ mod tests {
     fn few_micro_batches_are_a_warning_that_names_who_refuses_them() {
         let spec = Spec::new(schedule("1f1b").unwrap(), 4, 2);
         let built = build(&spec, &Durations::unit(4)).unwrap();
-        assert!(built.warnings[0].message.contains("PyTorch"));
+        assert!(built.warnings[0].message.to_string().contains("PyTorch"));
     }
 }

@@ -79,6 +79,11 @@ mod tests {
     fn few_micro_batches_for_h2_are_a_warning() {
         let spec = Spec::new(schedule("zb-h2").unwrap(), 4, 6);
         let built = build(&spec, &Durations::unit(4)).unwrap();
-        assert!(built.warnings[0].message.contains("m ≥ 2p − 1 = 7"));
+        assert!(
+            built.warnings[0]
+                .message
+                .to_string()
+                .contains("m ≥ 2p − 1 = 7")
+        );
     }
 }

@@ -11,6 +11,7 @@ use super::Run;
 use super::layout::{Layout, Zero};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::model::Architecture;
 
 /// How far a better value is looked for.
@@ -64,7 +65,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn error(&mut self, field: &str, message: impl Into<String>) {
+    fn error(&mut self, field: &str, message: impl Into<Message>) {
         self.issues.push(Issue::error(field, message));
     }
 
@@ -79,7 +80,7 @@ impl Check<'_> {
         let issue = match nearest(wanted, works) {
             Some(value) => Issue::error(field, format!("{message}; {field}={value} works"))
                 .with_fix(field, value),
-            None => Issue::error(field, message),
+            None => Issue::error(field, message.to_owned()),
         };
         self.issues.push(issue);
     }
