@@ -3,6 +3,7 @@
 use crate::issue::Issue;
 use crate::memory::{self, RankLoad, Verdict};
 use crate::run::{OneOf, Reduction, Scenario};
+use crate::t;
 use crate::units::MemoryUnit;
 
 /// The later reductions, the one that sends least first.
@@ -31,15 +32,26 @@ pub fn often_reduced(scenario: &Scenario, loads: &[RankLoad], now: Verdict) -> O
             && (verdict == Verdict::Fits || verdict == now && now == Verdict::Tight)
     });
     let (id, times, estimate) = fitting.unwrap_or(&later[0]);
-    let mut message = format!(
-        "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {} times a step (Megatron-LM refuses it); zero2_reduce={id} makes it {times} and needs {}",
-        scenario.reductions(),
-        MemoryUnit::Gib.show(estimate.peak().1)
-    );
-    if fitting.is_none() {
-        let capacity = MemoryUnit::Gib.show(estimate.capacity);
-        message = format!("{message}, more than {capacity} allow");
-    }
+    let gib = |bytes| MemoryUnit::Gib.show(bytes);
+    let (often, need) = (scenario.reductions(), gib(estimate.peak().1));
+    let message = if fitting.is_some() {
+        t!(
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times a step (Megatron-LM refuses it); zero2_reduce={reduction} makes it {times} and needs {need}",
+            often,
+            reduction = *id,
+            times = *times,
+            need
+        )
+    } else {
+        t!(
+            "ZeRO-2 with a pipeline reduces gradients after every micro-batch, {often} times a step (Megatron-LM refuses it); zero2_reduce={reduction} makes it {times} and needs {need}, more than {capacity} allow",
+            often,
+            reduction = *id,
+            times = *times,
+            need,
+            capacity = gib(estimate.capacity)
+        )
+    };
     let issue = Issue::warning("zero2_reduce", message);
     Some(match fitting {
         Some((id, ..)) => issue.with_fix("zero2_reduce", id),
