@@ -55,11 +55,19 @@ pub fn knows(name: &str) -> bool {
         .is_some_and(|(section, _)| SECTIONS.contains(&section))
 }
 
+/// Whether a text is a file of its settings, whichever form of TOML names them.
+#[must_use]
+pub fn is_file(file: &Result<Entries, Issue>) -> bool {
+    let entries = file.as_ref();
+    entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
+}
+
 fn entries(text: &str) -> Result<Entries, Issue> {
+    let file = toml::read(text);
     let script = Script::read(text);
     let arguments = script.arguments();
-    if !arguments.iter().any(|(name, _)| knows(name)) {
-        return toml::read(text);
+    if is_file(&file) || !arguments.iter().any(|(name, _)| knows(name)) {
+        return file;
     }
     let plain_name = |name: &str| name.trim_start_matches('-').replace('-', "_");
     let mut entries: Entries = Vec::new();
