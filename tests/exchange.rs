@@ -6,7 +6,7 @@ use proptest::test_runner::TestRunner;
 use shardscope::core::run::presets::{GPUS, MODELS, PUBLISHED};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{OneOf, Run, Scenario, Schedule, Value};
-use shardscope::io::dialect::{DIALECTS, book::Book, dialect, not_said};
+use shardscope::io::dialect::{DIALECTS, settings_reader::Book, dialect, not_said};
 use shardscope::io::export::{FORMATS, Stamp, export};
 use shardscope::io::import::read;
 use std::cell::Cell;

@@ -3,8 +3,8 @@
 //! Source: deepspeed.ai/docs/config-json, and `deepspeed/runtime/config.py` and `zero/config.py` for names and defaults.
 //! The file knows nothing of the model; ranks follow from its three batch sizes.
 
-use super::book::Book;
-use super::say::Say;
+use super::settings_reader::Book;
+use super::settings_writer::Say;
 use super::{Dialect, Entries, computes, is_precision};
 use crate::core::issue::Issue;
 use crate::core::run::{CpComm, Optimizer, Recompute, Run, Scenario, Value};

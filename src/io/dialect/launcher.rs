@@ -1,8 +1,8 @@
 //! What torchrun is told of the cluster, in an argument or in a variable of the script around it.
 
 use super::Entries;
-use super::book::Book;
-use super::say::Say;
+use super::settings_reader::Book;
+use super::settings_writer::Say;
 use super::words::Script;
 use crate::core::run::{Scenario, Value};
 

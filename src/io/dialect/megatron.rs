@@ -7,9 +7,9 @@ mod model;
 mod parallel;
 mod training;
 
-use super::book::Book;
+use super::settings_reader::Book;
 use super::launcher::Launcher;
-use super::say::Say;
+use super::settings_writer::Say;
 use super::words::{self, Script};
 use super::{Dialect, Entries};
 use crate::core::issue::Issue;

@@ -4,12 +4,12 @@
 //! `read` takes them into a Run, `entries` and `print` are the text of a launch script or a file of settings. What a
 //! program cannot say is found by saying it and reading it back: see [`not_said`].
 
-pub mod book;
+pub mod settings_reader;
 pub mod deepspeed;
 mod launcher;
 pub mod megatron;
 pub mod nanotron;
-mod say;
+mod settings_writer;
 pub mod toml;
 pub mod torchtitan;
 pub mod words;
@@ -18,7 +18,7 @@ pub mod yaml;
 use crate::core::issue::Issue;
 use crate::core::run::registry::{FIELDS, plain};
 use crate::core::run::{Based, PrecisionParts, Recompute, Run, Scenario, Value};
-use book::Book;
+use settings_reader::Book;
 
 /// Names and values of a program's settings; nested ones are dotted.
 pub type Entries = Vec<(String, Value)>;

@@ -2,8 +2,8 @@
 //!
 //! Source: huggingface/nanotron, `src/nanotron/config/*.py`: names and defaults.
 
-use super::book::Book;
-use super::say::Say;
+use super::settings_reader::Book;
+use super::settings_writer::Say;
 use super::{Dialect, Entries, Same, same, steps, yaml};
 use crate::core::issue::Issue;
 use crate::core::model::Biases;

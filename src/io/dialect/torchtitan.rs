@@ -5,9 +5,9 @@
 mod parallel;
 mod training;
 
-use super::book::Book;
+use super::settings_reader::Book;
 use super::launcher::Launcher;
-use super::say::Say;
+use super::settings_writer::Say;
 use super::words::{self, Script};
 use super::{Dialect, Entries, Same, same, toml};
 use crate::core::issue::Issue;

@@ -9,7 +9,7 @@ mod sniff;
 pub mod summary;
 
 use super::config;
-use super::dialect::{Dialect, book::Book};
+use super::dialect::{Dialect, settings_reader::Book};
 use super::link;
 use crate::core::issue::Issue;
 use crate::core::run::registry::out_of_range;

@@ -1,7 +1,7 @@
 //! The pipeline's stages in Megatron-LM's arguments: virtual stages, schedules, uneven layers.
 
-use super::super::book::Book;
-use super::super::say::Say;
+use super::super::settings_reader::Book;
+use super::super::settings_writer::Say;
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Scenario, Schedule, even_split};
 

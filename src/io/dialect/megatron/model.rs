@@ -1,7 +1,7 @@
 //! The model in Megatron-LM's arguments.
 
-use super::super::book::Book;
-use super::super::say::Say;
+use super::super::settings_reader::Book;
+use super::super::settings_writer::Say;
 use crate::core::issue::Issue;
 use crate::core::model::{Biases, Norm};
 use crate::core::run::{ModelParts, Scenario};

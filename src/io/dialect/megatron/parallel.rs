@@ -1,8 +1,8 @@
 //! How the work is divided in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
 use crate::core::run::{CpComm, Run, Scenario, Value};
-use crate::io::dialect::book::Book;
-use crate::io::dialect::say::Say;
+use crate::io::dialect::settings_reader::Book;
+use crate::io::dialect::settings_writer::Say;
 use crate::io::dialect::{Same, same};
 
 /// What both count alike; the global batch is the last.

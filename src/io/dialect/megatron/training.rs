@@ -1,8 +1,8 @@
 //! How the model is trained in Megatron-LM's arguments: precision, optimizer, recomputation, kernels, steps.
 
 use crate::core::run::{CrossEntropy, Module, MoeDispatch, Optimizer, Recompute, Run, Value};
-use crate::io::dialect::book::Book;
-use crate::io::dialect::say::Say;
+use crate::io::dialect::settings_reader::Book;
+use crate::io::dialect::settings_writer::Say;
 use crate::io::dialect::{computes, is_precision, steps};
 
 /// The modules that selective recomputation names.

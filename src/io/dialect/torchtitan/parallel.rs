@@ -1,8 +1,8 @@
 //! How the work is divided in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
 use crate::core::run::{CpComm, Scenario, Schedule, Value, even_split};
-use crate::io::dialect::book::Book;
-use crate::io::dialect::say::Say;
+use crate::io::dialect::settings_reader::Book;
+use crate::io::dialect::settings_writer::Say;
 
 /// The classes of `torch.distributed.pipelining`.
 const SCHEDULES: [(Schedule, &str); 7] = [

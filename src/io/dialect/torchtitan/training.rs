@@ -1,8 +1,8 @@
 //! What is trained and how in torchtitan's settings: model, batch, precision, recomputation.
 
 use crate::core::run::{Based, ModelParts, Optimizer, Recompute, Scenario, Value};
-use crate::io::dialect::book::Book;
-use crate::io::dialect::say::Say;
+use crate::io::dialect::settings_reader::Book;
+use crate::io::dialect::settings_writer::Say;
 use crate::io::dialect::{computes, steps};
 
 /// Name and flavor of the models that are presets too.
