@@ -3,6 +3,7 @@
 use super::loads::loads;
 use super::mend::mend;
 use super::passes::{Pass, durations};
+use super::reduction::often_reduced;
 use super::schedule::{in_run, spec};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
@@ -166,6 +167,7 @@ impl Draft {
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings);
         all_warnings.extend(estimate.warnings);
+        all_warnings.extend(often_reduced(&scenario, &loads, verdict));
         all_warnings.extend(much_bubble(&scenario, &stats, spec.schedule.endless));
         let all_warnings = mend(&scenario.run, Some(&spec), all_warnings);
         let report = Report {

@@ -12,6 +12,7 @@ pub mod methods;
 pub mod narrow;
 pub mod over_time;
 mod passes;
+mod reduction;
 mod schedule;
 mod schedules;
 pub mod sync;

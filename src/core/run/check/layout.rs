@@ -4,6 +4,7 @@ use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::run::layout::{Layout, Zero};
+use crate::run::{OneOf, Reduction};
 use crate::t;
 
 impl Check<'_> {
@@ -198,14 +199,25 @@ impl Check<'_> {
                 divisors(group),
             );
         }
-        if self.run.zero >= 2 && self.run.pp > 1 {
+        if self.run.zero == 3 && self.run.pp > 1 {
             self.warnings.push(
                 Issue::warning(
                     "zero",
-                    t!("ZeRO-{zero} with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1", zero = self.run.zero),
+                    t!("ZeRO-3 with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1"),
                 )
                 .with_fix("zero", 1),
             );
+        }
+        let said = self.run.zero2_reduce;
+        if self.run.zero != 2 && said != Reduction::MicroBatch {
+            let message = t!(
+                "zero2_reduce={reduction} is for ZeRO-2; ZeRO-{zero} does not read it",
+                reduction = said.id(),
+                zero = self.run.zero
+            );
+            let default = Reduction::MicroBatch.id();
+            self.warnings
+                .push(Issue::warning("zero2_reduce", message).with_fix("zero2_reduce", default));
         }
         Zero {
             stage: self.run.zero,
