@@ -7,6 +7,7 @@ mod evaluate;
 mod explain;
 pub mod fit;
 mod loads;
+mod mend;
 pub mod methods;
 pub mod narrow;
 pub mod over_time;
