@@ -4,7 +4,7 @@ use super::markup::{Node, cited, el, leaf, text};
 use crate::core::memory::methods::METHODS;
 use crate::core::pipeline::spec::MAX_OPS;
 use crate::core::run::registry::LONGEST_TEXT;
-use crate::core::run::{MANY, MOST_PARAMETERS, MOST_STAGES, OneOf};
+use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
 use crate::core::t;
 
 /// What no method and no formula here knows of, beside [`NOT_MODELLED`].
@@ -67,9 +67,9 @@ pub fn limits() -> Node {
         ),
         t!(
             "Models of more than {parameters} parameters, clusters of more than {gpus} GPUs and pipelines of more than {stages} stages are refused.",
-            parameters = power(MOST_PARAMETERS),
-            gpus = power(MANY as f64),
-            stages = MOST_STAGES
+            parameters = power(MAX_PARAMETERS),
+            gpus = power(MAX_COUNT as f64),
+            stages = MAX_STAGES
         ),
     ];
     [

@@ -5,7 +5,7 @@ use super::map::ask_for;
 use super::rows::layout;
 use crate::core::message::Message;
 use crate::core::run::Run;
-use crate::core::search::answers::{MOST_GPUS, Question};
+use crate::core::search::answers::{MAX_GPUS, Question};
 use crate::core::search::desk::Asked;
 use crate::core::search::sweep::Sweep;
 use crate::core::t;
@@ -66,7 +66,7 @@ fn swept(view: &View, question: Question, sweep: &Sweep) -> (Message, Option<Run
             Question::FewestGpus => {
                 t!(
                     "No number of GPUs up to {max} can train this.",
-                    max = MOST_GPUS
+                    max = MAX_GPUS
                 )
             }
             Question::LongestSequence => {

@@ -81,9 +81,9 @@ pub struct Search {
 }
 
 /// Most suggestions that are given.
-const MOST: usize = 8;
+const MAX_SUGGESTIONS: usize = 8;
 /// Ops that are simulated in all.
-const MOST_OPS: usize = 20_000_000;
+const MAX_OPS: usize = 20_000_000;
 /// Fewer single changes than this that work: pairs are tried as well.
 const FEW: usize = 3;
 
@@ -140,7 +140,7 @@ impl Search {
     /// Runs to the end; of a step of very many ops it ends early, with what was found until then.
     #[must_use]
     pub fn finish(mut self, base: &Evaluation) -> Vec<Suggestion> {
-        let most = MOST_OPS / base.order.items().max(1);
+        let most = MAX_OPS / base.order.items().max(1);
         while self.tried < most.max(FEW) && self.step(base) {}
         self.ranked()
     }
@@ -157,7 +157,7 @@ impl Search {
                 .then(a.fix.label.cmp(&b.fix.label))
         });
         list.dedup_by(|a, b| a.fix.set == b.fix.set);
-        list.truncate(MOST);
+        list.truncate(MAX_SUGGESTIONS);
         list
     }
 
@@ -314,11 +314,8 @@ mod tests {
             .unwrap();
         let n: u64 = layers.fix.set[0].1.parse().unwrap();
         let fewer = vec![("recompute.layers", (n - 1).to_string())];
-        let before = crate::issue::Fix {
-            label: String::new().into(),
-            set: if n == 1 { Vec::new() } else { fewer },
-        };
-        let memory = evaluate(&run.with_texts(&before.set).unwrap())
+        let before = if n == 1 { Vec::new() } else { fewer };
+        let memory = evaluate(&run.with_texts(&before).unwrap())
             .unwrap()
             .report
             .memory;

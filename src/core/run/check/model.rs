@@ -1,24 +1,24 @@
 //! The model's own shapes, the GPU's, and what tensor parallelism must divide.
 
-use super::Check;
+use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::model::{AttentionCount, Moe, model_flops_per_token};
 use crate::t;
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
-pub const MOST_PARAMETERS: f64 = 1e15;
+pub const MAX_PARAMETERS: f64 = 1e15;
 /// As many layers as the field takes.
-const MOST_LAYERS: u64 = 100_000;
+const MAX_LAYERS: u64 = 100_000;
 
 impl Check<'_> {
     pub fn model(&mut self) {
         let m = self.model;
         // Before anything walks over them: a Run may be made by others than the fields, which refuse more.
         let towers = m.vision.map_or(0, |vision| vision.layers);
-        if m.layers.max(towers).max(m.mtp_modules) > MOST_LAYERS {
+        if m.layers.max(towers).max(m.mtp_modules) > MAX_LAYERS {
             self.error(
                 "model.layers",
-                t!("more than {MOST_LAYERS} layers", MOST_LAYERS),
+                t!("more than {MAX_LAYERS} layers", MAX_LAYERS),
             );
             return;
         }
@@ -27,7 +27,7 @@ impl Check<'_> {
         let experts = m.moe.map_or(1.0, |moe| {
             moe.experts as f64 / (moe.top_k + moe.shared_experts).max(1) as f64
         });
-        if per_token / 6.0 * experts.max(1.0) > MOST_PARAMETERS {
+        if per_token / 6.0 * experts.max(1.0) > MAX_PARAMETERS {
             self.error(
                 "model",
                 "more than 10^15 parameters; make the model smaller",
@@ -44,7 +44,7 @@ impl Check<'_> {
                     kv_heads = m.kv_heads
                 ),
                 m.kv_heads.min(heads),
-                |k| k <= heads && heads.is_multiple_of(k),
+                divisors(heads),
             );
         }
         if m.head_dim == 0 {
@@ -95,14 +95,14 @@ impl Check<'_> {
                     groups
                 ),
                 groups.min(experts),
-                |groups| groups > 0 && experts.is_multiple_of(groups),
+                divisors(experts),
             );
         } else if top_groups > groups || top_groups * (experts / groups) < top_k {
             self.error_near(
                 "model.moe.top_groups",
                 t!("{top_groups} of {groups} groups with {each} experts each cannot give a token {top_k}", top_groups, groups, each = experts / groups, top_k),
                 top_groups.min(groups),
-                |chosen| chosen <= groups && chosen * (experts / groups) >= top_k,
+                (1..=groups).filter(|chosen| chosen * (experts / groups) >= top_k),
             );
         }
     }
@@ -147,8 +147,7 @@ impl Check<'_> {
                 tp
             )
         };
-        let gpus = self.run.gpus;
-        let divides = |t: u64| works(t) && gpus.is_multiple_of(t);
+        let divides = divisors(self.run.gpus).filter(|t| works(*t));
         self.error_near("tp", why, tp, divides);
     }
 }
