@@ -319,6 +319,28 @@ fn every_recomputation_attention_and_exchange() {
     assert!(tally(runs).runs >= 40);
 }
 
+/// Eight key-value heads over sixteen tensor-parallel ranks: parameters, blocks and messages of heads held twice.
+#[test]
+fn every_exchange_of_copied_key_value_heads() {
+    let mut runs = Vec::new();
+    for cp_comm in [CpComm::Ring, CpComm::AllGather, CpComm::Ulysses] {
+        for zero in 0..4 {
+            let run = Run {
+                gpus: 256,
+                gpus_per_node: Some(16),
+                tp: 16,
+                cp: 2,
+                cp_comm,
+                zero,
+                dummy_wgrad: true,
+                ..model("llama-3.1-70b")
+            };
+            runs.push((format!("{cp_comm:?} zero={zero}"), run));
+        }
+    }
+    assert_eq!(tally(runs).runs, 12);
+}
+
 #[test]
 fn every_precision_optimizer_and_loss() {
     let mut runs = Vec::new();

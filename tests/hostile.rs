@@ -244,7 +244,7 @@ fn own_order(text: &str) -> Result<bool, String> {
     };
     let order = Value::Text(tokens.replace('\n', "|"));
     if let Err(why) = run.assign("schedule_options.order", &order) {
-        return words(text, &why).map(|()| false);
+        return words(text, &why.to_string()).map(|()| false);
     }
     comes_back(&run)?;
     sound(text, &run)?;

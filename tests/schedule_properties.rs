@@ -364,7 +364,7 @@ proptest! {
                     prop_assert!(position >= there.at);
                 }
             }
-            Err(other) => prop_assert!(false, "{other}"),
+            Err(other) => prop_assert!(false, "{other:?}"),
         }
     }
 }

@@ -194,10 +194,10 @@ impl From<String> for Argument {
     }
 }
 
-impl From<&str> for Argument {
-    /// A name, the same in every language; words to translate are a [`Message`].
-    fn from(text: &str) -> Self {
-        Self::Text(verbatim(text))
+impl From<&'static str> for Argument {
+    /// A template without holes: words with a row in the catalogue are translated, names without one are shown as they are.
+    fn from(text: &'static str) -> Self {
+        Self::Text(text.into())
     }
 }
 
@@ -244,7 +244,7 @@ mod tests {
             [
                 verbatim("first"),
                 t!("first"),
-                t!("second {it}", it = "{n}"),
+                t!("second {it}", it = "{n}".to_owned()),
             ],
         );
         assert_eq!(list.translated(&chinese()), "first、首个、second {n}");

@@ -10,7 +10,9 @@ use super::spec::{Spec, build, check};
 use super::stats::measure;
 use super::steady::step_seconds;
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::run::{OneOf, Value, Variant};
+use crate::t;
 use crate::units::whole;
 use serde::{Serialize, Serializer};
 
@@ -169,7 +171,11 @@ impl Sizes {
             return Ok(durations);
         };
         if scale.len() != stages as usize {
-            let message = format!("{} factors for {stages} global stages", scale.len());
+            let message = t!(
+                "{scale} factors for {stages} global stages",
+                scale = scale.len(),
+                stages
+            );
             return Err(vec![Issue::error("stage_scale", message)]);
         }
         Ok(durations.with_stage_scale(scale))
@@ -193,7 +199,10 @@ impl<'a> Reader<'a> {
             }),
             other => Err(vec![Issue::error(
                 "",
-                format!("a request is an object of fields, this is {}", other.kind()),
+                t!(
+                    "a request is an object of fields, this is {kind}",
+                    kind = other.kind()
+                ),
             )]),
         }
     }
@@ -206,9 +215,11 @@ impl<'a> Reader<'a> {
             .filter(|value| **value != Value::Null)
     }
 
-    fn wrong(&mut self, key: &'static str, wanted: &str) {
-        self.issues
-            .push(Issue::error(key, format!("{key} takes {wanted}")));
+    fn wrong(&mut self, key: &'static str, wanted: impl Into<Message>) {
+        self.issues.push(Issue::error(
+            key,
+            t!("{key} takes {wanted}", key, wanted = wanted.into()),
+        ));
     }
 
     fn count(&mut self, key: &'static str) -> Option<u32> {
@@ -305,7 +316,7 @@ impl<'a> Reader<'a> {
         let found = schedule(id);
         if found.is_none() {
             let ids: Vec<_> = SCHEDULES.iter().map(|schedule| schedule.id).collect();
-            self.wrong("schedule", &format!("one of: {}", ids.join(", ")));
+            self.wrong("schedule", t!("one of: {ids}", ids = ids.join(", ")));
         }
         let custom = id == "custom";
         let size = |count: Option<u32>, default| count.unwrap_or(if custom { 0 } else { default });
@@ -323,7 +334,7 @@ impl<'a> Reader<'a> {
         };
         if variant.is_none() {
             let ids: Vec<_> = Variant::ALL.iter().map(|(_, choice)| choice.id).collect();
-            self.wrong("variant", &format!("one of: {}", ids.join(", ")));
+            self.wrong("variant", t!("one of: {ids}", ids = ids.join(", ")));
         }
         let order = self.order();
         let spec = found.map(|schedule| {

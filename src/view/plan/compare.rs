@@ -57,7 +57,7 @@ fn settings(one: &Found) -> [(&'static str, String); 9] {
         ("ZeRO", run.zero.to_string()),
         ("micro-batch", run.micro_batch.to_string()),
         ("schedule", schedule(run)),
-        ("recomputation", run.recompute.words()),
+        ("recomputation", run.recompute.words().to_string()),
     ]
 }
 

@@ -84,7 +84,11 @@ fn grid(view: &View, map: &Map) -> Html {
         ),
     };
     let head: Html = std::iter::once(leaf("th", "", &corner))
-        .chain(map.across.iter().map(|name| leaf("th", "", name)))
+        .chain(
+            map.across
+                .iter()
+                .map(|name| leaf("th", "", &name.to_string())),
+        )
         .collect();
     let rows: Vec<Html> = map
         .down
@@ -104,7 +108,7 @@ fn grid(view: &View, map: &Map) -> Html {
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
                 Cell::Void => empty("–", "No layout divides here"),
             });
-            let name = std::iter::once(el("th", &[("scope", "row")], &[text(name)]));
+            let name = std::iter::once(el("th", &[("scope", "row")], &[text(&name.to_string())]));
             el("tr", &[], &[name.chain(cells).collect()])
         })
         .collect();

@@ -157,7 +157,7 @@ fn walk(view: &View, request: &Request) -> Html {
         let items: Html = steps
             .map(|step| leaf("li", "", &format!("{}: {}", step.title, step.text)))
             .collect();
-        let end = leaf("p", "", &walk.end);
+        let end = leaf("p", "", &walk.end.to_string());
         [el("ol", &[], &[items]), end].into_iter().collect()
     })
 }

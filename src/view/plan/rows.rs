@@ -34,7 +34,7 @@ pub fn layout(found: &Found) -> String {
         list.push(schedule(run));
     }
     if run.recompute != Recompute::None {
-        list.push(run.recompute.words());
+        list.push(run.recompute.words().to_string());
     }
     if run.tp > 1 && !run.sequence_parallel {
         list.push("no SP".to_owned());
@@ -116,7 +116,11 @@ pub fn chips(view: &View, space: &Space) -> Html {
             axis.name(),
             values.map(|value| {
                 let word = format!("filter:{}={value}", axis.name());
-                (word, filter.has(axis, value), axis.label(space, value))
+                (
+                    word,
+                    filter.has(axis, value),
+                    axis.label(space, value).to_string(),
+                )
             }),
         ));
     }
@@ -264,7 +268,7 @@ pub fn why(view: &View) -> Html {
     fold(view, "why", "Why each beats the next", || {
         let pairs = found.windows(2);
         let items: Html = pairs
-            .map(|pair| leaf("li", "", &reason(&pair[0], &pair[1])))
+            .map(|pair| leaf("li", "", &reason(&pair[0], &pair[1]).to_string()))
             .collect();
         el("ol", &[("class", "why")], &[items])
     })

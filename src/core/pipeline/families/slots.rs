@@ -7,6 +7,7 @@ use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
+use crate::t;
 
 /// Ops with their slots, in any order.
 #[derive(Default)]
@@ -70,8 +71,11 @@ pub(crate) fn notice_units(spec: &Spec) -> Vec<Issue> {
         return Vec::new();
     }
     let name = spec.schedule.name;
-    let message = format!(
-        "{name} is drawn in units of {p} micro-batches: of {m} the last unit is shorter and idles more"
+    let message = t!(
+        "{name} is drawn in units of {p} micro-batches: of {m} the last unit is shorter and idles more",
+        name,
+        p,
+        m
     );
     let nearest = (m / p).max(1) * p;
     vec![Issue::notice("microbatches", message).with_fix("microbatches", nearest)]

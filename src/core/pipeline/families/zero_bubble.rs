@@ -5,6 +5,7 @@ use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
+use crate::t;
 
 /// weave(warm-up(r)) with W delayed by delay(r) backwards.
 fn delayed(spec: &Spec, warm_up: impl Fn(u64) -> u64, delay: impl Fn(u64) -> u64) -> Order {
@@ -46,9 +47,10 @@ pub(crate) fn warn_h2(spec: &Spec) -> Vec<Issue> {
     if spec.microbatches >= fills {
         return Vec::new();
     }
-    let message = format!(
-        "the Zero Bubble paper describes ZB-H2 for m ≥ 2p − 1 = {fills}: {} micro-batches leave a bubble",
-        spec.microbatches
+    let message = t!(
+        "the Zero Bubble paper describes ZB-H2 for m ≥ 2p − 1 = {fills}: {microbatches} micro-batches leave a bubble",
+        fills,
+        microbatches = spec.microbatches
     );
     vec![Issue::warning("microbatches", message).with_fix("microbatches", fills)]
 }

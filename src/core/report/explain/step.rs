@@ -1,13 +1,13 @@
 //! The step and its compute: formulas with this run's values.
 
 use super::super::Evaluation;
-use super::super::evaluate::held;
 use super::{count, makespan, ratio, seconds, simulated, wires};
 use crate::explain::{Mark, Term, Unit};
 use crate::time::{
     ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Range,
     Rates, STEP_END, family, range, step_end,
 };
+use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
 
 /// What the step is the sum of, and how sure that is.
@@ -75,7 +75,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
     let (n, n_e) = (shard(zero.shard), shard(zero.expert_shard));
     let ranks = evaluation.loads.iter().map(|load| {
-        let held = held(scenario, &load.stages);
+        let held = Held::of(scenario, &load.stages);
         let updated = held.dense / n + held.experts / n_e;
         let kept = if zero.stage == 3 {
             updated

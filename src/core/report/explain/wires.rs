@@ -1,7 +1,6 @@
 //! Communication: what each row of the overlap table sends, how long the wire takes, what hides it, what stays visible.
 
 use super::super::Evaluation;
-use super::super::evaluate::held;
 use super::super::passes::Pass;
 use super::seconds;
 use super::volume::volume;
@@ -12,8 +11,8 @@ use crate::source::NCCL;
 use crate::t;
 use crate::time::Clock;
 use crate::traffic::{
-    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, INTER, INTRA, LATENCY, OverlapRow, StageWaits,
-    Wait, bandwidth, is_once_a_node, playbook_term, step_sync,
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, Held, INTER, INTRA, LATENCY, OverlapRow,
+    StageWaits, Wait, bandwidth, is_once_a_node, playbook_term, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, significant};
 
@@ -59,7 +58,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         })
         .collect();
     let ends = loads.iter().map(|load| {
-        let held = held(scenario, &load.stages);
+        let held = Held::of(scenario, &load.stages);
         let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
             let stages = load.stages.iter().filter_map(|stage| passes.get(*stage));
             stages.map(part).sum()

@@ -13,6 +13,7 @@ use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::model::Architecture;
+use crate::t;
 
 /// How far a better value is looked for.
 const SEARCH: u64 = 4096;
@@ -73,14 +74,17 @@ impl Check<'_> {
     fn error_near(
         &mut self,
         field: &'static str,
-        message: &str,
+        message: Message,
         wanted: u64,
         works: impl Fn(u64) -> bool,
     ) {
         let issue = match nearest(wanted, works) {
-            Some(value) => Issue::error(field, format!("{message}; {field}={value} works"))
-                .with_fix(field, value),
-            None => Issue::error(field, message.to_owned()),
+            Some(value) => Issue::error(
+                field,
+                t!("{message}; {field}={value} works", message, field, value),
+            )
+            .with_fix(field, value),
+            None => Issue::error(field, message),
         };
         self.issues.push(issue);
     }

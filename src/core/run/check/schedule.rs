@@ -3,7 +3,8 @@
 use super::Check;
 use crate::issue::Issue;
 use crate::run::layout::even_split;
-use crate::run::{CpComm, Recompute, Schedule};
+use crate::run::{CpComm, Module, Recompute, Schedule};
+use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
 pub const MOST_STAGES: u64 = 4096;
@@ -13,7 +14,11 @@ impl Check<'_> {
         if !run.seq_len.is_multiple_of(run.cp) {
             self.error_near(
                 "cp",
-                &format!("{} tokens do not divide by cp={}", run.seq_len, run.cp),
+                t!(
+                    "{seq_len} tokens do not divide by cp={cp}",
+                    seq_len = run.seq_len,
+                    cp = run.cp
+                ),
                 run.cp,
                 |cp| run.seq_len.is_multiple_of(cp) && run.gpus.is_multiple_of(cp),
             );
@@ -22,9 +27,9 @@ impl Check<'_> {
         {
             self.warnings.push(Issue::warning(
                 "seq_len",
-                format!(
-                    "{} tokens do not divide by cp tp: sequence parallelism pads them",
-                    run.seq_len
+                t!(
+                    "{seq_len} tokens do not divide by cp tp: sequence parallelism pads them",
+                    seq_len = run.seq_len
                 ),
             ));
         }
@@ -33,17 +38,22 @@ impl Check<'_> {
             if !heads.is_multiple_of(ranks) {
                 self.error_near(
                     "cp",
-                    &format!("Ulysses gives every rank whole heads: {heads} heads do not divide by cp tp = {ranks}"),
+                    t!("Ulysses gives every rank whole heads: {heads} heads do not divide by cp tp = {ranks}", heads, ranks),
                     run.cp,
                     |cp| heads.is_multiple_of(cp.saturating_mul(run.tp)) && run.seq_len.is_multiple_of(cp),
                 );
             }
         }
         // With FSDP "selective" is PyTorch's: every second matrix product is dropped.
-        if run.recompute == Recompute::Selective && run.flash_attention && run.zero < 3 {
+        let core = match &run.recompute {
+            Recompute::Selective => run.zero < 3,
+            Recompute::Modules(modules) => modules.contains(&Module::CoreAttn),
+            _ => false,
+        };
+        if core && run.flash_attention {
             self.warnings.push(Issue::warning(
                 "recompute",
-                "selective recomputation drops attention scores, which FlashAttention never keeps: no effect",
+                t!("recomputing the core of attention saves its scores, which FlashAttention never keeps: it runs the kernel again and saves its statistics alone"),
             ));
         }
     }
@@ -66,9 +76,10 @@ impl Check<'_> {
             self.warnings.push(
                 Issue::warning(
                     "virtual_stages",
-                    format!(
-                        "this schedule has {fixed} a rank; the {} given are ignored",
-                        run.virtual_stages
+                    t!(
+                        "this schedule has {fixed} a rank; the {virtual_stages} given are ignored",
+                        fixed,
+                        virtual_stages = run.virtual_stages
                     ),
                 )
                 .with_fix("virtual_stages", 1),
@@ -89,7 +100,11 @@ impl Check<'_> {
         if stages > MOST_STAGES || stages == 0 {
             self.error(
                 "pp",
-                format!("{stages} pipeline stages; at most {MOST_STAGES}"),
+                t!(
+                    "{stages} pipeline stages; at most {MOST_STAGES}",
+                    stages,
+                    MOST_STAGES
+                ),
             );
             return Vec::new();
         }
@@ -101,16 +116,20 @@ impl Check<'_> {
                 } else {
                     "pp"
                 };
-                let message = format!("{layers} layers are fewer than {stages} pipeline stages");
+                let message = t!(
+                    "{layers} layers are fewer than {stages} pipeline stages",
+                    layers,
+                    stages
+                );
                 if field == "pp" {
-                    self.error_near("pp", &message, layers / chunks, |pp| {
+                    self.error_near("pp", message, layers / chunks, |pp| {
                         pp.saturating_mul(chunks) <= layers
                             && run
                                 .gpus
                                 .is_multiple_of(pp.saturating_mul(run.tp).saturating_mul(run.cp))
                     });
                 } else {
-                    self.error_near("virtual_stages", &message, layers / run.pp, |v| {
+                    self.error_near("virtual_stages", message, layers / run.pp, |v| {
                         v.saturating_mul(run.pp) <= layers
                     });
                 }
@@ -119,7 +138,7 @@ impl Check<'_> {
             if !layers.is_multiple_of(stages) {
                 self.warnings.push(Issue::warning(
                     "pp",
-                    format!("{layers} layers do not divide over {stages} stages: the inner ones hold one more (Megatron-LM needs it said by stage)"),
+                    t!("{layers} layers do not divide over {stages} stages: the inner ones hold one more (Megatron-LM needs it said by stage)", layers, stages),
                 ));
             }
             return even_split(layers, stages);
@@ -130,12 +149,20 @@ impl Check<'_> {
         if given.len() as u64 != stages {
             self.error(
                 "stage_layers",
-                format!("{} numbers for {stages} stages", given.len()),
+                t!(
+                    "{given} numbers for {stages} stages",
+                    given = given.len(),
+                    stages
+                ),
             );
         } else if total != layers {
             self.error(
                 "stage_layers",
-                format!("these add up to {total}, the model has {layers} layers"),
+                t!(
+                    "these add up to {total}, the model has {layers} layers",
+                    total,
+                    layers
+                ),
             );
         }
         given.clone()
