@@ -1,7 +1,7 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
 use super::figure::figure;
-use super::markup::{Html, ask, cited, el, leaf, table, text};
+use super::markup::{Node, apply, ask, cited, leaf, table, text};
 use super::strips::strips;
 use super::words::verdict;
 use crate::core::memory::Verdict;
@@ -75,7 +75,7 @@ fn speed(split: &Split, even: &Split) -> String {
 
 /// The even split, that of the note's rule, the run's and the best on one axis, and as a table.
 #[must_use]
-pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
+pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let balance = balance(evaluation);
     let Some((balance, even)) = balance
         .as_ref()
@@ -100,22 +100,21 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
             (words, &split.evaluation.timeline)
         })
         .collect();
-    let rows: Vec<(bool, Vec<Html>)> = balance
+    let rows: Vec<(bool, Vec<Node>)> = balance
         .splits
         .iter()
         .map(|split| {
             let names = split.origins.iter().map(|origin| match origin {
-                Origin::Rule => ask("link", &Figure::Rule.id(), &[text(name(*origin))]),
+                Origin::Rule => ask("link", Figure::Rule, &[text(name(*origin))]),
                 _ => text(name(*origin)),
             });
             let comma = text(", ");
             let names = names
                 .enumerate()
-                .flat_map(|(at, name)| [if at > 0 { comma.clone() } else { Html::none() }, name]);
+                .flat_map(|(at, name)| [if at > 0 { comma.clone() } else { Node::none() }, name]);
             let memory = &split.evaluation.report.memory;
             let own = split.origins.contains(&Origin::Own);
-            let fix = format!("stage_layers={}", list(&split.layers));
-            let button = [("class", "fix"), ("data-fix", fix.as_str())];
+            let set = vec![("stage_layers", list(&split.layers))];
             let cells = vec![
                 names.collect(),
                 text(&short(&split.layers)),
@@ -124,9 +123,9 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
                 text(&unit.show(memory.peak_bytes)),
                 text(verdict(split.verdict())),
                 if own {
-                    Html::none()
+                    Node::none()
                 } else {
-                    el("button", &button, &[text("use")])
+                    apply("fix", set, "", "use")
                 },
             ];
             (own, cells)
@@ -141,7 +140,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
         "memory",
         "",
     ];
-    Html::from_iter([
+    Node::from_iter([
         figure(
             "uneven",
             "Layers by stage: even and uneven",
@@ -176,11 +175,11 @@ fn outcome(balance: &Balance, gpu: &str) -> String {
 
 /// What balancing would give, and what it gave; `gpu` is the name of this run's.
 #[must_use]
-pub fn uneven(balance: &Balance, gpu: &str) -> Html {
+pub fn uneven(balance: &Balance, gpu: &str) -> Node {
     let of = |origin| balance.of(origin);
     let (Some(own), Some(even), Some(best)) = (of(Origin::Own), of(Origin::Even), of(Origin::Best))
     else {
-        return Html::none();
+        return Node::none();
     };
     let mut said = Vec::new();
     if own.layers != even.layers {
@@ -207,13 +206,12 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Html {
             short(&best.layers),
             show_percent(gain)
         )));
-        let fix = format!("stage_layers={}", list(&best.layers));
-        let button = [("class", "fix"), ("data-fix", fix.as_str())];
-        said.push(el("button", &button, &[text("balance the layers")]));
+        let set = vec![("stage_layers", list(&best.layers))];
+        said.push(apply("fix", set, "", "balance the layers"));
     }
     if own.layers != even.layers {
-        let button = [("class", "fix"), ("data-fix", "stage_layers=")];
-        said.push(el("button", &button, &[text("split evenly")]));
+        let set = vec![("stage_layers", String::new())];
+        said.push(apply("fix", set, "", "split evenly"));
     }
     // Where the rule has something to say, it says it beside the other two, faster or not.
     if let Some(rule) =
@@ -232,7 +230,7 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Html {
         said.push(cited(&UNEVEN_PP, UNEVEN_PP.short));
         said.push(text(")."));
     }
-    Html::from_iter(said)
+    Node::from_iter(said)
 }
 
 #[cfg(test)]
@@ -241,31 +239,28 @@ mod tests {
     use crate::core::report::evaluate;
     use crate::core::run::Run;
     use crate::core::run::presets::PUBLISHED;
-    use crate::view::issues::read_fix;
+    use crate::view::markup::Action;
 
     #[test]
     fn the_button_sets_the_split_that_was_promised() {
         let run = Run::default();
         let found = balance(&evaluate(&run).unwrap()).unwrap();
-        let html = uneven(&found, "H20").into_string();
-        let fix = html
-            .split("data-fix=\"")
-            .nth(1)
-            .unwrap()
-            .split('"')
-            .next()
-            .unwrap();
-        let balanced = run.with_texts(&read_fix(fix)).unwrap();
+        let fix = |shown: &Node| match shown.actions()[..] {
+            [Action::Apply(set), ..] => set.clone(),
+            _ => panic!("the first button sets fields"),
+        };
+        let balanced = run.with_texts(&fix(&uneven(&found, "H20"))).unwrap();
         let best = found.of(Origin::Best).unwrap();
         assert_eq!(balanced.stage_layers.as_ref(), Some(&best.layers));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
         assert_eq!(after.of(Origin::Own).unwrap().step_s(), best.step_s());
-        let html = uneven(&after, "H20").into_string();
+        let shown = uneven(&after, "H20");
+        let html = shown.to_html();
         assert!(
             !html.contains("balance the layers") && html.contains("split evenly"),
             "{html}"
         );
-        assert_eq!(balanced.with_texts(&read_fix("stage_layers=")), Some(run));
+        assert_eq!(balanced.with_texts(&fix(&shown)), Some(run));
     }
 
     /// Uneven-PP note: Qwen2-VL with a vision tower of width 4096 on H20, two ranks: 28388.7 ms against 19607.1 ms.
@@ -284,13 +279,13 @@ mod tests {
         let step = |origin| found.of(origin).unwrap().step_s();
         let predicted = step(Origin::Even) / step(Origin::Own);
         assert!(predicted > 1.1 && predicted < 22.0 / 18.0, "{predicted}");
-        let words = uneven(&found, "H20").into_string();
+        let words = uneven(&found, "H20").to_html();
         let sentence = format!(
             "{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.",
             significant(predicted, 4)
         );
         assert!(words.contains(&sentence), "{words}");
-        let html = picture(&uneven_run, MemoryUnit::Gib).into_string();
+        let html = picture(&uneven_run, MemoryUnit::Gib).to_html();
         for said in [
             "14/14 layers",
             "10/18 layers",
@@ -304,7 +299,7 @@ mod tests {
         // The even Run has the same picture.
         assert!(
             picture(&evaluate(&qwen2_vl(&[14, 14])).unwrap(), MemoryUnit::Gib)
-                .into_string()
+                .to_html()
                 .contains("1.448×")
         );
     }
@@ -320,7 +315,7 @@ mod tests {
             run.model.parts.vision_ffn = Some(4 * width);
             let evaluation = evaluate(&run).unwrap();
             let found = balance(&evaluation).unwrap();
-            let words = uneven(&found, "H20").into_string();
+            let words = uneven(&found, "H20").to_html();
             for said in [
                 &format!("NVIDIA's rule gives {printed}: "),
                 "the even split 14/14: ",
@@ -328,7 +323,7 @@ mod tests {
             ] {
                 assert!(words.contains(said), "{said}: {words}");
             }
-            let html = picture(&evaluation, MemoryUnit::Gib).into_string();
+            let html = picture(&evaluation, MemoryUnit::Gib).to_html();
             assert!(
                 html.contains(&format!("<td>{printed}</td>")) && html.contains("<td>14/14</td>"),
                 "{html}"
