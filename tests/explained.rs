@@ -3,6 +3,7 @@
 
 use shardscope::core::explain::{Derivation, Provenance, Term};
 use shardscope::core::memory::Component;
+use shardscope::core::memory::methods::uneven::split;
 use shardscope::core::report::{
     Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule,
 };
@@ -26,6 +27,9 @@ fn figures(evaluation: &Evaluation) -> Vec<Figure> {
         Figure::Exposed,
     ];
     all.extend((0..evaluation.report.overlap.len()).map(Figure::Overlap));
+    if evaluation.scenario.chunks == 1 && evaluation.scenario.layout.pp > 1 {
+        all.push(Figure::Rule);
+    }
     // Ranks in the middle are alike: both ends, the ones beside them and the fullest stand for all.
     let last = ranks.end.saturating_sub(1);
     let peak = evaluation.report.memory.peak_stage;
@@ -67,6 +71,7 @@ fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
             report.overlap.get(row)?.comm_s.0
         }
         Figure::Overlap(row) => report.overlap.get(row)?.exposed_s.0,
+        Figure::Rule => split(&evaluation.scenario)[0] as f64,
         Figure::Component(..) | Figure::InFlight(_) | Figure::Method(..) => return None,
     })
 }

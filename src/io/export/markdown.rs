@@ -2,13 +2,13 @@
 
 use super::Stamp;
 use crate::core::model::CONVENTIONS;
-use crate::core::report::Evaluation;
+use crate::core::report::{Evaluation, balance};
 use crate::core::run::registry::field;
 use crate::core::units::{
     MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds,
     significant,
 };
-use crate::view::words;
+use crate::view::{uneven, words};
 
 /// Settings that are said even where they are the default.
 const ALWAYS: [&str; 11] = [
@@ -50,6 +50,7 @@ pub fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         settings(evaluation),
         memory(evaluation),
         step(evaluation),
+        splits(evaluation),
         communication(evaluation),
         section("To know", &["setting", ""], warnings.collect()),
         format!("{made}: an estimate of training. [The whole run]({link})\n"),
@@ -183,6 +184,26 @@ fn step(evaluation: &Evaluation) -> String {
         say("cost", significant(cost, 3), String::new());
     }
     section("Step", &["", "", ""], rows)
+}
+
+/// The even split of the layers, that of NVIDIA's rule, the run's and the best, where these differ.
+fn splits(evaluation: &Evaluation) -> String {
+    let splits = balance(evaluation).map_or_else(Vec::new, |balance| balance.splits);
+    if splits.len() < 2 {
+        return String::new();
+    }
+    let rows = splits.iter().map(|split| {
+        let memory = &split.evaluation.report.memory;
+        cells(&[
+            &uneven::called(split),
+            &uneven::short(&split.layers),
+            &show_seconds(split.step_s()),
+            &MemoryUnit::Gib.show(memory.peak_bytes),
+            words::verdict(split.verdict()),
+        ])
+    });
+    let head = ["split", "layers", "step", "fullest GPU", ""];
+    section("Layers by stage", &head, rows.collect())
 }
 
 fn communication(evaluation: &Evaluation) -> String {
