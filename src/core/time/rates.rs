@@ -4,7 +4,7 @@
 //! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
 //! every GPU, model and layout.
 
-use crate::run::Scenario;
+use crate::run::{Format, Scenario};
 use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 
@@ -154,7 +154,7 @@ pub fn family(scenario: &Scenario) -> &'static Family {
 pub struct Rates {
     /// GEMMs of the layers.
     pub gemm: FlopsPerSecond,
-    /// GEMMs that stay in bf16: head, router, attention without `FlashAttention`.
+    /// GEMMs that do not run in fp8: head, router, attention without `FlashAttention`.
     pub gemm_plain: FlopsPerSecond,
     /// Attention forward, long sequences.
     pub attention_forward: FlopsPerSecond,
@@ -166,6 +166,8 @@ pub struct Rates {
     pub operands: BytesPerSecond,
     /// Expert permutation.
     pub permute: BytesPerSecond,
+    /// Bytes of an activation that kernels read and write.
+    pub element: f64,
     /// Multiprocessors.
     pub multiprocessors: f64,
     /// Gap of a GEMM.
@@ -178,21 +180,17 @@ pub struct Rates {
     pub host_experts: Seconds,
 }
 
-/// Policies under which the layers' linears run in fp8.
-const FP8_POLICIES: &[&str] = &["te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8"];
-
 impl Rates {
     /// The rates of `scenario`: family shares of its own peaks; fp8 and fp32 (TF32, half the bf16 rate) by precision.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let family = family(scenario);
         let (gpu, run) = (&scenario.gpu, &scenario.run);
-        let plain = gpu.bf16 * (family.gemm * IN_TRAINING.value);
-        let policy = run.precision.base.unwrap_or("");
-        let gemm = if FP8_POLICIES.contains(&policy) {
+        let full = scenario.precision.computes == Format::Fp32;
+        let tf32 = if full { 0.5 } else { 1.0 };
+        let plain = gpu.bf16 * (tf32 * family.gemm * IN_TRAINING.value);
+        let gemm = if scenario.precision.computes == Format::Fp8 {
             (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain)
-        } else if policy == "fp32" {
-            plain * 0.5
         } else {
             plain
         };
@@ -205,6 +203,7 @@ impl Rates {
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
             permute: gpu.hbm * PERMUTE.value,
+            element: scenario.precision.computes.activation(),
             multiprocessors: family.multiprocessors as f64,
             launch: LAUNCH.value * if run.cuda_graphs { 0.3 } else { 1.0 },
             host: HOST_PER_LAYER.value * host,

@@ -83,7 +83,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.precision);
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
     let grads = precision.gradients();
-    let weights = precision.weights.min(2.0);
+    let weights = precision.gathered_weight();
     let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
     for (elements, shard, ranks, experts) in [
         (held.dense, zero.shard, layout.dp * layout.cp, false),

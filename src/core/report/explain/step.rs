@@ -114,7 +114,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
             "bytes a gradient and its accumulation",
             precision.gradients(),
         ),
-        bytes("w", "bytes a weight", precision.weights.min(2.0)),
+        bytes("w", "bytes a weight", precision.gathered_weight()),
         parameters("U", "parameters that the rank updates", updated).over(formula, &shares),
         parameters(
             "P",
