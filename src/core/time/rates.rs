@@ -7,6 +7,7 @@
 use crate::run::{Format, Scenario};
 use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
+use serde::Serialize;
 
 /// What kernels reach inside a training step, over what they sustain alone. Fitted to tables 3 and 4 of Fujii 2024 and
 /// the published throughput rows together; fitted to table 3 alone it comes out 1.05, to table 4 alone 0.87, to the
@@ -180,19 +181,50 @@ pub struct Rates {
     pub host_experts: Seconds,
 }
 
+/// The data-sheet peak of the precision that the layers' linears compute in: what utilisation is counted against.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Peak {
+    /// "bf16", "fp16", "fp8" or "tf32".
+    pub precision: &'static str,
+    /// TFLOP/s of a GPU, dense.
+    pub tflops: f64,
+}
+
+impl Peak {
+    /// That of `scenario`: TF32 for fp32, half the bf16 peak.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        let gpu = &scenario.gpu;
+        let (precision, peak) = match scenario.precision.computes {
+            Format::Fp8 => ("fp8", gpu.fp8),
+            Format::Fp32 => ("tf32", gpu.bf16 * 0.5),
+            Format::Fp16 => ("fp16", gpu.bf16),
+            Format::Bf16 => ("bf16", gpu.bf16),
+        };
+        Self {
+            precision,
+            tflops: peak.0 / 1e12,
+        }
+    }
+    /// In FLOP/s.
+    #[must_use]
+    pub fn rate(self) -> FlopsPerSecond {
+        FlopsPerSecond(self.tflops * 1e12)
+    }
+}
+
 impl Rates {
-    /// The rates of `scenario`: family shares of its own peaks; fp8 and fp32 (TF32, half the bf16 rate) by precision.
+    /// The rates of `scenario`: family shares of its own peaks, that of the linears by precision ([`Peak`]).
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let family = family(scenario);
         let (gpu, run) = (&scenario.gpu, &scenario.run);
-        let full = scenario.precision.computes == Format::Fp32;
-        let tf32 = if full { 0.5 } else { 1.0 };
-        let plain = gpu.bf16 * (tf32 * family.gemm * IN_TRAINING.value);
-        let gemm = if scenario.precision.computes == Format::Fp8 {
-            (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain)
-        } else {
-            plain
+        let computes = scenario.precision.computes;
+        let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
+        let plain = gpu.bf16 * (half * family.gemm * IN_TRAINING.value);
+        let gemm = match computes {
+            Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
+            _ => plain,
         };
         let host = if run.cuda_graphs { GRAPH_SHARE } else { 1.0 };
         Self {
