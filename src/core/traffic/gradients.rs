@@ -1,7 +1,7 @@
 //! What a step sends once for its parameters: gradients behind the last backward pass, updated weights behind the next
 //! first forward pass, and what the two ends of a pipeline share.
 //!
-//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter and gather, HSDP adds an all-reduce of the shards over its replicas;
+//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter (ZeRO-2 here only once a step) and gather, HSDP adds an all-reduce of the shards over its replicas;
 //! routed experts do the same over their own, smaller group. Buckets and layers let all but the last piece run beside
 //! the pass.
 
@@ -10,7 +10,7 @@ use super::shards::CONTENTION;
 use super::waits::visible;
 use crate::cluster::Group;
 use crate::model::stage_elements;
-use crate::run::Scenario;
+use crate::run::{Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
 
 /// Parameters of one GPU, elements.
@@ -102,7 +102,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
             bytes += 2.0 * grads * elements * sent(ranks);
             continue;
         }
-        if zero.stage == 1 {
+        if scenario.reduction() == Reduction::Step {
             reduce += fabric.gather(group(shard), Bytes(grads * elements));
             bytes += grads * elements * sent(shard);
         }
@@ -170,7 +170,11 @@ fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Secon
     }
     let (layout, zero) = (&scenario.layout, scenario.zero);
     let copies = layout.tp / scenario.model.key_value_ranks(layout.tp);
-    let shard = if zero.stage >= 2 { zero.shard } else { 1 };
+    let shard = if scenario.shards_gradients() {
+        zero.shard
+    } else {
+        1
+    };
     let own = scenario.precision.gradients() * held.copied / shard as f64;
     let group = Group::new(copies, 1, layout.per_node);
     let n = copies as f64;
