@@ -318,7 +318,11 @@ fn every_recomputation_attention_and_exchange() {
         }
     }
     for cp_comm in [CpComm::Ring, CpComm::AllGather, CpComm::Ulysses] {
-        for base in [Run::default(), deepseek()] {
+        let full = Run {
+            precision: Based::preset("fp32"),
+            ..model("gpt-3-175b")
+        };
+        for base in [Run::default(), deepseek(), full] {
             for sequence_parallel in [true, false] {
                 let run = Run {
                     cp: 2,
@@ -361,7 +365,13 @@ fn every_exchange_of_copied_key_value_heads() {
 #[test]
 fn every_precision_optimizer_and_loss() {
     let mut runs = Vec::new();
-    for precision in ["bf16", "bf16-fp32-grads", "playbook-20", "deepseek-fp8"] {
+    for precision in [
+        "bf16",
+        "bf16-fp32-grads",
+        "fp32",
+        "fsdp-mixed",
+        "deepseek-fp8",
+    ] {
         for optimizer in [
             Optimizer::Adam,
             Optimizer::Sgd,
@@ -414,7 +424,7 @@ fn every_precision_optimizer_and_loss() {
         ..Run::default()
     };
     runs.push(("unequal micro-batches".to_owned(), lengths));
-    assert_eq!(tally(runs).runs, 68);
+    assert_eq!(tally(runs).runs, 83);
 }
 
 /// What a person found false by hand: no divisor of the shards, one of two copies, no layers and nothing in flight.

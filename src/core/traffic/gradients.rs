@@ -83,7 +83,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.precision);
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
     let grads = precision.gradients();
-    let weights = precision.weights.min(2.0);
+    let weights = precision.gathered_weight();
     let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
     for (elements, shard, ranks, experts) in [
         (held.dense, zero.shard, layout.dp * layout.cp, false),
@@ -170,7 +170,11 @@ fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Secon
     }
     let (layout, zero) = (&scenario.layout, scenario.zero);
     let copies = layout.tp / scenario.model.key_value_ranks(layout.tp);
-    let shard = if zero.stage >= 2 { zero.shard } else { 1 };
+    let shard = if scenario.shards_gradients() {
+        zero.shard
+    } else {
+        1
+    };
     let own = scenario.precision.gradients() * held.copied / shard as f64;
     let group = Group::new(copies, 1, layout.per_node);
     let n = copies as f64;

@@ -56,7 +56,7 @@ pub(super) fn shards(
     let (sent, scatter) = all(scenario.precision.gradients());
     let (sent, scatter) = (sent * often, scatter * often);
     let (fetched, gather) = if zero.stage == 3 {
-        all(scenario.precision.weights.min(2.0))
+        all(scenario.precision.gathered_weight())
     } else {
         (Bytes::ZERO, Seconds::ZERO)
     };
