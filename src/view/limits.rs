@@ -1,6 +1,6 @@
 //! The page of limits beside the calculator: what is not modelled. Made at build time like the page of sources.
 
-use super::markup::{Html, cited, el, leaf, text};
+use super::markup::{Node, cited, el, leaf, text};
 use crate::core::memory::methods::METHODS;
 use crate::core::pipeline::spec::MAX_OPS;
 use crate::core::run::registry::LONGEST_TEXT;
@@ -30,8 +30,8 @@ pub(super) const NOT_MODELLED: &[&str] = &[
 
 /// What the calculator does not model.
 #[must_use]
-pub fn limits() -> Html {
-    let list = |items: Vec<Html>| {
+pub fn limits() -> Node {
+    let list = |items: Vec<Node>| {
         el(
             "ul",
             &[],
@@ -97,7 +97,7 @@ mod tests {
     fn the_limits_page_names_every_method_and_its_gaps() {
         let page = document("Limits", limits());
         for row in METHODS {
-            assert!(page.contains(&text(&row.leaves_out.join("; ")).into_string()));
+            assert!(page.contains(&text(&row.leaves_out.join("; ")).to_html()));
         }
         assert!(page.contains("stragglers"));
         assert_eq!(page.matches("<script").count(), 1, "the language alone");

@@ -240,7 +240,7 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String 
             date: &today(),
             address,
         };
-        return room(of, &run, &stamp).into_string();
+        return room(of, &run, &stamp).to_html();
     }
     if name == "plan" {
         return planned(&run, of, unit);
@@ -256,7 +256,7 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String 
                     unit,
                 },
             )
-            .into_string()
+            .to_html()
         },
     )
 }
@@ -276,14 +276,12 @@ fn planned(run: &Run, of: &str, unit: MemoryUnit) -> String {
         }
         let Some(desk) = kept else {
             let words = "This run has no model, GPU or precision to plan for.";
-            return format!(
-                "\n{}",
-                view::markup::leaf("p", "muted", words).into_string()
-            );
+            return format!("\n{}", view::markup::leaf("p", "muted", words).to_html());
         };
         desk.hear(of);
         let over = desk.step(slice());
-        view::plan::panel(desk, over, unit, io::link::encode)
+        let [head, body] = view::plan::panel(desk, over, unit);
+        format!("{}\n{}", head.to_html(), body.to_html())
     })
 }
 

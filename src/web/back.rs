@@ -120,5 +120,5 @@ const NOT_LOADED: &str =
     "This part of the calculator could not be loaded; the rest of the page is complete.";
 
 fn not_loaded() -> String {
-    leaf("p", "muted", NOT_LOADED).into_string()
+    leaf("p", "muted", NOT_LOADED).to_html()
 }

@@ -4,9 +4,11 @@
 use super::evaluate::{Evaluation, evaluate};
 use super::schedule::spec;
 use crate::memory::Verdict;
+use crate::message::Message;
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Order, SCHEDULES, idea, stats};
 use crate::run::{OneOf, Run, Scenario};
+use crate::t;
 use crate::units::{Bytes, Seconds};
 
 /// A schedule of more ops than this is not simulated for a row of the table.
@@ -24,7 +26,7 @@ pub struct ScheduleRow {
     /// The fields to set, as the registry's texts; an empty text unsets.
     pub set: Vec<(&'static str, String)>,
     /// Its figures, or in a few words why there are none.
-    pub figures: Result<ScheduleFigures, String>,
+    pub figures: Result<ScheduleFigures, Message>,
 }
 
 /// What a schedule takes and holds.
@@ -144,18 +146,18 @@ pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
     let other = run.with_texts(&set)?;
     let figures = match work(&other) {
         _ if row.id == "custom" && run.schedule_options.order.is_none() => {
-            Err("needs an order of your own".to_owned())
+            Err(t!("needs an order of your own"))
         }
-        Some(ops) if ops > MOST_OPS => Err(format!(
-            "{ops} ops: too many for this table, choose it to see"
+        Some(ops) if ops > MOST_OPS => Err(t!(
+            "{ops} ops: too many for this table, choose it to see",
+            ops
         )),
         _ => match evaluate(&other) {
             Ok(evaluation) => Ok(ScheduleFigures::of(&evaluation)),
-            Err(issues) => Err(why(&issues
+            Err(issues) => Err(issues
                 .into_iter()
                 .next()
-                .map(|issue| issue.message.to_string())
-                .unwrap_or_default())),
+                .map_or_else(Message::default, |issue| issue.message)),
         },
     };
     Some(ScheduleRow {
@@ -165,15 +167,6 @@ pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
         set,
         figures,
     })
-}
-
-/// The first clause of a message: enough for a cell.
-fn why(message: &str) -> String {
-    let end = [". ", ": ", "; "]
-        .iter()
-        .filter_map(|stop| message.find(stop))
-        .min();
-    message[..end.unwrap_or(message.len())].to_owned()
 }
 
 /// Every id, in the menu's order.
@@ -267,9 +260,13 @@ mod tests {
             ..Run::default()
         };
         let chimera = schedule_row(&odd, "chimera").unwrap();
-        assert!(chimera.figures.is_err_and(|why| why.len() > 5));
+        assert!(chimera.figures.is_err_and(|why| !why.is_empty()));
         let custom = schedule_row(&odd, "custom").unwrap();
-        assert!(custom.figures.is_err_and(|why| why.contains("order")));
+        assert!(
+            custom
+                .figures
+                .is_err_and(|why| why.to_string().contains("order"))
+        );
         let long = Run {
             pp: 32,
             tp: 1,
@@ -278,7 +275,7 @@ mod tests {
             ..Run::default()
         };
         let skipped = schedule_row(&long, "1f1b").unwrap().figures.unwrap_err();
-        assert!(skipped.starts_with("262144 ops"), "{skipped}");
+        assert!(skipped.to_string().contains("ops: too many"), "{skipped}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod scatter;
 mod tables;
 
 use super::limits::NOT_MODELLED;
-use super::markup::{Html, el, fold, leaf, text};
+use super::markup::{Node, el, fold, leaf, text};
 use crate::core::accuracy::{Bench, Prediction, read};
 use crate::core::units::show_percent;
 use scatter::picture;
@@ -16,7 +16,7 @@ pub const BETWEEN: [char; 2] = ['\u{1e}', '\u{1f}'];
 /// Some rows computed: `file first count` and the table's text in the lines below; a line a row comes back, none past
 /// the last.
 #[must_use]
-pub fn some_rows(question: &str) -> Html {
+pub fn some_rows(question: &str) -> Node {
     let Some((head, csv)) = question.split_once('\n') else {
         return text("?");
     };
@@ -36,7 +36,7 @@ pub fn some_rows(question: &str) -> Html {
 
 /// The whole panel from tables and the predictions of their rows, joined by [`BETWEEN`].
 #[must_use]
-pub fn panel(question: &str) -> Html {
+pub fn panel(question: &str) -> Node {
     let mut bench = Bench::default();
     let mut predictions = Vec::new();
     for table in question.split(BETWEEN[0]) {
@@ -63,7 +63,7 @@ pub fn panel(question: &str) -> Html {
 const FIRST: usize = 20;
 
 /// What came out, above the pictures.
-fn summary(bench: &Bench) -> Html {
+fn summary(bench: &Bench) -> Node {
     let mut pieces = vec![el(
         "p",
         &[],
@@ -97,7 +97,7 @@ fn summary(bench: &Bench) -> Html {
 }
 
 /// What stands below the pictures: worst misses first, the uneven pipeline, the constants, what is left out.
-fn details(bench: &Bench) -> Html {
+fn details(bench: &Bench) -> Node {
     let facts = bench.worst_first();
     let (first, rest) = facts.split_at(facts.len().min(FIRST));
     [
@@ -115,8 +115,8 @@ fn details(bench: &Bench) -> Html {
     .collect()
 }
 
-fn list(items: &[&str]) -> Html {
-    let items: Html = items.iter().map(|item| leaf("li", "", item)).collect();
+fn list(items: &[&str]) -> Node {
+    let items: Node = items.iter().map(|item| leaf("li", "", item)).collect();
     el("ul", &[("class", "plain")], &[items])
 }
 
@@ -145,14 +145,14 @@ mod tests {
     #[test]
     fn a_miss_is_shown_as_plainly_as_a_hit() {
         let bench = bench();
-        let html = details(&bench).into_string();
+        let html = details(&bench).to_html();
         let (miss, hit) = (
             html.find("10 and 18 layers"),
             html.find("tp 4 cp 1 pp 2 b 1 on 8"),
         );
         assert!(miss.unwrap() < hit.unwrap());
         assert!(html.contains("measured was 1.448"), "{html}");
-        assert!(summary(&bench).into_string().contains("Out of memory"));
+        assert!(summary(&bench).to_html().contains("Out of memory"));
         assert_eq!(
             (points(&bench, false).len(), points(&bench, true).len()),
             (3, 0)
@@ -165,12 +165,12 @@ mod tests {
     fn slices_of_rows_make_the_same_panel_as_all_at_once() {
         let csv = "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n";
         let slice =
-            |first: usize| some_rows(&format!("uneven_pp_h20.csv {first} 1\n{csv}")).into_string();
+            |first: usize| some_rows(&format!("uneven_pp_h20.csv {first} 1\n{csv}")).to_html();
         assert_eq!(slice(2), "");
         let [name, lines] = BETWEEN.map(String::from);
         let lines_of = format!("{}\n{}", slice(0), slice(1));
         let question = format!("uneven_pp_h20.csv{lines}{lines_of}{lines}{csv}{name}");
-        let whole = panel(&question).into_string();
+        let whole = panel(&question).to_html();
         assert!(
             whole.contains("measured was 1.448") && whole.contains("<svg"),
             "{whole}"

@@ -1,6 +1,7 @@
 //! The panels of the page's back room, by name: what a person opens to look further, as HTML text.
 
 use crate::core::pipeline;
+use crate::core::pipeline::sync::Policy;
 use crate::core::report::over_time::{OverTime, over_time};
 use crate::core::report::{
     Evaluation, Figure, balance, evaluate, explain, methods, schedule_ids, schedule_row,
@@ -11,12 +12,13 @@ use crate::io::export::{Picture, chrome_trace, ops_csv, picture as picture_file,
 use crate::io::link;
 use crate::view::about::about;
 use crate::view::accuracy;
+use crate::view::action::Choice;
 use crate::view::changes::what_changed;
 use crate::view::compare::{Second, compare};
 use crate::view::cuts::{grids, ring, sequences};
-use crate::view::figure::save;
+use crate::view::figure::{save, save_drawn};
 use crate::view::lod::Sums;
-use crate::view::markup::{Html, el, fold, leaf, raw};
+use crate::view::markup::{Node, el, fold, leaf, raw};
 use crate::view::memory;
 use crate::view::mesh::mesh;
 use crate::view::over_time::{areas, curve_table, legend, peak_words};
@@ -26,7 +28,7 @@ use crate::view::palette::Theme;
 use crate::view::pipeline::ranks;
 use crate::view::schedules::{Sort, about as about_schedule, table};
 use crate::view::sync::sync;
-use crate::view::unequal::unequal;
+use crate::view::unequal::{SPREADS, unequal};
 use crate::view::uneven::{picture as splits, uneven};
 use crate::view::viewport::Viewport;
 use plotters::prelude::SVGBackend;
@@ -47,7 +49,7 @@ pub struct BackPanel {
     /// What the page asks for.
     pub name: &'static str,
     /// What it shows.
-    pub html: fn(&Question) -> Html,
+    pub html: fn(&Question) -> Node,
 }
 
 /// All of them.
@@ -55,7 +57,7 @@ pub static PANELS: &[BackPanel] = &[
     back("about", about_figure),
     back("memory-bars", |asked| {
         let bars = memory::picture(asked.evaluation, asked.unit);
-        saved(asked, bars, &[save("memory", "memory", asked.unit)])
+        saved(bars, "memory", "memory", asked)
     }),
     back("memory-bands", |asked| {
         memory::measured(&asked.evaluation.report.memory, asked.unit)
@@ -78,8 +80,8 @@ pub static PANELS: &[BackPanel] = &[
         let evaluation = asked.evaluation;
         let rows = rows(evaluation, asked.unit);
         [
-            saved(asked, rows, &[save("overlap", "overlap", asked.unit)]),
-            saved(asked, step(evaluation), &[save("step", "step", asked.unit)]),
+            saved(rows, "overlap", "overlap", asked),
+            saved(step(evaluation), "step", "step", asked),
         ]
         .into_iter()
         .collect()
@@ -91,24 +93,35 @@ pub static PANELS: &[BackPanel] = &[
         let width = parts.next().and_then(parse_number).unwrap_or(800.0);
         let width = width.clamp(320.0, 4000.0);
         let name = name.unwrap_or("memory");
-        picture_file(name, asked.evaluation, theme, width, asked.unit).map_or_else(Html::none, raw)
+        picture_file(name, asked.evaluation, theme, width, asked.unit)
+            .map_or_else(Node::none, |svg| raw(&svg))
     }),
     back("schedules", every_schedule),
     back("uneven", |asked| {
-        balance(asked.evaluation).map_or_else(Html::none, |balance| {
+        balance(asked.evaluation).map_or_else(Node::none, |balance| {
             uneven(&balance, &asked.evaluation.scenario.run.gpu.title())
         })
     }),
     back("splits", |asked| splits(asked.evaluation)),
     back("idea", |asked| {
         pipeline::idea(asked.evaluation.report.pipeline.schedule)
-            .map_or_else(Html::none, about_schedule)
+            .map_or_else(Node::none, about_schedule)
     }),
     back("ranks", |asked| ranks(asked.evaluation)),
-    back("gradients", |asked| sync(asked.evaluation, asked.of)),
-    back("unequal", |asked| unequal(asked.evaluation, asked.of)),
-    back("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
-    back("trace", |asked| raw(chrome_trace(asked.evaluation))),
+    back("gradients", |asked| {
+        let policies = [Policy::Eager, Policy::RankEnd, Policy::StepEnd].into_iter();
+        let chosen = policies
+            .rev()
+            .find(|one| Choice::Policy(*one).id() == asked.of);
+        sync(asked.evaluation, chosen.unwrap_or_default())
+    }),
+    back("unequal", |asked| {
+        let spreads = SPREADS.into_iter().map(|(spread, _)| spread);
+        let mut chosen = spreads.filter(|one| Choice::Spread(*one).id() == asked.of);
+        unequal(asked.evaluation, chosen.next().unwrap_or(SPREADS[0].0))
+    }),
+    back("csv", |asked| raw(&ops_csv(&asked.evaluation.timeline))),
+    back("trace", |asked| raw(&chrome_trace(asked.evaluation))),
     back("svg", timeline_svg),
     back("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
     back("compare", compared),
@@ -124,37 +137,29 @@ fn theme(id: Option<&str>) -> Theme {
     id.and_then(Theme::named).unwrap_or_default()
 }
 
-/// A picture with the buttons that save it below; they know its Run, for the address may say another by now.
-fn saved(asked: &Question, picture: Html, buttons: &[Html]) -> Html {
-    let link = link::encode(&asked.evaluation.scenario.run);
-    let attributes = [("class", "saves"), ("data-link", link.as_str())];
-    Html::from_iter([picture, el("p", &attributes, buttons)])
+/// A picture with the buttons that save it below, as `io::export` draws it for its own Run.
+fn saved(picture: Node, name: &'static str, drawn: &'static str, asked: &Question) -> Node {
+    let buttons = save_drawn(name, drawn, asked.unit, &asked.evaluation.scenario.run);
+    Node::from_iter([picture, el("p", &[("class", "saves")], &[buttons])])
 }
 
-const fn back(name: &'static str, html: fn(&Question) -> Html) -> BackPanel {
+const fn back(name: &'static str, html: fn(&Question) -> Node) -> BackPanel {
     BackPanel { name, html }
 }
 
 /// The Run beside a second one, `of` = its link.
-fn compared(asked: &Question) -> Html {
-    let run = &asked.evaluation.scenario.run;
+fn compared(asked: &Question) -> Node {
     let other = link::decode(asked.of).run;
     let evaluation = evaluate(&other);
     let second = Second {
         run: &other,
         evaluation: evaluation.as_ref().map_err(Vec::as_slice),
     };
-    let links = [link::encode(run), link::encode(&other)];
-    compare(
-        asked.evaluation,
-        &second,
-        [&links[0], &links[1]],
-        asked.unit,
-    )
+    compare(asked.evaluation, &second, asked.unit)
 }
 
 /// Every schedule under this Run; `of` names the heads that were pressed to sort it, in order.
-fn every_schedule(asked: &Question) -> Html {
+fn every_schedule(asked: &Question) -> Node {
     let run = &asked.evaluation.scenario.run;
     let rows: Vec<_> = schedule_ids()
         .filter_map(|id| schedule_row(run, id))
@@ -165,7 +170,7 @@ fn every_schedule(asked: &Question) -> Html {
 }
 
 /// The timeline as an SVG file, `of` = "start:end:width:rank:theme".
-fn timeline_svg(asked: &Question) -> Html {
+fn timeline_svg(asked: &Question) -> Node {
     let mut parts = asked.of.split(':');
     let mut number = || parts.next().and_then(parse_number);
     let evaluation = asked.evaluation;
@@ -176,7 +181,7 @@ fn timeline_svg(asked: &Question) -> Html {
         .and_then(whole)
         .and_then(|rank| usize::try_from(rank).ok());
     let theme = theme(parts.next());
-    raw(svg(&Picture {
+    raw(&svg(&Picture {
         evaluation,
         sums: &Sums::of(&evaluation.timeline),
         view: Viewport {
@@ -193,7 +198,7 @@ fn timeline_svg(asked: &Question) -> Html {
 }
 
 /// Memory of one stage over the step, `of` = "stage:theme:width": the picture, its fullest instant in words, a table.
-fn over_the_step(question: &Question) -> Html {
+fn over_the_step(question: &Question) -> Node {
     let mut parts = question.of.split(':');
     let evaluation = question.evaluation;
     let report = &evaluation.report.memory;
@@ -208,7 +213,7 @@ fn over_the_step(question: &Question) -> Html {
         return leaf("p", "muted", "Nothing is simulated for this run.");
     };
     let other = if report.method == Method::Detailed.id() {
-        Html::none()
+        Node::none()
     } else {
         leaf(
             "p",
@@ -223,11 +228,7 @@ fn over_the_step(question: &Question) -> Html {
             &[legend(evaluation.scenario.gpu.usable, question.unit)],
         ),
         picture(evaluation, &curve, theme, width, question.unit),
-        saved(
-            question,
-            Html::none(),
-            &[save("memory-over-time", "", question.unit)],
-        ),
+        el("p", &[("class", "saves")], &[save("memory-over-time")]),
         leaf("p", "peak-words", &peak_words(&curve, question.unit)),
         other,
         fold("Show as a table", curve_table(&curve, question.unit)),
@@ -243,7 +244,7 @@ fn picture(
     theme: Theme,
     width: usize,
     unit: MemoryUnit,
-) -> Html {
+) -> Node {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // constants, in pixels
     let (gutter, height) = (GUTTER as usize, (AREA + AXIS) as u32);
     let columns = width.clamp(gutter + 100, 2000) - gutter;
@@ -262,23 +263,23 @@ fn picture(
     drop(backend);
     // A picture that cannot be painted is left out; words and table say the same.
     if painted.is_ok() {
-        raw(svg)
+        raw(&svg)
     } else {
-        Html::none()
+        Node::none()
     }
 }
 
 /// The panel called `name`; nothing where there is none.
 #[must_use]
-pub fn panel(name: &str, question: &Question) -> Html {
+pub fn panel(name: &str, question: &Question) -> Node {
     PANELS
         .iter()
         .find(|panel| panel.name == name)
-        .map_or_else(Html::none, |panel| (panel.html)(question))
+        .map_or_else(Node::none, |panel| (panel.html)(question))
 }
 
 /// Where a figure comes from; the fullest GPU where none is named.
-fn about_figure(question: &Question) -> Html {
+fn about_figure(question: &Question) -> Node {
     let evaluation = question.evaluation;
     let peak = Figure::Memory(evaluation.report.memory.peak_stage);
     Figure::from_id(question.of)
@@ -304,7 +305,7 @@ mod tests {
                 of: "",
                 unit: MemoryUnit::Gib,
             };
-            assert_ne!((panel.html)(&question), Html::none(), "{}", panel.name);
+            assert_ne!((panel.html)(&question), Node::none(), "{}", panel.name);
         }
     }
 }

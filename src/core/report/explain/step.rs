@@ -3,6 +3,7 @@
 use super::super::Evaluation;
 use super::{count, makespan, ratio, seconds, simulated, wires};
 use crate::explain::{Mark, Term, Unit};
+use crate::t;
 use crate::time::{
     ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Range,
     Rates, STEP_END, family, range, step_end,
@@ -34,11 +35,7 @@ pub fn step(evaluation: &Evaluation) -> Term {
     };
     let term = seconds("T", "step time", step.time_s.0).by(formula, parts);
     match step.rescaled_by {
-        Some(scale) => term.note(format!(
-            "scaled by {} to the step you measured: the model alone says {}; the parts keep their proportions",
-            significant(scale, 3),
-            show_seconds(step.time_s * (1.0 / scale)),
-        )),
+        Some(scale) => term.note(t!("scaled by {scale} to the step you measured: the model alone says {scale_2}; the parts keep their proportions", scale = significant(scale, 3), scale_2 = show_seconds(step.time_s * (1.0 / scale)))),
         None => spread(term, evaluation),
     }
     .note("leaves out stragglers, contention between jobs, checkpoints and evaluation")
@@ -52,8 +49,12 @@ fn spread(term: Term, evaluation: &Evaluation) -> Term {
         runs,
         of,
     } = range(&evaluation.scenario);
-    term.note(format!(
-        "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie"
+    term.note(t!(
+        "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie",
+        low,
+        high,
+        runs,
+        of
     ))
 }
 

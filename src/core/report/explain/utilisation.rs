@@ -8,6 +8,7 @@ use crate::model::{
     layer_forward_flops, visited,
 };
 use crate::source::NARAYANAN_2021;
+use crate::t;
 use crate::time::MfuBy;
 use crate::units::show_percent;
 
@@ -132,9 +133,9 @@ fn model_flops(evaluation: &Evaluation) -> Term {
     let tokens = report.layout.tokens_per_step;
     let keys = scenario.run.attention_flops.effective(scenario.run.seq_len);
     let each = report.step.model_flops / tokens;
-    let token = whole("m", each, &scenario.model, keys, true).note(format!(
-        "attention counted {}",
-        scenario.run.attention_flops_note()
+    let token = whole("m", each, &scenario.model, keys, true).note(t!(
+        "attention counted {attention_flops_note}",
+        attention_flops_note = scenario.run.attention_flops_note()
     ));
     let name = "model FLOPs of a step";
     Term::given("M", name, report.step.model_flops, Unit::Flops).by(
@@ -149,7 +150,7 @@ fn model_flops(evaluation: &Evaluation) -> Term {
 /// Step time, GPUs and the peak: what FLOPs are divided by.
 fn below(evaluation: &Evaluation) -> [Term; 3] {
     let step = &evaluation.report.step;
-    let name = format!("{} peak", step.peak.precision);
+    let name = t!("{precision} peak", precision = step.peak.precision);
     [
         seconds("T", "step time", step.time_s.0),
         count("N", "GPUs", evaluation.scenario.layout.gpus as f64),
@@ -188,9 +189,9 @@ pub fn mfu(evaluation: &Evaluation) -> Term {
         "tf32" => term.note("fp32 matrices are multiplied in TF32, at half the bf16 peak"),
         _ => term
             .note("the layers' linears compute in fp8; attention and head stay in bf16")
-            .note(format!(
-                "over the bf16 peak, as some logs have it: {}",
-                show_percent(step.tflops_per_gpu / bf16)
+            .note(t!(
+                "over the bf16 peak, as some logs have it: {bf16}",
+                bf16 = show_percent(step.tflops_per_gpu / bf16)
             )),
     }
 }
@@ -205,7 +206,7 @@ fn by(evaluation: &Evaluation, row: &MfuBy) -> Option<Term> {
         Term::given("D", "tokens a step", tokens, Unit::Tokens),
     ];
     parts.extend(below(evaluation));
-    let name = format!("as {} counts", convention.name);
+    let name = t!("as {convention} counts", convention = convention.name);
     Some(
         Term::given("U_i", name, row.mfu, Unit::Share)
             .by("m D/(T N F)", parts)
@@ -278,8 +279,9 @@ pub fn tokens(evaluation: &Evaluation) -> Term {
         .note("every position of every sequence counts as a token");
     if let Some(hours) = report.step.gpu_hours {
         let hours = crate::units::group(&format!("{hours:.0}"));
-        term = term.note(format!(
-            "the token budget takes {hours} GPU-hours: budget/(3600 R)"
+        term = term.note(t!(
+            "the token budget takes {hours} GPU-hours: budget/(3600 R)",
+            hours
         ));
     }
     term
