@@ -12,7 +12,7 @@ use crate::t;
 use crate::units::{Bytes, Seconds};
 
 /// A schedule of more ops than this is not simulated for a row of the table.
-pub const MOST_OPS: u64 = 200_000;
+pub const MAX_OPS: u64 = 200_000;
 
 /// A schedule's row.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +126,7 @@ pub fn work(run: &Run) -> Option<u64> {
 }
 
 /// A Run of more ops than this is not simulated while someone types.
-const MOST_OPS_AT_ONCE: u64 = 50_000;
+const MAX_OPS_AT_ONCE: u64 = 50_000;
 
 /// Whether this build of the calculator leaves the Run's schedule to another: a rarer one in the page, or one of many
 /// ops. False where the Run makes no sense.
@@ -135,7 +135,7 @@ pub fn is_far(run: &Run) -> bool {
     Scenario::new(run)
         .ok()
         .and_then(|scenario| spec(&scenario).ok())
-        .is_some_and(|spec| spec.schedule.is_elsewhere() || op_count(&spec) > MOST_OPS_AT_ONCE)
+        .is_some_and(|spec| spec.schedule.is_elsewhere() || op_count(&spec) > MAX_OPS_AT_ONCE)
 }
 
 /// The row of one schedule.
@@ -148,7 +148,7 @@ pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
         _ if row.id == "custom" && run.schedule_options.order.is_none() => {
             Err(t!("needs an order of your own"))
         }
-        Some(ops) if ops > MOST_OPS => Err(t!(
+        Some(ops) if ops > MAX_OPS => Err(t!(
             "{ops} ops: too many for this table, choose it to see",
             ops
         )),

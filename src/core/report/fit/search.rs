@@ -81,9 +81,9 @@ pub struct Search {
 }
 
 /// Most suggestions that are given.
-const MOST: usize = 8;
+const MAX_SUGGESTIONS: usize = 8;
 /// Ops that are simulated in all.
-const MOST_OPS: usize = 20_000_000;
+const MAX_OPS: usize = 20_000_000;
 /// Fewer single changes than this that work: pairs are tried as well.
 const FEW: usize = 3;
 
@@ -140,7 +140,7 @@ impl Search {
     /// Runs to the end; of a step of very many ops it ends early, with what was found until then.
     #[must_use]
     pub fn finish(mut self, base: &Evaluation) -> Vec<Suggestion> {
-        let most = MOST_OPS / base.order.items().max(1);
+        let most = MAX_OPS / base.order.items().max(1);
         while self.tried < most.max(FEW) && self.step(base) {}
         self.ranked()
     }
@@ -157,7 +157,7 @@ impl Search {
                 .then(a.fix.label.cmp(&b.fix.label))
         });
         list.dedup_by(|a, b| a.fix.set == b.fix.set);
-        list.truncate(MOST);
+        list.truncate(MAX_SUGGESTIONS);
         list
     }
 
