@@ -121,6 +121,7 @@ const WORDS: [Words; 4] = [
             "cp_comm",
             "zero",
             "hsdp_shard",
+            "zero2_reduce",
             "schedule",
             "virtual_stages",
             "stage_layers",
@@ -166,6 +167,7 @@ const WORDS: [Words; 4] = [
             "sequence_parallel",
             "cp_comm",
             "hsdp_shard", // MiCS, ZeRO-3 only
+            "zero2_reduce",
             "schedule",
             "virtual_stages",
             "stage_layers",
@@ -199,6 +201,7 @@ const WORDS: [Words; 4] = [
             "cp_comm",
             "zero",
             "hsdp_shard",
+            "zero2_reduce",
             "schedule",
             "virtual_stages",
             "stage_layers",

@@ -8,8 +8,8 @@ use shardscope::core::report::{
 };
 use shardscope::core::run::presets::{MODELS, PUBLISHED};
 use shardscope::core::run::{
-    Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Run,
-    Schedule,
+    Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
+    Reduction, Run, Schedule,
 };
 use std::collections::BTreeMap;
 
@@ -217,7 +217,24 @@ fn every_zero_stage_and_shard_group() {
                         ..run.clone()
                     };
                     if evaluate(&run).is_ok() {
-                        runs.push((format!("{name} zero={zero} pp={pp} {hsdp_shard:?}"), run));
+                        runs.push((
+                            format!("{name} zero={zero} pp={pp} {hsdp_shard:?}"),
+                            run.clone(),
+                        ));
+                    }
+                    for zero2_reduce in [Reduction::Group, Reduction::Step] {
+                        let run = Run {
+                            zero2_reduce,
+                            schedule: Schedule::Interleaved,
+                            virtual_stages: 2,
+                            ..run.clone()
+                        };
+                        if zero == 2 && evaluate(&run).is_ok() {
+                            runs.push((
+                                format!("{name} {zero2_reduce:?} pp={pp} {hsdp_shard:?}"),
+                                run,
+                            ));
+                        }
                     }
                 }
             }

@@ -1,7 +1,9 @@
 //! From a Run to everything known about it: the order of work between memory, pipeline, traffic and time.
 
 use super::loads::loads;
+use super::mend::mend;
 use super::passes::{Pass, durations};
+use super::reduction::often_reduced;
 use super::schedule::{in_run, spec};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
@@ -64,9 +66,11 @@ pub struct Timed {
 /// # Errors
 /// Every setting that cannot work, with what would.
 pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
-    let draft = Draft::of(run)?;
-    let timed = draft.timed()?;
-    Ok(draft.finish(timed))
+    let made = Draft::of(run).and_then(|draft| {
+        let timed = draft.timed()?;
+        Ok(draft.finish(timed))
+    });
+    made.map_err(|issues| mend(run, None, issues))
 }
 
 /// The first half of [`evaluate`], which takes long where ops are many: order and simulation.
@@ -74,7 +78,8 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
 /// # Errors
 /// As [`evaluate`].
 pub fn time(run: &Run) -> Result<Timed, Vec<Issue>> {
-    Draft::of(run)?.timed()
+    let timed = Draft::of(run).and_then(|draft| draft.timed());
+    timed.map_err(|issues| mend(run, None, issues))
 }
 
 /// The second half of [`evaluate`]: measures a simulation of `run` made before.
@@ -82,11 +87,12 @@ pub fn time(run: &Run) -> Result<Timed, Vec<Issue>> {
 /// # Errors
 /// As [`evaluate`].
 pub fn evaluate_timed(run: &Run, timed: Timed) -> Result<Evaluation, Vec<Issue>> {
-    Ok(Draft::of(run)?.finish(timed))
+    let draft = Draft::of(run).map_err(|issues| mend(run, None, issues))?;
+    Ok(draft.finish(timed))
 }
 
 /// A Run understood, before its pipeline is simulated.
-struct Draft {
+pub(super) struct Draft {
     scenario: Scenario,
     spec: Spec,
     clock: Clock,
@@ -95,7 +101,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn of(run: &Run) -> Result<Self, Vec<Issue>> {
+    pub fn of(run: &Run) -> Result<Self, Vec<Issue>> {
         let scenario = Scenario::new(run)?;
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;
         let stages = 0..scenario.stage_layers.len();
@@ -113,7 +119,7 @@ impl Draft {
         })
     }
 
-    fn timed(&self) -> Result<Timed, Vec<Issue>> {
+    pub fn timed(&self) -> Result<Timed, Vec<Issue>> {
         let in_field = |issue| in_run(issue, &self.scenario);
         let Built { order, warnings } =
             pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
@@ -161,7 +167,9 @@ impl Draft {
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings);
         all_warnings.extend(estimate.warnings);
+        all_warnings.extend(often_reduced(&scenario, &loads, verdict));
         all_warnings.extend(much_bubble(&scenario, &stats, spec.schedule.endless));
+        let all_warnings = mend(&scenario.run, Some(&spec), all_warnings);
         let report = Report {
             errors: Vec::new(),
             warnings: all_warnings,

@@ -24,7 +24,7 @@ pub use based::Based;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
     Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
-    Schedule, Variant,
+    Reduction, Schedule, Variant,
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
@@ -64,6 +64,8 @@ pub struct Run {
     pub cp_comm: CpComm,
     /// ZeRO stage, 0 to 3.
     pub zero: u64,
+    /// When ZeRO-2 reduces gradients.
+    pub zero2_reduce: Reduction,
     /// Ranks that share one set of ZeRO shards; none: all of dp · cp.
     pub hsdp_shard: Option<u64>,
     /// Pipeline schedule.
@@ -169,6 +171,7 @@ impl Default for Run {
             sequence_parallel: true,
             cp_comm: CpComm::Ring,
             zero: 1,
+            zero2_reduce: Reduction::MicroBatch,
             hsdp_shard: None,
             schedule: Schedule::OneFOneB,
             schedule_options: ScheduleOptions::default(),

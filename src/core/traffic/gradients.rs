@@ -1,7 +1,7 @@
 //! What a step sends once for its parameters: gradients behind the last backward pass, updated weights behind the next
 //! first forward pass, and what the two ends of a pipeline share.
 //!
-//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter and gather, HSDP adds an all-reduce of the shards over its replicas;
+//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter (ZeRO-2 here only once a step) and gather, HSDP adds an all-reduce of the shards over its replicas;
 //! routed experts do the same over their own, smaller group. Buckets and layers let all but the last piece run beside
 //! the pass.
 
@@ -11,7 +11,7 @@ use super::shards::CONTENTION;
 use super::waits::Wait;
 use crate::cluster::Group;
 use crate::model::stage_elements;
-use crate::run::Scenario;
+use crate::run::{Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
 
 /// Parameters of one GPU, elements.
@@ -90,7 +90,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
             bytes += 2.0 * grads * elements * sent(ranks);
             continue;
         }
-        if zero.stage == 1 {
+        if scenario.reduction() == Reduction::Step {
             reduce += fabric.gather(group(shard), Bytes(grads * elements));
             bytes += grads * elements * sent(shard);
         }

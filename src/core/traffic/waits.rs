@@ -89,7 +89,7 @@ pub struct StageWaits {
     pub ep: Wait,
     /// ZeRO-3 weights.
     pub zero3: Wait,
-    /// Gradients that ZeRO-2 and 3 reduce every micro-batch.
+    /// Gradients that ZeRO-2 and 3 reduce every micro-batch or group of them, a micro-batch's share.
     pub gradients: Wait,
     /// One send to the next stage.
     pub send: Seconds,

@@ -51,7 +51,7 @@ fn nothing(evaluation: &Evaluation) -> &'static str {
     if layout.dp * layout.cp <= 1 {
         "There is one copy of the model: no gradients are sent."
     } else {
-        "ZeRO-2 and 3 scatter gradients in every micro-batch: that is inside the backward passes above, and nothing is left for the end of the step."
+        "ZeRO-2 and 3 scatter gradients in every micro-batch or group of them: that is inside the backward passes above, and nothing is left for the end of the step."
     }
 }
 
@@ -177,7 +177,7 @@ fn buckets(found: &GradientSync) -> Node {
 mod tests {
     use super::*;
     use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
+    use crate::core::run::{Reduction, Run, Schedule};
 
     fn panel(run: &Run, policy: Policy) -> Node {
         sync(&evaluate(run).unwrap(), policy)
@@ -231,6 +231,16 @@ mod tests {
             panel(&sharded, Policy::Eager)
                 .to_html()
                 .contains("in every micro-batch")
+        );
+        // ZeRO-2 that reduces once a step has ZeRO-1's gradients to draw.
+        let once = |zero| Run {
+            zero,
+            zero2_reduce: Reduction::Step,
+            ..Run::default()
+        };
+        assert_eq!(
+            panel(&once(2), Policy::Eager),
+            panel(&once(1), Policy::Eager)
         );
     }
 }

@@ -4,7 +4,7 @@ use super::super::Evaluation;
 use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
 use crate::model::stage_range;
-use crate::run::{CpComm, Scenario};
+use crate::run::{CpComm, Reduction, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
 use crate::traffic::{
@@ -158,6 +158,8 @@ impl<'a> Inputs<'a> {
         let (scenario, layout, zero) = (self.scenario, &self.scenario.layout, self.scenario.zero);
         let precision = scenario.precision;
         let mut parts = Vec::new();
+        let often = scenario.reductions() as f64 / layout.microbatches as f64;
+        let reductions = self.m * often;
         for (name, elements, shard, ranks) in [
             (
                 "parameters outside the experts",
@@ -188,13 +190,15 @@ impl<'a> Inputs<'a> {
                 ),
                 bytes("w", "bytes a weight", precision.weights.min(2.0)),
                 count("m", "micro-batches", self.m),
+                count("R", "reductions of a stage's gradients", reductions),
             ];
-            let formula = match zero.stage {
+            let formula = match (zero.stage, scenario.reduction()) {
                 _ if gathered => "2 w P m (N - 1)/N",
-                0 => "2 g P (N - 1)/N",
-                1 => "(g + w) P (N - 1)/N",
-                2 => "(g m + w) P (N - 1)/N",
-                _ => "g P m (N - 1)/N",
+                (0, _) => "2 g P (N - 1)/N",
+                (3, _) => "g P m (N - 1)/N",
+                (_, Reduction::Step) => "(g + w) P (N - 1)/N",
+                (_, Reduction::MicroBatch) => "(g m + w) P (N - 1)/N",
+                (_, Reduction::Group) => "(g R + w) P (N - 1)/N",
             };
             parts.extend(self::part(name, formula, &book));
             if zero.stage > 0 && copies > 1 && !gathered {

@@ -51,7 +51,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         .into_iter()
         .map(|(name, wait)| {
             let when = if name == "dp" {
-                "gradients of every micro-batch"
+                "gradients of every micro-batch or group"
             } else {
                 title(name)
             };

@@ -1,6 +1,6 @@
 //! The model's own shapes, the GPU's, and what tensor parallelism must divide.
 
-use super::Check;
+use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::model::{AttentionCount, Moe, model_flops_per_token};
 use crate::t;
@@ -44,7 +44,7 @@ impl Check<'_> {
                     kv_heads = m.kv_heads
                 ),
                 m.kv_heads.min(heads),
-                |k| k <= heads && heads.is_multiple_of(k),
+                divisors(heads),
             );
         }
         if m.head_dim == 0 {
@@ -95,14 +95,14 @@ impl Check<'_> {
                     groups
                 ),
                 groups.min(experts),
-                |groups| groups > 0 && experts.is_multiple_of(groups),
+                divisors(experts),
             );
         } else if top_groups > groups || top_groups * (experts / groups) < top_k {
             self.error_near(
                 "model.moe.top_groups",
                 t!("{top_groups} of {groups} groups with {each} experts each cannot give a token {top_k}", top_groups, groups, each = experts / groups, top_k),
                 top_groups.min(groups),
-                |chosen| chosen <= groups && chosen * (experts / groups) >= top_k,
+                (1..=groups).filter(|chosen| chosen * (experts / groups) >= top_k),
             );
         }
     }
@@ -147,8 +147,7 @@ impl Check<'_> {
                 tp
             )
         };
-        let gpus = self.run.gpus;
-        let divides = |t: u64| works(t) && gpus.is_multiple_of(t);
+        let divides = divisors(self.run.gpus).filter(|t| works(*t));
         self.error_near("tp", why, tp, divides);
     }
 }
