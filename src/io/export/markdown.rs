@@ -127,7 +127,8 @@ fn step(evaluation: &Evaluation) -> String {
     let parts = [
         ("compute", step.compute_s),
         ("waiting in the pipeline", step.bubble_s),
-        ("exposed communication", step.exposed_comm_s),
+        ("communication not hidden", step.not_hidden_s),
+        ("compute slowed by communication", step.slows_compute_s),
         ("optimizer", step.optimizer_s),
         ("data loader", step.host_s),
         ("step", step.time_s),
@@ -214,7 +215,9 @@ fn communication(evaluation: &Evaluation) -> String {
             show_seconds(row.comm_s),
             show_seconds(row.compute_s),
             significant(row.ratio, 3),
-            show_seconds(row.exposed_s),
+            show_seconds(row.not_hidden_s),
+            show_seconds(row.slows_compute_s),
+            row.shares_wire_with.join(", ").to_ascii_uppercase(),
         ]
     });
     let head = [
@@ -223,7 +226,9 @@ fn communication(evaluation: &Evaluation) -> String {
         "on the wire",
         "compute beside it",
         "ratio",
-        "exposed",
+        "not hidden",
+        "slows compute",
+        "shares a wire with",
     ];
     section("Communication a step", &head, rows.collect())
 }
