@@ -80,13 +80,17 @@ fn said(found: &GradientSync) -> Message {
     let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
     // Beside a step of years the traffic is too short to be told from nothing.
     let share = if total > 0.0 { hidden / total } else { 1.0 };
+    let rank_of = found.ranks.get(found.charged.rank);
+    let slowed = rank_of.map_or(0.0, |rank| rank.slowed);
     t!(
-        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {share} of the traffic is hidden; the ops beside it are slower by {contention} of the time they share.",
+        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {share} of the traffic is hidden; it slows the ops beside it by {contention} of the time they share, {slowed} on rank {busiest}.",
         eager,
         rank,
         end,
         share = show_percent(share),
-        contention = show_percent(CONTENTION.value)
+        contention = show_percent(CONTENTION.value),
+        slowed = show_seconds(Seconds(slowed)),
+        busiest = found.charged.rank
     )
 }
 
@@ -99,27 +103,32 @@ fn relation(found: &GradientSync) -> Node {
         tied,
         inside,
     } = found.charged;
-    let mut parts = t!(
-        " counts {gradients} of gradients and {weights} of updated weights for rank {rank}, which is left with most",
-        gradients = show_seconds(gradients),
-        weights = show_seconds(weights),
-        rank
-    );
+    let mut parts = vec![
+        t!("gradients {time}", time = show_seconds(gradients.exposed())),
+        t!(
+            "updated weights {time}",
+            time = show_seconds(weights.exposed())
+        ),
+    ];
     if tied.0 > 0.0 {
-        parts = t!(
-            "{parts}, {tied} for the embeddings that both ends hold",
-            parts,
-            tied = show_seconds(tied)
-        );
+        parts.push(t!(
+            "embeddings that both ends hold {time}",
+            time = show_seconds(tied)
+        ));
     }
     if inside.0 > 0.0 {
-        parts = t!(
-            "{parts}, and {inside} that passes wait for inside the pipeline",
-            parts,
-            inside = show_seconds(inside)
-        );
+        parts.push(t!(
+            "what passes wait for inside the pipeline {time}",
+            time = show_seconds(inside)
+        ));
     }
-    let eager = found.exposed[2];
+    let parts = Message::joined(", ", parts);
+    let split = t!(
+        "Of the gradients {not_hidden} do not hide and {slows} are compute that they slow.",
+        not_hidden = show_seconds(gradients.not_hidden),
+        slows = show_seconds(gradients.slows)
+    );
+    let (eager, gradients) = (found.exposed[2], gradients.exposed());
     let differs = gradients.0 - eager.0;
     let tie = if differs.abs() <= 1e-3 * gradients.0 {
         "The eager picture leaves the same: no bubble follows its last op."
@@ -129,11 +138,17 @@ fn relation(found: &GradientSync) -> Node {
         "The eager picture leaves more: the step, as calibrated, lets gradients hide behind a backward pass of all of a rank's chunks; in this order its last op is a smaller one."
     };
     Node::from_iter([
-        text("The step's "),
-        ask("link", Figure::Exposed, &[text("exposed communication")]),
+        ask(
+            "link",
+            Figure::Exposed,
+            &[text("Exposed communication of the step")],
+        ),
+        text(" "),
         text(t!(
-            "{parts}. {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names.",
+            "for rank {rank}, which is left with most: {parts}. {split} {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names.",
+            rank,
             parts,
+            split,
             tie
         )),
     ])
