@@ -15,7 +15,7 @@ use crate::pipeline::steady::step_seconds;
 use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
 use crate::run::{OneOf, Run, Scenario};
 use crate::time::{Clock, Step, StepParts, step_end};
-use crate::traffic::{Held, OverlapRow, OverlapTotals, StepSync, Total, overlap_rows, step_sync};
+use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
 use crate::units::Seconds;
 
 /// Above this share of idle time the page says that micro-batches are few.
@@ -232,7 +232,7 @@ fn parameters(
     clock: &Clock,
     passes: &[Pass],
     load: &RankLoad,
-) -> (StepSync, Seconds) {
+) -> (Wait, Seconds) {
     let held = Held::of(scenario, &load.stages);
     let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
         let stages = load.stages.iter();
@@ -271,7 +271,7 @@ fn step(
     };
     // A bidirectional rank works on half the micro-batches in each of its stages.
     let copies = |load: &RankLoad| load.stages.len() as f64 / scenario.chunks as f64;
-    let ends: Vec<(StepSync, Seconds)> = loads
+    let ends: Vec<(Wait, Seconds)> = loads
         .iter()
         .map(|load| parameters(scenario, clock, passes, load))
         .collect();
@@ -285,24 +285,29 @@ fn step(
         let repeats = m / copies(load);
         for pass in load.stages.iter().filter_map(|stage| passes.get(*stage)) {
             let waits = &pass.waits;
-            totals.tp = totals.tp.plus(Total::of(waits.tp, repeats));
-            totals.cp = totals.cp.plus(Total::of(waits.cp, repeats));
-            totals.ep = totals.ep.plus(Total::of(waits.ep, repeats));
-            totals.zero3 = totals.zero3.plus(Total::of(waits.zero3, repeats));
-            totals.dp = totals.dp.plus(Total::of(waits.gradients, repeats));
-            totals.pp = totals.pp.plus(Total {
-                bytes: pass.sent * repeats,
-                comm: waits.send * (2.0 * repeats),
-                window: pass.total() * repeats,
-                exposed: Seconds::ZERO,
-            });
+            totals.tp = totals.tp + waits.tp * repeats;
+            totals.cp = totals.cp + waits.cp * repeats;
+            totals.ep = totals.ep + waits.ep * repeats;
+            totals.zero3 = totals.zero3 + waits.zero3 * repeats;
+            totals.dp = totals.dp + waits.gradients * repeats;
+            let send = |window: Seconds| Beside {
+                comm: waits.send,
+                window,
+                ..Beside::default()
+            };
+            let sends = Wait {
+                bytes: pass.sent,
+                forward: send(pass.forward()),
+                backward: send(pass.backward()),
+            };
+            totals.pp = totals.pp + sends * repeats;
         }
-        totals.dp = totals.dp.plus(Total::from(ends[rank].0));
+        totals.dp = totals.dp + ends[rank].0;
         totals.elements = Held::of(scenario, &load.stages).total();
         totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     }
     let overlap = overlap_rows(scenario, &totals);
-    let longest = |part: fn(&(StepSync, Seconds)) -> Seconds| -> Seconds {
+    let longest = |part: fn(&(Wait, Seconds)) -> Seconds| -> Seconds {
         ends.iter().map(part).fold(Seconds::ZERO, Seconds::max)
     };
     let ranks = loads.len().max(1) as f64;
@@ -314,12 +319,17 @@ fn step(
             / ranks
     };
     let inside = mean(|pass| pass.exposed().0);
+    let slowed = mean(|pass| pass.waits.slows().0);
+    let last = ends.iter().map(|end| end.0.both());
+    let last = last.max_by(|a, b| a.exposed().0.total_cmp(&b.exposed().0));
+    let last = last.unwrap_or_default();
     let repeated = mean(|pass| pass.compute.recompute.0);
     let compute = stats.ideal_s - inside;
     let parts = StepParts {
         compute: Seconds(compute),
         bubble: Seconds(stats.makespan_s - stats.ideal_s),
-        exposed: Seconds(inside) + longest(|end| end.0.exposed),
+        not_hidden: Seconds((inside - slowed).max(0.0)) + last.not_hidden,
+        slows: Seconds(slowed) + last.slows,
         optimizer: longest(|end| end.1),
         hardware_over_model: compute / (compute - repeated),
     };

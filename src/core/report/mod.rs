@@ -25,7 +25,7 @@ pub use passes::windows;
 pub use schedules::{
     ScheduleFigures, ScheduleRow, is_far, schedule_ids, schedule_row, with_schedule, work,
 };
-pub use uneven::{Balance, Pair, balance, splits};
+pub use uneven::{Balance, Origin, Pair, Split, balance};
 
 use crate::issue::Issue;
 use crate::memory::verdict::Chance;

@@ -45,6 +45,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu) -> Checked {
     let layout = check.layout(gpu);
     let zero = check.zero(&layout);
     check.sequence();
+    check.full_precision();
     check.schedule();
     let stage_layers = check.stage_layers();
     Checked {

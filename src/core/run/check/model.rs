@@ -2,7 +2,9 @@
 
 use super::{Check, divisors};
 use crate::cluster::Gpu;
+use crate::issue::Issue;
 use crate::model::{AttentionCount, Moe, model_flops_per_token};
+use crate::run::Format;
 use crate::t;
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
@@ -116,6 +118,39 @@ impl Check<'_> {
                 "nothing is left of the memory; give usable_gib or a larger memory_gib",
             );
         }
+        self.low_precision(gpu);
+    }
+
+    /// fp8 needs a GPU that computes in it.
+    fn low_precision(&mut self, gpu: &Gpu) {
+        let run = self.run;
+        let settings = [
+            ("precision", run.precision.computes() == Format::Fp8),
+            ("fp8_activations", run.fp8_activations),
+            ("fp8_dispatch", run.fp8_dispatch),
+        ];
+        let wrong = settings.into_iter().filter(|(_, wrong)| *wrong);
+        let set: Vec<(&'static str, String)> = wrong
+            .map(|(field, _)| match field {
+                "precision" => (field, "bf16-fp32-grads".to_owned()),
+                _ => (field, "false".to_owned()),
+            })
+            .collect();
+        if gpu.fp8.0 > gpu.bf16.0 || set.is_empty() {
+            return;
+        }
+        let values: Vec<String> = set
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        let works = values.join(" ");
+        let message = t!(
+            "this GPU has no fp8: {works} works, and so does a GPU whose fp8 peak is above its bf16 peak",
+            works = works.clone(),
+        );
+        let label = t!("use {setting}", setting = works);
+        self.issues
+            .push(Issue::error(set[0].0, message).with_fixes(label, set));
     }
 
     /// What tensor parallelism must divide.

@@ -3,7 +3,7 @@
 use super::{Check, divisors};
 use crate::issue::Issue;
 use crate::run::layout::even_split;
-use crate::run::{CpComm, Module, Recompute, Schedule};
+use crate::run::{CpComm, Format, Module, Recompute, Schedule};
 use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
@@ -50,12 +50,33 @@ impl Check<'_> {
             Recompute::Modules(modules) => modules.contains(&Module::CoreAttn),
             _ => false,
         };
-        if core && run.flash_attention {
+        if core && run.runs_flash_attention() {
             self.warnings.push(Issue::warning(
                 "recompute",
                 t!("recomputing the core of attention saves its scores, which FlashAttention never keeps: it runs the kernel again and saves its statistics alone"),
             ));
         }
+    }
+
+    /// What fp32 means for attention and for time.
+    pub fn full_precision(&mut self) {
+        let run = self.run;
+        if run.precision.computes() != Format::Fp32 {
+            return;
+        }
+        if run.flash_attention {
+            self.warnings.push(
+                Issue::warning(
+                    "flash_attention",
+                    t!("FlashAttention has no fp32 kernel: attention scores are stored, and counted"),
+                )
+                .with_fix("flash_attention", false),
+            );
+        }
+        self.warnings.push(Issue::notice(
+            "precision",
+            t!("fp32 matrices are multiplied in TF32, at half the bf16 peak"),
+        ));
     }
 
     pub fn schedule(&mut self) {
