@@ -1,7 +1,7 @@
 //! The answer at a glance: does it fit, how long is a step, where does the time go.
 
-use super::markup::{Node, ask, leaf, text};
 use super::issues::line;
+use super::markup::{Node, ask, leaf, text};
 use super::words;
 use crate::core::memory::Verdict;
 use crate::core::report::{Figure, Report};
@@ -85,7 +85,9 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
 /// That the logits are what does not fit, with the loss kernel that mends it.
 fn logits(report: &Report) -> Option<Node> {
     let mut warnings = report.warnings.iter();
-    warnings.find(|issue| issue.field == "cross_entropy").map(line)
+    warnings
+        .find(|issue| issue.field == "cross_entropy")
+        .map(line)
 }
 
 fn key(name: &str, figure: &str, range: &str, of: Figure, class: &str) -> Node {
