@@ -24,7 +24,8 @@ pub fn sequences(scenario: &Scenario) -> Node {
     let ranks = if shared > 1 { shared } else { 8 };
     let share = model.kv_heads as f64 / model.heads as f64;
     let (tokens, width) = (scenario.run.seq_len as f64, model.hidden as f64);
-    let ours = sequence_cuts(tokens, width, ranks, 2.0, share, model.heads);
+    let element = scenario.precision.computes.activation();
+    let ours = sequence_cuts(tokens, width, ranks, element, share, model.heads);
     let lecture = sequence_cuts(1e6, 4096.0, 128, 2.0, 1.0, 32);
     let rows: Vec<_> = ours
         .iter()
@@ -163,7 +164,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     let facts = format!(
         "At data-sheet peaks a block of keys and values takes {} of the attention it hides behind: at most 1, it hides. A rank keeps at least {} a sequence for the ring: the block of keys and values in use, the next one, queries and output (12 d c bytes with as many key-value heads as heads, (4 + 8 k/a) d c with fewer). Plain takes {} times as long as zig-zag; the time model takes zig-zag.",
         significant(ratio, 3),
-        unit.fitting(ring_buffer(model, layout.tp, chunk)),
+        unit.fitting(ring_buffer(scenario, chunk)),
         significant(sum / balanced, 3),
     );
     let head = [

@@ -22,7 +22,7 @@ fn names(name: &str) -> (&'static str, &'static str) {
 }
 
 /// Heads of the table: class, words, explanation.
-const HEADS: [(&str, &str, &str); 8] = [
+const HEADS: [(&str, &str, &str); 9] = [
     ("", "in a step", ""),
     ("phone-hide", "sent", "By one GPU of the busiest rank"),
     ("", "wire time", ""),
@@ -38,7 +38,16 @@ const HEADS: [(&str, &str, &str); 8] = [
         "link",
         "What the data sheet gives a GPU in one direction",
     ),
-    ("", "exposed", ""),
+    (
+        "",
+        "not hidden",
+        "Longer than the compute beside it, or nothing runs beside it",
+    ),
+    (
+        "",
+        "slows compute",
+        "What hidden traffic costs the compute beside it",
+    ),
 ];
 
 /// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio among them.
@@ -65,10 +74,56 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             el("tbody", &[], &[body]),
         ],
     );
-    let notes = [average(evaluation), not_hidden(evaluation)];
+    let tensor = overlap.iter().any(|row| row.name == "tp");
+    let kernels = if tensor {
+        let said = [
+            leaf("span", "", names("tp").0),
+            text(": "),
+            leaf(
+                "span",
+                "",
+                "reductions of the backward pass only: the other messages stand between two kernels that need them",
+            ),
+        ];
+        el("p", &[("class", "muted")], &said)
+    } else {
+        Node::none()
+    };
+    let notes = [
+        sharing(evaluation),
+        kernels,
+        average(evaluation),
+        not_hidden(evaluation),
+    ];
     std::iter::once(scrolled("Overlap table", table))
         .chain(notes)
         .collect()
+}
+
+/// Which rows go over one wire, and how they share it.
+fn sharing(evaluation: &Evaluation) -> Node {
+    let overlap = &evaluation.report.overlap;
+    let wires = [(Link::Inter, "network"), (Link::Intra, "node link")];
+    let wires = wires.into_iter().filter_map(|(link, name)| {
+        let rows = overlap
+            .iter()
+            .filter(|row| row.link == link && !row.shares_wire_with.is_empty());
+        let rows: Vec<&str> = rows.map(|row| names(row.name).0).collect();
+        (!rows.is_empty()).then(|| format!("The {name} is shared by: {}.", rows.join(" · ")))
+    });
+    let mut said: Vec<String> = wires.collect();
+    if said.is_empty() {
+        return Node::none();
+    }
+    if overlap.iter().any(|row| row.name == "zero3") {
+        said.push("ZeRO-3 weights go first; gradients hide behind what they leave of the backward passes.".to_owned());
+    }
+    said.push("Other rows are counted as if each had its wire alone.".to_owned());
+    let said: Node = said
+        .iter()
+        .flat_map(|sentence| [leaf("span", "", sentence), text(" ")])
+        .collect();
+    el("p", &[("class", "muted")], &[said])
 }
 
 /// Why the rows do not add up to the step's exposed communication.
@@ -130,20 +185,27 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     };
     let speed = format!("{} GB/s", significant(speed.0 / 1e9, 3));
     let open = Figure::Overlap(index);
-    let exposed = if row.name == "pp" {
-        "in bubble".to_owned()
+    let (not_hidden, slows) = if row.name == "pp" {
+        ("in bubble".to_owned(), String::new())
     } else {
-        show_seconds(row.exposed_s)
+        let shown = [row.not_hidden_s, row.slows_compute_s].map(show_seconds);
+        (shown[0].clone(), shown[1].clone())
+    };
+    let beside = if row.compute_s.0 > 0.0 {
+        both(&show_seconds(row.compute_s), "", &format!(" {window}"))
+    } else {
+        text("nothing")
     };
     let cells = [
         ask("link", open, &[text(name)]),
         text(&unit.fitting(row.bytes_per_gpu)),
         text(&show_seconds(row.comm_s)),
-        both(&show_seconds(row.compute_s), "", &format!(" {window}")),
+        beside,
         ratio_bar(row.ratio),
-        text(&significant(row.ratio, 3)),
+        ratio(row),
         both(&speed, "", link),
-        text(&exposed),
+        text(&not_hidden),
+        text(&slows),
     ];
     let cells: Node = HEADS
         .iter()
@@ -151,6 +213,26 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
         .map(|((class, ..), cell)| el("td", &[("class", class)], &[cell]))
         .collect();
     el("tr", &[], &[cells])
+}
+
+/// The ratio, and that of each pass where both have compute beside them.
+fn ratio(row: &OverlapRow) -> Node {
+    if row.compute_s.0 <= 0.0 {
+        return text("–");
+    }
+    let whole = significant(row.ratio, 3);
+    match &row.passes[..] {
+        [forward, backward] if forward.compute_s.0 > 0.0 && row.name != "pp" => {
+            let [forward, backward] =
+                [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
+            both(
+                &whole,
+                "",
+                &format!(" forward {forward}, backward {backward}"),
+            )
+        }
+        _ => text(&whole),
+    }
 }
 
 fn both(figure: &str, class: &str, small: &str) -> Node {
@@ -185,9 +267,15 @@ pub fn step(evaluation: &Evaluation) -> Node {
         ("compute", "c-compute", step.compute_s, Figure::Compute),
         ("bubble", "hatch", step.bubble_s, Figure::Bubble),
         (
-            "exposed communication",
+            "communication not hidden",
             "c-exposed",
-            step.exposed_comm_s,
+            step.not_hidden_s,
+            Figure::Exposed,
+        ),
+        (
+            "compute slowed by communication",
+            "c-exposed half",
+            step.slows_compute_s,
             Figure::Exposed,
         ),
         ("optimizer", "c-opt-step", step.optimizer_s, Figure::Step),
@@ -354,6 +442,23 @@ mod tests {
             assert!(html.contains(speed), "{}: {html}", row.name);
         }
         assert!(overlap.len() >= 3);
+    }
+
+    /// The run: weights and gradients of ZeRO-3 on one network, 936 of 1001 ms exposed.
+    #[test]
+    fn rows_on_one_wire_are_named_and_a_lone_row_only_slows_compute() {
+        let mut run = Run::default();
+        (run.gpus, run.tp, run.pp, run.zero) = (1024, 1, 1, 3);
+        (run.global_batch, run.seq_len) = (4096, 4096);
+        let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+        let shared = "The network is shared by: DP gradients · ZeRO-3 weights.";
+        assert!(
+            html.contains(shared) && html.contains("forward 1."),
+            "{html}"
+        );
+        run.zero = 1;
+        let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+        assert!(!html.contains("is shared by"), "{html}");
     }
 
     #[test]

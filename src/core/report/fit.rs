@@ -71,7 +71,7 @@ fn judge(base: &Evaluation, set: &Set, changes: usize, goal: Goal) -> Option<Sug
     let before = &base.scenario.run;
     let mut fix = Fix {
         label: words(set).into(),
-        set: set.clone(),
+        ..Fix::new(set.clone())
     };
     let (run, evaluation) = mended(before.with_texts(&fix.set)?)?;
     let memory = &evaluation.report.memory;

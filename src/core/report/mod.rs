@@ -7,6 +7,7 @@ mod evaluate;
 mod explain;
 pub mod fit;
 mod loads;
+mod mend;
 pub mod methods;
 pub mod narrow;
 pub mod over_time;
@@ -24,7 +25,7 @@ pub use passes::windows;
 pub use schedules::{
     ScheduleFigures, ScheduleRow, is_far, schedule_ids, schedule_row, with_schedule, work,
 };
-pub use uneven::{Balance, Pair, balance, splits};
+pub use uneven::{Balance, Origin, Pair, Split, balance};
 
 use crate::issue::Issue;
 use crate::memory::verdict::Chance;

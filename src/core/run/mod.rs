@@ -30,7 +30,7 @@ pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
-pub use precision::Precision;
+pub use precision::{Format, Precision};
 pub use scenario::Scenario;
 pub use value::Value;
 
@@ -211,6 +211,12 @@ impl Default for Run {
 }
 
 impl Run {
+    /// Whether attention stores no scores: FlashAttention has no fp32 kernel.
+    #[must_use]
+    pub fn runs_flash_attention(&self) -> bool {
+        self.flash_attention && self.precision.computes() != Format::Fp32
+    }
+
     /// In words: how model FLOPs count attention.
     #[must_use]
     pub fn attention_flops_note(&self) -> &'static str {

@@ -78,10 +78,14 @@ fn said(found: &GradientSync) -> String {
     let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
     // Beside a step of years the traffic is too short to be told from nothing.
     let share = if total > 0.0 { hidden / total } else { 1.0 };
+    let rank_of = found.ranks.get(found.charged.rank);
+    let slowed = rank_of.map_or(0.0, |rank| rank.slowed);
     format!(
-        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {} of the traffic is hidden; the ops beside it are slower by {} of the time they share.",
+        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {} of the traffic is hidden; it slows the ops beside it by {} of the time they share, {} on rank {}.",
         show_percent(share),
-        show_percent(CONTENTION.value)
+        show_percent(CONTENTION.value),
+        show_seconds(Seconds(slowed)),
+        found.charged.rank
     )
 }
 
@@ -96,8 +100,8 @@ fn relation(found: &GradientSync) -> Node {
     } = found.charged;
     let mut parts = format!(
         " counts {} of gradients and {} of updated weights for rank {rank}, which is left with most",
-        show_seconds(gradients),
-        show_seconds(weights)
+        show_seconds(gradients.exposed()),
+        show_seconds(weights.exposed())
     );
     if tied.0 > 0.0 {
         parts = format!(
@@ -111,7 +115,12 @@ fn relation(found: &GradientSync) -> Node {
             show_seconds(inside)
         );
     }
-    let eager = found.exposed[2];
+    let split = format!(
+        "Of the gradients {} do not hide and {} are compute that they slow.",
+        show_seconds(gradients.not_hidden),
+        show_seconds(gradients.slows)
+    );
+    let (eager, gradients) = (found.exposed[2], gradients.exposed());
     let differs = gradients.0 - eager.0;
     let tie = if differs.abs() <= 1e-3 * gradients.0 {
         "The eager picture leaves the same: no bubble follows its last op."
@@ -124,7 +133,7 @@ fn relation(found: &GradientSync) -> Node {
         text("The step's "),
         ask("link", Figure::Exposed, &[text("exposed communication")]),
         text(&format!(
-            "{parts}. {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names."
+            "{parts}. {split} {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names."
         )),
     ])
 }

@@ -102,7 +102,7 @@ pub static PANELS: &[BackPanel] = &[
             uneven(&balance, &asked.evaluation.scenario.run.gpu.title())
         })
     }),
-    back("splits", |asked| splits(asked.evaluation)),
+    back("splits", |asked| splits(asked.evaluation, asked.unit)),
     back("idea", |asked| {
         pipeline::idea(asked.evaluation.report.pipeline.schedule)
             .map_or_else(Node::none, about_schedule)

@@ -4,7 +4,7 @@ use super::activations::kept;
 use super::holding::{Holding, Kind, holdings};
 use super::logits::loss_kernel;
 use super::shapes::{book, tensor};
-use super::sharding::{accumulating, buffers, gathered_bytes, largest_layer, root_elements};
+use super::sharding::{accumulating, buffers, largest_layer, root_elements};
 use super::states::{shards, states};
 use super::{dummies, heads_in_flight, logits, rank_memory, transient};
 use crate::explain::{Provenance, Term, Unit};
@@ -223,9 +223,9 @@ impl Explained<'_> {
         let heads = heads_in_flight(scenario, load);
         let book = self.heads();
         let inputs = if super::activations::keeps_gathered_inputs(scenario) {
-            "i (4 T h/r + 2 T h (1 - 1/r))"
+            "i (2 b T h/r + b T h (1 - 1/r))"
         } else {
-            "4 i T h/r"
+            "2 i b T h/r"
         };
         let mut parts = vec![
             bytes("B_i", "logits", heads * logits::held(scenario)).over("l i e T V/t", &book),
@@ -290,7 +290,7 @@ impl Explained<'_> {
                 "parameters of the head",
                 super::holding::embedding_elements(scenario),
             ),
-            bytes("w", "bytes a gathered weight", gathered_bytes(scenario)),
+            bytes("w", "bytes a gathered weight", precision.gathered_weight()),
             bytes(
                 "g",
                 "bytes a gradient and its accumulation",

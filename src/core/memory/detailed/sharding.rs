@@ -7,17 +7,6 @@ use crate::memory::estimate::RankLoad;
 use crate::model::layer_elements;
 use crate::run::{Reduction, Scenario};
 
-/// Bytes of a gathered weight: what computes, bf16 unless the policy is fp32 throughout.
-#[must_use]
-pub fn gathered_bytes(scenario: &Scenario) -> f64 {
-    let weights = scenario.precision.weights;
-    if scenario.run.precision.base == Some("fp32") {
-        weights
-    } else {
-        weights.min(2.0)
-    }
-}
-
 /// Elements of the largest layer on the rank, the unit that FSDP gathers.
 #[must_use]
 pub fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
@@ -81,7 +70,10 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
         return Vec::new();
     }
     let unit = largest_layer(scenario, load);
-    let (w, g) = (gathered_bytes(scenario), scenario.precision.gradients());
+    let (w, g) = (
+        scenario.precision.gathered_weight(),
+        scenario.precision.gradients(),
+    );
     match scenario.zero.stage {
         2 => match scenario.reduction() {
             Reduction::MicroBatch => {

@@ -20,14 +20,14 @@ pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     };
     let book = inputs.book();
     match row.name {
-        "tp" => plain.over("16 n T h m (t - 1)/t", &book),
+        "tp" => plain.over("8 b n T h m (t - 1)/t", &book),
         "cp" if evaluation.scenario.run.cp_comm == CpComm::Ulysses => {
-            plain.over("8 l T (q/t + w) m (c - 1)/c", &book)
+            plain.over("4 b l T (q/t + w) m (c - 1)/c", &book)
         }
-        "cp" => plain.over("12 l T w m (c - 1)", &book),
+        "cp" => plain.over("6 b l T w m (c - 1)", &book),
         "ep" => inputs.experts(plain, &book),
-        "pp" if evaluation.scenario.layout.sequence_parallel => plain.over("4 T h m v/t", &book),
-        "pp" => plain.over("4 T h m v", &book),
+        "pp" if evaluation.scenario.layout.sequence_parallel => plain.over("2 b T h m v/t", &book),
+        "pp" => plain.over("2 b T h m v", &book),
         name => inputs.parameters(plain, name == "zero3"),
     }
     .from(
@@ -103,6 +103,11 @@ impl<'a> Inputs<'a> {
                 "tokens of a micro-batch on a rank",
                 scenario.tokens_per_rank(),
                 Unit::Tokens,
+            ),
+            bytes(
+                "b",
+                "bytes an activation",
+                scenario.precision.computes.activation(),
             ),
             count("h", "hidden size", model.hidden as f64),
             count("m", "micro-batches", self.m),
@@ -188,7 +193,7 @@ impl<'a> Inputs<'a> {
                     "bytes a gradient and its accumulation",
                     precision.gradients(),
                 ),
-                bytes("w", "bytes a weight", precision.weights.min(2.0)),
+                bytes("w", "bytes a weight", precision.gathered_weight()),
                 count("m", "micro-batches", self.m),
                 count("R", "reductions of a stage's gradients", reductions),
             ];
@@ -209,7 +214,11 @@ impl<'a> Inputs<'a> {
         let model = &scenario.model;
         if !gathered {
             let copies = layout.tp / model.key_value_ranks(layout.tp);
-            let shard = if zero.stage >= 2 { zero.shard } else { 1 };
+            let shard = if scenario.shards_gradients() {
+                zero.shard
+            } else {
+                1
+            };
             let book = [
                 Term::given(
                     "P",

@@ -314,11 +314,8 @@ mod tests {
             .unwrap();
         let n: u64 = layers.fix.set[0].1.parse().unwrap();
         let fewer = vec![("recompute.layers", (n - 1).to_string())];
-        let before = crate::issue::Fix {
-            label: String::new().into(),
-            set: if n == 1 { Vec::new() } else { fewer },
-        };
-        let memory = evaluate(&run.with_texts(&before.set).unwrap())
+        let before = if n == 1 { Vec::new() } else { fewer };
+        let memory = evaluate(&run.with_texts(&before).unwrap())
             .unwrap()
             .report
             .memory;
