@@ -82,6 +82,7 @@ const WORDS: [Words; 4] = [
     Words {
         dialect: "megatron",
         may_lose: &[
+            "zero2_reduce",
             "model", // vision towers
             "model.*",
             "schedule",

@@ -8,6 +8,8 @@ mod random;
 
 use random::{Random, random_run};
 use shardscope::core::issue::{Issue, Severity};
+use shardscope::core::memory::Verdict;
+use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{evaluate, work};
 use shardscope::core::run::Run;
 use shardscope::io::link::{decode, encode};
@@ -171,4 +173,45 @@ fn what_has_to_follow_a_fix_is_part_of_it() {
         assert!(evaluate(&after).is_ok(), "{}", fix.label);
     }
     assert!(all.iter().any(|issue| issue.fixes().next().is_some()));
+}
+
+/// What would make a Run fit does, and what costs less GPU time a token stands above.
+#[test]
+fn every_change_that_should_make_a_run_fit_does_cheapest_first() {
+    let mut random = Random::new(0xf17);
+    let (mut searched, mut suggested) = (0, 0);
+    while searched < cases() / 50 {
+        let run = random_run(&mut random);
+        if work(&run).is_none_or(|ops| ops > 2000) {
+            continue;
+        }
+        let Ok(base) = evaluate(&run) else { continue };
+        searched += 1;
+        let limit = 30_000;
+        let mut fit = Fit::new(&base, limit);
+        while !fit.step(2000) {}
+        // Whatever is left, a candidate is understood before its work is known: some stages, and its part of the limit.
+        assert!(fit.spent() <= limit + 5000, "{}", encode(&run));
+        let list = fit.suggestions();
+        for one in &list {
+            suggested += 1;
+            let after = run.with_texts(&one.fix.set).unwrap();
+            let after = evaluate(&after).unwrap().report;
+            assert_eq!(
+                after.memory.verdict,
+                Verdict::Fits,
+                "{}: {}",
+                encode(&run),
+                one.fix.label
+            );
+            assert_eq!(after.step.time_s, one.step, "{}", encode(&run));
+        }
+        assert!(
+            list.windows(2).all(|pair| pair[0].dearer <= pair[1].dearer),
+            "{}",
+            encode(&run)
+        );
+    }
+    println!("fixes: {searched} Runs, {suggested} changes that make them fit");
+    assert!(suggested > searched, "too few to mean anything");
 }

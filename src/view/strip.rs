@@ -1,5 +1,6 @@
 //! The answer at a glance: does it fit, how long is a step, where does the time go.
 
+use super::issues::line;
 use super::markup::{Node, ask, leaf, text};
 use super::words;
 use crate::core::memory::Verdict;
@@ -85,7 +86,16 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
         ),
     ]
     .into_iter()
+    .chain(logits(report))
     .collect()
+}
+
+/// That the logits are what does not fit, with the loss kernel that mends it.
+fn logits(report: &Report) -> Option<Node> {
+    let mut warnings = report.warnings.iter();
+    warnings
+        .find(|issue| issue.field == "cross_entropy")
+        .map(line)
 }
 
 fn key(name: &'static str, figure: &str, range: Message, of: Figure, class: &str) -> Node {
@@ -105,7 +115,7 @@ mod tests {
     use super::*;
     use crate::core::memory::verdict::Chance;
     use crate::core::report::report;
-    use crate::core::run::Run;
+    use crate::core::run::{CrossEntropy, OneOf, Recompute, Run};
 
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
     #[test]
@@ -137,5 +147,42 @@ mod tests {
             "{html}"
         );
         assert!(html.contains("bf16 peak"));
+    }
+
+    /// Llama 3.1 8B on one GPU a replica: at 10 bytes a logit and 128,256 words (survey, section 2.6) the loss of long
+    /// sequences is what runs out. It is said exactly where a fused kernel makes the whole report fit.
+    #[test]
+    fn the_strip_says_where_the_logits_are_what_does_not_fit() {
+        let mut said = 0;
+        for thousands in 1..=64 {
+            let run = Run {
+                tp: 1,
+                pp: 1,
+                recompute: Recompute::Full,
+                seq_len: 1024 * thousands,
+                ..Run::default()
+            };
+            let with = |cross_entropy| {
+                let run = Run {
+                    cross_entropy,
+                    ..run.clone()
+                };
+                report(&run).unwrap()
+            };
+            let fits = |kernel| with(kernel).memory.verdict == Verdict::Fits;
+            let unfused = with(CrossEntropy::Megatron);
+            let closest = [CrossEntropy::MegatronFused, CrossEntropy::TeFused]
+                .into_iter()
+                .find(|kernel| fits(*kernel));
+            let wanted = closest.filter(|_| unfused.memory.verdict != Verdict::Fits);
+            let shown = strip(&unfused, MemoryUnit::Gib);
+            let html = shown.to_html();
+            assert_eq!(html.contains("the logits are what"), wanted.is_some());
+            if let Some(kernel) = wanted {
+                said += 1;
+                assert!(html.contains(&format!("use cross_entropy={}", kernel.id())));
+            }
+        }
+        assert!((1..64).contains(&said), "{said}");
     }
 }

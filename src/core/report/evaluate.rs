@@ -167,6 +167,7 @@ impl Draft {
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings);
         all_warnings.extend(estimate.warnings);
+        all_warnings.extend(memory::remedies::fused_loss(&scenario, &loads, verdict));
         all_warnings.extend(often_reduced(&scenario, &loads, verdict));
         all_warnings.extend(much_bubble(&scenario, &stats, spec.schedule.endless));
         let all_warnings = mend(&scenario.run, Some(&spec), all_warnings);

@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
-use crate::core::report::fit::{Search, Suggestion};
+use crate::core::report::fit::{Fit, Suggestion};
 use crate::core::report::narrow::{self as room, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
@@ -14,13 +14,15 @@ use crate::view::markup::{Node, apply, el, leaf, table, text};
 /// The changes that would make a Run fit, or take less where it does.
 #[must_use]
 pub fn fit(base: &Evaluation, unit: MemoryUnit) -> Node {
-    suggestions(&base.report.memory, &Search::new(base).finish(base), unit)
+    suggestions(&base.report.memory, &Fit::finished(base), unit)
 }
 
-fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Node {
+fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
+    let list = search.suggestions();
     let fits = memory.verdict == Verdict::Fits;
     let words = match (list.is_empty(), fits) {
         (true, true) => "No single setting takes less and still fits.",
+        (true, false) if search.is_cut() => "No change that was tried makes it fit.",
         (true, false) => {
             "No change of up to three settings makes it fit, nor up to 64 times as many GPUs. A smaller model or shorter sequences would."
         }
@@ -30,6 +32,12 @@ fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Node {
         (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
     };
     let note = leaf("p", "muted", words);
+    let note = if search.is_cut() {
+        let words = "The search ended at its limit of work: some changes were not tried.";
+        Node::from_iter([note, leaf("p", "muted", words)])
+    } else {
+        note
+    };
     if list.is_empty() {
         return note;
     }
@@ -146,7 +154,7 @@ mod tests {
             ..Run::default()
         };
         let base = evaluate(&run).unwrap();
-        let list = Search::new(&base).finish(&base);
+        let list = Fit::finished(&base).suggestions();
         let sets = list.iter().map(|one| Action::Apply(one.fix.set.clone()));
         let sets: Vec<Action> = sets.collect();
         let shown = fit(&base, MemoryUnit::Gib);
