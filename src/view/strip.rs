@@ -4,7 +4,9 @@ use super::issues::line;
 use super::markup::{Node, ask, leaf, text};
 use super::words;
 use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::{Figure, Report};
+use crate::core::t;
 use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
 
 /// The key figures; each opens its formula.
@@ -16,16 +18,16 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
         Verdict::Tight => ("key verdict tight", "≈"),
         Verdict::Oom => ("key verdict oom", "✕"),
     };
-    let peak = format!(
-        "{} of {}",
-        unit.number(memory.peak_bytes),
-        unit.show(memory.capacity_bytes)
+    let peak = t!(
+        "{peak} of {capacity}",
+        peak = unit.number(memory.peak_bytes),
+        capacity = unit.show(memory.capacity_bytes)
     );
     let verdict = ask(
         class,
         Figure::Memory(memory.peak_stage),
         &[
-            leaf("span", "name", &words::fullest(memory)),
+            leaf("span", "name", words::fullest(memory)),
             value(&[
                 leaf("span", "mark", mark),
                 leaf("span", "word", words::verdict(memory.verdict)),
@@ -34,10 +36,10 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
             ]),
         ],
     );
-    let range = format!(
-        "{} to {}",
-        show_seconds(step.low_s).trim_end_matches(" s"),
-        show_seconds(step.high_s)
+    let range = t!(
+        "{low} to {high}",
+        low = show_seconds(step.low_s).trim_end_matches(" s").to_owned(),
+        high = show_seconds(step.high_s)
     );
     let exposed = if step.time_s.0 > 0.0 {
         step.exposed_comm_s / step.time_s
@@ -50,29 +52,35 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
         key(
             "Step",
             &show_seconds(step.time_s),
-            &range,
+            range,
             Figure::Step,
             "key",
         ),
-        key("Tokens/s/GPU", &tokens, "", Figure::Tokens, "key"),
+        key(
+            "Tokens/s/GPU",
+            &tokens,
+            Message::default(),
+            Figure::Tokens,
+            "key",
+        ),
         key(
             "MFU",
             &show_percent(step.mfu),
-            &format!("{} peak", step.peak.precision),
+            t!("{precision} peak", precision = step.peak.precision),
             Figure::Mfu,
             "key",
         ),
         key(
             "Bubble",
             &show_percent(report.pipeline.bubble_fraction),
-            "",
+            Message::default(),
             Figure::Bubble,
             "key",
         ),
         key(
             "Exposed",
             &show_percent(exposed),
-            "",
+            Message::default(),
             Figure::Exposed,
             "key phone-skip",
         ),
@@ -90,8 +98,8 @@ fn logits(report: &Report) -> Option<Node> {
         .map(line)
 }
 
-fn key(name: &str, figure: &str, range: &str, of: Figure, class: &str) -> Node {
-    let mut parts = vec![text(figure)];
+fn key(name: &'static str, figure: &str, range: Message, of: Figure, class: &str) -> Node {
+    let mut parts = vec![text(verbatim(figure))];
     if !range.is_empty() {
         parts.extend([text(" "), leaf("small", "range", range)]);
     }

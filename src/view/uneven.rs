@@ -5,8 +5,10 @@ use super::markup::{Node, apply, ask, cited, leaf, table, text};
 use super::strips::strips;
 use super::words::verdict;
 use crate::core::memory::Verdict;
+use crate::core::message::Message;
 use crate::core::report::{Balance, Evaluation, Figure, Origin, Pair, Split, balance};
 use crate::core::source::UNEVEN_PP;
+use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
 
 /// Less than this is not worth a button.
@@ -32,20 +34,23 @@ pub fn short(split: &[u64]) -> String {
 }
 
 /// What was measured on GPUs of that name, and why no model of equal layers reaches it where none does.
-fn held_against(measured: &Pair, gpu: &str) -> String {
-    let said = format!(
-        "Measured on {gpu}, {} against {}: {}×.",
-        short(&measured.uneven),
-        short(&measured.even),
-        significant(measured.gain, 4)
+fn held_against(measured: &Pair, gpu: &str) -> Message {
+    let said = t!(
+        "Measured on {gpu}, {uneven} against {even}: {gain}×.",
+        gpu = gpu.to_owned(),
+        uneven = short(&measured.uneven),
+        even = short(&measured.even),
+        gain = significant(measured.gain, 4)
     );
     let bound = measured.bound().map(|(all, longest)| {
         let most = all as f64 / longest as f64;
         (most, format!("{all}/{longest} = {}×", significant(most, 4)))
     });
     match bound {
-        Some((most, bound)) if most < measured.gain => format!(
-            "{said} Layers of equal cost cannot give more than {bound}: the rest of the measured gain is not in its layers."
+        Some((most, bound)) if most < measured.gain => t!(
+            "{measured} Layers of equal cost cannot give more than {bound}: the rest of the measured gain is not in its layers.",
+            measured = said,
+            bound
         ),
         _ => said,
     }
@@ -63,9 +68,9 @@ fn name(origin: Origin) -> &'static str {
 
 /// All that a split is called.
 #[must_use]
-pub fn called(split: &Split) -> String {
-    let names: Vec<&str> = split.origins.iter().map(|origin| name(*origin)).collect();
-    names.join(", ")
+pub fn called(split: &Split) -> Message {
+    let names = split.origins.iter().map(|origin| name(*origin).into());
+    Message::joined(", ", names)
 }
 
 /// How much faster than the even split.
@@ -87,16 +92,23 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         .splits
         .iter()
         .map(|split| {
-            let faster = match split.origins[0] {
-                Origin::Even => String::new(),
-                _ => format!(", {} as fast as even", speed(split, even)),
+            let (name, layers) = (called(split), short(&split.layers));
+            let time = show_seconds(split.step_s());
+            let words = match split.origins[0] {
+                Origin::Even => t!(
+                    "{name}: {layers} layers, a step of {time}",
+                    name,
+                    layers,
+                    time
+                ),
+                _ => t!(
+                    "{name}: {layers} layers, a step of {time}, {speed} as fast as even",
+                    name,
+                    layers,
+                    time,
+                    speed = speed(split, even)
+                ),
             };
-            let words = format!(
-                "{}: {} layers, a step of {}{faster}",
-                called(split),
-                short(&split.layers),
-                show_seconds(split.step_s())
-            );
             (words, &split.evaluation.timeline)
         })
         .collect();
@@ -117,10 +129,10 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             let set = vec![("stage_layers", list(&split.layers))];
             let cells = vec![
                 names.collect(),
-                text(&short(&split.layers)),
-                text(&show_seconds(split.step_s())),
-                text(&speed(split, even)),
-                text(&unit.show(memory.peak_bytes)),
+                text(short(&split.layers)),
+                text(show_seconds(split.step_s())),
+                text(speed(split, even)),
+                text(unit.show(memory.peak_bytes)),
                 text(verdict(split.verdict())),
                 if own {
                     Node::none()
@@ -150,13 +162,13 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         leaf(
             "p",
             "muted",
-            &outcome(balance, &evaluation.scenario.run.gpu.title()),
+            outcome(balance, &evaluation.scenario.run.gpu.title()),
         ),
     ])
 }
 
 /// What the splits come to, in words.
-fn outcome(balance: &Balance, gpu: &str) -> String {
+fn outcome(balance: &Balance, gpu: &str) -> Message {
     let has = |origin, other| {
         balance
             .of(origin)
@@ -165,11 +177,15 @@ fn outcome(balance: &Balance, gpu: &str) -> String {
     if let Some(measured) = &balance.measured {
         held_against(measured, gpu)
     } else if !has(Origin::Best, Origin::Even) {
-        "Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower.".to_owned()
+        t!(
+            "Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower."
+        )
     } else if balance.of(Origin::Rule).is_none() || has(Origin::Rule, Origin::Even) {
-        "The even split is the best there is: no stage works longer than it must.".to_owned()
+        t!("The even split is the best there is: no stage works longer than it must.")
     } else {
-        "No split is faster than the even one. The rule counts FLOPs of the vision tower and the layers; the steps here also have embedding, head and loss, and kernels at the rates they reach.".to_owned()
+        t!(
+            "No split is faster than the even one. The rule counts FLOPs of the vision tower and the layers; the steps here also have embedding, head and loss, and kernels at the rates they reach."
+        )
     }
 }
 
@@ -183,29 +199,32 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Node {
     };
     let mut said = Vec::new();
     if own.layers != even.layers {
-        let mut line = format!(
-            "Layers {} against an even split: {} instead of {}, {} as fast.",
-            short(&own.layers),
-            show_seconds(own.step_s()),
-            show_seconds(even.step_s()),
-            speed(own, even)
+        let mut line = t!(
+            "Layers {layers} against an even split: {time} instead of {even_time}, {speed} as fast.",
+            layers = short(&own.layers),
+            time = show_seconds(own.step_s()),
+            even_time = show_seconds(even.step_s()),
+            speed = speed(own, even)
         );
         if let Some(measured) = &balance.measured {
-            line = format!("{line} {}", held_against(measured, gpu));
+            line = Message::joined(" ", [line, held_against(measured, gpu)]);
         }
         said.push(text(&line));
     }
     let gain = 1.0 - best.step_s() / own.step_s();
     if best.layers != own.layers && gain > WORTH {
-        let fits = match best.verdict() {
-            Verdict::Fits => String::new(),
-            other => format!(" ({})", verdict(other)),
-        };
-        said.push(text(&format!(
-            " With {} no stage works longer than it must: a step is {} shorter{fits}. ",
-            short(&best.layers),
-            show_percent(gain)
-        )));
+        let (layers, gain) = (short(&best.layers), show_percent(gain));
+        said.push(text(" "));
+        said.push(text(match best.verdict() {
+            Verdict::Fits => t!("With {layers} a step takes {gain} less time.", layers, gain),
+            other => t!(
+                "With {layers} a step takes {gain} less time ({verdict}).",
+                layers,
+                gain,
+                verdict = verdict(other)
+            ),
+        }));
+        said.push(text(" "));
         let set = vec![("stage_layers", list(&best.layers))];
         said.push(apply("fix", set, "", "balance the layers"));
     }
@@ -220,11 +239,11 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Node {
         let step =
             |split: &Split| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
         said.push(text(" "));
-        said.push(text(&format!(
-            "NVIDIA's rule gives {}; the even split {}; the best found {}",
-            step(rule),
-            step(even),
-            step(best)
+        said.push(text(t!(
+            "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
+            rule = step(rule),
+            even = step(even),
+            best = step(best)
         )));
         said.push(text(" ("));
         said.push(cited(&UNEVEN_PP, UNEVEN_PP.short));

@@ -196,7 +196,7 @@ fn splits(evaluation: &Evaluation) -> String {
     let rows = splits.iter().map(|split| {
         let memory = &split.evaluation.report.memory;
         cells(&[
-            &uneven::called(split),
+            &uneven::called(split).to_string(),
             &uneven::short(&split.layers),
             &show_seconds(split.step_s()),
             &MemoryUnit::Gib.show(memory.peak_bytes),

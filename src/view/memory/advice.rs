@@ -2,11 +2,13 @@
 
 use super::verdict;
 use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::fit::{Fit, Suggestion};
 use crate::core::report::narrow::{self as room, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
-use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
+use crate::core::t;
+use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::markup::{Node, apply, el, leaf, table, text};
 
 /// The changes that would make a Run fit, or take less where it does.
@@ -43,8 +45,14 @@ fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
         .iter()
         .map(|one| (false, suggestion(memory, one, unit)))
         .collect();
-    let peak = format!("peak {}", unit.name());
-    let head = ["change", &peak, "saves", "step", "GPU time a token"];
+    let peak = t!("peak {value}", value = unit.name());
+    let head = [
+        t!("change"),
+        peak,
+        t!("saves"),
+        t!("step"),
+        t!("GPU time per token"),
+    ];
     let table = table("Suggestions", &head, &rows);
     [note, table].into_iter().collect()
 }
@@ -52,22 +60,22 @@ fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
 fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> {
     let button = apply("fix", one.fix.set.clone(), "", &one.fix.label.to_string());
     let batch = one.global_batch.map_or_else(Node::none, |batch| {
-        let words = format!(" global batch {}", group(&batch.to_string()));
+        let words = t!("global batch {batch}", batch);
         leaf("small", "", &words)
     });
     let more = one.dearer - 1.0;
     let cost = if more.abs() < 5e-4 {
-        "the same".to_owned()
+        t!("the same")
     } else if more > 0.0 {
-        format!("+{}", show_percent(more))
+        verbatim(format!("+{}", show_percent(more)))
     } else {
-        format!("−{}", show_percent(-more))
+        verbatim(format!("−{}", show_percent(-more)))
     };
     vec![
         el("span", &[], &[button, batch]),
-        text(&unit.number(one.peak)),
-        text(&unit.number(memory.peak_bytes - one.peak)),
-        text(&show_seconds(one.step)),
+        text(unit.number(one.peak)),
+        text(unit.number(memory.peak_bytes - one.peak)),
+        text(show_seconds(one.step)),
         text(&cost),
     ]
 }
@@ -94,28 +102,28 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
                 )
             });
             let cells = vec![
-                text(&format!("{}. {}", at + 1, step.label)),
+                text(t!("{n}. {step}", n = at + 1, step = step.label)),
                 verdict(step.verdict),
-                text(&unit.number(step.peak)),
+                text(unit.number(step.peak)),
                 text(&more),
-                text(&step.stage.to_string()),
+                text(step.stage.to_string()),
             ];
             (false, cells)
         })
         .collect();
-    let peak = format!("peak {}", unit.name());
-    let head = ["try", "verdict", &peak, "more", "stage"];
-    let intro = format!(
-        "Start with everything small, then put the settings back one by one: the step at which it fails again names the cause ({}). What each step should take:",
-        HE_BLOG.short
+    let peak = t!("peak {value}", value = unit.name());
+    let head = [t!("try"), t!("verdict"), peak, t!("more"), t!("stage")];
+    let intro = t!(
+        "Start with everything small, then put the settings back one by one: the step at which it fails again names the cause ({short}). What each step should take:",
+        short = HE_BLOG.short
     );
     let list: Node = gaps
         .iter()
         .map(|(gap, counted)| {
-            let counted = counted.map_or_else(String::new, |bytes| {
-                format!("; {} of it are counted above", unit.show(bytes))
-            });
-            leaf("li", "", &format!("{}{counted}", gap.words()))
+            let counted = counted
+                .map(|bytes| t!("{bytes} of it are counted above", bytes = unit.show(bytes)));
+            let clauses = std::iter::once(gap.words().into()).chain(counted);
+            leaf("li", "", Message::joined("; ", clauses))
         })
         .collect();
     [
