@@ -34,10 +34,10 @@ pub fn short(split: &[u64]) -> String {
 }
 
 /// What was measured on GPUs of that name, and why no model of equal layers reaches it where none does.
-fn held_against(measured: &Pair, gpu: &str) -> Message {
+fn held_against(measured: &Pair, gpu: &Message) -> Message {
     let said = t!(
         "Measured on {gpu}, {uneven} against {even}: {gain}×.",
-        gpu = gpu.to_owned(),
+        gpu,
         uneven = short(&measured.uneven),
         even = short(&measured.even),
         gain = significant(measured.gain, 4)
@@ -168,7 +168,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
 }
 
 /// What the splits come to, in words.
-fn outcome(balance: &Balance, gpu: &str) -> Message {
+fn outcome(balance: &Balance, gpu: &Message) -> Message {
     let has = |origin, other| {
         balance
             .of(origin)
@@ -191,7 +191,7 @@ fn outcome(balance: &Balance, gpu: &str) -> Message {
 
 /// What balancing would give, and what it gave; `gpu` is the name of this run's.
 #[must_use]
-pub fn uneven(balance: &Balance, gpu: &str) -> Node {
+pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
     let of = |origin| balance.of(origin);
     let (Some(own), Some(even), Some(best)) = (of(Origin::Own), of(Origin::Even), of(Origin::Best))
     else {

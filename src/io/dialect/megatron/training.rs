@@ -1,6 +1,7 @@
 //! How the model is trained in Megatron-LM's arguments: precision, optimizer, recomputation, kernels, steps.
 
 use crate::core::run::{CrossEntropy, Module, MoeDispatch, Optimizer, Recompute, Run, Value};
+use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{computes, is_precision, steps};
@@ -48,7 +49,10 @@ fn precision(reader: &mut SettingsReader) {
         Some("sgd") => Optimizer::SgdMomentum,
         Some("muon" | "dist_muon") => Optimizer::Muon,
         Some(other) => {
-            let said = format!("optimizer as on this page: {other} is not known");
+            let said = t!(
+                "optimizer as on this page: {other} is not known",
+                other = other.to_owned()
+            );
             reader.assume(said);
             reader.run.optimizer
         }
@@ -80,8 +84,9 @@ fn recompute(reader: &mut SettingsReader) {
                     .split_whitespace()
                     .partition(|name| known(name).is_some());
                 for name in other {
-                    reader.assume(format!(
-                        "module {name} is kept: its recomputation is not modelled"
+                    reader.assume(t!(
+                        "module {name} is kept: its recomputation is not modelled",
+                        name = name.to_owned()
                     ));
                 }
                 let modules = MODULES.iter().filter(|(_, name)| known.contains(name));
