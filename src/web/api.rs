@@ -23,26 +23,22 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
-/// The types of the doors, in the contract's names.
-#[wasm_bindgen(typescript_custom_section)]
-const TYPES: &'static str = include_str!("api.d.ts");
-
 /// The version of the calculator.
-#[wasm_bindgen(skip_typescript)]
+#[wasm_bindgen]
 #[must_use]
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
 /// The report of a Run.
-#[wasm_bindgen(js_name = report, skip_typescript)]
+#[wasm_bindgen(js_name = report)]
 #[must_use]
 pub fn report_door(run: JsValue) -> JsValue {
     reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
 }
 
 /// One schedule under given durations.
-#[wasm_bindgen(js_name = schedule, skip_typescript)]
+#[wasm_bindgen(js_name = schedule)]
 #[must_use]
 pub fn schedule_door(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| pipeline::request::answer(&request)))
@@ -52,7 +48,7 @@ pub fn schedule_door(request: JsValue) -> JsValue {
 const SLICE: u64 = 4000;
 
 /// The best layouts of a Run: a promise, worked on in slices so that the page around it stays alive.
-#[wasm_bindgen(js_name = plan, skip_typescript)]
+#[wasm_bindgen(js_name = plan)]
 pub async fn plan_door(request: JsValue) -> JsValue {
     let read = value(request).and_then(|request| Request::from_value(&request));
     let mut request = match read {
@@ -89,7 +85,7 @@ struct Encoded {
 }
 
 /// The link of a Run, without `#`.
-#[wasm_bindgen(js_name = encodeLink, skip_typescript)]
+#[wasm_bindgen(js_name = encodeLink)]
 #[must_use]
 pub fn encode_link(run: JsValue) -> JsValue {
     let run = value(run).and_then(|run| Run::from_value(&run));
@@ -107,7 +103,7 @@ struct Decoded {
 }
 
 /// The Run of a link; what was not understood comes as notices.
-#[wasm_bindgen(js_name = decodeLink, skip_typescript)]
+#[wasm_bindgen(js_name = decodeLink)]
 #[must_use]
 pub fn decode_link(link: JsValue) -> JsValue {
     reply(text(link, "a link").map(|text| {
@@ -133,7 +129,7 @@ struct Imported {
 }
 
 /// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
-#[wasm_bindgen(js_name = importText, skip_typescript)]
+#[wasm_bindgen(js_name = importText)]
 #[must_use]
 pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
     let read = || {
@@ -157,7 +153,7 @@ struct Exported {
 }
 
 /// A Run in one of the forms of [`io::export::FORMATS`]; `stamp` may hold `date` and `address`.
-#[wasm_bindgen(js_name = exportRun, skip_typescript)]
+#[wasm_bindgen(js_name = exportRun)]
 #[must_use]
 pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     let written = move || {
@@ -192,7 +188,7 @@ fn today() -> String {
 
 /// An answer of the page's back room: a panel as HTML text, or a simulation as [`io::courier`] packs it; `address` is
 /// the page's own, for links.
-#[wasm_bindgen(skip_typescript)]
+#[wasm_bindgen]
 #[must_use]
 pub fn answer(
     name: JsValue,

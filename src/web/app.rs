@@ -33,8 +33,9 @@ extern "C" {
     fn report_error(message: &str);
 }
 
-/// Mounts the calculator in the skeleton's place.
-pub fn start() {
+/// Replaces the skeleton by the calculator.
+#[wasm_bindgen]
+pub fn mount() {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {

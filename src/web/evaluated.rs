@@ -2,7 +2,7 @@
 //! schedule is a rarer one or its ops are many, so that typing never waits.
 
 use crate::core::issue::Issue;
-use crate::core::report::{Evaluation, evaluate, evaluate_timed, is_far};
+use crate::core::report::{Evaluation, evaluate, evaluate_timed, needs_worker};
 use crate::core::run::Run;
 use crate::web::back;
 use leptos::prelude::*;
@@ -34,7 +34,7 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
     // One question at a time: whatever was typed meanwhile is asked when the answer is there.
     Effect::new(move |_| {
         let known = arrived.with(|made| made.as_ref().map(|(run, _)| run.clone()));
-        let wanted = run.get().filter(is_far);
+        let wanted = run.get().filter(needs_worker);
         if let Some(wanted) = wanted
             && known.as_ref() != Some(&wanted)
             && !asking.get_value()
@@ -61,7 +61,7 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
             let Some(run) = run.get() else {
                 return shown(None);
             };
-            let made = if is_far(&run) {
+            let made = if needs_worker(&run) {
                 arrived.with(|made| {
                     let made = made.as_ref().filter(|(known, _)| *known == run);
                     made.map(|(_, made)| made.clone())

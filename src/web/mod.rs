@@ -1,6 +1,6 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
-#[cfg(all(feature = "js", not(feature = "ui")))]
+#[cfg(feature = "ui")]
 pub mod api;
 pub mod panels;
 
@@ -50,4 +50,4 @@ mod strip;
 mod timeline;
 
 #[cfg(feature = "ui")]
-pub use app::start;
+pub use app::mount;

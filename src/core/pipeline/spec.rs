@@ -115,10 +115,6 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
             make(spec, durations)?
         }
         Make::Given(read) => return read(spec),
-        Make::Elsewhere => {
-            let message = format!("{} is not built here", spec.schedule.name);
-            return Err(Issue::error("schedule", message));
-        }
     };
     let mut warnings = ignored_options(spec);
     warnings.extend((spec.schedule.warn)(spec));

@@ -120,17 +120,14 @@ pub fn work(run: &Run) -> Option<u64> {
     Some(op_count(&spec(&scenario).ok()?))
 }
 
-/// A Run of more ops than this is not simulated while someone types.
-const MOST_OPS_AT_ONCE: u64 = 50_000;
+/// Ops above which a Run is not simulated between two key strokes.
+const MAX_OPS_AT_ONCE: u64 = 50_000;
 
-/// Whether this build of the calculator leaves the Run's schedule to another: a rarer one in the page, or one of many
-/// ops. False where the Run makes no sense.
+/// Whether the Run's simulation takes so long that an interactive program leaves it to a worker. False where the Run is
+/// invalid: its errors are found at once.
 #[must_use]
-pub fn is_far(run: &Run) -> bool {
-    Scenario::new(run)
-        .ok()
-        .and_then(|scenario| spec(&scenario).ok())
-        .is_some_and(|spec| spec.schedule.is_elsewhere() || op_count(&spec) > MOST_OPS_AT_ONCE)
+pub fn needs_worker(run: &Run) -> bool {
+    work(run).is_some_and(|ops| ops > MAX_OPS_AT_ONCE)
 }
 
 /// The row of one schedule.
