@@ -41,17 +41,16 @@ function lazy(code, needs = '') {
 const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const pageWasm = page.replace(/\.js$/, '_bg.wasm');
 
-const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.wasm', import.meta.url)", 'wasmFile()'), 'wasmFile');
 /** However the page's code imports from the room: wasm-bindgen writes it in two ways. */
 const pageCode = read(page).replace(
   /^import (?:\* as (\w+)|(\{[^}]*\})) from ["']\.\/room\.js["'];?$/gm,
   (_, whole, parts) => `const ${whole ?? parts.replaceAll(' as ', ': ')} = room;`,
 );
-const makePage = lazy(swap(pageCode, /new URL\([^)]*import\.meta\.url\)/, 'undefined'), 'room');
+const makePage = lazy(swap(pageCode, /new URL\([^)]*import\.meta\.url\)/, 'wasmFile()'), 'room, wasmFile');
 // From disk, browsers start no worker that is a module.
 const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
 const makeRoom = lazy(
-  swap(room, "await import('./pkg/shardscope.js')", 'thePackage').replace(/import\('\.\/(lazy\/[^']+)'\)/g, "modules['$1']()"),
+  swap(room, "await import('./pkg/shardscope.js')", 'thePackage()').replace(/import\('\.\/(lazy\/[^']+)'\)/g, "modules['$1']()"),
   'thePackage, backFile',
 );
 const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\n`;
@@ -86,13 +85,14 @@ const once = (make) => { let made; return () => (made ??= make()); };
 modules['lazy/tongue.js'] = once(${makeTongue});
 modules['lazy/manners.js'] = once(${makeManners});
 ${language}
-const makePkg = ${makePkg};
+const makePage = ${makePage};
 const backFile = () => URL.createObjectURL(new Blob([
-  'const unpack = ' + unpack + ';\\nconst pkg = (' + makePkg + ')(() => unpack("', file('pkg.wasm'), '"));\\n', file('back.js'),
+  'const unpack = ' + unpack + ';\\nconst pkg = (' + makePage + ')({}, () => unpack("', file('page.wasm'), '"));\\n', file('back.js'),
 ], { type: 'text/javascript' }));
-const room = (${makeRoom})(makePkg(() => unpack(file('pkg.wasm'))), backFile);
-const page = (${makePage})(room);
-const wasm = await page.default({ module_or_path: unpack(file('page.wasm')) });
+const room = (${makeRoom})(() => page, backFile);
+const page = makePage(room, () => unpack(file('page.wasm')));
+const wasm = await page.default();
+page.mount();
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
 if (parent !== self) modules['lazy/frame.js']();
 `;
@@ -103,7 +103,6 @@ const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
 
 const blocks = [
   ['page.wasm', packed(pageWasm)],
-  ['pkg.wasm', packed('pkg/shardscope_bg.wasm')],
   ['back.js', back],
   ['strings/zh.json', read('strings/zh.json')],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),
