@@ -6,10 +6,9 @@
 use serde::Serialize;
 use shardscope::core::issue::{Issue, Severity};
 use shardscope::core::report::{self, Refusal};
-use shardscope::core::run::Value;
 use shardscope::core::{pipeline, search};
 use shardscope::io;
-use std::io::{BufRead, BufWriter, Write, stdin, stdout};
+use std::io::{BufRead, Write, stdin, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -22,13 +21,20 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut out = BufWriter::new(stdout().lock());
+    let mut out = stdout().lock();
     for line in stdin().lock().lines() {
         let Ok(line) = line else {
             return ExitCode::FAILURE;
         };
         let line = line.trim();
-        if !line.is_empty() && writeln!(out, "{}", door(line)).is_err() {
+        if line.is_empty() {
+            continue;
+        }
+        // Whoever wrote the line may wait for its answer before the next one.
+        if writeln!(out, "{}", door(line))
+            .and_then(|()| out.flush())
+            .is_err()
+        {
             return ExitCode::FAILURE;
         }
     }
@@ -38,7 +44,7 @@ fn main() -> ExitCode {
 fn report_line(line: &str) -> String {
     if line.starts_with('{') {
         return reply(
-            json(line).and_then(|run| report::report_value(&run).map_err(|no| no.errors)),
+            io::json::read(line).and_then(|run| report::report_value(&run).map_err(|no| no.errors)),
         );
     }
     let link = io::link::decode(line);
@@ -60,15 +66,11 @@ fn report_line(line: &str) -> String {
 }
 
 fn schedule_line(line: &str) -> String {
-    reply(json(line).and_then(|request| pipeline::request::answer(&request)))
+    reply(io::json::read(line).and_then(|request| pipeline::request::answer(&request)))
 }
 
 fn plan_line(line: &str) -> String {
-    reply(json(line).and_then(|request| search::plan(&request)))
-}
-
-fn json(line: &str) -> Result<Value, Vec<Issue>> {
-    serde_json::from_str(line).map_err(|error| vec![Issue::error("", format!("not JSON: {error}"))])
+    reply(io::json::read(line).and_then(|request| search::plan(&request)))
 }
 
 fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> String {

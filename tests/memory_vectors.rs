@@ -180,7 +180,7 @@ fn once_the_pipeline_is_full_more_microbatches_need_no_more_memory() {
 #[test]
 fn the_default_run_fits() {
     let estimate = estimate(&json!({}));
-    assert_eq!(estimate.verdict, shardscope::core::memory::Verdict::Fits);
+    assert_eq!(estimate.verdict(), shardscope::core::memory::Verdict::Fits);
     assert_eq!(scenario(&json!({})).layout.pp, 4);
 }
 

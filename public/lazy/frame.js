@@ -37,12 +37,27 @@ function parsed(run) {
   }
 }
 
+/** Objects within each other, and entries in all, that a Run may have: src/io/json.rs, src/web/api/plain.rs. */
+const MAX_DEPTH = 64;
+const MAX_ENTRIES = 1 << 20;
+
+/** Why a Run is not passed on, if it is not: a message to the worker that nests a thousand deep ends the call stack. */
+function refused(run) {
+  let left = MAX_ENTRIES;
+  const deep = (value, depth) => typeof value === 'object' && value !== null
+    && (depth === MAX_DEPTH || Object.values(value).some((inner) => { left -= 1; return left < 0 || deep(inner, depth + 1); }));
+  if (typeof run !== 'object' || run === null) return 'run is an object of fields';
+  if (!deep(run, 0)) return undefined;
+  return left < 0 ? `more than ${MAX_ENTRIES} entries: not read` : `nested deeper than ${MAX_DEPTH} levels, or within itself`;
+}
+
 async function set({ run, link, ...choices }) {
   const now = pairs(location.hash);
   let said = now.filter((pair) => !isView(pair));
   if (run !== undefined) {
     run = parsed(run);
-    if (typeof run !== 'object' || run === null) return present([issue('', 'run is an object of fields')]);
+    const why = refused(run);
+    if (why) return present([issue('', why)]);
     const { fragment, errors } = await ask('encodeLink', run);
     if (errors.length) return present(errors);
     said = pairs(fragment);

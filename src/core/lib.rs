@@ -5,7 +5,7 @@
 
 pub mod explain;
 pub mod issue;
-pub mod sort;
+pub mod message;
 pub mod source;
 pub mod units;
 

@@ -1,10 +1,94 @@
-//! JSON to be read by people too: exports and settings.
+//! JSON from outside within bounds, and JSON to be read by people too: exports and settings.
 
+use crate::core::issue::Issue;
+use crate::core::run::Value;
 use serde::Serialize;
+
+/// Objects and lists within each other that a request may have: a plan's run's model's experts are four. The stack of a
+/// browser ends at some thousand.
+pub const MAX_DEPTH: usize = 64;
+/// Bytes of a text of JSON, and letters of all texts of a JavaScript object together; a link may have as many.
+pub const MAX_BYTES: u32 = 1 << 22;
 
 /// Indented JSON with a line break at its end.
 #[must_use]
 pub fn pretty<T: Serialize>(value: &T) -> String {
     let text = serde_json::to_string_pretty(value);
     text.map_or_else(|_| String::new(), |text| text + "\n")
+}
+
+/// What is said of a value within more than [`MAX_DEPTH`] others, or within itself.
+#[must_use]
+pub fn too_deep(field: &str) -> Issue {
+    let message = format!("nested deeper than {MAX_DEPTH} levels, or within itself");
+    Issue::error(field, message)
+}
+
+/// The value that `text` is.
+///
+/// # Errors
+/// That it is no JSON, too long, or nested too deep.
+pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
+    if text.len() > MAX_BYTES as usize {
+        let message = format!("longer than {MAX_BYTES} bytes: not read");
+        return Err(vec![Issue::error("", message)]);
+    }
+    if depth(text) > MAX_DEPTH {
+        return Err(vec![too_deep("")]);
+    }
+    serde_json::from_str(text).map_err(|error| vec![Issue::error("", format!("not JSON: {error}"))])
+}
+
+/// How many brackets are open at most, outside of strings.
+fn depth(text: &str) -> usize {
+    let (mut open, mut deepest) = (0usize, 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b'{' | b'[' if !quoted => open += 1,
+            b'}' | b']' if !quoted => open = open.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(open);
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `{"model":{"model":...1}}`, `levels` deep.
+    fn nested(levels: usize) -> String {
+        format!("{}1{}", "{\"model\":".repeat(levels), "}".repeat(levels))
+    }
+
+    fn said(text: &str) -> String {
+        read(text).unwrap_err().remove(0).message
+    }
+
+    #[test]
+    fn sixty_four_levels_are_read_and_one_more_is_refused_by_name() {
+        assert!(read(&nested(64)).is_ok());
+        for levels in [65, 2_000, 100_000] {
+            assert!(said(&nested(levels)).starts_with("nested deeper than 64 levels"));
+        }
+        assert!(said(&"[".repeat(100_000)).starts_with("nested deeper than 64 levels"));
+    }
+
+    #[test]
+    fn brackets_within_a_text_nest_nothing() {
+        let text = format!("{{\"a\":\"\\\"{}\"}}", "[".repeat(500));
+        assert!(read(&text).is_ok());
+    }
+
+    #[test]
+    fn four_mebibytes_are_the_most() {
+        let long = format!("\"{}\"", "a".repeat(MAX_BYTES as usize));
+        assert!(said(&long).contains("longer than 4194304 bytes"));
+        assert!(said("{").starts_with("not JSON"));
+    }
 }

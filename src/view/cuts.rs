@@ -35,7 +35,7 @@ pub fn sequences(scenario: &Scenario) -> Html {
             });
             row(&[
                 ours.name.to_owned(),
-                gb(ours.printed),
+                format!("{} ({})", gb(ours.printed), ours.formula),
                 gb(ours.sent),
                 most,
                 gb(lecture.printed),
@@ -62,6 +62,7 @@ pub fn sequences(scenario: &Scenario) -> Html {
     [
         leaf("p", "muted", &what),
         table("Ways to cut a sequence", &head, &rows),
+        leaf("p", "muted", "The lecture counts TP + SP and Ulysses on one GPU, forward and backward, but ring attention over all GPUs, forward only: P rounds of 4 N d bytes, which it calls much higher than the others. One GPU sends 12 N d (P - 1)/P with as many key-value heads as heads: less than TP + SP."),
         leaf("p", "muted", "Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more ranks than there are heads, nor TP; ring attention can, and hides behind attention."),
     ]
     .into_iter()
@@ -160,9 +161,9 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Html {
         },
     );
     let facts = format!(
-        "At data-sheet peaks a block of keys and values takes {} of the attention it hides behind: at most 1, it hides. A rank keeps at least {} for the ring (12 d c). Plain takes {} times as long as zig-zag; the time model takes zig-zag.",
+        "At data-sheet peaks a block of keys and values takes {} of the attention it hides behind: at most 1, it hides. A rank keeps at least {} a sequence for the ring: the block of keys and values in use, the next one, queries and output (12 d c bytes with as many key-value heads as heads, (4 + 8 k/a) d c with fewer). Plain takes {} times as long as zig-zag; the time model takes zig-zag.",
         significant(ratio, 3),
-        unit.fitting(ring_buffer(chunk, model.hidden as f64 / layout.tp as f64)),
+        unit.fitting(ring_buffer(model, layout.tp, chunk)),
         significant(sum / balanced, 3),
     );
     let head = [
@@ -211,6 +212,8 @@ mod tests {
             "{html}"
         );
         assert!(html.contains("P = 4 ranks"));
+        // P rounds of 4 s d bytes.
+        assert!(html.contains("2097 GB"), "{html}");
     }
 
     /// 64 ranks are a line, a square of 8 and a cube of 4; a line sends 2 (P - 1)/P in 2 (P - 1) steps.
@@ -221,6 +224,15 @@ mod tests {
             assert!(html.contains(shape), "{shape} {html}");
         }
         assert!(html.contains("126"));
+    }
+
+    /// Eight key-value heads of 32: 24 MiB for 1024 tokens a rank, not 48.
+    #[test]
+    fn the_ring_of_grouped_queries_keeps_less() {
+        let mut run = Run::default();
+        (run.gpus, run.tp, run.pp, run.cp, run.global_batch) = (8, 1, 1, 8, 8);
+        let html = ring(&Scenario::new(&run).unwrap(), MemoryUnit::Gib).into_string();
+        assert!(html.contains("24.0 MiB"), "{html}");
     }
 
     /// Under a causal mask the plain ring of c ranks takes c - 1/2 blocks, zig-zag c/2.

@@ -5,7 +5,6 @@ use super::markup::{Html, cited, el, leaf, scrolled, text};
 use super::words::verdict;
 use crate::core::pipeline::{Idea, SCHEDULES};
 use crate::core::report::{ScheduleFigures, ScheduleRow};
-use crate::core::sort::sort_by;
 use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
 
 /// A column: its key in links and buttons, its head, and what it means.
@@ -82,7 +81,7 @@ pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
     let Some(column) = sort.column else {
         return out;
     };
-    sort_by(&mut out, |a, b| {
+    out.sort_by(|a, b| {
         let order = if column == 0 {
             a.name.cmp(b.name)
         } else {

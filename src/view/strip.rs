@@ -24,11 +24,7 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
         class,
         &Figure::Memory(memory.peak_stage).id(),
         &[
-            leaf(
-                "span",
-                "name",
-                &format!("Fullest GPU: rank {}", memory.peak_stage),
-            ),
+            leaf("span", "name", &words::fullest(memory)),
             value(&[
                 leaf("span", "mark", mark),
                 leaf("span", "word", words::verdict(memory.verdict)),
@@ -97,8 +93,29 @@ fn value(parts: &[Html]) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::memory::verdict::Chance;
     use crate::core::report::report;
     use crate::core::run::Run;
+
+    /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
+    #[test]
+    fn a_tight_run_says_its_share_and_how_many_like_it_ran_out() {
+        let run = Run {
+            seq_len: 28_672,
+            ..Run::default()
+        };
+        let report = report(&run).unwrap();
+        assert_eq!(report.memory.verdict, Verdict::Tight);
+        let html = strip(&report, MemoryUnit::Gib).into_string();
+        let Chance { like, ran_out } = report.memory.chance;
+        let share = show_percent(report.memory.need_bytes / report.memory.capacity_bytes);
+        let words = format!(
+            "rank {}: {share} of usable; of {like} measured runs like this, {ran_out} ran out",
+            report.memory.peak_stage
+        );
+        assert!(html.contains(&words), "{html}");
+        assert!(html.contains("May not fit") && !html.contains("Fits"));
+    }
 
     #[test]
     fn every_key_figure_says_where_it_comes_from() {

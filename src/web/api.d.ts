@@ -19,6 +19,10 @@ export interface Report {
   memory: {
     method: string; per_stage: StageMemory[]; peak_stage: number; peak_bytes: number;
     capacity_bytes: number; verdict: "fits" | "tight" | "oom";
+    /** What the fullest rank needs: by the estimate, and its calibrated range. */
+    need_low_bytes: number; need_bytes: number; need_high_bytes: number;
+    /** Measured runs with this verdict, and those of them that ran out of memory. */
+    chance: { like: number; ran_out: number };
   };
   pipeline: {
     schedule: string; makespan_s: number; ideal_s: number; bubble_fraction: number;

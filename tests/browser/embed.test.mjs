@@ -144,7 +144,7 @@ test('what is not understood is said and changes nothing', async () => {
   for (const [message, said] of [
     [{ run: { tp: 'x' } }, /tp/], [{ run: { nonsense: 1 } }, /no such field/], [{ run: 'tp=2' }, /object/], [{ run: [1] }, /object/],
     [{ link: 7 }, /text/], [{ panel: 'cellar' }, /memory, timeline/], [{ theme: 'pink' }, /light, dark/],
-    [{ lang: 'tlh' }, /en, zh/],
+    [{ lang: 'tlh' }, /en, zh/], [{ run: `${'{"model":'.repeat(2000)}1${'}'.repeat(2000)}` }, /64 levels/],
   ]) {
     const answer = await ask({ type: 'shardscope:set', ...message });
     assert.match(JSON.stringify(answer.errors), said, JSON.stringify(message));

@@ -27,7 +27,7 @@ test('report has the contract\'s shape', async () => {
   holds(report, 'errors warnings layout parameters memory pipeline overlap step');
   holds(report.layout, 'dp microbatches tokens_per_step');
   holds(report.parameters, 'total active per_stage');
-  holds(report.memory, 'method per_stage peak_stage peak_bytes capacity_bytes verdict');
+  holds(report.memory, 'method per_stage peak_stage peak_bytes capacity_bytes verdict need_low_bytes need_high_bytes chance');
   holds(report.memory.per_stage[0], 'stage weights_bytes gradients_bytes optimizer_bytes activations_bytes '
     + 'buffers_bytes overhead_bytes total_bytes in_flight');
   holds(report.pipeline, 'schedule makespan_s ideal_s bubble_fraction bubble_over_ideal peak_in_flight');

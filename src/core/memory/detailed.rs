@@ -20,8 +20,8 @@ pub use holding::{Holding, Kind, holdings, padded_vocabulary};
 pub use logits::LOSS_KERNELS;
 use transient::Buffer;
 
-use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory, Verdict};
-use super::verdict::{FRAGMENTATION, PROCESS, verdict};
+use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
+use super::verdict::{FRAGMENTATION, Need, PROCESS};
 use crate::run::Scenario;
 use crate::units::Bytes;
 
@@ -33,14 +33,7 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
         .enumerate()
         .map(|(rank, load)| rank_memory(scenario, rank, load))
         .collect();
-    let mut estimate = Estimate {
-        per_stage,
-        capacity: scenario.gpu.usable,
-        verdict: Verdict::Fits,
-        warnings: Vec::new(),
-    };
-    estimate.verdict = verdict(estimate.peak().1, estimate.capacity);
-    estimate
+    Estimate::new(per_stage, scenario.gpu.usable, Need::calibrated, Vec::new())
 }
 
 /// Bytes that one micro-batch of global stage `stage` holds from its forward to its backward, logits included.

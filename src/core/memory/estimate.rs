@@ -1,7 +1,7 @@
 //! What a memory method returns: bytes by rank and purpose, the capacity they are held against, and a verdict.
 
+use super::verdict::Need;
 use crate::issue::Issue;
-use crate::sort::sort_by;
 use crate::units::Bytes;
 use serde::Serialize;
 
@@ -184,7 +184,7 @@ impl StageMemory {
     pub fn parts(&self, component: Component) -> Vec<&Item> {
         let own = self.items.iter().filter(|item| item.component == component);
         let mut own: Vec<&Item> = own.collect();
-        sort_by(&mut own, |a, b| b.bytes.0.total_cmp(&a.bytes.0));
+        own.sort_by(|a, b| b.bytes.0.total_cmp(&a.bytes.0));
         own
     }
     /// Fills in the total.
@@ -226,24 +226,48 @@ pub struct Estimate {
     pub per_stage: Vec<StageMemory>,
     /// What it is held against.
     pub capacity: Bytes,
-    /// Fits, tight or out of memory.
-    pub verdict: Verdict,
+    /// What the fullest rank needs, by the method's rule.
+    pub need: Need,
     /// Fields that the method ignores.
     pub warnings: Vec<Issue>,
 }
 
 impl Estimate {
+    /// The estimate of ranks `per_stage`, of which the fullest one's bytes become a `need`.
+    #[must_use]
+    pub fn new(
+        per_stage: Vec<StageMemory>,
+        capacity: Bytes,
+        need: impl Fn(Bytes) -> Need,
+        warnings: Vec<Issue>,
+    ) -> Self {
+        Self {
+            need: need(fullest(&per_stage).1),
+            per_stage,
+            capacity,
+            warnings,
+        }
+    }
+
     /// The fullest rank; the first of equals.
     #[must_use]
     pub fn peak(&self) -> (usize, Bytes) {
-        self.per_stage
-            .iter()
-            .fold((0, Bytes::ZERO), |(stage, peak), rank| {
-                if rank.total.0 > peak.0 {
-                    (rank.stage, rank.total)
-                } else {
-                    (stage, peak)
-                }
-            })
+        fullest(&self.per_stage)
     }
+
+    /// Fits, tight or out of memory.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.need.verdict(self.capacity)
+    }
+}
+
+fn fullest(ranks: &[StageMemory]) -> (usize, Bytes) {
+    ranks.iter().fold((0, Bytes::ZERO), |(stage, peak), rank| {
+        if rank.total.0 > peak.0 {
+            (rank.stage, rank.total)
+        } else {
+            (stage, peak)
+        }
+    })
 }

@@ -7,9 +7,10 @@
 //! `tests/verdicts.rs` fits them again on either table and tries them on the other.
 
 use super::estimate::Verdict;
-use crate::run::Scenario;
+use crate::run::{Method, Scenario};
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, GIB};
+use serde::Serialize;
 
 /// Reserved over allocated memory, φ: the caching allocator's blocks that fit nothing. SimuMax's runs with room to
 /// spare reserve 1.03 to 1.09 times what they allocate. The logits are single blocks of their own and do not fragment.
@@ -24,47 +25,81 @@ pub static PROCESS: Cited<Bytes> =
 /// Half the width of the band around all of the visible memory in which a run is called tight.
 pub static HALF_BAND: Cited<f64> = Cited::fitted(0.07, &FUJII_2024, "fitted on tables 3 and 4");
 
-/// What became of the runs of one verdict.
-#[derive(Clone, Copy, Debug)]
-pub struct Band {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Runs that it was given.
-    pub runs: u64,
+/// What a rank needs, as a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Need {
+    /// Measured runs whose range begins above the capacity ran out.
+    pub low: Bytes,
+    /// The estimate itself, process and fragmentation included.
+    pub likely: Bytes,
+    /// Measured runs whose range ends below the capacity ran.
+    pub high: Bytes,
+}
+
+impl Need {
+    /// The calibrated range around an estimate that counts what a process needs beyond its tensors.
+    #[must_use]
+    pub fn calibrated(likely: Bytes) -> Self {
+        Self {
+            low: likely / (1.0 + HALF_BAND.value),
+            likely,
+            high: likely / (1.0 - HALF_BAND.value),
+        }
+    }
+
+    /// The same around `allocated` bytes of tensors.
+    #[must_use]
+    pub fn of_tensors(scenario: &Scenario, allocated: Bytes) -> Self {
+        let process = PROCESS.value * processes(scenario);
+        Self::calibrated(allocated * FRAGMENTATION.value + process)
+    }
+
+    /// Fits if all of the range is within `capacity`, tight if some of it is, out of memory if none is.
+    #[must_use]
+    pub fn verdict(self, capacity: Bytes) -> Verdict {
+        if self.high <= capacity {
+            Verdict::Fits
+        } else if self.low <= capacity {
+            Verdict::Tight
+        } else {
+            Verdict::Oom
+        }
+    }
+}
+
+/// What became of the measured runs that are like one: those to which its method gives the same verdict, so that their
+/// need over capacity is in the same band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Chance {
+    /// Measured runs of that kind.
+    pub like: u64,
     /// Those that ran out of memory.
     pub ran_out: u64,
 }
 
-/// Observed over the 232 outcomes of Fujii 2024, tables 3 and 4.
-pub static BANDS: &[Band] = &[
-    Band {
-        verdict: Verdict::Fits,
-        runs: 132,
-        ran_out: 0,
-    },
-    Band {
-        verdict: Verdict::Tight,
-        runs: 31,
-        ran_out: 18,
-    },
-    Band {
-        verdict: Verdict::Oom,
-        runs: 69,
-        ran_out: 69,
-    },
+const fn of(like: u64, ran_out: u64) -> Chance {
+    Chance { like, ran_out }
+}
+
+/// The 232 outcomes of Fujii 2024, tables 3 and 4 (`public/data/fujii_measured.csv`), by the verdict that each method
+/// gives: fits, tight, out of memory. Counted by `tests/verdicts.rs`.
+pub static OUTCOMES: [(Method, [Chance; 3]); 5] = [
+    (Method::Detailed, [of(132, 0), of(31, 18), of(69, 69)]),
+    (Method::Fujii, [of(125, 0), of(49, 29), of(58, 58)]),
+    (Method::He, [of(158, 31), of(23, 13), of(51, 43)]),
+    (Method::Uneven, [of(83, 13), of(44, 8), of(105, 66)]),
+    (Method::Playbook, [of(126, 5), of(29, 14), of(77, 68)]),
 ];
 
-/// Fits below the band, tight within it, out of memory above it.
+/// What became of the measured runs to which `method` gives `verdict`.
 #[must_use]
-pub fn verdict(needed: Bytes, visible: Bytes) -> Verdict {
-    let ratio = needed / visible;
-    if ratio <= 1.0 - HALF_BAND.value {
-        Verdict::Fits
-    } else if ratio <= 1.0 + HALF_BAND.value {
-        Verdict::Tight
-    } else {
-        Verdict::Oom
-    }
+pub fn chance(method: Method, verdict: Verdict) -> Chance {
+    let row = OUTCOMES.iter().find(|(known, _)| *known == method);
+    row.map_or(of(0, 0), |(_, [fits, tight, oom])| match verdict {
+        Verdict::Fits => *fits,
+        Verdict::Tight => *tight,
+        Verdict::Oom => *oom,
+    })
 }
 
 /// Processes of κ each on a GPU of this scenario: its own, and one for each of context and expert parallelism.
@@ -72,11 +107,4 @@ pub fn verdict(needed: Bytes, visible: Bytes) -> Verdict {
 pub fn processes(scenario: &Scenario) -> f64 {
     let communicator = |size: u64| if size > 1 { 1.0 } else { 0.0 };
     1.0 + communicator(scenario.layout.cp) + communicator(scenario.layout.ep)
-}
-
-/// The rule on a method that counts tensors only.
-#[must_use]
-pub fn verdict_of_tensors(scenario: &Scenario, allocated: f64) -> Verdict {
-    let needed = FRAGMENTATION.value * allocated + PROCESS.value.0 * processes(scenario);
-    verdict(Bytes(needed), scenario.gpu.usable)
 }

@@ -5,6 +5,7 @@ use super::passes::{Pass, durations};
 use super::schedule::{in_run, spec};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
+use crate::memory::verdict::chance;
 use crate::memory::{self, RankLoad};
 use crate::model::stage_elements;
 use crate::pipeline::balance::level;
@@ -146,6 +147,7 @@ impl Draft {
             row.rescale(scale);
         }
         let (peak_stage, peak_bytes) = estimate.peak();
+        let verdict = estimate.verdict();
         let elements = scenario.model.elements();
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings);
@@ -173,7 +175,11 @@ impl Draft {
                 peak_stage,
                 peak_bytes,
                 capacity_bytes: estimate.capacity,
-                verdict: estimate.verdict,
+                need_low_bytes: estimate.need.low,
+                need_bytes: estimate.need.likely,
+                need_high_bytes: estimate.need.high,
+                chance: chance(scenario.run.memory_method, verdict),
+                verdict,
             },
             pipeline: Pipeline {
                 schedule: spec.schedule.id,

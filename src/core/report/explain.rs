@@ -7,10 +7,11 @@ mod wires;
 
 use super::Evaluation;
 use crate::explain::{Mark, Term, Unit};
+use crate::memory::verdict::{Chance, chance};
 use crate::memory::{self, Component, Verdict, methods};
 use crate::run::{Method, OneOf, presets};
 use crate::source::GPIPE;
-use crate::units::show_seconds;
+use crate::units::{MemoryUnit, show_seconds};
 
 /// A figure that the page can be asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,17 +178,23 @@ fn capacity(evaluation: &Evaluation) -> Term {
     ];
     let term =
         bytes("C", "what memory is held against", memory.capacity_bytes.0).over(formula, &book);
-    let term = memory::verdict::BANDS.iter().fold(term, |term, band| {
-        let word = match band.verdict {
-            Verdict::Fits => "fits",
-            Verdict::Tight => "tight",
-            Verdict::Oom => "out of memory",
-        };
+    let method = evaluation.scenario.run.memory_method;
+    let verdicts = [
+        (Verdict::Fits, "fits"),
+        (Verdict::Tight, "tight"),
+        (Verdict::Oom, "out of memory"),
+    ];
+    let term = verdicts.into_iter().fold(term, |term, (verdict, word)| {
+        let Chance { like, ran_out } = chance(method, verdict);
         term.note(format!(
-            "of {} measured runs that the rule calls {word}, {} ran out of memory",
-            band.runs, band.ran_out
+            "of {like} measured runs that the rule calls {word}, {ran_out} ran out of memory"
         ))
     });
+    let term = term.note(format!(
+        "needed: {} to {}, in view of measured runs; it fits if all of that range is within the capacity, and is tight if some of it is",
+        MemoryUnit::Gib.show(memory.need_low_bytes),
+        MemoryUnit::Gib.show(memory.need_high_bytes)
+    ));
     match preset {
         Some(preset) => term.from(preset.usable_source, "memory that a process sees"),
         None => term,

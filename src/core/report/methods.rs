@@ -50,7 +50,7 @@ pub fn rows(evaluation: &Evaluation) -> Vec<MethodRow> {
                 chosen: info.method == chosen,
                 same_on_all: estimate.per_stage.len() > 1 && estimate.per_stage.iter().all(alike),
                 capacity: estimate.capacity,
-                verdict: estimate.verdict,
+                verdict: estimate.verdict(),
                 leaves_out: info.leaves_out,
                 slips: info.slips,
                 ignores: estimate.warnings,

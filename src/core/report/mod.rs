@@ -26,6 +26,7 @@ pub use schedules::{
 pub use uneven::{Balance, Pair, balance, splits};
 
 use crate::issue::Issue;
+use crate::memory::verdict::Chance;
 use crate::memory::{StageMemory, Verdict};
 use crate::run::{Run, Value};
 use crate::time::Step;
@@ -89,8 +90,16 @@ pub struct Memory {
     pub peak_bytes: Bytes,
     /// What they are held against.
     pub capacity_bytes: Bytes,
-    /// Fits, tight or out of memory.
+    /// What the fullest rank needs at least, in view of measured runs.
+    pub need_low_bytes: Bytes,
+    /// What it needs by the estimate, process and fragmentation included.
+    pub need_bytes: Bytes,
+    /// What it needs at most, in view of measured runs.
+    pub need_high_bytes: Bytes,
+    /// Fits, tight or out of memory: all, some or none of that range is within the capacity.
     pub verdict: Verdict,
+    /// What became of the measured runs with this verdict.
+    pub chance: Chance,
 }
 
 /// The simulated schedule.

@@ -220,7 +220,7 @@ impl Layout<'_> {
         };
         let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
         let estimate = memory::estimate(self.scenario, &loads);
-        estimate.verdict == Verdict::Oom || estimate.peak().1 > estimate.capacity
+        estimate.verdict() == Verdict::Oom || estimate.peak().1 > estimate.capacity
     }
 
     /// The instant of `alive` at which chunks of `kinds` weigh most, as the report finds it.

@@ -1,9 +1,12 @@
 //! Three ways to cut a sequence, side by side: tensor and sequence parallelism, Ulysses, and ring attention.
 //!
-//! Bytes of one layer on one of P ranks for a sequence of N tokens and width d, forward and backward together, with the
-//! elements counted as the lecture does. Source: Fudan lecture, section on sequence parallelism; what is sent besides
-//! follows from ring collectives, all-to-alls and the number of key-value heads.
+//! What one of P ranks sends for a layer, forward and backward together, for a sequence of N tokens and width d; beside it
+//! what the Fudan lecture counts (section on sequence parallelism), which differs in kind: TP + SP and Ulysses a GPU,
+//! forward and backward; ring attention all GPUs together, forward only. What a GPU sends follows from ring collectives,
+//! all-to-alls and the number of key-value heads.
 
+use super::volume::ACTIVATION;
+use crate::model::Architecture;
 use crate::units::Bytes;
 
 /// One way to cut a sequence.
@@ -13,6 +16,8 @@ pub struct SequenceCut {
     pub name: &'static str,
     /// As the lecture counts it.
     pub printed: Bytes,
+    /// Its formula, in bytes of two-byte elements.
+    pub formula: &'static str,
     /// What one GPU really sends: with `(P - 1)/P`, and with k of a key-value heads.
     pub sent: Bytes,
     /// Ranks it can use at most with `heads` query heads; none: any number.
@@ -22,7 +27,8 @@ pub struct SequenceCut {
 /// The three for `tokens` of width `width` over `ranks`, `bytes` an element, `kv_share` = k/a, `heads` query heads.
 ///
 /// Megatron SP: 4 N d reduce-scattered and 4 N d gathered; Ulysses: 8 N d / P in eight all-to-alls, of which queries and
-/// outputs are a half and keys and values k/a of the other; ring: `(P - 1)` blocks of K and V forward, twice backward.
+/// outputs are a half and keys and values k/a of the other; ring: `P - 1` blocks of K and V forward, twice backward. The
+/// lecture counts P rounds in which all GPUs together send 2 N d elements of K and V: `O(N d P)`, above the other two.
 #[must_use]
 pub fn sequence_cuts(
     tokens: f64,
@@ -39,29 +45,53 @@ pub fn sequence_cuts(
         SequenceCut {
             name: "TP + SP",
             printed: Bytes(all),
+            formula: "16 N d",
             sent: Bytes(all * ring),
             most_ranks: Some(heads),
         },
         SequenceCut {
             name: "Ulysses",
             printed: Bytes(all / p),
+            formula: "16 N d/P",
             sent: Bytes(all / p * ring * f64::midpoint(1.0, kv_share)),
             most_ranks: Some(heads),
         },
         SequenceCut {
             name: "ring attention",
-            printed: Bytes(6.0 * tokens * width * bytes),
+            printed: Bytes(2.0 * tokens * width * bytes * p),
+            formula: "4 N d P",
             sent: Bytes(6.0 * tokens * width * bytes * kv_share * ring),
             most_ranks: None,
         },
     ]
 }
 
-/// The least that ring attention keeps on a rank for chunks of `chunk` tokens: K and V in use and on their way, Q and
-/// the output: `12 d c` bytes in two-byte elements.
+/// The least that ring attention keeps on a rank for `chunk` tokens of one sequence: the block of K and V in use and the
+/// one on its way, Q and the output: `2 (2 (k + v) + q + o) c` bytes over TP. With as many key-value heads as heads that
+/// is the lecture's `12 d c`; grouped queries share keys and values, which leaves `(4 + 8 k/a) d c`.
 #[must_use]
-pub fn ring_buffer(chunk: f64, width: f64) -> Bytes {
-    Bytes(12.0 * width * chunk)
+pub fn ring_buffer(model: &Architecture, tp: u64, chunk: f64) -> Bytes {
+    let [query, output] = query_and_output(model);
+    let widths = 4.0 * key_value_width(model) + query + output;
+    Bytes(ACTIVATION * widths * chunk / tp as f64)
+}
+
+/// Mean width of keys and values over all heads; latent attention travels expanded.
+pub(super) fn key_value_width(model: &Architecture) -> f64 {
+    model.mla.map_or(model.kv_width() as f64, |mla| {
+        let both = mla.qk_nope_head_dim + mla.qk_rope_head_dim + mla.v_head_dim;
+        (model.heads * both) as f64 / 2.0
+    })
+}
+
+/// Widths of the queries and of attention's output over all heads.
+fn query_and_output(model: &Architecture) -> [f64; 2] {
+    let heads = model.heads as f64;
+    match model.mla {
+        Some(mla) => [mla.qk_nope_head_dim + mla.qk_rope_head_dim, mla.v_head_dim],
+        None => [model.head_dim; 2],
+    }
+    .map(|width| heads * width as f64)
 }
 
 /// Work of each rank under a causal mask in every one of `ranks` steps of ring attention, a full block being 1: with the
@@ -76,6 +106,7 @@ pub fn ring_steps(ranks: u64, zigzag: bool) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::{Based, Run, Scenario};
 
     /// Fudan lecture: N = 1e6, d 4096, P 128, fp16. 8 N d = 65.536 GB against 8 N d / P = 0.512 GB.
     #[test]
@@ -88,10 +119,36 @@ mod tests {
         assert!(ulysses.most_ranks < Some(128));
     }
 
-    /// Fudan lecture: K and V current `4 d c`, receiving `4 d c`, Q `2 d c`, output `2 d c`.
+    /// Fudan lecture: P rounds of 4 s d bytes, "much higher" than Megatron's and Ulysses'. What one GPU sends is less than
+    /// Megatron's: 12 N d (P - 1)/P bytes of 16 N d, each with as many key-value heads as heads.
     #[test]
-    fn ring_attention_keeps_twelve_bytes_a_channel_and_token() {
-        assert_eq!(ring_buffer(1024.0, 4096.0).0, 12.0 * 1024.0 * 4096.0);
+    fn the_lectures_ring_is_the_sum_over_all_gpus_and_above_the_others() {
+        let [tp, ulysses, ring] = sequence_cuts(1e6, 4096.0, 128, 2.0, 1.0, 32);
+        assert_eq!(ring.printed.0, 128.0 * 4.0 * 1e6 * 4096.0);
+        assert!(ring.printed.0 > 10.0 * tp.printed.0 && ring.printed.0 > ulysses.printed.0);
+        assert_eq!(ring.sent.0, 12.0 * 1e6 * 4096.0 * 127.0 / 128.0);
+    }
+
+    /// Fudan lecture: K and V current `4 d c`, receiving `4 d c`, Q `2 d c`, output `2 d c`: 48 MiB for d 4096, c 1024.
+    /// A quarter of the key-value heads (Llama 3.1 8B) halves that.
+    #[test]
+    fn ring_attention_keeps_twelve_bytes_a_channel_and_token_less_with_grouped_queries() {
+        let of = |id: &'static str, tp| {
+            let run = Run {
+                model: Based::preset(id),
+                tp,
+                ..Run::default()
+            };
+            ring_buffer(&Scenario::new(&run).unwrap().model, tp, 1024.0).0
+        };
+        let mib = 1024.0 * 1024.0;
+        assert_eq!(of("llama-2-7b", 1), 12.0 * 1024.0 * 4096.0);
+        assert_eq!(of("llama-2-7b", 1), 48.0 * mib);
+        assert_eq!(of("llama-3.1-8b", 1), 24.0 * mib);
+        assert_eq!(of("llama-3.1-8b", 2), 12.0 * mib);
+        // DeepSeek-V3: 128 heads, keys and queries of 192, values and outputs of 128.
+        let expanded = 128.0 * (2.0 * (192.0 + 128.0) + 192.0 + 128.0);
+        assert_eq!(of("deepseek-v3", 1), 2.0 * 1024.0 * expanded);
     }
 
     /// Under a causal mask the plain ring takes `(c - 1/2)` full blocks, the balanced one c halves.

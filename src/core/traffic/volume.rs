@@ -4,13 +4,14 @@
 //! sends what follows Megatron Core. Activations travel in bf16.
 
 use super::dispatch::{element_bytes, is_once_a_node, once_a_node};
+use super::sequence::key_value_width;
 use crate::cluster::Link;
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
 use crate::units::{Bytes, BytesPerSecond};
 
 /// Bytes an activation element travels with.
-const ACTIVATION: f64 = 2.0;
+pub(super) const ACTIVATION: f64 = 2.0;
 
 /// `(n - 1)/n`: the share of a tensor that a ring collective over `n` ranks sends from each.
 fn ring(n: u64) -> f64 {
@@ -51,7 +52,7 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
         2.0 * n - moe_layers
     };
     let tp = 4.0 * ACTIVATION * tokens * h * ring(layout.tp) * pairs;
-    let (query, kv) = (model.query_width() as f64, key_value_width(scenario));
+    let (query, kv) = (model.query_width() as f64, key_value_width(&scenario.model));
     let cp = match run.cp_comm {
         CpComm::Ring | CpComm::AllGather => 6.0 * ACTIVATION * tokens * kv * (c - 1.0) / t,
         CpComm::Ulysses => 4.0 * ACTIVATION * tokens * (query + kv) / t * ring(layout.cp),
@@ -88,17 +89,8 @@ pub fn stage_message(scenario: &Scenario) -> Bytes {
 /// Bytes of one block of keys and values on its way round a ring, `4 T k d / t`.
 #[must_use]
 pub fn ring_block(scenario: &Scenario) -> Bytes {
-    let width = key_value_width(scenario) / scenario.layout.tp as f64;
+    let width = key_value_width(&scenario.model) / scenario.layout.tp as f64;
     Bytes(2.0 * ACTIVATION * scenario.tokens_per_rank() * width)
-}
-
-/// Mean width of keys and values over all heads; latent attention travels expanded.
-fn key_value_width(scenario: &Scenario) -> f64 {
-    let model = &scenario.model;
-    model.mla.map_or(model.kv_width() as f64, |mla| {
-        let both = mla.qk_nope_head_dim + mla.qk_rope_head_dim + mla.v_head_dim;
-        (model.heads * both) as f64 / 2.0
-    })
 }
 
 /// The bandwidth of a wire, one direction, per GPU, by the data sheet.

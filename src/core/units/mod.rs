@@ -3,7 +3,6 @@
 //! Everything inside the crate is in SI base units; GiB, ms and TFLOP/s exist only here, where a person reads or
 //! types them. A thousand is 10³ in rates and decimal counts; GiB is always 2³⁰ and never printed as GB.
 
-mod decimal;
 mod read;
 mod show;
 

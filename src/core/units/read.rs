@@ -1,7 +1,5 @@
 //! How typed text is read: `8k`, `80GiB`, `4*8`, `15T`.
 
-use super::decimal;
-
 /// What was typed where a whole number belongs: `64`, `8k` (8192), `1 024`, `1e6`, `4*8`.
 ///
 /// `k` and `m` are binary here, as in "8k tokens". `None` for anything else.
@@ -61,7 +59,7 @@ pub fn parse_number(text: &str) -> Option<f64> {
         "T" | "t" => 1e12,
         _ => return None,
     };
-    let value = decimal::parse(digits)? * scale;
+    let value = digits.parse::<f64>().ok()? * scale;
     (value.is_finite() && value >= 0.0).then_some(value)
 }
 

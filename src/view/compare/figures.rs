@@ -29,13 +29,13 @@ pub fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> String {
     };
     let verdict = |report: &Report| match report.memory.verdict {
         Verdict::Fits => "fits",
-        Verdict::Tight => "is tight",
+        Verdict::Tight => "may not fit",
         Verdict::Oom => "runs out of memory",
     };
     let fits = if a.memory.verdict == b.memory.verdict {
         match a.memory.verdict {
             Verdict::Fits => "both fit".to_owned(),
-            Verdict::Tight => "both are tight".to_owned(),
+            Verdict::Tight => "both may not fit".to_owned(),
             Verdict::Oom => "both run out of memory".to_owned(),
         }
     } else {

@@ -1,11 +1,10 @@
 //! The bars themselves, and the verdict against what was measured.
 
 use super::{Bar, Segment, bars, legend, parts_tip};
-use crate::core::memory::verdict::{BANDS, Band};
-use crate::core::memory::{StageMemory, Verdict};
+use crate::core::memory::StageMemory;
 use crate::core::report::{Evaluation, Figure, Memory};
 use crate::core::run::{Method, OneOf};
-use crate::core::units::{Bytes, MemoryUnit, show_percent};
+use crate::core::units::{Bytes, MemoryUnit};
 use crate::view::markup::{Html, ask, el, leaf, percent, text};
 use crate::view::words;
 
@@ -164,36 +163,21 @@ fn segment(
     el("button", &attributes, &[tip])
 }
 
-/// The share of the capacity that is needed, and what became of measured runs of each verdict.
+/// The share of the capacity that is needed, its range, and what became of measured runs like this one.
 #[must_use]
-pub fn measured(memory: &Memory) -> Html {
-    let share = show_percent(memory.peak_bytes / memory.capacity_bytes);
-    let rule = ask("link", &Figure::Capacity.id(), &[text("the rule")]);
-    if on_the_box(memory) {
-        let words = format!(
-            "{share} of the size on the box. The paper: up to 80 % none of its 454 runs ran out of memory."
-        );
-        return [leaf("span", "", &words), rule].into_iter().collect();
-    }
-    let band = |band: &Band| {
-        let word = match band.verdict {
-            Verdict::Fits => "fits",
-            Verdict::Tight => "tight",
-            Verdict::Oom => "out of memory",
-        };
-        let words = format!("{word}: {} of {} ran out", band.ran_out, band.runs);
-        let class = if band.verdict == memory.verdict {
-            "band mine"
-        } else {
-            "band"
-        };
-        leaf("span", class, &words)
-    };
-    let needed = format!("{share} of what the driver shows. Measured runs by verdict:");
-    let bands: Html = BANDS.iter().map(band).collect();
-    [leaf("span", "", &needed), bands, rule]
-        .into_iter()
-        .collect()
+pub fn measured(memory: &Memory, unit: MemoryUnit) -> Html {
+    let range = format!(
+        "{} to {} needed, in view of measured runs",
+        unit.number(memory.need_low_bytes),
+        unit.show(memory.need_high_bytes)
+    );
+    [
+        leaf("span", "", &words::known(memory)),
+        leaf("span", "", &range),
+        ask("link", &Figure::Capacity.id(), &[text("the rule")]),
+    ]
+    .into_iter()
+    .collect()
 }
 
 #[cfg(test)]
@@ -219,19 +203,21 @@ mod tests {
     }
 
     #[test]
-    fn the_band_of_this_runs_verdict_is_marked() {
-        let evaluation = evaluate(&Run::default()).unwrap();
-        let html = measured(&evaluation.report.memory).into_string();
-        let fits = BANDS.iter().find(|band| band.verdict == Verdict::Fits);
-        let Band { ran_out, runs, .. } = fits.unwrap();
-        let said = format!("<span class=\"band mine\">fits: {ran_out} of {runs} ran out</span>");
-        assert!(html.contains(&said), "{html}");
-        assert_eq!(html.matches("class=\"band\"").count(), BANDS.len() - 1);
+    fn the_range_of_the_need_stands_beside_what_is_known_of_it() {
+        let memory = evaluate(&Run::default()).unwrap().report.memory;
+        let html = measured(&memory, MemoryUnit::Gib).into_string();
+        for part in [
+            MemoryUnit::Gib.number(memory.need_low_bytes),
+            MemoryUnit::Gib.show(memory.need_high_bytes),
+            words::known(&memory),
+        ] {
+            assert!(html.contains(&part), "{html}");
+        }
         let run = Run {
             memory_method: Method::Fujii,
             ..Run::default()
         };
-        let html = measured(&evaluate(&run).unwrap().report.memory).into_string();
-        assert!(html.contains("on the box") && !html.contains("ran out</span>"));
+        let html = measured(&evaluate(&run).unwrap().report.memory, MemoryUnit::Gib);
+        assert!(html.into_string().contains("on the box"));
     }
 }

@@ -9,6 +9,7 @@ use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::{Found, Space, TIE, recommended, ties, why as reason};
 use crate::core::units::{group, show_percent, show_seconds, significant};
 use crate::view::markup::{Html, el, leaf, table, text};
+use crate::view::words;
 use std::rc::Rc;
 
 /// The sizes of a layout in one line: those that are not 1, and what is not usual.
@@ -106,7 +107,7 @@ pub fn chips(view: &View, space: &Space) -> Html {
     let fits = (
         "filter:fits".to_owned(),
         filter.fits,
-        "no tight ones".to_owned(),
+        "none that may not fit".to_owned(),
     );
     let mut lines: Vec<Html> = vec![chips_of("Only", std::iter::once(fits))];
     for axis in Filter::AXES {
@@ -170,7 +171,7 @@ pub fn rows(view: &View, done: bool) -> Html {
         (simplest == Some(index), row(view, index, one, mark))
     };
     let lines: Vec<(bool, Vec<Html>)> = found.iter().enumerate().map(line).collect();
-    let legend = "b: micro-batch · × n: interleaved, n chunks a rank · uneven: fewer layers beside the embedding or the head · ⚠ tight · pin a row for all its figures";
+    let legend = "b: micro-batch · × n: interleaved, n chunks a rank · uneven: fewer layers beside the embedding or the head · ⚠ may not fit · pin a row for all its figures";
     let rule = rule();
     let all = table("Layouts by step time", &HEAD, &lines);
     let rows = el("div", &[("class", "rows")], &[all]);
@@ -221,7 +222,11 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
     let rate = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
     let memory = &report.memory;
     let tight = memory.verdict != Verdict::Fits;
-    let warned = [("role", "img"), ("aria-label", "tight"), ("class", "tight")];
+    let warned = [
+        ("role", "img"),
+        ("aria-label", "may not fit"),
+        ("class", "tight"),
+    ];
     let peak = [
         if tight {
             el("span", &warned, &[text("⚠ ")])
@@ -230,11 +235,11 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
         },
         hover(
             &view.unit.show(memory.peak_bytes),
-            &format!(
-                "rank {}{}",
-                memory.peak_stage,
-                if tight { ", tight" } else { "" }
-            ),
+            &if tight {
+                words::fullest(memory)
+            } else {
+                format!("rank {}", memory.peak_stage)
+            },
         ),
     ];
     let here = place(one.place);

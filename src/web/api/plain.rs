@@ -4,17 +4,14 @@
 use crate::core::issue::Issue;
 use crate::core::run::Value;
 use crate::core::units::whole;
+use crate::io::json::{MAX_BYTES, MAX_DEPTH, too_deep};
 use js_sys::{Array, JsString, Reflect};
 use std::cell::Cell;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
-/// Objects in objects: a plan's run's model's experts are four.
-const DEEPEST: usize = 32;
 /// Entries of all lists and objects together.
 const MOST_ENTRIES: usize = 1 << 20;
-/// Letters of all texts together; a link may have as many.
-const MOST_LETTERS: u32 = 1 << 22;
 /// Requests that a getter of a request may make, one within the other; beyond, the stack would end somewhere.
 const MOST_WITHIN: u32 = 4;
 /// Letters of a key, and about as many of a path of them.
@@ -49,7 +46,7 @@ pub fn value(given: JsValue) -> Result<Value, Vec<Issue>> {
     }
     let mut reader = Reader {
         entries: MOST_ENTRIES,
-        letters: MOST_LETTERS,
+        letters: MAX_BYTES,
     };
     READING.set(within + 1);
     let read = reader.read(given, "", 0);
@@ -106,8 +103,8 @@ impl Reader {
             Ok(text) => return self.text(&text, path).map(Value::Text),
             Err(given) => given,
         };
-        if depth == DEEPEST {
-            return Err(Issue::error(path, "nested too deep, or within itself"));
+        if depth == MAX_DEPTH {
+            return Err(too_deep(path));
         }
         if !given.is_object() {
             let what = if given.is_function() {
@@ -168,7 +165,7 @@ impl Reader {
         // Asked before it is copied.
         let left = self.letters.checked_sub(text.length());
         self.letters = left.ok_or_else(|| {
-            Issue::error(path, format!("more than {MOST_LETTERS} letters: not read"))
+            Issue::error(path, format!("more than {MAX_BYTES} letters: not read"))
         })?;
         Ok(String::from(text))
     }

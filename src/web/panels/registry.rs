@@ -58,7 +58,7 @@ pub static PANELS: &[BackPanel] = &[
         saved(asked, bars, &[save("memory", "memory", asked.unit)])
     }),
     back("memory-bands", |asked| {
-        memory::measured(&asked.evaluation.report.memory)
+        memory::measured(&asked.evaluation.report.memory, asked.unit)
     }),
     back("memory-table", |asked| {
         memory::twin(&asked.evaluation.report.memory, asked.unit)

@@ -6,7 +6,8 @@
 
 use crate::explain::{Term, Unit};
 use crate::memory::assumptions::{LLAMA, MEGATRON, ignored};
-use crate::memory::estimate::{Estimate, RankLoad, StageMemory, Verdict};
+use crate::memory::estimate::{Estimate, RankLoad, StageMemory};
+use crate::memory::verdict::Need;
 use crate::run::Scenario;
 use crate::source::FUJII_2024;
 use crate::units::Bytes;
@@ -142,23 +143,14 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
             .summed()
         })
         .collect();
-    let mut estimate = Estimate {
-        per_stage,
-        capacity: scenario.gpu.memory,
-        verdict: Verdict::Fits,
-        warnings: ignored(scenario, "fujii-4d", &[LLAMA, MEGATRON]),
+    // The paper's rule: up to 80 % of the memory fits, above all of it does not.
+    let need = |peak: Bytes| Need {
+        low: peak,
+        likely: peak,
+        high: peak / FITS,
     };
-    estimate.verdict = verdict(estimate.peak().1, scenario.gpu.memory);
-    estimate
-}
-
-/// The paper's rule: up to 80 % of the memory fits, above all of it does not.
-fn verdict(peak: Bytes, memory: Bytes) -> Verdict {
-    match peak / memory {
-        share if share <= FITS => Verdict::Fits,
-        share if share <= 1.0 => Verdict::Tight,
-        _ => Verdict::Oom,
-    }
+    let warnings = ignored(scenario, "fujii-4d", &[LLAMA, MEGATRON]);
+    Estimate::new(per_stage, scenario.gpu.memory, need, warnings)
 }
 
 /// How the total of pipeline rank `rank` comes about.

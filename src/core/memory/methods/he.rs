@@ -3,7 +3,7 @@
 //! Quantities of the whole model, then divided: every rank gets the same. Multi-head attention, an FFN of 4 h with
 //! dropout masks, scores materialised unless FlashAttention says otherwise. Its GB are 10⁹ bytes.
 
-use super::{even_ranks, rank_verdict};
+use super::{even_ranks, tensors_only};
 use crate::explain::{Term, Unit};
 use crate::memory::assumptions::{HE, MULTI_HEAD_GPT, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad};
@@ -129,13 +129,8 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
         Item::held(Component::Activations, "M_a", x.activations_per_gpu()),
     ];
     let per_stage = even_ranks(loads, &items);
-    let verdict = rank_verdict(scenario, &per_stage);
-    Estimate {
-        per_stage,
-        capacity: scenario.gpu.usable,
-        verdict,
-        warnings: ignored(scenario, "he-blog", &[MULTI_HEAD_GPT, HE]),
-    }
+    let warnings = ignored(scenario, "he-blog", &[MULTI_HEAD_GPT, HE]);
+    tensors_only(scenario, per_stage, warnings)
 }
 
 /// How the figure of every rank comes about.

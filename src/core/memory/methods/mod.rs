@@ -6,9 +6,10 @@ pub mod playbook;
 pub mod uneven;
 
 use super::detailed;
-use super::estimate::{Estimate, Item, RankLoad, StageMemory, Verdict};
-use super::verdict::verdict_of_tensors;
+use super::estimate::{Estimate, Item, RankLoad, StageMemory};
+use super::verdict::Need;
 use crate::explain::Term;
+use crate::issue::Issue;
 use crate::run::{Method, Scenario};
 use crate::source::{FUJII_2024, HE_BLOG, MEGATRON, PLAYBOOK, Source, UNEVEN_PP};
 
@@ -189,12 +190,15 @@ fn even_ranks(loads: &[RankLoad], items: &[Item]) -> Vec<StageMemory> {
         .collect()
 }
 
-/// The detailed rule on a method that counts tensors only: its fullest rank with process and fragmentation added.
-fn rank_verdict(scenario: &Scenario, ranks: &[StageMemory]) -> Verdict {
-    let fullest = ranks
-        .iter()
-        .fold(0.0, |most: f64, rank| most.max(rank.total.0));
-    verdict_of_tensors(scenario, fullest)
+/// The estimate of a method that counts tensors only: the detailed rule adds process and fragmentation to its fullest
+/// rank.
+fn tensors_only(
+    scenario: &Scenario,
+    per_stage: Vec<StageMemory>,
+    warnings: Vec<Issue>,
+) -> Estimate {
+    let need = |allocated| Need::of_tensors(scenario, allocated);
+    Estimate::new(per_stage, scenario.gpu.usable, need, warnings)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! True parameter shapes, activations of the GPT block of Korthikanti 2022: `s b h (34 + 5 a s/h)` a layer.
 
-use super::rank_verdict;
+use super::tensors_only;
 use crate::explain::{Term, Unit};
 use crate::memory::assumptions::{MULTI_HEAD_GPT, PLAYBOOK_METHOD, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
@@ -126,13 +126,8 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
         .enumerate()
         .map(|(rank, load)| rank_memory(scenario, rank, load))
         .collect();
-    let verdict = rank_verdict(scenario, &per_stage);
-    Estimate {
-        per_stage,
-        capacity: scenario.gpu.usable,
-        verdict,
-        warnings: ignored(scenario, "playbook", &[MULTI_HEAD_GPT, PLAYBOOK_METHOD]),
-    }
+    let warnings = ignored(scenario, "playbook", &[MULTI_HEAD_GPT, PLAYBOOK_METHOD]);
+    tensors_only(scenario, per_stage, warnings)
 }
 
 /// How the figure of pipeline rank `rank` comes about.

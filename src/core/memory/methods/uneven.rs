@@ -3,7 +3,7 @@
 //! A vision tower and some of the language model on the first rank, the rest behind it; 16 bytes a parameter, one
 //! micro-batch in flight. Its GB are 10⁹ bytes.
 
-use super::rank_verdict;
+use super::tensors_only;
 use crate::explain::{Mark, Term, Unit};
 use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, UNEVEN, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
@@ -219,13 +219,8 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
         .enumerate()
         .map(|(rank, load)| rank_memory(scenario, rank, load))
         .collect();
-    let verdict = rank_verdict(scenario, &per_stage);
-    Estimate {
-        per_stage,
-        capacity: scenario.gpu.usable,
-        verdict,
-        warnings: ignored(scenario, "uneven-pp", &[MULTI_HEAD_GPT_SHAPES, UNEVEN]),
-    }
+    let warnings = ignored(scenario, "uneven-pp", &[MULTI_HEAD_GPT_SHAPES, UNEVEN]);
+    tensors_only(scenario, per_stage, warnings)
 }
 
 /// How the figure of pipeline rank `rank` comes about.

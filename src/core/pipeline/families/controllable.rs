@@ -10,7 +10,6 @@ use super::pull::Tail;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::Spec;
-use crate::sort::sort_by;
 
 /// Kinds in the order of the block; W comes behind them.
 pub(crate) const F_LO: usize = 0;
@@ -119,7 +118,7 @@ fn by_slot(ranks: &[Rank]) -> Vec<(u64, usize, usize, usize)> {
             );
         }
     }
-    sort_by(&mut ops, Ord::cmp);
+    ops.sort();
     ops
 }
 
@@ -290,7 +289,7 @@ fn write(r: u32, p: u32, rank: &Rank) -> Vec<Item> {
     for (kind, list) in rank.iter().enumerate() {
         slots.extend(list.iter().map(|slot| (*slot, kind)));
     }
-    sort_by(&mut slots, Ord::cmp);
+    slots.sort_unstable();
     // Next micro-batch of F lo, F hi, B hi, B lo, W hi, W lo.
     let mut next = [0u32; 6];
     let mut items = Vec::with_capacity(slots.len());

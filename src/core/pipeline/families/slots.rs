@@ -7,7 +7,6 @@ use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
-use crate::sort::sort_by;
 
 /// Ops with their slots, in any order.
 #[derive(Default)]
@@ -26,7 +25,7 @@ impl Grid {
         }
     }
     pub(crate) fn by_slot(mut self) -> Vec<Item> {
-        sort_by(&mut self.0, |a, b| a.0.cmp(&b.0));
+        self.0.sort_by_key(|(slot, _)| *slot);
         self.0.into_iter().map(|(_, op)| Item::from(op)).collect()
     }
 }

@@ -1,0 +1,256 @@
+//! A text for people: an English template and its typed arguments, formatted where it is shown, in the reader's language.
+//!
+//! `t!("{n} layers on rank {rank}", n, rank)` makes one. A catalogue of another language is keyed by the template; a
+//! template without a row is shown in English. What is the same in every language (names, formulas, quantities with
+//! their units) is an argument or [`verbatim`].
+
+use crate::units::thousands;
+use serde::{Serialize, Serializer};
+use std::collections::HashMap;
+use std::fmt::{self, Display, Formatter, Write};
+
+/// A text for people.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Message(Kind);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A template with a value for each of its holes, by name.
+    Template(&'static str, Vec<(&'static str, Argument)>),
+    /// Text that is the same in every language.
+    Verbatim(String),
+    /// Parts with a separator between them, which is a template too: ", ".
+    Joined(&'static str, Vec<Message>),
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::Template("", Vec::new())
+    }
+}
+
+/// What fills a hole of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A whole number, shown with grouped thousands.
+    Count(u64),
+    /// A text: a name as it is, or a message of its own.
+    Text(Message),
+}
+
+/// English templates to those of another language.
+pub type Catalogue = HashMap<String, String>;
+
+/// A text that is the same in every language: a name, a formula, a quantity with its unit.
+#[must_use]
+pub fn verbatim(text: impl Into<String>) -> Message {
+    Message(Kind::Verbatim(text.into()))
+}
+
+/// A [`Message`] of a template: `t!("{n} layers on rank {rank}", n, rank = 3)`. Every hole is named.
+#[macro_export]
+macro_rules! t {
+    (@value $name:ident) => { $name };
+    (@value $name:ident $value:expr) => { $value };
+    ($template:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {
+        $crate::message::Message::new($template, vec![$((
+            stringify!($name),
+            $crate::message::Argument::from($crate::t!(@value $name $($value)?)),
+        )),*])
+    };
+}
+
+impl Message {
+    /// A template without holes.
+    #[must_use]
+    pub const fn plain(template: &'static str) -> Self {
+        Self::new(template, Vec::new())
+    }
+    /// A template with its arguments by name; [`t!`](crate::t) writes it shorter.
+    #[must_use]
+    pub const fn new(template: &'static str, arguments: Vec<(&'static str, Argument)>) -> Self {
+        Self(Kind::Template(template, arguments))
+    }
+    /// Parts with `separator` between them; the separator is translated too.
+    #[must_use]
+    pub fn joined(separator: &'static str, parts: impl IntoIterator<Item = Self>) -> Self {
+        Self(Kind::Joined(separator, parts.into_iter().collect()))
+    }
+    /// Whether it shows nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match &self.0 {
+            Kind::Template(template, _) => template.is_empty(),
+            Kind::Verbatim(text) => text.is_empty(),
+            Kind::Joined(_, parts) => parts.iter().all(Self::is_empty),
+        }
+    }
+    /// The text in the language of `catalogue`.
+    #[must_use]
+    pub fn translated(&self, catalogue: &Catalogue) -> String {
+        let mut out = String::new();
+        // Writing to a String does not fail.
+        let _ = self.write(&mut out, Some(catalogue));
+        out
+    }
+    /// Calls `visit` with every template in it, separators included.
+    pub fn templates(&self, visit: &mut impl FnMut(&'static str)) {
+        match &self.0 {
+            Kind::Template(template, arguments) => {
+                visit(template);
+                for (_, argument) in arguments {
+                    if let Argument::Text(message) = argument {
+                        message.templates(visit);
+                    }
+                }
+            }
+            Kind::Joined(separator, parts) => {
+                visit(separator);
+                for part in parts {
+                    part.templates(visit);
+                }
+            }
+            Kind::Verbatim(_) => {}
+        }
+    }
+
+    fn write(&self, out: &mut impl Write, catalogue: Option<&Catalogue>) -> fmt::Result {
+        let here = |template: &'static str| -> &str {
+            catalogue
+                .and_then(|catalogue| catalogue.get(template))
+                .map_or(template, String::as_str)
+        };
+        match &self.0 {
+            Kind::Verbatim(text) => out.write_str(text),
+            Kind::Joined(separator, parts) => {
+                let separator = here(separator);
+                for (at, part) in parts.iter().enumerate() {
+                    if at > 0 {
+                        out.write_str(separator)?;
+                    }
+                    part.write(out, catalogue)?;
+                }
+                Ok(())
+            }
+            Kind::Template(template, arguments) => {
+                let mut rest = here(template);
+                while let Some((before, after)) = rest.split_once('{') {
+                    out.write_str(before)?;
+                    rest = &rest[before.len()..];
+                    let Some((name, after)) = after.split_once('}') else {
+                        break;
+                    };
+                    match arguments.iter().find(|(known, _)| *known == name) {
+                        Some((_, Argument::Count(count))) => out.write_str(&thousands(*count))?,
+                        Some((_, Argument::Text(message))) => message.write(out, catalogue)?,
+                        None => write!(out, "{{{name}}}")?,
+                    }
+                    rest = after;
+                }
+                out.write_str(rest)
+            }
+        }
+    }
+}
+
+impl Display for Message {
+    /// In English.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.write(f, None)
+    }
+}
+
+impl Serialize for Message {
+    /// In English.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl From<&'static str> for Message {
+    /// A template without holes.
+    fn from(template: &'static str) -> Self {
+        Self::plain(template)
+    }
+}
+
+impl From<Message> for Argument {
+    fn from(message: Message) -> Self {
+        Self::Text(message)
+    }
+}
+
+impl From<String> for Argument {
+    /// A name or a quantity with its unit, the same in every language.
+    fn from(text: String) -> Self {
+        Self::Text(verbatim(text))
+    }
+}
+
+impl From<&str> for Argument {
+    /// A name, the same in every language; words to translate are a [`Message`].
+    fn from(text: &str) -> Self {
+        Self::Text(verbatim(text))
+    }
+}
+
+macro_rules! counts {
+    ($($integer:ty),*) => { $(
+        impl From<$integer> for Argument {
+            fn from(count: $integer) -> Self {
+                Self::Count(u64::try_from(count).unwrap_or(u64::MAX))
+            }
+        }
+    )* };
+}
+counts!(u8, u16, u32, u64, usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chinese() -> Catalogue {
+        [
+            ("{n} layers on rank {rank}", "rank {rank} 上有 {n} 层"),
+            ("first", "首个"),
+            (", ", "、"),
+        ]
+        .map(|(english, other)| (english.to_owned(), other.to_owned()))
+        .into()
+    }
+
+    #[test]
+    fn arguments_are_formatted_where_the_message_is_shown() {
+        let n = 16_384_u32;
+        let message = t!("{n} layers on rank {rank}", n, rank = t!("first"));
+        assert_eq!(message.to_string(), "16\u{2009}384 layers on rank first");
+        assert_eq!(
+            message.translated(&chinese()),
+            "rank 首个 上有 16\u{2009}384 层"
+        );
+    }
+
+    #[test]
+    fn names_and_unknown_templates_stay_as_they_are() {
+        let list = Message::joined(
+            ", ",
+            [
+                verbatim("first"),
+                t!("first"),
+                t!("second {it}", it = "{n}"),
+            ],
+        );
+        assert_eq!(list.translated(&chinese()), "first、首个、second {n}");
+        assert_eq!(list.to_string(), "first, first, second {n}");
+        let mut seen = Vec::new();
+        list.templates(&mut |template| seen.push(template));
+        assert_eq!(seen, [", ", "first", "second {it}"]);
+    }
+
+    #[test]
+    fn a_template_that_names_no_argument_shows_the_hole() {
+        assert_eq!(t!("{a} and {b", a = 1_u8).to_string(), "1 and {b");
+        assert_eq!(t!("{c}").to_string(), "{c}");
+        assert!(Message::default().is_empty() && !t!("x").is_empty());
+    }
+}

@@ -1,0 +1,83 @@
+//! The headless program as scripts use it: a process that answers on its standard output while its input stays open.
+
+#![allow(clippy::unwrap_used)] // a process that cannot be started has failed
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+/// Built beside the tests: `cargo test` builds examples too, `cargo test --test headless` takes the one that is there.
+fn program() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let built = tests.parent().unwrap().parent().unwrap();
+    built.join("examples").join("headless")
+}
+
+/// Longer than any answer takes; a program that waits for the end of its input never answers.
+const LONG: Duration = Duration::from_mins(1);
+
+/// Sends each request only after the answer to the one before; the answers.
+fn conversation(door: &str, requests: &[&str]) -> Vec<serde_json::Value> {
+    let mut process = Command::new(program())
+        .arg(door)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = process.stdin.take().unwrap();
+    let output = BufReader::new(process.stdout.take().unwrap());
+    let (send, lines) = channel();
+    thread::spawn(move || {
+        for line in output.lines() {
+            send.send(line.unwrap()).unwrap();
+        }
+    });
+    let answers = requests
+        .iter()
+        .map(|request| {
+            writeln!(input, "{request}").unwrap();
+            let line = lines.recv_timeout(LONG);
+            let line = line.unwrap_or_else(|_| panic!("{door}: no answer to {request}"));
+            serde_json::from_str(&line).unwrap()
+        })
+        .collect();
+    drop(input);
+    assert!(process.wait().unwrap().success());
+    answers
+}
+
+#[test]
+fn every_line_is_answered_before_the_next_is_sent() {
+    // dp = gpus / (tp pp cp), by definition.
+    let runs = [r#"{"gpus":64,"tp":2,"pp":4}"#, "v=1&gpus=128&tp=2&pp=4"];
+    let dp: Vec<_> = conversation("report", &runs)
+        .iter()
+        .map(|report| report["layout"]["dp"].as_u64())
+        .collect();
+    assert_eq!(dp, [Some(8), Some(16)]);
+    // (m + p - 1) (t_F + t_B) with a forward of 1 and a backward of 2.
+    let request = r#"{"schedule":"1f1b","pp":4,"microbatches":8}"#;
+    for answer in conversation("schedule", &[request, request]) {
+        assert_eq!(answer["makespan_s"].as_f64(), Some(33.0));
+    }
+    let plan = r#"{"run":{"gpus":8},"top":1}"#;
+    for answer in conversation("plan", &[plan, plan]) {
+        assert_eq!(answer["best"].as_array().unwrap().len(), 1);
+    }
+}
+
+/// 2,000 levels are a message, as they are to a page: no program ends of it.
+#[test]
+fn what_nests_too_deep_is_refused_and_the_next_line_answered() {
+    let deep = format!("{}1{}", r#"{"model":"#.repeat(2000), "}".repeat(2000));
+    let answers = conversation("report", &[&deep, "{}"]);
+    let message = answers[0]["errors"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("nested deeper than 64 levels"),
+        "{message}"
+    );
+    assert_eq!(answers[1]["errors"].as_array().unwrap().len(), 0);
+}
