@@ -45,7 +45,6 @@ check: # what needs no browser and no page
 	@cargo fmt --all --check
 	@cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 	@cargo clippy --locked --quiet $(WASM) --features ui --lib --bins -- -D warnings
-	@cargo clippy --locked --quiet $(WASM) --features js --lib -- -D warnings
 	@echo "test: the calculator, natively"
 	@cargo test --locked --quiet --workspace
 	@echo "test: documentation"

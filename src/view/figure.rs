@@ -3,7 +3,7 @@
 use super::markup::{Html, el, leaf, raw, text};
 use crate::core::units::MemoryUnit;
 
-/// The buttons that save the picture `name`: the one in the same panel, or what the back room draws as `picture`, where
+/// The buttons that save the picture `name`: the one in the same panel, or what the calculator draws as `picture`, where
 /// the page shows it otherwise.
 #[must_use]
 pub fn save(name: &str, picture: &str, unit: MemoryUnit) -> Html {

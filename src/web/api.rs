@@ -8,20 +8,17 @@ use crate::core::pipeline;
 use crate::core::report::{self, Refusal};
 use crate::core::run::{Run, Value};
 use crate::core::search::Request;
-use crate::core::search::desk::Desk;
 use crate::core::units::MemoryUnit;
-use crate::io::courier;
+use crate::io;
 use crate::io::export::Stamp;
-use crate::web::panels::{self, Question, room};
-use crate::{io, view};
-use js_sys::{Array, Float64Array, Function, Promise, Reflect};
+use crate::web::browser::today;
+use crate::web::panels::{self, Question, dialog};
+use crate::web::worker::next_turn;
 use plain::{text, value};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
-use std::cell::RefCell;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
 
 /// The version of the calculator.
 #[wasm_bindgen]
@@ -56,26 +53,9 @@ pub async fn plan_door(request: JsValue) -> JsValue {
         Err(errors) => return reply(Err::<(), _>(errors)),
     };
     while !request.search.step(SLICE).done {
-        turn().await;
+        next_turn().await;
     }
     reply(Ok(request.plan()))
-}
-
-/// Lets everything else of the event loop run once.
-async fn turn() {
-    let promise = Promise::new(&mut |resolve, _| {
-        let global = js_sys::global();
-        let timer = Reflect::get(&global, &JsValue::from_str("setTimeout"));
-        let timer = timer
-            .ok()
-            .and_then(|timer| timer.dyn_into::<Function>().ok());
-        // Where there are no timers, going on at once is all that is left.
-        let set = timer.and_then(|timer| timer.call1(&JsValue::UNDEFINED, &resolve).ok());
-        if set.is_none() {
-            let _ = resolve.call0(&JsValue::UNDEFINED);
-        }
-    });
-    let _ = JsFuture::from(promise).await;
 }
 
 #[derive(Serialize)]
@@ -180,51 +160,11 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     }))
 }
 
-/// Today as an ISO date, in universal time.
-fn today() -> String {
-    let now = String::from(js_sys::Date::new_0().to_iso_string());
-    now.split('T').next().unwrap_or_default().to_owned()
-}
-
-/// An answer of the page's back room: a panel as HTML text, or a simulation as [`io::courier`] packs it; `address` is
-/// the page's own, for links.
+/// A panel of a Run as HTML text, by its name in [`panels::PANELS`], or with the name `room` a page of the dialog;
+/// `address` is the page's own, for links. For tests and the page's own scripts.
 #[wasm_bindgen]
 #[must_use]
-pub fn answer(
-    name: JsValue,
-    of: JsValue,
-    unit: JsValue,
-    link: JsValue,
-    address: JsValue,
-) -> JsValue {
-    let made = || {
-        let link = text(link, "a link")?;
-        let name = text(name, "a panel's name")?;
-        if name == "timed" {
-            return Ok(timed(&link));
-        }
-        let (of, unit) = (text(of, "a question")?, text(unit, "a unit")?);
-        let address = text(address, "an address")?;
-        let html = panel(&name, &of, &unit, &link, &address);
-        Ok(JsValue::from_str(&html))
-    };
-    made().unwrap_or_else(|errors| reply(Err::<(), _>(errors)))
-}
-
-/// The pipeline of a link's Run: numbers and warnings, or what is wrong as text.
-fn timed(link: &str) -> JsValue {
-    match report::time(&io::link::decode(link).run) {
-        Ok(timed) => Array::of2(
-            &Float64Array::from(&courier::pack(&timed)[..]),
-            &JsValue::from_str(&courier::issue_lines(&timed.warnings)),
-        )
-        .into(),
-        Err(errors) => JsValue::from_str(&courier::issue_lines(&errors)),
-    }
-}
-
-/// A panel as HTML text: see [`back::PANELS`].
-fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String {
+pub fn answer(name: &str, query: &str, unit: &str, link: &str, address: &str) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
     } else {
@@ -236,61 +176,19 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String 
             date: &today(),
             address,
         };
-        return room(of, &run, &stamp).into_string();
-    }
-    if name == "plan" {
-        return planned(&run, of, unit);
+        return dialog(query, &run, &stamp).into_string();
     }
     report::evaluate(&run).map_or_else(
         |_| String::new(),
         |evaluation| {
-            panels::panel(
-                name,
-                &Question {
-                    evaluation: &evaluation,
-                    of,
-                    unit,
-                },
-            )
-            .into_string()
+            let question = Question {
+                evaluation: &evaluation,
+                of: query,
+                unit,
+            };
+            panels::named(name, &question).into_string()
         },
     )
-}
-
-thread_local! {
-    /// The page's plan, kept between its turns.
-    static DESK: RefCell<Option<Desk>> = const { RefCell::new(None) };
-}
-
-/// The plan of `run`: does what `of` says, works for a slice, and says how far it is. The page asks again while the text
-/// holds `data-more`.
-fn planned(run: &Run, of: &str, unit: MemoryUnit) -> String {
-    DESK.with_borrow_mut(|kept| {
-        match kept {
-            Some(desk) => desk.look_at(run),
-            None => *kept = Desk::new(run).ok(),
-        }
-        let Some(desk) = kept else {
-            let words = "This run has no model, GPU or precision to plan for.";
-            return format!(
-                "\n{}",
-                view::markup::leaf("p", "muted", words).into_string()
-            );
-        };
-        desk.hear(of);
-        let over = desk.step(slice());
-        view::plan::panel(desk, over, unit, io::link::encode)
-    })
-}
-
-/// Units of a slice of the page's plan: a tenth of a second in a worker, which nothing waits for; short in the page.
-fn slice() -> u64 {
-    let in_page = Reflect::has(&js_sys::global(), &JsValue::from_str("document"));
-    if in_page.unwrap_or(true) {
-        SLICE
-    } else {
-        8 * SLICE
-    }
 }
 
 fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> JsValue {

@@ -3,6 +3,7 @@
 #[cfg(feature = "ui")]
 pub mod api;
 pub mod panels;
+pub mod worker;
 
 #[cfg(feature = "ui")]
 mod about;
@@ -11,13 +12,13 @@ mod accuracy;
 #[cfg(feature = "ui")]
 mod app;
 #[cfg(feature = "ui")]
-mod back;
-#[cfg(feature = "ui")]
 mod browser;
 #[cfg(feature = "ui")]
 mod chart;
 #[cfg(feature = "ui")]
 mod compare;
+#[cfg(feature = "ui")]
+mod dialog;
 #[cfg(feature = "ui")]
 mod embed;
 #[cfg(feature = "ui")]
@@ -37,9 +38,9 @@ mod memory;
 #[cfg(feature = "ui")]
 mod overlap;
 #[cfg(feature = "ui")]
-mod plan;
+mod panel;
 #[cfg(feature = "ui")]
-mod room;
+mod plan;
 #[cfg(feature = "ui")]
 mod share;
 #[cfg(feature = "ui")]

@@ -120,20 +120,19 @@ test('errors that are not the calculator\'s stop nothing', async () => {
   assert.equal(await panel(page).isVisible(), false);
 });
 
-test('a fault in the back room leaves the page alone, and the next question is answered', async () => {
+test('a fault in the worker leaves the page alone, and the next job gets another worker', async () => {
   const { page } = await site.open('blank.html', { started: false });
-  await page.route('**/pkg/shardscope.js', (route) => route.fulfill({
+  await page.route('**/worker.js', (route) => route.fulfill({
     contentType: 'text/javascript',
-    body: `export default async () => {};
-      export const answer = (name) => { if (name === 'mesh') throw new WebAssembly.RuntimeError('unreachable'); return '<p>made</p>'; };`,
+    body: `postMessage('open'); addEventListener('message', ({ data }) => { if (data.length) throw new WebAssembly.RuntimeError('unreachable'); });`,
   }));
-  await page.goto(site.url);
-  await page.locator('aside.detail').getByText('made').waitFor();
-  await page.locator('summary', { hasText: 'Ranks by node' }).click();
-  await page.getByText('could not be loaded').waitFor();
+  await page.goto(`${site.url}#v=1&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=262144`);
+  await page.locator('.strip').getByText('ended with a fault').or(page.getByText('ended with a fault')).first().waitFor();
   assert.equal(await panel(page).isVisible(), false);
-  await page.locator('.strip .key', { hasText: 'MFU' }).click();
-  await page.locator('aside.detail').getByText('made').waitFor();
+  await page.unroute('**/worker.js');
+  await page.locator('#schedules summary').click();
+  await page.locator('#schedules tbody tr').nth(3).waitFor();
+  assert.equal(await panel(page).isVisible(), false);
 });
 
 test('without storage and clipboard the page works and says what to do', async () => {

@@ -43,7 +43,7 @@ const kept = (page) => page.evaluate(() => navigator.serviceWorker.ready.then(()
 const started = (page) => page.waitForFunction(() => globalThis.shardscopeStarted);
 const running = (page) => page.evaluate(() => document.querySelector('script[data-build]').dataset.build);
 
-test('after one visit the page works without the network, back room and tables included', async (t) => {
+test('after one visit the page works without the network, tables included', async (t) => {
   const server = await host(t);
   const { page, problems } = await browser.open(server.url);
   const online = await figures(page);

@@ -8,6 +8,7 @@ use crate::pipeline::spec::op_count;
 use crate::pipeline::{Order, SCHEDULES, idea, stats};
 use crate::run::{OneOf, Run, Scenario};
 use crate::units::{Bytes, Seconds};
+use serde::{Deserialize, Serialize};
 
 /// A schedule of more ops than this is not simulated for a row of the table.
 pub const MOST_OPS: u64 = 200_000;
@@ -28,7 +29,7 @@ pub struct ScheduleRow {
 }
 
 /// What a schedule takes and holds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScheduleFigures {
     /// The whole step.
     pub step_s: Seconds,
@@ -130,33 +131,46 @@ pub fn needs_worker(run: &Run) -> bool {
     work(run).is_some_and(|ops| ops > MAX_OPS_AT_ONCE)
 }
 
-/// The row of one schedule.
-#[must_use]
-pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
-    let row = crate::pipeline::schedule(id)?;
-    let set = with_schedule(run, id);
-    let other = run.with_texts(&set)?;
-    let figures = match work(&other) {
-        _ if row.id == "custom" && run.schedule_options.order.is_none() => {
-            Err("needs an order of your own".to_owned())
-        }
+/// The figures of one schedule under this Run, or in a few words why there are none.
+///
+/// # Errors
+/// Those words.
+pub fn schedule_figures(run: &Run, id: &str) -> Result<ScheduleFigures, String> {
+    if id == "custom" && run.schedule_options.order.is_none() {
+        return Err("needs an order of your own".to_owned());
+    }
+    let other = run.with_texts(&with_schedule(run, id));
+    let other = other.ok_or_else(|| "has no place in this run".to_owned())?;
+    match work(&other) {
         Some(ops) if ops > MOST_OPS => Err(format!(
             "{ops} ops: too many for this table, choose it to see"
         )),
         _ => match evaluate(&other) {
             Ok(evaluation) => Ok(ScheduleFigures::of(&evaluation)),
-            Err(issues) => Err(why(&issues
-                .into_iter()
-                .next()
-                .map(|issue| issue.message)
-                .unwrap_or_default())),
+            Err(issues) => Err(why(issues.first().map_or("", |issue| &issue.message))),
         },
-    };
+    }
+}
+
+/// The row of one schedule.
+#[must_use]
+pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
+    schedule_row_with(run, id, schedule_figures(run, id))
+}
+
+/// The row of one schedule, its figures computed before.
+#[must_use]
+pub fn schedule_row_with(
+    run: &Run,
+    id: &str,
+    figures: Result<ScheduleFigures, String>,
+) -> Option<ScheduleRow> {
+    let row = crate::pipeline::schedule(id)?;
     Some(ScheduleRow {
         id: row.id,
         name: row.name,
         needs: idea(id)?.needs,
-        set,
+        set: with_schedule(run, id),
         figures,
     })
 }

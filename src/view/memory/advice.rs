@@ -2,7 +2,7 @@
 
 use super::verdict;
 use crate::core::memory::Verdict;
-use crate::core::report::fit::{Search, Suggestion};
+use crate::core::report::fit::Suggestion;
 use crate::core::report::narrow::{self as room, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
@@ -10,13 +10,9 @@ use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
 use crate::view::issues::written;
 use crate::view::markup::{Html, el, leaf, table, text};
 
-/// The changes that would make a Run fit, or take less where it does.
+/// The changes that a search found to make a Run fit, or to take less where it does.
 #[must_use]
-pub fn fit(base: &Evaluation, unit: MemoryUnit) -> Html {
-    suggestions(&base.report.memory, &Search::new(base).finish(base), unit)
-}
-
-fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
+pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
     let fits = memory.verdict == Verdict::Fits;
     let words = match (list.is_empty(), fits) {
         (true, true) => "No single setting takes less and still fits.",
@@ -133,6 +129,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Html {
 mod tests {
     use super::*;
     use crate::core::report::evaluate;
+    use crate::core::report::fit::Search;
     use crate::core::run::Run;
     use crate::view::issues::read_fix;
 
@@ -144,7 +141,7 @@ mod tests {
         };
         let base = evaluate(&run).unwrap();
         let list = Search::new(&base).finish(&base);
-        let html = fit(&base, MemoryUnit::Gib).into_string();
+        let html = suggestions(&base.report.memory, &list, MemoryUnit::Gib).into_string();
         assert_eq!(html.matches("data-fix=").count(), list.len());
         for one in &list {
             assert_eq!(read_fix(&written(&one.fix.set)), one.fix.set);
