@@ -244,7 +244,7 @@ fn own_order(text: &str) -> Result<bool, String> {
     };
     let order = Value::Text(tokens.replace('\n', "|"));
     if let Err(why) = run.assign("schedule_options.order", &order) {
-        return words(text, &why).map(|()| false);
+        return words(text, &why.to_string()).map(|()| false);
     }
     comes_back(&run)?;
     sound(text, &run)?;
@@ -371,8 +371,9 @@ fn refusal(text: &str, no: &[Issue]) -> Result<bool, String> {
 /// Every issue says something, and names a field that is one or that was asked for.
 fn issues(text: &str, all: &[Issue]) -> Result<(), String> {
     for issue in all {
-        words(text, &issue.message)?;
-        if issue.message.is_empty() || issue.message.len() > 2000 {
+        let message = issue.message.to_string();
+        words(text, &message)?;
+        if message.is_empty() || message.len() > 2000 {
             return Err(format!("an unreadable message: {issue:?}"));
         }
         let asked = || text.contains(issue.field.as_str()) || text.contains('%');
@@ -380,7 +381,7 @@ fn issues(text: &str, all: &[Issue]) -> Result<(), String> {
         // A text that is not read at all has no field to name.
         let unread = ["not JSON", "not read", "none of"]
             .iter()
-            .any(|words| issue.message.contains(words));
+            .any(|words| message.contains(words));
         let named = match issue.field.as_str() {
             // A key that is empty is told as it was written.
             "" => !object || unread || text.contains("\"\"") || text.contains('='),

@@ -57,7 +57,7 @@ fn ask(request: &Value) -> (Spec, Durations) {
 
 fn order_of(request: &Value) -> Result<(Order, Durations), String> {
     let (spec, durations) = ask(request);
-    let built = build(&spec, &durations).map_err(|issue| issue.message)?;
+    let built = build(&spec, &durations).map_err(|issue| issue.message.to_string())?;
     Ok((built.order, durations))
 }
 
@@ -103,7 +103,7 @@ fn every_order_equals_what_the_implementations_themselves_order() {
             Ok((order, durations)) => {
                 wrong.extend(difference(&order, &text).map(|what| format!("{name}: {what}")));
                 if let Err(fault) = measure(&order, &durations) {
-                    wrong.push(format!("{name}: {fault}"));
+                    wrong.push(format!("{name}: {fault:?}"));
                 }
             }
         }
@@ -160,7 +160,7 @@ fn every_number_equals_that_of_the_independent_simulator() {
         let stats = match measure(&order, &durations) {
             Ok((_, stats)) => stats,
             Err(fault) => {
-                wrong.push(format!("{label}: {fault}"));
+                wrong.push(format!("{label}: {fault:?}"));
                 continue;
             }
         };

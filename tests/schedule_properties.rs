@@ -324,7 +324,7 @@ proptest! {
         let mut mended = spec.clone();
         for (field, value) in &fix.set {
             prop_assert_eq!(*field, issue.field.as_str());
-            prop_assert!(issue.message.contains(value.as_str()) || value == "2", "{}", issue.message);
+            prop_assert!(issue.message.to_string().contains(value.as_str()) || value == "2", "{}", issue.message);
             let value: u32 = value.parse().unwrap();
             match *field {
                 "pp" => mended.pp = value,
@@ -364,7 +364,7 @@ proptest! {
                     prop_assert!(position >= there.at);
                 }
             }
-            Err(other) => prop_assert!(false, "{other}"),
+            Err(other) => prop_assert!(false, "{other:?}"),
         }
     }
 }

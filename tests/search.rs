@@ -30,7 +30,7 @@ const SPACES: &[&str] = &[
         "recompute":["none","full"],"micro_batch":[1,2],"split":"even"}}"#,
     r#"{"run":{"gpus":4,"global_batch":12,"model":{"base":"llama-3.1-8b","layers":6}},"space":{"zero":1,
         "schedule":["gpipe","1f1b","eager-1f1b","looped-bfs","interleaved-1f1b","chimera","hanayo","zb-h1","zb-h2",
-        "zb-v","v-half","v-min","dualpipe","dualpipev","seq1f1b","terapipe","pipedream",
+        "zb-v","v-half","v-min","dualpipe","dualpipev","seq1f1b","terapipe","pipedream","pipedream-2bw",
         "interleaved-zb1p","1f1b-overlap","naive"],"recompute":"none","micro_batch":[1,3]}}"#,
     r#"{"run":{"gpus":16,"global_batch":32,"memory_method":"fujii-4d"},"space":{"schedule":"1f1b","zero":1,
         "recompute":"none"}}"#,
@@ -330,7 +330,10 @@ fn a_measured_step_is_named_and_not_carried_over() {
     let warning = &plan.warnings[0];
     assert_eq!(warning.field, "measured_step_s");
     assert!(
-        warning.message.contains("times its own estimate"),
+        warning
+            .message
+            .to_string()
+            .contains("times its own estimate"),
         "{warning:?}"
     );
     let without = answer(&json.replace(r#","measured_step_s":9.5"#, ""));

@@ -5,9 +5,9 @@
 mod common;
 
 use common::{estimate, scenario, table};
+use shardscope::core::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario};
-use shardscope::core::time::{Bubble, Passes, pipeline_seconds};
 
 /// Layouts of all kinds: dense and routed, each way to share a sequence, each `ZeRO` stage, recomputation, fp8.
 const LAYOUTS: [&str; 14] = [

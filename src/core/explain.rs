@@ -9,6 +9,7 @@ mod formula;
 
 pub use formula::Formula;
 
+use crate::message::Message;
 use crate::source::Source;
 use crate::units::{
     Bytes, MemoryUnit, Seconds, number, scientific, show_bandwidth, show_flops, show_percent,
@@ -84,7 +85,7 @@ pub struct Term {
     /// The symbol other formulas use for it: "P".
     pub symbol: &'static str,
     /// What it is: "parameters of the first stage".
-    pub name: String,
+    pub name: Message,
     /// The value, in SI base units.
     pub value: f64,
     /// How to print the value.
@@ -96,12 +97,12 @@ pub struct Term {
     /// Document and place within it.
     pub source: Option<(&'static Source, &'static str)>,
     /// What the figure assumes or leaves out.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 impl Term {
     /// An input: a symbol with a value.
-    pub fn given(symbol: &'static str, name: impl Into<String>, value: f64, unit: Unit) -> Self {
+    pub fn given(symbol: &'static str, name: impl Into<Message>, value: f64, unit: Unit) -> Self {
         Self {
             symbol,
             name: name.into(),
@@ -114,7 +115,7 @@ impl Term {
         }
     }
     /// A plain count as an input.
-    pub fn count(symbol: &'static str, name: impl Into<String>, value: u64) -> Self {
+    pub fn count(symbol: &'static str, name: impl Into<Message>, value: u64) -> Self {
         Self::given(symbol, name, value as f64, Unit::Count)
     }
     /// Gives it a formula over `parts`.
@@ -152,7 +153,7 @@ impl Term {
     }
     /// Adds an assumption or something left out.
     #[must_use]
-    pub fn note(mut self, note: impl Into<String>) -> Self {
+    pub fn note(mut self, note: impl Into<Message>) -> Self {
         self.notes.push(note.into());
         self
     }

@@ -1,5 +1,7 @@
 //! What is wrong or doubtful with a Run, said where a person can mend it.
 
+use crate::message::Message;
+use crate::t;
 use serde::Serialize;
 
 /// How much an [`Issue`] matters.
@@ -17,7 +19,7 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     /// What the button says: "use tp=4".
-    pub label: String,
+    pub label: Message,
     /// Dotted key and value of each field to set.
     pub set: Vec<(&'static str, String)>,
 }
@@ -26,7 +28,7 @@ impl Fix {
     fn one(key: &'static str, value: impl std::fmt::Display) -> Self {
         let value = value.to_string();
         Self {
-            label: format!("use {key}={value}"),
+            label: t!("use {setting}", setting = format!("{key}={value}")),
             set: vec![(key, value)],
         }
     }
@@ -41,7 +43,7 @@ pub struct Issue {
     /// The dotted key of the link ("tp", "model.layers"); empty when nothing could be parsed.
     pub field: String,
     /// What is wrong and what would work.
-    pub message: String,
+    pub message: Message,
     /// One click that mends it.
     #[serde(skip)]
     pub fix: Option<Fix>,
@@ -52,18 +54,18 @@ pub struct Issue {
 
 impl Issue {
     /// There is no result because of this.
-    pub fn error(field: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn error(field: impl Into<String>, message: impl Into<Message>) -> Self {
         Self::new(Severity::Error, field, message)
     }
     /// The result stands, but this is doubtful.
-    pub fn warning(field: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn warning(field: impl Into<String>, message: impl Into<Message>) -> Self {
         Self::new(Severity::Warning, field, message)
     }
     /// Worth knowing.
-    pub fn notice(field: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn notice(field: impl Into<String>, message: impl Into<Message>) -> Self {
         Self::new(Severity::Notice, field, message)
     }
-    fn new(severity: Severity, field: impl Into<String>, message: impl Into<String>) -> Self {
+    fn new(severity: Severity, field: impl Into<String>, message: impl Into<Message>) -> Self {
         Self {
             severity,
             field: field.into(),
@@ -100,7 +102,7 @@ impl Issue {
     }
     /// Adds a button that sets several fields at once.
     #[must_use]
-    pub fn with_fixes(self, label: impl Into<String>, set: Vec<(&'static str, String)>) -> Self {
+    pub fn with_fixes(self, label: impl Into<Message>, set: Vec<(&'static str, String)>) -> Self {
         Self {
             fix: Some(Fix {
                 label: label.into(),

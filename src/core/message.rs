@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter, Write};
 
 /// A text for people.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Message(Kind);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// A template with a value for each of its holes, by name.
     Template(&'static str, Vec<(&'static str, Argument)>),
@@ -30,7 +30,7 @@ impl Default for Kind {
 }
 
 /// What fills a hole of a template.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Argument {
     /// A whole number, shown with grouped thousands.
     Count(u64),
@@ -174,6 +174,13 @@ impl From<&'static str> for Message {
     }
 }
 
+impl From<String> for Message {
+    /// A name or a quantity with its unit, the same in every language.
+    fn from(text: String) -> Self {
+        verbatim(text)
+    }
+}
+
 impl From<Message> for Argument {
     fn from(message: Message) -> Self {
         Self::Text(message)
@@ -187,10 +194,10 @@ impl From<String> for Argument {
     }
 }
 
-impl From<&str> for Argument {
-    /// A name, the same in every language; words to translate are a [`Message`].
-    fn from(text: &str) -> Self {
-        Self::Text(verbatim(text))
+impl From<&'static str> for Argument {
+    /// A template without holes: words with a row in the catalogue are translated, names without one are shown as they are.
+    fn from(text: &'static str) -> Self {
+        Self::Text(text.into())
     }
 }
 
@@ -237,7 +244,7 @@ mod tests {
             [
                 verbatim("first"),
                 t!("first"),
-                t!("second {it}", it = "{n}"),
+                t!("second {it}", it = "{n}".to_owned()),
             ],
         );
         assert_eq!(list.translated(&chinese()), "first、首个、second {n}");

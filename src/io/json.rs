@@ -67,7 +67,7 @@ mod tests {
     }
 
     fn said(text: &str) -> String {
-        read(text).unwrap_err().remove(0).message
+        read(text).unwrap_err().remove(0).message.to_string()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::glossary::marked;
 use super::markup::{Html, cited as link_to, el, fold, leaf, text};
 use crate::core::explain::Term;
+use crate::core::message::Message;
 use crate::core::source::Source;
 use crate::core::units::MemoryUnit;
 
@@ -13,7 +14,7 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Html {
         "div",
         &[("class", "term")],
         &[
-            leaf("h2", "", &capitalised(&term.name)),
+            leaf("h2", "", &capitalised(&term.name.to_string())),
             body(term, unit),
             form("As text", &term.text(unit)),
             form("As LaTeX", &term.latex(unit)),
@@ -134,7 +135,7 @@ fn inputs(term: &Term, unit: MemoryUnit) -> Html {
     let mut rows = Vec::new();
     for part in &term.parts {
         rows.push(symbol(part.symbol));
-        rows.push(el("dd", &[], &[marked(&part.name)]));
+        rows.push(el("dd", &[], &[marked(&part.name.to_string())]));
         rows.push(leaf("dd", "amount", &part.shown(unit)));
         if of_a_family(part, &term.parts) {
             rows.push(how(part, unit, &mut legend));
@@ -142,7 +143,11 @@ fn inputs(term: &Term, unit: MemoryUnit) -> Html {
     }
     for part in legend {
         rows.push(symbol(part.symbol));
-        rows.push(el("dd", &[("class", "legend-of")], &[marked(&part.name)]));
+        rows.push(el(
+            "dd",
+            &[("class", "legend-of")],
+            &[marked(&part.name.to_string())],
+        ));
     }
     el("dl", &[], &rows)
 }
@@ -204,7 +209,7 @@ fn notes(term: &Term) -> Html {
     if term.notes.is_empty() {
         return Html::none();
     }
-    let item = |note: &String| el("li", &[], &[marked(note)]);
+    let item = |note: &Message| el("li", &[], &[marked(&note.to_string())]);
     let items: Html = term.notes.iter().map(item).collect();
     el("ul", &[], &[items])
 }

@@ -15,13 +15,13 @@ pub fn line(issue: &Issue) -> Html {
     };
     let button = |fix: &Fix| {
         let attributes = [("class", "fix"), ("data-fix", &*written(&fix.set))];
-        el("button", &attributes, &[text(&fix.label)])
+        el("button", &attributes, &[text(&fix.label.to_string())])
     };
     let fix = issue.fixes().map(button).collect();
     el(
         "p",
         &[("class", class)],
-        &[text(mark), text(&issue.message), fix],
+        &[text(mark), text(&issue.message.to_string()), fix],
     )
 }
 

@@ -55,7 +55,7 @@ pub fn panel(evaluation: &Evaluation) -> Html {
         {
             // A figure that is part of another has its words.
             if !names.contains(&term.name) {
-                pieces.push(fold(&capitalised(&term.name), formula(&term)));
+                pieces.push(fold(&capitalised(&term.name.to_string()), formula(&term)));
                 names.push(term.name);
             }
         }
@@ -71,7 +71,7 @@ fn formula(term: &Term) -> Html {
     for part in &term.parts {
         let family = of_a_family(part, &term.parts);
         rows.push(symbol(part.symbol));
-        rows.push(el("dd", &[], &[marked(&part.name)]));
+        rows.push(el("dd", &[], &[marked(&part.name.to_string())]));
         // Summands of one kind come about alike: each way is said once.
         let way = part.formula().map(|formula| formula.text().to_owned());
         if let (true, Some(way)) = (family, way)
@@ -83,7 +83,11 @@ fn formula(term: &Term) -> Html {
     }
     pieces.push(el("dl", &[("class", "glossary")], &rows));
     pieces.push(source(term));
-    let notes: Html = term.notes.iter().map(|note| leaf("li", "", note)).collect();
+    let notes: Html = term
+        .notes
+        .iter()
+        .map(|note| leaf("li", "", &note.to_string()))
+        .collect();
     pieces.push(el("ul", &[("class", "gaps")], &[notes]));
     let deeper = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
     for part in term.parts.iter().filter(deeper) {
@@ -145,10 +149,10 @@ mod tests {
             says(cited(document, place));
         }
         for note in &term.notes {
-            says(text(note));
+            says(text(&note.to_string()));
         }
         for part in &term.parts {
-            says(marked(&part.name));
+            says(marked(&part.name.to_string()));
             if part.opens() && !of_a_family(part, &term.parts) {
                 stands_in(html, part);
             }

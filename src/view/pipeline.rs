@@ -8,6 +8,9 @@ use crate::core::pipeline::{Half, Kind, TimedOp, Trace};
 use crate::core::report::{Evaluation, Figure};
 use crate::core::units::{Seconds, show_percent, show_seconds};
 
+/// What "in span" means, wherever the two bubbles stand side by side.
+pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
+
 /// Ranks of the table: of more, the first.
 const MOST_ROWS: usize = 256;
 
@@ -31,6 +34,10 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         (true, true) => "BW backward, B (input)",
         _ => "BW backward",
     };
+    let in_span = format!(
+        "{} in span, as the zero-bubble papers count",
+        show_percent(pipeline.bubble_span)
+    );
     let bubble = el(
         "span",
         &[],
@@ -50,6 +57,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
             )),
         ],
     );
+    let once = words::once(pipeline);
     let note = |shown: bool, class: &str, said: &str| {
         if shown {
             leaf("span", class, said)
@@ -70,6 +78,8 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
             Html::none()
         },
         bubble,
+        el("span", &[("title", IN_SPAN)], &[text(&in_span)]),
+        note(once.is_some(), "", once.as_deref().unwrap_or_default()),
         note(paired, "", "two halves in one block: an overlapped pair"),
         note(
             drawn().any(|one| one.loads.iter().any(|load| load.stages.len() > 1)),
@@ -195,7 +205,7 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Html 
 #[must_use]
 pub fn ranks(evaluation: &Evaluation) -> Html {
     let pipeline = &evaluation.report.pipeline;
-    let makespan = pipeline.makespan_s;
+    let makespan = Seconds(evaluation.timeline.makespan());
     let rows: Vec<(bool, Vec<Html>)> = evaluation
         .timeline
         .ranks
@@ -233,7 +243,8 @@ pub fn label(evaluation: &Evaluation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::evaluate;
+    use crate::core::pipeline::{Durations, Spec, build, measure, schedule};
+    use crate::core::report::{evaluate, explain};
     use crate::core::run::{Run, Schedule};
 
     #[test]
@@ -271,6 +282,56 @@ mod tests {
         assert!(said.contains("data-ask=\"bubble\""));
         assert_eq!(ranks(&evaluation).into_string().matches("<tr>").count(), 5);
         assert!(label(&evaluation).starts_with("Timeline. 4 ranks run 32"));
+    }
+
+    /// ZB-H2 of 8 ranks and 24 micro-batches of equal passes: the paper's bubble is 0; of the makespan, 3 m + (p − 1)
+    /// forwards, p − 1 = 7 of 79 idle.
+    #[test]
+    fn both_bubbles_of_zb_h2_are_shown_and_named() {
+        let mut evaluation = evaluate(&Run::default()).unwrap();
+        let spec = Spec::new(schedule("zb-h2").unwrap(), 8, 24);
+        let order = build(&spec, &Durations::unit(8)).unwrap().order;
+        let (_, stats) = measure(&order, &Durations::unit(8)).unwrap();
+        let pipeline = &mut evaluation.report.pipeline;
+        pipeline.bubble_fraction = stats.bubble_fraction;
+        pipeline.bubble_over_ideal = stats.bubble_over_ideal;
+        pipeline.bubble_span = stats.bubble_span;
+        let legend = legend(&evaluation, None, 1).into_string();
+        for said in [
+            "bubble 8.9 % of the pipeline",
+            "(9.7 % of ideal)",
+            "0.0 % in span, as the zero-bubble papers count",
+            "between a rank's first and last op",
+        ] {
+            assert!(legend.contains(said), "{said}: {legend}");
+        }
+        let drawer = explain(&evaluation, Figure::Bubble)
+            .unwrap()
+            .notes
+            .iter()
+            .map(ToString::to_string)
+            .collect::<String>();
+        assert!(
+            drawer.contains("zero-bubble papers count: 0.0 %"),
+            "{drawer}"
+        );
+    }
+
+    /// PipeDream never drains: its figures are the steady state's, and the legend says what they leave out.
+    #[test]
+    fn a_schedule_that_never_drains_says_so() {
+        let of = |schedule| {
+            let run = Run {
+                schedule,
+                ..Run::default()
+            };
+            legend(&evaluate(&run).unwrap(), None, 1).into_string()
+        };
+        let said = "Fill (";
+        assert!(
+            of(Schedule::Pipedream).contains(said) && of(Schedule::Pipedream2bw).contains(said)
+        );
+        assert!(!of(Schedule::OneFOneB).contains(said));
     }
 
     /// Naive pipelines have one chain through every op: m (p + p) of them, 2 (p − 1) hand-overs each.

@@ -2,16 +2,18 @@
 
 use super::issues::written;
 use super::markup::{Html, cited, el, leaf, scrolled, text};
+use super::pipeline::IN_SPAN;
 use super::words::verdict;
 use crate::core::pipeline::{Idea, SCHEDULES};
 use crate::core::report::{ScheduleFigures, ScheduleRow};
 use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
 
 /// A column: its key in links and buttons, its head, and what it means.
-const COLUMNS: [(&str, &str, &str); 8] = [
+const COLUMNS: [(&str, &str, &str); 9] = [
     ("name", "schedule", "as the menu names it"),
     ("step", "step", "the whole step"),
     ("bubble", "bubble", "idle share of the ranks' time"),
+    ("span", "bubble in span", IN_SPAN),
     (
         "held",
         "held",
@@ -65,11 +67,12 @@ fn key(row: &ScheduleRow, column: usize) -> f64 {
     match column {
         1 => figures.step_s.0,
         2 => figures.bubble_fraction,
-        3 => figures.in_flight,
-        4 => figures.activations_bytes.0,
-        5 => figures.peak_bytes.0,
-        6 => f64::from(figures.weight_copies),
-        7 => figures.messages,
+        3 => figures.bubble_span,
+        4 => figures.in_flight,
+        5 => figures.activations_bytes.0,
+        6 => figures.peak_bytes.0,
+        7 => f64::from(figures.weight_copies),
+        8 => figures.messages,
         _ => 0.0,
     }
 }
@@ -137,7 +140,7 @@ pub fn table(
         ],
     );
     let note = if left == 0 {
-        "Press a name to choose it. Each is simulated with this run's stage times; schedules of several chunks take two.".to_owned()
+        "Press a name to choose it. Each is simulated with this run's stage times; schedules of several chunks take two. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state.".to_owned()
     } else {
         format!("{left} more are being simulated…")
     };
@@ -168,7 +171,7 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Html {
     let rest = match &row.figures {
         Err(why) => el(
             "td",
-            &[("colspan", "7"), ("class", "note muted")],
+            &[("colspan", "8"), ("class", "note muted")],
             &[text("– "), text(why)],
         ),
         Ok(figures) => cells(figures, unit),
@@ -190,6 +193,7 @@ fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Html {
     [
         show_seconds(figures.step_s),
         show_percent(figures.bubble_fraction),
+        show_percent(figures.bubble_span),
         number(figures.in_flight, 3),
         unit.number(figures.activations_bytes),
         peak,
@@ -318,6 +322,19 @@ mod tests {
         assert!(!html.contains("data-fix=\"schedule=1f1b\""));
         assert_eq!(html.matches("class=\"peak\"").count(), 1);
         assert!(html.contains("needs an order of your own"));
+    }
+
+    /// The zero-bubble papers' own measure has a column of its own beside the idle share of the whole.
+    #[test]
+    fn both_bubbles_have_a_column() {
+        let rows: Vec<ScheduleRow> = rows().into_iter().filter(|row| row.id == "zb-h2").collect();
+        let figures = rows[0].figures.clone().unwrap();
+        let html = table(&rows, "1f1b", Sort::default(), MemoryUnit::Gib, 0).into_string();
+        let [share, span] = [figures.bubble_fraction, figures.bubble_span].map(show_percent);
+        let cells = format!("<td>{share}</td><td>{span}</td>");
+        assert!(html.contains(&cells), "{cells}: {html}");
+        let heads = [">bubble<", ">bubble in span<"].map(|head| html.find(head).unwrap());
+        assert!(heads[0] < heads[1]);
     }
 
     #[test]

@@ -77,16 +77,33 @@ pub fn fullest(memory: &Memory) -> String {
     }
 }
 
-/// "4 ranks run 32 micro-batches in 4.82 s; 21.4 % of it is idle, 27.3 % of the ideal time."
+/// "4 ranks run 32 micro-batches in 4.82 s; 21.4 % of it is idle, 27.3 % of the ideal time; 24.1 % in span, as the
+/// zero-bubble papers count."
 #[must_use]
 pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> String {
-    format!(
-        "{} ranks run {microbatches} micro-batches in {}; {} of it is idle, {} of the ideal time.",
+    let said = format!(
+        "{} ranks run {microbatches} micro-batches in {}; {} of it is idle, {} of the ideal time; {} in span, as the zero-bubble papers count.",
         pipeline.peak_in_flight.len(),
         show_seconds(pipeline.makespan_s),
         show_percent(pipeline.bubble_fraction),
-        show_percent(pipeline.bubble_over_ideal)
-    )
+        show_percent(pipeline.bubble_over_ideal),
+        show_percent(pipeline.bubble_span)
+    );
+    match once(pipeline) {
+        Some(once) => format!("{said} {once}"),
+        None => said,
+    }
+}
+
+/// What happens once in a training and not in every step, of a schedule that never drains.
+#[must_use]
+pub fn once(pipeline: &Pipeline) -> Option<String> {
+    let (fill, drain) = pipeline.fill_s.zip(pipeline.drain_s)?;
+    Some(format!(
+        "Steady state: this schedule never drains between steps. Fill ({}) and drain ({}) happen once in a training; the timeline draws one step with both.",
+        show_seconds(fill),
+        show_seconds(drain)
+    ))
 }
 
 /// What the tab's title begins with: "Fits 31.1 GiB".

@@ -27,6 +27,8 @@ export interface Report {
   pipeline: {
     schedule: string; makespan_s: number; ideal_s: number; bubble_fraction: number;
     bubble_over_ideal: number; bubble_span: number; peak_in_flight: number[]; weight_copies: number[];
+    /** of a schedule that never drains: the figures above are of its steady state, these happen once in a training */
+    fill_s?: number; drain_s?: number;
   };
   overlap: OverlapRow[];
   step: {
@@ -45,6 +47,8 @@ export interface ScheduleRequest {
 export interface ScheduleReply {
   errors: Issue[]; warnings: Issue[]; makespan_s: number; ideal_s: number; bubble_fraction: number;
   bubble_over_ideal: number; bubble_span: number; peak_in_flight: number[]; weight_copies: number[];
+  /** of a schedule that never drains: seconds of a step once it is full; the figures above have its fill and drain */
+  steady_s?: number;
   order: string[][];
   /** rank, kind (F, B, W, BW), stage, micro-batch, start, end */
   ops?: [number, string, number, number, number, number][];

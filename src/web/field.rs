@@ -1,6 +1,7 @@
 //! One setting of the form: label, input by kind, stepper, hint, and what is wrong with it.
 
 use crate::core::issue::{Issue, Severity};
+use crate::core::message::Message;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
 use crate::view::issues::line;
@@ -16,7 +17,7 @@ struct Draft {
     /// What the Run said when this was typed: once it says something else, the draft is history.
     after: String,
     /// Why the text was not taken.
-    error: Option<String>,
+    error: Option<Message>,
 }
 
 /// The row of `field`.
@@ -191,7 +192,7 @@ fn text_input(
 }
 
 /// Takes text into the Run, if it means something.
-pub fn commit(state: State, field: &'static Field, text: &str) -> Result<(), String> {
+pub fn commit(state: State, field: &'static Field, text: &str) -> Result<(), Message> {
     let value = field.parse(text)?;
     let mut run = state.run.get_untracked();
     field.set(&mut run, &value)?;

@@ -1,6 +1,7 @@
 //! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
 
 use crate::core::issue::Issue;
+use crate::core::message::Message;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Run;
 use crate::core::run::registry::{Field, field};
@@ -36,7 +37,7 @@ pub struct State {
     /// A second Run, kept to be compared with the first.
     pub second: RwSignal<Option<Run>>,
     /// The last text typed into a field that was not understood: the field, what the Run said when it was typed, and why.
-    pub unread: RwSignal<Option<(&'static Field, String, String)>>,
+    pub unread: RwSignal<Option<(&'static Field, String, Message)>>,
     /// Key of the field typed into last.
     pub edited: RwSignal<&'static str>,
     /// Earlier and later Runs.

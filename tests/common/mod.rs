@@ -3,8 +3,9 @@
 
 use shardscope::core::accuracy::{Evidence, read};
 use shardscope::core::model::stage_elements;
+use shardscope::core::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
 use shardscope::core::run::{Run, Scenario, Value};
-use shardscope::core::time::{Bubble, Clock, Passes, pipeline_seconds, step_end, with_loader};
+use shardscope::core::time::{Clock, step_end, with_loader};
 use shardscope::core::traffic::{Held, StageWaits, StageWindows, stage_waits, step_sync};
 use shardscope::core::units::Seconds;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ impl Term {
     /// The figure, its formula, the same with its values, what the symbols are, and the source; then what it is made of.
     #[must_use]
     pub fn text(&self, unit: MemoryUnit) -> String {
-        let mut lines = vec![self.name.clone()];
+        let mut lines = vec![self.name.to_string()];
         self.text_lines(unit, &mut lines);
         lines.join("\n") + "\n"
     }
@@ -42,7 +42,7 @@ impl Term {
         lines.extend(self.notes.iter().map(|note| format!("  ({note})")));
         for part in self.parts.iter().filter(|part| part.opens()) {
             lines.push(String::new());
-            lines.push(part.name.clone());
+            lines.push(part.name.to_string());
             part.text_lines(unit, lines);
         }
     }

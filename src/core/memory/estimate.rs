@@ -99,7 +99,7 @@ pub struct Item {
 impl Item {
     /// `bytes` of `component` that are called `name` and are held.
     #[must_use]
-    pub fn held(component: Component, name: &str, bytes: f64) -> Self {
+    pub fn held(component: Component, name: &'static str, bytes: f64) -> Self {
         Self {
             component,
             name: name.to_owned(),

@@ -2,6 +2,7 @@
 
 use super::fault::Fault;
 use super::op::{Item, Kind, Op};
+use crate::t;
 
 /// Seconds of every op of an order.
 ///
@@ -110,7 +111,12 @@ impl Durations {
         for (name, list, length) in lists {
             let Some(list) = list else { continue };
             if list.len() != length as usize {
-                let what = format!("{name} has {} entries and needs {length}", list.len());
+                let what = t!(
+                    "{name} has {list} entries and needs {length}",
+                    name,
+                    list = list.len(),
+                    length
+                );
                 return Err(Fault::Durations { what });
             }
             check_times(name, list)?;
@@ -159,14 +165,18 @@ impl Durations {
     }
 }
 
-fn check_times(name: &str, times: &[f64]) -> Result<(), Fault> {
+fn check_times(name: &'static str, times: &[f64]) -> Result<(), Fault> {
     match times
         .iter()
         .find(|time| !(time.is_finite() && **time >= 0.0))
     {
         None => Ok(()),
         Some(time) => Err(Fault::Durations {
-            what: format!("{name} is {time}: a time is a number of seconds, zero or more"),
+            what: t!(
+                "{name} is {time}: a time is a number of seconds, zero or more",
+                name,
+                time = time.to_string()
+            ),
         }),
     }
 }

@@ -2,7 +2,8 @@
 
 use super::op::Op;
 use crate::issue::Issue;
-use std::fmt;
+use crate::message::Message;
+use crate::t;
 
 /// What is wrong with an order or with the durations given for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +44,7 @@ pub enum Fault {
     /// A duration is negative or no number, or a list of them has the wrong length.
     Durations {
         /// Which one, in words.
-        what: String,
+        what: Message,
     },
 }
 
@@ -60,60 +61,57 @@ pub struct Stuck {
     pub waits_for: Op,
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Fault {
+    /// What is wrong, and where.
+    #[must_use]
+    pub fn message(&self) -> Message {
         match self {
-            Self::Twice { rank, op } => {
-                write!(
-                    out,
-                    "{op} stands a second time on rank {rank}: each op runs once"
-                )
-            }
-            Self::Missing { op } => write!(
-                out,
-                "{op} is missing: each stage runs every micro-batch forward and backward"
+            Self::Twice { rank, op } => t!(
+                "{op} stands a second time on rank {rank}: each op runs once",
+                op = op.to_string(),
+                rank = *rank
             ),
-            Self::Outside { rank, op } => {
-                write!(
-                    out,
-                    "{op} on rank {rank} is outside the stages and micro-batches of the order"
-                )
-            }
-            Self::Elsewhere { rank, op, home } => {
-                write!(
-                    out,
-                    "{op} stands on rank {rank}, but its activation is on rank {home}"
-                )
-            }
+            Self::Missing { op } => t!(
+                "{op} is missing: each stage runs every micro-batch forward and backward",
+                op = op.to_string()
+            ),
+            Self::Outside { rank, op } => t!(
+                "{op} on rank {rank} is outside the stages and micro-batches of the order",
+                op = op.to_string(),
+                rank = *rank
+            ),
+            Self::Elsewhere { rank, op, home } => t!(
+                "{op} stands on rank {rank}, but its activation is on rank {home}",
+                op = op.to_string(),
+                rank = *rank,
+                home = *home
+            ),
             Self::Deadlock { stuck } => {
-                write!(out, "the order dead-locks")?;
-                for (index, stuck) in stuck.iter().take(3).enumerate() {
-                    let sep = if index == 0 { ": " } else { "; " };
-                    let Stuck {
-                        rank,
-                        at,
-                        op,
-                        waits_for,
-                    } = stuck;
-                    write!(
-                        out,
-                        "{sep}rank {rank} is stuck at its op {at}, {op}, waiting for {waits_for}"
-                    )?;
-                }
+                let mut ranks: Vec<Message> = stuck.iter().take(3).map(Stuck::message).collect();
                 if stuck.len() > 3 {
-                    write!(out, "; and {} more ranks", stuck.len() - 3)?;
+                    ranks.push(t!("and {n} more ranks", n = stuck.len() - 3));
                 }
-                Ok(())
+                let ranks = Message::joined("; ", ranks);
+                t!("the order dead-locks: {ranks}", ranks)
             }
-            Self::Durations { what } => write!(out, "{what}"),
+            Self::Durations { what } => what.clone(),
         }
     }
-}
-
-impl Fault {
     /// As an error of `field`.
     #[must_use]
     pub fn issue(&self, field: &str) -> Issue {
-        Issue::error(field, self.to_string())
+        Issue::error(field, self.message())
+    }
+}
+
+impl Stuck {
+    fn message(&self) -> Message {
+        t!(
+            "rank {rank} is stuck at its op {at}, {op}, waiting for {waits_for}",
+            rank = self.rank,
+            at = self.at,
+            op = self.op.to_string(),
+            waits_for = self.waits_for.to_string()
+        )
     }
 }

@@ -68,14 +68,14 @@ pub static IDEAS: &[Idea] = &[
         id: "pipedream",
         idea: "1F1B that never flushes: the next step's micro-batches follow at once.",
         cost: "No bubble in the steady state; p − r versions of the weights on rank r, stale gradients.",
-        needs: "Asynchronous training. Shown is one step's worth, filled and drained.",
+        needs: "Asynchronous training. The timeline draws one step, filled and drained; the figures are the steady state's.",
         source: &source::PIPEDREAM,
     },
     Idea {
         id: "pipedream-2bw",
         idea: "PipeDream with gradients accumulated over m micro-batches, so that two versions suffice.",
         cost: "No bubble in the steady state; two copies of the weights, gradients one step late.",
-        needs: "m ≥ p. Shown is one step's worth, filled and drained.",
+        needs: "m ≥ p. The timeline draws one step, filled and drained; the figures are the steady state's.",
         source: &papers::PIPEDREAM_2BW,
     },
     Idea {
@@ -87,9 +87,9 @@ pub static IDEAS: &[Idea] = &[
     },
     Idea {
         id: "hanayo",
-        idea: "The model folded into waves over the ranks: Chimera's bubble with one copy of the weights.",
-        cost: "Total bubble (P − 1)/(2WP + P − 1) for equal forward and backward; 4W(P − 1) transfers.",
-        needs: "Layers for 2 W P stages; micro-batches in units of P.",
+        idea: "The model folded into waves over the ranks: one wave is Chimera of twice the ranks folded onto them, with one copy of the weights.",
+        cost: "Total bubble of P micro-batches (P − 1)/(2WP + P − 1) for equal forward and backward: with one wave more than Chimera's, with two less from P = 4 on; 4W(P − 1) transfers.",
+        needs: "Layers for 2 W P stages; micro-batches in units of P, which overlap; up to P micro-batches held on every rank.",
         source: &papers::HANAYO,
     },
     Idea {

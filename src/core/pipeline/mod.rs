@@ -3,12 +3,14 @@
 //!
 //! A [`Spec`] (schedule id and options) becomes an [`Order`] (for each rank the list of what it runs) by one of the
 //! generators in [`families`]; the one simulator, [`simulate()`], times any order under any [`Durations`]; [`Stats`]
-//! measures the timeline. Formulas of papers are nowhere used for a result, only in the tests.
+//! measures the timeline. Formulas of papers are nowhere used for a result, only in the tests; what a step takes of a
+//! pipeline that never drains is the steady state of the same rules ([`steady`]).
 //!
 //! Conventions: `p` ranks, `m` micro-batches, `v` chunks a rank, `S` global stages; tF forward, tB gradient of the
 //! input **only**, tW gradient of the weight, all of one chunk and one micro-batch.
 
 pub mod balance;
+pub mod closed_form;
 pub mod durations;
 pub mod families;
 pub mod fault;
@@ -25,6 +27,7 @@ mod rows;
 pub mod simulate;
 pub mod spec;
 pub mod stats;
+pub mod steady;
 pub mod sync;
 pub mod torch_csv;
 pub mod trace;

@@ -52,6 +52,8 @@ pub struct Schedule {
     pub splits_backward: bool,
     /// The order depends on the durations.
     pub uses_durations: bool,
+    /// The next step's micro-batches follow at once: it never drains, and a step takes what its steady state does.
+    pub endless: bool,
     /// Micro-batches that the generator works with at least, of p.
     pub(crate) fill: Option<fn(u32) -> u32>,
     pub(crate) make: Make,

@@ -8,8 +8,11 @@ use super::registry::{SCHEDULES, Stages, schedule};
 use super::simulate::Timeline;
 use super::spec::{Spec, build, check};
 use super::stats::measure;
+use super::steady::step_seconds;
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::run::{OneOf, Value, Variant};
+use crate::t;
 use crate::units::whole;
 use serde::{Serialize, Serializer};
 
@@ -46,6 +49,10 @@ pub struct Reply {
     pub peak_in_flight: Vec<u32>,
     /// Copies of the weights on each rank.
     pub weight_copies: Vec<u32>,
+    /// Seconds of a step once the pipeline is full, of a schedule that never drains; the figures above are of one step
+    /// with fill and drain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady_s: Option<f64>,
     /// Tokens, a list a rank.
     pub order: Vec<Vec<String>>,
     /// Every op with its times, unless the request says not to.
@@ -100,6 +107,10 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     };
     let built = build(&spec, &durations).map_err(one)?;
     let durations = sizes.durations(built.order.stages)?;
+    let steady_s = spec
+        .schedule
+        .endless
+        .then(|| step_seconds(&durations, built.order.microbatches));
     let (timeline, stats) =
         measure(&built.order, &durations).map_err(|fault| vec![fault.issue("order")])?;
     Ok(Reply {
@@ -112,6 +123,7 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
         bubble_span: stats.bubble_span,
         peak_in_flight: stats.peak_in_flight,
         weight_copies: stats.weight_copies,
+        steady_s,
         order: built.order.tokens(),
         ops: if ops { entries(&timeline) } else { Vec::new() },
     })
@@ -159,7 +171,11 @@ impl Sizes {
             return Ok(durations);
         };
         if scale.len() != stages as usize {
-            let message = format!("{} factors for {stages} global stages", scale.len());
+            let message = t!(
+                "{scale} factors for {stages} global stages",
+                scale = scale.len(),
+                stages
+            );
             return Err(vec![Issue::error("stage_scale", message)]);
         }
         Ok(durations.with_stage_scale(scale))
@@ -183,7 +199,10 @@ impl<'a> Reader<'a> {
             }),
             other => Err(vec![Issue::error(
                 "",
-                format!("a request is an object of fields, this is {}", other.kind()),
+                t!(
+                    "a request is an object of fields, this is {kind}",
+                    kind = other.kind()
+                ),
             )]),
         }
     }
@@ -196,9 +215,11 @@ impl<'a> Reader<'a> {
             .filter(|value| **value != Value::Null)
     }
 
-    fn wrong(&mut self, key: &'static str, wanted: &str) {
-        self.issues
-            .push(Issue::error(key, format!("{key} takes {wanted}")));
+    fn wrong(&mut self, key: &'static str, wanted: impl Into<Message>) {
+        self.issues.push(Issue::error(
+            key,
+            t!("{key} takes {wanted}", key, wanted = wanted.into()),
+        ));
     }
 
     fn count(&mut self, key: &'static str) -> Option<u32> {
@@ -295,7 +316,7 @@ impl<'a> Reader<'a> {
         let found = schedule(id);
         if found.is_none() {
             let ids: Vec<_> = SCHEDULES.iter().map(|schedule| schedule.id).collect();
-            self.wrong("schedule", &format!("one of: {}", ids.join(", ")));
+            self.wrong("schedule", t!("one of: {ids}", ids = ids.join(", ")));
         }
         let custom = id == "custom";
         let size = |count: Option<u32>, default| count.unwrap_or(if custom { 0 } else { default });
@@ -313,7 +334,7 @@ impl<'a> Reader<'a> {
         };
         if variant.is_none() {
             let ids: Vec<_> = Variant::ALL.iter().map(|(_, choice)| choice.id).collect();
-            self.wrong("variant", &format!("one of: {}", ids.join(", ")));
+            self.wrong("variant", t!("one of: {ids}", ids = ids.join(", ")));
         }
         let order = self.order();
         let spec = found.map(|schedule| {

@@ -1,8 +1,8 @@
 //! Every schedule, one row.
 
 use super::families::{
-    chimera, controllable, custom, dualpipe, flush, interleaved, sequence, slots, zb_auto, zb_v,
-    zb_v_auto, zero_bubble,
+    chimera, controllable, custom, dualpipe, flush, hanayo, interleaved, sequence, slots, zb_auto,
+    zb_v, zb_v_auto, zero_bubble,
 };
 use super::registry::{Make, Schedule, Stages};
 use super::spec::Spec;
@@ -21,6 +21,7 @@ const ROW: Schedule = Schedule {
     stages: Stages::Ranks,
     splits_backward: false,
     uses_durations: false,
+    endless: false,
     fill: None,
     make: Make::Always(flush::naive),
     warn: no_warnings,
@@ -74,12 +75,14 @@ pub static SCHEDULES: &[Schedule] = &[
     Schedule {
         id: "pipedream",
         name: "PipeDream",
+        endless: true,
         make: Make::Always(flush::pipedream),
         ..ROW
     },
     Schedule {
         id: "pipedream-2bw",
         name: "PipeDream-2BW",
+        endless: true,
         make: Make::Always(flush::pipedream_2bw),
         warn: flush::warn_2bw,
         ..ROW
@@ -98,7 +101,7 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["waves"],
         virtual_stages: None, // 2 · waves
         stages: Stages::Waves,
-        make: Make::Always(slots::hanayo),
+        make: Make::Always(hanayo::hanayo),
         warn: slots::notice_units,
         ..ROW
     },

@@ -10,6 +10,7 @@ use super::registry::{Make, Schedule, Stages};
 use super::simulate::simulate;
 use crate::issue::Issue;
 use crate::run::Variant;
+use crate::t;
 
 /// Most ops that an order may have: 64 ranks of two chunks, 4096 micro-batches, three kinds of op. A picture of more
 /// helps nobody and the tab would freeze.
@@ -148,7 +149,7 @@ pub(super) fn check(spec: &Spec) -> Result<(), Issue> {
         ("splits", spec.splits),
     ];
     if let Some((field, _)) = at_least_one.into_iter().find(|(_, value)| *value == 0) {
-        return Err(Issue::error(field, format!("{field} is at least 1")).with_fix(field, 1));
+        return Err(Issue::error(field, t!("{field} is at least 1", field)).with_fix(field, 1));
     }
     guard_size(spec)
 }
@@ -193,8 +194,11 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
         let (field, value, _) = used
             .max_by_key(|(_, value, _)| *value)
             .unwrap_or(factors[3]);
-        let message = format!(
-            "{field}={value} makes more than the {MAX_OPS} ops that are simulated here, whatever the micro-batches: a smaller one works"
+        let message = t!(
+            "{field}={value} makes more than the {MAX_OPS} ops that are simulated here, whatever the micro-batches: a smaller one works",
+            field,
+            value,
+            MAX_OPS
         );
         return Err(Issue::error(field, message));
     }
@@ -208,8 +212,11 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
     let ops = op_count(spec);
     if ops > limit {
         let most = limit / one.max(1);
-        let message = format!(
-            "{ops} ops are more than the {limit} that are simulated here: {most} micro-batches of this layout would work"
+        let message = t!(
+            "{ops} ops are more than the {limit} that are simulated here: {most} micro-batches of this layout would work",
+            ops,
+            limit,
+            most
         );
         return Err(Issue::error("microbatches", message).with_fix("microbatches", most));
     }
@@ -223,8 +230,10 @@ fn ignored_options(spec: &Spec) -> Vec<Issue> {
         && spec.virtual_stages != 1
         && spec.virtual_stages != own
     {
-        let message = format!(
-            "{name} has {own} chunk(s) a rank by its construction: virtual_stages has no effect"
+        let message = t!(
+            "{name} has {own} chunk(s) a rank by its construction: virtual_stages has no effect",
+            name,
+            own
         );
         warnings.push(Issue::warning("virtual_stages", message).with_fix("virtual_stages", own));
     }
@@ -237,7 +246,7 @@ fn ignored_options(spec: &Spec) -> Vec<Issue> {
     ];
     for (option, given) in given {
         if given && !spec.schedule.uses(option) {
-            let message = format!("{name} takes no {option}: it has no effect");
+            let message = t!("{name} takes no {option}: it has no effect", name, option);
             warnings.push(Issue::warning(option, message));
         }
     }

@@ -48,7 +48,6 @@ impl Stats {
         let makespan_s = timeline.makespan();
         let busy_s: Vec<f64> = timeline.ranks.iter().map(|ops| busy(ops)).collect();
         let ideal_s = busy_s.iter().sum::<f64>() / busy_s.len().max(1) as f64;
-        let over = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let spans = timeline.ranks.iter().zip(&busy_s);
         let bubble_span = spans
             .map(|(ops, busy)| over(span(ops) - busy, *busy))
@@ -75,6 +74,44 @@ impl Stats {
             messages_per_microbatch: messages_per_microbatch(order),
         }
     }
+}
+
+impl Stats {
+    /// The same work where a step takes `step_s` of a pipeline that never drains: a rank idles for what is left of it.
+    #[must_use]
+    pub fn in_steady_state(self, step_s: f64) -> Self {
+        let busy = self.busy_s.iter().copied();
+        // Sums of the same times may differ in their last digits: no rank works longer than a step.
+        let makespan_s = busy.clone().fold(step_s, f64::max);
+        let idle_s = makespan_s - self.ideal_s;
+        Self {
+            makespan_s,
+            bubble_fraction: over(idle_s, makespan_s),
+            bubble_over_ideal: over(idle_s, self.ideal_s),
+            bubble_span: busy
+                .clone()
+                .map(|busy| over(makespan_s - busy, busy))
+                .fold(0.0, f64::max),
+            idle_max_s: busy.map(|busy| makespan_s - busy).fold(0.0, f64::max),
+            ..self
+        }
+    }
+}
+
+/// Fill and drain of a simulated step, seconds: until the last rank starts, and from its end to that of the first. A
+/// pipeline that never drains has them once in a training.
+#[must_use]
+pub fn fill_and_drain(timeline: &Timeline) -> (f64, f64) {
+    let last = timeline.ranks.last().map_or(&[][..], Vec::as_slice);
+    let (start, end) = (
+        last.first().map_or(0.0, |op| op.start),
+        last.last().map_or(0.0, |op| op.end),
+    );
+    (start, timeline.makespan() - end)
+}
+
+fn over(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
 }
 
 /// A pair's two entries are one piece of work: the second is left out.

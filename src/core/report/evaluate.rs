@@ -9,6 +9,8 @@ use crate::memory::verdict::chance;
 use crate::memory::{self, RankLoad};
 use crate::model::stage_elements;
 use crate::pipeline::balance::level;
+use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
+use crate::pipeline::steady::step_seconds;
 use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
 use crate::run::{OneOf, Run, Scenario};
 use crate::time::{Clock, Step, StepParts, step_end};
@@ -130,8 +132,16 @@ impl Draft {
         } = self;
         let Timed { order, timeline } = timed;
         let warnings = pipeline::warnings(&spec);
-        let stats = Stats::of(&order, &timeline);
-        let loads = loads(&scenario, &order);
+        let mut stats = Stats::of(&order, &timeline);
+        let mut once = None;
+        let mut full = None;
+        if spec.schedule.endless {
+            once = Some(fill_and_drain(&timeline));
+            full = filled(&spec, &durations, &mut stats);
+            let step_s = step_seconds(&durations, order.microbatches);
+            stats = stats.in_steady_state(step_s);
+        }
+        let loads = loads(&scenario, full.as_ref().unwrap_or(&order));
         let estimate = memory::estimate(&scenario, &loads);
         let (busiest, mut overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
         let scale = step.rescaled_by.unwrap_or(1.0);
@@ -144,7 +154,7 @@ impl Draft {
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, &scenario)));
         all_warnings.extend(estimate.warnings);
-        all_warnings.extend(much_bubble(&scenario, &stats));
+        all_warnings.extend(much_bubble(&scenario, &stats, spec.schedule.endless));
         let report = Report {
             errors: Vec::new(),
             warnings: all_warnings,
@@ -176,6 +186,8 @@ impl Draft {
             pipeline: Pipeline {
                 schedule: spec.schedule.id,
                 makespan_s: Seconds(stats.makespan_s) * scale,
+                fill_s: once.map(|(fill, _)| Seconds(fill) * scale),
+                drain_s: once.map(|(_, drain)| Seconds(drain) * scale),
                 ideal_s: Seconds(stats.ideal_s) * scale,
                 bubble_fraction: stats.bubble_fraction,
                 bubble_over_ideal: stats.bubble_over_ideal,
@@ -310,8 +322,24 @@ fn step(
     (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
 }
 
-/// Says why the ranks idle: few micro-batches, or one rank that works longer than the others.
-fn much_bubble(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
+/// The order of an endless schedule whose steps are shorter than its pipeline: with micro-batches of further steps in it,
+/// as many as there are ranks, whose activations are what its ranks hold.
+fn filled(spec: &Spec, durations: &Durations, stats: &mut Stats) -> Option<Order> {
+    if spec.microbatches >= spec.pp {
+        return None;
+    }
+    let spec = Spec {
+        microbatches: spec.pp,
+        ..spec.clone()
+    };
+    let order = pipeline::build(&spec, durations).ok()?.order;
+    stats.peak_in_flight = peak_in_flight(&order);
+    Some(order)
+}
+
+/// Says why the ranks idle: one rank that works longer than the others, or few micro-batches, which `endless` schedules
+/// do not mind.
+fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> Option<Issue> {
     if stats.bubble_fraction <= MUCH_BUBBLE {
         return None;
     }
@@ -345,6 +373,9 @@ fn much_bubble(scenario: &Scenario, stats: &Stats) -> Option<Issue> {
             }
             None => issue,
         });
+    }
+    if endless {
+        return None;
     }
     let message = format!(
         "{percent:.0} % of the pipeline is bubble: {} micro-batches are few for {} pipeline ranks",

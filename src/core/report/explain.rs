@@ -9,8 +9,11 @@ use super::Evaluation;
 use crate::explain::{Mark, Term, Unit};
 use crate::memory::verdict::{Chance, chance};
 use crate::memory::{self, Component, Verdict, methods};
+use crate::message::Message;
+use crate::pipeline::steady::{slowest_cycle, totals};
 use crate::run::{Method, OneOf, presets};
-use crate::source::GPIPE;
+use crate::source::{GPIPE, PIPEDREAM};
+use crate::t;
 use crate::units::{MemoryUnit, show_seconds};
 
 /// A figure that the page can be asked about.
@@ -129,7 +132,7 @@ fn component(evaluation: &Evaluation, rank: usize, component: Component) -> Opti
         return Some(whole);
     };
     let mut own = own.clone();
-    own.name = format!("{} of rank {rank}", own.name);
+    own.name = t!("{figure} of rank {rank}", figure = own.name, rank);
     own.source = own.source.or(whole.source);
     Some(own)
 }
@@ -165,7 +168,8 @@ fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
 
 fn capacity(evaluation: &Evaluation) -> Term {
     let (gpu, memory) = (&evaluation.scenario.gpu, &evaluation.report.memory);
-    let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let bytes =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let preset = evaluation.scenario.run.gpu.base.and_then(presets::gpu);
     let formula = if memory.capacity_bytes == gpu.memory {
         "box"
@@ -202,26 +206,30 @@ fn capacity(evaluation: &Evaluation) -> Term {
 }
 
 /// A time read off the simulated schedule.
-fn simulated(symbol: &'static str, name: &str, value: f64) -> Term {
+fn simulated(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     seconds(symbol, name, value).marked(Mark::Simulated, "")
 }
 
-fn count(symbol: &'static str, name: &str, value: f64) -> Term {
+fn count(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Count)
 }
 
-fn ratio(symbol: &'static str, name: &str, value: f64) -> Term {
+fn ratio(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Ratio)
 }
 
 /// A time as an input.
-fn seconds(symbol: &'static str, name: impl Into<String>, value: f64) -> Term {
+fn seconds(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Seconds)
 }
 
 fn bubble(evaluation: &Evaluation) -> Term {
     let (pipeline, step) = (&evaluation.report.pipeline, &evaluation.report.step);
-    Term::given(
+    let source = match pipeline.fill_s {
+        Some(_) => (&PIPEDREAM, "section 3.2, a pipeline that is never flushed"),
+        None => (&GPIPE, "section 2.3, idle over total"),
+    };
+    let term = Term::given(
         "B",
         "bubble: idle share of the pipeline's time",
         pipeline.bubble_fraction,
@@ -231,23 +239,71 @@ fn bubble(evaluation: &Evaluation) -> Term {
         "1 - C/M",
         vec![
             simulated("C", "mean busy time of a rank", pipeline.ideal_s.0),
-            simulated("M", "first start to last end of the pipeline", pipeline.makespan_s.0),
+            makespan(evaluation),
         ],
     )
-    .from(&GPIPE, "section 2.3, idle over total")
+    .from(source.0, source.1)
     .note(format!(
         "idle over ideal time, as Megatron-LM and the playbook count: {:.1} %",
         pipeline.bubble_over_ideal * 100.0
     ))
     .note(format!(
-        "idle between a rank's first and last op over its work, on the worst rank, as the papers on zero bubbles count: {:.1} %",
+        "bubble in span: idle between a rank's first and last op over its work, on the worst rank, as the zero-bubble papers count: {:.1} %",
         pipeline.bubble_span * 100.0
     ))
     .note(format!(
         "the step of {} also has what follows the pipeline: optimizer and last messages; of it the bubble is {:.1} %",
         show_seconds(step.time_s),
         step.bubble_s / step.time_s * 100.0
-    ))
+    ));
+    match pipeline.fill_s.zip(pipeline.drain_s) {
+        Some((fill, drain)) => term.note(format!(
+            "never drained between steps: the fill of {} and the drain of {} happen once in a training and are not in it",
+            show_seconds(fill),
+            show_seconds(drain)
+        )),
+        None => term,
+    }
+}
+
+/// How long a step's pipeline takes: read off the simulation, or the pace of a steady state.
+fn makespan(evaluation: &Evaluation) -> Term {
+    let (pipeline, durations) = (&evaluation.report.pipeline, &evaluation.durations);
+    let length = pipeline.makespan_s.0;
+    if pipeline.fill_s.is_none() {
+        return simulated("M", "first start to last end of the pipeline", length);
+    }
+    let name = "one step after the other, once the pipeline is full";
+    if durations.microbatch_scale.is_some() {
+        return simulated("M", name, length);
+    }
+    let work = totals(durations);
+    let cycle = slowest_cycle(&work, durations.p2p);
+    let ranks = cycle.ranks.clone();
+    let over: f64 = work[ranks.clone()].iter().sum();
+    let of = match ranks.len() {
+        1 => format!("work of rank {} on a micro-batch", ranks.start),
+        _ => format!(
+            "work of ranks {} to {} on a micro-batch",
+            ranks.start,
+            ranks.end - 1
+        ),
+    };
+    let pace = seconds(
+        "P",
+        "slowest cycle of ranks and messages, a micro-batch",
+        cycle.seconds,
+    )
+    .by(
+        "(W + 2 (n - 1) l)/n",
+        vec![
+            seconds("W", of, over),
+            count("n", "ranks of the cycle", ranks.len() as f64),
+            seconds("l", "a message between ranks", durations.p2p),
+        ],
+    );
+    let m = evaluation.report.layout.microbatches as f64;
+    seconds("M", name, length).by("m P", vec![count("m", "micro-batches", m), pace])
 }
 
 #[cfg(test)]

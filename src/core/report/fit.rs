@@ -70,7 +70,7 @@ fn mended(mut run: Run) -> Option<(Run, Evaluation)> {
 fn judge(base: &Evaluation, set: &Set, changes: usize, goal: Goal) -> Option<Suggestion> {
     let before = &base.scenario.run;
     let mut fix = Fix {
-        label: words(set),
+        label: words(set).into(),
         set: set.clone(),
     };
     let (run, evaluation) = mended(before.with_texts(&fix.set)?)?;

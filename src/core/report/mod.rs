@@ -103,13 +103,19 @@ pub struct Memory {
     pub chance: Chance,
 }
 
-/// The simulated schedule.
+/// The simulated schedule; of one that never drains, its steady state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pipeline {
     /// The schedule's id.
     pub schedule: &'static str,
-    /// First start to last end.
+    /// First start to last end; in a steady state from one step to the next.
     pub makespan_s: Seconds,
+    /// Until the last rank starts, where that happens once in a training: of a schedule that never drains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fill_s: Option<Seconds>,
+    /// From the last rank's end to that of the first, where that happens once in a training.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain_s: Option<Seconds>,
     /// Mean busy time of a rank.
     pub ideal_s: Seconds,
     /// Idle over total time.

@@ -3,6 +3,7 @@
 use crate::issue::{Fix, Issue};
 use crate::pipeline::{self, Spec};
 use crate::run::{OneOf, Scenario};
+use crate::t;
 
 /// The schedule as the pipeline room asks for it.
 pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
@@ -61,7 +62,7 @@ pub fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
             .map(|(field, value)| format!("{field}={value}"))
             .collect();
         Fix {
-            label: format!("use {}", words.join(", ")),
+            label: t!("use {setting}", setting = words.join(", ")),
             set,
         }
     });

@@ -33,10 +33,12 @@ pub struct ScheduleRow {
 pub struct ScheduleFigures {
     /// The whole step.
     pub step_s: Seconds,
-    /// First start to last end of the pipeline.
+    /// First start to last end of the pipeline; of one that never drains, a step.
     pub makespan_s: Seconds,
     /// Idle share of the ranks' time.
     pub bubble_fraction: f64,
+    /// Idle between a rank's first and last op over its work, as the zero-bubble papers count.
+    pub bubble_span: f64,
     /// Activations of the rank that holds most, in stage-micro-batches.
     pub in_flight: f64,
     /// Activations of the rank that holds most of them.
@@ -65,6 +67,7 @@ impl ScheduleFigures {
             step_s: report.step.time_s,
             makespan_s: report.pipeline.makespan_s,
             bubble_fraction: report.pipeline.bubble_fraction,
+            bubble_span: report.pipeline.bubble_span,
             in_flight: f64::from(peak.copied().unwrap_or(0)) / a_microbatch(order),
             activations_bytes: most(|rank| rank.activations),
             peak_bytes: report.memory.peak_bytes,
@@ -147,7 +150,10 @@ pub fn schedule_figures(run: &Run, id: &str) -> Result<ScheduleFigures, String> 
         )),
         _ => match evaluate(&other) {
             Ok(evaluation) => Ok(ScheduleFigures::of(&evaluation)),
-            Err(issues) => Err(why(issues.first().map_or("", |issue| &issue.message))),
+            Err(issues) => Err(why(&issues
+                .first()
+                .map(|issue| issue.message.to_string())
+                .unwrap_or_default())),
         },
     }
 }

@@ -1,6 +1,7 @@
 //! "A preset, or a preset with changes, or all of it": the three ways to say a model, a GPU or a precision.
 
 use crate::issue::Issue;
+use crate::t;
 
 /// A preset's id, if one is named, and what differs from it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,8 +56,9 @@ impl Missing {
             let whole = key.split('.').next().unwrap_or(key);
             self.0.push(Issue::error(
                 key,
-                format!(
-                    "needed where {whole} has no base; give it, or name a preset as {whole}.base"
+                t!(
+                    "needed where {whole} has no base; give it, or name a preset as {whole}.base",
+                    whole = whole.to_owned()
                 ),
             ));
             zero

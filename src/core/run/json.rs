@@ -4,6 +4,8 @@ use super::Run;
 use super::registry::{FIELDS, Field, field, plain};
 use super::value::Value;
 use crate::issue::Issue;
+use crate::message::Message;
+use crate::t;
 
 /// Names that are not fields although someone may look for them, and what to use instead.
 const DERIVED: &[(&str, &str)] = &[("dp", "dp is derived: gpus / (tp pp cp); set gpus instead")];
@@ -20,7 +22,10 @@ impl Run {
         if !matches!(object, Value::Map(_)) {
             return Err(vec![Issue::error(
                 "",
-                format!("a run is an object of fields, this is {}", object.kind()),
+                t!(
+                    "a run is an object of fields, this is {kind}",
+                    kind = object.kind()
+                ),
             )]);
         }
         let (run, issues) = Self::of(&object.flat(has_parts), |run, key, value| {
@@ -38,12 +43,12 @@ impl Run {
     ///
     /// # Errors
     /// Why not: unknown key, wrong type, out of range.
-    pub fn assign(&mut self, key: &str, value: &Value) -> Result<(), String> {
+    pub fn assign(&mut self, key: &str, value: &Value) -> Result<(), Message> {
         match field(key) {
             Some(field) => field.set(self, value),
             None => Err(DERIVED.iter().find(|(name, _)| *name == key).map_or_else(
-                || format!("no such field{}", near(key)),
-                |(_, why)| (*why).to_owned(),
+                || t!("no such field{guess}", guess = near(key)),
+                |(_, why)| (*why).into(),
             )),
         }
     }
@@ -214,21 +219,26 @@ impl Run {
     fn read(
         &mut self,
         key: &str,
-        instead: &str,
-        parse: impl Fn(&Field) -> Result<Value, String>,
+        instead: &'static str,
+        parse: impl Fn(&Field) -> Result<Value, Message>,
     ) -> Result<(), Issue> {
         let Some(field) = field(key) else {
             return Err(match DERIVED.iter().find(|(name, _)| *name == key) {
                 Some((_, why)) => Issue::warning(key, *why),
                 None => Issue::notice(
                     key,
-                    format!("this version does not know it; left out{}", near(key)),
+                    t!(
+                        "this version does not know it; left out{key}",
+                        key = near(key)
+                    ),
                 ),
             });
         };
         parse(field)
             .and_then(|value| field.set(self, &value))
-            .map_err(|message| Issue::warning(key, format!("{message}; {instead} is used")))
+            .map_err(|message| {
+                Issue::warning(key, t!("{message}; {instead} is used", message, instead))
+            })
     }
 }
 
@@ -248,7 +258,7 @@ fn has_parts(prefix: &str) -> bool {
 }
 
 /// "; did you mean `seq_len`?" where a known key is close.
-fn near(key: &str) -> String {
+fn near(key: &str) -> Message {
     let normal = |key: &str| -> String {
         key.chars()
             .filter(char::is_ascii_alphanumeric)
@@ -265,8 +275,8 @@ fn near(key: &str) -> String {
                     && (known.starts_with(&wanted)
                         || wanted.starts_with(&known) && known.len() > 2))
         })
-        .map_or_else(String::new, |field| {
-            format!("; did you mean {}?", field.key)
+        .map_or_else(Message::default, |field| {
+            t!("; did you mean {key}?", key = field.key)
         })
 }
 

@@ -155,7 +155,8 @@ mod tests {
             first_issue(|run| run.schedule = Schedule::Interleaved)
                 .fix
                 .unwrap()
-                .label,
+                .label
+                .to_string(),
             "use virtual_stages=2"
         );
         let layers = first_issue(|run| {

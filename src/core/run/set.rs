@@ -6,7 +6,9 @@ use super::choices::Choice;
 use super::registry::{Field, Slot};
 use super::text::{plain, shorten};
 use super::value::Value;
-use crate::units::{group, thousands};
+use crate::message::Message;
+use crate::t;
+use crate::units::group;
 
 /// A number below this is 0: nothing here is as small, and what is divided by it stays finite.
 const SMALLEST: f64 = 1e-20;
@@ -20,7 +22,7 @@ impl Field {
     ///
     /// # Errors
     /// What is wrong with the value and what would work.
-    pub fn set(&self, run: &mut Run, value: &Value) -> Result<(), String> {
+    pub fn set(&self, run: &mut Run, value: &Value) -> Result<(), Message> {
         let default = || self.get(&Run::default());
         let value = if *value == Value::Null {
             &default()
@@ -45,7 +47,7 @@ impl Field {
                     Value::Number(number) => {
                         let [number, low, high] =
                             [*number, range.0, range.1].map(|number| group(&number.to_string()));
-                        return Err(format!("{number} is outside {low} to {high}"));
+                        return Err(t!("{number} is outside {low} to {high}", number, low, high));
                     }
                     other => return Err(self.wrong_type("a number", other)),
                 };
@@ -81,9 +83,10 @@ impl Field {
                             .collect::<Result<Vec<_>, _>>()?,
                     ),
                     Value::List(items) => {
-                        return Err(format!(
-                            "{} entries; at most {LONGEST_LIST} are read",
-                            items.len()
+                        return Err(t!(
+                            "{items} entries; at most {LONGEST_LIST} are read",
+                            items = items.len(),
+                            LONGEST_LIST
                         ));
                     }
                     other => return Err(self.wrong_type("a list of whole numbers", other)),
@@ -100,8 +103,9 @@ impl Field {
                     })?),
                 };
                 if text.as_ref().is_some_and(|text| text.len() > LONGEST_TEXT) {
-                    return Err(format!(
-                        "longer than the {LONGEST_TEXT} letters that a link can hold"
+                    return Err(t!(
+                        "longer than the {LONGEST_TEXT} letters that a link can hold",
+                        LONGEST_TEXT
                     ));
                 }
                 let text = text.map(|text| text.trim().to_owned());
@@ -117,7 +121,7 @@ impl Field {
         value: &Value,
         options: &[Choice],
         set: fn(&mut Run, Option<&[&str]>) -> bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), Message> {
         let Value::List(items) = value else {
             if *value == Value::Null {
                 set(run, None);
@@ -139,20 +143,25 @@ impl Field {
         Ok(())
     }
 
-    fn wrong_type(&self, wanted: &str, got: &Value) -> String {
-        format!("{} takes {wanted}, this is {}", self.key, got.kind())
+    fn wrong_type(&self, wanted: &'static str, got: &Value) -> Message {
+        t!(
+            "{key} takes {wanted}, this is {kind}",
+            key = self.key,
+            wanted,
+            kind = got.kind()
+        )
     }
 }
 
 /// The whole number that `number` is, if it is one within the range.
-fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, String> {
+fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, Message> {
     match crate::units::whole(number) {
         Some(count) if (low..=high).contains(&count) => Ok(count),
-        _ => Err(format!(
-            "{} is not a whole number from {} to {}",
-            group(&number.to_string()),
-            thousands(low),
-            thousands(high)
+        _ => Err(t!(
+            "{number} is not a whole number from {low} to {high}",
+            number = group(&number.to_string()),
+            low,
+            high
         )),
     }
 }
@@ -173,7 +182,7 @@ fn joined(value: &Value) -> Option<String> {
 const NEAREST: usize = 5;
 
 /// That `id` is none of `options`, and the ones that begin most like it.
-fn unknown(id: &str, options: &[Choice]) -> String {
+fn unknown(id: &str, options: &[Choice]) -> Message {
     let alike = |option: &Choice| {
         let both = id.bytes().zip(option.id.bytes());
         both.take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count()
@@ -181,14 +190,14 @@ fn unknown(id: &str, options: &[Choice]) -> String {
     let most = options.iter().map(alike).max().unwrap_or(0);
     let near = options.iter().filter(|option| alike(option) == most);
     let ids: Vec<&str> = near.take(NEAREST).map(|option| option.id).collect();
-    format!(
-        "\"{}\" is not known; there is {}{}",
-        shorten(id),
-        ids.join(", "),
-        if ids.len() < options.len() {
-            ", ..."
-        } else {
-            ""
-        }
+    t!(
+        "\"{id}\" is not known; there is {ids}",
+        id = shorten(id),
+        ids = ids.join(", ")
+            + if ids.len() < options.len() {
+                ", ..."
+            } else {
+                ""
+            },
     )
 }

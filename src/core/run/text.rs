@@ -3,50 +3,55 @@
 use super::Run;
 use super::registry::{Field, Slot};
 use super::value::Value;
-use crate::units::{group, is_mark, parse_count, parse_number, thousands};
+use crate::message::Message;
+use crate::t;
+use crate::units::{group, is_mark, parse_count, parse_number};
 
 impl Field {
     /// The value that typed or linked text means.
     ///
     /// # Errors
     /// What is wrong with the text and what would work.
-    pub fn parse(&self, text: &str) -> Result<Value, String> {
+    pub fn parse(&self, text: &str) -> Result<Value, Message> {
         let text = text.trim();
         if text.is_empty() {
             return if self.get(&Run::default()) == Value::Null {
                 Ok(Value::Null)
             } else {
-                Err(format!("{} needs a value", self.label))
+                Err(t!("{field} needs a value", field = self.label))
             };
         }
         match &self.slot {
             Slot::Count { range, .. } => parse_count(text).map(Value::from).ok_or_else(|| {
-                format!(
-                    "\"{}\" is not a whole number from {} to {}",
-                    shorten(text),
-                    thousands(range.0),
-                    thousands(range.1)
+                t!(
+                    "\"{text}\" is not a whole number from {low} to {high}",
+                    text = shorten(text),
+                    low = range.0,
+                    high = range.1
                 )
             }),
             Slot::Number { range, .. } => parse_number(text).map(Value::Number).ok_or_else(|| {
-                format!(
-                    "\"{}\" is not a number from {} to {}",
-                    shorten(text),
-                    group(&range.0.to_string()),
-                    group(&range.1.to_string())
+                t!(
+                    "\"{text}\" is not a number from {low} to {high}",
+                    text = shorten(text),
+                    low = group(&range.0.to_string()),
+                    high = group(&range.1.to_string())
                 )
             }),
             Slot::Toggle { .. } => match text.to_ascii_lowercase().as_str() {
                 "true" | "1" | "yes" | "on" => Ok(Value::Bool(true)),
                 "false" | "0" | "no" | "off" => Ok(Value::Bool(false)),
-                _ => Err(format!("\"{}\" is neither true nor false", shorten(text))),
+                _ => Err(t!(
+                    "\"{text}\" is neither true nor false",
+                    text = shorten(text)
+                )),
             },
             Slot::Counts { .. } => text
                 .split(',')
                 .map(|item| {
                     parse_count(item)
                         .map(Value::from)
-                        .ok_or_else(|| format!("\"{}\" is not a whole number", shorten(item)))
+                        .ok_or_else(|| t!("\"{item}\" is not a whole number", item = shorten(item)))
                 })
                 .collect::<Result<Vec<_>, _>>()
                 .map(Value::List),

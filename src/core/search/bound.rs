@@ -8,6 +8,7 @@ use super::orders::{Facts, Profile, RankFacts};
 use super::stages::{Kinds, Owned, StageTime};
 use crate::memory::detailed::{self, ChunkBytes};
 use crate::memory::{self, RankLoad, Verdict};
+use crate::pipeline::steady::slowest_cycle;
 use crate::run::{Method, Scenario, Schedule};
 use crate::time::{Clock, loader_floor, step_end, with_loader};
 use crate::traffic::{Held, step_sync};
@@ -83,6 +84,7 @@ impl<'a> Path<'a> {
         match schedule {
             Schedule::OneFOneB => least.max(self.round_trips(microbatches)),
             Schedule::Gpipe => least.max(self.flush(microbatches)),
+            Schedule::Pipedream | Schedule::Pipedream2bw => self.steady(microbatches),
             _ => least,
         }
     }
@@ -104,6 +106,13 @@ impl<'a> Path<'a> {
             outside + trips * once + rest
         };
         (0..p).map(trip).fold(0.0, f64::max)
+    }
+
+    /// `PipeDream` never drains: the slowest cycle of ranks and messages sets the pace.
+    fn steady(&self, microbatches: f64) -> f64 {
+        let stage = |kind: &usize| self.times[*kind].forward + self.times[*kind].backward();
+        let totals: Vec<f64> = self.kinds.iter().map(stage).collect();
+        microbatches * slowest_cycle(&totals, self.send).seconds
     }
 
     /// `GPipe`: a flow shop forward, then one backward: `Σ F + (m - 1) max F` and the same of the backwards.

@@ -282,7 +282,9 @@ fn make(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> 
     let row = pipeline::schedule(chunks.schedule.id())?;
     let small = |value: u64| u32::try_from(value).ok();
     let options = &run.schedule_options;
-    let mut spec = Spec::new(row, small(pp)?, small(microbatches)?);
+    // A pipeline that never drains holds micro-batches of the next steps too.
+    let alive = if row.endless { pp } else { 1 };
+    let mut spec = Spec::new(row, small(pp)?, small(microbatches.max(alive))?);
     spec.virtual_stages = small(chunks.virtual_stages)?;
     spec.group = options.group.and_then(small);
     spec.variant = options.variant.unwrap_or(spec.variant);

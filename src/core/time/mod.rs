@@ -3,7 +3,6 @@
 //! Time knows neither pipelines nor traffic: waiting and communication arrive as numbers.
 
 mod attention;
-mod closed_form;
 mod compute;
 mod elementwise;
 mod gemm;
@@ -12,7 +11,6 @@ mod rates;
 mod step;
 mod vision;
 
-pub use closed_form::{Bubble, Passes, pipeline_seconds};
 pub use compute::{Clock, ComputeTime, STEP_END, step_end};
 pub use rates::{
     ATTENTION_HALF, ELEMENTWISE, FAMILIES, Family, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,

@@ -60,7 +60,7 @@ pub fn playbook_ratio(
 /// How the corrected `ratio` of the row `name` comes about; notes tell how the printed form differs.
 #[must_use]
 pub fn playbook_term(scenario: &Scenario, name: &str, b: BytesPerSecond, ratio: f64) -> Term {
-    let given = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
+    let given = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
     let layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     let book = [
         given("n", "ranks that share them", scenario.zero.shard as f64),

@@ -165,12 +165,12 @@ fn an_imported_model_makes_a_run_and_survives_its_link() {
 
 #[test]
 fn what_cannot_be_read_says_why() {
-    let message = |json: &str| read(&parse(json)).unwrap_err()[0].message.clone();
+    let message = |json: &str| read(&parse(json)).unwrap_err()[0].message.to_string();
     assert!(message("[1]").contains("object"));
     assert!(message("{}").contains("model_type"));
     assert!(message(r#"{"model_type":"bert"}"#).contains("bert"));
     let bare = read(&parse(r#"{"model_type":"llama"}"#)).unwrap_err();
-    assert!(bare.len() >= 4 && bare[0].message.contains("hidden_size"));
+    assert!(bare.len() >= 4 && bare[0].message.to_string().contains("hidden_size"));
     let odd = LLAMA_31_8B.replace("4096", "\"wide\"");
     assert!(message(&odd).contains("hidden_size takes a whole number"));
     let sparse = QWEN_15_MOE.replace("\"decoder_sparse_step\":1", "\"decoder_sparse_step\":2");

@@ -126,6 +126,7 @@ mod tests {
             read("a = 1\nnothing")
                 .unwrap_err()
                 .message
+                .to_string()
                 .starts_with("line 2")
         );
         assert!(read("a = nan").is_err() && read("a = 1e999").is_err());

@@ -279,7 +279,7 @@ mod tests {
                 "line 65",
             ),
         ] {
-            let message = read(text).unwrap_err().message;
+            let message = read(text).unwrap_err().message.to_string();
             assert!(message.starts_with(line), "{text}: {message}");
         }
     }

@@ -39,7 +39,7 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     }
     lines.push(String::new());
     lines.push("rank,ops,busy_s,idle_s,first_start_s,last_end_s,peak_in_flight".to_owned());
-    let makespan = report.pipeline.makespan_s.0;
+    let makespan = evaluation.timeline.makespan();
     for (rank, ops) in evaluation.timeline.ranks.iter().enumerate() {
         // The halves of a pair run at once: one of them counts.
         let counted = ops.iter().filter(|op| op.half != Half::Second);
@@ -140,7 +140,7 @@ mod tests {
                 assert_eq!(row[0], wire.name);
             }
             // Busy and idle make up the pipeline; nobody runs past its end.
-            let makespan = report.pipeline.makespan_s.0;
+            let makespan = evaluation.timeline.makespan();
             assert_eq!(ranks.len() - 1, evaluation.timeline.ranks.len());
             for row in &ranks[1..] {
                 let cells: Vec<f64> = row.iter().map(|cell| number(cell)).collect();

@@ -41,7 +41,7 @@ pub fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         show_percent(report.step.mfu),
     );
     let warnings = report.warnings.iter();
-    let warnings = warnings.map(|issue| cells(&[&issue.field, &issue.message]));
+    let warnings = warnings.map(|issue| cells(&[&issue.field, &issue.message.to_string()]));
     let (made, link) = (stamp.made(), stamp.link(run));
     [
         answer,
@@ -139,7 +139,19 @@ fn step(evaluation: &Evaluation) -> String {
     let mut say =
         |name, value: String, note: String| rows.push(vec![String::from(name), value, note]);
     let bubble = show_percent(pipeline.bubble_fraction);
-    say("bubble", bubble, "idle over total".to_owned());
+    let once = match pipeline.fill_s.zip(pipeline.drain_s) {
+        Some((fill, drain)) => format!(
+            "; steady state: fill ({}) and drain ({}) happen once in a training",
+            show_seconds(fill),
+            show_seconds(drain)
+        ),
+        None => String::new(),
+    };
+    say("bubble", bubble, format!("idle over total{once}"));
+    let span = show_percent(pipeline.bubble_span);
+    let note =
+        "idle between a rank's first and last op over its work, as the zero-bubble papers count";
+    say("bubble in span", span, note.to_owned());
     let rate = significant(step.tflops_per_gpu, 3);
     say("model TFLOP/s a GPU", rate, String::new());
     say("MFU, HFU", show_percent(step.mfu), show_percent(step.hfu));

@@ -104,6 +104,7 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
         row("Tokens/s/GPU", of(|r| r.step.tokens_per_s_per_gpu), &whole),
         points("MFU", of(|r| r.step.mfu)),
         points("Bubble", of(|r| r.pipeline.bubble_fraction)),
+        points("Bubble in span", of(|r| r.pipeline.bubble_span)),
         points("Exposed", of(|r| r.step.exposed_comm_s / r.step.time_s)),
     ];
     // What neither has is no figure of theirs.

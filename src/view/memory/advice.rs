@@ -42,7 +42,7 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Html> 
     let button = el(
         "button",
         &[("class", "fix"), ("data-fix", &written(&one.fix.set))],
-        &[text(&one.fix.label)],
+        &[text(&one.fix.label.to_string())],
     );
     let batch = one.global_batch.map_or_else(Html::none, |batch| {
         let words = format!(" global batch {}", group(&batch.to_string()));

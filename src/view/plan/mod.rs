@@ -87,12 +87,12 @@ fn body(view: &View, request: &Request) -> Html {
     let (space, done) = (request.search.space(), request.search.progress().done);
     let mut parts: Vec<Html> = measured(&view.desk.run)
         .iter()
-        .map(|issue| leaf("p", "issue warning", &issue.message))
+        .map(|issue| leaf("p", "issue warning", &issue.message.to_string()))
         .collect();
     if done {
         let plan = request.plan();
         let warnings = plan.warnings.iter();
-        parts.extend(warnings.map(|issue| leaf("p", "issue warning", &issue.message)));
+        parts.extend(warnings.map(|issue| leaf("p", "issue warning", &issue.message.to_string())));
         parts.push(rows::chips(view, space));
     }
     parts.push(rows::rows(view, done));

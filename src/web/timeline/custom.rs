@@ -34,7 +34,11 @@ pub fn custom(state: State) -> AnyView {
         let taken = field.map_or(Ok(()), |field| {
             commit(state, field, &tokens.replace('\n', "|"))
         });
-        bad.set(taken.err().unwrap_or_default());
+        bad.set(
+            taken
+                .err()
+                .map_or_else(String::new, |message| message.to_string()),
+        );
     };
     let typed = move |event| {
         let text = event_target_value(&event);

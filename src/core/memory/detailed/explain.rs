@@ -10,8 +10,10 @@ use super::{dummies, heads_in_flight, logits, rank_memory, transient};
 use crate::explain::{Mark, Term, Unit};
 use crate::memory::estimate::RankLoad;
 use crate::memory::verdict::{FRAGMENTATION, PROCESS};
+use crate::message::Message;
 use crate::run::{Optimizer, Scenario};
 use crate::source::{KORTHIKANTI_2022, ZERO};
+use crate::t;
 
 /// The tree behind the total of pipeline rank `rank`.
 #[must_use]
@@ -40,23 +42,23 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         overhead,
     ];
     Some(
-        bytes("T", &format!("memory of pipeline rank {rank}"), memory.total.0)
+        bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
             .by("W + G + O + A + B + X", parts)
             .note("leaves out CUDA graphs, user buffers of overlapped communication, offloading and the data loader")
             .note("held against what the driver shows a process, not the size on the box"),
     )
 }
 
-fn bytes(symbol: &'static str, name: &str, value: f64) -> Term {
+fn bytes(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Bytes)
 }
 
-fn count(symbol: &'static str, name: &str, value: f64) -> Term {
+fn count(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Count)
 }
 
 /// `parts`, which all have the symbol that `formula` adds up.
-fn sum(symbol: &'static str, name: &str, formula: &str, parts: Vec<Term>) -> Term {
+fn sum(symbol: &'static str, name: impl Into<Message>, formula: &str, parts: Vec<Term>) -> Term {
     let parts: Vec<Term> = parts.into_iter().filter(|part| part.value > 0.0).collect();
     let total = parts.iter().map(|part| part.value).sum();
     bytes(symbol, name, total).by(formula, parts)
@@ -157,8 +159,12 @@ impl Explained<'_> {
         for (stage, in_flight) in self.load.stages.iter().zip(&self.load.in_flight) {
             for piece in kept(self.scenario, *stage).pieces {
                 let shown = match self.load.stages.len() {
-                    1 => piece.name.to_owned(),
-                    _ => format!("{}, stage {stage}", piece.name),
+                    1 => piece.name.into(),
+                    _ => t!(
+                        "{tensor}, stage {stage}",
+                        tensor = Message::plain(piece.name),
+                        stage = *stage
+                    ),
                 };
                 let share = if (piece.share - 1.0).abs() > 0.0 {
                     "b z n i"
@@ -166,7 +172,7 @@ impl Explained<'_> {
                     "b n i"
                 };
                 let mut one = tensor(self.scenario, &self.book, "b", piece.name, piece.bytes);
-                "bytes in one layer".clone_into(&mut one.name);
+                one.name = t!("bytes in one layer");
                 let book = [
                     one,
                     Term::given(
@@ -178,7 +184,7 @@ impl Explained<'_> {
                     count("n", "layers", piece.layers),
                     Term::given("i", "micro-batches in flight", *in_flight, Unit::Ratio),
                 ];
-                parts.push(bytes("A_i", &shown, piece.total() * in_flight).over(share, &book));
+                parts.push(bytes("A_i", shown, piece.total() * in_flight).over(share, &book));
             }
         }
         sum("A", "activations", "Σ A_i", parts)
@@ -245,7 +251,7 @@ impl Explained<'_> {
         .note("of the transients only the largest is counted: they do not meet")
     }
 
-    fn momentary(&self, name: &str, value: f64) -> Term {
+    fn momentary(&self, name: &'static str, value: f64) -> Term {
         tensor(self.scenario, &self.book, "B_i", name, value)
     }
 
@@ -255,7 +261,7 @@ impl Explained<'_> {
         let precision = scenario.precision;
         let all: f64 = self.holdings.iter().map(|part| part.elements).sum();
         let parameters =
-            |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Parameters);
+            |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Parameters);
         let book = [
             parameters(
                 "U",
@@ -318,7 +324,7 @@ impl Explained<'_> {
             bytes("M", "allocated", allocated),
             bytes("L", "logits, which do not fragment", held),
         ]);
-        let process = |name: &str| {
+        let process = |name: &'static str| {
             bytes("X_i", name, PROCESS.value.0)
                 .marked(Mark::LookedUp, "")
                 .from(PROCESS.source, PROCESS.place)

@@ -13,8 +13,9 @@ use crate::run::Scenario;
 pub fn book(scenario: &Scenario) -> Vec<Term> {
     let (model, layout, cut) = (&scenario.model, &scenario.layout, cut(scenario));
     let kernel = loss_kernel(scenario).value;
-    let count = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Count);
-    let size = |symbol, name: &str, value: u64| Term::count(symbol, name, value);
+    let count =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let size = |symbol, name: &'static str, value: u64| Term::count(symbol, name, value);
     let mut book = vec![
         Term::given(
             "T",
@@ -92,7 +93,7 @@ pub fn tensor(
     scenario: &Scenario,
     book: &[Term],
     symbol: &'static str,
-    name: &str,
+    name: &'static str,
     bytes: f64,
 ) -> Term {
     let term = Term::given(symbol, name, bytes, Unit::Bytes);
@@ -114,7 +115,7 @@ pub fn tensor(
 
 /// Bytes of an element in fp8 (or E5M6), with a scale of four bytes for 128 of them, over those of bf16. Source:
 /// DeepSeek-V3, sections 3.3.1 and 3.3.3.
-fn low_precision(name: &str) -> Option<&'static str> {
+fn low_precision(name: &'static str) -> Option<&'static str> {
     match name {
         "input of QKV"
         | "input of the FFN"
@@ -130,7 +131,7 @@ fn low_precision(name: &str) -> Option<&'static str> {
 }
 
 /// What is added up where a tensor stands for several.
-fn rule(name: &str) -> &'static str {
+fn rule(name: &'static str) -> &'static str {
     match name {
         "recomputed layer" => "tensors that recomputation drops, of the largest layer",
         "dummy weight gradients" => "2 out in, for each shape of a linear once",
@@ -140,7 +141,7 @@ fn rule(name: &str) -> &'static str {
 }
 
 #[allow(clippy::match_same_arms)] // a line a tensor
-fn formula(scenario: &Scenario, name: &str) -> Option<&'static str> {
+fn formula(scenario: &Scenario, name: &'static str) -> Option<&'static str> {
     let (model, run) = (&scenario.model, &scenario.run);
     let latent = model.mla.is_some();
     let unfused = model.gated_ffn && !run.fused_swiglu;

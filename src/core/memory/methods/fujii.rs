@@ -158,7 +158,8 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let stage = Stage::of(scenario, rank, loads.get(rank)?);
     let x = Symbols::of(scenario);
-    let count = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let count =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
     let ends = match (stage.first, stage.last) {
         (true, true) => " + 2 h v/t + h",
         (true, false) => " + h v/t",

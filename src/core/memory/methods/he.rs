@@ -138,8 +138,10 @@ pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let memory = estimate(scenario, loads).per_stage.into_iter().nth(rank)?;
     let (x, precision) = (Symbols::of(scenario), scenario.precision);
-    let count = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Count);
-    let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let count =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let bytes =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let book = [
         count("L", "layers", x.layers),
         count("b", "sequences of a data-parallel rank", x.b),

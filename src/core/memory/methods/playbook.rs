@@ -9,6 +9,7 @@ use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
 use crate::model::{stage_elements, stage_range};
 use crate::run::{Recompute, Scenario};
 use crate::source::PLAYBOOK;
+use crate::t;
 
 /// Activations of one layer and micro-batch on one rank.
 #[derive(Clone, Copy, Debug)]
@@ -136,8 +137,9 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
     let load = loads.get(rank)?;
     let memory = rank_memory(scenario, rank, load);
     let (layer, precision) = (Layer::of(scenario), scenario.precision);
-    let count = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
-    let bytes = |symbol, name: &str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
+    let count = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
+    let bytes =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Bytes);
     let states = precision.optimizer(scenario.run.optimizer);
     let book = [
         Term::given(
@@ -189,7 +191,7 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         bytes("A", "activations", memory.activations.0).over(formula, &book),
     ];
     Some(
-        bytes("T", &format!("memory of rank {rank} by the playbook"), memory.total.0)
+        Term::given("T", t!("memory of rank {rank} by the playbook", rank), memory.total.0, Unit::Bytes)
             .by("W + G + O + A", parts)
             .from(&PLAYBOOK, "memory usage in transformers; ZeRO; tensor parallelism")
             .note("leaves out grouped-query attention and gated FFNs in activations, logits, buffers, context, fragmentation; shards over dp alone"),

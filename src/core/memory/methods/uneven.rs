@@ -101,7 +101,8 @@ impl Part {
     fn activations_term(&self, scenario: &Scenario) -> Term {
         let term = Term::given("A", "activations", self.activations, Unit::Bytes);
         let block = llm(scenario);
-        let count = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Count);
+        let count =
+            |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
         let book = [
             count("n", "layers of the rank", self.layers),
             count(
@@ -303,7 +304,7 @@ mod tests {
                 weight_versions: 1,
             };
             let memory = rank_memory(&scenario, 0, &load);
-            let gb = |name: &str| -> f64 {
+            let gb = |name: &'static str| -> f64 {
                 let items = memory.items.iter().filter(|item| item.name == name);
                 items.map(|item| item.bytes.gb()).sum()
             };

@@ -9,15 +9,17 @@ use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
 use crate::run::Variant;
+use crate::t;
 use std::ops::Range;
 
 /// The order of the variant asked for.
 pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
     let (d, m) = (spec.pp, spec.microbatches);
     if !d.is_multiple_of(2) {
-        let message = format!(
-            "Chimera pairs worker w with worker {d} − 1 − w: an odd number of workers has no order, pp={} works",
-            d + 1
+        let message = t!(
+            "Chimera pairs worker w with worker {d} − 1 − w: an odd number of workers has no order, pp={even} works",
+            d,
+            even = d + 1
         );
         return Err(Issue::error("pp", message).with_fix("pp", d + 1));
     }
@@ -37,9 +39,9 @@ pub(crate) fn warn(spec: &Spec) -> Vec<Issue> {
     if spec.microbatches.is_multiple_of(2) {
         return notice_units(spec);
     }
-    let message = format!(
-        "Chimera splits its micro-batches evenly over two directions: the paper's code wants an even number, not {}",
-        spec.microbatches
+    let message = t!(
+        "Chimera splits its micro-batches evenly over two directions: the paper's code wants an even number, not {microbatches}",
+        microbatches = spec.microbatches
     );
     vec![Issue::warning("microbatches", message).with_fix("microbatches", spec.microbatches + 1)]
 }
@@ -198,7 +200,7 @@ mod tests {
         assert_eq!(build(&spec, &Durations::unit(3)).unwrap_err().field, "pp");
         let spec = Spec::new(schedule("chimera").unwrap(), 4, 5);
         let built = build(&spec, &Durations::unit(4)).unwrap();
-        assert!(built.warnings[0].message.contains("even"));
+        assert!(built.warnings[0].message.to_string().contains("even"));
         assert!(measure(&built.order, &Durations::unit(4)).is_ok());
     }
 }

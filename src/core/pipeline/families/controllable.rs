@@ -118,7 +118,7 @@ fn by_slot(ranks: &[Rank]) -> Vec<(u64, usize, usize, usize)> {
             );
         }
     }
-    ops.sort();
+    ops.sort_unstable();
     ops
 }
 

@@ -5,12 +5,16 @@ use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement, parse_ranks};
 use crate::pipeline::spec::{Built, MAX_OPS, Spec};
 use crate::pipeline::{Durations, simulate};
+use crate::t;
 
 /// The order of `spec.order`; stages and micro-batches are those it names.
 pub(crate) fn build(spec: &Spec) -> Result<Built, Issue> {
     let text = spec.order.as_deref().unwrap_or_default();
     if text.len() as u64 > 16 * MAX_OPS {
-        let message = format!("the order is longer than the {MAX_OPS} ops that are simulated here");
+        let message = t!(
+            "the order is longer than the {MAX_OPS} ops that are simulated here",
+            MAX_OPS
+        );
         return Err(Issue::error("order", message));
     }
     let ranks = parse_ranks(text).map_err(|bad| Issue::error("order", bad.to_string()))?;
@@ -23,9 +27,11 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, Issue> {
     };
     // Every stage runs every micro-batch: numbers that promise more cells than there are ops leave some out.
     if stages.saturating_mul(microbatches) > ops().count() as u64 {
-        let message = format!(
-            "the order names {stages} stages and {microbatches} micro-batches but runs only {} ops: each stage runs every micro-batch forward and backward",
-            ops().count()
+        let message = t!(
+            "the order names {stages} stages and {microbatches} micro-batches but runs only {count} ops: each stage runs every micro-batch forward and backward",
+            stages,
+            microbatches,
+            count = ops().count()
         );
         return Err(Issue::error("order", message));
     }
@@ -66,12 +72,17 @@ fn copies(order: &Order, rank: usize) -> u32 {
         .max(1)
 }
 
-fn expect(field: &'static str, what: &str, asked: u32, given: u32) -> Result<(), Issue> {
+fn expect(field: &'static str, what: &'static str, asked: u32, given: u32) -> Result<(), Issue> {
     if asked == 0 || asked == given {
         return Ok(());
     }
-    let message =
-        format!("the order has {given} {what}, {asked} are asked for: {field}={given} works");
+    let message = t!(
+        "the order has {given} {what}, {asked} are asked for: {field}={given} works",
+        given,
+        what,
+        asked,
+        field
+    );
     Err(Issue::error(field, message).with_fix(field, given))
 }
 
@@ -94,7 +105,10 @@ mod tests {
         let issue = custom("0F0,0BW0,0F1,0BW1|1F1,1F0,1BW0,1BW1", 2, 2).unwrap_err();
         assert_eq!(issue.field, "order");
         assert!(
-            issue.message.contains("rank 1 is stuck at its op 0, 1F1"),
+            issue
+                .message
+                .to_string()
+                .contains("rank 1 is stuck at its op 0, 1F1"),
             "{}",
             issue.message
         );

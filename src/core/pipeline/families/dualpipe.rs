@@ -7,6 +7,7 @@ use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank, runs};
+use crate::t;
 use std::collections::VecDeque;
 
 /// Stage and first micro-batch of a flow, and how far it has come.
@@ -131,16 +132,19 @@ fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> Vec<Item> {
 pub(crate) fn dualpipe(spec: &Spec) -> Result<Order, Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     if !p.is_multiple_of(2) {
-        let message = format!(
-            "DualPipe pairs rank r with rank {p} − 1 − r: an odd number of ranks has no order, pp={} works",
-            p + 1
+        let message = t!(
+            "DualPipe pairs rank r with rank {p} − 1 − r: an odd number of ranks has no order, pp={even} works",
+            p,
+            even = p + 1
         );
         return Err(Issue::error("pp", message).with_fix("pp", p + 1));
     }
     if !m.is_multiple_of(2) {
         let even = (m + 1).max(2 * p);
-        let message = format!(
-            "DualPipe runs half the micro-batches in each direction: {m} is odd, {even} works"
+        let message = t!(
+            "DualPipe runs half the micro-batches in each direction: {m} is odd, {even} works",
+            m,
+            even
         );
         return Err(Issue::error("microbatches", message).with_fix("microbatches", even));
     }
@@ -189,9 +193,12 @@ fn enough(spec: &Spec, n: u32, twice_half: u32) -> Result<(), Issue> {
 
 fn too_few(spec: &Spec) -> Issue {
     let needed = 2 * spec.pp;
-    let message = format!(
-        "{} has no order for {} micro-batches on {} ranks: {needed} work",
-        spec.schedule.name, spec.microbatches, spec.pp
+    let message = t!(
+        "{schedule} has no order for {microbatches} micro-batches on {pp} ranks: {needed} work",
+        schedule = spec.schedule.name,
+        microbatches = spec.microbatches,
+        pp = spec.pp,
+        needed
     );
     Issue::error("microbatches", message).with_fix("microbatches", needed)
 }

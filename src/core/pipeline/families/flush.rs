@@ -7,6 +7,7 @@ use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
+use crate::t;
 
 fn order(spec: &Spec, rank: impl Fn(u32) -> Vec<Item>) -> Order {
     Order::new(
@@ -121,8 +122,11 @@ pub(crate) fn warn_few_microbatches(spec: &Spec) -> Vec<Issue> {
     } else {
         ""
     };
-    let message = format!(
-        "{m} micro-batches on {p} ranks: PyTorch's Schedule1F1B raises for m < p{nanotron}; Megatron-LM runs it"
+    let message = t!(
+        "{m} micro-batches on {p} ranks: PyTorch's Schedule1F1B raises for m < p{nanotron}; Megatron-LM runs it",
+        m,
+        p,
+        nanotron
     );
     vec![Issue::warning("microbatches", message).with_fix("microbatches", p)]
 }
@@ -132,9 +136,10 @@ pub(crate) fn warn_2bw(spec: &Spec) -> Vec<Issue> {
     if spec.microbatches >= spec.pp {
         return Vec::new();
     }
-    let message = format!(
-        "PipeDream-2BW accumulates over m ≥ p micro-batches: with {} on {} ranks two versions of the weights do not suffice",
-        spec.microbatches, spec.pp
+    let message = t!(
+        "PipeDream-2BW accumulates over m ≥ p micro-batches: with {microbatches} on {pp} ranks two versions of the weights do not suffice",
+        microbatches = spec.microbatches,
+        pp = spec.pp
     );
     vec![Issue::warning("microbatches", message).with_fix("microbatches", spec.pp)]
 }
@@ -172,6 +177,6 @@ mod tests {
     fn few_micro_batches_are_a_warning_that_names_who_refuses_them() {
         let spec = Spec::new(schedule("1f1b").unwrap(), 4, 2);
         let built = build(&spec, &Durations::unit(4)).unwrap();
-        assert!(built.warnings[0].message.contains("PyTorch"));
+        assert!(built.warnings[0].message.to_string().contains("PyTorch"));
     }
 }

@@ -9,6 +9,7 @@ use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank, runs};
+use crate::t;
 
 /// (micro-batch, chunk) in the order in which a rank visits them: for each group of `g` consecutive micro-batches (the
 /// last may be shorter) every chunk, for each chunk every micro-batch of the group.
@@ -112,18 +113,28 @@ fn dead_lock(field: &'static str, spec: &Spec, g: u32, make: fn(&Spec, u32) -> O
     let nearest = legal.min_by_key(|group| group.abs_diff(g));
     let nearest = nearest.or_else(|| runs(&make(spec, m)).then_some(m));
     let what = if g < p {
-        format!("groups of {g} are smaller than the {p} ranks and the order dead-locks")
+        t!(
+            "groups of {g} are smaller than the {p} ranks and the order dead-locks",
+            g,
+            p
+        )
     } else {
         let left = m % g;
-        format!("groups of {g} leave {left} of {m} micro-batches over and the order dead-locks")
+        t!(
+            "groups of {g} leave {left} of {m} micro-batches over and the order dead-locks",
+            g,
+            left,
+            m
+        )
     };
     match nearest {
         Some(group) if field == "group" => {
-            Issue::error(field, format!("{what}: group={group} works")).with_fix(field, group)
+            Issue::error(field, t!("{what}: group={group} works", what, group))
+                .with_fix(field, group)
         }
         _ => {
             let whole = (m / p).max(1) * p;
-            let message = format!("{what}: {whole} micro-batches work");
+            let message = t!("{what}: {whole} micro-batches work", what, whole);
             Issue::error("microbatches", message).with_fix("microbatches", whole)
         }
     }
@@ -136,13 +147,23 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
     let mut warnings = Vec::new();
     if !is_megatron_legal(spec, g) {
         let why = if g < p {
-            format!("group {g} is below the {p} ranks: Megatron-LM raises (Llama 3 allows it)")
+            t!(
+                "group {g} is below the {p} ranks: Megatron-LM raises (Llama 3 allows it)",
+                g,
+                p
+            )
         } else if g > m {
-            format!("group {g} is above the {m} micro-batches: Megatron-LM raises")
+            t!(
+                "group {g} is above the {m} micro-batches: Megatron-LM raises",
+                g,
+                m
+            )
         } else {
-            format!(
-                "the last group holds {} of {m} micro-batches, fewer than the {p} ranks: Megatron-LM raises, and the short group stalls",
-                m % g
+            t!(
+                "the last group holds {g} of {m} micro-batches, fewer than the {p} ranks: Megatron-LM raises, and the short group stalls",
+                g = m % g,
+                m,
+                p
             )
         };
         let legal = (1..=m).filter(|group| is_megatron_legal(spec, *group));
@@ -154,8 +175,10 @@ pub(crate) fn warn_group(spec: &Spec) -> Vec<Issue> {
     }
     warnings.extend(warn_rounds(spec));
     if m > 1 && !m.is_multiple_of(p) {
-        let message = format!(
-            "sail-sg's interleaving raises for {m} micro-batches on {p} ranks: it wants a multiple"
+        let message = t!(
+            "sail-sg's interleaving raises for {m} micro-batches on {p} ranks: it wants a multiple",
+            m,
+            p
         );
         let nearest = (m / p).max(1) * p;
         warnings.push(Issue::warning("microbatches", message).with_fix("microbatches", nearest));
@@ -171,8 +194,11 @@ pub(crate) fn warn_rounds(spec: &Spec) -> Option<Issue> {
         return None;
     }
     let nearest = m / rounds * rounds;
-    let message = format!(
-        "PyTorch raises for {m} micro-batches on {p} ranks: {m} does not divide into {rounds} equal rounds"
+    let message = t!(
+        "PyTorch raises for {m} micro-batches on {p} ranks: {m} does not divide into {rounds} equal rounds",
+        m,
+        p,
+        rounds
     );
     Some(Issue::warning("microbatches", message).with_fix("microbatches", nearest))
 }
@@ -240,9 +266,10 @@ pub(crate) fn warn_short_group(spec: &Spec) -> Vec<Issue> {
     if m % p == 0 {
         return Vec::new();
     }
-    let message = format!(
-        "{m} micro-batches leave a group of {} on {p} ranks: Megatron-LM raises, and the short group stalls",
-        m % p
+    let message = t!(
+        "{m} micro-batches leave a group of {p} on {p} ranks: Megatron-LM raises, and the short group stalls",
+        m,
+        p = m % p
     );
     let nearest = (m / p).max(1) * p;
     vec![Issue::warning("microbatches", message).with_fix("microbatches", nearest)]

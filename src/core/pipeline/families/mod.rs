@@ -6,6 +6,7 @@ pub(crate) mod controllable;
 pub(crate) mod custom;
 pub(crate) mod dualpipe;
 pub(crate) mod flush;
+pub(crate) mod hanayo;
 pub(crate) mod interleaved;
 mod pull;
 pub(crate) mod sequence;

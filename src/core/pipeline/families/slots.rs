@@ -1,5 +1,5 @@
 //! Schedules drawn on a grid of equal slots: each op has a slot, a rank runs its ops by slot. Chimera's concatenated
-//! units and Hanayo.
+//! units; Hanayo takes one unit from here.
 //!
 //! What an op waits for lies in an earlier slot, so that an order by slots never dead-locks.
 
@@ -7,6 +7,7 @@ use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
+use crate::t;
 
 /// Ops with their slots, in any order.
 #[derive(Default)]
@@ -17,7 +18,13 @@ impl Grid {
         self.0.push((slot, op));
     }
     /// Forward k of a stage at s + 2k, its backward at 2S − 1 − s + 2k, from slot `start` on.
-    fn wave(&mut self, start: u64, stage: u32, stages: u32, microbatches: std::ops::Range<u32>) {
+    pub(crate) fn wave(
+        &mut self,
+        start: u64,
+        stage: u32,
+        stages: u32,
+        microbatches: std::ops::Range<u32>,
+    ) {
         let (s, all) = (u64::from(stage), u64::from(stages));
         for (k, microbatch) in (0u64..).zip(microbatches) {
             self.push(start + s + 2 * k, Op::f(stage, microbatch));
@@ -57,26 +64,6 @@ pub(crate) fn chimera_concat(spec: &Spec) -> Order {
     }
 }
 
-/// Hanayo: S = 2 W P stages laid as a snake, units of P micro-batches, unit j shifted by 2 S j slots.
-///
-/// Source: Liu et al. 2023 for one unit; further units follow as Chimera's do, no two ops meet in a slot.
-pub(crate) fn hanayo(spec: &Spec) -> Order {
-    let (p, m) = (spec.pp, spec.microbatches);
-    let chunks = 2 * spec.waves;
-    let stages = p * chunks;
-    let ranks = each_rank(p, |rank| {
-        let mut grid = Grid::default();
-        for (j, unit) in (0u64..).zip(units(m, p)) {
-            for chunk in 0..chunks {
-                let stage = Placement::Snake.stage(rank, chunk, p);
-                grid.wave(2 * u64::from(stages) * j, stage, stages, unit.clone());
-            }
-        }
-        grid.by_slot()
-    });
-    Order::new(ranks, stages, Placement::Snake, m)
-}
-
 /// What lies outside the unit that the paper draws.
 pub(crate) fn notice_units(spec: &Spec) -> Vec<Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
@@ -84,8 +71,11 @@ pub(crate) fn notice_units(spec: &Spec) -> Vec<Issue> {
         return Vec::new();
     }
     let name = spec.schedule.name;
-    let message = format!(
-        "{name} is drawn in units of {p} micro-batches: of {m} the last unit is shorter and idles more"
+    let message = t!(
+        "{name} is drawn in units of {p} micro-batches: of {m} the last unit is shorter and idles more",
+        name,
+        p,
+        m
     );
     let nearest = (m / p).max(1) * p;
     vec![Issue::notice("microbatches", message).with_fix("microbatches", nearest)]
@@ -94,25 +84,6 @@ pub(crate) fn notice_units(spec: &Spec) -> Vec<Issue> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn no_two_ops_of_a_rank_meet_in_a_slot() {
-        for (p, waves, m) in [(2u32, 1, 6u32), (4, 2, 12), (5, 3, 10), (8, 1, 16)] {
-            let stages = 2 * waves * p;
-            for rank in 0..p {
-                let mut grid = Grid::default();
-                for (j, unit) in (0u64..).zip(units(m, p)) {
-                    for chunk in 0..2 * waves {
-                        let stage = Placement::Snake.stage(rank, chunk, p);
-                        grid.wave(2 * u64::from(stages) * j, stage, stages, unit.clone());
-                    }
-                }
-                let slots: BTreeSet<u64> = grid.0.iter().map(|(slot, _)| *slot).collect();
-                assert_eq!(slots.len(), grid.0.len(), "p={p} W={waves}");
-            }
-        }
-    }
 
     #[test]
     fn the_last_unit_may_be_short() {

@@ -9,6 +9,7 @@ use crate::pipeline::Durations;
 use crate::pipeline::op::{Item, Kind, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::Spec;
+use crate::t;
 use std::collections::VecDeque;
 
 /// Whether a gap before a forward, or before a gradient of lane 0, takes a W that is longer than it.
@@ -348,8 +349,10 @@ pub(crate) fn zb_v_auto(spec: &Spec, durations: &Durations) -> Result<Order, Iss
         .take(16)
         .find(works)
         .unwrap_or(usual);
-    let message = format!(
-        "{limit} chunks do not hold what ZB-V's rule runs before its first gradients: memory_limit={enough} works"
+    let message = t!(
+        "{limit} chunks do not hold what ZB-V's rule runs before its first gradients: memory_limit={enough} works",
+        limit,
+        enough
     );
     Err(Issue::error("memory_limit", message).with_fix("memory_limit", enough))
 }

@@ -5,6 +5,7 @@ use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
+use crate::t;
 
 /// weave(warm-up(r)) with W delayed by delay(r) backwards.
 fn delayed(spec: &Spec, warm_up: impl Fn(u64) -> u64, delay: impl Fn(u64) -> u64) -> Order {
@@ -46,9 +47,10 @@ pub(crate) fn warn_h2(spec: &Spec) -> Vec<Issue> {
     if spec.microbatches >= fills {
         return Vec::new();
     }
-    let message = format!(
-        "the Zero Bubble paper describes ZB-H2 for m ≥ 2p − 1 = {fills}: {} micro-batches leave a bubble",
-        spec.microbatches
+    let message = t!(
+        "the Zero Bubble paper describes ZB-H2 for m ≥ 2p − 1 = {fills}: {microbatches} micro-batches leave a bubble",
+        fills,
+        microbatches = spec.microbatches
     );
     vec![Issue::warning("microbatches", message).with_fix("microbatches", fills)]
 }
@@ -79,6 +81,11 @@ mod tests {
     fn few_micro_batches_for_h2_are_a_warning() {
         let spec = Spec::new(schedule("zb-h2").unwrap(), 4, 6);
         let built = build(&spec, &Durations::unit(4)).unwrap();
-        assert!(built.warnings[0].message.contains("m ≥ 2p − 1 = 7"));
+        assert!(
+            built.warnings[0]
+                .message
+                .to_string()
+                .contains("m ≥ 2p − 1 = 7")
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::Evaluation;
 use super::super::evaluate::held;
-use super::{count, ratio, seconds, simulated, wires};
+use super::{count, makespan, ratio, seconds, simulated, wires};
 use crate::explain::{Mark, Term, Unit};
 use crate::time::{
     ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Range,
@@ -19,7 +19,7 @@ pub fn step(evaluation: &Evaluation) -> Term {
         seconds("I", "waiting in the pipeline", step.bubble_s.0).by(
             "M - B",
             vec![
-                simulated("M", "first start to last end", pipeline.makespan_s.0),
+                makespan(evaluation),
                 simulated("B", "mean busy time of a rank", pipeline.ideal_s.0),
             ],
         ),
@@ -91,8 +91,9 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     });
     let slowest = ranks.max_by(|a, b| a.0.total_cmp(&b.0));
     let (_, held, updated, kept) = slowest.unwrap_or_default();
-    let parameters = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Parameters);
-    let bytes = |symbol, name: &str, value| Term::given(symbol, name, value, Unit::Bytes);
+    let parameters =
+        |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Parameters);
+    let bytes = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Bytes);
     let shares = [
         parameters("P_d", "parameters outside the experts", held.dense),
         parameters("P_e", "routed experts", held.experts),
@@ -310,7 +311,11 @@ mod tests {
         let mut run = Run::default();
         let alone = evaluate(&run).unwrap().report.step.time_s.0;
         run.measured_step_s = Some(alone * 1.25);
-        let notes = step(&evaluate(&run).unwrap()).notes.join("\n");
+        let notes = step(&evaluate(&run).unwrap())
+            .notes
+            .iter()
+            .map(ToString::to_string)
+            .collect::<String>();
         assert!(notes.contains("scaled by 1.25") && !notes.contains("range"));
     }
 }

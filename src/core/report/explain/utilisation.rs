@@ -8,7 +8,7 @@ use crate::run::Scenario;
 use crate::source::NARAYANAN_2021;
 
 /// Forward FLOPs of one token in a layer, routed or not.
-fn layer_flops(scenario: &Scenario, symbol: &'static str, name: &str, index: u64) -> Term {
+fn layer_flops(scenario: &Scenario, symbol: &'static str, name: &'static str, index: u64) -> Term {
     let (model, run) = (&scenario.model, &scenario.run);
     let flops = layer_forward_flops(model, index, run.seq_len, run.attention_flops);
     let attention = match model.mla {
@@ -36,7 +36,7 @@ fn layer_flops(scenario: &Scenario, symbol: &'static str, name: &str, index: u64
 
 /// The sizes of a model.
 fn shape(model: &Architecture, keys: f64) -> Vec<Term> {
-    let size = |symbol, name: &str, value: u64| Term::count(symbol, name, value);
+    let size = |symbol, name: &'static str, value: u64| Term::count(symbol, name, value);
     let mut book = vec![
         size("h", "hidden size", model.hidden),
         size("f", "FFN size", model.ffn),

@@ -3,9 +3,11 @@
 use super::super::Evaluation;
 use super::super::evaluate::held;
 use crate::explain::{Mark, Term, Unit};
+use crate::message::Message;
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
+use crate::t;
 use crate::traffic::{Copies, Held, OverlapRow, element_bytes, is_once_a_node, once_a_node};
 
 /// The volume of a row, with its formula.
@@ -55,11 +57,11 @@ struct Inputs<'a> {
     held: Held,
 }
 
-fn count(symbol: &'static str, name: &str, value: f64) -> Term {
+fn count(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Count)
 }
 
-fn bytes(symbol: &'static str, name: &str, value: f64) -> Term {
+fn bytes(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
     Term::given(symbol, name, value, Unit::Bytes)
 }
 
@@ -138,7 +140,7 @@ impl<'a> Inputs<'a> {
             return plain.over("2 (b_t + b_f) e K T h m u (x - 1)/(t x)", &book);
         };
         let Copies { crossing, inside } = once_a_node(moe, scenario.layout.mesh().ep_group());
-        let copies = |symbol, name: &str, value| {
+        let copies = |symbol, name: &'static str, value| {
             Term::given(symbol, name, value, Unit::Ratio)
                 .marked(Mark::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")
         };
@@ -195,8 +197,8 @@ impl<'a> Inputs<'a> {
             };
             parts.extend(self::part(name, formula, &book));
             if zero.stage > 0 && copies > 1 && !gathered {
-                let name = format!("{name}, between the groups");
-                parts.extend(self::part(&name, "2 g P (y - 1)/(y N)", &book));
+                let name = t!("{bytes}, between the groups", bytes = Message::plain(name));
+                parts.extend(self::part(name, "2 g P (y - 1)/(y N)", &book));
             }
         }
         let model = &scenario.model;
@@ -222,7 +224,7 @@ impl<'a> Inputs<'a> {
 }
 
 /// A summand of the volume, where it is one.
-fn part(name: &str, formula: &str, book: &[Term]) -> Option<Term> {
+fn part(name: impl Into<Message>, formula: &str, book: &[Term]) -> Option<Term> {
     let mut term = bytes("V_i", name, 0.0).over(formula, book);
     term.value = term.computed()?;
     (term.value > 0.0).then_some(term)

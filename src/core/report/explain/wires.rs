@@ -9,6 +9,7 @@ use crate::cluster::Link;
 use crate::explain::{Mark, Term, Unit};
 use crate::run::{CpComm, Scenario};
 use crate::source::NCCL;
+use crate::t;
 use crate::time::Clock;
 use crate::traffic::{
     ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, INTER, INTRA, LATENCY, OverlapRow, StageWaits,
@@ -80,7 +81,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
 }
 
 /// What a row is about.
-fn title(name: &str) -> &'static str {
+fn title(name: &'static str) -> &'static str {
     match name {
         "dp" => "gradients, and the weights that ZeRO-1 and 2 gather",
         "zero3" => "ZeRO-3 weights",
@@ -100,7 +101,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     let ratio = ratio(row, &window);
     let mut term = if row.name == "pp" {
         let mut wire = wire;
-        "wire time of the sends between stages".clone_into(&mut wire.name);
+        wire.name = t!("wire time of the sends between stages");
         wire.note(
             "waiting for them is inside the bubble: the schedule is simulated with their latency",
         )
@@ -134,7 +135,7 @@ fn ratio(row: &OverlapRow, window: &Term) -> Option<Term> {
     (row.compute_s.0 > 0.0).then(|| term.by("W/w", vec![wire, window.clone()]))
 }
 
-fn window_of(name: &str) -> &'static str {
+fn window_of(name: &'static str) -> &'static str {
     match name {
         "dp" => "backward pass that reduces, forward pass that gathers",
         "zero3" => "all passes",
@@ -146,7 +147,7 @@ fn window_of(name: &str) -> &'static str {
 }
 
 /// The rule of one message.
-fn hiding(scenario: &Scenario, name: &str) -> &'static str {
+fn hiding(scenario: &Scenario, name: &'static str) -> &'static str {
     match name {
         "dp" | "zero3" => "(1 - x) min(W, φ w)",
         "ep" if is_once_a_node(scenario) => "(1 - x) min(W, φ w)",
@@ -156,7 +157,7 @@ fn hiding(scenario: &Scenario, name: &str) -> &'static str {
     }
 }
 
-fn hiding_note(scenario: &Scenario, name: &str) -> String {
+fn hiding_note(scenario: &Scenario, name: &'static str) -> String {
     match name {
         "dp" | "zero3" => format!(
             "each direction and pass by itself; x = {}: what runs beside compute slows it; fitted with the throughput rows",
@@ -175,7 +176,7 @@ fn hiding_note(scenario: &Scenario, name: &str) -> String {
     }
 }
 
-fn share(scenario: &Scenario, name: &str) -> Term {
+fn share(scenario: &Scenario, name: &'static str) -> Term {
     let overlap = &scenario.run.overlap;
     let share = match name {
         "tp" => overlap.tp,
@@ -333,6 +334,10 @@ mod tests {
         let printed = shown.printed_ratio.unwrap();
         assert!((playbook.value / printed - 2.0).abs() < 1e-12);
         let said = format!("printed: {}", significant(printed, 4));
-        assert!(playbook.notes.contains(&said), "{:?}", playbook.notes);
+        assert!(
+            playbook.notes.contains(&said.into()),
+            "{:?}",
+            playbook.notes
+        );
     }
 }

@@ -315,7 +315,7 @@ mod tests {
         let n: u64 = layers.fix.set[0].1.parse().unwrap();
         let fewer = vec![("recompute.layers", (n - 1).to_string())];
         let before = crate::issue::Fix {
-            label: String::new(),
+            label: String::new().into(),
             set: if n == 1 { Vec::new() } else { fewer },
         };
         let memory = evaluate(&run.with_texts(&before.set).unwrap())

@@ -4,7 +4,7 @@ use super::{Check, nearest};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::run::layout::{Layout, Zero};
-use crate::units::thousands;
+use crate::t;
 
 impl Check<'_> {
     pub fn layout(&mut self, gpu: &Gpu) -> Layout {
@@ -16,15 +16,21 @@ impl Check<'_> {
             self.issues.push(
                 Issue::error(
                     "gpus",
-                    format!(
-                        "{} GPUs are fewer than {product}; gpus={ranks} works",
-                        thousands(run.gpus)
+                    t!(
+                        "{gpus} GPUs are fewer than {product}; gpus={ranks} works",
+                        gpus = run.gpus,
+                        product,
+                        ranks
                     ),
                 )
                 .with_fix("gpus", ranks),
             );
         } else if !run.gpus.is_multiple_of(ranks) {
-            let message = format!("{} GPUs do not divide by {product}", thousands(run.gpus));
+            let message = t!(
+                "{gpus} GPUs do not divide by {product}",
+                gpus = run.gpus,
+                product
+            );
             let alone = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
             match alone
                 .into_iter()
@@ -35,7 +41,7 @@ impl Check<'_> {
                 Some((field, size)) => {
                     let others = ranks / size;
                     let model = *self.model;
-                    self.error_near(field, &message, size, |value| {
+                    self.error_near(field, message, size, |value| {
                         run.gpus.is_multiple_of(others.saturating_mul(value))
                             && (field != "tp" || model.heads.is_multiple_of(value))
                     });
@@ -43,7 +49,7 @@ impl Check<'_> {
                 None => {
                     let down = run.gpus / ranks * ranks;
                     self.issues.push(
-                        Issue::error("gpus", format!("{message}; gpus={down} works"))
+                        Issue::error("gpus", t!("{message}; gpus={down} works", message, down))
                             .with_fix("gpus", down),
                     );
                 }
@@ -61,7 +67,7 @@ impl Check<'_> {
             self.warnings.push(
                 Issue::warning(
                     "tp",
-                    format!("tensor parallelism over {} ranks leaves the node of {per_node} GPUs: every layer waits for the network", run.tp),
+                    t!("tensor parallelism over {tp} ranks leaves the node of {per_node} GPUs: every layer waits for the network", tp = run.tp, per_node),
                 )
                 .with_fix("tp", per_node),
             );
@@ -87,11 +93,12 @@ impl Check<'_> {
         let each = dp.saturating_mul(run.micro_batch);
         if !run.global_batch.is_multiple_of(each) {
             let fitting = run.global_batch.div_ceil(each).saturating_mul(each);
-            let message = format!(
-                "{} sequences do not divide over dp {} x micro-batch {}; global_batch={fitting} works",
-                thousands(run.global_batch),
-                thousands(dp),
-                thousands(run.micro_batch)
+            let message = t!(
+                "{global_batch} sequences do not divide over dp {dp} x micro-batch {micro_batch}; global_batch={fitting} works",
+                global_batch = run.global_batch,
+                dp,
+                micro_batch = run.micro_batch,
+                fitting
             );
             let issue = Issue::error("global_batch", message).with_fix("global_batch", fitting);
             // Or as many GPUs as this batch is for: no more than a micro-batch each.
@@ -113,9 +120,10 @@ impl Check<'_> {
         {
             self.error(
                 "microbatch_lengths",
-                format!(
-                    "{} lengths for {microbatches} micro-batches a rank",
-                    lengths.len()
+                t!(
+                    "{lengths} lengths for {microbatches} micro-batches a rank",
+                    lengths = lengths.len(),
+                    microbatches
                 ),
             );
         }
@@ -131,7 +139,11 @@ impl Check<'_> {
                     self.issues.push(
                         Issue::error(
                             field,
-                            format!("{field}={size} needs a model with experts; {field}=1 works"),
+                            t!(
+                                "{field}={size} needs a model with experts; {field}=1 works",
+                                field,
+                                size
+                            ),
                         )
                         .with_fix(field, 1),
                     );
@@ -144,7 +156,11 @@ impl Check<'_> {
         if !moe.experts.is_multiple_of(run.ep) {
             self.error_near(
                 "ep",
-                &format!("{} experts do not divide by ep={}", moe.experts, run.ep),
+                t!(
+                    "{experts} experts do not divide by ep={ep}",
+                    experts = moe.experts,
+                    ep = run.ep
+                ),
                 run.ep,
                 |ep| {
                     moe.experts.is_multiple_of(ep)
@@ -154,7 +170,11 @@ impl Check<'_> {
         } else if !ranks.is_multiple_of(experts) {
             self.error_near(
                 "ep",
-                &format!("dp cp tp = {ranks} ranks do not divide by ep etp = {experts}"),
+                t!(
+                    "dp cp tp = {ranks} ranks do not divide by ep etp = {experts}",
+                    ranks,
+                    experts
+                ),
                 run.ep,
                 |ep| {
                     moe.experts.is_multiple_of(ep)
@@ -165,9 +185,10 @@ impl Check<'_> {
         if !moe.expert_ffn.is_multiple_of(run.etp) {
             self.error_near(
                 "etp",
-                &format!(
-                    "the expert FFN size {} does not divide by etp={}",
-                    moe.expert_ffn, run.etp
+                t!(
+                    "the expert FFN size {expert_ffn} does not divide by etp={etp}",
+                    expert_ffn = moe.expert_ffn,
+                    etp = run.etp
                 ),
                 run.etp,
                 |etp| moe.expert_ffn.is_multiple_of(etp),
@@ -182,7 +203,11 @@ impl Check<'_> {
         if !group.is_multiple_of(shard) {
             self.error_near(
                 "hsdp_shard",
-                &format!("dp cp = {group} ranks do not divide into shard groups of {shard}"),
+                t!(
+                    "dp cp = {group} ranks do not divide into shard groups of {shard}",
+                    group,
+                    shard
+                ),
                 shard.min(group),
                 |size| group.is_multiple_of(size),
             );
@@ -191,7 +216,7 @@ impl Check<'_> {
             self.warnings.push(
                 Issue::warning(
                     "zero",
-                    format!("ZeRO-{} with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1", self.run.zero),
+                    t!("ZeRO-{zero} with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1", zero = self.run.zero),
                 )
                 .with_fix("zero", 1),
             );

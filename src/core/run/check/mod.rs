@@ -11,7 +11,9 @@ use super::Run;
 use super::layout::{Layout, Zero};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::model::Architecture;
+use crate::t;
 
 /// How far a better value is looked for.
 const SEARCH: u64 = 4096;
@@ -64,7 +66,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn error(&mut self, field: &str, message: impl Into<String>) {
+    fn error(&mut self, field: &str, message: impl Into<Message>) {
         self.issues.push(Issue::error(field, message));
     }
 
@@ -72,13 +74,16 @@ impl Check<'_> {
     fn error_near(
         &mut self,
         field: &'static str,
-        message: &str,
+        message: Message,
         wanted: u64,
         works: impl Fn(u64) -> bool,
     ) {
         let issue = match nearest(wanted, works) {
-            Some(value) => Issue::error(field, format!("{message}; {field}={value} works"))
-                .with_fix(field, value),
+            Some(value) => Issue::error(
+                field,
+                t!("{message}; {field}={value} works", message, field, value),
+            )
+            .with_fix(field, value),
             None => Issue::error(field, message),
         };
         self.issues.push(issue);

@@ -3,6 +3,7 @@
 use super::Check;
 use crate::cluster::Gpu;
 use crate::model::{AttentionCount, Moe, model_flops_per_token};
+use crate::t;
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
 pub const MOST_PARAMETERS: f64 = 1e15;
@@ -15,7 +16,10 @@ impl Check<'_> {
         // Before anything walks over them: a Run may be made by others than the fields, which refuse more.
         let towers = m.vision.map_or(0, |vision| vision.layers);
         if m.layers.max(towers).max(m.mtp_modules) > MOST_LAYERS {
-            self.error("model.layers", format!("more than {MOST_LAYERS} layers"));
+            self.error(
+                "model.layers",
+                t!("more than {MOST_LAYERS} layers", MOST_LAYERS),
+            );
             return;
         }
         let per_token = model_flops_per_token(m, 0, AttentionCount::Full);
@@ -34,9 +38,10 @@ impl Check<'_> {
             let heads = m.heads;
             self.error_near(
                 "model.kv_heads",
-                &format!(
-                    "{heads} query heads do not divide over {} key-value heads",
-                    m.kv_heads
+                t!(
+                    "{heads} query heads do not divide over {kv_heads} key-value heads",
+                    heads,
+                    kv_heads = m.kv_heads
                 ),
                 m.kv_heads.min(heads),
                 |k| k <= heads && heads.is_multiple_of(k),
@@ -52,9 +57,10 @@ impl Check<'_> {
             if moe.top_k > moe.experts {
                 self.error(
                     "model.moe.top_k",
-                    format!(
-                        "a token cannot visit {} of {} experts",
-                        moe.top_k, moe.experts
+                    t!(
+                        "a token cannot visit {top_k} of {experts} experts",
+                        top_k = moe.top_k,
+                        experts = moe.experts
                     ),
                 );
             }
@@ -62,7 +68,10 @@ impl Check<'_> {
             if moe.dense_layers > m.layers {
                 self.error(
                     "model.moe.dense_layers",
-                    format!("more than the {} layers of the model", m.layers),
+                    t!(
+                        "more than the {layers} layers of the model",
+                        layers = m.layers
+                    ),
                 );
             }
         }
@@ -80,17 +89,18 @@ impl Check<'_> {
         if groups == 0 || !experts.is_multiple_of(groups) {
             self.error_near(
                 "model.moe.groups",
-                &format!("{experts} experts do not divide into {groups} groups"),
+                t!(
+                    "{experts} experts do not divide into {groups} groups",
+                    experts,
+                    groups
+                ),
                 groups.min(experts),
                 |groups| groups > 0 && experts.is_multiple_of(groups),
             );
         } else if top_groups > groups || top_groups * (experts / groups) < top_k {
             self.error_near(
                 "model.moe.top_groups",
-                &format!(
-                    "{top_groups} of {groups} groups with {} experts each cannot give a token {top_k}",
-                    experts / groups
-                ),
+                t!("{top_groups} of {groups} groups with {each} experts each cannot give a token {top_k}", top_groups, groups, each = experts / groups, top_k),
                 top_groups.min(groups),
                 |chosen| chosen <= groups && chosen * (experts / groups) >= top_k,
             );
@@ -119,17 +129,26 @@ impl Check<'_> {
             return;
         }
         let why = if !m.heads.is_multiple_of(tp) {
-            format!("{} attention heads do not divide by tp={tp}", m.heads)
+            t!(
+                "{heads} attention heads do not divide by tp={tp}",
+                heads = m.heads,
+                tp
+            )
         } else if !m.ffn.is_multiple_of(tp) {
-            format!("the FFN size {} does not divide by tp={tp}", m.ffn)
+            t!(
+                "the FFN size {ffn} does not divide by tp={tp}",
+                ffn = m.ffn,
+                tp
+            )
         } else {
-            format!(
-                "{} key-value heads neither divide by tp={tp} nor divide it",
-                m.kv_heads
+            t!(
+                "{kv_heads} key-value heads neither divide by tp={tp} nor divide it",
+                kv_heads = m.kv_heads,
+                tp
             )
         };
         let gpus = self.run.gpus;
         let divides = |t: u64| works(t) && gpus.is_multiple_of(t);
-        self.error_near("tp", &why, tp, divides);
+        self.error_near("tp", why, tp, divides);
     }
 }

@@ -4,6 +4,7 @@ use super::Check;
 use crate::issue::Issue;
 use crate::run::layout::even_split;
 use crate::run::{CpComm, Recompute, Schedule};
+use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
 pub const MOST_STAGES: u64 = 4096;
@@ -13,7 +14,11 @@ impl Check<'_> {
         if !run.seq_len.is_multiple_of(run.cp) {
             self.error_near(
                 "cp",
-                &format!("{} tokens do not divide by cp={}", run.seq_len, run.cp),
+                t!(
+                    "{seq_len} tokens do not divide by cp={cp}",
+                    seq_len = run.seq_len,
+                    cp = run.cp
+                ),
                 run.cp,
                 |cp| run.seq_len.is_multiple_of(cp) && run.gpus.is_multiple_of(cp),
             );
@@ -22,9 +27,9 @@ impl Check<'_> {
         {
             self.warnings.push(Issue::warning(
                 "seq_len",
-                format!(
-                    "{} tokens do not divide by cp tp: sequence parallelism pads them",
-                    run.seq_len
+                t!(
+                    "{seq_len} tokens do not divide by cp tp: sequence parallelism pads them",
+                    seq_len = run.seq_len
                 ),
             ));
         }
@@ -33,7 +38,7 @@ impl Check<'_> {
             if !heads.is_multiple_of(ranks) {
                 self.error_near(
                     "cp",
-                    &format!("Ulysses gives every rank whole heads: {heads} heads do not divide by cp tp = {ranks}"),
+                    t!("Ulysses gives every rank whole heads: {heads} heads do not divide by cp tp = {ranks}", heads, ranks),
                     run.cp,
                     |cp| heads.is_multiple_of(cp.saturating_mul(run.tp)) && run.seq_len.is_multiple_of(cp),
                 );
@@ -66,9 +71,10 @@ impl Check<'_> {
             self.warnings.push(
                 Issue::warning(
                     "virtual_stages",
-                    format!(
-                        "this schedule has {fixed} a rank; the {} given are ignored",
-                        run.virtual_stages
+                    t!(
+                        "this schedule has {fixed} a rank; the {virtual_stages} given are ignored",
+                        fixed,
+                        virtual_stages = run.virtual_stages
                     ),
                 )
                 .with_fix("virtual_stages", 1),
@@ -89,7 +95,11 @@ impl Check<'_> {
         if stages > MOST_STAGES || stages == 0 {
             self.error(
                 "pp",
-                format!("{stages} pipeline stages; at most {MOST_STAGES}"),
+                t!(
+                    "{stages} pipeline stages; at most {MOST_STAGES}",
+                    stages,
+                    MOST_STAGES
+                ),
             );
             return Vec::new();
         }
@@ -101,16 +111,20 @@ impl Check<'_> {
                 } else {
                     "pp"
                 };
-                let message = format!("{layers} layers are fewer than {stages} pipeline stages");
+                let message = t!(
+                    "{layers} layers are fewer than {stages} pipeline stages",
+                    layers,
+                    stages
+                );
                 if field == "pp" {
-                    self.error_near("pp", &message, layers / chunks, |pp| {
+                    self.error_near("pp", message, layers / chunks, |pp| {
                         pp.saturating_mul(chunks) <= layers
                             && run
                                 .gpus
                                 .is_multiple_of(pp.saturating_mul(run.tp).saturating_mul(run.cp))
                     });
                 } else {
-                    self.error_near("virtual_stages", &message, layers / run.pp, |v| {
+                    self.error_near("virtual_stages", message, layers / run.pp, |v| {
                         v.saturating_mul(run.pp) <= layers
                     });
                 }
@@ -119,7 +133,7 @@ impl Check<'_> {
             if !layers.is_multiple_of(stages) {
                 self.warnings.push(Issue::warning(
                     "pp",
-                    format!("{layers} layers do not divide over {stages} stages: the inner ones hold one more (Megatron-LM needs it said by stage)"),
+                    t!("{layers} layers do not divide over {stages} stages: the inner ones hold one more (Megatron-LM needs it said by stage)", layers, stages),
                 ));
             }
             return even_split(layers, stages);
@@ -130,12 +144,20 @@ impl Check<'_> {
         if given.len() as u64 != stages {
             self.error(
                 "stage_layers",
-                format!("{} numbers for {stages} stages", given.len()),
+                t!(
+                    "{given} numbers for {stages} stages",
+                    given = given.len(),
+                    stages
+                ),
             );
         } else if total != layers {
             self.error(
                 "stage_layers",
-                format!("these add up to {total}, the model has {layers} layers"),
+                t!(
+                    "these add up to {total}, the model has {layers} layers",
+                    total,
+                    layers
+                ),
             );
         }
         given.clone()

@@ -3,6 +3,7 @@
 //! Exact for 1F1B with equal or unequal stages once the pipeline is full; the other schedules by the bubbles that their
 //! papers give. Anything that will be shown is simulated; this only ranks.
 
+use super::steady::slowest_cycle;
 use crate::run::Schedule;
 
 /// Seconds of one micro-batch on a global stage, communication that it waits for included.
@@ -35,8 +36,11 @@ pub enum Bubble {
     OverChunks,
     /// `(p - 1)(F + B - W)`: ZB-H1, and what splits the backward pass at the memory of 1F1B.
     Split,
-    /// Nothing in the steady state: ZB-H2, ZB-V, asynchronous schedules.
+    /// Nothing between a rank's first and last op: ZB-H2, ZB-V.
     None,
+    /// Nothing but what the slowest cycle of ranks and messages leaves, fill and drain happening once in a training:
+    /// `PipeDream`.
+    Endless,
     /// `(p/2 - 1)(F + 2 B + W - 3 W)`: `DualPipe`.
     Bidirectional,
     /// Every micro-batch alone.
@@ -56,29 +60,12 @@ impl Bubble {
             | Schedule::Hanayo
             | Schedule::Chimera => Self::OverChunks,
             Schedule::ZbH1 | Schedule::InterleavedZb | Schedule::VHalf => Self::Split,
-            Schedule::ZbH2
-            | Schedule::ZbAuto
-            | Schedule::ZbV
-            | Schedule::ZbVAuto
-            | Schedule::Pipedream
-            | Schedule::Pipedream2bw => Self::None,
+            Schedule::ZbH2 | Schedule::ZbAuto | Schedule::ZbV | Schedule::ZbVAuto => Self::None,
+            Schedule::Pipedream | Schedule::Pipedream2bw => Self::Endless,
             Schedule::DualPipe | Schedule::DualPipeV => Self::Bidirectional,
             _ => Self::Whole,
         }
     }
-}
-
-/// Seconds between micro-batches once a 1F1B pipeline is full: a stage works on one after the other, and the round trip
-/// from stage r to the last and back holds at most `p - r` of them:
-/// `max_r max(T_r, (Σ_{j>=r} T_j + 2 (p - 1 - r) l) / (p - r))`.
-fn period(totals: &[f64], p2p: f64) -> f64 {
-    let (mut sum, mut longest) = (0.0, 0.0f64);
-    for (behind, total) in totals.iter().rev().enumerate() {
-        sum += total;
-        let round = (sum + 2.0 * behind as f64 * p2p) / (behind + 1) as f64;
-        longest = longest.max(round).max(*total);
-    }
-    longest
 }
 
 /// Seconds from the first forward to the last backward of `microbatches` over `ranks` pipeline ranks that hold
@@ -116,7 +103,8 @@ pub fn pipeline_seconds(
     let filled = m * longest;
     match bubble {
         Bubble::Serial => m * (sum + hops),
-        Bubble::Whole => (m - 1.0) * period(&totals, p2p) + sum + hops,
+        Bubble::Whole => (m - 1.0) * slowest_cycle(&totals, p2p).seconds + sum + hops,
+        Bubble::Endless => m * slowest_cycle(&totals, p2p).seconds,
         Bubble::Flush => {
             let slowest = |part: fn(&Passes) -> f64| held.iter().map(part).fold(0.0, f64::max);
             let forward = slowest(|rank| rank.forward);
