@@ -32,18 +32,30 @@ test('a page without WebAssembly says so', async () => {
   await says(page, /cannot run the calculator[\s\S]*WebAssembly/);
 });
 
+/** A module with a section that no browser knows. */
+const damaged = (route) => route.fulfill({
+  contentType: 'application/wasm',
+  body: Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 0x7f, 1, 0]),
+});
+
 test('a browser too old for the code says so', async () => {
-  const page = await broken((page) => page.route('**/*_bg.wasm', (route) => route.fulfill({
-    contentType: 'application/wasm',
-    // A module with a section that no browser knows.
-    body: Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 0x7f, 1, 0]),
-  })));
+  const page = await broken(async (page) => {
+    await page.addInitScript(() => { WebAssembly.validate = () => false; });
+    await page.route('**/*_bg.wasm', damaged);
+  });
   const report = await says(page, /cannot run the calculator/);
   assert.match(report, /CompileError/);
 });
 
+test('without its optional scripts the page works', async () => {
+  const page = await broken((page) => page.route(/(language|lazy\/\w+)\.js$/, (route) => route.abort()));
+  await eventually(() => page.locator('.strip').count(), (count) => count > 0);
+  assert.equal(await panel(page).isVisible(), false);
+});
+
 for (const [what, pattern, fault] of [
   ['the WebAssembly is not fetched', '**/*_bg.wasm', (route) => route.abort()],
+  ['the WebAssembly is damaged', '**/*_bg.wasm', damaged],
   ['the WebAssembly is not there', '**/*_bg.wasm', (route) => route.fulfill({ status: 404, body: '' })],
   ['the script is not fetched', '**/shardscope-page-*.js', (route) => route.abort()],
 ]) {

@@ -105,6 +105,31 @@ test('a newer build waits until the reload that a person asks for; no page mixes
   assert.deepEqual(problems, []);
 });
 
+test('a file of the copy that is damaged or deleted is fetched again and kept', async (t) => {
+  const server = await host(t);
+  const { page, problems } = await browser.open(server.url);
+  await kept(page);
+  await page.reload();
+  await started(page);
+  const wasm = await page.evaluate(async () => {
+    const [name] = await caches.keys();
+    const cache = await caches.open(name);
+    const requests = await cache.keys();
+    const of = (end) => requests.find(({ url }) => url.endsWith(end));
+    await cache.put(of('_bg.wasm'), new Response('damaged', { headers: { 'Content-Type': 'application/wasm' } }));
+    await cache.delete(of('guard.js'));
+    return of('_bg.wasm').url;
+  });
+  await page.reload();
+  await started(page);
+  await page.context().setOffline(true);
+  await server.close();
+  await page.reload();
+  await started(page);
+  assert.ok(await page.evaluate(async (url) => (await (await fetch(url)).arrayBuffer()).byteLength > 1e6, wasm));
+  assert.deepEqual(problems, []);
+});
+
 test('a build that arrives in part is not kept', async (t) => {
   const site = build('part', 'data/throughput.csv', '# as it was');
   appendFileSync(join(site, 'data/throughput.csv'), 'half a file of another build');
