@@ -116,17 +116,22 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
             make(spec, durations)?
         }
         Make::Given(read) => return read(spec),
-        Make::Elsewhere => {
-            let message = t!(
-                "{schedule} is not built here",
-                schedule = spec.schedule.name
-            );
-            return Err(Issue::error("schedule", message));
-        }
     };
+    Ok(Built {
+        order,
+        warnings: warnings(spec),
+    })
+}
+
+/// What [`build`] warns of: all of it is known before the order is.
+#[must_use]
+pub fn warnings(spec: &Spec) -> Vec<Issue> {
+    if matches!(spec.schedule.make, Make::Given(_)) {
+        return Vec::new();
+    }
     let mut warnings = ignored_options(spec);
     warnings.extend((spec.schedule.warn)(spec));
-    Ok(Built { order, warnings })
+    warnings
 }
 
 /// Holds when every size is at least 1 and the ops are few enough; before anything is allocated for them. An order of

@@ -2,20 +2,16 @@
 
 use super::verdict;
 use crate::core::memory::Verdict;
-use crate::core::report::fit::{Search, Suggestion};
+use crate::core::report::fit::Suggestion;
 use crate::core::report::narrow::{self as room, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
 use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
 use crate::view::markup::{Node, apply, el, leaf, table, text};
 
-/// The changes that would make a Run fit, or take less where it does.
+/// The changes that a search found to make a Run fit, or to take less where it does.
 #[must_use]
-pub fn fit(base: &Evaluation, unit: MemoryUnit) -> Node {
-    suggestions(&base.report.memory, &Search::new(base).finish(base), unit)
-}
-
-fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Node {
+pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Node {
     let fits = memory.verdict == Verdict::Fits;
     let words = match (list.is_empty(), fits) {
         (true, true) => "No single setting takes less and still fits.",
@@ -128,6 +124,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
 mod tests {
     use super::*;
     use crate::core::report::evaluate;
+    use crate::core::report::fit::Search;
     use crate::core::run::Run;
     use crate::view::markup::Action;
 
@@ -141,7 +138,7 @@ mod tests {
         let list = Search::new(&base).finish(&base);
         let sets = list.iter().map(|one| Action::Apply(one.fix.set.clone()));
         let sets: Vec<Action> = sets.collect();
-        let shown = fit(&base, MemoryUnit::Gib);
+        let shown = suggestions(&base.report.memory, &list, MemoryUnit::Gib);
         assert_eq!(shown.actions(), sets.iter().collect::<Vec<_>>());
     }
 

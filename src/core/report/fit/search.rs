@@ -107,9 +107,10 @@ impl Search {
         }
     }
 
-    /// Tries one candidate; false once there is nothing more to try.
-    fn step(&mut self, base: &Evaluation) -> bool {
-        if self.level == Level::Done {
+    /// Tries one candidate; false once there is nothing more to try, or the limit of work is reached.
+    pub fn step(&mut self, base: &Evaluation) -> bool {
+        let limit = MOST_OPS / base.order.items().max(1);
+        if self.level == Level::Done || self.tried >= limit.max(FEW) {
             return false;
         }
         if let Some(climb) = self.waiting.front_mut() {
@@ -140,8 +141,7 @@ impl Search {
     /// Runs to the end; of a step of very many ops it ends early, with what was found until then.
     #[must_use]
     pub fn finish(mut self, base: &Evaluation) -> Vec<Suggestion> {
-        let most = MOST_OPS / base.order.items().max(1);
-        while self.tried < most.max(FEW) && self.step(base) {}
+        while self.step(base) {}
         self.ranked()
     }
 
