@@ -1,7 +1,7 @@
 //! The arithmetic that the drawer prints: every formula of every figure, computed with the values that stand beside it,
 //! gives the value that it explains; what no formula gives says how it comes about.
 
-use shardscope::core::explain::{Mark, Term, Way};
+use shardscope::core::explain::{Derivation, Provenance, Term};
 use shardscope::core::memory::Component;
 use shardscope::core::report::{
     Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule,
@@ -111,16 +111,16 @@ impl Tally {
             self.wrong
                 .push(format!("{at}: {} is {}", term.name, term.value));
         }
-        match &term.way {
-            Way::Given => {
+        match &term.derivation {
+            Derivation::Given => {
                 self.given += 1;
                 if !term.parts.is_empty() {
                     self.wrong
                         .push(format!("{at}: {} has parts and no formula", term.name));
                 }
             }
-            Way::Marked(mark, _) => *self.marked.entry(mark.word()).or_default() += 1,
-            Way::Formula(formula) => {
+            Derivation::Marked(mark, _) => *self.marked.entry(mark.word()).or_default() += 1,
+            Derivation::Formula(formula) => {
                 self.formulas += 1;
                 let largest = term.parts.iter().map(|part| part.value.abs());
                 let largest = largest.fold(term.value.abs(), f64::max);
@@ -314,6 +314,28 @@ fn every_recomputation_attention_and_exchange() {
     assert!(tally(runs).runs >= 40);
 }
 
+/// Eight key-value heads over sixteen tensor-parallel ranks: parameters, blocks and messages of heads held twice.
+#[test]
+fn every_exchange_of_copied_key_value_heads() {
+    let mut runs = Vec::new();
+    for cp_comm in [CpComm::Ring, CpComm::AllGather, CpComm::Ulysses] {
+        for zero in 0..4 {
+            let run = Run {
+                gpus: 256,
+                gpus_per_node: Some(16),
+                tp: 16,
+                cp: 2,
+                cp_comm,
+                zero,
+                dummy_wgrad: true,
+                ..model("llama-3.1-70b")
+            };
+            runs.push((format!("{cp_comm:?} zero={zero}"), run));
+        }
+    }
+    assert_eq!(tally(runs).runs, 12);
+}
+
 #[test]
 fn every_precision_optimizer_and_loss() {
     let mut runs = Vec::new();
@@ -414,7 +436,7 @@ fn all_kinds_of_marks_are_used() {
             ..Run::default()
         },
     )]);
-    for mark in Mark::ALL {
+    for mark in Provenance::ALL {
         assert!(tally.marked.contains_key(mark.word()), "{mark:?}");
     }
     // Most of what is shown is computed from what stands beside it.

@@ -211,7 +211,7 @@ fn imported(text: &str, read: fn(&str) -> Result<Said, Vec<Issue>>) -> Result<bo
 
 fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
     let present = Run::default();
-    let said = summary(text, &present).into_string();
+    let said = summary(text, &present).to_html();
     import::read(text, &present).map(|read| (read.run, said))
 }
 
@@ -299,7 +299,7 @@ fn every_panel(text: &str) -> Result<bool, String> {
                 of,
                 unit,
             };
-            let html = (panel.html)(&question).into_string();
+            let html = (panel.html)(&question).to_html();
             words(text, &html).map_err(|why| format!("{name}: {why}"))?;
             if html.contains("<script") {
                 return Err(format!("{name} shows markup from outside"));

@@ -11,6 +11,7 @@ mod common;
 use common::{estimate, evidence};
 use shardscope::core::accuracy::{Kind, Measured, Quantity};
 use shardscope::core::run::Scenario;
+use shardscope::core::time::Peak;
 use std::collections::BTreeMap;
 
 /// A run with its measured step time.
@@ -174,7 +175,7 @@ fn held_runs_are_met_to_15_percent_in_tokens_a_second() {
 fn model_flops_utilisation_stays_below_one() {
     for case in fujii().into_iter().chain(published()) {
         let scenario = &case.scenario;
-        let peak = scenario.gpu.bf16.0 * scenario.layout.gpus as f64;
+        let peak = Peak::of(scenario).rate().0 * scenario.layout.gpus as f64;
         let mfu = scenario.model_flops() / estimate(scenario).seconds / peak;
         assert!(mfu > 0.0 && mfu < 1.0, "{}: {mfu}", case.name);
     }

@@ -201,11 +201,23 @@ impl From<&'static str> for Argument {
     }
 }
 
+impl From<f64> for Argument {
+    /// A constant as it is written; a measured or computed figure is formatted by `units` first.
+    fn from(number: f64) -> Self {
+        Self::Text(verbatim(number.to_string()))
+    }
+}
+
 macro_rules! counts {
     ($($integer:ty),*) => { $(
         impl From<$integer> for Argument {
             fn from(count: $integer) -> Self {
                 Self::Count(u64::try_from(count).unwrap_or(u64::MAX))
+            }
+        }
+        impl From<&$integer> for Argument {
+            fn from(count: &$integer) -> Self {
+                Self::from(*count)
             }
         }
     )* };

@@ -1,7 +1,8 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
+use super::action::Save;
 use super::glossary::marked;
-use super::markup::{Html, cited as link_to, el, fold, leaf, text};
+use super::markup::{Action, Node, cited as link_to, el, fold, leaf, text};
 use crate::core::explain::Term;
 use crate::core::message::Message;
 use crate::core::source::Source;
@@ -9,7 +10,7 @@ use crate::core::units::MemoryUnit;
 
 /// A term with everything below it, memory in `unit`.
 #[must_use]
-pub fn about(term: &Term, unit: MemoryUnit) -> Html {
+pub fn about(term: &Term, unit: MemoryUnit) -> Node {
     el(
         "div",
         &[("class", "term")],
@@ -23,22 +24,21 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Html {
 }
 
 /// A fold with a text to copy.
-fn form(label: &str, content: &str) -> Html {
-    let copy = [("data-save", "text"), ("data-kind", "copy")];
+fn form(label: &str, content: &str) -> Node {
     let inside = [
         el(
             "pre",
             &[("class", "file"), ("tabindex", "0")],
             &[text(content)],
         ),
-        el("button", &copy, &[text("Copy")]),
+        el("button", &[], &[text("Copy")]).on(Action::Save(Save::Copy)),
     ];
     fold(label, el("div", &[], &inside))
 }
 
-fn body(term: &Term, unit: MemoryUnit) -> Html {
+fn body(term: &Term, unit: MemoryUnit) -> Node {
     let opens = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
-    let deeper: Html = term
+    let deeper: Node = term
         .parts
         .iter()
         .filter(opens)
@@ -70,9 +70,9 @@ pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
             > 1
 }
 
-fn formula(term: &Term, unit: MemoryUnit) -> Html {
+fn formula(term: &Term, unit: MemoryUnit) -> Node {
     let result = leaf("p", "result", &format!("= {}", term.shown(unit)));
-    if let Some((mark, rule)) = term.mark() {
+    if let Some((mark, rule)) = term.provenance() {
         return [result, marked_as(mark.word(), rule)].into_iter().collect();
     }
     let Some(formula) = term.formula() else {
@@ -80,7 +80,7 @@ fn formula(term: &Term, unit: MemoryUnit) -> Html {
     };
     let said = format!("{} = {}", term.symbol, formula.text());
     let numbers = match term.with_values(unit) {
-        numbers if numbers.is_empty() => Html::none(),
+        numbers if numbers.is_empty() => Node::none(),
         numbers => code("numbers", &format!("= {numbers}")),
     };
     [code("formula", &said), numbers, result]
@@ -89,7 +89,7 @@ fn formula(term: &Term, unit: MemoryUnit) -> Html {
 }
 
 /// How a value comes about that no formula over the parts gives.
-pub(super) fn marked_as(word: &str, rule: &str) -> Html {
+pub(super) fn marked_as(word: &str, rule: &str) -> Node {
     let mut pieces = vec![text(word)];
     if !rule.is_empty() {
         let attributes = [("class", "rule"), ("translate", "no")];
@@ -100,7 +100,7 @@ pub(super) fn marked_as(word: &str, rule: &str) -> Html {
 }
 
 /// A formula with its indices lowered: `N_e`.
-fn subscripted(formula: &str) -> Html {
+fn subscripted(formula: &str) -> Node {
     let mut pieces = Vec::new();
     let mut rest = formula;
     while let Some((before, behind)) = rest.split_once('_') {
@@ -117,19 +117,19 @@ fn subscripted(formula: &str) -> Html {
 }
 
 /// What is the same in every language.
-pub(super) fn code(class: &str, formula: &str) -> Html {
+pub(super) fn code(class: &str, formula: &str) -> Node {
     let attributes = [("class", class), ("translate", "no")];
     el("p", &attributes, &[subscripted(formula)])
 }
 
 /// A symbol in the list of inputs.
-pub(super) fn symbol(symbol: &str) -> Html {
+pub(super) fn symbol(symbol: &str) -> Node {
     el("dt", &[("translate", "no")], &[subscripted(symbol)])
 }
 
-fn inputs(term: &Term, unit: MemoryUnit) -> Html {
+fn inputs(term: &Term, unit: MemoryUnit) -> Node {
     if term.parts.is_empty() {
-        return Html::none();
+        return Node::none();
     }
     let mut legend: Vec<&Term> = Vec::new();
     let mut rows = Vec::new();
@@ -153,7 +153,7 @@ fn inputs(term: &Term, unit: MemoryUnit) -> Html {
 }
 
 /// How one of several summands comes about, in a line or two; its symbols are added to those to be explained.
-fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Html {
+fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Node {
     let mut lines = Vec::new();
     let mut inside = vec![part];
     while let Some(term) = inside.pop() {
@@ -179,7 +179,7 @@ fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Html
                 &[("translate", "no")],
                 &[subscripted(line.trim_start())],
             ));
-        } else if let Some((mark, rule)) = term.mark() {
+        } else if let Some((mark, rule)) = term.provenance() {
             lines.push(marked_as(mark.word(), rule));
         }
         inside.extend(term.parts.iter().filter(|one| one.opens()));
@@ -188,9 +188,9 @@ fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Html
 }
 
 /// Where a term stands, as a link.
-pub(super) fn source(term: &Term) -> Html {
+pub(super) fn source(term: &Term) -> Node {
     let Some((source, place)) = term.source else {
-        return Html::none();
+        return Node::none();
     };
     el(
         "p",
@@ -200,17 +200,17 @@ pub(super) fn source(term: &Term) -> Html {
 }
 
 /// A place in a document, as a link.
-pub(super) fn cited(source: &Source, place: &str) -> Html {
+pub(super) fn cited(source: &Source, place: &str) -> Node {
     let name = format!("{}, {place}", source.short);
     link_to(source, &name)
 }
 
-fn notes(term: &Term) -> Html {
+fn notes(term: &Term) -> Node {
     if term.notes.is_empty() {
-        return Html::none();
+        return Node::none();
     }
     let item = |note: &Message| el("li", &[], &[marked(&note.to_string())]);
-    let items: Html = term.notes.iter().map(item).collect();
+    let items: Node = term.notes.iter().map(item).collect();
     el("ul", &[], &[items])
 }
 
@@ -232,7 +232,7 @@ mod tests {
     fn links(term: &Term) -> Vec<String> {
         let own = term.source.iter();
         let mut all: Vec<String> = own
-            .map(|(source, place)| cited(source, place).into_string())
+            .map(|(source, place)| cited(source, place).to_html())
             .collect();
         let deeper = term
             .parts
@@ -247,12 +247,12 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         for figure in [Figure::Memory(0), Figure::Step, Figure::Bubble, Figure::Mfu] {
             let term = explain(&evaluation, figure).unwrap();
-            let html = about(&term, MemoryUnit::Gib).into_string();
+            let html = about(&term, MemoryUnit::Gib).to_html();
             assert!(html.contains("class=\"formula\""), "{figure:?}");
             assert!(html.contains(&term.shown(MemoryUnit::Gib)), "{figure:?}");
             let numbers = term.with_values(MemoryUnit::Gib);
             assert!(!numbers.is_empty(), "{figure:?}");
-            let numbers = text(&format!("= {numbers}")).into_string();
+            let numbers = text(&format!("= {numbers}")).to_html();
             assert!(html.contains(&numbers), "{figure:?}: {numbers}");
             let links = links(&term);
             assert!(!links.is_empty(), "{figure:?}");

@@ -1,6 +1,6 @@
 //! Two Runs setting by setting, in people's words: what was changed of the default, what a second Run has otherwise.
 
-use super::markup::{Html, el, leaf, text};
+use super::markup::{Action, Node, el, leaf, load, text};
 use crate::core::run::registry::{FIELDS, Field, Slot};
 use crate::core::run::{Run, Value};
 
@@ -12,8 +12,16 @@ pub struct Change {
     pub from: String,
     /// What it is.
     pub to: String,
-    /// `key=value` that sets it to what it was; no value where it was not set.
+    /// The text that sets it to what it was; empty where it was not set.
     pub back: String,
+}
+
+impl Change {
+    /// Sets the field to what it was.
+    #[must_use]
+    pub fn undo(&self) -> Action {
+        Action::Apply(vec![(self.field.key, self.back.clone())])
+    }
 }
 
 /// What `run` has otherwise than `other`. What is unset reads as what it then means.
@@ -25,7 +33,7 @@ pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
         field,
         from: shown(field, other, &elsewhere),
         to: shown(field, run, &meant),
-        back: format!("{}={}", field.key, field.text(other).unwrap_or_default()),
+        back: field.text(other).unwrap_or_default(),
     };
     FIELDS.iter().filter(differs).map(change).collect()
 }
@@ -71,14 +79,13 @@ fn shown(field: &Field, run: &Run, meant: &Run) -> String {
 
 /// The name of a setting, which leads to it in the form.
 #[must_use]
-pub fn name(field: &Field) -> Html {
-    let attributes = [("class", "link"), ("data-go", field.key)];
-    el("button", &attributes, &[text(field.label)])
+pub fn name(field: &Field) -> Node {
+    el("button", &[("class", "link")], &[text(field.label)]).on(Action::Focus(field.key))
 }
 
 /// What was changed, each with a way back.
 #[must_use]
-pub fn what_changed(run: &Run) -> Html {
+pub fn what_changed(run: &Run) -> Node {
     let all = changed(run);
     if all.is_empty() {
         return leaf("p", "muted", "Nothing: this is the default run.");
@@ -87,7 +94,6 @@ pub fn what_changed(run: &Run) -> Html {
         let back = format!("Back to {}", change.from);
         let attributes = [
             ("class", "choose"),
-            ("data-fix", change.back.as_str()),
             ("title", &back),
             ("aria-label", &format!("{}: {back}", change.field.label)),
         ];
@@ -100,21 +106,20 @@ pub fn what_changed(run: &Run) -> Html {
                 leaf("b", "", &change.to),
             ],
         );
-        let button = el("button", &attributes, &[text("↶")]);
-        el("li", &[], &[name(change.field), values, button])
+        let button = el("button", &attributes, &[text("↶")]).on(change.undo());
+        el("li", &[], &[name(change.field), values, button]).keyed(change.field.key)
     };
-    let lines: Html = all.iter().map(line).collect();
-    let reset = [("class", "choose"), ("data-run", "v=1")];
-    Html::from_iter([
+    let lines: Node = all.iter().map(line).collect();
+    let reset = text("Back to the default run");
+    Node::from_iter([
         el("ul", &[("class", "changes")], &[lines]),
-        el("button", &reset, &[text("Back to the default run")]),
+        load("choose", &Run::default(), "", &[reset]),
     ])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::registry::field;
 
     fn run(pairs: &[(&str, &str)]) -> Run {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
@@ -151,9 +156,10 @@ mod tests {
             Some(("80", "40"))
         );
         for change in all.iter().rev() {
-            let (key, value) = change.back.split_once('=').unwrap();
-            let field = field(key).unwrap();
-            field.set(&mut run, &field.parse(value).unwrap()).unwrap();
+            let Action::Apply(set) = change.undo() else {
+                panic!("a way back sets fields");
+            };
+            run = run.with_texts(&set).unwrap();
         }
         assert_eq!(run, Run::default());
     }
@@ -163,7 +169,7 @@ mod tests {
         assert!(changed(&Run::default()).is_empty());
         assert!(
             what_changed(&Run::default())
-                .into_string()
+                .to_html()
                 .contains("default run")
         );
     }

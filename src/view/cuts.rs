@@ -1,6 +1,6 @@
 //! Ways to cut compared: a sequence over ranks, a matrix over grids, ring attention step by step.
 
-use super::markup::{Html, el, leaf, table, text};
+use super::markup::{Node, el, leaf, table, text};
 use crate::core::run::Scenario;
 use crate::core::traffic::{
     GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps,
@@ -8,7 +8,7 @@ use crate::core::traffic::{
 };
 use crate::core::units::{Bytes, MemoryUnit, group, number, significant};
 
-fn row(cells: &[String]) -> (bool, Vec<Html>) {
+fn row(cells: &[String]) -> (bool, Vec<Node>) {
     (false, cells.iter().map(|cell| text(cell)).collect())
 }
 
@@ -18,7 +18,7 @@ fn gb(bytes: Bytes) -> String {
 
 /// TP with SP, Ulysses and ring attention for this run's sequence, and for the lecture's.
 #[must_use]
-pub fn sequences(scenario: &Scenario) -> Html {
+pub fn sequences(scenario: &Scenario) -> Node {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let shared = layout.tp * layout.cp;
     let ranks = if shared > 1 { shared } else { 8 };
@@ -71,7 +71,7 @@ pub fn sequences(scenario: &Scenario) -> Html {
 
 /// A matrix product over a line, a square and a cube of ranks.
 #[must_use]
-pub fn grids(scenario: &Scenario) -> Html {
+pub fn grids(scenario: &Scenario) -> Node {
     let tp = scenario.layout.tp;
     let mut rows = Vec::new();
     let sizes = if tp == 64 || tp == 1 {
@@ -100,7 +100,7 @@ pub fn grids(scenario: &Scenario) -> Html {
     .collect()
 }
 
-fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Html>) {
+fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Node>) {
     let side = number(cut.side, 2);
     let shape = vec![side; cut.dimensions as usize].join(" × ");
     let part = |share: f64| {
@@ -126,7 +126,7 @@ const SHOWN: usize = 6;
 
 /// Ring attention step by step under a causal mask, plain and zig-zag, and whether its blocks hide.
 #[must_use]
-pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Html {
+pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let ranks = if layout.cp > 1 { layout.cp } else { 8 };
     let (plain, zigzag) = (ring_steps(ranks, false), ring_steps(ranks, true));
@@ -183,7 +183,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Html {
     .collect()
 }
 
-fn row_of_step(rows: &mut Vec<(bool, Vec<Html>)>, step: usize, work: [f64; 4], sent: &str) {
+fn row_of_step(rows: &mut Vec<(bool, Vec<Node>)>, step: usize, work: [f64; 4], sent: &str) {
     let mut cells = vec![(step + 1).to_string()];
     cells.extend(work.map(|share| number(share, 2)));
     cells.push(sent.to_owned());
@@ -206,7 +206,7 @@ mod tests {
     /// Fudan lecture: N = 1e6, d 4096, P 128, fp16: 65.536 GB against 0.512 GB.
     #[test]
     fn the_lectures_numbers_stand_beside_this_runs() {
-        let html = sequences(&scenario(2)).into_string();
+        let html = sequences(&scenario(2)).to_html();
         assert!(
             html.contains("65.54 GB") && html.contains("0.512"),
             "{html}"
@@ -219,7 +219,7 @@ mod tests {
     /// 64 ranks are a line, a square of 8 and a cube of 4; a line sends 2 (P - 1)/P in 2 (P - 1) steps.
     #[test]
     fn a_grid_is_shown_in_all_the_dimensions_it_has() {
-        let html = grids(&scenario(1)).into_string();
+        let html = grids(&scenario(1)).to_html();
         for shape in ["1D: 64", "2D: 8 × 8", "3D: 4 × 4 × 4"] {
             assert!(html.contains(shape), "{shape} {html}");
         }
@@ -231,18 +231,18 @@ mod tests {
     fn the_ring_of_grouped_queries_keeps_less() {
         let mut run = Run::default();
         (run.gpus, run.tp, run.pp, run.cp, run.global_batch) = (8, 1, 1, 8, 8);
-        let html = ring(&Scenario::new(&run).unwrap(), MemoryUnit::Gib).into_string();
+        let html = ring(&Scenario::new(&run).unwrap(), MemoryUnit::Gib).to_html();
         assert!(html.contains("24.0 MiB"), "{html}");
     }
 
     /// Under a causal mask the plain ring of c ranks takes c - 1/2 blocks, zig-zag c/2.
     #[test]
     fn plain_ring_attention_takes_nearly_twice_as_long() {
-        let html = ring(&scenario(4), MemoryUnit::Gib).into_string();
+        let html = ring(&scenario(4), MemoryUnit::Gib).to_html();
         assert!(html.contains("1.75 times as long"), "{html}");
         assert!(
             ring(&scenario(1), MemoryUnit::Gib)
-                .into_string()
+                .to_html()
                 .contains("an example")
         );
     }

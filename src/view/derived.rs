@@ -1,12 +1,12 @@
 //! Sizes that follow from what is set: beside the inputs, to be read and not to be typed.
 
-use super::markup::{Html, el, leaf, text};
+use super::markup::{Node, el, leaf, text};
 use crate::core::run::Run;
 use crate::core::units::thousands;
 
 /// Data-parallel size and micro-batches; a dash where they do not divide.
 #[must_use]
-pub fn derived(run: &Run) -> Html {
+pub fn derived(run: &Run) -> Node {
     [
         (
             "Data parallel",
@@ -41,13 +41,13 @@ mod tests {
 
     #[test]
     fn what_does_not_divide_has_no_size() {
-        let html = derived(&Run::default()).into_string();
+        let html = derived(&Run::default()).to_html();
         assert!(html.contains(">8<") && html.contains(">32<"), "{html}");
         let odd = Run {
             global_batch: 100,
             ..Run::default()
         };
-        let html = derived(&odd).into_string();
+        let html = derived(&odd).to_html();
         assert!(html.contains(">8<") && html.contains(">–<"), "{html}");
     }
 }

@@ -5,7 +5,7 @@
 
 use super::ink::Ink;
 use super::lod::Sums;
-use super::markup::{Html, el, text};
+use super::markup::{Node, el, text};
 use super::palette::Theme;
 use super::timeline::cells;
 use super::viewport::Viewport;
@@ -52,7 +52,7 @@ const TITLE: f64 = 28.0;
 pub struct Drawing {
     height: f64,
     hatched: bool,
-    pieces: Vec<Html>,
+    pieces: Vec<Node>,
 }
 
 fn share(x: f64) -> String {
@@ -123,7 +123,7 @@ impl Drawing {
             ("style", style),
         ];
         let title = if said.is_empty() {
-            Html::none()
+            Node::none()
         } else {
             el("title", &[], &[text(said)])
         };
@@ -179,7 +179,7 @@ impl Drawing {
         self.write((0.0, y), -NAMES, Anchor::Start, Ink::Muted, "", said);
     }
     /// What is drawn, and the pattern that it needs.
-    fn content(self) -> Vec<Html> {
+    fn content(self) -> Vec<Node> {
         let mut pieces = self.pieces;
         if self.hatched {
             let lines = [
@@ -199,7 +199,7 @@ impl Drawing {
     }
     /// For the page; `label` says to those who do not see it what is shown.
     #[must_use]
-    pub fn inline(self, label: &str) -> Html {
+    pub fn inline(self, label: &str) -> Node {
         let height = format!("height:{}px", px(self.height));
         let attributes = [
             ("class", "drawing"),
@@ -255,13 +255,13 @@ impl Drawing {
             ],
             &[paper, title, inner],
         );
-        themed(whole, theme)
+        themed(&whole, theme)
     }
 }
 
 /// Tokens replaced by the colours of `theme`.
-fn themed(svg: Html, theme: Theme) -> String {
-    let mut out = svg.into_string();
+fn themed(svg: &Node, theme: Theme) -> String {
+    let mut out = svg.to_html();
     let palette = theme.palette();
     for ink in Ink::ALL {
         let (r, g, b) = ink.rgb(&palette);
@@ -290,7 +290,7 @@ mod tests {
             drawing.fill(at, ink, 0.5, "<said>");
         }
         drawing.name(10.0, "rank 0");
-        let page = drawing.clone().inline("A picture").into_string();
+        let page = drawing.clone().inline("A picture").to_html();
         assert!(page.contains("var(--t-exposed)") && page.contains("&lt;said&gt;"));
         for theme in [Theme::Light, Theme::Dark] {
             let file = drawing.clone().file(600.0, theme, "Title");

@@ -1,56 +1,67 @@
 //! A picture in a panel: the words above it, and the buttons that save it.
 
-use super::markup::{Html, el, leaf, raw, text};
+use super::action::Save;
+use super::markup::{Action, Node, el, leaf, text};
+use crate::core::run::Run;
 use crate::core::units::MemoryUnit;
+use std::sync::Arc;
 
-/// The buttons that save the picture `name`: the one in the same panel, or what the calculator draws as `picture`, where
-/// the page shows it otherwise.
+/// The buttons that save the SVG picture of the same panel as `name`.
 #[must_use]
-pub fn save(name: &str, picture: &str, unit: MemoryUnit) -> Html {
-    let button = |kind: &str, label: &str| {
+pub fn save(name: &'static str) -> Node {
+    buttons(name, "", MemoryUnit::default(), None)
+}
+
+/// The buttons that save `run`'s picture called `drawn`, which the page shows otherwise, as `name`.
+#[must_use]
+pub fn save_drawn(name: &'static str, drawn: &'static str, unit: MemoryUnit, run: &Run) -> Node {
+    buttons(name, drawn, unit, Some(&Arc::new(run.clone())))
+}
+
+fn buttons(
+    name: &'static str,
+    drawn: &'static str,
+    unit: MemoryUnit,
+    run: Option<&Arc<Run>>,
+) -> Node {
+    let button = |png: bool, label: &str| {
         let title = format!("Save this picture as {label}");
-        let attributes = [
-            ("class", "link"),
-            ("data-save", name),
-            ("data-kind", kind),
-            ("data-picture", picture),
-            (
-                "data-unit",
-                if picture.is_empty() { "" } else { unit.name() },
-            ),
-            ("title", title.as_str()),
-        ];
-        el("button", &attributes, &[text(label)])
+        let attributes = [("class", "link"), ("title", title.as_str())];
+        let run = run.cloned();
+        let save = Save::Picture {
+            name,
+            drawn,
+            unit,
+            png,
+            run,
+        };
+        el("button", &attributes, &[text(label)]).on(Action::Save(save))
     };
     el(
         "span",
         &[("class", "save")],
-        &[
-            button("svg", "SVG"),
-            raw(" ".to_owned()),
-            button("png", "PNG"),
-        ],
+        &[button(false, "SVG"), text(" "), button(true, "PNG")],
     )
 }
 
 /// What the colours of a picture stand for: class of the swatch and words.
 #[must_use]
-pub fn key(kinds: &[(&str, &str)]) -> Html {
+pub fn key(kinds: &[(&str, &str)]) -> Node {
     let item = |(class, said): &(&str, &str)| {
         let swatch = leaf("i", &format!("swatch {class}"), "");
         el("span", &[], &[swatch, text(said)])
     };
-    let items: Vec<Html> = kinds.iter().map(item).collect();
+    let items: Vec<Node> = kinds.iter().map(item).collect();
     el("div", &[("class", "legend")], &items)
 }
 
 /// A picture of a panel with a line of words and the buttons that save it as `name`.
 #[must_use]
-pub fn figure(name: &str, words: &str, picture: Html) -> Html {
+pub fn figure(name: &'static str, words: &str, picture: Node) -> Node {
     let head = [
         leaf("small", "", words),
         leaf("span", "spring", ""),
-        save(name, "", MemoryUnit::default()),
+        save(name),
     ];
     el(
         "figure",

@@ -1,7 +1,7 @@
 //! The field's words, each with a source; marked where they stand, so that pointing at one or focusing it says what it is.
 
 use super::about::cited;
-use super::markup::{Html, el, leaf, text};
+use super::markup::{Node, el, leaf, text};
 use crate::core::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
 use crate::core::run::registry::FIELDS;
 use crate::core::source::{
@@ -128,7 +128,7 @@ fn starts(text: &str) -> impl Iterator<Item = usize> + '_ {
 
 /// Text whose words of the field say what they are; each the first time only.
 #[must_use]
-pub fn marked(said: &str) -> Html {
+pub fn marked(said: &str) -> Node {
     let mut pieces = Vec::new();
     let mut done = 0;
     let mut seen: Vec<&str> = Vec::new();
@@ -152,7 +152,7 @@ pub fn marked(said: &str) -> Html {
 /// What the labels of the form mean: a paragraph a field, which `public/lazy/words.js` puts under it; none for a label
 /// that is no such word.
 #[must_use]
-pub fn terms() -> Html {
+pub fn terms() -> Node {
     // A name and no link: who walks through the form by keyboard meets settings only.
     let term = |(key, word): (&str, &Word)| {
         let source = text(&format!("{}, {}", word.source.short, word.place));
@@ -171,14 +171,14 @@ pub fn terms() -> Html {
 
 /// The panel: every word with its meaning and source; `of` alone, where it names one.
 #[must_use]
-pub fn panel(of: &str) -> Html {
+pub fn panel(of: &str) -> Node {
     let one = find(of);
     let words = WORDS
         .iter()
         .filter(|word| one.is_none_or(|one| std::ptr::eq(one, *word)));
     let mut words: Vec<&Word> = words.collect();
     words.sort_by_key(|word| word.names[0].to_lowercase());
-    let rows: Html = words
+    let rows: Node = words
         .into_iter()
         .flat_map(|word| {
             let names = word.names.join(", ");
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_form_has_a_paragraph_for_every_label_that_is_a_word() {
-        let html = terms().into_string();
+        let html = terms().to_html();
         for key in [
             "tp",
             "zero",
@@ -257,11 +257,11 @@ mod tests {
 
     #[test]
     fn words_are_marked_once_whole_and_escaped() {
-        let html = marked("micro-batches <in flight>, and micro-batches of a pipelined stage")
-            .into_string();
+        let html =
+            marked("micro-batches <in flight>, and micro-batches of a pipelined stage").to_html();
         assert_eq!(html.matches("<abbr").count(), 2, "{html}");
         assert!(html.contains(">micro-batches</abbr> &lt;"), "{html}");
-        assert_eq!(marked("nothing to say").into_string(), "nothing to say");
+        assert_eq!(marked("nothing to say").to_html(), "nothing to say");
         assert_eq!(
             find("ZeRO-1 shards").map(|word| word.names[0]),
             Some("ZeRO stage")
@@ -281,7 +281,7 @@ mod tests {
                 );
             }
         }
-        assert!(panel("").into_string().matches("<dt>").count() == WORDS.len());
-        assert_eq!(panel("bubble").into_string().matches("<dt>").count(), 1);
+        assert!(panel("").to_html().matches("<dt>").count() == WORDS.len());
+        assert_eq!(panel("bubble").to_html().matches("<dt>").count(), 1);
     }
 }

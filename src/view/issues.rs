@@ -1,22 +1,18 @@
 //! What is wrong or doubtful, in words, with the way to the field and the button that mends it.
 
-use super::markup::{Html, el, leaf, text};
+use super::markup::{Action, Node, apply, el, leaf, text};
 use crate::core::issue::{Fix, Issue, Severity};
 use crate::core::run::registry::field;
-use std::fmt::Display;
 
 /// One issue with its fix.
 #[must_use]
-pub fn line(issue: &Issue) -> Html {
+pub fn line(issue: &Issue) -> Node {
     let (class, mark) = match issue.severity {
         Severity::Error => ("issue error", "✕ "),
         Severity::Warning => ("issue warning", "⚠ "),
         Severity::Notice => ("issue notice", "ℹ "),
     };
-    let button = |fix: &Fix| {
-        let attributes = [("class", "fix"), ("data-fix", &*written(&fix.set))];
-        el("button", &attributes, &[text(&fix.label.to_string())])
-    };
+    let button = |fix: &Fix| apply("fix", fix.set.clone(), "", &fix.label.to_string());
     let fix = issue.fixes().map(button).collect();
     el(
         "p",
@@ -27,18 +23,18 @@ pub fn line(issue: &Issue) -> Html {
 
 /// All of them, each with a way to its field.
 #[must_use]
-pub fn list(issues: &[Issue]) -> Html {
+pub fn list(issues: &[Issue]) -> Node {
     issues
         .iter()
         .map(|issue| {
             let go = match field(&issue.field) {
                 Some(field) => {
-                    let attributes = [("class", "link field-link"), ("data-go", field.key)];
-                    el("button", &attributes, &[text(field.label)])
+                    let button = leaf("button", "link field-link", field.label);
+                    button.on(Action::Focus(field.key))
                 }
                 // A key of a link that is no field is named as it was written.
                 None if !issue.field.is_empty() => leaf("code", "", &issue.field),
-                None => Html::none(),
+                None => Node::none(),
             };
             el("li", &[], &[go, line(issue)])
         })
@@ -56,17 +52,17 @@ const fn instead(stands_in: bool) -> &'static str {
 
 /// What stands over the greyed figures: what is wrong first, with what mends it.
 #[must_use]
-pub fn fault(issue: &Issue, stands_in: bool) -> Html {
+pub fn fault(issue: &Issue, stands_in: bool) -> Node {
     let first = list(std::slice::from_ref(issue));
     let lines = el("ul", &[("class", "issues")], &[first]);
-    Html::from_iter([leaf("p", "", instead(stands_in)), lines])
+    Node::from_iter([leaf("p", "", instead(stands_in)), lines])
 }
 
 /// What the link asked for and did not get.
 #[must_use]
-pub fn refused(notices: &[Issue]) -> Html {
+pub fn refused(notices: &[Issue]) -> Node {
     if notices.is_empty() {
-        return Html::none();
+        return Node::none();
     }
     let lines = el("ul", &[("class", "issues")], &[list(notices)]);
     let words = leaf("p", "", "This link asks for something that is not shown.");
@@ -75,27 +71,17 @@ pub fn refused(notices: &[Issue]) -> Html {
 
 /// What a frame says that cannot show the Run of its link; nothing where it can.
 #[must_use]
-pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Html {
+pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
     if errors.is_empty() && notices.is_empty() {
-        return Html::none();
+        return Node::none();
     }
     let words = if errors.is_empty() {
-        Html::none()
+        Node::none()
     } else {
         leaf("p", "", instead(stands_in))
     };
-    let lines: Html = errors.iter().chain(notices).map(line).collect();
+    let lines: Node = errors.iter().chain(notices).map(line).collect();
     el("div", &[("role", "status")], &[words, lines])
-}
-
-/// Fields as a `data-fix` or `data-run` attribute: `key=value` pairs with `&`.
-#[must_use]
-pub fn written<K: Display>(set: &[(K, String)]) -> String {
-    let pairs: Vec<_> = set
-        .iter()
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect();
-    pairs.join("&")
 }
 
 /// The pairs of a `data-fix` attribute.
@@ -116,25 +102,24 @@ mod tests {
 
     #[test]
     fn a_key_that_is_no_field_is_named() {
-        let html = list(&[Issue::notice("nonsense", "left out")]).into_string();
+        let html = list(&[Issue::notice("nonsense", "left out")]).to_html();
         assert!(html.contains("nonsense"), "{html}");
     }
 
     #[test]
     fn a_frame_says_only_what_keeps_it_from_showing_its_link() {
-        assert_eq!(framed(&[], &[], false), Html::none());
-        let notice = framed(&[], &[Issue::notice("wings", "left out")], false).into_string();
+        assert_eq!(framed(&[], &[], false), Node::none());
+        let notice = framed(&[], &[Issue::notice("wings", "left out")], false).to_html();
         assert!(notice.contains("left out") && !notice.contains("cannot work"));
-        let error = framed(&[Issue::error("tp", "tp does not divide")], &[], true).into_string();
+        let error = framed(&[Issue::error("tp", "tp does not divide")], &[], true).to_html();
         assert!(error.contains("cannot work") && error.contains("tp does not divide"));
     }
 
     #[test]
-    fn a_fix_survives_its_attribute() {
-        let issue = Issue::error("tp", "no")
-            .with_fixes("use both", vec![("tp", "4".into()), ("pp", "2".into())]);
-        let fix = issue.fix.as_ref().unwrap();
-        assert_eq!(read_fix(&written(&fix.set)), fix.set);
-        assert!(list(&[issue]).into_string().contains("data-go=\"tp\""));
+    fn an_issue_leads_to_its_field_and_mends_it() {
+        let set = vec![("tp", "4".into()), ("pp", "2".into())];
+        let issue = Issue::error("tp", "no").with_fixes("use both", set.clone());
+        let actions = [Action::Focus("tp"), Action::Apply(set)];
+        assert_eq!(list(&[issue]).actions(), actions.each_ref());
     }
 }

@@ -1,10 +1,10 @@
 //! The page of limits beside the calculator: what is not modelled. Made at build time like the page of sources.
 
-use super::markup::{Html, cited, el, leaf, text};
+use super::markup::{Node, cited, el, leaf, text};
 use crate::core::memory::methods::METHODS;
 use crate::core::pipeline::spec::MAX_OPS;
 use crate::core::run::registry::LONGEST_TEXT;
-use crate::core::run::{MANY, MOST_PARAMETERS, MOST_STAGES, OneOf};
+use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
 use crate::core::units::group;
 
 /// What no method and no formula here knows of, beside [`NOT_MODELLED`].
@@ -30,8 +30,8 @@ pub(super) const NOT_MODELLED: &[&str] = &[
 
 /// What the calculator does not model.
 #[must_use]
-pub fn limits() -> Html {
-    let list = |items: Vec<Html>| {
+pub fn limits() -> Node {
+    let list = |items: Vec<Node>| {
         el(
             "ul",
             &[],
@@ -67,9 +67,9 @@ pub fn limits() -> Html {
         ),
         format!(
             "Models of more than {} parameters, clusters of more than {} GPUs and pipelines of more than {} stages are refused.",
-            power(MOST_PARAMETERS),
-            power(MANY as f64),
-            group(&MOST_STAGES.to_string())
+            power(MAX_PARAMETERS),
+            power(MAX_COUNT as f64),
+            group(&MAX_STAGES.to_string())
         ),
     ];
     [
@@ -97,7 +97,7 @@ mod tests {
     fn the_limits_page_names_every_method_and_its_gaps() {
         let page = document("Limits", limits());
         for row in METHODS {
-            assert!(page.contains(&text(&row.leaves_out.join("; ")).into_string()));
+            assert!(page.contains(&text(&row.leaves_out.join("; ")).to_html()));
         }
         assert!(page.contains("stragglers"));
         assert_eq!(page.matches("<script").count(), 1, "the language alone");

@@ -1,91 +1,47 @@
-//! What a panel says, as HTML text: pure, tested without a browser, small to download.
-//!
-//! Every distinct reactive view costs the page kilobytes; a panel that is redrawn whole with each Run is text instead.
-//! Text is escaped where it enters; buttons say what they do in a `data-` attribute, and the page listens once for all.
+//! The builders of view trees: elements, text, and the parts that panels share.
 
+pub use super::action::Action;
+pub use super::node::Node;
+
+use super::node::Element;
+use crate::core::report::Figure;
+use crate::core::run::Run;
 use crate::core::source::Source;
+use std::sync::Arc;
 
-/// A piece of HTML, well-formed and escaped.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Html(String);
-
-impl Html {
-    /// The text to put into the document.
-    #[must_use]
-    pub fn into_string(self) -> String {
-        self.0
-    }
-    /// Nothing.
-    #[must_use]
-    pub fn none() -> Self {
-        Self::default()
-    }
-}
-
-impl FromIterator<Html> for Html {
-    fn from_iter<I: IntoIterator<Item = Html>>(pieces: I) -> Self {
-        let mut all = String::new();
-        for piece in pieces {
-            all.push_str(&piece.0);
-        }
-        Self(all)
-    }
-}
-
-/// Escaped text.
+/// Text for people.
 #[must_use]
-pub fn text(text: &str) -> Html {
-    let mut out = String::with_capacity(text.len());
-    escape(text, &mut out);
-    Html(out)
-}
-
-fn escape(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '&' => out.push_str("&amp;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
+pub fn text(text: &str) -> Node {
+    Node::Text(text.into())
 }
 
 /// An element with attributes (an empty value leaves one out) and children.
 #[must_use]
-pub fn el(name: &str, attributes: &[(&str, &str)], children: &[Html]) -> Html {
-    let mut out = String::from("<");
-    out.push_str(name);
-    for (key, value) in attributes {
-        if value.is_empty() {
-            continue;
-        }
-        out.push(' ');
-        out.push_str(key);
-        out.push_str("=\"");
-        escape(value, &mut out);
-        out.push('"');
-    }
-    out.push('>');
+pub fn el(tag: &'static str, attributes: &[(&'static str, &str)], children: &[Node]) -> Node {
+    let given = attributes.iter().filter(|(_, value)| !value.is_empty());
+    let attributes = given.map(|(key, value)| (*key, (*value).to_owned()));
+    let mut inside = Vec::with_capacity(children.len());
     for child in children {
-        out.push_str(&child.0);
+        child.flatten_into(&mut inside);
     }
-    out.push_str("</");
-    out.push_str(name);
-    out.push('>');
-    Html(out)
+    Node::Element(Arc::new(Element {
+        tag,
+        attributes: attributes.collect(),
+        action: None,
+        key: String::new(),
+        children: inside,
+    }))
 }
 
 /// What a writer of its own has made: an SVG picture.
 #[must_use]
-pub fn raw(markup: String) -> Html {
-    Html(markup)
+pub fn raw(svg: &str) -> Node {
+    Node::Picture(svg.into())
 }
 
 /// An element of a class that holds only text.
 #[must_use]
-pub fn leaf(name: &str, class: &str, content: &str) -> Html {
+pub fn leaf(name: &'static str, class: &str, content: &str) -> Node {
     el(name, &[("class", class)], &[text(content)])
 }
 
@@ -98,14 +54,14 @@ pub fn percent(property: &str, share: f64) -> String {
 /// A table that scrolls sideways where it must; the first column is named, the others are figures. `marked` rows are
 /// the ones to notice.
 #[must_use]
-pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Html>)]) -> Html {
+pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Node>)]) -> Node {
     // A column of buttons has no name.
     let cell = |name: &&str| leaf(if name.is_empty() { "td" } else { "th" }, "", name);
-    let head: Html = head.iter().map(cell).collect();
-    let rows: Html = rows
+    let head: Node = head.iter().map(cell).collect();
+    let rows: Node = rows
         .iter()
         .map(|(marked, cells)| {
-            let cells: Html = cells
+            let cells: Node = cells
                 .iter()
                 .map(|cell| el("td", &[], std::slice::from_ref(cell)))
                 .collect();
@@ -129,7 +85,7 @@ pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Html>)]) -> Html {
 
 /// What is wider than some screens, as a region of its own that scrolls sideways; `label` names it.
 #[must_use]
-pub fn scrolled(label: &str, table: Html) -> Html {
+pub fn scrolled(label: &str, table: Node) -> Node {
     let region = [
         ("class", "scroll-x"),
         ("tabindex", "0"),
@@ -140,23 +96,22 @@ pub fn scrolled(label: &str, table: Html) -> Html {
 }
 
 /// A panel's head with one thing to choose: what is read before it and what the group is called, then what each button
-/// asks of the panel (`data-of`), what it says and whether it is the one; `beside` stands at the other end.
+/// does, what it says and whether it is the chosen one; `beside` stands at the other end.
 #[must_use]
 pub fn choices<'a>(
     [words, label]: [&str; 2],
-    options: impl IntoIterator<Item = (&'a str, &'a str, bool)>,
-    beside: Html,
-) -> Html {
-    let button = |(of, label, chosen): (&str, &str, bool)| {
+    options: impl IntoIterator<Item = (Action, &'a str, bool)>,
+    beside: Node,
+) -> Node {
+    let button = |(action, label, chosen): (Action, &str, bool)| {
         let attributes = [
             ("class", "toggle-link"),
-            ("data-of", of),
             ("aria-pressed", if chosen { "true" } else { "false" }),
         ];
-        el("button", &attributes, &[text(label)])
+        el("button", &attributes, &[text(label)]).on(action)
     };
     let group = [("class", "tools"), ("role", "group"), ("aria-label", label)];
-    let buttons: Html = options.into_iter().map(button).collect();
+    let buttons: Node = options.into_iter().map(button).collect();
     let head = [
         leaf("small", "", words),
         el("span", &group, &[buttons]),
@@ -167,23 +122,38 @@ pub fn choices<'a>(
 
 /// A fold with a summary line.
 #[must_use]
-pub fn fold(summary: &str, content: Html) -> Html {
+pub fn fold(summary: &str, content: Node) -> Node {
     el(
         "details",
         &[("class", "twin")],
         &[leaf("summary", "", summary), content],
     )
+    .keyed(summary)
 }
 
-/// A button that asks where a figure comes from; `figure` as [`Figure::id`](crate::core::report::Figure::id) writes it.
+/// A button that explains `figure`.
 #[must_use]
-pub fn ask(class: &str, figure: &str, content: &[Html]) -> Html {
-    el("button", &[("class", class), ("data-ask", figure)], content)
+pub fn ask(class: &str, figure: Figure, content: &[Node]) -> Node {
+    el("button", &[("class", class)], content).on(Action::Explain(figure))
+}
+
+/// A button that sets fields; `title` where its words do not say all.
+#[must_use]
+pub fn apply(class: &str, set: Vec<(&'static str, String)>, title: &str, label: &str) -> Node {
+    let attributes = [("class", class), ("title", title)];
+    el("button", &attributes, &[text(label)]).on(Action::Apply(set))
+}
+
+/// A button that loads `run`.
+#[must_use]
+pub fn load(class: &str, run: &Run, title: &str, content: &[Node]) -> Node {
+    let attributes = [("class", class), ("title", title)];
+    el("button", &attributes, content).on(Action::Load(Arc::new(run.clone())))
 }
 
 /// A source by `name`, as a link where it has an address. A name is the same in every language.
 #[must_use]
-pub fn cited(source: &Source, name: &str) -> Html {
+pub fn cited(source: &Source, name: &str) -> Node {
     let title = ("title", source.title);
     let kept = ("translate", "no");
     if source.locator.starts_with("http") {
@@ -197,24 +167,5 @@ pub fn cited(source: &Source, name: &str) -> Html {
         el("a", &link, &[text(name)])
     } else {
         el("span", &[title, kept], &[text(name)])
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_people_typed_never_becomes_markup() {
-        let html = el("p", &[("title", "\"><script>")], &[text("<b>&")]).into_string();
-        assert_eq!(
-            html,
-            "<p title=\"&quot;&gt;&lt;script&gt;\">&lt;b&gt;&amp;</p>"
-        );
-    }
-
-    #[test]
-    fn empty_attributes_are_left_out() {
-        assert_eq!(leaf("td", "", "1").into_string(), "<td>1</td>");
     }
 }

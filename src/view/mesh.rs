@@ -1,6 +1,6 @@
 //! Ranks by node and group: who rank 0 talks to, and which groups leave their node.
 
-use super::markup::{Html, el, leaf, table, text};
+use super::markup::{Node, el, leaf, table, text};
 use crate::core::cluster::{Axis, Link, Mesh};
 use crate::core::run::Scenario;
 
@@ -21,14 +21,14 @@ fn names(axis: Axis) -> (&'static str, &'static str) {
 
 /// The picture, and the same as a table.
 #[must_use]
-pub fn mesh(scenario: &Scenario) -> Html {
+pub fn mesh(scenario: &Scenario) -> Node {
     let mesh = scenario.layout.mesh();
     let axes: Vec<Axis> = Axis::ALL
         .into_iter()
         .filter(|axis| mesh.along(*axis).0 > 1)
         .collect();
     let lead = "Ranks are numbered tensor parallel first, then context, data and pipeline; the groups of rank 0 are marked.";
-    let nodes: Html = shown_nodes(mesh, &axes)
+    let nodes: Node = shown_nodes(mesh, &axes)
         .into_iter()
         .map(|node| node_box(mesh, node))
         .collect();
@@ -50,10 +50,10 @@ fn nodes(mesh: Mesh) -> u64 {
     mesh.ranks().div_ceil(mesh.per_node)
 }
 
-fn hidden_nodes(mesh: Mesh) -> Html {
+fn hidden_nodes(mesh: Mesh) -> Node {
     let all = nodes(mesh);
     if all <= MOST_NODES as u64 {
-        return Html::none();
+        return Node::none();
     }
     let words =
         format!("{MOST_NODES} of {all} nodes, those first that hold someone of rank 0's groups.");
@@ -90,22 +90,22 @@ fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
     shown
 }
 
-fn node_box(mesh: Mesh, node: u64) -> Html {
+fn node_box(mesh: Mesh, node: u64) -> Node {
     let first = node * mesh.per_node;
     let last = (first + mesh.per_node).min(mesh.ranks());
     let drawn = last.min(first + MOST_GPUS);
-    let cells: Html = (first..drawn).map(|rank| cell(mesh, rank)).collect();
+    let cells: Node = (first..drawn).map(|rank| cell(mesh, rank)).collect();
     let name = leaf("span", "muted", &format!("node {node}"));
     let gpus = el("div", &[("class", "gpus")], &[cells]);
     let more = if drawn < last {
         leaf("span", "muted", &format!("and {} more GPUs", last - drawn))
     } else {
-        Html::none()
+        Node::none()
     };
     el("div", &[("class", "node")], &[name, gpus, more])
 }
 
-fn cell(mesh: Mesh, rank: u64) -> Html {
+fn cell(mesh: Mesh, rank: u64) -> Node {
     let place = mesh.place(rank);
     let title = format!(
         "rank {rank}: tp {}, cp {}, dp {}, stage {}",
@@ -132,7 +132,7 @@ fn cell(mesh: Mesh, rank: u64) -> Html {
     )
 }
 
-fn groups(mesh: Mesh, axes: &[Axis]) -> Html {
+fn groups(mesh: Mesh, axes: &[Axis]) -> Node {
     let row = |axis: &Axis| {
         let (size, stride) = mesh.along(*axis);
         let group = mesh.group_along(*axis);
@@ -172,7 +172,7 @@ mod tests {
     use crate::core::run::Run;
 
     fn html(run: &Run) -> String {
-        mesh(&Scenario::new(run).unwrap()).into_string()
+        mesh(&Scenario::new(run).unwrap()).to_html()
     }
 
     /// 64 GPUs, TP 2, DP 8, PP 4 on nodes of eight: four of a data-parallel group share a node, stages stand two nodes apart.

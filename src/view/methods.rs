@@ -2,7 +2,7 @@
 
 use super::about::{capitalised, code, marked_as, of_a_family, source, symbol};
 use super::glossary::marked;
-use super::markup::{Html, el, fold, leaf};
+use super::markup::{Node, el, fold, leaf};
 use crate::core::explain::Term;
 use crate::core::memory::Component;
 use crate::core::report::{Evaluation, Figure, explain};
@@ -37,7 +37,7 @@ fn chapters(evaluation: &Evaluation) -> [(&'static str, Vec<Figure>); 4] {
 
 /// The page, in the symbols of this run's model and layout.
 #[must_use]
-pub fn panel(evaluation: &Evaluation) -> Html {
+pub fn panel(evaluation: &Evaluation) -> Node {
     let mut pieces = vec![
         leaf("h2", "", "Methods"),
         leaf(
@@ -64,7 +64,7 @@ pub fn panel(evaluation: &Evaluation) -> Html {
 }
 
 /// A formula, what its symbols are, what they are made of, and the source.
-fn formula(term: &Term) -> Html {
+fn formula(term: &Term) -> Node {
     let mut pieces = vec![said(term)];
     let mut rows = Vec::new();
     let mut shown: Vec<String> = Vec::new();
@@ -83,7 +83,7 @@ fn formula(term: &Term) -> Html {
     }
     pieces.push(el("dl", &[("class", "glossary")], &rows));
     pieces.push(source(term));
-    let notes: Html = term
+    let notes: Node = term
         .notes
         .iter()
         .map(|note| leaf("li", "", &note.to_string()))
@@ -98,11 +98,11 @@ fn formula(term: &Term) -> Html {
 }
 
 /// The formula itself, or how the figure comes about where it has none.
-fn said(term: &Term) -> Html {
-    match (term.formula(), term.mark()) {
+fn said(term: &Term) -> Node {
+    match (term.formula(), term.provenance()) {
         (Some(formula), _) => code("formula", &format!("{} = {}", term.symbol, formula.text())),
         (None, Some((mark, rule))) => marked_as(mark.word(), rule),
-        (None, None) => Html::none(),
+        (None, None) => Node::none(),
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
         let runs = [0, 3, 4].map(|index: usize| PUBLISHED[index].run());
         for run in std::iter::once(Run::default()).chain(runs) {
             let evaluation = evaluate(&run).unwrap();
-            let html = panel(&evaluation).into_string();
+            let html = panel(&evaluation).to_html();
             for (_, figures) in chapters(&evaluation) {
                 for term in figures
                     .into_iter()
@@ -138,11 +138,11 @@ mod tests {
 
     /// The formula, the names of its symbols, the source and what it leaves out; what it is made of as well.
     fn stands_in(html: &str, term: &Term) {
-        let says = |piece: Html| {
-            let piece = piece.into_string();
+        let says = |piece: Node| {
+            let piece = piece.to_html();
             assert!(html.contains(&piece), "{}: {piece}", term.name);
         };
-        if term.formula().is_some() || term.mark().is_some() {
+        if term.formula().is_some() || term.provenance().is_some() {
             says(said(term));
         }
         if let Some((document, place)) = term.source {

@@ -1,7 +1,7 @@
 //! Memory over one step as stacked areas: a column a pixel, each with the fullest instant that falls into it, so that
 //! no peak is lost however many ops a step has.
 
-use super::markup::{Html, leaf, table, text};
+use super::markup::{Node, leaf, table, text};
 use super::pipeline::kind_name;
 use crate::core::memory::Component;
 use crate::core::memory::curve::Alive;
@@ -136,9 +136,9 @@ pub fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
 
 /// The curve as a table: a few instants, the fullest among them.
 #[must_use]
-pub fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Html {
+pub fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
     let fullest = curve.fullest();
-    let rows: Vec<(bool, Vec<Html>)> = sampled(curve, 24)
+    let rows: Vec<(bool, Vec<Node>)> = sampled(curve, 24)
         .iter()
         .map(|instant| {
             let peak = *instant == fullest;
@@ -158,9 +158,9 @@ pub fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Html {
 
 /// The legend of the six components and of the line across them.
 #[must_use]
-pub fn legend(usable: Bytes, unit: MemoryUnit) -> Html {
+pub fn legend(usable: Bytes, unit: MemoryUnit) -> Node {
     let entry = |component: Component| super::memory::legend_entry(component);
-    let all: Html = Component::ALL.into_iter().map(entry).collect();
+    let all: Node = Component::ALL.into_iter().map(entry).collect();
     let line = format!("line: {} usable", unit.show(usable));
     [all, leaf("span", "", &line)].into_iter().collect()
 }

@@ -1,7 +1,8 @@
 //! The overlap table, and the step as the sum of its parts.
 
-use super::markup::{Html, ask, el, leaf, percent, scrolled, text};
+use super::markup::{Node, apply, ask, el, leaf, percent, scrolled, text};
 use crate::core::cluster::{Gpu, Link};
+use crate::core::model::CONVENTIONS;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Schedule;
 use crate::core::time::{Step, range};
@@ -42,16 +43,16 @@ const HEADS: [(&str, &str, &str); 8] = [
 
 /// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio among them.
 #[must_use]
-pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
+pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let overlap = &evaluation.report.overlap;
     if overlap.is_empty() {
         return leaf("p", "muted", "One GPU sends nothing.");
     }
-    let head: Html = HEADS
+    let head: Node = HEADS
         .iter()
         .map(|(class, name, title)| el("th", &[("class", class), ("title", title)], &[text(name)]))
         .collect();
-    let body: Html = overlap
+    let body: Node = overlap
         .iter()
         .enumerate()
         .map(|(index, line)| row(index, line, &evaluation.scenario.gpu, unit))
@@ -71,18 +72,18 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
 }
 
 /// Why the rows do not add up to the step's exposed communication.
-fn average(evaluation: &Evaluation) -> Html {
+fn average(evaluation: &Evaluation) -> Node {
     let report = &evaluation.report;
     let rows: f64 = report.overlap.iter().map(|row| row.exposed_s.0).sum();
     let all = report.step.exposed_comm_s;
     if (rows - all.0).abs() <= all.0 * 0.005 {
-        return Html::none();
+        return Node::none();
     }
     let said = format!(
         "The rows are the busiest rank's and add up to {} exposed; the step counts the average rank:",
         show_seconds(Seconds(rows))
     );
-    let open = ask("link", &Figure::Exposed.id(), &[text(&show_seconds(all))]);
+    let open = ask("link", Figure::Exposed, &[text(&show_seconds(all))]);
     el(
         "p",
         &[("class", "muted")],
@@ -91,7 +92,7 @@ fn average(evaluation: &Evaluation) -> Html {
 }
 
 /// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
-fn not_hidden(evaluation: &Evaluation) -> Html {
+fn not_hidden(evaluation: &Evaluation) -> Node {
     let run = &evaluation.scenario.run;
     let pairs = matches!(
         run.schedule,
@@ -100,9 +101,9 @@ fn not_hidden(evaluation: &Evaluation) -> Html {
     let mut rows = evaluation.report.overlap.iter();
     if !pairs || run.overlap.ep > 0.0 || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
     {
-        return Html::none();
+        return Node::none();
     }
-    let fix = [("class", "fix"), ("data-fix", "overlap.ep=1")];
+    let fix = vec![("overlap.ep", "1".to_owned())];
     let said = [
         leaf(
             "span",
@@ -116,26 +117,26 @@ fn not_hidden(evaluation: &Evaluation) -> Html {
             "How much of them does is overlap.ep, the share of the linears that may hide EP tokens: at 0 all of it is exposed.",
         ),
         text(" "),
-        el("button", &fix, &[text("use overlap.ep=1")]),
+        apply("fix", fix, "", "use overlap.ep=1"),
     ];
     el("p", &[("class", "muted")], &said)
 }
 
-fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Html {
+fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     let (name, window) = names(row.name);
     let (link, speed) = match row.link {
         Link::Intra => (" node", gpu.intra),
         Link::Inter => (" network", gpu.inter),
     };
     let speed = format!("{} GB/s", significant(speed.0 / 1e9, 3));
-    let open = Figure::Overlap(index).id();
+    let open = Figure::Overlap(index);
     let exposed = if row.name == "pp" {
         "in bubble".to_owned()
     } else {
         show_seconds(row.exposed_s)
     };
     let cells = [
-        ask("link", &open, &[text(name)]),
+        ask("link", open, &[text(name)]),
         text(&unit.fitting(row.bytes_per_gpu)),
         text(&show_seconds(row.comm_s)),
         both(&show_seconds(row.compute_s), "", &format!(" {window}")),
@@ -144,7 +145,7 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Html {
         both(&speed, "", link),
         text(&exposed),
     ];
-    let cells: Html = HEADS
+    let cells: Node = HEADS
         .iter()
         .zip(cells)
         .map(|((class, ..), cell)| el("td", &[("class", class)], &[cell]))
@@ -152,14 +153,14 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Html {
     el("tr", &[], &[cells])
 }
 
-fn both(figure: &str, class: &str, small: &str) -> Html {
+fn both(figure: &str, class: &str, small: &str) -> Node {
     [text(figure), leaf("small", class, small)]
         .into_iter()
         .collect()
 }
 
 /// The ratio against 1, which stands at 60 % of the bar.
-fn ratio_bar(ratio: f64) -> Html {
+fn ratio_bar(ratio: f64) -> Node {
     const ONE: f64 = 0.6;
     let hidden = percent("width", ratio.min(1.0) * ONE);
     let over = ((ratio - 1.0).max(0.0) * ONE).min(1.0 - ONE);
@@ -178,7 +179,7 @@ fn ratio_bar(ratio: f64) -> Html {
 
 /// The step as a waterfall, how sure it is, and what a token budget takes.
 #[must_use]
-pub fn step(evaluation: &Evaluation) -> Html {
+pub fn step(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
     let parts = [
         ("compute", "c-compute", step.compute_s, Figure::Compute),
@@ -205,11 +206,7 @@ pub fn step(evaluation: &Evaluation) -> Html {
         ));
         let swatch = el("i", &[("class", &format!("swatch {class}"))], &[]);
         let said = format!(" {} ({})", show_seconds(time), show_percent(share));
-        let item = [
-            swatch,
-            ask("link", &figure.id(), &[text(name)]),
-            text(&said),
-        ];
+        let item = [swatch, ask("link", figure, &[text(name)]), text(&said)];
         legend.push(el("span", &[], &item));
     }
     let head = [
@@ -221,7 +218,7 @@ pub fn step(evaluation: &Evaluation) -> Html {
         leaf("span", "spring", ""),
         ask(
             "link",
-            &Figure::Step.id(),
+            Figure::Step,
             &[leaf("small", "", "how it is computed")],
         ),
     ];
@@ -233,11 +230,34 @@ pub fn step(evaluation: &Evaluation) -> Html {
             &bars,
         ),
         el("div", &[("class", "legend")], &legend),
+        utilisation(step),
         leaf("p", "muted step-note", &certainty(evaluation)),
         budget(step),
     ]
     .into_iter()
     .collect()
+}
+
+/// Utilisation with the peak it is counted against, and as others count it.
+fn utilisation(step: &Step) -> Node {
+    let own = format!(
+        "MFU {} of the {} peak, {} TFLOP/s a GPU.",
+        show_percent(step.mfu),
+        step.peak.precision,
+        significant(step.peak.tflops, 4)
+    );
+    let others = step.mfu_by.iter().filter_map(|row| {
+        let convention = CONVENTIONS.iter().find(|one| one.id == row.name)?;
+        Some(format!("{} {}", convention.name, show_percent(row.mfu)))
+    });
+    let others: Vec<String> = others.collect();
+    let parts = [
+        leaf("span", "", &own),
+        text(" "),
+        ask("link", Figure::Mfu, &[text("As others count it")]),
+        text(&format!(": {}", others.join(", "))),
+    ];
+    el("p", &[("class", "muted")], &parts)
 }
 
 /// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
@@ -271,9 +291,9 @@ fn certainty(evaluation: &Evaluation) -> String {
 }
 
 /// Days, GPU-hours and cost of the token budget.
-fn budget(step: &Step) -> Html {
+fn budget(step: &Step) -> Node {
     let Some((days, hours)) = step.days.zip(step.gpu_hours) else {
-        return Html::none();
+        return Node::none();
     };
     let whole = |value: f64| group(&format!("{value:.0}"));
     let days = if days < 10.0 {
@@ -292,7 +312,7 @@ fn budget(step: &Step) -> Html {
             format!("{} to {}", at(step.low_s), at(step.high_s)),
         ));
     }
-    let facts: Html = facts
+    let facts: Node = facts
         .into_iter()
         .map(|(name, figure)| {
             el(
@@ -315,15 +335,18 @@ mod tests {
     use super::*;
     use crate::core::report::evaluate;
     use crate::core::run::Run;
+    use crate::view::markup::Action;
 
     /// NVIDIA's data sheets: NVLink of an H100 moves 900 GB/s in both directions together, its card 400 Gb/s in each.
     #[test]
     fn each_row_opens_its_own_formula_and_names_its_link() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let overlap = &evaluation.report.overlap;
-        let html = rows(&evaluation, MemoryUnit::Gib).into_string();
+        let shown = rows(&evaluation, MemoryUnit::Gib);
+        let html = shown.to_html();
         for (index, row) in overlap.iter().enumerate() {
-            assert!(html.contains(&format!("data-ask=\"overlap:{index}\"")));
+            let explain = Action::Explain(Figure::Overlap(index));
+            assert!(shown.actions().contains(&&explain));
             let speed = match row.link {
                 Link::Intra => "450 GB/s",
                 Link::Inter => "50.0 GB/s",
@@ -341,7 +364,7 @@ mod tests {
             pp: 1,
             ..Run::default()
         };
-        let html = rows(&evaluate(&alone).unwrap(), MemoryUnit::Gib).into_string();
+        let html = rows(&evaluate(&alone).unwrap(), MemoryUnit::Gib).to_html();
         assert!(html.contains("sends nothing"));
     }
 
@@ -356,17 +379,21 @@ mod tests {
             schedule: Schedule::DualPipe,
             ..Run::default()
         };
-        let said = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib).into_string();
-        let html = said(&run);
-        assert!(html.contains("data-fix=\"overlap.ep=1\""), "{html}");
+        let shown = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib);
+        let hides = |run: &Run| {
+            let fix = Action::Apply(vec![("overlap.ep", "1".to_owned())]);
+            shown(run).actions().contains(&&fix)
+        };
+        assert!(hides(&run));
         let mut hidden = run;
         hidden.overlap.ep = 1.0;
-        assert!(!said(&hidden).contains("data-fix"));
+        assert!(!hides(&hidden));
         assert!(
-            said(&Run {
+            shown(&Run {
                 zero: 3,
                 ..Run::default()
             })
+            .to_html()
             .contains("average rank")
         );
     }
@@ -380,7 +407,7 @@ mod tests {
             ..Run::default()
         };
         let evaluation = evaluate(&run).unwrap();
-        let html = step(&evaluation).into_string();
+        let html = step(&evaluation).to_html();
         let days = 15e12 / evaluation.report.step.tokens_per_s / 86_400.0;
         let hours = days * 24.0 * 64.0;
         for figure in [days, hours, hours * 2.0] {
@@ -389,7 +416,7 @@ mod tests {
                 "{figure} {html}"
             );
         }
-        let none = step(&evaluate(&Run::default()).unwrap()).into_string();
+        let none = step(&evaluate(&Run::default()).unwrap()).to_html();
         assert!(!none.contains("GPU-hours"));
     }
 
@@ -398,7 +425,7 @@ mod tests {
         let mut run = Run::default();
         let alone = evaluate(&run).unwrap().report.step.time_s.0;
         run.measured_step_s = Some(alone * 2.0);
-        let html = step(&evaluate(&run).unwrap()).into_string();
+        let html = step(&evaluate(&run).unwrap()).to_html();
         assert!(html.contains("multiplied by 2.00, outside"), "{html}");
         assert!(!html.contains("45 %"));
     }

@@ -1,6 +1,6 @@
 //! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
 
-use super::markup::{Html, ask, el, leaf, table, text};
+use super::markup::{Action, Node, ask, el, leaf, table, text};
 use super::shape::Shape;
 use super::words;
 use crate::core::pipeline::trace::{Cause, Place};
@@ -17,7 +17,7 @@ const MOST_ROWS: usize = 256;
 /// What the colours mean, and how much idles. `stride`: every `stride`-th rank is drawn; `other`: what is drawn below
 /// in the same colours.
 #[must_use]
-pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Html {
+pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let drawn = || std::iter::once(evaluation).chain(other);
     let any = |is: &dyn Fn(&TimedOp) -> bool| {
@@ -45,7 +45,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
             leaf("i", "swatch hatch", ""),
             ask(
                 "link",
-                &Figure::Bubble.id(),
+                Figure::Bubble,
                 &[text(&format!(
                     "bubble {} of the pipeline",
                     show_percent(pipeline.bubble_fraction)
@@ -62,20 +62,20 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         if shown {
             leaf("span", class, said)
         } else {
-            Html::none()
+            Node::none()
         }
     };
     let thinned = format!(
         "one rank of {stride} is drawn, of {}",
         evaluation.timeline.ranks.len()
     );
-    Html::from_iter([
+    Node::from_iter([
         swatch("c-forward", "F forward"),
         swatch("c-backward", backward),
         if split {
             swatch("c-weight", "W weight gradient")
         } else {
-            Html::none()
+            Node::none()
         },
         bubble,
         el("span", &[("title", IN_SPAN)], &[text(&in_span)]),
@@ -166,25 +166,25 @@ pub fn critical(path: &[(Place, TimedOp)]) -> String {
 
 /// Rank names beside the rows, as many as there is room for, and what the chosen rank holds at most.
 #[must_use]
-pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Html {
+pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
     let every = (14.0 / shape.rows.pitch).ceil().max(1.0) as usize;
     let at = |y: f64| format!("top:{y:.1}px");
     let names = (0..shape.count).step_by(every).map(|row| {
         let rank = row * shape.stride;
-        let (place, number) = (at(shape.middle(rank) - 6.0), rank.to_string());
+        let place = at(shape.middle(rank) - 6.0);
         let attributes = [
             ("style", place.as_str()),
-            ("data-rank", &number),
             (
                 "aria-pressed",
                 if rank == chosen { "true" } else { "false" },
             ),
             ("title", "Show this rank's in-flight activations"),
         ];
-        el("button", &attributes, &[text(&format!("rank {rank}"))])
+        let name = text(&format!("rank {rank}"));
+        el("button", &attributes, &[name]).on(Action::Rank(rank))
     });
-    let names: Html = names.collect();
+    let names: Node = names.collect();
     let peaks = &evaluation.report.pipeline.peak_in_flight;
     let peak = peaks.get(chosen).or(peaks.first()).copied().unwrap_or(0);
     let foot = |y: f64, said: &str| {
@@ -194,7 +194,7 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Html 
             &[text(said)],
         )
     };
-    Html::from_iter([
+    Node::from_iter([
         names,
         foot(28.0, &format!("peak {peak}")),
         foot(46.0, "in flight"),
@@ -203,10 +203,10 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Html 
 
 /// Busy and idle time of every rank.
 #[must_use]
-pub fn ranks(evaluation: &Evaluation) -> Html {
+pub fn ranks(evaluation: &Evaluation) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let makespan = Seconds(evaluation.timeline.makespan());
-    let rows: Vec<(bool, Vec<Html>)> = evaluation
+    let rows: Vec<(bool, Vec<Node>)> = evaluation
         .timeline
         .ranks
         .iter()
@@ -272,7 +272,7 @@ mod tests {
             ..Run::default()
         };
         let evaluation = evaluate(&run).unwrap();
-        let said = legend(&evaluation, None, 2).into_string();
+        let said = legend(&evaluation, None, 2).to_html();
         assert!(
             said.contains("W weight gradient")
                 && said.contains("lighter")
@@ -280,7 +280,7 @@ mod tests {
             "{said}"
         );
         assert!(said.contains("data-ask=\"bubble\""));
-        assert_eq!(ranks(&evaluation).into_string().matches("<tr>").count(), 5);
+        assert_eq!(ranks(&evaluation).to_html().matches("<tr>").count(), 5);
         assert!(label(&evaluation).starts_with("Timeline. 4 ranks run 32"));
     }
 
@@ -296,7 +296,7 @@ mod tests {
         pipeline.bubble_fraction = stats.bubble_fraction;
         pipeline.bubble_over_ideal = stats.bubble_over_ideal;
         pipeline.bubble_span = stats.bubble_span;
-        let legend = legend(&evaluation, None, 1).into_string();
+        let legend = legend(&evaluation, None, 1).to_html();
         for said in [
             "bubble 8.9 % of the pipeline",
             "(9.7 % of ideal)",
@@ -325,7 +325,7 @@ mod tests {
                 schedule,
                 ..Run::default()
             };
-            legend(&evaluate(&run).unwrap(), None, 1).into_string()
+            legend(&evaluate(&run).unwrap(), None, 1).to_html()
         };
         let said = "Fill (";
         assert!(

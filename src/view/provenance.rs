@@ -1,7 +1,7 @@
 //! The page of sources beside the calculator: where every constant comes from. Made at build time from the tables that
 //! the calculator itself reads (`examples/pages.rs`).
 
-use super::markup::{Html, cited, el, leaf, raw, table, text};
+use super::markup::{Node, cited, el, leaf, table, text};
 use crate::core::accuracy::{SOURCES, constants};
 use crate::core::memory::methods::METHODS;
 use crate::core::pipeline::SCHEDULES;
@@ -14,7 +14,7 @@ use crate::core::units::{show_count, significant};
 
 /// Where every constant comes from.
 #[must_use]
-pub fn sources() -> Html {
+pub fn sources() -> Node {
     let words = "Every constant that the calculator uses, from its own tables. Formulas are cited where they stand: ask \
         any figure of the page.";
     [
@@ -31,8 +31,8 @@ pub fn sources() -> Html {
 }
 
 /// A heading and its table.
-fn section(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<Html>>) -> Html {
-    let rows: Vec<(bool, Vec<Html>)> = rows.map(|cells| (false, cells)).collect();
+fn section(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<Node>>) -> Node {
+    let rows: Vec<(bool, Vec<Node>)> = rows.map(|cells| (false, cells)).collect();
     el(
         "section",
         &[],
@@ -40,12 +40,12 @@ fn section(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<Html>>) ->
     )
 }
 
-fn of_constants() -> Html {
+fn of_constants() -> Node {
     let rows = constants().into_iter().map(|constant| {
         vec![
-            text(&constant.name),
-            text(&constant.value),
-            text(&constant.how),
+            text(&constant.name.to_string()),
+            text(&constant.value.to_string()),
+            text(&constant.how.to_string()),
             cite(constant.source),
         ]
     });
@@ -53,7 +53,7 @@ fn of_constants() -> Html {
     section("Constants of the time and memory models", &head, rows)
 }
 
-fn of_gpus() -> Html {
+fn of_gpus() -> Node {
     let rows = GPUS.iter().map(|preset| {
         let gpu = preset.gpu;
         let number = |value: f64| text(&significant(value, 4));
@@ -89,7 +89,7 @@ fn of_gpus() -> Html {
     section("GPUs", &head, rows)
 }
 
-fn of_presets() -> Html {
+fn of_presets() -> Node {
     let models = MODELS.iter().map(|preset| {
         vec![
             text(preset.choice.label),
@@ -112,7 +112,7 @@ fn of_presets() -> Html {
     .collect()
 }
 
-fn of_schedules_and_methods() -> Html {
+fn of_schedules_and_methods() -> Node {
     let schedules = SCHEDULES
         .iter()
         .zip(IDEAS)
@@ -128,7 +128,7 @@ fn of_schedules_and_methods() -> Html {
     .collect()
 }
 
-fn of_measurements_and_documents() -> Html {
+fn of_measurements_and_documents() -> Node {
     let measured = SOURCES.iter().map(|row| {
         vec![
             name(row.name),
@@ -157,13 +157,21 @@ fn of_measurements_and_documents() -> Html {
 
 /// A whole document around `content`, to stand beside the page.
 #[must_use]
-pub fn document(title: &str, content: Html) -> String {
+pub fn document(title: &str, content: Node) -> String {
+    let meta = |name: &str, content: &str| el("meta", &[("name", name), ("content", content)], &[]);
+    let icon = [
+        ("rel", "icon"),
+        ("href", "icon.svg"),
+        ("type", "image/svg+xml"),
+    ];
     let head = [
-        raw(r#"<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">"#.to_owned()),
+        el("meta", &[("charset", "utf-8")], &[]),
+        meta("viewport", "width=device-width, initial-scale=1"),
+        meta("color-scheme", "light dark"),
         leaf("title", "", title),
-        raw(r#"<link rel="icon" href="icon.svg" type="image/svg+xml">"#.to_owned()),
-        raw(r#"<script src="language.js" defer></script>"#.to_owned()),
-        raw(format!("<style>{STYLE}</style>")),
+        el("link", &icon, &[]),
+        el("script", &[("src", "language.js"), ("defer", "defer")], &[]),
+        leaf("style", "", STYLE),
     ];
     let back = el(
         "p",
@@ -189,7 +197,7 @@ pub fn document(title: &str, content: Html) -> String {
         &[("lang", "en"), ("dir", "ltr")],
         &[el("head", &[], &[head.into_iter().collect()]), body],
     );
-    format!("<!doctype html>\n{}\n", page.into_string())
+    format!("<!doctype html>\n{}\n", page.to_html())
 }
 
 /// The page's own neutrals and sizes, light and dark.
@@ -201,12 +209,12 @@ h1{font-size:20px}h2{font-size:16px;margin:32px 0 8px}a{color:var(--accent)}li{m
 .scroll-x{overflow-x:auto}table{border-collapse:collapse;font-size:13px;font-variant-numeric:tabular-nums}\
 td,th{padding:4px 16px 4px 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}th{color:var(--muted);font-weight:400}";
 
-fn cite(source: &Source) -> Html {
+fn cite(source: &Source) -> Node {
     cited(source, source.short)
 }
 
 /// A name, the same in every language.
-fn name(words: &str) -> Html {
+fn name(words: &str) -> Node {
     el("span", &[("translate", "no")], &[text(words)])
 }
 
@@ -216,8 +224,8 @@ mod tests {
 
     #[test]
     fn every_document_preset_and_constant_stands_on_the_sources_page() {
-        let page = sources().into_string();
-        let shown = |words: &str| page.contains(&text(words).into_string());
+        let page = sources().to_html();
+        let shown = |words: &str| page.contains(&text(words).to_html());
         for source in ALL {
             assert!(
                 shown(source.title) && shown(source.locator),
@@ -225,7 +233,11 @@ mod tests {
                 source.short
             );
         }
-        assert!(constants().iter().all(|constant| shown(&constant.how)));
+        assert!(
+            constants()
+                .iter()
+                .all(|constant| shown(&constant.how.to_string()))
+        );
         assert!(GPUS.iter().all(|preset| shown(preset.choice.label)));
         assert!(MODELS.iter().all(|preset| shown(preset.place)));
         assert!(SCHEDULES.iter().all(|row| shown(row.name)));

@@ -1,7 +1,7 @@
 //! Published runs: what was measured of them beside what the calculator says.
 
 use super::about::cited;
-use super::markup::{Html, el, leaf, table, text};
+use super::markup::{Node, el, leaf, load, table, text};
 use super::words;
 use crate::core::memory::Verdict;
 use crate::core::report::{Evaluation, evaluate};
@@ -55,12 +55,12 @@ fn off(share: f64) -> String {
 
 /// A panel where `run` is a published one, unchanged: its figures and ours.
 #[must_use]
-pub fn beside(run: &Run) -> Html {
+pub fn beside(run: &Run) -> Node {
     let Some(known) = published(run) else {
-        return Html::none();
+        return Node::none();
     };
     let Ok(evaluation) = evaluate(run) else {
-        return Html::none();
+        return Node::none();
     };
     let mut rows: Vec<_> = known
         .measured
@@ -102,9 +102,9 @@ pub fn beside(run: &Run) -> Html {
     )
 }
 
-/// All published runs, each with the button that loads it; `link` writes a Run as a link.
+/// All published runs, each with the button that loads it.
 #[must_use]
-pub fn all(run: &Run, link: fn(&Run) -> String) -> Html {
+pub fn all(run: &Run) -> Node {
     let now = published(run).map(|known| known.id);
     let rows: Vec<_> = PUBLISHED
         .iter()
@@ -114,13 +114,8 @@ pub fn all(run: &Run, link: fn(&Run) -> String) -> Html {
                 (Some(measured), Ok(evaluation)) => figure(*measured, &evaluation),
                 _ => ("", String::new(), String::new(), 0.0),
             };
-            let load = el(
-                "button",
-                &[("class", "link"), ("data-run", &link(&run))],
-                &[text(known.name)],
-            );
             let cells = vec![
-                load,
+                load("link", &run, "", &[text(known.name)]),
                 text(what),
                 text(&theirs),
                 text(&ours),
@@ -142,21 +137,25 @@ pub fn all(run: &Run, link: fn(&Run) -> String) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::action::Action;
 
     #[test]
     fn a_published_run_shows_both_figures_and_its_source_until_it_is_changed() {
         for known in PUBLISHED {
             let mut run = known.run();
-            let html = beside(&run).into_string();
+            let html = beside(&run).to_html();
             assert!(
                 html.contains(known.place) && html.contains("published and computed"),
                 "{}",
                 known.id
             );
             run.micro_batch = 7;
-            assert_eq!(beside(&run), Html::none());
+            assert_eq!(beside(&run), Node::none());
         }
-        let html = all(&Run::default(), |_| "v=1".to_owned()).into_string();
-        assert_eq!(html.matches("data-run").count(), PUBLISHED.len());
+        let page = all(&Run::default());
+        for (known, action) in PUBLISHED.iter().zip(page.actions()) {
+            assert_eq!(*action, Action::Load(known.run().into()));
+        }
+        assert_eq!(page.actions().len(), PUBLISHED.len());
     }
 }

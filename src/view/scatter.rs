@@ -1,6 +1,6 @@
 //! Predicted over measured for many runs at once: a point a run on a logarithmic axis, 1 where both agree.
 
-use super::markup::{Html, el, text};
+use super::markup::{Node, el, text};
 use crate::core::units::significant;
 
 /// One run.
@@ -28,7 +28,7 @@ pub struct Scatter {
 /// The picture as SVG: places are shares of its size, so that text keeps its own. The first series is round, the second
 /// square, the third hollow.
 #[must_use]
-pub fn svg(picture: &Scatter, unit: &str) -> Html {
+pub fn svg(picture: &Scatter, unit: &str) -> Node {
     let at = |share: f64| format!("{:.2}%", share * 100.0);
     let line = |class: &str, ends: [&str; 4]| {
         let [x1, y1, x2, y2] = ends;
@@ -156,9 +156,6 @@ mod tests {
                 .any(|(value, _)| (*value - 10.0).abs() < 1e-9)
         );
         assert!(scatter(&[]).is_none());
-        assert_eq!(
-            svg(&picture, "s").into_string().matches("<circle").count(),
-            3
-        );
+        assert_eq!(svg(&picture, "s").to_html().matches("<circle").count(), 3);
     }
 }

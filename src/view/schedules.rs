@@ -1,7 +1,6 @@
 //! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
 
-use super::issues::written;
-use super::markup::{Html, cited, el, leaf, scrolled, text};
+use super::markup::{Action, Node, apply, cited, el, leaf, scrolled, text};
 use super::pipeline::IN_SPAN;
 use super::words::verdict;
 use crate::core::pipeline::{Idea, SCHEDULES};
@@ -96,7 +95,7 @@ pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
     out
 }
 
-/// The table. A press on a head sorts (`data-sort`), one on a name chooses (`data-fix`). `left` are still being
+/// The table. A press on a head sorts, one on a name chooses. `left` are still being
 /// simulated.
 #[must_use]
 pub fn table(
@@ -105,8 +104,8 @@ pub fn table(
     sort: Sort,
     unit: MemoryUnit,
     left: usize,
-) -> Html {
-    let head: Html = COLUMNS
+) -> Node {
+    let head: Node = COLUMNS
         .iter()
         .enumerate()
         .map(|(index, (key, name, title))| {
@@ -115,18 +114,18 @@ pub fn table(
                 (true, false) => "ascending",
                 (true, true) => "descending",
             };
-            let button = [("class", "link"), ("data-sort", key), ("title", title)];
+            let button = [("class", "link"), ("title", title)];
             let arrow = match state {
                 "ascending" => " ↑",
                 "descending" => " ↓",
                 _ => "",
             };
             let label = format!("{name}{arrow}");
-            let button = el("button", &button, &[text(&label)]);
+            let button = el("button", &button, &[text(&label)]).on(Action::Sort(key));
             el("th", &[("aria-sort", state), ("scope", "col")], &[button])
         })
         .collect();
-    let head = Html::from_iter([head, leaf("th", "note", "needs")]);
+    let head = Node::from_iter([head, leaf("th", "note", "needs")]);
     let body = sorted(rows, sort)
         .into_iter()
         .map(|row| line(row, chosen, unit))
@@ -144,7 +143,7 @@ pub fn table(
     } else {
         format!("{left} more are being simulated…")
     };
-    Html::from_iter([
+    Node::from_iter([
         scrolled("Schedules for this run", table),
         el(
             "p",
@@ -154,25 +153,20 @@ pub fn table(
     ])
 }
 
-fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Html {
+fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Node {
     let mine = row.id == chosen;
     let name = if mine {
         leaf("b", "", row.name)
     } else {
-        let (fix, title) = (written(&row.set), format!("Use {}", row.name));
-        let button = [
-            ("class", "link"),
-            ("data-fix", fix.as_str()),
-            ("title", title.as_str()),
-        ];
-        el("button", &button, &[text(row.name)])
+        let title = format!("Use {}", row.name);
+        apply("link", row.set.clone(), &title, row.name)
     };
     let name = el("td", &[], &[name]);
     let rest = match &row.figures {
         Err(why) => el(
             "td",
             &[("colspan", "8"), ("class", "note muted")],
-            &[text("– "), text(why)],
+            &[text("– "), text(&why.to_string())],
         ),
         Ok(figures) => cells(figures, unit),
     };
@@ -182,9 +176,10 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Html {
         &[("class", if mine { "peak" } else { "" })],
         &[name, rest, needs],
     )
+    .keyed(row.id)
 }
 
-fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Html {
+fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
     let peak = format!(
         "{} · {}",
         unit.number(figures.peak_bytes),
@@ -207,7 +202,7 @@ fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Html {
 
 /// The options of the list of schedules to compare with.
 #[must_use]
-pub fn compare_options(chosen: &str) -> Html {
+pub fn compare_options(chosen: &str) -> Node {
     let option = |id: &str, name: &str| {
         let selected = if id == chosen { "selected" } else { "" };
         let value = [("value", id), ("selected", selected)];
@@ -216,16 +211,16 @@ pub fn compare_options(chosen: &str) -> Html {
     // No text would make its value the label; none makes it empty.
     let none = el("option", &[("label", "compare with…")], &[]);
     let others = SCHEDULES.iter().filter(|row| row.id != "custom");
-    let others: Html = others.map(|row| option(row.id, row.name)).collect();
-    Html::from_iter([none, others])
+    let others: Node = others.map(|row| option(row.id, row.name)).collect();
+    Node::from_iter([none, others])
 }
 
 /// What the schedule's idea is, what it costs, what it needs, and who says so.
 #[must_use]
-pub fn about(idea: &Idea) -> Html {
+pub fn about(idea: &Idea) -> Node {
     let from = cited(idea.source, idea.source.short);
     let term =
-        |name: &str, said: &str| Html::from_iter([leaf("dt", "", name), leaf("dd", "", said)]);
+        |name: &str, said: &str| Node::from_iter([leaf("dt", "", name), leaf("dd", "", said)]);
     el(
         "dl",
         &[("class", "idea")],
@@ -314,12 +309,15 @@ mod tests {
 
     #[test]
     fn a_row_chooses_its_schedule_and_the_chosen_one_is_marked() {
-        let html = table(&rows(), "1f1b", Sort::default(), MemoryUnit::Gib, 0).into_string();
-        assert!(
-            html.contains("data-fix=\"schedule=interleaved-1f1b&amp;virtual_stages=2\""),
-            "{html}"
-        );
-        assert!(!html.contains("data-fix=\"schedule=1f1b\""));
+        let shown = table(&rows(), "1f1b", Sort::default(), MemoryUnit::Gib, 0);
+        let own = |set: &[(&'static str, &str)]| {
+            let set = set.iter().map(|(key, text)| (*key, (*text).to_owned()));
+            Action::Apply(set.collect())
+        };
+        let interleaved = own(&[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]);
+        assert!(shown.actions().contains(&&interleaved));
+        assert!(!shown.actions().contains(&&own(&[("schedule", "1f1b")])));
+        let html = shown.to_html();
         assert_eq!(html.matches("class=\"peak\"").count(), 1);
         assert!(html.contains("needs an order of your own"));
     }
@@ -329,7 +327,7 @@ mod tests {
     fn both_bubbles_have_a_column() {
         let rows: Vec<ScheduleRow> = rows().into_iter().filter(|row| row.id == "zb-h2").collect();
         let figures = rows[0].figures.clone().unwrap();
-        let html = table(&rows, "1f1b", Sort::default(), MemoryUnit::Gib, 0).into_string();
+        let html = table(&rows, "1f1b", Sort::default(), MemoryUnit::Gib, 0).to_html();
         let [share, span] = [figures.bubble_fraction, figures.bubble_span].map(show_percent);
         let cells = format!("<td>{share}</td><td>{span}</td>");
         assert!(html.contains(&cells), "{cells}: {html}");

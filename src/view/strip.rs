@@ -1,6 +1,6 @@
 //! The answer at a glance: does it fit, how long is a step, where does the time go.
 
-use super::markup::{Html, ask, leaf, text};
+use super::markup::{Node, ask, leaf, text};
 use super::words;
 use crate::core::memory::Verdict;
 use crate::core::report::{Figure, Report};
@@ -8,7 +8,7 @@ use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
 
 /// The key figures; each opens its formula.
 #[must_use]
-pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
+pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
     let (memory, step) = (&report.memory, &report.step);
     let (class, mark) = match memory.verdict {
         Verdict::Fits => ("key verdict fits", "✓"),
@@ -22,7 +22,7 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
     );
     let verdict = ask(
         class,
-        &Figure::Memory(memory.peak_stage).id(),
+        Figure::Memory(memory.peak_stage),
         &[
             leaf("span", "name", &words::fullest(memory)),
             value(&[
@@ -54,7 +54,13 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
             "key",
         ),
         key("Tokens/s/GPU", &tokens, "", Figure::Tokens, "key"),
-        key("MFU", &show_percent(step.mfu), "", Figure::Mfu, "key"),
+        key(
+            "MFU",
+            &show_percent(step.mfu),
+            &format!("{} peak", step.peak.precision),
+            Figure::Mfu,
+            "key",
+        ),
         key(
             "Bubble",
             &show_percent(report.pipeline.bubble_fraction),
@@ -74,19 +80,15 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Html {
     .collect()
 }
 
-fn key(name: &str, figure: &str, range: &str, of: Figure, class: &str) -> Html {
+fn key(name: &str, figure: &str, range: &str, of: Figure, class: &str) -> Node {
     let mut parts = vec![text(figure)];
     if !range.is_empty() {
         parts.extend([text(" "), leaf("small", "range", range)]);
     }
-    ask(
-        class,
-        &of.id(),
-        &[leaf("span", "name", name), value(&parts)],
-    )
+    ask(class, of, &[leaf("span", "name", name), value(&parts)])
 }
 
-fn value(parts: &[Html]) -> Html {
+fn value(parts: &[Node]) -> Node {
     super::markup::el("span", &[("class", "value")], parts)
 }
 
@@ -106,7 +108,7 @@ mod tests {
         };
         let report = report(&run).unwrap();
         assert_eq!(report.memory.verdict, Verdict::Tight);
-        let html = strip(&report, MemoryUnit::Gib).into_string();
+        let html = strip(&report, MemoryUnit::Gib).to_html();
         let Chance { like, ran_out } = report.memory.chance;
         let share = show_percent(report.memory.need_bytes / report.memory.capacity_bytes);
         let words = format!(
@@ -119,11 +121,13 @@ mod tests {
 
     #[test]
     fn every_key_figure_says_where_it_comes_from() {
-        let html = strip(&report(&Run::default()).unwrap(), MemoryUnit::Gib).into_string();
-        assert_eq!(html.matches("data-ask=").count(), 6);
+        let shown = strip(&report(&Run::default()).unwrap(), MemoryUnit::Gib);
+        assert_eq!(shown.actions().len(), 6);
+        let html = shown.to_html();
         assert!(
             html.contains("Fits") && html.contains("of 79.2 GiB"),
             "{html}"
         );
+        assert!(html.contains("bf16 peak"));
     }
 }

@@ -105,7 +105,7 @@ mod tests {
         };
         let (one, other) = (of(Schedule::Gpipe), of(Schedule::ZbH1));
         let drawn = [("GPipe".to_owned(), &one), ("ZB-H1".to_owned(), &other)];
-        let html = strips(&drawn).inline("Two").into_string();
+        let html = strips(&drawn).inline("Two").to_html();
         assert_eq!(html.matches("rank 3").count(), 2);
         assert!(
             html.contains("GPipe") && html.len() < 300_000,

@@ -1,10 +1,10 @@
 //! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
 
+use super::action::Choice;
 use super::drawing::{Anchor, Box, DETAIL, Drawing};
 use super::figure::figure;
 use super::ink::Ink;
-use super::issues::written;
-use super::markup::{Html, choices, el, leaf, table, text};
+use super::markup::{Action, Node, apply, choices, el, leaf, table, text};
 use super::strips::strips;
 use crate::core::pipeline::Timeline;
 use crate::core::pipeline::packing::Spread;
@@ -12,33 +12,34 @@ use crate::core::report::Evaluation;
 use crate::core::report::unequal::{Unequal, Way, unequal as ways};
 use crate::core::units::{Seconds, show_percent, show_seconds, significant};
 
-/// The distributions: what is asked of the panel, and what the page calls it.
-const SPREADS: [(Spread, &str, &str); 3] = [
-    (Spread::LogNormal, "log-normal", "log-normal"),
-    (Spread::Bimodal, "bimodal", "bimodal"),
-    (Spread::Uniform, "uniform", "uniform"),
+/// The distributions, and what the page calls them.
+pub const SPREADS: [(Spread, &str); 3] = [
+    (Spread::LogNormal, "log-normal"),
+    (Spread::Bimodal, "bimodal"),
+    (Spread::Uniform, "uniform"),
 ];
 
-/// The panel; `of` is the distribution.
+/// The panel for lengths that are spread like this.
 #[must_use]
-pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
-    let chosen = SPREADS.iter().find(|spread| spread.1 == of);
-    let spread = chosen.map_or(Spread::LogNormal, |spread| spread.0);
+pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
     let own = own(evaluation);
     let Some(found) = ways(evaluation, spread) else {
         let why = "The stages of this run cannot be timed at other sequence lengths.";
-        return Html::from_iter([own, leaf("p", "muted", why)]);
+        return Node::from_iter([own, leaf("p", "muted", why)]);
     };
     let said = format!(
         "{} samples of up to {} tokens, drawn with a fixed seed, for one pipeline of {} ranks; a micro-batch has at most the {} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
         found.samples, found.longest, found.ranks, found.most_tokens
     );
-    Html::from_iter([
+    Node::from_iter([
         own,
         choices(
             ["Sample lengths", "Distribution of sample lengths"],
-            SPREADS.map(|(known, of, label)| (of, label, known == spread)),
-            Html::none(),
+            SPREADS.map(|(known, label)| {
+                let choice = Action::Choose(Choice::Spread(known));
+                (choice, label, known == spread)
+            }),
+            Node::none(),
         ),
         leaf("p", "muted", &said),
         figure(
@@ -61,10 +62,10 @@ pub fn unequal(evaluation: &Evaluation, of: &str) -> Html {
 }
 
 /// What the run's own lengths give, where it has any.
-fn own(evaluation: &Evaluation) -> Html {
+fn own(evaluation: &Evaluation) -> Node {
     let scenario = &evaluation.scenario;
     if scenario.run.microbatch_lengths.is_none() {
-        return Html::none();
+        return Node::none();
     }
     let pipeline = &evaluation.report.pipeline;
     let said = format!(
@@ -73,20 +74,13 @@ fn own(evaluation: &Evaluation) -> Html {
         show_seconds(pipeline.makespan_s),
         show_percent(pipeline.bubble_fraction)
     );
-    let fix = if evaluation.order.splits == 1 && pipeline.schedule == "custom" {
-        "microbatch_lengths=&schedule_options.order=&schedule=1f1b"
-    } else {
-        "microbatch_lengths="
-    };
-    let button = [("class", "fix"), ("data-fix", fix)];
-    el(
-        "p",
-        &[],
-        &[
-            text(&said),
-            el("button", &button, &[text("make them equal")]),
-        ],
-    )
+    let mut set = vec![("microbatch_lengths", String::new())];
+    if evaluation.order.splits == 1 && pipeline.schedule == "custom" {
+        set.push(("schedule_options.order", String::new()));
+        set.push(("schedule", "1f1b".to_owned()));
+    }
+    let equal = apply("fix", set, "", "make them equal");
+    el("p", &[], &[text(&said), equal])
 }
 
 /// Height of a strip of micro-batches, and of the words above it.
@@ -175,7 +169,7 @@ pub fn pipelines(found: &Unequal) -> Drawing {
 }
 
 /// A row a way, with the button that makes it the run's own.
-fn figures(found: &Unequal) -> Html {
+fn figures(found: &Unequal) -> Node {
     let first = found.ways.first().and_then(Way::simulated);
     let best = found.ways.iter().filter_map(Way::simulated);
     let best = best.map(|time| time.0).fold(f64::INFINITY, f64::min);
@@ -198,8 +192,8 @@ fn figures(found: &Unequal) -> Html {
                 of_first,
                 format!("{} k", significant(way.held / 1e3, 3)),
             ];
-            let mut cells: Vec<Html> = cells.iter().map(|cell| text(cell)).collect();
-            cells.push(apply(way));
+            let mut cells: Vec<Node> = cells.iter().map(|cell| text(cell)).collect();
+            cells.push(use_way(way));
             let marked = simulated.is_some_and(|own| own.0 <= best);
             (marked, cells)
         })
@@ -218,17 +212,12 @@ fn figures(found: &Unequal) -> Html {
     table("Ways to run unequal samples", &head, &rows)
 }
 
-fn apply(way: &Way) -> Html {
+fn use_way(way: &Way) -> Node {
     if way.set.is_empty() || way.timeline.is_none() {
-        return Html::none();
+        return Node::none();
     }
-    let (fix, title) = (written(&way.set), format!("Run it: {}", way.name));
-    let button = [
-        ("class", "choose"),
-        ("data-fix", fix.as_str()),
-        ("title", title.as_str()),
-    ];
-    el("button", &button, &[text("use")])
+    let title = format!("Run it: {}", way.name);
+    apply("choose", way.set.clone(), &title, "use")
 }
 
 #[cfg(test)]
@@ -236,30 +225,37 @@ mod tests {
     use super::*;
     use crate::core::report::evaluate;
     use crate::core::run::{Run, Schedule};
-    use crate::view::issues::read_fix;
 
-    fn panel(run: &Run, of: &str) -> String {
-        unequal(&evaluate(run).unwrap(), of).into_string()
+    fn panel(run: &Run, spread: Spread) -> Node {
+        unequal(&evaluate(run).unwrap(), spread)
+    }
+
+    fn fixes(panel: &Node) -> Vec<Vec<(&'static str, String)>> {
+        let actions = panel.actions().into_iter();
+        let fixes = actions.filter_map(|action| match action {
+            Action::Apply(set) => Some(set.clone()),
+            _ => None,
+        });
+        fixes.collect()
     }
 
     #[test]
     fn every_distribution_is_one_press_and_every_way_one_more() {
         let run = Run::default();
-        for (_, of, label) in SPREADS {
-            let html = panel(&run, of);
-            let pressed = format!("data-of=\"{of}\" aria-pressed=\"true\">{label}");
-            assert!(html.contains(&pressed), "{of}");
-            assert!(!html.contains("NaN") && !html.contains("inf"), "{of}");
-            let ways = html.matches("data-fix=\"").count();
-            assert!(ways >= 4, "{of}: {ways}");
-            for fix in html.split("data-fix=\"").skip(1) {
-                let fix = fix.split('"').next().unwrap().replace("&amp;", "&");
-                let own = run.with_texts(&read_fix(&fix)).unwrap();
-                let html = panel(&own, of);
-                assert!(html.contains("make them equal"), "{fix}");
-                let back = html.split("data-fix=\"").nth(1).unwrap();
-                let back = back.split('"').next().unwrap().replace("&amp;", "&");
-                let equal = own.with_texts(&read_fix(&back)).unwrap();
+        for (spread, label) in SPREADS {
+            let shown = panel(&run, spread);
+            let choice = Action::Choose(Choice::Spread(spread));
+            assert!(shown.actions().contains(&&choice), "{label}");
+            let html = shown.to_html();
+            assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
+            assert!(!html.contains("NaN") && !html.contains("inf"), "{label}");
+            let ways = fixes(&shown);
+            assert!(ways.len() >= 4, "{label}: {ways:?}");
+            for fix in ways {
+                let own = run.with_texts(&fix).unwrap();
+                let shown = panel(&own, spread);
+                assert!(shown.to_html().contains("make them equal"), "{fix:?}");
+                let equal = own.with_texts(&fixes(&shown)[0]).unwrap();
                 assert!(equal.microbatch_lengths.is_none());
                 assert_eq!(equal.schedule, run.schedule);
                 assert!(evaluate(&equal).is_ok());
@@ -277,7 +273,8 @@ mod tests {
             ..Run::default()
         };
         let (refused, runs) = (Schedule::DualPipe, Schedule::OneFOneB);
-        let (refused, runs) = (panel(&run(refused), ""), panel(&run(runs), ""));
+        let html = |schedule| panel(&run(schedule), Spread::LogNormal).to_html();
+        let (refused, runs) = (html(refused), html(runs));
         for way in ["padded to the longest", "each to its own length"] {
             let row = |html: &str| {
                 let cell = format!("<td>{way}</td><td>16</td>");
@@ -289,8 +286,8 @@ mod tests {
                 row_of_refused.contains("<td>cannot run</td>"),
                 "{row_of_refused}"
             );
-            assert!(!row_of_refused.contains("data-fix"), "{row_of_refused}");
-            assert!(row(&runs).contains("data-fix"), "{}", row(&runs));
+            assert!(!row_of_refused.contains("<button"), "{row_of_refused}");
+            assert!(row(&runs).contains("<button"), "{}", row(&runs));
         }
         assert!(!runs.contains("cannot run"));
     }

@@ -1,7 +1,7 @@
 //! Even against uneven layers, in words, with the button that balances them.
 
 use super::figure::figure;
-use super::markup::{Html, cited, el, leaf, text};
+use super::markup::{Node, apply, cited, leaf, text};
 use super::strips::strips;
 use super::words::verdict;
 use crate::core::memory::Verdict;
@@ -52,7 +52,7 @@ fn held_against(measured: &Pair, gpu: &str) -> String {
 
 /// Even, own and best split on one axis, with how much faster each is than the even one.
 #[must_use]
-pub fn picture(evaluation: &Evaluation) -> Html {
+pub fn picture(evaluation: &Evaluation) -> Node {
     let found = splits(evaluation);
     let [(_, even), ..] = found.as_slice() else {
         return leaf("p", "muted", "One stage has nothing to balance.");
@@ -81,7 +81,7 @@ pub fn picture(evaluation: &Evaluation) -> Html {
         (1, None) => "The even split is the best there is: no stage works longer than it must.".to_owned(),
         (_, None) => "Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower.".to_owned(),
     };
-    Html::from_iter([
+    Node::from_iter([
         figure(
             "uneven",
             "Layers by stage: even and uneven",
@@ -93,7 +93,7 @@ pub fn picture(evaluation: &Evaluation) -> Html {
 
 /// What balancing would give, and what it gave; `gpu` is the name of this run's.
 #[must_use]
-pub fn uneven(balance: &Balance, gpu: &str) -> Html {
+pub fn uneven(balance: &Balance, gpu: &str) -> Node {
     let mut said = Vec::new();
     if let Some(even) = balance.even_s {
         let speed = even / balance.own_s;
@@ -120,13 +120,12 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Html {
             short(&balance.best),
             show_percent(gain)
         )));
-        let fix = format!("stage_layers={}", list(&balance.best));
-        let button = [("class", "fix"), ("data-fix", fix.as_str())];
-        said.push(el("button", &button, &[text("balance the layers")]));
+        let set = vec![("stage_layers", list(&balance.best))];
+        said.push(apply("fix", set, "", "balance the layers"));
     }
     if balance.even_s.is_some() {
-        let button = [("class", "fix"), ("data-fix", "stage_layers=")];
-        said.push(el("button", &button, &[text("split evenly")]));
+        let set = vec![("stage_layers", String::new())];
+        said.push(apply("fix", set, "", "split evenly"));
     }
     if let (Some(note), false) = (&balance.note, said.is_empty()) {
         said.push(text(&format!(" NVIDIA's rule gives {}", short(note))));
@@ -134,7 +133,7 @@ pub fn uneven(balance: &Balance, gpu: &str) -> Html {
         said.push(cited(&UNEVEN_PP, UNEVEN_PP.short));
         said.push(text(")."));
     }
-    Html::from_iter(said)
+    Node::from_iter(said)
 }
 
 #[cfg(test)]
@@ -143,30 +142,27 @@ mod tests {
     use crate::core::report::evaluate;
     use crate::core::run::Run;
     use crate::core::run::presets::PUBLISHED;
-    use crate::view::issues::read_fix;
+    use crate::view::markup::Action;
 
     #[test]
     fn the_button_sets_the_split_that_was_promised() {
         let run = Run::default();
         let found = balance(&evaluate(&run).unwrap()).unwrap();
-        let html = uneven(&found, "H20").into_string();
-        let fix = html
-            .split("data-fix=\"")
-            .nth(1)
-            .unwrap()
-            .split('"')
-            .next()
-            .unwrap();
-        let balanced = run.with_texts(&read_fix(fix)).unwrap();
+        let fix = |shown: &Node| match shown.actions()[..] {
+            [Action::Apply(set), ..] => set.clone(),
+            _ => panic!("the first button sets fields"),
+        };
+        let balanced = run.with_texts(&fix(&uneven(&found, "H20"))).unwrap();
         assert_eq!(balanced.stage_layers.as_ref(), Some(&found.best));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
         assert_eq!(after.own_s, found.best_s);
-        let html = uneven(&after, "H20").into_string();
+        let shown = uneven(&after, "H20");
+        let html = shown.to_html();
         assert!(
             !html.contains("balance the layers") && html.contains("split evenly"),
             "{html}"
         );
-        assert_eq!(balanced.with_texts(&read_fix("stage_layers=")), Some(run));
+        assert_eq!(balanced.with_texts(&fix(&shown)), Some(run));
     }
 
     /// Uneven-PP note: Qwen2-VL with a vision tower of width 4096 on H20, two ranks: 28388.7 ms against 19607.1 ms.
@@ -184,13 +180,13 @@ mod tests {
         let found = balance(&uneven_run).unwrap();
         let predicted = found.even_s.unwrap() / found.own_s;
         assert!(predicted > 1.1 && predicted < 22.0 / 18.0, "{predicted}");
-        let words = uneven(&found, "H20").into_string();
+        let words = uneven(&found, "H20").to_html();
         let sentence = format!(
             "{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.",
             significant(predicted, 4)
         );
         assert!(words.contains(&sentence), "{words}");
-        let html = picture(&uneven_run).into_string();
+        let html = picture(&uneven_run).to_html();
         for said in [
             "14/14 layers",
             "10/18 layers",
@@ -204,7 +200,7 @@ mod tests {
         // The even Run has the same picture.
         assert!(
             picture(&evaluate(&qwen2_vl(&[14, 14])).unwrap())
-                .into_string()
+                .to_html()
                 .contains("1.448×")
         );
     }

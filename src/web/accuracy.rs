@@ -75,7 +75,7 @@ async fn computed(words: RwSignal<String>) -> Option<String> {
         }
     }
     let html = panel(&bench.borrow());
-    Some(html.into_string())
+    Some(html.to_html())
 }
 
 /// Records the rows of one table; false where the worker ended.

@@ -35,6 +35,10 @@ export interface Report {
     time_s: number; compute_s: number; bubble_s: number; exposed_comm_s: number; optimizer_s: number;
     model_flops: number; tflops_per_gpu: number; mfu: number; hfu: number; host_s: number;
     tokens_per_s: number; tokens_per_s_per_gpu: number; low_s: number; high_s: number;
+    /** what mfu and hfu are counted against: bf16, fp16, fp8 or tf32 */
+    peak: { precision: string; tflops: number };
+    /** megatron, torchtitan, nanotron (dense models only), palm; over the same peak */
+    mfu_by: { name: string; flops_per_token: number; tflops_per_gpu: number; mfu: number }[];
     days?: number; gpu_hours?: number; cost?: number; rescaled_by?: number;
   };
 }

@@ -176,7 +176,7 @@ pub fn answer(name: &str, query: &str, unit: &str, link: &str, address: &str) ->
             date: &today(),
             address,
         };
-        return dialog(query, &run, &stamp).into_string();
+        return dialog(query, &run, &stamp).to_html();
     }
     report::evaluate(&run).map_or_else(
         |_| String::new(),
@@ -186,7 +186,7 @@ pub fn answer(name: &str, query: &str, unit: &str, link: &str, address: &str) ->
                 of: query,
                 unit,
             };
-            panels::named(name, &question).into_string()
+            panels::named(name, &question).to_html()
         },
     )
 }

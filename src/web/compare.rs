@@ -1,8 +1,7 @@
 //! A second Run beside the first: kept in the link.
 
-use crate::io::link;
 use crate::view::compare::{Second, compare as beside};
-use crate::view::markup::Html;
+use crate::view::markup::Node;
 use crate::web::evaluated::evaluated;
 use crate::web::html::{block, text};
 use crate::web::panel::panel;
@@ -17,17 +16,16 @@ pub fn compare_panel(state: State) -> AnyView {
         move || state.second.with(Option::is_some) && !second.with(|second| second.waits),
         move |first, unit| {
             let Some(run) = state.second.get() else {
-                return Html::none();
+                return Node::none();
             };
             second.with(|second| {
                 let of = second.evaluation.as_deref();
                 let evaluation = of.filter(|_| second.errors.is_empty());
-                let links = [link::encode(&first.scenario.run), link::encode(&run)];
                 let second = Second {
                     run: &run,
                     evaluation: evaluation.ok_or(&second.errors),
                 };
-                beside(first, &second, [&links[0], &links[1]], unit)
+                beside(first, &second, unit)
             })
         },
     );

@@ -24,7 +24,7 @@ pub fn content(
         };
         state
             .run
-            .with(|run| panels::dialog(&query, run, &stamp).into_string())
+            .with(|run| panels::dialog(&query, run, &stamp).to_html())
     })
     .into()
 }

@@ -4,7 +4,7 @@
 
 use crate::core::run::Run;
 use crate::io::link;
-use crate::view::markup::{Html, el, text};
+use crate::view::markup::{Action, Node, el, text};
 use crate::web::browser;
 use crate::web::html::html;
 use crate::web::panel::fold;
@@ -98,25 +98,20 @@ pub fn key(state: State, event: &web_sys::KeyboardEvent) {
 
 /// The buttons, and the fold with what was changed.
 pub fn history(state: State) -> AnyView {
-    let button = |steps: RwSignal<Vec<String>>, step: &str, label: &str, title: &str| {
+    let button = |steps: RwSignal<Vec<String>>, action: Action, label: &str, title: &str| {
         let off = if steps.with(Vec::is_empty) {
             "disabled"
         } else {
             ""
         };
-        let attributes = [
-            ("class", "quiet"),
-            ("data-step", step),
-            ("title", title),
-            ("disabled", off),
-        ];
-        el("button", &attributes, &[text(label)])
+        let attributes = [("class", "quiet"), ("title", title), ("disabled", off)];
+        el("button", &attributes, &[text(label)]).on(action)
     };
     let buttons = move || {
         let History { past, future, .. } = state.history;
-        Html::from_iter([
-            button(past, "undo", "↶ undo", "Undo (Ctrl+Z)"),
-            button(future, "redo", "↷ redo", "Redo (Shift+Ctrl+Z)"),
+        Node::from_iter([
+            button(past, Action::Undo, "↶ undo", "Undo (Ctrl+Z)"),
+            button(future, Action::Redo, "↷ redo", "Redo (Shift+Ctrl+Z)"),
         ])
     };
     [

@@ -3,7 +3,7 @@
 use crate::core::report::Figure;
 use crate::io::link;
 use crate::view::issues::read_fix;
-use crate::view::markup::Html;
+use crate::view::markup::Node;
 use crate::web::browser;
 use crate::web::compare::compare;
 use crate::web::dialog;
@@ -25,8 +25,8 @@ pub fn flag(of: impl Fn() -> bool + Send + Sync + 'static) -> Signal<bool> {
 }
 
 /// An element whose content is `html`, redrawn when what it reads changes.
-pub fn html(class: &'static str, html: impl Fn() -> Html + Send + Sync + 'static) -> AnyView {
-    block(class, text(move || html().into_string()))
+pub fn html(class: &'static str, html: impl Fn() -> Node + Send + Sync + 'static) -> AnyView {
+    block(class, text(move || html().to_html()))
 }
 
 /// One instance for all panels.

@@ -2,7 +2,7 @@
 
 use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;
-use crate::view::markup::Html;
+use crate::view::markup::Node;
 use crate::web::browser;
 use crate::web::panels::{Question, named};
 use crate::web::state::State;
@@ -13,13 +13,13 @@ use leptos::prelude::*;
 pub fn panel(
     state: State,
     open: impl Fn() -> bool + Send + Sync + 'static,
-    html: impl Fn(&Evaluation, MemoryUnit) -> Html + Send + Sync + 'static,
+    html: impl Fn(&Evaluation, MemoryUnit) -> Node + Send + Sync + 'static,
 ) -> Signal<String> {
     Memo::new(move |before: Option<&String>| {
         let evaluation = open().then(|| state.evaluation()).flatten();
         evaluation.map_or_else(
             || before.cloned().unwrap_or_default(),
-            |evaluation| html(&evaluation, state.unit.get()).into_string(),
+            |evaluation| html(&evaluation, state.unit.get()).to_html(),
         )
     })
     .into()

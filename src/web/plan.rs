@@ -1,8 +1,7 @@
 //! The plan: a search that goes on in slices between the page's other work, and does what its buttons say.
 
 use crate::core::search::desk::Desk;
-use crate::io::link;
-use crate::view::markup::leaf;
+use crate::view::markup::{Node, leaf};
 use crate::view::plan;
 use crate::web::browser;
 use crate::web::html::text;
@@ -96,18 +95,17 @@ impl Panel {
 
     fn draw(self, over: bool) {
         let unit = self.state.unit.get_untracked();
-        let html = self.session.with_value(|session| {
-            let panel = |session| plan::panel(session, over, unit, link::encode);
+        let parts = self.session.with_value(|session| {
+            let panel = |session| plan::panel(session, over, unit);
             session.as_ref().map_or_else(nothing_to_plan, panel)
         });
-        let (head, body) = html.split_once('\n').unwrap_or(("", &html));
-        self.parts.set([head, body].map(str::to_owned));
+        self.parts.set(parts.map(|part| part.to_html()));
     }
 }
 
-fn nothing_to_plan() -> String {
+fn nothing_to_plan() -> [Node; 2] {
     let words = "This run has no model, GPU or precision to plan for.";
-    format!("\n{}", leaf("p", "muted", words).into_string())
+    [Node::none(), leaf("p", "muted", words)]
 }
 
 /// The plan panel: nothing is searched until it is asked for; then the answer follows the Run.

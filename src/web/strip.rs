@@ -3,7 +3,7 @@
 use crate::core::report::work;
 use crate::core::units::show_count;
 use crate::view::issues::{fault, list};
-use crate::view::markup::{Html, text as plain};
+use crate::view::markup::{Node, text as plain};
 use crate::view::strip::strip;
 use crate::view::words;
 use crate::web::html::{flag, html, text};
@@ -18,12 +18,12 @@ pub fn Strip() -> impl IntoView {
         let unit = state.unit.get();
         state
             .evaluation()
-            .map_or_else(Html::none, |evaluation| strip(&evaluation.report, unit))
+            .map_or_else(Node::none, |evaluation| strip(&evaluation.report, unit))
     };
     let note = move || {
         let stands_in = state.shown.with(|shown| shown.stands_in);
         let issue = state.fault();
-        issue.map_or_else(Html::none, |issue| fault(&issue, stands_in))
+        issue.map_or_else(Node::none, |issue| fault(&issue, stands_in))
     };
     view! {
         <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label="Key figures">
@@ -36,9 +36,9 @@ pub fn Strip() -> impl IntoView {
 }
 
 /// How much is being simulated, while it is.
-pub fn waiting(state: State) -> Html {
+pub fn waiting(state: State) -> Node {
     if !state.shown.with(|shown| shown.waits) {
-        return Html::none();
+        return Node::none();
     }
     let ops = state.run.with(work).unwrap_or_default();
     plain(&format!("simulating {} ops…", show_count(ops as f64)))
@@ -52,7 +52,7 @@ pub fn IssueList() -> impl IntoView {
         <ul
             class="issues"
             aria-label="What to know"
-            inner_html=text(move || list(&state.noted()).into_string())
+            inner_html=text(move || list(&state.noted()).to_html())
         ></ul>
     }
 }

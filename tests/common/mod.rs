@@ -2,7 +2,6 @@
 #![allow(dead_code, clippy::unwrap_used)] // each test binary uses its own part
 
 use shardscope::core::accuracy::{Evidence, read};
-use shardscope::core::model::stage_elements;
 use shardscope::core::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
 use shardscope::core::run::{Run, Scenario, Value};
 use shardscope::core::time::{Clock, step_end, with_loader};
@@ -75,7 +74,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
     let ranks = usize::try_from(layout.pp).unwrap();
     let mut passes = Vec::new();
     let mut waits = Vec::new();
-    let mut held = vec![Held::default(); ranks];
+    let mut stages = vec![Vec::new(); ranks];
     let mut windows = vec![(0.0, 0.0); ranks];
     for stage in 0..scenario.stage_layers.len() {
         let time = clock.stage(scenario, stage);
@@ -96,10 +95,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
             backward_input: (time.backward_input + wait.backward()).0,
             backward_weight: time.backward_weight.0,
         };
-        let elements = stage_elements(&scenario.model, &scenario.stage_layers, stage);
-        let rank = &mut held[stage % ranks];
-        rank.dense += elements.dense_per_rank(layout.tp);
-        rank.experts += elements.experts_per_rank(layout.ep, layout.etp);
+        stages[stage % ranks].push(stage);
         windows[stage % ranks].0 += pass.forward;
         windows[stage % ranks].1 += pass.backward_input + pass.backward_weight;
         passes.push(pass);
@@ -114,8 +110,9 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
         send,
     );
     let (mut exposed, mut sync, mut end) = (0.0f64, 0.0f64, 0.0f64);
-    for (held, window) in held.iter().zip(&windows) {
-        let one = step_sync(scenario, *held, Seconds(window.0), Seconds(window.1));
+    for (stages, window) in stages.iter().zip(&windows) {
+        let held = Held::of(scenario, stages);
+        let one = step_sync(scenario, held, Seconds(window.0), Seconds(window.1));
         exposed = exposed.max(one.exposed.0);
         sync = sync.max(one.comm.0);
         let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };

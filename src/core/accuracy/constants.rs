@@ -2,7 +2,9 @@
 
 use crate::memory::detailed::LOSS_KERNELS;
 use crate::memory::verdict::{FRAGMENTATION, HALF_BAND, PROCESS};
+use crate::message::{Message, verbatim};
 use crate::source::{Cited, Source};
+use crate::t;
 use crate::time::{
     ATTENTION_HALF, COUPLING, ELEMENTWISE, FAMILIES, GROUPED, HOST_PER_EXPERT_LAYER,
     HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, RANGE,
@@ -17,31 +19,31 @@ use crate::units::{Seconds, show_seconds, significant};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
     /// What it says.
-    pub name: String,
+    pub name: Message,
     /// Its value, as shown.
-    pub value: String,
+    pub value: Message,
     /// The document.
     pub source: &'static Source,
     /// Place within it, or how it was fitted.
-    pub how: String,
+    pub how: Message,
     /// Whether it was fitted to training runs rather than measured elsewhere.
     pub fitted: bool,
 }
 
 impl Constant {
-    fn new<T>(name: &str, value: String, cited: &Cited<T>) -> Self {
+    fn new<T>(name: impl Into<Message>, value: impl Into<Message>, cited: &Cited<T>) -> Self {
         Self {
-            name: name.to_owned(),
-            value,
+            name: name.into(),
+            value: value.into(),
             source: cited.source,
-            how: cited.place.to_owned(),
+            how: cited.place.into(),
             fitted: cited.fitted,
         }
     }
-    fn number(name: &str, cited: &Cited<f64>) -> Self {
+    fn number(name: &'static str, cited: &Cited<f64>) -> Self {
         Self::new(name, significant(cited.value, 3), cited)
     }
-    fn time(name: &str, cited: &Cited<Seconds>) -> Self {
+    fn time(name: &'static str, cited: &Cited<Seconds>) -> Self {
         Self::new(name, show_seconds(cited.value), cited)
     }
 }
@@ -95,16 +97,24 @@ pub fn constants() -> Vec<Constant> {
         &LATENCY,
     ));
     for (name, cited) in &LOSS_KERNELS {
-        let name = format!("bytes a logit, {name} cross-entropy");
-        let value = format!("{} held, {} at peak", cited.value.held, cited.value.peak);
-        all.push(Constant::new(&name, value, cited));
+        let name = t!("bytes a logit, {name} cross-entropy", name = *name);
+        let value = t!(
+            "{held} held, {peak} at peak",
+            held = cited.value.held,
+            peak = cited.value.peak
+        );
+        all.push(Constant::new(name, value, cited));
     }
     for (name, cited) in [
         ("range of a step, dense", &RANGE),
         ("range of a step, routed experts", &RANGE_EXPERTS),
     ] {
         let Range { low, high, .. } = cited.value;
-        all.push(Constant::new(name, format!("{low} to {high} times"), cited));
+        all.push(Constant::new(
+            name,
+            t!("{low} to {high} times", low, high),
+            cited,
+        ));
     }
     all.extend(families());
     all
@@ -114,16 +124,19 @@ pub fn constants() -> Vec<Constant> {
 fn families() -> impl Iterator<Item = Constant> {
     FAMILIES.iter().map(|family| Constant {
         name: if family.presets.is_empty() {
-            "any other GPU".to_owned()
+            t!("any other GPU")
         } else {
-            family.presets.join(", ")
+            verbatim(family.presets.join(", "))
         },
-        value: format!(
-            "GEMM {}, fp8 {}, attention {} and {}",
-            family.gemm, family.gemm_fp8, family.attention.0, family.attention.1
+        value: t!(
+            "GEMM {gemm}, fp8 {gemm_fp8}, attention {attention} and {backward}",
+            gemm = family.gemm,
+            gemm_fp8 = family.gemm_fp8,
+            attention = family.attention.0,
+            backward = family.attention.1
         ),
         source: family.source,
-        how: family.remark.to_owned(),
+        how: family.remark.into(),
         fitted: false,
     })
 }
@@ -139,7 +152,10 @@ mod tests {
         assert_eq!(all.iter().filter(|constant| constant.fitted).count(), 8);
         assert!(all.iter().all(|constant| !constant.how.is_empty()));
         for family in FAMILIES {
-            assert!(all.iter().any(|constant| constant.how == family.remark));
+            assert!(
+                all.iter()
+                    .any(|constant| constant.how == family.remark.into())
+            );
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::issue::Issue;
 use crate::model::{Biases, Norm};
 use crate::run::registry::field;
 use crate::run::{Recompute, Scenario, Schedule};
+use crate::t;
 
 /// Something a method assumes about a Run.
 #[derive(Clone, Copy)]
@@ -232,7 +233,7 @@ pub const PLAYBOOK_METHOD: &[Assumption] = &[
 ];
 
 /// One warning for every field that the method named `method` ignores.
-pub fn ignored(scenario: &Scenario, method: &str, lists: &[&[Assumption]]) -> Vec<Issue> {
+pub fn ignored(scenario: &Scenario, method: &'static str, lists: &[&[Assumption]]) -> Vec<Issue> {
     lists
         .iter()
         .copied()
@@ -241,9 +242,10 @@ pub fn ignored(scenario: &Scenario, method: &str, lists: &[&[Assumption]]) -> Ve
         .map(|assumption| {
             Issue::warning(
                 assumption.field,
-                format!(
-                    "the memory method {method} assumes {} and ignores this",
-                    assumption.assumed
+                t!(
+                    "the memory method {method} assumes {assumed} and ignores this",
+                    method,
+                    assumed = assumption.assumed
                 ),
             )
         })

@@ -193,4 +193,16 @@ impl Architecture {
     pub fn kv_width(&self) -> u64 {
         self.kv_heads * self.head_dim
     }
+
+    /// Ranks of `tp` that cut keys and values: one for each head at most. Latent attention makes as many of them as of
+    /// queries.
+    #[must_use]
+    pub fn key_value_ranks(&self, tp: u64) -> u64 {
+        let heads = if self.mla.is_some() {
+            self.heads
+        } else {
+            self.kv_heads
+        };
+        tp.min(heads).max(1)
+    }
 }

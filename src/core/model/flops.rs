@@ -26,18 +26,19 @@ impl AttentionCount {
     }
 }
 
-/// Forward FLOPs of layer `index` for one token of a sequence of `seq`.
+/// Forward FLOPs of layer `index` for one token that meets `keys` keys on average.
 #[must_use]
-pub fn layer_forward_flops(
-    model: &Architecture,
-    index: u64,
-    seq: u64,
-    count: AttentionCount,
-) -> f64 {
-    let h = model.hidden as f64;
-    let a = model.heads as f64;
-    let s_eff = count.effective(seq);
-    let attention = if let Some(mla) = model.mla {
+pub fn layer_forward_flops(model: &Architecture, index: u64, keys: f64) -> f64 {
+    projection_flops(model)
+        + core_flops(model) * keys
+        + ffn_flops(model, index)
+        + router_flops(model, index)
+}
+
+/// Projections of attention, forward, for one token: `2 h d (a + 2 k) + 2 a d h`, or those of latent attention.
+pub(super) fn projection_flops(model: &Architecture) -> f64 {
+    let (h, a) = (model.hidden as f64, model.heads as f64);
+    if let Some(mla) = model.mla {
         let qk = (mla.qk_nope_head_dim + mla.qk_rope_head_dim) as f64;
         let (rq, rkv) = (mla.q_lora_rank as f64, mla.kv_lora_rank as f64);
         let (nope, rope, dv) = (
@@ -51,20 +52,36 @@ pub fn layer_forward_flops(
             h * rq + rq * a * qk
         };
         let key_value = h * (rkv + rope) + rkv * a * (nope + dv);
-        2.0 * (query + key_value + a * dv * h) + 2.0 * a * (qk + dv) * s_eff
-    } else {
-        let (d, k) = (model.head_dim as f64, model.kv_heads as f64);
-        2.0 * h * d * (a + 2.0 * k) + 2.0 * a * d * h + 4.0 * a * d * s_eff
-    };
+        return 2.0 * (query + key_value + a * dv * h);
+    }
+    let (d, k) = (model.head_dim as f64, model.kv_heads as f64);
+    2.0 * h * d * (a + 2.0 * k) + 2.0 * a * d * h
+}
+
+/// Core of attention, forward, for one token and key: scores and their product with the values, `4 a d`.
+pub(super) fn core_flops(model: &Architecture) -> f64 {
+    let widths = model.mla.map_or(2 * model.head_dim, |mla| {
+        mla.qk_nope_head_dim + mla.qk_rope_head_dim + mla.v_head_dim
+    });
+    2.0 * (model.heads * widths) as f64
+}
+
+/// FFN of layer `index`, forward, for one token: `6 h f` gated, `4 h f` else; of experts those that it visits.
+pub(super) fn ffn_flops(model: &Architecture, index: u64) -> f64 {
     let matrices = if model.gated_ffn { 3.0 } else { 2.0 };
-    let ffn = match model.moe {
+    let width = match model.moe {
         Some(moe) if model.is_moe_layer(index) => {
-            let experts = (moe.top_k + moe.shared_experts) as f64;
-            2.0 * matrices * h * moe.expert_ffn as f64 * experts + 2.0 * h * moe.experts as f64
+            (moe.top_k + moe.shared_experts) as f64 * moe.expert_ffn as f64
         }
-        _ => 2.0 * matrices * h * model.ffn as f64,
+        _ => model.ffn as f64,
     };
-    attention + ffn
+    2.0 * matrices * model.hidden as f64 * width
+}
+
+/// Router of layer `index`, forward, for one token: `2 h E`.
+fn router_flops(model: &Architecture, index: u64) -> f64 {
+    let routed = model.moe.filter(|_| model.is_moe_layer(index));
+    routed.map_or(0.0, |moe| 2.0 * model.hidden as f64 * moe.experts as f64)
 }
 
 /// Forward FLOPs of the language-model head for one token: `2 h v`.
@@ -73,13 +90,21 @@ pub fn head_forward_flops(model: &Architecture) -> f64 {
     2.0 * model.hidden as f64 * model.vocab as f64
 }
 
-/// Model FLOPs of one token, forward and backward: `3 (Σ layers + head)`; recomputation not included.
+/// Model FLOPs of one token, forward and backward: `3 (Σ layers + head)`, and for each module of multi-token prediction a
+/// further layer of the last kind, its `2 h × h` projection and the head once more; recomputation not included.
 #[must_use]
 pub fn model_flops_per_token(model: &Architecture, seq: u64, count: AttentionCount) -> f64 {
-    let layers: f64 = (0..model.layers)
-        .map(|index| layer_forward_flops(model, index, seq, count))
-        .sum();
-    3.0 * (layers + head_forward_flops(model))
+    let keys = count.effective(seq);
+    whole(model, |index| layer_forward_flops(model, index, keys))
+}
+
+/// `3 (Σ layers + head)` with multi-token prediction, each layer as `layer` counts it.
+pub(super) fn whole(model: &Architecture, layer: impl Fn(u64) -> f64) -> f64 {
+    let (routed, head) = (model.moe_layers(), head_forward_flops(model));
+    let last = layer(model.layers.saturating_sub(1));
+    let layers = (model.layers - routed) as f64 * layer(0) + routed as f64 * last;
+    let h = model.hidden as f64;
+    3.0 * (layers + head + model.mtp_modules as f64 * (last + 4.0 * h * h + head))
 }
 
 #[cfg(test)]

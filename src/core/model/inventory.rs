@@ -165,7 +165,7 @@ fn attention(model: &Architecture, cut: &Cut) -> Vec<Kept> {
         kept.extend(routed::latent_attention(model, mla, cut));
         (model.heads * mla.v_head_dim) as f64
     } else {
-        // Where k < t, every rank holds at least one key-value head.
+        // Where k < t, every rank holds one key-value head.
         let kv_heads = (model.kv_heads as f64 / tp).max(1.0);
         kept.push(Kept::new(
             "queries",

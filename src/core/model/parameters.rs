@@ -10,6 +10,9 @@ use super::architecture::{Architecture, Biases, Norm};
 pub struct LayerElements {
     /// Cut by tensor parallelism.
     pub sharded: u64,
+    /// Projections of keys and values, cut by tensor parallelism down to a head: of more ranks than heads several hold
+    /// the same one.
+    pub key_value: u64,
     /// Whole on every tensor-parallel rank: norms, router, row biases, latent down-projections.
     pub replicated: u64,
     /// Routed experts, cut by expert and expert-tensor parallelism.
@@ -22,27 +25,29 @@ impl LayerElements {
     /// All elements.
     #[must_use]
     pub fn total(self) -> u64 {
-        self.sharded + self.replicated + self.experts
+        self.sharded + self.key_value + self.replicated + self.experts
     }
     /// The elements that one token visits.
     #[must_use]
     pub fn active(self) -> u64 {
-        self.sharded + self.replicated + self.experts_active
+        self.sharded + self.key_value + self.replicated + self.experts_active
     }
     /// Both blocks together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             sharded: self.sharded + other.sharded,
+            key_value: self.key_value + other.key_value,
             replicated: self.replicated + other.replicated,
             experts: self.experts + other.experts,
             experts_active: self.experts_active + other.experts_active,
         }
     }
-    /// Elements outside the experts on one rank of `tp`.
+    /// Elements outside the experts on one rank of `tp`: `sharded/t + key_value/min(t, k) + replicated`.
     #[must_use]
-    pub fn dense_per_rank(self, tp: u64) -> f64 {
-        self.sharded as f64 / tp as f64 + self.replicated as f64
+    pub fn dense_per_rank(self, model: &Architecture, tp: u64) -> f64 {
+        let key_value = self.key_value as f64 / model.key_value_ranks(tp) as f64;
+        self.sharded as f64 / tp as f64 + key_value + self.replicated as f64
     }
     /// Routed-expert elements on one rank of `ep` · `etp`.
     #[must_use]
@@ -93,11 +98,12 @@ fn attention(model: &Architecture) -> LayerElements {
     }
     let (column_bias, row_bias) = match model.biases {
         Biases::None => (0, 0),
-        Biases::Qkv => (q + 2 * kv, 0),
-        Biases::All => (q + 2 * kv, h),
+        Biases::Qkv => (1, 0),
+        Biases::All => (1, h),
     };
     LayerElements {
-        sharded: 2 * h * q + 2 * h * kv + column_bias,
+        sharded: 2 * h * q + column_bias * q,
+        key_value: 2 * (h + column_bias) * kv,
         replicated: row_bias,
         ..LayerElements::default()
     }
@@ -116,6 +122,7 @@ fn ffn(model: &Architecture, index: u64) -> LayerElements {
             replicated: h * moe.experts,
             experts: moe.experts * expert,
             experts_active: moe.top_k * expert,
+            ..LayerElements::default()
         };
     }
     let (column_bias, row_bias) = match model.biases {
@@ -213,6 +220,7 @@ impl Architecture {
             let layer = layer_elements(self, index);
             all = all.plus(LayerElements {
                 sharded: count * layer.sharded,
+                key_value: count * layer.key_value,
                 replicated: count * layer.replicated,
                 experts: count * layer.experts,
                 experts_active: count * layer.experts_active,

@@ -58,6 +58,20 @@ mod tests {
         }
     }
 
+    /// Llama-3.1-70B at tp 16: queries, output and FFN over 16 ranks, 8 key-value heads over 8, norms whole, embedding and
+    /// head over 16: 4.495e9 parameters a tensor rank over the stages.
+    #[test]
+    fn more_ranks_than_key_value_heads_hold_copies_of_them() {
+        let (h, f, kv, v, t) = (8192.0, 28672.0, 8.0 * 128.0, 128_256.0, 16.0);
+        let layer = (2.0 * h * h + 3.0 * h * f) / t + 2.0 * h * kv / 8.0 + 2.0 * h;
+        let by_hand = 80.0 * layer + 2.0 * v * h / t + h;
+        assert_eq!((by_hand / 1e6_f64).round(), 4495.0);
+        let model = Architecture::llama(80, 8192, 28672, 64, 8, 128_256);
+        let stages = (0..4).map(|stage| stage_elements(&model, &[20; 4], stage));
+        let ours: f64 = stages.map(|held| held.dense_per_rank(&model, 16)).sum();
+        assert!((ours / by_hand - 1.0).abs() < 1e-12, "{ours} {by_hand}");
+    }
+
     #[test]
     fn tied_embeddings_stand_on_both_ends_of_a_pipeline() {
         let model = Architecture::gpt(48, 1600, 25, 50257, 1024);

@@ -7,7 +7,6 @@ use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
 use crate::memory::verdict::chance;
 use crate::memory::{self, RankLoad};
-use crate::model::stage_elements;
 use crate::pipeline::balance::level;
 use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
 use crate::pipeline::steady::step_seconds;
@@ -168,7 +167,7 @@ impl Draft {
                 active: elements.active(),
                 per_stage: loads
                     .iter()
-                    .map(|load| held(&scenario, &load.stages).total())
+                    .map(|load| Held::of(&scenario, &load.stages).total())
                     .collect(),
             },
             memory: Memory {
@@ -210,18 +209,6 @@ impl Draft {
     }
 }
 
-/// Parameters of one GPU that has `stages`, elements.
-pub(super) fn held(scenario: &Scenario, stages: &[usize]) -> Held {
-    let layout = &scenario.layout;
-    stages.iter().fold(Held::default(), |sum, stage| {
-        let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
-        Held {
-            dense: sum.dense + held.dense_per_rank(layout.tp),
-            experts: sum.experts + held.experts_per_rank(layout.ep, layout.etp),
-        }
-    })
-}
-
 /// What the parameters of a rank cost at the end of a step: their wires and their optimizer.
 fn parameters(
     scenario: &Scenario,
@@ -229,7 +216,7 @@ fn parameters(
     passes: &[Pass],
     load: &RankLoad,
 ) -> (StepSync, Seconds) {
-    let held = held(scenario, &load.stages);
+    let held = Held::of(scenario, &load.stages);
     let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
         let stages = load.stages.iter();
         stages
@@ -294,7 +281,7 @@ fn step(
             });
         }
         totals.dp = totals.dp.plus(Total::from(ends[rank].0));
-        totals.elements = held(scenario, &load.stages).total();
+        totals.elements = Held::of(scenario, &load.stages).total();
         totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     }
     let overlap = overlap_rows(scenario, &totals);

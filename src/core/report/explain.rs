@@ -6,7 +6,7 @@ mod volume;
 mod wires;
 
 use super::Evaluation;
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::memory::verdict::{Chance, chance};
 use crate::memory::{self, Component, Verdict, methods};
 use crate::message::Message;
@@ -144,8 +144,8 @@ fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
         .iter()
         .zip(&load.in_flight)
         .map(|(stage, held)| {
-            let name = format!("micro-batches of stage {stage} alive at once");
-            Term::given("n", name, *held, Unit::Ratio).marked(Mark::Simulated, "")
+            let name = t!("micro-batches of stage {stage} alive at once", stage);
+            Term::given("n", name, *held, Unit::Ratio).marked(Provenance::Simulated, "")
         });
     let mut parts: Vec<Term> = chunks.collect();
     parts.push(Term::count(
@@ -156,7 +156,7 @@ fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
     Some(
         Term::given(
             "i",
-            format!("micro-batches in flight on rank {rank}"),
+            t!("micro-batches in flight on rank {rank}", rank),
             load.stage_microbatches(),
             Unit::Ratio,
         )
@@ -190,15 +190,14 @@ fn capacity(evaluation: &Evaluation) -> Term {
     ];
     let term = verdicts.into_iter().fold(term, |term, (verdict, word)| {
         let Chance { like, ran_out } = chance(method, verdict);
-        term.note(format!(
-            "of {like} measured runs that the rule calls {word}, {ran_out} ran out of memory"
+        term.note(t!(
+            "of {like} measured runs that the rule calls {word}, {ran_out} ran out of memory",
+            like,
+            word,
+            ran_out
         ))
     });
-    let term = term.note(format!(
-        "needed: {} to {}, in view of measured runs; it fits if all of that range is within the capacity, and is tight if some of it is",
-        MemoryUnit::Gib.show(memory.need_low_bytes),
-        MemoryUnit::Gib.show(memory.need_high_bytes)
-    ));
+    let term = term.note(t!("needed: {need_low_bytes} to {need_high_bytes}, in view of measured runs; it fits if all of that range is within the capacity, and is tight if some of it is", need_low_bytes = MemoryUnit::Gib.show(memory.need_low_bytes), need_high_bytes = MemoryUnit::Gib.show(memory.need_high_bytes)));
     match preset {
         Some(preset) => term.from(preset.usable_source, "memory that a process sees"),
         None => term,
@@ -207,7 +206,7 @@ fn capacity(evaluation: &Evaluation) -> Term {
 
 /// A time read off the simulated schedule.
 fn simulated(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
-    seconds(symbol, name, value).marked(Mark::Simulated, "")
+    seconds(symbol, name, value).marked(Provenance::Simulated, "")
 }
 
 fn count(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
@@ -257,11 +256,7 @@ fn bubble(evaluation: &Evaluation) -> Term {
         step.bubble_s / step.time_s * 100.0
     ));
     match pipeline.fill_s.zip(pipeline.drain_s) {
-        Some((fill, drain)) => term.note(format!(
-            "never drained between steps: the fill of {} and the drain of {} happen once in a training and are not in it",
-            show_seconds(fill),
-            show_seconds(drain)
-        )),
+        Some((fill, drain)) => term.note(t!("never drained between steps: the fill of {fill} and the drain of {drain} happen once in a training and are not in it", fill = show_seconds(fill), drain = show_seconds(drain))),
         None => term,
     }
 }
@@ -282,11 +277,11 @@ fn makespan(evaluation: &Evaluation) -> Term {
     let ranks = cycle.ranks.clone();
     let over: f64 = work[ranks.clone()].iter().sum();
     let of = match ranks.len() {
-        1 => format!("work of rank {} on a micro-batch", ranks.start),
-        _ => format!(
-            "work of ranks {} to {} on a micro-batch",
-            ranks.start,
-            ranks.end - 1
+        1 => t!("work of rank {start} on a micro-batch", start = ranks.start),
+        _ => t!(
+            "work of ranks {start} to {end} on a micro-batch",
+            start = ranks.start,
+            end = ranks.end - 1
         ),
     };
     let pace = seconds(

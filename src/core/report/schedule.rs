@@ -10,7 +10,7 @@ pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let small = |field: &str, value: u64| {
         u32::try_from(value)
-            .map_err(|_| Issue::error(field, format!("{value} is too many to simulate")))
+            .map_err(|_| Issue::error(field, t!("{value} is too many to simulate", value)))
     };
     let schedule = pipeline::schedule(run.schedule.id())
         .ok_or_else(|| Issue::error("schedule", "this schedule is not built yet"))?;

@@ -4,14 +4,16 @@
 use super::evaluate::{Evaluation, evaluate};
 use super::schedule::spec;
 use crate::memory::Verdict;
+use crate::message::Message;
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Order, SCHEDULES, idea, stats};
 use crate::run::{OneOf, Run, Scenario};
+use crate::t;
 use crate::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
 
 /// A schedule of more ops than this is not simulated for a row of the table.
-pub const MOST_OPS: u64 = 200_000;
+pub const MAX_OPS: u64 = 200_000;
 
 /// A schedule's row.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +27,7 @@ pub struct ScheduleRow {
     /// The fields to set, as the registry's texts; an empty text unsets.
     pub set: Vec<(&'static str, String)>,
     /// Its figures, or in a few words why there are none.
-    pub figures: Result<ScheduleFigures, String>,
+    pub figures: Result<ScheduleFigures, Message>,
 }
 
 /// What a schedule takes and holds.
@@ -138,22 +140,23 @@ pub fn needs_worker(run: &Run) -> bool {
 ///
 /// # Errors
 /// Those words.
-pub fn schedule_figures(run: &Run, id: &str) -> Result<ScheduleFigures, String> {
+pub fn schedule_figures(run: &Run, id: &str) -> Result<ScheduleFigures, Message> {
     if id == "custom" && run.schedule_options.order.is_none() {
-        return Err("needs an order of your own".to_owned());
+        return Err(t!("needs an order of your own"));
     }
     let other = run.with_texts(&with_schedule(run, id));
-    let other = other.ok_or_else(|| "has no place in this run".to_owned())?;
+    let other = other.ok_or_else(|| t!("has no place in this run"))?;
     match work(&other) {
-        Some(ops) if ops > MOST_OPS => Err(format!(
-            "{ops} ops: too many for this table, choose it to see"
+        Some(ops) if ops > MAX_OPS => Err(t!(
+            "{ops} ops: too many for this table, choose it to see",
+            ops
         )),
         _ => match evaluate(&other) {
             Ok(evaluation) => Ok(ScheduleFigures::of(&evaluation)),
-            Err(issues) => Err(why(&issues
-                .first()
-                .map(|issue| issue.message.to_string())
-                .unwrap_or_default())),
+            Err(issues) => Err(issues
+                .into_iter()
+                .next()
+                .map_or_else(Message::default, |issue| issue.message)),
         },
     }
 }
@@ -169,7 +172,7 @@ pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
 pub fn schedule_row_with(
     run: &Run,
     id: &str,
-    figures: Result<ScheduleFigures, String>,
+    figures: Result<ScheduleFigures, Message>,
 ) -> Option<ScheduleRow> {
     let row = crate::pipeline::schedule(id)?;
     Some(ScheduleRow {
@@ -179,15 +182,6 @@ pub fn schedule_row_with(
         set: with_schedule(run, id),
         figures,
     })
-}
-
-/// The first clause of a message: enough for a cell.
-fn why(message: &str) -> String {
-    let end = [". ", ": ", "; "]
-        .iter()
-        .filter_map(|stop| message.find(stop))
-        .min();
-    message[..end.unwrap_or(message.len())].to_owned()
 }
 
 /// Every id, in the menu's order.
@@ -281,9 +275,13 @@ mod tests {
             ..Run::default()
         };
         let chimera = schedule_row(&odd, "chimera").unwrap();
-        assert!(chimera.figures.is_err_and(|why| why.len() > 5));
+        assert!(chimera.figures.is_err_and(|why| !why.is_empty()));
         let custom = schedule_row(&odd, "custom").unwrap();
-        assert!(custom.figures.is_err_and(|why| why.contains("order")));
+        assert!(
+            custom
+                .figures
+                .is_err_and(|why| why.to_string().contains("order"))
+        );
         let long = Run {
             pp: 32,
             tp: 1,
@@ -292,7 +290,7 @@ mod tests {
             ..Run::default()
         };
         let skipped = schedule_row(&long, "1f1b").unwrap().figures.unwrap_err();
-        assert!(skipped.starts_with("262144 ops"), "{skipped}");
+        assert!(skipped.to_string().contains("ops: too many"), "{skipped}");
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! most, as if no rank had a bubble after its last op. The picture knows those bubbles. Where the charged rank is one
 //! that ends the step, both say the same.
 
-use super::evaluate::{Evaluation, held};
+use super::evaluate::Evaluation;
 use crate::pipeline::sync::{Bucket, Overlap, Policy, RankSync, ranks, synchronise};
-use crate::traffic::{CONTENTION, step_messages, visible};
+use crate::traffic::{CONTENTION, Held, step_messages, visible};
 use crate::units::Seconds;
 
 /// Gradients on the timeline under one policy.
@@ -50,7 +50,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
     };
     // The timeline is that of the measured step, where there is one.
     let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
-    let messages = |stages: &[usize]| step_messages(scenario, held(scenario, stages));
+    let messages = |stages: &[usize]| step_messages(scenario, Held::of(scenario, stages));
     let seconds: Vec<Vec<(u32, f64)>> = evaluation
         .loads
         .iter()
@@ -112,7 +112,7 @@ fn charged(evaluation: &Evaluation) -> Charged {
         let forward = passes(stages, &[&durations.forward]);
         let backward = [&durations.backward_input, &durations.backward_weight];
         let backward = passes(stages, &backward);
-        let sent = step_messages(scenario, held(scenario, stages));
+        let sent = step_messages(scenario, Held::of(scenario, stages));
         let shown =
             |time: Seconds, window| visible(time * measured, window, share, CONTENTION.value);
         let charged = Charged {

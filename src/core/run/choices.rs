@@ -1,6 +1,8 @@
 //! The settings that are one of a list: their ids in links and JSON (which never change) and their labels.
 
+use crate::message::Message;
 use crate::model::{AttentionCount, Biases, Norm};
+use crate::t;
 
 /// One possible value of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,13 +242,13 @@ pub enum Recompute {
 impl Recompute {
     /// As a sentence names it: "selective recomputation", "3 recomputed layers".
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn words(&self) -> Message {
         match self {
-            Self::None => "no recomputation".to_owned(),
-            Self::Selective => "selective recomputation".to_owned(),
-            Self::Full => "full recomputation".to_owned(),
-            Self::Layers(n) => format!("{n} recomputed layers"),
-            Self::Modules(_) => "recomputed modules".to_owned(),
+            Self::None => t!("no recomputation"),
+            Self::Selective => t!("selective recomputation"),
+            Self::Full => t!("full recomputation"),
+            Self::Layers(n) => t!("{n} recomputed layers", n = *n),
+            Self::Modules(_) => t!("recomputed modules"),
         }
     }
 }

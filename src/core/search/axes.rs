@@ -4,6 +4,7 @@
 use crate::issue::Issue;
 use crate::run::registry::field;
 use crate::run::{OneOf, Recompute, Run, Schedule, Value};
+use crate::t;
 use crate::units::whole;
 
 /// Fewest tokens of a sequence on a context-parallel rank that are tried unasked: below, ring blocks outweigh attention.
@@ -20,7 +21,7 @@ const SCHEDULES: [Schedule; 4] = [
     Schedule::ZbV,
 ];
 /// More pipeline ranks than this are tried only on request.
-const MOST_RANKS: u64 = 128;
+const MAX_RANKS: u64 = 128;
 
 /// How layers lie on stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,7 +102,7 @@ impl Axes {
         let experts = model.moe.map_or(1, |moe| moe.experts);
         Ok(Self {
             tp: divisors(run.gpus, per_node),
-            pp: divisors(run.gpus, model.layers.min(MOST_RANKS)),
+            pp: divisors(run.gpus, model.layers.min(MAX_RANKS)),
             cp: divisors(run.gpus, (run.seq_len / TOKENS_PER_RANK).max(1)),
             ep: divisors(experts, run.gpus),
             etp: None,
@@ -145,7 +146,10 @@ impl Axes {
             }
             other if field(other).is_some() => {}
             other => {
-                return Err(Issue::error("pin", format!("{other} is no field of a run")));
+                return Err(Issue::error(
+                    "pin",
+                    t!("{other} is no field of a run", other = other.to_owned()),
+                ));
             }
         }
         Ok(())
@@ -156,8 +160,12 @@ impl Axes {
     /// # Errors
     /// A name that is not searched, or a value that it cannot take.
     pub fn limit(&mut self, name: &str, values: &Value) -> Result<(), Issue> {
-        let wrong = |wanted: &str| {
-            let message = format!("space.{name} takes {wanted}");
+        let wrong = |wanted: &'static str| {
+            let message = t!(
+                "space.{name} takes {wanted}",
+                name = name.to_owned(),
+                wanted
+            );
             Issue::error(format!("space.{name}"), message)
         };
         let list: &[Value] = match values {
@@ -226,7 +234,7 @@ impl Axes {
                 self.splits = splits.ok_or_else(|| wrong("even, spare-last, spare-ends"))?;
             }
             _ => {
-                let message = format!("space.{name} is not searched");
+                let message = t!("space.{name} is not searched", name = name.to_owned());
                 return Err(Issue::error(format!("space.{name}"), message));
             }
         }

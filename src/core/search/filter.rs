@@ -1,6 +1,7 @@
 //! Which of a space's layouts are looked at: the fields that layouts differ in, as axes of a map and as filters.
 
 use super::space::{Block, Member, Space};
+use crate::message::{Message, verbatim};
 use crate::run::{OneOf, Recompute, Schedule};
 
 /// A field that layouts differ in.
@@ -96,12 +97,12 @@ impl Axis {
 
     /// A value in words.
     #[must_use]
-    pub fn label(self, space: &Space, value: u64) -> String {
+    pub fn label(self, space: &Space, value: u64) -> Message {
         let index = usize::try_from(value).unwrap_or(usize::MAX);
         match self {
             Self::Schedule => {
                 let one: Option<&Schedule> = space.axes.schedules.get(index);
-                one.map_or_else(String::new, |one| one.choice().label.to_owned())
+                one.map_or_else(Message::default, |one| one.choice().label.into())
             }
             Self::Recompute => match space.axes.recompute.get(index) {
                 Some(Recompute::None) => "none",
@@ -110,8 +111,8 @@ impl Axis {
                 Some(own) => return own.words(),
                 None => "",
             }
-            .to_owned(),
-            _ => value.to_string(),
+            .into(),
+            _ => verbatim(value.to_string()),
         }
     }
 }

@@ -7,6 +7,7 @@ use super::engine::Search;
 use super::filter::{Axis, Filter};
 use super::ranking::{Found, Promise, Ranking};
 use super::request::Request;
+use crate::message::{Message, verbatim};
 use crate::run::presets::MODELS;
 use crate::run::{Based, Recompute, Run, Schedule};
 use std::rc::Rc;
@@ -64,9 +65,9 @@ pub struct Map {
     /// What it is drawn over.
     pub picture: Picture,
     /// Heads of the columns.
-    pub across: Vec<String>,
+    pub across: Vec<Message>,
     /// Heads of the rows.
-    pub down: Vec<String>,
+    pub down: Vec<Message>,
     /// Row by row.
     pub cells: Vec<Cell>,
     rankings: Vec<(usize, Ranking)>,
@@ -200,7 +201,7 @@ impl Map {
     fn fields(&mut self, across: Axis, down: Axis, search: &Search, filter: &Filter) {
         let space = search.space();
         let (columns, rows) = (across.values(space), down.values(space));
-        let labels = |axis: Axis, values: &[u64]| -> Vec<String> {
+        let labels = |axis: Axis, values: &[u64]| -> Vec<Message> {
             let values = values.iter();
             values.map(|value| axis.label(space, *value)).collect()
         };
@@ -245,8 +246,11 @@ impl Map {
             presets.find(|preset| preset.choice.id == *id)
         });
         let models: Vec<_> = known.map(|preset| preset.choice).collect();
-        self.across = NODES.iter().map(u64::to_string).collect();
-        self.down = models.iter().map(|one| one.label.to_owned()).collect();
+        self.across = NODES
+            .iter()
+            .map(|count| verbatim(count.to_string()))
+            .collect();
+        self.down = models.iter().map(|one| one.label.into()).collect();
         self.size();
         for (row, model) in models.iter().enumerate() {
             for (column, nodes) in NODES.iter().enumerate() {
@@ -285,8 +289,11 @@ impl Map {
             .chain([run.gpus.saturating_mul(2), run.gpus.saturating_mul(4)])
             .filter(|gpus| *gpus > 0)
             .collect();
-        self.across = counts.iter().map(u64::to_string).collect();
-        let name = |[tp, pp, cp]: &[u64; 3]| format!("{tp}, {pp}, {cp}");
+        self.across = counts
+            .iter()
+            .map(|count| verbatim(count.to_string()))
+            .collect();
+        let name = |[tp, pp, cp]: &[u64; 3]| verbatim(format!("{tp}, {pp}, {cp}"));
         self.down = rows.iter().map(name).collect();
         self.size();
         for (column, gpus) in counts.iter().enumerate() {
@@ -382,7 +389,7 @@ mod tests {
         while !map.is_over() {
             map.step(&mut request.search, 500);
         }
-        assert_eq!(map.across, ["2", "4", "8", "16", "32"]);
+        assert_eq!(map.across, ["2", "4", "8", "16", "32"].map(verbatim));
         let times = (0..map.down.len()).filter_map(|row| match map.cell(2, row) {
             Cell::Best(found) => Some(found.report.step.time_s.0),
             _ => None,

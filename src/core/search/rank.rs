@@ -4,6 +4,7 @@ use super::engine::Progress;
 use super::ranking::Found;
 use super::why::why;
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::report::Report;
 use crate::run::{Run, Value};
 use serde::Serialize;
@@ -23,7 +24,7 @@ pub struct Row {
     /// Within 3.5 % of the first.
     pub tie_with_first: bool,
     /// Why it beats the next, in one sentence; empty on the last.
-    pub why: String,
+    pub why: Message,
     /// The layout.
     #[serde(skip)]
     pub layout: Run,
@@ -59,7 +60,7 @@ impl Plan {
             tie_with_first: index < tied,
             why: found
                 .get(index + 1)
-                .map_or_else(String::new, |next| why(one, next)),
+                .map_or_else(Message::default, |next| why(one, next)),
             layout: one.run.clone(),
         };
         Self {

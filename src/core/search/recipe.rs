@@ -6,9 +6,11 @@
 
 use super::ranking::{Found, fits};
 use super::why::differences;
+use crate::message::{Message, verbatim};
 use crate::model::Architecture;
 use crate::report::{Report, report};
 use crate::run::{Recompute, Run, Schedule, ScheduleOptions};
+use crate::t;
 use serde::Serialize;
 
 /// Sequences this long are cut by context parallelism before anything else is tried.
@@ -24,7 +26,7 @@ pub struct Step {
     /// What it is for.
     pub title: &'static str,
     /// What it did, with this run's numbers.
-    pub text: String,
+    pub text: Message,
     /// The layout that it left.
     #[serde(skip)]
     pub run: Run,
@@ -38,7 +40,7 @@ pub struct Walk {
     /// Its steps; empty where no rule of the playbook fits in memory.
     pub steps: Vec<Step>,
     /// Where it ended, against the search.
-    pub end: String,
+    pub end: Message,
 }
 
 /// A layout with its report.
@@ -55,7 +57,7 @@ pub fn walk(run: &Run, best: Option<&Found>) -> Walk {
     let Some((rule, start)) = fit(run) else {
         return Walk {
             steps: Vec::new(),
-            end: "No rule of the playbook fits in memory on these GPUs.".to_owned(),
+            end: t!("No rule of the playbook fits in memory on these GPUs."),
         };
     };
     let mut steps = vec![memory_step(rule, &start), batch_step(&start)];
@@ -194,28 +196,30 @@ fn plain(run: &Run, model: &Architecture, tp: u64, pp: u64) -> Run {
     }
 }
 
-fn sizes(run: &Run) -> String {
-    let mut text = format!("TP {}, PP {}, ZeRO-{}", run.tp, run.pp, run.zero);
+fn sizes(run: &Run) -> Message {
+    let mut sizes = format!("TP {}, PP {}, ZeRO-{}", run.tp, run.pp, run.zero);
     for (name, size) in [("CP", run.cp), ("EP", run.ep)] {
         if size > 1 {
-            text = format!("{text}, {name} {size}");
+            sizes = format!("{sizes}, {name} {size}");
         }
     }
     if run.recompute == Recompute::Full {
-        text.push_str(", full recomputation");
+        t!("{sizes}, full recomputation", sizes)
+    } else {
+        verbatim(sizes)
     }
-    text
 }
 
-fn memory_step(rule: &str, (run, report): &Tried) -> Step {
+fn memory_step(rule: &'static str, (run, report): &Tried) -> Step {
     let memory = &report.memory;
     Step {
         title: "Fit in memory",
-        text: format!(
-            "By the rule \"{rule}\": {} needs {:.1} of {:.1} GiB.",
-            sizes(run),
-            memory.peak_bytes.gib(),
-            memory.capacity_bytes.gib()
+        text: t!(
+            "By the rule \"{rule}\": {sizes} needs {need} of {capacity} GiB.",
+            rule,
+            sizes = sizes(run),
+            need = format!("{:.1}", memory.peak_bytes.gib()),
+            capacity = format!("{:.1}", memory.capacity_bytes.gib())
         ),
         run: run.clone(),
         time_s: report.step.time_s.0,
@@ -226,13 +230,13 @@ fn batch_step((run, report): &Tried) -> Step {
     let layout = &report.layout;
     Step {
         title: "Reach the batch",
-        text: format!(
-            "dp {} x micro-batch {} x {} accumulation steps = {} sequences, {:.2} M tokens a step.",
-            layout.dp,
-            run.micro_batch,
-            layout.microbatches,
-            run.global_batch,
-            layout.tokens_per_step / 1e6
+        text: t!(
+            "dp {dp} x micro-batch {micro_batch} x {steps} accumulation steps = {sequences} sequences, {tokens} M tokens per step.",
+            dp = layout.dp,
+            micro_batch = run.micro_batch,
+            steps = layout.microbatches,
+            sequences = run.global_batch,
+            tokens = format!("{:.2}", layout.tokens_per_step / 1e6)
         ),
         run: run.clone(),
         time_s: report.step.time_s.0,
@@ -268,12 +272,13 @@ fn optimise(start: Tried, steps: &mut Vec<Step>) -> Tried {
         let (old, new) = (before.1.step.time_s, now.1.step.time_s);
         let change = differences(&now.0, &before.0);
         let text = if change.is_empty() {
-            format!("{name} stays: no other value that fits is faster.")
+            t!("{name} stays: no other value that fits is faster.", name)
         } else {
-            let share = (1.0 - new / old) * 100.0;
-            format!(
-                "{change}: {share:.1} % faster, MFU {:.1} %.",
-                now.1.step.mfu * 100.0
+            t!(
+                "{change}: {share} % faster, MFU {mfu} %.",
+                change,
+                share = format!("{:.1}", (1.0 - new / old) * 100.0),
+                mfu = format!("{:.1}", now.1.step.mfu * 100.0)
             )
         };
         steps.push(Step {
@@ -287,23 +292,26 @@ fn optimise(start: Tried, steps: &mut Vec<Step>) -> Tried {
 }
 
 /// Whether the walk met the search, and what it lacks otherwise.
-fn ending((run, report): &Tried, best: Option<&Found>) -> String {
+fn ending((run, report): &Tried, best: Option<&Found>) -> Message {
     let Some(best) = best else {
-        return "The search found nothing that fits.".to_owned();
+        return t!("The search found nothing that fits.");
     };
     let (walked, searched) = (report.step.time_s, best.report.step.time_s);
     let behind = (walked / searched - 1.0) * 100.0;
     let differs = differences(&best.run, run);
     if differs.is_empty() {
-        return "The walk ends at the search's first layout.".to_owned();
+        return t!("The walk ends at the search's first layout.");
     }
     if behind < 0.05 {
-        return format!(
-            "The walk ends at a layout as fast as the search's first, which has {differs}."
+        return t!(
+            "The walk ends at a layout as fast as the search's first, which has {differs}.",
+            differs
         );
     }
-    format!(
-        "The search is {behind:.1} % faster with {differs}: the walk moves along one axis at a time and keeps to 1F1B, so it does not meet combinations that only win together."
+    t!(
+        "The search is {behind} % faster with {differs}: the walk moves along one axis at a time and keeps to 1F1B, so it does not meet combinations that only win together.",
+        behind = format!("{behind:.1}"),
+        differs
     )
 }
 

@@ -5,14 +5,16 @@ use super::engine::Search;
 use super::rank::Plan;
 use super::space::Space;
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::report::report;
 use crate::run::{Run, Schedule, ScheduleOptions, Value};
+use crate::t;
 use crate::units::whole;
 
 /// Rows of an answer where none are asked.
 pub const TOP: usize = 20;
 /// Rows of an answer at most.
-const MOST_ROWS: u64 = 1_000_000;
+const MAX_ROWS: u64 = 1_000_000;
 
 /// A request, understood.
 #[derive(Clone, Debug)]
@@ -75,9 +77,9 @@ impl Request {
     /// Unknown fields, wrong types, a run that is none.
     pub fn from_value(request: &Value) -> Result<Self, Vec<Issue>> {
         let Value::Map(entries) = request else {
-            let message = format!(
-                "a request is an object of fields, this is {}",
-                request.kind()
+            let message = t!(
+                "a request is an object of fields, this is {kind}",
+                kind = request.kind()
             );
             return Err(vec![Issue::error("", message)]);
         };
@@ -87,7 +89,10 @@ impl Request {
             .iter()
             .filter(|(key, _)| !known.contains(&key.as_str()))
         {
-            let message = format!("no such field; a request has {}", known.join(", "));
+            let message = t!(
+                "no such field; a request has {join}",
+                join = known.join(", ")
+            );
             issues.push(Issue::error(key.clone(), message));
         }
         let run = match request.get("run") {
@@ -177,23 +182,21 @@ pub fn measured(run: &Run) -> Option<Issue> {
         measured_step_s: None,
         ..run.clone()
     };
-    let far = report(&own).map_or_else(
-        |_| String::new(),
-        |report| {
-            let factor = measured / report.step.time_s.0;
-            format!("; yours took {factor:.2} times its own estimate")
-        },
-    );
-    let message = format!(
-        "a measured step belongs to one layout: the plan compares all layouts by the model's own times{far}"
-    );
+    let mut clauses = vec![t!(
+        "a measured step belongs to one layout: the plan compares all layouts by the model's own times"
+    )];
+    if let Ok(report) = report(&own) {
+        let factor = format!("{:.2}", measured / report.step.time_s.0);
+        clauses.push(t!("yours took {factor} times its own estimate", factor));
+    }
+    let message = Message::joined("; ", clauses);
     Some(Issue::warning("measured_step_s", message))
 }
 
 fn top(value: Option<&Value>, issues: &mut Vec<Issue>) -> usize {
     let count = match value {
         None | Some(Value::Null) => return TOP,
-        Some(Value::Number(number)) => whole(*number).filter(|top| (1..=MOST_ROWS).contains(top)),
+        Some(Value::Number(number)) => whole(*number).filter(|top| (1..=MAX_ROWS).contains(top)),
         Some(_) => None,
     };
     let rows = count.and_then(|top| usize::try_from(top).ok());

@@ -213,7 +213,7 @@ impl Space {
         let sharers = run.gpus / (block.tp * block.pp).max(1);
         let axes = &self.axes;
         let kept = |zero: u64| {
-            // FlashAttention keeps no scores; FSDP's selective recomputation is another one.
+            // With FlashAttention it takes time and saves a thousandth; FSDP's selective recomputation is another one.
             let idle = axes.recompute[block.recompute] == Recompute::Selective
                 && run.flash_attention
                 && zero < 3

@@ -6,7 +6,6 @@ use super::space::Block;
 use crate::cluster::Link;
 use crate::memory::RankLoad;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
-use crate::model::stage_elements;
 use crate::report::windows;
 use crate::run::Scenario;
 use crate::time::Clock;
@@ -191,20 +190,13 @@ impl Weights {
 }
 
 fn owned(scenario: &Scenario, rank: &RankFacts) -> Owned {
-    let layout = &scenario.layout;
-    let mut elements = Held::default();
-    for stage in &rank.stages {
-        let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
-        elements.dense += held.dense_per_rank(layout.tp);
-        elements.experts += held.experts_per_rank(layout.ep, layout.etp);
-    }
     let load = RankLoad {
         stages: rank.stages.clone(),
         in_flight: vec![0.0; rank.stages.len()],
         weight_versions: rank.versions,
     };
     Owned {
-        elements,
+        elements: Held::of(scenario, &rank.stages),
         bytes: lasting(scenario, &load),
     }
 }

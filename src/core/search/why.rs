@@ -1,7 +1,9 @@
 //! Why one layout beats another, from the terms of their reports.
 
 use super::ranking::Found;
+use crate::message::Message;
 use crate::run::{OneOf, Run};
+use crate::t;
 use crate::units::Seconds;
 
 /// A part of a step as what one layout wins or loses by: less of it, more of it, how much there is.
@@ -32,8 +34,8 @@ fn parts(found: &Found) -> [Part; 5] {
 
 /// What `one` sets that `other` does not, in the field's own terms.
 #[must_use]
-pub fn differences(one: &Run, other: &Run) -> String {
-    let mut list: Vec<String> = [
+pub fn differences(one: &Run, other: &Run) -> Message {
+    let mut list: Vec<Message> = [
         ("TP", one.tp, other.tp),
         ("PP", one.pp, other.pp),
         ("CP", one.cp, other.cp),
@@ -44,39 +46,42 @@ pub fn differences(one: &Run, other: &Run) -> String {
     ]
     .into_iter()
     .filter(|(_, ours, theirs)| ours != theirs)
-    .map(|(name, ours, theirs)| format!("{name} {ours} instead of {theirs}"))
+    .map(|(name, ours, theirs)| t!("{name} {ours} instead of {theirs}", name, ours, theirs))
     .collect();
     if (one.schedule, one.virtual_stages) != (other.schedule, other.virtual_stages) && one.pp > 1 {
-        let chunks = if one.virtual_stages > 1 {
-            format!(" with {} chunks a rank", one.virtual_stages)
+        let schedule = one.schedule.choice().label;
+        list.push(if one.virtual_stages > 1 {
+            t!(
+                "{schedule} with {n} chunks per rank",
+                schedule,
+                n = one.virtual_stages
+            )
         } else {
-            String::new()
-        };
-        list.push(format!("{}{chunks}", one.schedule.choice().label));
+            schedule.into()
+        });
     }
     if one.recompute != other.recompute {
         list.push(one.recompute.words());
     }
     if one.sequence_parallel != other.sequence_parallel && one.tp > 1 {
-        let with = if one.sequence_parallel {
-            "with"
+        list.push(if one.sequence_parallel {
+            t!("with sequence parallelism")
         } else {
-            "without"
-        };
-        list.push(format!("{with} sequence parallelism"));
+            t!("without sequence parallelism")
+        });
     }
     if one.stage_layers != other.stage_layers {
         list.push(match &one.stage_layers {
-            Some(_) => "fewer layers beside the embedding or the head".to_owned(),
-            None => "layers split evenly".to_owned(),
+            Some(_) => t!("fewer layers beside the embedding or the head"),
+            None => t!("layers split evenly"),
         });
     }
-    list.join(", ")
+    Message::joined(", ", list)
 }
 
 /// One sentence: what `one` does differently from `next`, and the terms that decide.
 #[must_use]
-pub fn why(one: &Found, next: &Found) -> String {
+pub fn why(one: &Found, next: &Found) -> Message {
     let step = next.report.step.time_s.0;
     let (mut most, mut least) = (("", 0.0), ("", 0.0));
     for ((less, more, ours), (.., theirs)) in parts(one).into_iter().zip(parts(next)) {
@@ -90,28 +95,45 @@ pub fn why(one: &Found, next: &Found) -> String {
     }
     let saved = next.report.step.time_s.0 - one.report.step.time_s.0;
     let memory = next.report.memory.peak_bytes - one.report.memory.peak_bytes;
-    let room = memory.0.abs() / one.report.memory.capacity_bytes.0;
+    let share = memory.0.abs() / one.report.memory.capacity_bytes.0;
     let differs = differences(&one.run, &next.run);
-    let percent = |seconds: f64| format!("{:.1} % of the step", seconds / step * 100.0);
+    let gib = format!("{:.1} GiB", memory.gib().abs());
+    let percent = |seconds: f64| format!("{:.1} %", seconds / step * 100.0);
     if saved <= 1e-6 * step {
-        let left = if memory.0 > 0.0 { "leaves" } else { "needs" };
-        return format!(
-            "As fast as the next, which differs by {differs}; it {left} {memory_gib:.1} GiB more.",
-            memory_gib = memory.gib().abs()
-        );
+        return if memory.0 > 0.0 {
+            t!(
+                "As fast as the next, which differs by {differs}; it leaves {gib} more.",
+                differs,
+                gib
+            )
+        } else {
+            t!(
+                "As fast as the next, which differs by {differs}; it needs {gib} more.",
+                differs,
+                gib
+            )
+        };
     }
-    let mut sentence = format!("{differs}: {} saves {}", most.0, percent(most.1));
+    let mut clauses = vec![t!(
+        "{differs}: {gain} saves {percent} of the step",
+        differs,
+        gain = most.0,
+        percent = percent(most.1)
+    )];
     if least.1 < -0.001 * step {
-        let lost = format!(" against {} of {}", percent(-least.1), least.0);
-        sentence.push_str(&lost);
+        clauses.push(t!(
+            "against {percent} of {loss}",
+            percent = percent(-least.1),
+            loss = least.0
+        ));
     }
-    if room > 0.02 {
-        let more = if memory.0 > 0.0 { "less" } else { "more" };
-        sentence = format!(
-            "{sentence}, for {:.1} GiB {more} memory",
-            memory.gib().abs()
-        );
+    if share > 0.02 {
+        clauses.push(if memory.0 > 0.0 {
+            t!("for {gib} less memory", gib)
+        } else {
+            t!("for {gib} more memory", gib)
+        });
     }
-    sentence.push('.');
-    sentence
+    let clauses = Message::joined(", ", clauses);
+    t!("{clauses}.", clauses)
 }

@@ -174,7 +174,8 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
         Recompute::None => 0.0,
         Recompute::Full => layer.forward(),
         Recompute::Layers(n) => layer.forward() * (*n as f64).min(layers) / layers.max(1.0),
-        Recompute::Selective if run.flash_attention => 0.0,
+        // FSDP's keeps the core of attention and every second product.
+        Recompute::Selective if run.zero == 3 => 0.0,
         Recompute::Selective => layer.core.0,
         Recompute::Modules(modules) => modules
             .iter()
@@ -245,6 +246,25 @@ mod tests {
         let added = full.backward_input.0 - plain.backward_input.0;
         assert!((added / plain.forward.0 - 1.0).abs() < 1e-9);
         assert!((full.repeated - 1.0).abs() < 1e-9);
+    }
+
+    /// Megatron-LM, `attention.py`: `checkpoint_core_attention` runs the core again whichever kernel computes it, and is
+    /// on for the granularity "selective" with the module `core_attn`, its default.
+    #[test]
+    fn selective_recomputation_and_the_module_core_attn_repeat_the_core() {
+        for flash_attention in [true, false] {
+            let time = |recompute| {
+                let run = Run {
+                    recompute,
+                    flash_attention,
+                    ..Run::default()
+                };
+                stage_compute(&Scenario::new(&run).unwrap(), 1)
+            };
+            let selective = time(Recompute::Selective);
+            assert_eq!(selective, time(Recompute::Modules(vec![Module::CoreAttn])));
+            assert_eq!(selective.recompute, time(Recompute::None).attention_forward);
+        }
     }
 
     #[test]

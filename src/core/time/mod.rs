@@ -14,8 +14,8 @@ mod vision;
 pub use compute::{Clock, ComputeTime, STEP_END, step_end};
 pub use rates::{
     ATTENTION_HALF, ELEMENTWISE, FAMILIES, Family, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,
-    HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Rates, family,
+    HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Peak, Rates, family,
 };
 pub use step::{
-    COUPLING, RANGE, RANGE_EXPERTS, Range, Step, StepParts, loader_floor, range, with_loader,
+    COUPLING, MfuBy, RANGE, RANGE_EXPERTS, Range, Step, StepParts, loader_floor, range, with_loader,
 };

@@ -7,6 +7,7 @@
 use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
+use serde::Serialize;
 
 /// What kernels reach inside a training step, over what they sustain alone. Fitted to tables 3 and 4 of Fujii 2024 and
 /// the published throughput rows together; fitted to table 3 alone it comes out 1.05, to table 4 alone 0.87, to the
@@ -181,20 +182,49 @@ pub struct Rates {
 /// Policies under which the layers' linears run in fp8.
 const FP8_POLICIES: &[&str] = &["te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8"];
 
+/// The data-sheet peak of the precision that the layers' linears compute in: what utilisation is counted against.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Peak {
+    /// "bf16", "fp16", "fp8" or "tf32".
+    pub precision: &'static str,
+    /// TFLOP/s of a GPU, dense.
+    pub tflops: f64,
+}
+
+impl Peak {
+    /// That of `scenario`: fp8 where its policy computes in fp8 and the GPU has it; TF32 for fp32, half the bf16 peak.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        let gpu = &scenario.gpu;
+        let (precision, peak) = match scenario.run.precision.base.unwrap_or("") {
+            policy if FP8_POLICIES.contains(&policy) && gpu.fp8.0 > gpu.bf16.0 => ("fp8", gpu.fp8),
+            "fp32" => ("tf32", gpu.bf16 * 0.5),
+            "fp16" => ("fp16", gpu.bf16),
+            _ => ("bf16", gpu.bf16),
+        };
+        Self {
+            precision,
+            tflops: peak.0 / 1e12,
+        }
+    }
+    /// In FLOP/s.
+    #[must_use]
+    pub fn rate(self) -> FlopsPerSecond {
+        FlopsPerSecond(self.tflops * 1e12)
+    }
+}
+
 impl Rates {
-    /// The rates of `scenario`: family shares of its own peaks; fp8 and fp32 (TF32, half the bf16 rate) by precision.
+    /// The rates of `scenario`: family shares of its own peaks, that of the linears by precision ([`Peak`]).
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let family = family(scenario);
         let (gpu, run) = (&scenario.gpu, &scenario.run);
         let plain = gpu.bf16 * (family.gemm * IN_TRAINING.value);
-        let policy = run.precision.base.unwrap_or("");
-        let gemm = if FP8_POLICIES.contains(&policy) {
-            (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain)
-        } else if policy == "fp32" {
-            plain * 0.5
-        } else {
-            plain
+        let gemm = match Peak::of(scenario).precision {
+            "fp8" => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
+            "tf32" => plain * 0.5,
+            _ => plain,
         };
         let host = if run.cuda_graphs { GRAPH_SHARE } else { 1.0 };
         Self {

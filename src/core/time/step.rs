@@ -1,5 +1,7 @@
 //! What a training step is made of, and the figures people quote about it.
 
+use super::rates::Peak;
+use crate::model::{CONVENTIONS, Convention};
 use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024, PUBLISHED_RUNS};
 use crate::units::Seconds;
@@ -95,8 +97,37 @@ pub struct StepParts {
     pub hardware_over_model: f64,
 }
 
+/// Utilisation as a published convention counts it, over the same peak.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MfuBy {
+    /// Id of the convention.
+    pub name: &'static str,
+    /// FLOPs of a token, forward and backward.
+    pub flops_per_token: f64,
+    /// TFLOP/s a GPU.
+    pub tflops_per_gpu: f64,
+    /// Those over the peak.
+    pub mfu: f64,
+}
+
+/// Utilisation by every convention that knows the model, at `tokens` a second and GPU.
+fn mfu_by(scenario: &Scenario, tokens: f64, peak: Peak) -> Vec<MfuBy> {
+    let seq = scenario.run.seq_len;
+    let one = |convention: &Convention| {
+        let flops_per_token = convention.flops_per_token(&scenario.model, seq)?;
+        let rate = flops_per_token * tokens;
+        Some(MfuBy {
+            name: convention.id,
+            flops_per_token,
+            tflops_per_gpu: rate / 1e12,
+            mfu: rate / peak.rate().0,
+        })
+    };
+    CONVENTIONS.iter().filter_map(one).collect()
+}
+
 /// One step, in seconds and in what follows from them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// The whole step.
     pub time_s: Seconds,
@@ -112,10 +143,14 @@ pub struct Step {
     pub model_flops: f64,
     /// Model TFLOP/s a GPU.
     pub tflops_per_gpu: f64,
-    /// Model FLOP/s over the bf16 peak.
+    /// Model FLOP/s over the peak.
     pub mfu: f64,
     /// The same with what recomputation executes.
     pub hfu: f64,
+    /// The peak that they are counted against.
+    pub peak: Peak,
+    /// Utilisation by published conventions, over the same peak.
+    pub mfu_by: Vec<MfuBy>,
     /// What the data loader adds.
     pub host_s: Seconds,
     /// Tokens a second over all GPUs.
@@ -157,7 +192,8 @@ impl Step {
         let model_flops = scenario.model_flops();
         let tokens_per_s = scenario.tokens_per_step() / time.0;
         let tflops_per_gpu = model_flops / time.0 / gpus / 1e12;
-        let mfu = tflops_per_gpu * 1e12 / scenario.gpu.bf16.0;
+        let peak = Peak::of(scenario);
+        let mfu = tflops_per_gpu / peak.tflops;
         let days = run
             .tokens_total
             .map(|tokens| tokens / tokens_per_s / 86_400.0);
@@ -172,6 +208,8 @@ impl Step {
             tflops_per_gpu,
             mfu,
             hfu: mfu * parts.hardware_over_model,
+            peak,
+            mfu_by: mfu_by(scenario, tokens_per_s / gpus, peak),
             host_s: at(host),
             tokens_per_s,
             tokens_per_s_per_gpu: tokens_per_s / gpus,

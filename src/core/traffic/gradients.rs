@@ -9,6 +9,7 @@ use super::collective::Fabric;
 use super::shards::CONTENTION;
 use super::waits::visible;
 use crate::cluster::Group;
+use crate::model::stage_elements;
 use crate::run::Scenario;
 use crate::units::{Bytes, Seconds};
 
@@ -19,9 +20,30 @@ pub struct Held {
     pub dense: f64,
     /// Routed experts.
     pub experts: f64,
+    /// Of those outside the experts, projections of keys and values whose heads other tensor-parallel ranks hold too.
+    pub copied: f64,
 }
 
 impl Held {
+    /// Those of one GPU that has `stages`.
+    #[must_use]
+    pub fn of(scenario: &Scenario, stages: &[usize]) -> Self {
+        let (model, layout) = (&scenario.model, &scenario.layout);
+        let ranks = model.key_value_ranks(layout.tp);
+        stages.iter().fold(Self::default(), |sum, stage| {
+            let held = stage_elements(model, &scenario.stage_layers, *stage);
+            let copied = if layout.tp > ranks {
+                held.key_value as f64 / ranks as f64
+            } else {
+                0.0
+            };
+            Self {
+                dense: sum.dense + held.dense_per_rank(model, layout.tp),
+                experts: sum.experts + held.experts_per_rank(layout.ep, layout.etp),
+                copied: sum.copied + copied,
+            }
+        })
+    }
     /// All of them.
     #[must_use]
     pub fn total(self) -> f64 {
@@ -101,9 +123,10 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
         }
     }
     let (ends, tied) = tied_ends(scenario, &fabric);
+    let (copies, copied) = copied_heads(scenario, &fabric, held);
     StepMessages {
-        bytes: Bytes(bytes + ends),
-        reduce,
+        bytes: Bytes(bytes + ends + copies),
+        reduce: reduce + copied,
         gather,
         tied,
     }
@@ -139,14 +162,33 @@ fn tied_ends(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
     (bytes, fabric.all_reduce(pair, Bytes(bytes)))
 }
 
+/// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its projections:
+/// `2 g P (y - 1)/y`, of the shards where gradients are sharded.
+fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Seconds) {
+    if held.copied <= 0.0 {
+        return (0.0, Seconds::ZERO);
+    }
+    let (layout, zero) = (&scenario.layout, scenario.zero);
+    let copies = layout.tp / scenario.model.key_value_ranks(layout.tp);
+    let shard = if zero.stage >= 2 { zero.shard } else { 1 };
+    let own = scenario.precision.gradients() * held.copied / shard as f64;
+    let group = Group::new(copies, 1, layout.per_node);
+    let n = copies as f64;
+    (
+        2.0 * own * (n - 1.0) / n,
+        fabric.all_reduce(group, Bytes(own)),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Run;
+    use crate::run::{Based, Run};
 
     const HELD: Held = Held {
         dense: 1e9,
         experts: 0.0,
+        copied: 0.0,
     };
 
     fn sync(run: &Run, window: f64) -> StepSync {
@@ -163,6 +205,34 @@ mod tests {
         assert!((sync(&run, 1.0).bytes.0 - 8e9 * (dp - 1.0) / dp).abs() < 1.0);
         run.zero = 1;
         assert!((sync(&run, 1.0).bytes.0 - 6e9 * (dp - 1.0) / dp).abs() < 1.0);
+    }
+
+    /// Llama-3.1-70B (h 8192, 8 key-value heads of 128, 80 layers) at tp 16: a rank holds `2 h d` of keys and values a
+    /// layer, and adds up their gradients with the rank beside it, an all-reduce of two.
+    #[test]
+    fn ranks_with_the_same_key_value_head_add_up_its_gradients() {
+        let run = |tp| Run {
+            model: Based::preset("llama-3.1-70b"),
+            gpus: 256,
+            gpus_per_node: Some(16),
+            tp,
+            pp: 1,
+            zero: 0,
+            global_batch: 256,
+            ..Run::default()
+        };
+        let of = |tp| {
+            let scenario = Scenario::new(&run(tp)).unwrap();
+            let held = Held::of(&scenario, &[0]);
+            (held, step_messages(&scenario, held).bytes.0)
+        };
+        assert_eq!(of(8).0.copied, 0.0);
+        let (held, bytes) = of(16);
+        let key_value = 80.0 * 2.0 * 8192.0 * 128.0;
+        assert_eq!(held.copied, key_value);
+        let dp = 16.0;
+        let sent = 2.0 * 4.0 * (held.dense * (dp - 1.0) / dp + key_value / 2.0);
+        assert!((bytes / sent - 1.0).abs() < 1e-12);
     }
 
     #[test]

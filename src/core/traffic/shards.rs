@@ -5,8 +5,8 @@
 //! weights and over that of the routed experts. Source: `ZeRO`, section 7.
 
 use super::collective::Fabric;
+use super::gradients::Held;
 use super::waits::{StageWindows, Wait, visible};
-use crate::model::stage_elements;
 use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, Seconds};
@@ -28,16 +28,10 @@ pub(super) fn shards(
     if zero.stage < 2 {
         return (Wait::default(), Wait::default());
     }
-    let held = stage_elements(&scenario.model, &scenario.stage_layers, stage);
+    let held = Held::of(scenario, &[stage]);
     let parts = [
-        (
-            held.dense_per_rank(layout.tp),
-            layout.mesh().shard_group(zero.shard),
-        ),
-        (
-            held.experts_per_rank(layout.ep, layout.etp),
-            layout.mesh().expert_group(zero.expert_shard),
-        ),
+        (held.dense, layout.mesh().shard_group(zero.shard)),
+        (held.experts, layout.mesh().expert_group(zero.expert_shard)),
     ];
     let layers = scenario
         .stage_layers

@@ -24,7 +24,7 @@ pub struct MicrobatchTraffic {
     /// Tensor parallel: 4 all-gathers and 4 reduce-scatters (or 4 all-reduces) of `T h` a layer: `16 T h (t-1)/t`.
     pub tp: Bytes,
     /// Context parallel: keys and values around the ring forward, again with their gradients backward:
-    /// `12 T k d (c-1)/t`; Ulysses `8 T d (a + k)/t (c-1)/c`.
+    /// `12 T w (c-1)` with w the width of the keys on a rank, `max(k/t, 1) d`; Ulysses `8 T (a d/t + w) (c-1)/c`.
     pub cp: Bytes,
     /// Expert parallel: dispatch and combine, forward and backward: `8 K T h/t (e-1)/e` times the imbalance; once a node
     /// `8 (X + I) T h/t` with X copies over the network and I inside nodes; an fp8 dispatch takes half of its half.
@@ -52,10 +52,10 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
         2.0 * n - moe_layers
     };
     let tp = 4.0 * ACTIVATION * tokens * h * ring(layout.tp) * pairs;
-    let (query, kv) = (model.query_width() as f64, key_value_width(&scenario.model));
+    let (query, kv) = (model.query_width() as f64, rank_key_width(scenario));
     let cp = match run.cp_comm {
-        CpComm::Ring | CpComm::AllGather => 6.0 * ACTIVATION * tokens * kv * (c - 1.0) / t,
-        CpComm::Ulysses => 4.0 * ACTIVATION * tokens * (query + kv) / t * ring(layout.cp),
+        CpComm::Ring | CpComm::AllGather => 6.0 * ACTIVATION * tokens * kv * (c - 1.0),
+        CpComm::Ulysses => 4.0 * ACTIVATION * tokens * (query / t + kv) * ring(layout.cp),
     };
     let ep = model.moe.map_or(0.0, |moe| {
         let (there, back) = element_bytes(scenario);
@@ -86,11 +86,17 @@ pub fn stage_message(scenario: &Scenario) -> Bytes {
     Bytes(ACTIVATION * scenario.tokens_per_rank() * scenario.model.hidden as f64)
 }
 
-/// Bytes of one block of keys and values on its way round a ring, `4 T k d / t`.
+/// Bytes of one block of keys and values on its way round a ring, `4 T w` with w the width of the keys on a rank.
 #[must_use]
 pub fn ring_block(scenario: &Scenario) -> Bytes {
-    let width = key_value_width(&scenario.model) / scenario.layout.tp as f64;
-    Bytes(2.0 * ACTIVATION * scenario.tokens_per_rank() * width)
+    Bytes(2.0 * ACTIVATION * scenario.tokens_per_rank() * rank_key_width(scenario))
+}
+
+/// Mean width of keys and values on a tensor-parallel rank, which has a head at least.
+#[must_use]
+pub fn rank_key_width(scenario: &Scenario) -> f64 {
+    let (model, tp) = (&scenario.model, scenario.layout.tp);
+    key_value_width(model) / model.key_value_ranks(tp) as f64
 }
 
 /// The bandwidth of a wire, one direction, per GPU, by the data sheet.
@@ -114,6 +120,25 @@ mod tests {
         let traffic = microbatch_traffic(&scenario, 0);
         let playbook = 8.0 * 8.0 * 8192.0 * 4096.0 * 0.5 * 2.0;
         assert!((traffic.tp.0 / playbook - 1.0).abs() < 1e-12);
+    }
+
+    /// Llama-3.1-70B has 8 key-value heads of 128: at tp 16 a block is still that of one head, `4 T d`.
+    #[test]
+    fn a_block_of_the_ring_holds_a_head_at_least() {
+        let block = |tp| {
+            let run = Run {
+                model: crate::run::Based::preset("llama-3.1-70b"),
+                gpus: 256,
+                tp,
+                cp: 2,
+                ..Run::default()
+            };
+            ring_block(&Scenario::new(&run).unwrap()).0
+        };
+        assert_eq!(
+            (block(8), block(16)),
+            (4.0 * 4096.0 * 128.0, 4.0 * 4096.0 * 128.0)
+        );
     }
 
     #[test]

@@ -1,10 +1,10 @@
-//! Figures for a spreadsheet: memory by stage, overlap, the schedule by rank; bytes and seconds.
+//! Figures for a spreadsheet: memory by stage, overlap, utilisation, the schedule by rank; bytes and seconds.
 
 use super::Stamp;
 use crate::core::pipeline::Half;
 use crate::core::report::Evaluation;
 
-/// Three tables with an empty line between them, after comments with version, date and link.
+/// Four tables with an empty line between them, after comments with version, date and link.
 #[must_use]
 pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let report = &evaluation.report;
@@ -35,6 +35,20 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
             row.compute_s.0,
             row.ratio,
             row.exposed_s.0
+        ));
+    }
+    lines.push(String::new());
+    lines.push("utilisation,flops_per_token,tflops_per_gpu,mfu,peak,peak_tflops".to_owned());
+    let (step, tokens) = (&report.step, report.layout.tokens_per_step);
+    let own = (step.model_flops / tokens, step.tflops_per_gpu, step.mfu);
+    let rows = step
+        .mfu_by
+        .iter()
+        .map(|row| (row.name, (row.flops_per_token, row.tflops_per_gpu, row.mfu)));
+    for (name, (flops, rate, share)) in std::iter::once(("shardscope", own)).chain(rows) {
+        lines.push(format!(
+            "{name},{flops},{rate},{share},{},{}",
+            step.peak.precision, step.peak.tflops
         ));
     }
     lines.push(String::new());
@@ -75,7 +89,7 @@ mod tests {
         address: "",
     };
 
-    /// The three tables: the head and the rows of each, cell by cell.
+    /// The tables: the head and the rows of each, cell by cell.
     fn tables(text: &str) -> Vec<Vec<Vec<String>>> {
         let (notes, rest): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.starts_with('#'));
         assert_eq!(notes.len(), 2);
@@ -98,10 +112,10 @@ mod tests {
             let evaluation = evaluate(&run).unwrap();
             let report = &evaluation.report;
             let read = tables(&csv(&evaluation, &STAMP));
-            let [memory, overlap, ranks] = &read[..] else {
+            let [memory, overlap, utilisation, ranks] = &read[..] else {
                 panic!("{} tables", read.len());
             };
-            for table in [memory, overlap, ranks] {
+            for table in [memory, overlap, utilisation, ranks] {
                 assert!(table.iter().all(|row| row.len() == table[0].len()));
             }
             assert_eq!(memory.len() - 1, report.memory.per_stage.len());
@@ -138,6 +152,15 @@ mod tests {
                     );
                 }
                 assert_eq!(row[0], wire.name);
+            }
+            for row in &utilisation[1..] {
+                let [flops, rate, share] = [1, 2, 3].map(|at| number(&row[at]));
+                let per_gpu = report.step.tokens_per_s_per_gpu;
+                assert!((flops * per_gpu / 1e12 / rate - 1.0).abs() < 1e-9);
+                assert!(
+                    (share * number(&row[5]) / rate - 1.0).abs() < 1e-9,
+                    "{row:?}"
+                );
             }
             // Busy and idle make up the pipeline; nobody runs past its end.
             let makespan = evaluation.timeline.makespan();

@@ -1,10 +1,12 @@
 //! A report for a wiki or a review, as Markdown tables.
 
 use super::Stamp;
+use crate::core::model::CONVENTIONS;
 use crate::core::report::Evaluation;
 use crate::core::run::registry::field;
 use crate::core::units::{
-    MemoryUnit, group, number, show_bytes, show_count, show_percent, show_seconds, significant,
+    MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds,
+    significant,
 };
 use crate::view::words;
 
@@ -137,7 +139,7 @@ fn step(evaluation: &Evaluation) -> String {
         })
         .collect();
     let mut say =
-        |name, value: String, note: String| rows.push(vec![String::from(name), value, note]);
+        |name: &str, value: String, note: String| rows.push(vec![name.to_owned(), value, note]);
     let bubble = show_percent(pipeline.bubble_fraction);
     let once = match pipeline.fill_s.zip(pipeline.drain_s) {
         Some((fill, drain)) => format!(
@@ -154,7 +156,23 @@ fn step(evaluation: &Evaluation) -> String {
     say("bubble in span", span, note.to_owned());
     let rate = significant(step.tflops_per_gpu, 3);
     say("model TFLOP/s a GPU", rate, String::new());
-    say("MFU, HFU", show_percent(step.mfu), show_percent(step.hfu));
+    let peak = format!(
+        "of the {} peak, {} TFLOP/s; HFU {}",
+        step.peak.precision,
+        significant(step.peak.tflops, 4),
+        show_percent(step.hfu)
+    );
+    say("MFU", show_percent(step.mfu), peak);
+    for row in &step.mfu_by {
+        let known = CONVENTIONS.iter().find(|one| one.id == row.name);
+        let name = known.map_or(row.name, |one| one.name);
+        let flops = format!("{} FLOPs a token", scientific(row.flops_per_token));
+        say(
+            &format!("MFU as {name} counts"),
+            show_percent(row.mfu),
+            flops,
+        );
+    }
     let tokens = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
     say("tokens/s/GPU", tokens, String::new());
     if let (Some(days), Some(hours)) = (step.days, step.gpu_hours) {

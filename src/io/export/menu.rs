@@ -2,50 +2,39 @@
 
 use super::formats::{FORMATS, Stamp, export};
 use crate::core::run::Run;
+use crate::view::action::{Dialog, Save};
 use crate::view::issues::line;
-use crate::view::markup::{Html, el, leaf, text};
+use crate::view::markup::{Action, Node, el, leaf, text};
 
 /// The dialog with `id` chosen; the first form where it is none.
 #[must_use]
-pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Html {
+pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     let chosen = FORMATS
         .iter()
         .find(|format| format.id == id)
         .unwrap_or(&FORMATS[0]);
-    let choices: Html = FORMATS
+    let choices: Node = FORMATS
         .iter()
         .map(|format| {
-            let open = format!("export {}", format.id);
             let pressed = (format == chosen).to_string();
-            let attributes = [
-                ("data-open", &*open),
-                ("aria-pressed", &pressed),
-                ("title", format.what),
-            ];
-            el("button", &attributes, &[text(format.label)])
+            let attributes = [("aria-pressed", &*pressed), ("title", format.what)];
+            let open = Action::Open(Dialog::Export(format.id));
+            el("button", &attributes, &[text(format.label)]).on(open)
         })
         .collect();
     let body = match export(run, chosen.id, stamp) {
         Ok(file) => {
             let name = format!("shardscope.{}", chosen.end);
-            let save = [
-                ("class", "main"),
-                ("data-save", &*name),
-                ("data-kind", "text"),
-            ];
-            let copy = [
-                ("class", "main"),
-                ("data-save", "text"),
-                ("data-kind", "copy"),
-            ];
+            let save =
+                |label: &str, save: Save| leaf("button", "main", label).on(Action::Save(save));
             [
                 el(
                     "pre",
                     &[("tabindex", "0"), ("class", "file")],
                     &[text(&file)],
                 ),
-                el("button", &copy, &[text("Copy")]),
-                el("button", &save, &[text("Save")]),
+                save("Copy", Save::Copy),
+                save("Save", Save::Text(name)),
                 leaf("span", "muted", chosen.what),
             ]
             .into_iter()
@@ -77,17 +66,21 @@ mod tests {
     #[test]
     fn every_form_can_be_chosen_copied_and_saved() {
         for format in FORMATS {
-            let html = menu(&Run::default(), format.id, &Stamp::default()).into_string();
+            let shown = menu(&Run::default(), format.id, &Stamp::default());
+            let actions = shown.actions();
             assert!(
-                html.contains("data-kind=\"copy\"") && html.contains(format.what),
-                "{html}"
+                actions.contains(&&Action::Save(Save::Copy)),
+                "{}",
+                format.id
             );
+            assert!(actions.contains(&&Action::Open(Dialog::Export(format.id))));
+            assert!(shown.to_html().contains(format.what), "{}", format.id);
         }
         let run = Run {
             tp: 7,
             ..Run::default()
         };
-        let html = menu(&run, "json", &Stamp::default()).into_string();
+        let html = menu(&run, "json", &Stamp::default()).to_html();
         assert!(html.contains("issue error"), "{html}");
     }
 }

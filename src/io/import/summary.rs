@@ -5,41 +5,36 @@ use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
 use crate::core::units::{MemoryUnit, show_count};
-use crate::io::link::encode;
 use crate::view::issues::{line, list};
-use crate::view::markup::{Html, el, fold, leaf, table, text};
+use crate::view::markup::{Node, el, fold, leaf, load, table, text};
 use crate::view::words;
 
 /// What `typed` would make of `present`; or why it cannot be read.
 #[must_use]
-pub fn summary(typed: &str, present: &Run) -> Html {
+pub fn summary(typed: &str, present: &Run) -> Node {
     if typed.trim().is_empty() {
-        return Html::none();
+        return Node::none();
     }
     let read = match read(typed, present) {
         Ok(read) => read,
         Err(issues) => return issues.iter().map(line).collect(),
     };
-    let items = |lines: &[String]| -> Html {
-        let items: Html = lines.iter().map(|line| leaf("li", "", line)).collect();
+    let items = |lines: &[String]| -> Node {
+        let items: Node = lines.iter().map(|line| leaf("li", "", line)).collect();
         el("ul", &[("class", "gaps")], &[items])
     };
     let changes = changes(present, &read.run);
     let count = changes.len();
-    let take = [("class", "main"), ("data-run", &*encode(&read.run))];
+    let words = if count == 0 {
+        "Nothing to change"
+    } else {
+        "Use this"
+    };
     let mut parts = vec![
         leaf("p", "size", &format!("Read as {}.", read.format)),
         size(&read.run),
         outcome(&read.run),
-        el(
-            "button",
-            &take,
-            &[text(if count == 0 {
-                "Nothing to change"
-            } else {
-                "Use this"
-            })],
-        ),
+        load("main", &read.run, "", &[text(words)]),
     ];
     if count > 0 {
         parts.push(leaf("h4", "", "What changes"));
@@ -75,9 +70,9 @@ pub fn summary(typed: &str, present: &Run) -> Html {
 }
 
 /// Parameters of the model that was read.
-fn size(run: &Run) -> Html {
+fn size(run: &Run) -> Node {
     let Ok(model) = run.model.resolve() else {
-        return Html::none();
+        return Node::none();
     };
     let all = model.elements();
     let total = show_count(all.total() as f64);
@@ -94,7 +89,7 @@ fn size(run: &Run) -> Html {
 }
 
 /// What the calculator says of it, before it is taken.
-fn outcome(run: &Run) -> Html {
+fn outcome(run: &Run) -> Node {
     match evaluate(run) {
         Ok(evaluation) => {
             let report = &evaluation.report;
@@ -120,7 +115,7 @@ fn outcome(run: &Run) -> Html {
 }
 
 /// The fields that would change.
-fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Html>)> {
+fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
     // A field that is left alone says what it means.
     let shown = |run: &Run, meant: &Run, key: &str| {
         let text = field(key).and_then(|field| field.text(run).or_else(|| field.text(meant)));
@@ -137,10 +132,10 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Html>)> {
             shown(after, &means, field.key),
         );
         let symbol = match field.symbol {
-            "" => Html::none(),
+            "" => Node::none(),
             symbol => leaf("small", "", &format!(" {symbol}")),
         };
-        let label = Html::from_iter([text(field.label), symbol]);
+        let label = Node::from_iter([text(field.label), symbol]);
         (now != then).then(|| {
             (
                 false,
@@ -160,7 +155,7 @@ mod tests {
         let config = r#"{"model_type":"llama","hidden_size":8192,"intermediate_size":28672,"num_attention_heads":64,
             "num_hidden_layers":80,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
             "attention_bias":false,"rope_theta":500000.0}"#;
-        let html = summary(config, &Run::default()).into_string();
+        let html = summary(config, &Run::default()).to_html();
         for words in [
             "70.6 B parameters",
             "llama-3.1-70b",
@@ -171,8 +166,8 @@ mod tests {
         ] {
             assert!(html.contains(words), "{words}: {html}");
         }
-        let html = summary("nothing that is known", &Run::default()).into_string();
+        let html = summary("nothing that is known", &Run::default()).to_html();
         assert!(html.contains("issue error"));
-        assert_eq!(summary(" ", &Run::default()), Html::none());
+        assert_eq!(summary(" ", &Run::default()), Node::none());
     }
 }

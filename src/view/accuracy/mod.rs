@@ -4,7 +4,7 @@ mod scatter;
 mod tables;
 
 use super::limits::NOT_MODELLED;
-use super::markup::{Html, el, fold, leaf, text};
+use super::markup::{Node, el, fold, leaf, text};
 use crate::core::accuracy::Bench;
 use crate::core::units::show_percent;
 use scatter::picture;
@@ -12,7 +12,7 @@ use tables::{bands, by_source, constants_table, misses, uneven};
 
 /// The whole panel.
 #[must_use]
-pub fn panel(bench: &Bench) -> Html {
+pub fn panel(bench: &Bench) -> Node {
     [
         summary(bench),
         picture(bench, false),
@@ -27,7 +27,7 @@ pub fn panel(bench: &Bench) -> Html {
 const FIRST: usize = 20;
 
 /// What came out, above the pictures.
-fn summary(bench: &Bench) -> Html {
+fn summary(bench: &Bench) -> Node {
     let mut pieces = vec![el(
         "p",
         &[],
@@ -61,7 +61,7 @@ fn summary(bench: &Bench) -> Html {
 }
 
 /// What stands below the pictures: worst misses first, the uneven pipeline, the constants, what is left out.
-fn details(bench: &Bench) -> Html {
+fn details(bench: &Bench) -> Node {
     let facts = bench.worst_first();
     let (first, rest) = facts.split_at(facts.len().min(FIRST));
     [
@@ -79,8 +79,8 @@ fn details(bench: &Bench) -> Html {
     .collect()
 }
 
-fn list(items: &[&str]) -> Html {
-    let items: Html = items.iter().map(|item| leaf("li", "", item)).collect();
+fn list(items: &[&str]) -> Node {
+    let items: Node = items.iter().map(|item| leaf("li", "", item)).collect();
     el("ul", &[("class", "plain")], &[items])
 }
 
@@ -109,14 +109,14 @@ mod tests {
     #[test]
     fn a_miss_is_shown_as_plainly_as_a_hit() {
         let bench = bench();
-        let html = details(&bench).into_string();
+        let html = details(&bench).to_html();
         let (miss, hit) = (
             html.find("10 and 18 layers"),
             html.find("tp 4 cp 1 pp 2 b 1 on 8"),
         );
         assert!(miss.unwrap() < hit.unwrap());
         assert!(html.contains("measured was 1.448"), "{html}");
-        assert!(summary(&bench).into_string().contains("Out of memory"));
+        assert!(summary(&bench).to_html().contains("Out of memory"));
         assert_eq!(
             (points(&bench, false).len(), points(&bench, true).len()),
             (3, 0)

@@ -1,20 +1,19 @@
 //! Predicted over measured as points, and the same in words.
 
 use crate::core::accuracy::{Bench, Fact, Kind};
-use crate::core::units::MemoryUnit;
 use crate::view::figure::save;
-use crate::view::markup::{Html, el, leaf};
+use crate::view::markup::{Node, el, leaf};
 use crate::view::scatter::{Point, scatter, svg};
 
 /// The scatter with its text twin.
-pub fn picture(bench: &Bench, memory: bool) -> Html {
+pub fn picture(bench: &Bench, memory: bool) -> Node {
     let (title, unit) = if memory {
         ("Memory peaks: predicted over measured", "GiB")
     } else {
         ("Step times: predicted over measured", "s")
     };
     let Some(scatter) = scatter(&points(bench, memory)) else {
-        return Html::none();
+        return Node::none();
     };
     let words = format!(
         "{} Across: measured. Filled: dense runs; square: experts; hollow: shown only. Beyond half and twice: on the edge.",
@@ -24,15 +23,11 @@ pub fn picture(bench: &Bench, memory: bool) -> Html {
         leaf("h3", "", title),
         svg(&scatter, unit),
         leaf("figcaption", "muted", &words),
-        save(
-            if memory {
-                "accuracy-memory"
-            } else {
-                "accuracy-step"
-            },
-            "",
-            MemoryUnit::default(),
-        ),
+        save(if memory {
+            "accuracy-memory"
+        } else {
+            "accuracy-step"
+        }),
     ];
     el("figure", &[("class", "scatter")], &pieces)
 }

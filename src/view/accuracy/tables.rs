@@ -4,8 +4,7 @@ use crate::core::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
 use crate::core::report::Pair;
 use crate::core::run::{Run, Scenario};
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
-use crate::view::issues::written;
-use crate::view::markup::{Html, el, leaf, table, text};
+use crate::view::markup::{Node, el, leaf, load, table, text};
 use crate::view::words;
 
 /// A mean error above which a source is called a miss.
@@ -15,7 +14,7 @@ fn signed(share: f64) -> String {
     show_off(share, 1)
 }
 
-pub fn by_source(bench: &Bench) -> Html {
+pub fn by_source(bench: &Bench) -> Node {
     let rows: Vec<_> = bench
         .errors()
         .into_iter()
@@ -41,7 +40,7 @@ pub fn by_source(bench: &Bench) -> Html {
     )
 }
 
-pub fn bands(bench: &Bench) -> Html {
+pub fn bands(bench: &Bench) -> Node {
     let rows: Vec<_> = verdict_bands(&bench.verdicts)
         .iter()
         .map(|band| {
@@ -62,7 +61,7 @@ pub fn bands(bench: &Bench) -> Html {
     )
 }
 
-pub fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Html {
+pub fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Node {
     let rows: Vec<_> = facts
         .iter()
         .map(|fact| {
@@ -71,13 +70,7 @@ pub fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Html {
                 Measured::Memory(_) => format!("{} GiB", significant(value, 3)),
                 _ => show_seconds(Seconds(value)),
             };
-            let link = written(&row.run.changed_texts());
-            let attributes = [
-                ("class", "link"),
-                ("data-run", &*link),
-                ("title", &*row.note),
-            ];
-            let name = el("button", &attributes, &[text(&row.label)]);
+            let name = load("link", &row.run, &row.note, &[text(&row.label)]);
             let source = leaf("small", "", &format!(" {}", row.source().name));
             // Runs and sources are called what their tables call them.
             let named = [("class", "wrap"), ("translate", "no")];
@@ -125,16 +118,16 @@ fn splits(bench: &Bench) -> Option<(Pair, [&Fact; 2])> {
 }
 
 /// The uneven pipeline that the model does not explain.
-pub fn uneven(bench: &Bench) -> Html {
+pub fn uneven(bench: &Bench) -> Node {
     let Some((pair, [even, uneven])) = splits(bench) else {
-        return Html::none();
+        return Node::none();
     };
     let run = &bench.rows[uneven.row].run;
     let (Some((most, longest)), Ok(scenario)) = (pair.bound(), Scenario::new(run)) else {
-        return Html::none();
+        return Node::none();
     };
     let (Some(before), Some(after)) = (pair.even.first(), pair.uneven.first()) else {
-        return Html::none();
+        return Node::none();
     };
     let peak = uneven.measured * run.gpus as f64 * scenario.gpu.bf16.0;
     let said = format!(
@@ -146,17 +139,17 @@ pub fn uneven(bench: &Bench) -> Html {
         show_percent(scenario.model_flops() / peak),
     );
     let head = format!("A known miss: uneven pipeline on {}", run.gpu.title());
-    Html::from_iter([leaf("h3", "", &head), leaf("p", "", &said)])
+    Node::from_iter([leaf("h3", "", &head), leaf("p", "", &said)])
 }
 
-pub fn constants_table() -> Html {
+pub fn constants_table() -> Node {
     let rows: Vec<_> = constants()
         .into_iter()
         .map(|constant| {
             let place = format!("{}: {}", constant.source.short, constant.how);
             let cells = vec![
-                text(&constant.name),
-                text(&constant.value),
+                text(&constant.name.to_string()),
+                text(&constant.value.to_string()),
                 leaf("span", "wrap", &place),
             ];
             (constant.fitted, cells)

@@ -2,21 +2,21 @@
 
 use crate::core::report::Memory;
 use crate::core::units::MemoryUnit;
-use crate::view::markup::{Html, el, leaf, percent};
+use crate::view::markup::{Node, el, leaf, percent};
 use crate::view::memory::{Bar, Bars, bars_on, legend, scale};
 use crate::view::words;
 
 /// The bars of both on the longer one's scale.
-pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Html {
+pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
     let scale = scale(memories[0]).max(scale(memories[1]));
     let pictures = memories.map(|memory| bars_on(memory, scale));
     let group = |(memory, picture, which): (&Memory, &Bars, &str)| {
-        let rows: Html = picture
+        let rows: Node = picture
             .bars
             .iter()
             .map(|bar| bar_row(bar, picture.capacity, unit))
             .collect();
-        Html::from_iter([
+        Node::from_iter([
             leaf(
                 "h4",
                 "",
@@ -25,7 +25,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Html {
             el("div", &[("class", "bars thin")], &[rows]),
         ])
     };
-    Html::from_iter([
+    Node::from_iter([
         leaf("h3", "", "Memory per GPU, by pipeline rank, on one scale"),
         legend(&[&pictures[0], &pictures[1]]),
         group((memories[0], &pictures[0], "first")),
@@ -33,8 +33,8 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Html {
     ])
 }
 
-fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Html {
-    let mut track: Vec<Html> = bar
+fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
+    let mut track: Vec<Node> = bar
         .segments
         .iter()
         .map(|part| {

@@ -5,7 +5,7 @@ use crate::core::report::Report;
 use crate::core::units::{
     Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant,
 };
-use crate::view::markup::{Html, text};
+use crate::view::markup::{Node, text};
 use crate::view::words;
 
 /// What one gives and takes against the other, in a sentence.
@@ -47,7 +47,7 @@ pub fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> String {
 /// Shares nearer than this are printed alike.
 const SAME: f64 = 5e-4;
 
-type TableRow = (bool, Vec<Html>);
+type TableRow = (bool, Vec<Node>);
 
 /// A figure of both: second minus first, and in percent of the first.
 fn row(name: &str, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String) -> TableRow {

@@ -4,12 +4,12 @@ use crate::core::pipeline::schedule as schedule_row;
 use crate::core::report::Evaluation;
 use crate::core::units::{Seconds, show_percent, show_seconds};
 use crate::view::figure::{figure, key};
-use crate::view::markup::{Html, leaf};
+use crate::view::markup::{Node, leaf};
 use crate::view::strips::strips;
 use crate::view::words;
 
 /// Both timelines over one axis that ends with the longer one, and what each says in words.
-pub fn timelines(runs: [&Evaluation; 2]) -> Html {
+pub fn timelines(runs: [&Evaluation; 2]) -> Node {
     let both = runs.iter().zip(["first", "second"]);
     let drawn: Vec<_> = both
         .clone()
@@ -26,7 +26,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Html {
         })
         .collect();
     if drawn.iter().all(|(_, timeline)| timeline.makespan() <= 0.0) {
-        return Html::none();
+        return Node::none();
     }
     let picture = strips(&drawn).inline("Pipeline timelines on one axis");
     let said = both.map(|(run, which)| {

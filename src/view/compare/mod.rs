@@ -4,9 +4,10 @@ mod bars;
 mod figures;
 mod lanes;
 
+use super::action::Compare;
 use super::changes::{Change, changes, name};
 use super::issues;
-use super::markup::{Html, el, fold, leaf, table, text};
+use super::markup::{Action, Node, el, fold, leaf, table, text};
 use crate::core::issue::Issue;
 use crate::core::report::Evaluation;
 use crate::core::run::Run;
@@ -14,6 +15,7 @@ use crate::core::units::MemoryUnit;
 use bars::memory;
 use figures::{figures, sentence};
 use lanes::timelines;
+use std::sync::Arc;
 
 /// The second Run: what it is, and what follows from it.
 pub struct Second<'a> {
@@ -23,9 +25,9 @@ pub struct Second<'a> {
     pub evaluation: Result<&'a Evaluation, &'a [Issue]>,
 }
 
-/// The panel; `links` are those of the two Runs, for its buttons.
+/// The panel.
 #[must_use]
-pub fn compare(first: &Evaluation, second: &Second, links: [&str; 2], unit: MemoryUnit) -> Html {
+pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
     let (said, rest) = match second.evaluation {
         Ok(evaluation) => (
             text(&sentence([&first.report, &evaluation.report], unit)),
@@ -36,8 +38,8 @@ pub fn compare(first: &Evaluation, second: &Second, links: [&str; 2], unit: Memo
             errors.iter().map(issues::line).collect(),
         ),
     };
-    Html::from_iter([
-        head(links),
+    Node::from_iter([
+        head([&first.scenario.run, second.run]),
         el(
             "p",
             &[("role", "status"), ("class", "verdict-note")],
@@ -48,25 +50,23 @@ pub fn compare(first: &Evaluation, second: &Second, links: [&str; 2], unit: Memo
     ])
 }
 
-fn head(links: [&str; 2]) -> Html {
-    let button = |label: &str, title: &str, run: &str, second: &str| {
-        let attributes = [("title", title), ("data-run", run), ("data-second", second)];
-        el("button", &attributes, &[text(label)])
+fn head(runs: [&Run; 2]) -> Node {
+    let button = |label: &str, title: &str, compare: Compare| {
+        el("button", &[("title", title)], &[text(label)]).on(Action::Compare(compare))
     };
-    let buttons = Html::from_iter([
+    let [first, second] = runs.map(|run| Arc::new(run.clone()));
+    let buttons = Node::from_iter([
         button(
             "swap",
             "The second run becomes the first",
-            links[1],
-            links[0],
+            Compare::Swap(second, Arc::clone(&first)),
         ),
         button(
             "keep this as second",
             "This run becomes the second",
-            "",
-            links[0],
+            Compare::Keep(first),
         ),
-        button("close", "No second run", "", "-"),
+        button("close", "No second run", Compare::Close),
     ]);
     el(
         "div",
@@ -85,21 +85,20 @@ fn head(links: [&str; 2]) -> Html {
 }
 
 /// What is set otherwise, each with a way to take it over.
-fn settings(first: &Run, second: &Run) -> Html {
+fn settings(first: &Run, second: &Run) -> Node {
     let all = changes(first, second);
     if all.is_empty() {
         let words = "Both runs are set alike. Change anything: the second stays as it is.";
         return leaf("p", "muted", words);
     }
     let row = |change: &Change| {
-        let attributes = [("class", "choose"), ("data-fix", change.back.as_str())];
-        let take = el("button", &attributes, &[text("take")]);
+        let take = el("button", &[("class", "choose")], &[text("take")]).on(change.undo());
         let cells = vec![
             name(change.field),
             text(&change.to),
             text(&change.from),
             take,
-            Html::none(),
+            Node::none(),
         ];
         (false, cells)
     };
@@ -111,11 +110,11 @@ fn settings(first: &Run, second: &Run) -> Html {
     )
 }
 
-fn both(first: &Evaluation, second: &Evaluation, unit: MemoryUnit) -> Html {
+fn both(first: &Evaluation, second: &Evaluation, unit: MemoryUnit) -> Node {
     let reports = [&first.report, &second.report];
     let head = ["", "first", "second", "difference", ""];
     let [headline, parts] = figures(reports, unit);
-    Html::from_iter([
+    Node::from_iter([
         table("Key figures of both runs", &head, &headline),
         memory(reports.map(|report| &report.memory), unit),
         timelines([first, second]),
@@ -132,13 +131,17 @@ mod tests {
     use crate::core::report::evaluate;
 
     fn html(first: &Run, second: &Run) -> String {
+        panel(first, second).to_html()
+    }
+
+    fn panel(first: &Run, second: &Run) -> Node {
         let first = evaluate(first).unwrap();
         let other = evaluate(second);
         let second = Second {
             run: second,
             evaluation: other.as_ref().map_err(Vec::as_slice),
         };
-        compare(&first, &second, ["v=1", "v=1&pp=2"], MemoryUnit::Gib).into_string()
+        compare(&first, &second, MemoryUnit::Gib)
     }
 
     #[test]
@@ -149,7 +152,7 @@ mod tests {
             html.contains("same time a step and as much memory"),
             "{html}"
         );
-        assert!(!html.contains(" points") && !html.contains("data-fix"));
+        assert!(!html.contains(" points") && !html.contains(">take<"));
     }
 
     #[test]
@@ -165,7 +168,11 @@ mod tests {
             "{there}"
         );
         assert!(back.contains("<td>16</td><td>8</td><td>−8</td><td>−50.0 %</td>"));
-        assert!(there.contains("data-fix=\"pp=2\"") && back.contains("data-fix=\"pp=4\""));
+        let takes = |first: &Run, second: &Run, pp: &str| {
+            let take = Action::Apply(vec![("pp", pp.to_owned())]);
+            panel(first, second).actions().contains(&&take)
+        };
+        assert!(takes(&Run::default(), &pp2, "2") && takes(&pp2, &Run::default(), "4"));
     }
 
     #[test]

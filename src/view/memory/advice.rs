@@ -7,12 +7,11 @@ use crate::core::report::narrow::{self as room, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
 use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
-use crate::view::issues::written;
-use crate::view::markup::{Html, el, leaf, table, text};
+use crate::view::markup::{Node, apply, el, leaf, table, text};
 
 /// The changes that a search found to make a Run fit, or to take less where it does.
 #[must_use]
-pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Html {
+pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Node {
     let fits = memory.verdict == Verdict::Fits;
     let words = match (list.is_empty(), fits) {
         (true, true) => "No single setting takes less and still fits.",
@@ -28,7 +27,7 @@ pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Ht
     if list.is_empty() {
         return note;
     }
-    let rows: Vec<(bool, Vec<Html>)> = list
+    let rows: Vec<(bool, Vec<Node>)> = list
         .iter()
         .map(|one| (false, suggestion(memory, one, unit)))
         .collect();
@@ -38,13 +37,9 @@ pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Ht
     [note, table].into_iter().collect()
 }
 
-fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Html> {
-    let button = el(
-        "button",
-        &[("class", "fix"), ("data-fix", &written(&one.fix.set))],
-        &[text(&one.fix.label.to_string())],
-    );
-    let batch = one.global_batch.map_or_else(Html::none, |batch| {
+fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> {
+    let button = apply("fix", one.fix.set.clone(), "", &one.fix.label.to_string());
+    let batch = one.global_batch.map_or_else(Node::none, |batch| {
         let words = format!(" global batch {}", group(&batch.to_string()));
         leaf("small", "", &words)
     });
@@ -67,13 +62,13 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Html> 
 
 /// The way back from everything small, and what no estimate sees.
 #[must_use]
-pub fn narrow(base: &Evaluation, unit: MemoryUnit) -> Html {
+pub fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
     way_back(&room::narrow(base), &room::gaps(base), unit)
 }
 
-fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Html {
+fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
     let before = [None].into_iter().chain(way.iter().map(Some));
-    let rows: Vec<(bool, Vec<Html>)> = way
+    let rows: Vec<(bool, Vec<Node>)> = way
         .iter()
         .zip(before)
         .enumerate()
@@ -102,7 +97,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Html {
         "Start with everything small, then put the settings back one by one: the step at which it fails again names the cause ({}). What each step should take:",
         HE_BLOG.short
     );
-    let list: Html = gaps
+    let list: Node = gaps
         .iter()
         .map(|(gap, counted)| {
             let counted = counted.map_or_else(String::new, |bytes| {
@@ -131,7 +126,7 @@ mod tests {
     use crate::core::report::evaluate;
     use crate::core::report::fit::Search;
     use crate::core::run::Run;
-    use crate::view::issues::read_fix;
+    use crate::view::markup::Action;
 
     #[test]
     fn every_suggestion_is_a_button_that_sets_what_it_says() {
@@ -141,17 +136,16 @@ mod tests {
         };
         let base = evaluate(&run).unwrap();
         let list = Search::new(&base).finish(&base);
-        let html = suggestions(&base.report.memory, &list, MemoryUnit::Gib).into_string();
-        assert_eq!(html.matches("data-fix=").count(), list.len());
-        for one in &list {
-            assert_eq!(read_fix(&written(&one.fix.set)), one.fix.set);
-        }
+        let sets = list.iter().map(|one| Action::Apply(one.fix.set.clone()));
+        let sets: Vec<Action> = sets.collect();
+        let shown = suggestions(&base.report.memory, &list, MemoryUnit::Gib);
+        assert_eq!(shown.actions(), sets.iter().collect::<Vec<_>>());
     }
 
     #[test]
     fn the_way_is_told_step_by_step_in_gib() {
         let base = evaluate(&Run::default()).unwrap();
-        let html = narrow(&base, MemoryUnit::Gib).into_string();
+        let html = narrow(&base, MemoryUnit::Gib).to_html();
         assert!(html.contains("1. everything small") && html.contains("peak GiB"));
         assert!(html.contains("fragmentation") && !html.contains("GB"));
     }

@@ -8,22 +8,22 @@ use crate::core::report::methods::MethodRow;
 use crate::core::run::OneOf;
 use crate::core::run::registry::field;
 use crate::core::units::{Bytes, MemoryUnit};
-use crate::view::markup::{Html, ask, cited, el, fold, leaf, percent, table, text};
+use crate::view::markup::{Action, Node, ask, cited, el, fold, leaf, percent, table, text};
 
 /// The table of methods, and what each leaves out.
 #[must_use]
-pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Html {
+pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
     let longest = rows
         .iter()
         .map(|row| row.fullest.total.max(row.capacity))
         .fold(Bytes::ZERO, Bytes::max);
-    let lines: Vec<(bool, Vec<Html>)> = rows
+    let lines: Vec<(bool, Vec<Node>)> = rows
         .iter()
         .map(|row| (row.chosen, line(row, longest, unit)))
         .collect();
     let peak = format!("peak {}", unit.name());
     let head = ["method", "verdict", &peak, "of", "stage", "components"];
-    let about: Html = rows.iter().map(about).collect();
+    let about: Node = rows.iter().map(about).collect();
     [
         el(
             "div",
@@ -37,14 +37,14 @@ pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Html {
     .collect()
 }
 
-fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Html> {
+fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Node> {
     let stage = row.fullest.stage;
-    let figure = Figure::Method(row.method, stage).id();
+    let figure = Figure::Method(row.method, stage);
+    let fix = vec![("memory_method", row.method.id().to_owned())];
     let choose = [
         ("class", "choose"),
         ("aria-pressed", if row.chosen { "true" } else { "false" }),
         ("title", "Show the panel by this method"),
-        ("data-fix", &format!("memory_method={}", row.method.id())),
     ];
     let place = if row.same_on_all {
         "all".to_owned()
@@ -52,9 +52,9 @@ fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Html> {
         stage.to_string()
     };
     vec![
-        el("button", &choose, &[text(row.label)]),
+        el("button", &choose, &[text(row.label)]).on(Action::Apply(fix)),
         verdict(row.verdict),
-        ask("figure", &figure, &[text(&unit.number(row.fullest.total))]),
+        ask("figure", figure, &[text(&unit.number(row.fullest.total))]),
         text(&unit.number(row.capacity)),
         text(&place),
         bar(row, longest, unit),
@@ -62,8 +62,8 @@ fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Html> {
 }
 
 /// A small bar on the scale of all methods.
-fn bar(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Html {
-    let mut parts: Vec<Html> = Component::ALL
+fn bar(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Node {
+    let mut parts: Vec<Node> = Component::ALL
         .into_iter()
         .zip(row.fullest.components())
         .filter(|(_, (_, bytes))| bytes.0 > 0.0)
@@ -84,11 +84,11 @@ fn bar(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Html {
 }
 
 /// The components of every method in figures.
-fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Html {
+fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Node {
     let first = format!("method, {}", unit.name());
     let mut head = vec![first.as_str()];
     head.extend(Component::ALL.map(Component::name));
-    let lines: Vec<(bool, Vec<Html>)> = rows
+    let lines: Vec<(bool, Vec<Node>)> = rows
         .iter()
         .map(|row| {
             let mut cells = vec![text(row.label)];
@@ -107,7 +107,7 @@ fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Html {
 }
 
 /// What a method leaves out, ignores of this Run, and prints without meaning it.
-fn about(row: &MethodRow) -> Html {
+fn about(row: &MethodRow) -> Node {
     let source = cited(row.source, row.source.short);
     let title = el(
         "h4",
@@ -133,8 +133,8 @@ fn about(row: &MethodRow) -> Html {
     el("div", &[], &parts)
 }
 
-fn slips(slips: &[Slip], source: &str) -> Html {
-    let rows: Vec<(bool, Vec<Html>)> = slips
+fn slips(slips: &[Slip], source: &str) -> Node {
+    let rows: Vec<(bool, Vec<Node>)> = slips
         .iter()
         .map(|slip| {
             (
@@ -159,10 +159,12 @@ mod tests {
     #[test]
     fn every_method_can_be_chosen_and_tells_what_it_leaves_out() {
         let rows = rows(&evaluate(&Run::default()).unwrap());
-        let html = methods(&rows, MemoryUnit::Gib).into_string();
+        let shown = methods(&rows, MemoryUnit::Gib);
         for (_, choice) in Method::ALL {
-            assert!(html.contains(&format!("data-fix=\"memory_method={}\"", choice.id)));
+            let choose = Action::Apply(vec![("memory_method", choice.id.to_owned())]);
+            assert!(shown.actions().contains(&&choose));
         }
+        let html = shown.to_html();
         assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
         assert_eq!(html.matches("Leaves out: ").count(), Method::ALL.len());
         assert!(html.contains("34.48 GiB") && html.contains("37.48 GiB"));

@@ -12,23 +12,23 @@ pub use methods::methods;
 pub use panel::{measured, picture};
 pub use table::twin;
 
-use super::markup::{Html, el, leaf, text};
+use super::markup::{Node, el, leaf, text};
 use crate::core::memory::{Component, Verdict};
 
 /// A component's swatch and name.
 #[must_use]
-pub(super) fn legend_entry(component: Component) -> Html {
+pub(super) fn legend_entry(component: Component) -> Node {
     el("span", &[], &[swatch(component), text(component.name())])
 }
 
 /// The legend of the components that any of `pictures` has.
 #[must_use]
-pub fn legend(pictures: &[&Bars]) -> Html {
+pub fn legend(pictures: &[&Bars]) -> Node {
     let used = |component: &Component| {
         let mut pictures = pictures.iter();
         pictures.any(|picture| picture.used().any(|one| one == *component))
     };
-    let entries: Html = Component::ALL
+    let entries: Node = Component::ALL
         .into_iter()
         .filter(used)
         .map(legend_entry)
@@ -37,7 +37,7 @@ pub fn legend(pictures: &[&Bars]) -> Html {
     el("div", &attributes, &[entries])
 }
 
-fn swatch(component: Component) -> Html {
+fn swatch(component: Component) -> Node {
     el(
         "i",
         &[("class", &format!("swatch c-{}", component.name()))],
@@ -47,8 +47,8 @@ fn swatch(component: Component) -> Html {
 
 /// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
 #[must_use]
-pub fn parts_tip<N: AsRef<str>>(title: &str, parts: &[(N, String)]) -> Html {
-    let lines: Html = parts
+pub fn parts_tip<N: AsRef<str>>(title: &str, parts: &[(N, String)]) -> Node {
+    let lines: Node = parts
         .iter()
         .flat_map(|(name, figure)| [leaf("i", "", name.as_ref()), leaf("b", "", figure)])
         .collect();
@@ -61,7 +61,7 @@ pub fn parts_tip<N: AsRef<str>>(title: &str, parts: &[(N, String)]) -> Html {
 }
 
 /// The mark and word of a verdict.
-fn verdict(verdict: Verdict) -> Html {
+fn verdict(verdict: Verdict) -> Node {
     let (class, mark) = match verdict {
         Verdict::Fits => ("fits", "✓ "),
         Verdict::Tight => ("tight", "≈ "),

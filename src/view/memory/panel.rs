@@ -5,7 +5,7 @@ use crate::core::memory::StageMemory;
 use crate::core::report::{Evaluation, Figure, Memory};
 use crate::core::run::{Method, OneOf};
 use crate::core::units::{Bytes, MemoryUnit};
-use crate::view::markup::{Html, ask, el, leaf, percent, text};
+use crate::view::markup::{Action, Node, ask, el, leaf, percent, text};
 use crate::view::words;
 
 /// Named parts in a tip; the rest in one line.
@@ -15,13 +15,13 @@ const ROOMY: f64 = 0.55;
 
 /// One stacked bar a pipeline rank against the capacity; every part tells what it is made of and opens its formula.
 #[must_use]
-pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
+pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
     let picture = bars(memory);
     // Where what is told of a part stands beside the bars and hides none.
     let end = picture.bars.iter().map(Bar::end).fold(0.0, f64::max);
     let beside = (end < ROOMY).then_some(end);
-    let rows: Html = picture
+    let rows: Node = picture
         .bars
         .iter()
         .filter_map(|bar| {
@@ -48,7 +48,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Html {
         el(
             "p",
             &[("class", "capacity-note")],
-            &[ask("plain", &Figure::Capacity.id(), &[text(&note)])],
+            &[ask("plain", Figure::Capacity, &[text(&note)])],
         ),
     ]
     .into_iter()
@@ -65,11 +65,11 @@ fn row(
     rank: &StageMemory,
     (capacity, beside): (f64, Option<f64>),
     unit: MemoryUnit,
-) -> Html {
+) -> Node {
     let name = bar.name();
     // The fullest rank's parts take the Tab key; the arrows walk on from there.
     let tab = if bar.is_peak { "0" } else { "-1" };
-    let mut track: Vec<Html> = bar
+    let mut track: Vec<Node> = bar
         .segments
         .iter()
         .map(|part| segment(rank, part, tab, beside, unit))
@@ -103,7 +103,7 @@ fn row(
             ("aria-label", &label),
         ],
         &[
-            ask("who", &Figure::Memory(bar.stages.0).id(), &[text(&name)]),
+            ask("who", Figure::Memory(bar.stages.0), &[text(&name)]),
             el("div", &[("class", "track")], &track),
             leaf("span", class, &total),
         ],
@@ -116,7 +116,7 @@ fn segment(
     tab: &str,
     beside: Option<f64>,
     unit: MemoryUnit,
-) -> Html {
+) -> Node {
     let component = part.component;
     let style = percent("width", part.length);
     let label = format!(
@@ -150,7 +150,6 @@ fn segment(
         ("style", style),
         ("tabindex", tab.to_owned()),
         ("aria-label", label.clone()),
-        ("data-ask", Figure::Component(rank.stage, component).id()),
     ];
     let attributes = attributes
         .each_ref()
@@ -160,12 +159,14 @@ fn segment(
         &[("class", side), ("style", &place), ("aria-hidden", "true")],
         &[parts_tip(&label, &parts)],
     );
-    el("button", &attributes, &[tip])
+    let figure = Figure::Component(rank.stage, component);
+    let button = el("button", &attributes, &[tip]).on(Action::Explain(figure));
+    button.keyed(component.name())
 }
 
 /// The share of the capacity that is needed, its range, and what became of measured runs like this one.
 #[must_use]
-pub fn measured(memory: &Memory, unit: MemoryUnit) -> Html {
+pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
     let range = format!(
         "{} to {} needed, in view of measured runs",
         unit.number(memory.need_low_bytes),
@@ -174,7 +175,7 @@ pub fn measured(memory: &Memory, unit: MemoryUnit) -> Html {
     [
         leaf("span", "", &words::known(memory)),
         leaf("span", "", &range),
-        ask("link", &Figure::Capacity.id(), &[text("the rule")]),
+        ask("link", Figure::Capacity, &[text("the rule")]),
     ]
     .into_iter()
     .collect()
@@ -183,21 +184,29 @@ pub fn measured(memory: &Memory, unit: MemoryUnit) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::memory::Component;
     use crate::core::report::evaluate;
     use crate::core::run::Run;
 
     #[test]
     fn every_part_of_a_bar_tells_its_parts_and_asks_for_its_formula() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let html = picture(&evaluation, MemoryUnit::Gib).into_string();
+        let shown = picture(&evaluation, MemoryUnit::Gib);
+        let html = shown.to_html();
         let segments: usize = bars(&evaluation.report.memory)
             .bars
             .iter()
             .map(|bar| bar.segments.len())
             .sum();
         assert_eq!(html.matches("class=\"segment ").count(), segments);
-        for id in ["activations:0", "buffers:3", "memory:2", "capacity"] {
-            assert!(html.contains(&format!("data-ask=\"{id}\"")), "{id}");
+        for figure in [
+            Figure::Component(0, Component::Activations),
+            Figure::Component(3, Component::Buffers),
+            Figure::Memory(2),
+            Figure::Capacity,
+        ] {
+            let explain = Action::Explain(figure);
+            assert!(shown.actions().contains(&&explain), "{figure:?}");
         }
         assert!(html.contains("logits") && !html.contains("NaN"));
     }
@@ -205,7 +214,7 @@ mod tests {
     #[test]
     fn the_range_of_the_need_stands_beside_what_is_known_of_it() {
         let memory = evaluate(&Run::default()).unwrap().report.memory;
-        let html = measured(&memory, MemoryUnit::Gib).into_string();
+        let html = measured(&memory, MemoryUnit::Gib).to_html();
         for part in [
             MemoryUnit::Gib.number(memory.need_low_bytes),
             MemoryUnit::Gib.show(memory.need_high_bytes),
@@ -218,6 +227,6 @@ mod tests {
             ..Run::default()
         };
         let html = measured(&evaluate(&run).unwrap().report.memory, MemoryUnit::Gib);
-        assert!(html.into_string().contains("on the box"));
+        assert!(html.to_html().contains("on the box"));
     }
 }

@@ -4,19 +4,19 @@ use super::{bars, part_rows, swatch};
 use crate::core::memory::Component;
 use crate::core::report::{Figure, Memory};
 use crate::core::units::{Bytes, MemoryUnit, number};
-use crate::view::markup::{Html, ask, el, leaf, table, text};
+use crate::view::markup::{Node, ask, el, leaf, table, text};
 
 /// The table behind the bars.
 #[must_use]
-pub fn twin(memory: &Memory, unit: MemoryUnit) -> Html {
+pub fn twin(memory: &Memory, unit: MemoryUnit) -> Node {
     [components(memory, unit), parts(memory, unit)]
         .into_iter()
         .collect()
 }
 
-fn components(memory: &Memory, unit: MemoryUnit) -> Html {
-    let figure = |words: &str, figure: Figure| ask("figure", &figure.id(), &[text(words)]);
-    let rows: Vec<(bool, Vec<Html>)> = memory
+fn components(memory: &Memory, unit: MemoryUnit) -> Node {
+    let figure = |words: &str, figure: Figure| ask("figure", figure, &[text(words)]);
+    let rows: Vec<(bool, Vec<Node>)> = memory
         .per_stage
         .iter()
         .map(|rank| {
@@ -41,7 +41,7 @@ fn components(memory: &Memory, unit: MemoryUnit) -> Html {
 }
 
 /// The named parts on the ranks that have a bar of their own.
-fn parts(memory: &Memory, unit: MemoryUnit) -> Html {
+fn parts(memory: &Memory, unit: MemoryUnit) -> Node {
     let picture = bars(memory);
     let ranks = picture.bars.iter().map(|bar| bar.stages.0);
     let ranks: Vec<_> = ranks
@@ -54,7 +54,7 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Html {
             text(&unit.number(*bytes))
         }
     };
-    let rows: Vec<(bool, Vec<Html>)> = part_rows(&ranks)
+    let rows: Vec<(bool, Vec<Node>)> = part_rows(&ranks)
         .iter()
         .map(|row| {
             let component = leaf("small", "muted", &format!(" {}", row.component.name()));
@@ -87,8 +87,9 @@ mod tests {
     #[test]
     fn every_figure_of_the_table_opens_its_formula() {
         let memory = report(&Run::default()).unwrap().memory;
-        let html = twin(&memory, MemoryUnit::Gib).into_string();
-        assert_eq!(html.matches("data-ask=").count(), 4 * 8);
+        let shown = twin(&memory, MemoryUnit::Gib);
+        assert_eq!(shown.actions().len(), 4 * 8);
+        let html = shown.to_html();
         assert!(html.contains("fragmentation") && html.contains("total GiB"));
     }
 }

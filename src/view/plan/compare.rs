@@ -4,7 +4,7 @@ use super::rows::{layout, schedule};
 use super::{View, button};
 use crate::core::search::Found;
 use crate::core::units::{Bytes, Seconds, group, show_percent, show_seconds};
-use crate::view::markup::{Html, el, leaf, scrolled, text};
+use crate::view::markup::{Node, el, leaf, load, scrolled, text};
 
 /// A figure: its name, its value, and how it is shown.
 type Figure = (&'static str, fn(&Found) -> f64, fn(&View, f64) -> String);
@@ -57,34 +57,29 @@ fn settings(one: &Found) -> [(&'static str, String); 9] {
         ("ZeRO", run.zero.to_string()),
         ("micro-batch", run.micro_batch.to_string()),
         ("schedule", schedule(run)),
-        ("recomputation", run.recompute.words()),
+        ("recomputation", run.recompute.words().to_string()),
     ]
 }
 
 /// The pinned layouts as columns; nothing where none is pinned.
-pub fn pinned(view: &View) -> Html {
+pub fn pinned(view: &View) -> Node {
     let pinned = &view.desk.pinned;
     let Some(first) = pinned.first() else {
-        return Html::none();
+        return Node::none();
     };
-    let head: Html = pinned
+    let head: Node = pinned
         .iter()
         .enumerate()
         .map(|(index, one)| {
             let title = layout(one);
-            let load = [
-                ("class", "link"),
-                ("data-run", &*(view.link)(&one.run)),
-                ("title", &*title),
-            ];
             let name = format!(
                 "use {}",
                 char::from(b'A' + u8::try_from(index).unwrap_or(0))
             );
-            el("th", &[], &[el("button", &load, &[text(&name)])])
+            el("th", &[], &[load("link", &one.run, &title, &[text(&name)])])
         })
         .collect();
-    let mut rows: Vec<Html> = Vec::new();
+    let mut rows: Vec<Node> = Vec::new();
     for (index, (name, value)) in settings(first).into_iter().enumerate() {
         let cells = pinned.iter().map(|one| {
             let own = settings(one)[index].1.clone();

@@ -9,7 +9,7 @@ use crate::core::search::Found;
 use crate::core::search::sweep::{Grown, Sweep};
 use crate::core::units::{MemoryUnit, group, show_percent, show_seconds, significant};
 use crate::view::figure::save;
-use crate::view::markup::{Html, el, leaf, table, text};
+use crate::view::markup::{Node, el, leaf, load, table, text};
 use crate::view::ticks::ticks;
 
 const BUTTONS: [(&str, &str); 3] = [
@@ -19,7 +19,7 @@ const BUTTONS: [(&str, &str); 3] = [
 ];
 
 /// The buttons, and the curves of the last sweep.
-pub fn sweeps(view: &View) -> Html {
+pub fn sweeps(view: &View) -> Node {
     let name = leaf("span", "muted", "How the cost grows");
     let buttons = el("p", &[("class", "chips ask")], &[name, ask_for(&BUTTONS)]);
     let Some(sweep) = &view.desk.sweep else {
@@ -46,7 +46,7 @@ fn unit_of(unit: MemoryUnit) -> f64 {
 /// What a chart shows of a layout, whether on a logarithmic axis, and a line across it.
 type Part<'a> = (&'a dyn Fn(&Found) -> f64, bool, Option<f64>);
 
-fn curves(view: &View, sweep: &Sweep) -> Html {
+fn curves(view: &View, sweep: &Sweep) -> Node {
     let bytes = unit_of(view.unit);
     let names = [
         "Step time, s".to_owned(),
@@ -65,7 +65,7 @@ fn curves(view: &View, sweep: &Sweep) -> Html {
         ),
         (&|found| found.report.step.mfu * 100.0, false, None),
     ];
-    let pictures: Html = names
+    let pictures: Node = names
         .iter()
         .zip(parts)
         .map(|(name, (part, log, line))| chart(sweep, name, part, log, line))
@@ -165,7 +165,7 @@ fn chart(
     part: &dyn Fn(&Found) -> f64,
     log: bool,
     line: Option<f64>,
-) -> Html {
+) -> Node {
     let points = sweep.points();
     let values: Vec<Option<f64>> = points
         .iter()
@@ -246,11 +246,11 @@ fn chart(
         }
     }
     let picture = el("svg", &[("role", "img"), ("aria-label", name)], &pieces);
-    let saves = save("plan", "", MemoryUnit::default());
+    let saves = save("plan");
     el("figure", &[("class", "chart")], &[heading, picture, saves])
 }
 
-fn twin(view: &View, sweep: &Sweep) -> Html {
+fn twin(view: &View, sweep: &Sweep) -> Node {
     let head = [
         axis_name(sweep.grown()),
         "step",
@@ -258,7 +258,7 @@ fn twin(view: &View, sweep: &Sweep) -> Html {
         "MFU",
         "best layout",
     ];
-    let rows: Vec<(bool, Vec<Html>)> = sweep
+    let rows: Vec<(bool, Vec<Node>)> = sweep
         .points()
         .iter()
         .map(|point| {
@@ -273,13 +273,12 @@ fn twin(view: &View, sweep: &Sweep) -> Html {
                 ],
                 Some(found) => {
                     let report = &found.report;
-                    let load = [("class", "link"), ("data-run", &*(view.link)(&found.run))];
                     vec![
                         value,
                         text(&show_seconds(report.step.time_s)),
                         text(&view.unit.show(report.memory.peak_bytes)),
                         text(&show_percent(report.step.mfu)),
-                        el("button", &load, &[text(&layout(found))]),
+                        load("link", &found.run, "", &[text(&layout(found))]),
                     ]
                 }
             };

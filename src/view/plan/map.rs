@@ -7,23 +7,23 @@ use crate::core::search::filter::Axis;
 use crate::core::search::map::{Cell, Map, Picture};
 use crate::core::search::{Found, Space};
 use crate::core::units::{show_percent, show_seconds};
-use crate::view::markup::{Html, el, leaf, scrolled, text};
+use crate::view::markup::{Node, el, leaf, load, scrolled, text};
 
 /// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
 const TINT: f64 = 50.0;
 
 /// The map's fold.
-pub fn map(view: &View, space: &Space) -> Html {
+pub fn map(view: &View, space: &Space) -> Node {
     fold(view, "map", "Map: the best layout over two axes", || {
         let grid = match &view.desk.map {
-            Some(map) => grid(view, map),
+            Some(map) => grid(map),
             None => leaf("p", "muted", "being searched…"),
         };
         [choices(view, space), grid].into_iter().collect()
     })
 }
 
-fn choices(view: &View, space: &Space) -> Html {
+fn choices(view: &View, space: &Space) -> Node {
     let picture = view.desk.picture;
     let axes = |side: &'static str, chosen: Option<Axis>| {
         let several = Axis::ALL.into_iter();
@@ -54,7 +54,7 @@ fn choices(view: &View, space: &Space) -> Html {
     el("div", &[("class", "filters")], &lines)
 }
 
-fn grid(view: &View, map: &Map) -> Html {
+fn grid(map: &Map) -> Node {
     let by_time = matches!(map.picture, Picture::Fields(..));
     let value = |found: &Found| {
         let step = &found.report.step;
@@ -83,10 +83,14 @@ fn grid(view: &View, map: &Map) -> Html {
             "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most promising here.",
         ),
     };
-    let head: Html = std::iter::once(leaf("th", "", &corner))
-        .chain(map.across.iter().map(|name| leaf("th", "", name)))
+    let head: Node = std::iter::once(leaf("th", "", &corner))
+        .chain(
+            map.across
+                .iter()
+                .map(|name| leaf("th", "", &name.to_string())),
+        )
         .collect();
-    let rows: Vec<Html> = map
+    let rows: Vec<Node> = map
         .down
         .iter()
         .enumerate()
@@ -98,13 +102,13 @@ fn grid(view: &View, map: &Map) -> Html {
                     } else {
                         show_percent(found.report.step.mfu)
                     };
-                    filled(view, found, &shown, value(found) / best)
+                    filled(found, &shown, value(found) / best)
                 }
                 Cell::Open => leaf("td", "muted", "…"),
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
                 Cell::Void => empty("–", "No layout divides here"),
             });
-            let name = std::iter::once(el("th", &[("scope", "row")], &[text(name)]));
+            let name = std::iter::once(el("th", &[("scope", "row")], &[text(&name.to_string())]));
             el("tr", &[], &[name.chain(cells).collect()])
         })
         .collect();
@@ -118,7 +122,7 @@ fn grid(view: &View, map: &Map) -> Html {
     );
     let note = format!("{words} Empty cells: out of memory, or – where nothing divides.");
     let again = if map.is_over() {
-        Html::none()
+        Node::none()
     } else {
         leaf("p", "muted note", "The rest is being searched…")
     };
@@ -131,25 +135,17 @@ fn grid(view: &View, map: &Map) -> Html {
     .collect()
 }
 
-fn filled(view: &View, found: &Found, shown: &str, share: f64) -> Html {
+fn filled(found: &Found, shown: &str, share: f64) -> Node {
     let tint = format!(
         "background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))",
         share.powi(2) * TINT
     );
     let title = layout(found);
-    let load = [
-        ("class", "plain"),
-        ("data-run", &*(view.link)(&found.run)),
-        ("title", &*title),
-    ];
-    el(
-        "td",
-        &[("style", &tint)],
-        &[el("button", &load, &[text(shown)])],
-    )
+    let button = load("plain", &found.run, &title, &[text(shown)]);
+    el("td", &[("style", &tint)], &[button])
 }
 
-fn empty(shown: &str, why: &str) -> Html {
+fn empty(shown: &str, why: &str) -> Node {
     el(
         "td",
         &[("class", "muted void"), ("title", why)],
@@ -158,7 +154,7 @@ fn empty(shown: &str, why: &str) -> Html {
 }
 
 /// Asks for a sweep, a button a kind; used by the curves too.
-pub fn ask_for(words: &[(&str, &str)]) -> Html {
+pub fn ask_for(words: &[(&str, &str)]) -> Node {
     let buttons = words
         .iter()
         .map(|(word, label)| button("", word, None, label));

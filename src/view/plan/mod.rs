@@ -1,5 +1,5 @@
-//! The plan as HTML text: how far the search is, the ranked layouts and why each beats the next, what of them is
-//! compared, maps, curves, answers, and the playbook's walk. Every button says in `data-plan` what the desk should do.
+//! The plan: how far the search is, the ranked layouts and why each beats the next, what of them is
+//! compared, maps, curves, answers, and the playbook's walk. Every button tells the desk what to do.
 
 mod compare;
 mod curves;
@@ -8,41 +8,35 @@ mod pareto;
 mod question;
 mod rows;
 
-use super::markup::{Html, el, leaf, percent, text};
-use crate::core::run::Run;
+use super::markup::{Action, Node, el, leaf, percent, text};
 use crate::core::search::desk::Desk;
 use crate::core::search::{Request, measured, recipe};
 use crate::core::units::{MemoryUnit, group};
-
-/// How a layout is linked to: rooms above know how.
-pub type Link = fn(&Run) -> String;
 
 /// What the panel's parts are made from.
 struct View<'a> {
     desk: &'a Desk,
     unit: MemoryUnit,
-    link: Link,
 }
 
-/// The panel: how far the work is in the first line, alone so that it can change often; everything else after it.
-/// `data-more` asks the page to come again.
+/// The panel: how far the work is, and everything else.
 #[must_use]
-pub fn panel(desk: &Desk, over: bool, unit: MemoryUnit, link: Link) -> String {
-    let view = View { desk, unit, link };
-    let head = progress(&view, over).into_string();
+pub fn panel(desk: &Desk, over: bool, unit: MemoryUnit) -> [Node; 2] {
+    let view = View { desk, unit };
+    let head = progress(&view, over);
     let body = match &desk.request {
         Some(request) => body(&view, request),
-        None => Html::from_iter([intro(), question::buttons(&view)]),
+        None => Node::from_iter([intro(), question::buttons(&view)]),
     };
-    format!("{head}\n{}", body.into_string())
+    [head, body]
 }
 
-fn intro() -> Html {
+fn intro() -> Node {
     let words = "Searches every layout that divides these GPUs, this batch and this model: TP, PP, CP, EP, ZeRO, micro-batch, schedule, split and recomputation. It runs beside the page and can be stopped.";
     leaf("p", "muted", words)
 }
 
-fn progress(view: &View, over: bool) -> Html {
+fn progress(view: &View, over: bool) -> Node {
     let desk = view.desk;
     let count = |count: u64| group(&count.to_string());
     let words = if let Some(request) = &desk.request {
@@ -55,7 +49,7 @@ fn progress(view: &View, over: bool) -> Html {
             count(progress.reported)
         )
     } else if over {
-        return Html::none();
+        return Node::none();
     } else {
         "Searching.".to_owned()
     };
@@ -83,9 +77,9 @@ fn progress(view: &View, over: bool) -> Html {
     [ratio, line].into_iter().collect()
 }
 
-fn body(view: &View, request: &Request) -> Html {
+fn body(view: &View, request: &Request) -> Node {
     let (space, done) = (request.search.space(), request.search.progress().done);
-    let mut parts: Vec<Html> = measured(&view.desk.run)
+    let mut parts: Vec<Node> = measured(&view.desk.run)
         .iter()
         .map(|issue| leaf("p", "issue warning", &issue.message.to_string()))
         .collect();
@@ -111,53 +105,50 @@ fn body(view: &View, request: &Request) -> Html {
 }
 
 /// A button that tells the desk something.
-fn button(class: &str, word: &str, pressed: Option<bool>, label: &str) -> Html {
+fn button(class: &str, word: &str, pressed: Option<bool>, label: &str) -> Node {
     let pressed = match pressed {
         Some(true) => "true",
         Some(false) => "false",
         None => "",
     };
-    let attributes = [
-        ("class", class),
-        ("data-plan", word),
-        ("aria-pressed", pressed),
-    ];
-    el("button", &attributes, &[text(label)])
+    let attributes = [("class", class), ("aria-pressed", pressed)];
+    el("button", &attributes, &[text(label)]).on(Action::Plan(word.to_owned()))
 }
 
 /// A row of chips behind a name; each with its word and whether it is on.
-fn chips_of(name: &str, chips: impl Iterator<Item = (String, bool, String)>) -> Html {
+fn chips_of(name: &str, chips: impl Iterator<Item = (String, bool, String)>) -> Node {
     let chips = chips.map(|(word, on, label)| button("toggle-link", &word, Some(on), &label));
-    let inside: Html = std::iter::once(leaf("span", "muted", name))
+    let inside: Node = std::iter::once(leaf("span", "muted", name))
         .chain(chips)
         .collect();
     el("p", &[("class", "chips")], &[inside])
 }
 
 /// A fold whose state the desk keeps, so that it stays as it is when the panel is made again.
-fn fold(view: &View, name: &str, summary: &str, inside: impl FnOnce() -> Html) -> Html {
+fn fold(view: &View, name: &str, summary: &str, inside: impl FnOnce() -> Node) -> Node {
     let open = view.desk.is_open(name);
     let word = format!("open:{name}");
-    let head = el("summary", &[("data-plan", &word)], &[text(summary)]);
-    let content = if open { inside() } else { Html::none() };
+    let head = leaf("summary", "", summary).on(Action::Plan(word));
+    let content = if open { inside() } else { Node::none() };
     let state = if open { "open" } else { "" };
     el(
         "details",
         &[("class", "twin"), ("open", state)],
         &[head, content],
     )
+    .keyed(name)
 }
 
-fn walk(view: &View, request: &Request) -> Html {
+fn walk(view: &View, request: &Request) -> Node {
     let summary = "The playbook's recipe with this run's numbers";
     fold(view, "recipe", summary, || {
         let best = request.search.best().first();
         let walk = recipe::walk(view.desk.question(), best.map(|best| &**best));
         let steps = walk.steps.iter();
-        let items: Html = steps
+        let items: Node = steps
             .map(|step| leaf("li", "", &format!("{}: {}", step.title, step.text)))
             .collect();
-        let end = leaf("p", "", &walk.end);
+        let end = leaf("p", "", &walk.end.to_string());
         [el("ol", &[], &[items]), end].into_iter().collect()
     })
 }
@@ -165,9 +156,14 @@ fn walk(view: &View, request: &Request) -> Html {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::run::Run;
 
-    fn link(run: &Run) -> String {
-        format!("tp={}&pp={}", run.tp, run.pp)
+    /// Both parts as HTML, and the Runs that their buttons load.
+    fn shown(desk: &Desk, over: bool) -> (String, usize) {
+        let panel = Node::from_iter(panel(desk, over, MemoryUnit::Gib));
+        let actions = panel.actions().into_iter();
+        let loads = actions.filter(|action| matches!(action, Action::Load(_)));
+        (panel.to_html(), loads.count())
     }
 
     fn finished(words: &[&str]) -> (Desk, String) {
@@ -181,18 +177,18 @@ mod tests {
             desk.hear(&format!("{number}|{word}"));
             while !desk.step(100_000) {}
         }
-        let html = panel(&desk, true, MemoryUnit::Gib, link);
+        let (html, _) = shown(&desk, true);
         (desk, html)
     }
 
     #[test]
     fn the_answer_says_its_rows_and_how_to_load_them() {
         let (desk, html) = finished(&["search"]);
-        assert_eq!(html.matches("data-run").count(), desk.rows().len());
+        assert_eq!(shown(&desk, true).1, desk.rows().len());
         assert!(html.contains("recommended") && !html.contains("data-more"));
         assert!(!html.contains("NaN") && !html.contains("inf "));
-        let under_way = panel(&desk, false, MemoryUnit::Gib, link);
-        assert!(under_way.lines().next().unwrap().contains("data-more"));
+        let [under_way, _] = panel(&desk, false, MemoryUnit::Gib);
+        assert!(under_way.to_html().contains("data-more"));
     }
 
     #[test]
@@ -219,7 +215,7 @@ mod tests {
             let place = crate::core::search::desk::place(desk.rows()[row].place);
             desk.hear(&format!("{}|pin:{place}", number + 10));
         }
-        let html = panel(&desk, true, MemoryUnit::Gib, link);
+        let (html, _) = shown(&desk, true);
         let table = html.split("<table class=\"pinned\">").nth(1).unwrap();
         let (head, rows) = table.split_once("</thead>").unwrap();
         assert!(head.contains("Pinned") && head.contains(">use A<") && head.contains(">use B<"));
@@ -232,8 +228,11 @@ mod tests {
 
     #[test]
     fn an_empty_desk_offers_what_can_be_asked() {
-        let (_, html) = finished(&[]);
-        assert!(html.starts_with('\n'));
-        assert_eq!(html.matches("data-plan=\"ask:").count(), 4);
+        let (desk, _) = finished(&[]);
+        let [head, body] = panel(&desk, true, MemoryUnit::Gib);
+        assert_eq!(head, Node::none());
+        let asks =
+            |action: &&&Action| matches!(action, Action::Plan(word) if word.starts_with("ask:"));
+        assert_eq!(body.actions().iter().filter(asks).count(), 4);
     }
 }

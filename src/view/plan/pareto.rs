@@ -3,20 +3,20 @@
 use super::rows::layout;
 use super::{View, fold};
 use crate::core::report::report;
-use crate::core::units::{Bytes, GIB, MemoryUnit, group};
+use crate::core::units::{Bytes, GIB, group};
 use crate::view::figure::save;
-use crate::view::markup::{Html, el, leaf, text};
+use crate::view::markup::{Node, el, leaf, text};
 use crate::view::ticks::ticks;
 
 /// Memory against throughput: a dot a layout; filled where none is both leaner and faster.
-pub fn pareto(view: &View) -> Html {
+pub fn pareto(view: &View) -> Node {
     if view.desk.rows().len() < 2 {
-        return Html::none();
+        return Node::none();
     }
     fold(view, "pareto", "Memory against throughput", || dots(view))
 }
 
-fn dots(view: &View) -> Html {
+fn dots(view: &View) -> Node {
     let found = view.desk.rows();
     let points: Vec<(f64, f64)> = found
         .iter()
@@ -39,7 +39,7 @@ fn dots(view: &View) -> Html {
         Scale::of(all().map(|p| p.1)),
     );
     let at = |share: f64| format!("{:.2}%", share * 100.0);
-    let mut pieces: Vec<Html> = Vec::new();
+    let mut pieces: Vec<Node> = Vec::new();
     for tick in ticks(x.low / GIB, x.high / GIB, 4) {
         let place = at(x.share(tick * GIB));
         pieces.push(label(
@@ -109,16 +109,12 @@ fn dots(view: &View) -> Html {
     pieces.push(over("100%", "0", "100%", "30", "end", "peak memory a GPU"));
     let words = "Filled dots are beaten by none; the ring is this run. The table above has the memory, and MFU, which goes with the tokens.";
     let picture = el("svg", &[("role", "img"), ("aria-label", words)], &pieces);
-    let figure = [
-        picture,
-        save("layouts", "", MemoryUnit::default()),
-        leaf("figcaption", "muted", words),
-    ];
+    let figure = [picture, save("layouts"), leaf("figcaption", "muted", words)];
     el("figure", &[("class", "chart titled")], &figure)
 }
 
 /// Words of a chart.
-pub fn label(attributes: &[(&str, &str)], words: &str) -> Html {
+pub fn label(attributes: &[(&'static str, &str)], words: &str) -> Node {
     el("text", attributes, &[text(words)])
 }
 

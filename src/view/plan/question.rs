@@ -4,11 +4,11 @@ use super::View;
 use super::map::ask_for;
 use super::rows::layout;
 use crate::core::run::Run;
-use crate::core::search::answers::{MOST_GPUS, Question};
+use crate::core::search::answers::{MAX_GPUS, Question};
 use crate::core::search::desk::Asked;
 use crate::core::search::sweep::Sweep;
 use crate::core::units::{group, show_seconds, significant};
-use crate::view::markup::{Html, el, text};
+use crate::view::markup::{Node, el, load, text};
 
 const BUTTONS: [(&str, &str); 4] = [
     ("ask:fewest", "Fewest GPUs"),
@@ -18,14 +18,14 @@ const BUTTONS: [(&str, &str); 4] = [
 ];
 
 /// The buttons, and what was answered last.
-pub fn buttons(view: &View) -> Html {
+pub fn buttons(view: &View) -> Node {
     let asked = view.desk.asked.as_ref();
-    let said = asked.map_or_else(Html::none, |asked| answer(view, asked));
+    let said = asked.map_or_else(Node::none, |asked| answer(view, asked));
     let buttons = el("p", &[("class", "chips ask")], &[ask_for(&BUTTONS)]);
     [buttons, said].into_iter().collect()
 }
 
-fn answer(view: &View, asked: &Asked) -> Html {
+fn answer(view: &View, asked: &Asked) -> Node {
     let (words, run) = match asked {
         Asked::MicroBatch(found) => match found.as_ref() {
             None => ("No micro-batch fits in this run's layout.".to_owned(), None),
@@ -55,10 +55,7 @@ fn answer(view: &View, asked: &Asked) -> Html {
         }
         Asked::Sweep(question, sweep) => swept(view, *question, sweep),
     };
-    let used = run.map_or_else(Html::none, |run| {
-        let load = [("data-run", &*(view.link)(&run)), ("class", "fix")];
-        el("button", &load, &[text("use this")])
-    });
+    let used = run.map_or_else(Node::none, |run| load("fix", &run, "", &[text("use this")]));
     el(
         "p",
         &[("class", "answer"), ("role", "status")],
@@ -71,7 +68,7 @@ fn swept(view: &View, question: Question, sweep: &Sweep) -> (String, Option<Run>
     let Some((value, found)) = question.answer(sweep) else {
         let none = match question {
             Question::FewestGpus => {
-                let most = group(&MOST_GPUS.to_string());
+                let most = group(&MAX_GPUS.to_string());
                 format!("No number of GPUs up to {most} can train this.")
             }
             Question::LongestSequence => {

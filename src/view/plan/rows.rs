@@ -8,9 +8,10 @@ use crate::core::search::desk::place;
 use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::{Found, Space, TIE, recommended, ties, why as reason};
 use crate::core::units::{group, show_percent, show_seconds, significant};
-use crate::view::markup::{Html, el, leaf, table, text};
+use crate::view::markup::{Action, Node, el, leaf, table, text};
 use crate::view::words;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The sizes of a layout in one line: those that are not 1, and what is not usual.
 pub fn layout(found: &Found) -> String {
@@ -34,7 +35,7 @@ pub fn layout(found: &Found) -> String {
         list.push(schedule(run));
     }
     if run.recompute != Recompute::None {
-        list.push(run.recompute.words());
+        list.push(run.recompute.words().to_string());
     }
     if run.tp > 1 && !run.sequence_parallel {
         list.push("no SP".to_owned());
@@ -46,7 +47,7 @@ pub fn layout(found: &Found) -> String {
 }
 
 /// The same as short as a row of the table has room for: the form's symbols, and no word that a figure implies.
-fn short(found: &Found) -> Html {
+fn short(found: &Found) -> Node {
     let run = &found.run;
     let sizes = [
         ("TP", run.tp),
@@ -102,21 +103,25 @@ pub fn schedule(run: &Run) -> String {
 }
 
 /// What rows are shown, as chips to press.
-pub fn chips(view: &View, space: &Space) -> Html {
+pub fn chips(view: &View, space: &Space) -> Node {
     let filter = &view.desk.filter;
     let fits = (
         "filter:fits".to_owned(),
         filter.fits,
         "none that may not fit".to_owned(),
     );
-    let mut lines: Vec<Html> = vec![chips_of("Only", std::iter::once(fits))];
+    let mut lines: Vec<Node> = vec![chips_of("Only", std::iter::once(fits))];
     for axis in Filter::AXES {
         let values = axis.values(space).into_iter();
         lines.push(chips_of(
             axis.name(),
             values.map(|value| {
                 let word = format!("filter:{}={value}", axis.name());
-                (word, filter.has(axis, value), axis.label(space, value))
+                (
+                    word,
+                    filter.has(axis, value),
+                    axis.label(space, value).to_string(),
+                )
             }),
         ));
     }
@@ -146,7 +151,7 @@ const HEAD: [&str; 7] = [
 ];
 
 /// The ranked layouts; the recommended one is marked. `done`: the search is over.
-pub fn rows(view: &View, done: bool) -> Html {
+pub fn rows(view: &View, done: bool) -> Node {
     let found = view.desk.rows();
     if found.is_empty() {
         return if done && !view.desk.filter.is_empty() {
@@ -156,7 +161,7 @@ pub fn rows(view: &View, done: bool) -> Html {
                 "No layout that is left by the filters counts as feasible.",
             )
         } else {
-            Html::none()
+            Node::none()
         };
     }
     let (tied, simplest) = (ties(found), recommended(found));
@@ -170,7 +175,7 @@ pub fn rows(view: &View, done: bool) -> Html {
         };
         (simplest == Some(index), row(view, index, one, mark))
     };
-    let lines: Vec<(bool, Vec<Html>)> = found.iter().enumerate().map(line).collect();
+    let lines: Vec<(bool, Vec<Node>)> = found.iter().enumerate().map(line).collect();
     let legend = "b: micro-batch · × n: interleaved, n chunks a rank · uneven: fewer layers beside the embedding or the head · ⚠ may not fit · pin a row for all its figures";
     let rule = rule();
     let all = table("Layouts by step time", &HEAD, &lines);
@@ -188,7 +193,7 @@ fn rule() -> String {
     )
 }
 
-fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
+fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Node> {
     let (report, step) = (&one.report, &one.report.step);
     let (low, high) = (show_seconds(step.low_s), show_seconds(step.high_s));
     let mine = one.run
@@ -200,12 +205,12 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
         "button",
         &[
             ("class", "link"),
-            ("data-run", &(view.link)(&one.run)),
             ("title", &format!("Load this layout: {}", layout(one))),
             ("aria-current", if mine { "true" } else { "" }),
         ],
         &[short(one)],
-    );
+    )
+    .on(Action::Load(Arc::new(one.run.clone())));
     let marks = [
         load,
         leaf("small", "", mark),
@@ -231,7 +236,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
         if tight {
             el("span", &warned, &[text("⚠ ")])
         } else {
-            Html::none()
+            Node::none()
         },
         hover(
             &view.unit.show(memory.peak_bytes),
@@ -256,15 +261,15 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Html> {
 }
 
 /// One sentence a row.
-pub fn why(view: &View) -> Html {
+pub fn why(view: &View) -> Node {
     let found = view.desk.rows();
     if found.len() < 2 {
-        return Html::none();
+        return Node::none();
     }
     fold(view, "why", "Why each beats the next", || {
         let pairs = found.windows(2);
-        let items: Html = pairs
-            .map(|pair| leaf("li", "", &reason(&pair[0], &pair[1])))
+        let items: Node = pairs
+            .map(|pair| leaf("li", "", &reason(&pair[0], &pair[1]).to_string()))
             .collect();
         el("ol", &[("class", "why")], &[items])
     })

@@ -2,40 +2,39 @@
 
 mod picture;
 
+use super::action::Choice;
 use super::figure::{key, save};
-use super::markup::{Html, ask, choices, el, leaf, table, text};
+use super::markup::{Action, Node, ask, choices, el, leaf, table, text};
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::sync::{Charged, GradientSync, gradient_sync};
 use crate::core::report::{Evaluation, Figure};
 use crate::core::traffic::CONTENTION;
-use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
+use crate::core::units::{Seconds, show_percent, show_seconds};
 use picture::picture;
 
 /// Rows of the table; of more, the first.
 const MOST_ROWS: usize = 256;
-/// The choices: what is asked of the panel, and what the page calls it.
-const CHOICES: [(Policy, &str, &str); 3] = [
-    (Policy::Eager, "eager", "eagerly, bucket by bucket"),
-    (Policy::RankEnd, "rank", "when a rank is done"),
-    (Policy::StepEnd, "end", "at the end of the step"),
+/// The choices, and what the page calls them.
+pub const CHOICES: [(Policy, &str); 3] = [
+    (Policy::Eager, "eagerly, bucket by bucket"),
+    (Policy::RankEnd, "when a rank is done"),
+    (Policy::StepEnd, "at the end of the step"),
 ];
 
-/// The panel; `of` is the chosen policy.
+/// The panel for gradients that leave by `policy`.
 #[must_use]
-pub fn sync(evaluation: &Evaluation, of: &str) -> Html {
-    let chosen = CHOICES.iter().find(|choice| choice.1 == of);
-    let policy = chosen.map_or(Policy::Eager, |choice| choice.0);
+pub fn sync(evaluation: &Evaluation, policy: Policy) -> Node {
     let Some(found) = gradient_sync(evaluation, policy) else {
         return leaf("p", "muted", nothing(evaluation));
     };
-    Html::from_iter([
+    Node::from_iter([
         choices(
             ["Gradients leave", "When gradients leave"],
-            CHOICES.map(|(known, of, label)| (of, label, known == policy)),
-            Html::from_iter([
-                leaf("span", "spring", ""),
-                save("gradients", "", MemoryUnit::default()),
-            ]),
+            CHOICES.map(|(known, label)| {
+                let choice = Action::Choose(Choice::Policy(known));
+                (choice, label, known == policy)
+            }),
+            Node::from_iter([leaf("span", "spring", ""), save("gradients")]),
         ),
         picture(evaluation, &found)
             .inline("The end of the step by rank: ops, and the gradients on each rank's wire"),
@@ -87,7 +86,7 @@ fn said(found: &GradientSync) -> String {
 }
 
 /// How the picture and the step's exposed communication belong together.
-fn relation(found: &GradientSync) -> Html {
+fn relation(found: &GradientSync) -> Node {
     let Charged {
         rank,
         gradients,
@@ -121,13 +120,9 @@ fn relation(found: &GradientSync) -> Html {
     } else {
         "The eager picture leaves more: the step, as calibrated, lets gradients hide behind a backward pass of all of a rank's chunks; in this order its last op is a smaller one."
     };
-    Html::from_iter([
+    Node::from_iter([
         text("The step's "),
-        ask(
-            "link",
-            &Figure::Exposed.id(),
-            &[text("exposed communication")],
-        ),
+        ask("link", Figure::Exposed, &[text("exposed communication")]),
         text(&format!(
             "{parts}. {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names."
         )),
@@ -135,7 +130,7 @@ fn relation(found: &GradientSync) -> Html {
 }
 
 /// The picture as a table.
-fn buckets(found: &GradientSync) -> Html {
+fn buckets(found: &GradientSync) -> Node {
     let rows: Vec<_> = found
         .buckets
         .iter()
@@ -175,24 +170,26 @@ mod tests {
     use crate::core::report::evaluate;
     use crate::core::run::{Run, Schedule};
 
-    fn panel(run: &Run, of: &str) -> String {
-        sync(&evaluate(run).unwrap(), of).into_string()
+    fn panel(run: &Run, policy: Policy) -> Node {
+        sync(&evaluate(run).unwrap(), policy)
     }
 
     #[test]
     fn each_policy_is_one_press_and_the_pressed_one_is_drawn() {
         let run = Run::default();
-        for (_, of, label) in CHOICES {
-            let html = panel(&run, of);
-            let pressed = format!("data-of=\"{of}\" aria-pressed=\"true\">{label}");
-            assert!(html.contains(&pressed), "{of}");
+        for (policy, label) in CHOICES {
+            let shown = panel(&run, policy);
+            let choice = Action::Choose(Choice::Policy(policy));
+            assert!(shown.actions().contains(&&choice), "{label}");
+            let html = shown.to_html();
             assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
             assert_eq!(html.matches("<tr").count(), 1 + 4);
             assert!(!html.contains("NaN") && html.contains("rank 3"));
         }
         // At the end of the step nothing hides.
-        assert!(!panel(&run, "end").contains("fill-opacity"));
-        assert!(panel(&run, "eager").contains("fill-opacity"));
+        let html = |policy| panel(&run, policy).to_html();
+        assert!(!html(Policy::StepEnd).contains("fill-opacity"));
+        assert!(html(Policy::Eager).contains("fill-opacity"));
     }
 
     #[test]
@@ -205,7 +202,7 @@ mod tests {
             gpus: 128,
             ..Run::default()
         };
-        let html = panel(&run, "");
+        let html = panel(&run, Policy::Eager).to_html();
         assert_eq!(html.matches("<tr").count(), 1 + 32);
         assert!(html.len() < 1_000_000, "{}", html.len());
     }
@@ -216,11 +213,15 @@ mod tests {
             gpus: 8,
             ..Run::default()
         };
-        assert!(panel(&alone, "").contains("one copy"));
+        assert!(panel(&alone, Policy::Eager).to_html().contains("one copy"));
         let sharded = Run {
             zero: 3,
             ..Run::default()
         };
-        assert!(panel(&sharded, "").contains("in every micro-batch"));
+        assert!(
+            panel(&sharded, Policy::Eager)
+                .to_html()
+                .contains("in every micro-batch")
+        );
     }
 }

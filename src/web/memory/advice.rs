@@ -95,9 +95,9 @@ fn found(state: State, open: Signal<bool>) -> Signal<String> {
     text(move || {
         found.with(|found| match found {
             None => String::new(),
-            Some((_, _, false)) => leaf("p", "muted", "Searching.").into_string(),
+            Some((_, _, false)) => leaf("p", "muted", "Searching.").to_html(),
             Some((base, list, true)) => {
-                suggestions(&base.report.memory, list, state.unit.get()).into_string()
+                suggestions(&base.report.memory, list, state.unit.get()).to_html()
             }
         })
     })

@@ -1,6 +1,6 @@
 //! One stage over the step, drawn at the panel's width.
 
-use crate::view::markup::{Html, el, text as words};
+use crate::view::markup::{Node, el, text as words};
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::panel::named_panel;
@@ -27,7 +27,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
         <div class="over-time" node_ref=frame hidden=flag(move || !visible.get())>
             <select
                 aria-label="Stage"
-                inner_html=text(move || stages(state).into_string())
+                inner_html=text(move || stages(state).to_html())
                 on:change=move |event| stage.set(event_target_value(&event))
             ></select>
             <div inner_html=named_panel(state, "over-time", asked)></div>
@@ -37,7 +37,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
 }
 
 /// The stages to choose from; the fullest until one is chosen.
-fn stages(state: State) -> Html {
+fn stages(state: State) -> Node {
     let evaluation = state.evaluation();
     let count = evaluation.map_or(0, |evaluation| evaluation.report.memory.per_stage.len());
     let rank = |rank: usize| {

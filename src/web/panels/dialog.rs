@@ -4,26 +4,25 @@ use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::io::export::{Stamp, menu::menu};
 use crate::io::import::summary::summary;
-use crate::io::link::encode;
 use crate::view::issues::line;
-use crate::view::markup::{Html, leaf};
+use crate::view::markup::{Node, leaf};
 use crate::view::{glossary, methods, published};
 
 /// The dialog's content; `of` names it and says what of it, with a blank between: "export megatron".
 #[must_use]
-pub fn dialog(of: &str, run: &Run, stamp: &Stamp) -> Html {
+pub fn dialog(of: &str, run: &Run, stamp: &Stamp) -> Node {
     let (name, of) = of.split_once(' ').unwrap_or((of, ""));
     match name {
         "import" => summary(of, run),
         "export" => menu(run, of, stamp),
-        "published" => published::all(run, encode),
+        "published" => published::all(run),
         "beside" => published::beside(run),
         "methods" => evaluate(run).map_or_else(
             |issues| issues.iter().map(line).collect(),
             |evaluation| methods::panel(&evaluation),
         ),
         "glossary" => glossary::panel(of),
-        "" => Html::none(),
+        "" => Node::none(),
         "terms" => glossary::terms(),
         _ => leaf("p", "muted", "There is no page of that name."),
     }
@@ -51,9 +50,9 @@ mod tests {
             "terms",
         ] {
             for run in [&Run::default(), &broken] {
-                assert_ne!(dialog(of, run, &Stamp::default()), Html::none(), "{of}");
+                assert_ne!(dialog(of, run, &Stamp::default()), Node::none(), "{of}");
             }
         }
-        assert_eq!(dialog("", &broken, &Stamp::default()), Html::none());
+        assert_eq!(dialog("", &broken, &Stamp::default()), Node::none());
     }
 }

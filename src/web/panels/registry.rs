@@ -1,18 +1,19 @@
 //! The panels that need nothing but an evaluation, by name: HTML text of it.
 
 use crate::core::pipeline;
+use crate::core::pipeline::sync::Policy;
 use crate::core::report::over_time::{OverTime, over_time};
 use crate::core::report::{Evaluation, Figure, balance, explain, methods};
 use crate::core::run::{Method, OneOf};
 use crate::core::units::{MemoryUnit, parse_number, whole};
 use crate::io::export::{Picture, chrome_trace, ops_csv, picture as picture_file, svg};
-use crate::io::link;
 use crate::view::about::about;
+use crate::view::action::Choice;
 use crate::view::changes::what_changed;
 use crate::view::cuts::{grids, ring, sequences};
-use crate::view::figure::save;
+use crate::view::figure::{save, save_drawn};
 use crate::view::lod::Sums;
-use crate::view::markup::{Html, el, fold, leaf, raw};
+use crate::view::markup::{Node, el, fold, leaf, raw};
 use crate::view::memory;
 use crate::view::mesh::mesh;
 use crate::view::over_time::{areas, curve_table, legend, peak_words};
@@ -22,7 +23,7 @@ use crate::view::palette::Theme;
 use crate::view::pipeline::ranks;
 use crate::view::schedules::about as about_schedule;
 use crate::view::sync::sync;
-use crate::view::unequal::unequal;
+use crate::view::unequal::{SPREADS, unequal};
 use crate::view::uneven::{picture as splits, uneven};
 use crate::view::viewport::Viewport;
 use plotters::prelude::SVGBackend;
@@ -43,7 +44,7 @@ pub struct NamedPanel {
     /// What the page asks for.
     pub name: &'static str,
     /// What it shows.
-    pub html: fn(&Question) -> Html,
+    pub html: fn(&Question) -> Node,
 }
 
 /// All of them.
@@ -51,7 +52,7 @@ pub static PANELS: &[NamedPanel] = &[
     entry("about", about_figure),
     entry("memory-bars", |asked| {
         let bars = memory::picture(asked.evaluation, asked.unit);
-        saved(asked, bars, &[save("memory", "memory", asked.unit)])
+        saved(bars, "memory", "memory", asked)
     }),
     entry("memory-bands", |asked| {
         memory::measured(&asked.evaluation.report.memory, asked.unit)
@@ -73,8 +74,8 @@ pub static PANELS: &[NamedPanel] = &[
         let evaluation = asked.evaluation;
         let rows = rows(evaluation, asked.unit);
         [
-            saved(asked, rows, &[save("overlap", "overlap", asked.unit)]),
-            saved(asked, step(evaluation), &[save("step", "step", asked.unit)]),
+            saved(rows, "overlap", "overlap", asked),
+            saved(step(evaluation), "step", "step", asked),
         ]
         .into_iter()
         .collect()
@@ -86,23 +87,34 @@ pub static PANELS: &[NamedPanel] = &[
         let width = parts.next().and_then(parse_number).unwrap_or(800.0);
         let width = width.clamp(320.0, 4000.0);
         let name = name.unwrap_or("memory");
-        picture_file(name, asked.evaluation, theme, width, asked.unit).map_or_else(Html::none, raw)
+        picture_file(name, asked.evaluation, theme, width, asked.unit)
+            .map_or_else(Node::none, |svg| raw(&svg))
     }),
     entry("uneven", |asked| {
-        balance(asked.evaluation).map_or_else(Html::none, |balance| {
+        balance(asked.evaluation).map_or_else(Node::none, |balance| {
             uneven(&balance, &asked.evaluation.scenario.run.gpu.title())
         })
     }),
     entry("splits", |asked| splits(asked.evaluation)),
     entry("idea", |asked| {
         pipeline::idea(asked.evaluation.report.pipeline.schedule)
-            .map_or_else(Html::none, about_schedule)
+            .map_or_else(Node::none, about_schedule)
     }),
     entry("ranks", |asked| ranks(asked.evaluation)),
-    entry("gradients", |asked| sync(asked.evaluation, asked.of)),
-    entry("unequal", |asked| unequal(asked.evaluation, asked.of)),
-    entry("csv", |asked| raw(ops_csv(&asked.evaluation.timeline))),
-    entry("trace", |asked| raw(chrome_trace(asked.evaluation))),
+    entry("gradients", |asked| {
+        let policies = [Policy::Eager, Policy::RankEnd, Policy::StepEnd].into_iter();
+        let chosen = policies
+            .rev()
+            .find(|one| Choice::Policy(*one).id() == asked.of);
+        sync(asked.evaluation, chosen.unwrap_or_default())
+    }),
+    entry("unequal", |asked| {
+        let spreads = SPREADS.into_iter().map(|(spread, _)| spread);
+        let mut chosen = spreads.filter(|one| Choice::Spread(*one).id() == asked.of);
+        unequal(asked.evaluation, chosen.next().unwrap_or(SPREADS[0].0))
+    }),
+    entry("csv", |asked| raw(&ops_csv(&asked.evaluation.timeline))),
+    entry("trace", |asked| raw(&chrome_trace(asked.evaluation))),
     entry("svg", timeline_svg),
     entry("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
     entry("changed", |asked| {
@@ -115,19 +127,18 @@ fn theme(id: Option<&str>) -> Theme {
     id.and_then(Theme::named).unwrap_or_default()
 }
 
-/// A picture with the buttons that save it below; they know its Run, for the address may say another by now.
-fn saved(asked: &Question, picture: Html, buttons: &[Html]) -> Html {
-    let link = link::encode(&asked.evaluation.scenario.run);
-    let attributes = [("class", "saves"), ("data-link", link.as_str())];
-    Html::from_iter([picture, el("p", &attributes, buttons)])
+/// A picture with the buttons that save it below, as `io::export` draws it for its own Run.
+fn saved(picture: Node, name: &'static str, drawn: &'static str, asked: &Question) -> Node {
+    let buttons = save_drawn(name, drawn, asked.unit, &asked.evaluation.scenario.run);
+    Node::from_iter([picture, el("p", &[("class", "saves")], &[buttons])])
 }
 
-const fn entry(name: &'static str, html: fn(&Question) -> Html) -> NamedPanel {
+const fn entry(name: &'static str, html: fn(&Question) -> Node) -> NamedPanel {
     NamedPanel { name, html }
 }
 
 /// The timeline as an SVG file, `of` = "start:end:width:rank:theme".
-fn timeline_svg(asked: &Question) -> Html {
+fn timeline_svg(asked: &Question) -> Node {
     let mut parts = asked.of.split(':');
     let mut number = || parts.next().and_then(parse_number);
     let evaluation = asked.evaluation;
@@ -138,7 +149,7 @@ fn timeline_svg(asked: &Question) -> Html {
         .and_then(whole)
         .and_then(|rank| usize::try_from(rank).ok());
     let theme = theme(parts.next());
-    raw(svg(&Picture {
+    raw(&svg(&Picture {
         evaluation,
         sums: &Sums::of(&evaluation.timeline),
         view: Viewport {
@@ -155,7 +166,7 @@ fn timeline_svg(asked: &Question) -> Html {
 }
 
 /// Memory of one stage over the step, `of` = "stage:theme:width": the picture, its fullest instant in words, a table.
-fn over_the_step(question: &Question) -> Html {
+fn over_the_step(question: &Question) -> Node {
     let mut parts = question.of.split(':');
     let evaluation = question.evaluation;
     let report = &evaluation.report.memory;
@@ -170,7 +181,7 @@ fn over_the_step(question: &Question) -> Html {
         return leaf("p", "muted", "Nothing is simulated for this run.");
     };
     let other = if report.method == Method::Detailed.id() {
-        Html::none()
+        Node::none()
     } else {
         leaf(
             "p",
@@ -185,11 +196,7 @@ fn over_the_step(question: &Question) -> Html {
             &[legend(evaluation.scenario.gpu.usable, question.unit)],
         ),
         picture(evaluation, &curve, theme, width, question.unit),
-        saved(
-            question,
-            Html::none(),
-            &[save("memory-over-time", "", question.unit)],
-        ),
+        el("p", &[("class", "saves")], &[save("memory-over-time")]),
         leaf("p", "peak-words", &peak_words(&curve, question.unit)),
         other,
         fold("Show as a table", curve_table(&curve, question.unit)),
@@ -205,7 +212,7 @@ fn picture(
     theme: Theme,
     width: usize,
     unit: MemoryUnit,
-) -> Html {
+) -> Node {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // constants, in pixels
     let (gutter, height) = (GUTTER as usize, (AREA + AXIS) as u32);
     let columns = width.clamp(gutter + 100, 2000) - gutter;
@@ -224,23 +231,23 @@ fn picture(
     drop(backend);
     // A picture that cannot be painted is left out; words and table say the same.
     if painted.is_ok() {
-        raw(svg)
+        raw(&svg)
     } else {
-        Html::none()
+        Node::none()
     }
 }
 
 /// The panel called `name`; nothing where there is none.
 #[must_use]
-pub fn named(name: &str, question: &Question) -> Html {
+pub fn named(name: &str, question: &Question) -> Node {
     PANELS
         .iter()
         .find(|panel| panel.name == name)
-        .map_or_else(Html::none, |panel| (panel.html)(question))
+        .map_or_else(Node::none, |panel| (panel.html)(question))
 }
 
 /// Where a figure comes from; the fullest GPU where none is named.
-fn about_figure(question: &Question) -> Html {
+fn about_figure(question: &Question) -> Node {
     let evaluation = question.evaluation;
     let peak = Figure::Memory(evaluation.report.memory.peak_stage);
     Figure::from_id(question.of)
@@ -267,7 +274,7 @@ mod tests {
                 of: "",
                 unit: MemoryUnit::Gib,
             };
-            assert_ne!((panel.html)(&question), Html::none(), "{}", panel.name);
+            assert_ne!((panel.html)(&question), Node::none(), "{}", panel.name);
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::core::run::Schedule;
 use crate::core::run::registry::{LONGEST_TEXT, field};
 use crate::core::units::group;
 use crate::view::issues::line;
-use crate::view::markup::{Html, el, text};
+use crate::view::markup::{Action, Node, el, leaf, text};
 use crate::web::browser;
 use crate::web::field::commit;
 use crate::web::html::{flag, html};
@@ -60,12 +60,9 @@ pub fn custom(state: State) -> AnyView {
         }
         let errors = state.shown.with(|shown| shown.errors.clone());
         said.extend(errors.iter().map(line));
-        said.push(el(
-            "button",
-            &[("data-order", "shown")],
-            &[text("Start from the order that is drawn")],
-        ));
-        Html::from_iter(said)
+        let start = leaf("button", "", "Start from the order that is drawn");
+        said.push(start.on(Action::StartOrder));
+        Node::from_iter(said)
     };
     let start = move |event: web_sys::MouseEvent| {
         if browser::pressed_data(&event, "data-order").is_some()

@@ -46,6 +46,6 @@ pub fn export(state: State, look: Look, kind: &str) {
         of: &of,
         unit: state.unit.get_untracked(),
     };
-    let text = named(kind, &question).into_string();
+    let text = named(kind, &question).to_html();
     browser::download(&name, "text/plain", &text);
 }

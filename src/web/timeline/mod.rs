@@ -11,7 +11,8 @@ mod table;
 
 use crate::core::report::ScheduleFigures;
 use crate::core::run::registry::field;
-use crate::view::markup::{Html, el, text};
+use crate::view::action::TimelineAction;
+use crate::view::markup::{Action, Node, el, text};
 use crate::view::pipeline::{critical, legend};
 use crate::view::schedules::{against, compare_options};
 use crate::view::shape::Shape;
@@ -58,7 +59,7 @@ pub fn TimelinePanel() -> impl IntoView {
     };
     let options = move || {
         let chosen = state.compare.get();
-        compare_options(chosen.as_deref().unwrap_or_default()).into_string()
+        compare_options(chosen.as_deref().unwrap_or_default()).to_html()
     };
     view! {
         <section aria-labelledby="timeline-title" on:click=pressed>
@@ -101,17 +102,18 @@ fn own(look: Look) -> Option<std::sync::Arc<crate::view::prepared::Prepared>> {
     look.own.prepared.get()
 }
 
-/// Zoom and export: what they do stands in `data-look`.
-fn buttons() -> Html {
-    let button = |what: &str, label: &str, title: &str| {
-        let attributes = [("data-look", what), ("title", title), ("aria-label", title)];
-        el("button", &attributes, &[text(label)])
+/// Zoom and export.
+fn buttons() -> Node {
+    use TimelineAction::{Csv, Fit, In, Out, Png, Svg, Trace};
+    let button = |action: TimelineAction, label: &str, title: &str| {
+        let attributes = [("title", title), ("aria-label", title)];
+        el("button", &attributes, &[text(label)]).on(Action::Timeline(action))
     };
     let files = [
-        button("png", "PNG", "Picture of what is visible, PNG"),
-        button("svg", "SVG", "Picture of what is visible, SVG"),
-        button("csv", "CSV", "Every op with its times, CSV"),
-        button("trace", "Trace", "Chrome trace for Perfetto, JSON"),
+        button(Png, "PNG", "Picture of what is visible, PNG"),
+        button(Svg, "SVG", "Picture of what is visible, SVG"),
+        button(Csv, "CSV", "Every op with its times, CSV"),
+        button(Trace, "Trace", "Chrome trace for Perfetto, JSON"),
     ];
     let menu = el(
         "details",
@@ -121,16 +123,16 @@ fn buttons() -> Html {
             el("div", &[], &files),
         ],
     );
-    Html::from_iter([
-        button("in", "+", "Zoom in (W)"),
-        button("out", "−", "Zoom out (S)"),
-        button("fit", "fit", "Fit all of it (0)"),
+    Node::from_iter([
+        button(In, "+", "Zoom in (W)"),
+        button(Out, "−", "Zoom out (S)"),
+        button(Fit, "fit", "Fit all of it (0)"),
         menu,
     ])
 }
 
-fn shown_legend(look: Look) -> Html {
-    own(look).map_or_else(Html::none, |own| {
+fn shown_legend(look: Look) -> Node {
+    own(look).map_or_else(Node::none, |own| {
         let other = look.other.prepared.get();
         let other = other.as_ref().map(|other| &*other.evaluation);
         legend(&own.evaluation, other, Shape::of(own.ranks()).stride)
@@ -138,10 +140,10 @@ fn shown_legend(look: Look) -> Html {
 }
 
 /// What the critical path goes through, while it is drawn.
-fn path_note(look: Look) -> Html {
+fn path_note(look: Look) -> Node {
     match own(look) {
         Some(own) if look.path.get() => text(&critical(own.critical_path())),
-        _ => Html::none(),
+        _ => Node::none(),
     }
 }
 
@@ -155,12 +157,12 @@ fn split(look: Look) -> Option<String> {
 }
 
 /// The second schedule against the first, or why there is none.
-fn comparison(state: State, look: Look) -> Html {
+fn comparison(state: State, look: Look) -> Node {
     let Some(id) = state.compare.get() else {
-        return Html::none();
+        return Node::none();
     };
     let (Some(own), Some(name)) = (own(look), crate::core::pipeline::schedule(&id)) else {
-        return Html::none();
+        return Node::none();
     };
     let said = match look.other.prepared.get() {
         Some(other) => {

@@ -1,14 +1,14 @@
 //! What lies over the canvas: the mark around an op and what it is, the critical path.
 
 use super::look::{Lane, Look};
-use crate::view::markup::{Html, el, leaf};
+use crate::view::markup::{Node, el, leaf};
 use crate::view::pipeline::describe;
 use crate::view::shape::Shape;
 use crate::view::strokes::chain;
 use leptos::prelude::*;
 
 /// Everything over the canvas of `lane`.
-pub fn overlay(look: Look, lane: Lane) -> Html {
+pub fn overlay(look: Look, lane: Lane) -> Node {
     let path = if look.path.get() {
         path(look, lane)
     } else {
@@ -17,7 +17,7 @@ pub fn overlay(look: Look, lane: Lane) -> Html {
     [path, mark(look, lane)].into_iter().flatten().collect()
 }
 
-fn path(look: Look, lane: Lane) -> Option<Html> {
+fn path(look: Look, lane: Lane) -> Option<Node> {
     let prepared = lane.prepared.get()?;
     let shape = Shape::of(prepared.ranks());
     let (view, width) = (look.view(), look.width.get());
@@ -39,7 +39,7 @@ fn path(look: Look, lane: Lane) -> Option<Html> {
     ))
 }
 
-fn mark(look: Look, lane: Lane) -> Option<Html> {
+fn mark(look: Look, lane: Lane) -> Option<Node> {
     let place = lane.hover.get().or(lane.focus.get())?;
     let prepared = lane.prepared.get()?;
     let op = prepared.op(place)?;
@@ -62,11 +62,11 @@ fn mark(look: Look, lane: Lane) -> Option<Html> {
     } else {
         format!("bottom:100%;right:{:.1}px", (width - right).max(0.0))
     };
-    let lines: Html = describe(&prepared.trace(), place)
+    let lines: Node = describe(&prepared.trace(), place)
         .iter()
         .map(|line| leaf("div", "", line))
         .collect();
-    Some(Html::from_iter([
+    Some(Node::from_iter([
         el("div", &[("class", "mark-op"), ("style", &frame)], &[]),
         el(
             "div",

@@ -67,7 +67,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     };
     let names = move || {
         let Some(prepared) = lane.prepared.get() else {
-            return crate::view::markup::Html::none();
+            return crate::view::markup::Node::none();
         };
         rank_names(
             &prepared.evaluation,

@@ -45,7 +45,7 @@ pub fn schedules(state: State) -> AnyView {
     let content = text(move || {
         rows.with(|(run, rows)| {
             let left = schedule_ids().count() - rows.len();
-            table(rows, run.schedule.id(), sort.get(), state.unit.get(), left).into_string()
+            table(rows, run.schedule.id(), sort.get(), state.unit.get(), left).to_html()
         })
     });
     let pressed = move |event: web_sys::MouseEvent| {

@@ -137,7 +137,7 @@ fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, index: u64, sum:
     let cut = cut(scenario);
     let mut dropped = 0.0;
     for tensor in layer_inventory(&scenario.model, index, &cut) {
-        let share = policy.kept(tensor.role, cut.flash);
+        let share = policy.kept(tensor.role);
         dropped += tensor.bytes - tensor.bytes * share;
         sum.add(tensor.name, tensor.bytes, share, count);
     }

@@ -72,7 +72,7 @@ fn attention(scenario: &Scenario, shapes: &mut Shapes) {
     let (h, a) = (model.hidden, model.heads);
     let Some(mla) = model.mla else {
         let (q, kv) = (model.query_width(), model.kv_width());
-        shapes.insert(((q + 2 * kv) / tp, h));
+        shapes.insert((q / tp + 2 * kv / model.key_value_ranks(tp), h));
         shapes.insert((h, q / tp));
         return;
     };

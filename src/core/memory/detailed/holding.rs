@@ -86,8 +86,9 @@ fn largest_matrices(scenario: &Scenario) -> [f64; 2] {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let h = model.hidden as f64;
     let up = if model.gated_ffn { 2.0 } else { 1.0 };
-    let attention = (model.query_width() + 2 * model.kv_width()) as f64;
-    let dense = h * attention.max(up * model.ffn as f64) / layout.tp as f64;
+    let (t, ranks) = (layout.tp as f64, model.key_value_ranks(layout.tp) as f64);
+    let attention = model.query_width() as f64 / t + 2.0 * model.kv_width() as f64 / ranks;
+    let dense = h * attention.max(up * model.ffn as f64 / t);
     let expert = model.moe.map_or(0.0, |moe| {
         h * up * moe.expert_ffn as f64 / layout.etp as f64
     });
@@ -119,7 +120,7 @@ impl Holdings<'_> {
         let (layout, count) = (&self.scenario.layout, count as f64);
         let [dense, expert] = largest_matrices(self.scenario);
         let own = if block.sharded > 0 { dense } else { 0.0 };
-        let elements = count * block.dense_per_rank(layout.tp);
+        let elements = count * block.dense_per_rank(&self.scenario.model, layout.tp);
         self.add_matrices(name, elements, Kind::Dense, own);
         let experts = count * block.experts_per_rank(layout.ep, layout.etp);
         self.add_matrices("routed experts", experts, Kind::Expert, expert);
@@ -170,8 +171,8 @@ impl Holdings<'_> {
     /// The vision tower and its projector stand on the first stage; a frozen tower keeps its weights only.
     fn vision(&mut self) {
         let (model, tp) = (&self.scenario.model, self.scenario.layout.tp);
-        let projector = model.projector().dense_per_rank(tp);
-        let tower = model.vision_tower().dense_per_rank(tp) - projector;
+        let projector = model.projector().dense_per_rank(model, tp);
+        let tower = model.vision_tower().dense_per_rank(model, tp) - projector;
         let kind = if model.vision.is_some_and(|vision| vision.frozen) {
             Kind::Frozen
         } else {

@@ -28,7 +28,8 @@ pub fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
         .filter(|(count, _)| *count > 0)
         .map(|(_, index)| {
             let layer = layer_elements(&scenario.model, index);
-            layer.dense_per_rank(layout.tp) + layer.experts_per_rank(layout.ep, layout.etp)
+            layer.dense_per_rank(&scenario.model, layout.tp)
+                + layer.experts_per_rank(layout.ep, layout.etp)
         })
         .fold(0.0, f64::max)
 }

@@ -10,6 +10,7 @@ use crate::memory::estimate::{Estimate, RankLoad, StageMemory};
 use crate::memory::verdict::Need;
 use crate::run::Scenario;
 use crate::source::FUJII_2024;
+use crate::t;
 use crate::units::Bytes;
 
 /// Up to this share of the GPU's memory none of the paper's 454 runs ran out. Source: Fujii 2024, section 5.
@@ -226,7 +227,7 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         .note("8 p: the embedding's int64 inputs as the paper counts them, h times what they are");
     let total = states.value + activations.value;
     Some(
-        Term::given("T", format!("memory of rank {rank} by Fujii 2024"), total, Unit::Bytes)
+        Term::given("T", t!("memory of rank {rank} by Fujii 2024", rank), total, Unit::Bytes)
             .by("M + A", vec![states, activations])
             .from(&FUJII_2024, "equation 18")
             .note("leaves out logits of a last stage behind others, buffers, CUDA context, communicators, fragmentation")

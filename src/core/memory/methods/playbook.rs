@@ -102,7 +102,8 @@ fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
         .iter()
         .map(|stage| {
             let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
-            held.dense_per_rank(layout.tp) + held.experts_per_rank(layout.ep, layout.etp)
+            held.dense_per_rank(&scenario.model, layout.tp)
+                + held.experts_per_rank(layout.ep, layout.etp)
         })
         .sum()
 }

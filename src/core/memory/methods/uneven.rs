@@ -4,12 +4,13 @@
 //! micro-batch in flight. Its GB are 10⁹ bytes.
 
 use super::tensors_only;
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, UNEVEN, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
 use crate::model::Vision;
 use crate::run::Scenario;
 use crate::source::UNEVEN_PP;
+use crate::t;
 
 /// Weights, 16-bit gradients, master weights and two moments.
 const WEIGHT: f64 = 2.0;
@@ -124,7 +125,7 @@ impl Part {
             "language model" => term.over("n b s (18 h + 4 f)/t", &book),
             "head" => term.over("8 b s h/t", &book),
             _ => term.marked(
-                Mark::AddedUp,
+                Provenance::AddedUp,
                 "b s (18 h + 4 f)/t, layer by layer, and the pixels",
             ),
         }
@@ -242,7 +243,7 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         .collect();
     let total = rank_memory(scenario, rank, load).total;
     Some(
-        Term::given("T", format!("memory of rank {rank} by the uneven PP note"), total.0, Unit::Bytes)
+        Term::given("T", t!("memory of rank {rank} by the uneven PP note", rank), total.0, Unit::Bytes)
             .by("Σ T_i", parts)
             .from(&UNEVEN_PP, "memory")
             .note("the note prints its totals without the projector, which its formula has")

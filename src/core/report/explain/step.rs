@@ -1,13 +1,14 @@
 //! The step and its compute: formulas with this run's values.
 
 use super::super::Evaluation;
-use super::super::evaluate::held;
 use super::{count, makespan, ratio, seconds, simulated, wires};
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
+use crate::t;
 use crate::time::{
     ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Range,
     Rates, STEP_END, family, range, step_end,
 };
+use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
 
 /// What the step is the sum of, and how sure that is.
@@ -34,11 +35,7 @@ pub fn step(evaluation: &Evaluation) -> Term {
     };
     let term = seconds("T", "step time", step.time_s.0).by(formula, parts);
     match step.rescaled_by {
-        Some(scale) => term.note(format!(
-            "scaled by {} to the step you measured: the model alone says {}; the parts keep their proportions",
-            significant(scale, 3),
-            show_seconds(step.time_s * (1.0 / scale)),
-        )),
+        Some(scale) => term.note(t!("scaled by {scale} to the step you measured: the model alone says {scale_2}; the parts keep their proportions", scale = significant(scale, 3), scale_2 = show_seconds(step.time_s * (1.0 / scale)))),
         None => spread(term, evaluation),
     }
     .note("leaves out stragglers, contention between jobs, checkpoints and evaluation")
@@ -52,8 +49,12 @@ fn spread(term: Term, evaluation: &Evaluation) -> Term {
         runs,
         of,
     } = range(&evaluation.scenario);
-    term.note(format!(
-        "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie"
+    term.note(t!(
+        "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie",
+        low,
+        high,
+        runs,
+        of
     ))
 }
 
@@ -75,7 +76,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
     let (n, n_e) = (shard(zero.shard), shard(zero.expert_shard));
     let ranks = evaluation.loads.iter().map(|load| {
-        let held = held(scenario, &load.stages);
+        let held = Held::of(scenario, &load.stages);
         let updated = held.dense / n + held.experts / n_e;
         let kept = if zero.stage == 3 {
             updated
@@ -197,7 +198,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let mut parts = vec![
         linears(evaluation, rates, linear),
         seconds("A", "attention core, forward and backward", attention)
-            .marked(Mark::AddedUp, "n (1 + k/s) (1/a + 2.5/o)")
+            .marked(Provenance::AddedUp, "n (1 + k/s) (1/a + 2.5/o)")
             .with(vec![
                 Term::given("a", "rate on long sequences", rates.attention_forward.0, Unit::FlopRate),
                 Term::given("o", "the same of the backward pass", rates.attention_backward.0, Unit::FlopRate),
@@ -206,7 +207,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
             .from(ATTENTION_HALF.source, ATTENTION_HALF.place)
             .note("n: causal half of 4 a d s FLOPs a token; s: tokens a rank sees"),
         seconds("G", "gaps that the host leaves, a layer and micro-batch", host)
-            .marked(Mark::AddedUp, "g layers micro-batches")
+            .marked(Provenance::AddedUp, "g layers micro-batches")
             .with(vec![seconds("g", "a layer and micro-batch", rates.host.0)])
             .from(HOST_PER_LAYER.source, HOST_PER_LAYER.place),
         seconds(
@@ -217,12 +218,13 @@ pub fn compute(evaluation: &Evaluation) -> Term {
             ),
             rest,
         )
-        .marked(Mark::AddedUp, "bytes/β"),
+        .marked(Provenance::AddedUp, "bytes/β"),
     ];
     let mut formula = String::from("L + A + G + E");
     if again > 0.0 {
-        parts
-            .push(seconds("R", "the forward pass computed again", again).marked(Mark::AddedUp, ""));
+        parts.push(
+            seconds("R", "the forward pass computed again", again).marked(Provenance::AddedUp, ""),
+        );
         formula.push_str(" + R");
     }
     // Overlapped pairs take less than their parts; micro-batches of unequal length more or less than equal ones.
@@ -254,10 +256,10 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
             .from(family.source, "kernel benchmarks")
             .note(family.remark);
     } else {
-        rate = rate.marked(Mark::LookedUp, "");
+        rate = rate.marked(Provenance::LookedUp, "");
     }
     seconds("L", "linears of the layers, by their shapes on a rank", value)
-        .marked(Mark::AddedUp, "2 q M N K/r + B/b + l")
+        .marked(Provenance::AddedUp, "2 q M N K/r + B/b + l")
         .with(vec![
             rate,
             Term::given("b", "operands and results through memory", rates.operands.0, Unit::Bandwidth),

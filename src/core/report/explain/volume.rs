@@ -1,14 +1,15 @@
 //! Bytes that a GPU of the busiest rank sends in a step, by kind: the formula with this run's values.
 
 use super::super::Evaluation;
-use super::super::evaluate::held;
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
-use crate::traffic::{Copies, Held, OverlapRow, element_bytes, is_once_a_node, once_a_node};
+use crate::traffic::{
+    Copies, Held, OverlapRow, element_bytes, is_once_a_node, once_a_node, rank_key_width,
+};
 
 /// The volume of a row, with its formula.
 pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
@@ -21,9 +22,9 @@ pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     match row.name {
         "tp" => plain.over("16 n T h m (t - 1)/t", &book),
         "cp" if evaluation.scenario.run.cp_comm == CpComm::Ulysses => {
-            plain.over("8 l T (q + k) m (c - 1)/(t c)", &book)
+            plain.over("8 l T (q/t + w) m (c - 1)/c", &book)
         }
-        "cp" => plain.over("12 l T k m (c - 1)/t", &book),
+        "cp" => plain.over("12 l T w m (c - 1)", &book),
         "ep" => inputs.experts(plain, &book),
         "pp" if evaluation.scenario.layout.sequence_parallel => plain.over("4 T h m v/t", &book),
         "pp" => plain.over("4 T h m v", &book),
@@ -84,7 +85,7 @@ impl<'a> Inputs<'a> {
             layers: layers.count() as f64,
             routed: routed as f64,
             m: scenario.usual_microbatches() / copies,
-            held: held(scenario, &load.stages),
+            held: Held::of(scenario, &load.stages),
         })
     }
 
@@ -94,10 +95,6 @@ impl<'a> Inputs<'a> {
         let layout = &scenario.layout;
         let shared = model.moe.is_some_and(|moe| moe.shared_experts > 0);
         let halves = if shared { 0.0 } else { self.routed / 2.0 };
-        let width = model.mla.map_or(model.kv_width() as f64, |mla| {
-            let both = mla.qk_nope_head_dim + mla.qk_rope_head_dim + mla.v_head_dim;
-            (model.heads * both) as f64 / 2.0
-        });
         let k = model.moe.map_or(0, |moe| moe.top_k);
         let imbalance = scenario.run.moe_imbalance;
         vec![
@@ -121,7 +118,11 @@ impl<'a> Inputs<'a> {
             count("c", "context parallel", layout.cp as f64),
             count("x", "expert parallel", layout.ep as f64),
             count("q", "width of the queries", model.query_width() as f64),
-            count("k", "width of the keys, as of the values", width),
+            count(
+                "w",
+                "width of the keys on a rank, as of the values",
+                rank_key_width(scenario),
+            ),
             Term::count("K", "experts a token", k),
             Term::given("u", "imbalance", imbalance, Unit::Ratio),
         ]
@@ -142,7 +143,7 @@ impl<'a> Inputs<'a> {
         let Copies { crossing, inside } = once_a_node(moe, scenario.layout.mesh().ep_group());
         let copies = |symbol, name: &'static str, value| {
             Term::given(symbol, name, value, Unit::Ratio)
-                .marked(Mark::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")
+                .marked(Provenance::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")
         };
         book.extend([
             copies("X", "copies of a token over the network", crossing),
@@ -202,6 +203,30 @@ impl<'a> Inputs<'a> {
             }
         }
         let model = &scenario.model;
+        if !gathered {
+            let copies = layout.tp / model.key_value_ranks(layout.tp);
+            let shard = if zero.stage >= 2 { zero.shard } else { 1 };
+            let book = [
+                Term::given(
+                    "P",
+                    "parameters of keys and values",
+                    self.held.copied,
+                    Unit::Parameters,
+                ),
+                count("y", "ranks that hold the same head", copies as f64),
+                count("N", "ranks that share the gradients", shard as f64),
+                bytes(
+                    "g",
+                    "bytes a gradient and its accumulation",
+                    precision.gradients(),
+                ),
+            ];
+            parts.extend(self::part(
+                "keys and values, between the ranks that hold the same head",
+                "2 g P (y - 1)/(y N)",
+                &book,
+            ));
+        }
         if model.tied_embeddings && layout.pp > 1 && !gathered {
             let book = [
                 bytes(

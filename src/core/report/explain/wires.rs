@@ -1,19 +1,18 @@
 //! Communication: what each row of the overlap table sends, how long the wire takes, what hides it, what stays visible.
 
 use super::super::Evaluation;
-use super::super::evaluate::held;
 use super::super::passes::Pass;
 use super::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::run::{CpComm, Scenario};
 use crate::source::NCCL;
 use crate::t;
 use crate::time::Clock;
 use crate::traffic::{
-    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, INTER, INTRA, LATENCY, OverlapRow, StageWaits,
-    Wait, bandwidth, is_once_a_node, playbook_term, step_sync,
+    ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, Held, INTER, INTRA, LATENCY, OverlapRow,
+    StageWaits, Wait, bandwidth, is_once_a_node, playbook_term, step_sync,
 };
 use crate::units::{Seconds, show_bandwidth, significant};
 
@@ -46,7 +45,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         ("dp", |waits| waits.gradients),
     ];
     let part =
-        |name: String, value: f64| seconds("X_i", name, value).marked(Mark::AddedUp, "W - H");
+        |name: String, value: f64| seconds("X_i", name, value).marked(Provenance::AddedUp, "W - H");
     let mut parts: Vec<Term> = kinds
         .into_iter()
         .map(|(name, wait)| {
@@ -59,7 +58,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         })
         .collect();
     let ends = loads.iter().map(|load| {
-        let held = held(scenario, &load.stages);
+        let held = Held::of(scenario, &load.stages);
         let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
             let stages = load.stages.iter().filter_map(|stage| passes.get(*stage));
             stages.map(part).sum()
@@ -107,7 +106,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         )
     } else {
         let hidden = seconds("H", "of it hidden behind compute", hidden)
-            .marked(Mark::AddedUp, hiding(scenario, row.name))
+            .marked(Provenance::AddedUp, hiding(scenario, row.name))
             .with(vec![window, share(scenario, row.name)])
             .note(hiding_note(scenario, row.name));
         let name = format!("exposed: {}", title(row.name));
@@ -125,7 +124,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
 
 /// The compute that a row may hide behind.
 fn simulated_window(row: &OverlapRow) -> Term {
-    seconds("w", window_of(row.name), row.compute_s.0).marked(Mark::AddedUp, "")
+    seconds("w", window_of(row.name), row.compute_s.0).marked(Provenance::AddedUp, "")
 }
 
 /// Wire time over window, where there is one.
@@ -224,7 +223,7 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     };
     let [launch, near, far] = LATENCY.value.map(|seconds| seconds * 1e6);
     seconds("W", "wire time of a step", row.comm_s.0)
-        .marked(Mark::AddedUp, "latency + bytes/bandwidth")
+        .marked(Provenance::AddedUp, "latency + bytes/bandwidth")
         .with(parts)
         .from(&NCCL, "tuning.cc; efficiencies by measured curves")
         .note(reach)

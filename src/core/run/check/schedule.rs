@@ -3,11 +3,11 @@
 use super::Check;
 use crate::issue::Issue;
 use crate::run::layout::even_split;
-use crate::run::{CpComm, Recompute, Schedule};
+use crate::run::{CpComm, Module, Recompute, Schedule};
 use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
-pub const MOST_STAGES: u64 = 4096;
+pub const MAX_STAGES: u64 = 4096;
 impl Check<'_> {
     pub fn sequence(&mut self) {
         let run = self.run;
@@ -45,10 +45,15 @@ impl Check<'_> {
             }
         }
         // With FSDP "selective" is PyTorch's: every second matrix product is dropped.
-        if run.recompute == Recompute::Selective && run.flash_attention && run.zero < 3 {
+        let core = match &run.recompute {
+            Recompute::Selective => run.zero < 3,
+            Recompute::Modules(modules) => modules.contains(&Module::CoreAttn),
+            _ => false,
+        };
+        if core && run.flash_attention {
             self.warnings.push(Issue::warning(
                 "recompute",
-                "selective recomputation drops attention scores, which FlashAttention never keeps: no effect",
+                t!("recomputing the core of attention saves its scores, which FlashAttention never keeps: it runs the kernel again and saves its statistics alone"),
             ));
         }
     }
@@ -92,13 +97,13 @@ impl Check<'_> {
     pub fn stage_layers(&mut self) -> Vec<u64> {
         let (run, layers) = (self.run, self.model.layers);
         let stages = run.schedule.stages(run);
-        if stages > MOST_STAGES || stages == 0 {
+        if stages > MAX_STAGES || stages == 0 {
             self.error(
                 "pp",
                 t!(
-                    "{stages} pipeline stages; at most {MOST_STAGES}",
+                    "{stages} pipeline stages; at most {MAX_STAGES}",
                     stages,
-                    MOST_STAGES
+                    MAX_STAGES
                 ),
             );
             return Vec::new();

@@ -1,0 +1,183 @@
+//! Published ways to count the FLOPs of a token: what "MFU" and "TFLOP/s" mean in each program's log.
+//!
+//! All leave out recomputation and the input embedding's look-up. They differ in how they count a causal mask, whether the
+//! embedding's parameters count, and in what they know of experts.
+
+use super::architecture::Architecture;
+use super::flops::{AttentionCount, core_flops, ffn_flops, projection_flops, whole};
+use crate::source::{MEGATRON, NANOTRON, PALM, Source, TORCHTITAN};
+
+/// A way to count.
+#[derive(Clone, Copy, Debug)]
+pub struct Convention {
+    /// Its id in a report.
+    pub id: &'static str,
+    /// What the page calls it.
+    pub name: &'static str,
+    /// What tells it from the others.
+    pub remark: &'static str,
+    /// The program or paper.
+    pub source: &'static Source,
+    /// The place in it.
+    pub place: &'static str,
+    count: fn(&Architecture, u64) -> Option<f64>,
+}
+
+impl Convention {
+    /// FLOPs of one token of a sequence of `seq`, forward and backward; none where the convention has no such model.
+    #[must_use]
+    pub fn flops_per_token(&self, model: &Architecture, seq: u64) -> Option<f64> {
+        (self.count)(model, seq)
+    }
+}
+
+/// The model as nanotron takes it: gated FFNs and heads of `h/a` only.
+#[must_use]
+pub fn as_nanotron(model: &Architecture) -> Architecture {
+    Architecture {
+        head_dim: model.hidden / model.heads,
+        gated_ffn: true,
+        mtp_modules: 0,
+        ..*model
+    }
+}
+
+/// All of them.
+pub static CONVENTIONS: [Convention; 4] = [
+    Convention {
+        id: "megatron",
+        name: "Megatron-LM",
+        remark: "half of causal attention, no router; it prints TFLOP/s and leaves the peak to the reader; its vocabulary is the padded one",
+        source: &MEGATRON,
+        place: "training.py, num_floating_point_operations",
+        count: megatron,
+    },
+    Convention {
+        id: "torchtitan",
+        name: "torchtitan",
+        remark: "causal attention counted whole, parameters without the input embedding; it divides by the bf16 peak and prints no MFU for quantised training",
+        source: &TORCHTITAN,
+        place: "models/utils.py, get_nparams_and_flops",
+        count: torchtitan,
+    },
+    Convention {
+        id: "nanotron",
+        name: "nanotron",
+        remark: "causal attention counted whole, every FFN as a gated one, no embedding; the playbook divides by the bf16 peak",
+        source: &NANOTRON,
+        place: "models/llama.py, get_flops",
+        count: nanotron,
+    },
+    Convention {
+        id: "palm",
+        name: "PaLM paper",
+        remark: "causal attention counted whole, all parameters, the input embedding among them (PaLM's is its head; nanoGPT and llm-foundry count likewise)",
+        source: &PALM,
+        place: "appendix B",
+        count: palm,
+    },
+];
+
+/// Parameters that a token visits in the language model, and those of them in its embeddings that are no head.
+#[must_use]
+pub fn visited(model: &Architecture) -> (u64, u64) {
+    let all = model.elements().active() - model.vision_tower().total();
+    let head = if model.tied_embeddings {
+        model.head().total()
+    } else {
+        0
+    };
+    (all, model.embedding().total() - head)
+}
+
+/// `3 (Σ layers + 2 h v)` with half of causal attention and multi-token prediction; the router is not counted.
+fn megatron(model: &Architecture, seq: u64) -> Option<f64> {
+    let attention =
+        projection_flops(model) + core_flops(model) * AttentionCount::Causal.effective(seq);
+    Some(whole(model, |index| attention + ffn_flops(model, index)))
+}
+
+/// `6 n + 12 L a d s`, n: parameters without the embedding.
+fn torchtitan(model: &Architecture, seq: u64) -> Option<f64> {
+    let (all, embedding) = visited(model);
+    Some(6.0 * (all - embedding) as f64 + whole_attention(model, seq))
+}
+
+/// `3 (L (2 h d (a + 2 k) + 2 a d h + 4 a d s + 6 h f) + 2 h v)` with d = h/a; it knows neither experts nor latent attention.
+fn nanotron(model: &Architecture, seq: u64) -> Option<f64> {
+    if model.moe.is_some() || model.mla.is_some() {
+        return None;
+    }
+    let gated = as_nanotron(model);
+    let core = core_flops(&gated) * AttentionCount::Full.effective(seq);
+    let layer = projection_flops(&gated) + core + ffn_flops(&gated, 0);
+    Some(whole(&gated, |_| layer))
+}
+
+/// `6 N + 12 L H Q T`, N: all parameters.
+fn palm(model: &Architecture, seq: u64) -> Option<f64> {
+    Some(6.0 * visited(model).0 as f64 + whole_attention(model, seq))
+}
+
+/// `12 L a d s`: the square, not its causal half.
+fn whole_attention(model: &Architecture, seq: u64) -> f64 {
+    3.0 * model.layers as f64 * core_flops(model) * AttentionCount::Full.effective(seq)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(id: &str, model: &Architecture, seq: u64) -> f64 {
+        let convention = CONVENTIONS.iter().find(|one| one.id == id).unwrap();
+        convention.flops_per_token(model, seq).unwrap()
+    }
+
+    /// Chowdhery et al. 2022, appendix B: 6144 TPU v4 (275 TFLOP/s) at 238.3 thousand tokens a second are 46.2 % with
+    /// self-attention, 45.7 % without. PaLM 540B, table 1: 118 layers, 48 heads of 256 (one for keys and values), 18432
+    /// wide, FFN four times as wide and gated, 256 k words, tied.
+    #[test]
+    fn palm_540b_is_at_46_percent() {
+        let palm = Architecture {
+            head_dim: 256,
+            tied_embeddings: true,
+            ..Architecture::llama(118, 18432, 4 * 18432, 48, 1, 256_000)
+        };
+        let share = |flops: f64| flops * 238.3e3 / (6144.0 * 275e12);
+        assert_eq!(format!("{:.3}", share(count("palm", &palm, 2048))), "0.462");
+        let alone = 6.0 * visited(&palm).0 as f64;
+        assert_eq!(format!("{:.3}", share(alone)), "0.457");
+    }
+
+    /// torchtitan's own log of Llama 3.1 8B at 8192 (pull request 1287): tps 5,856, tflops 339.16, mfu 34.29 % of 989.
+    #[test]
+    fn torchtitan_prints_its_own_count() {
+        let llama = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
+        let rate = count("torchtitan", &llama, 8192) * 5856.0;
+        assert!((rate / 1e12 - 339.16).abs() < 0.05, "{rate}");
+        assert!((rate / 989e12 - 0.3429).abs() < 5e-5);
+    }
+
+    /// Narayanan 2021, section 5.1, without recomputation and with half of the square:
+    /// `72 L h² (1 + s/(12 h) + v/(12 L h))` a token.
+    #[test]
+    fn megatron_halves_the_attention_of_its_own_paper() {
+        let model = Architecture::gpt(96, 12288, 96, 51200, 0);
+        let (l, h, s, v) = (96.0, 12288.0, 2048.0, 51200.0);
+        let paper = 72.0 * l * h * h * (1.0 + s / (12.0 * h) + v / (12.0 * l * h));
+        assert!((count("megatron", &model, 2048) / paper - 1.0).abs() < 1e-12);
+    }
+
+    /// The same matrices counted twice: torchtitan by parameters, nanotron by products. Norms are all that differs.
+    #[test]
+    fn torchtitan_and_nanotron_differ_by_the_norms() {
+        let llama = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
+        let norms = 6.0 * (2.0 * 32.0 + 1.0) * 4096.0;
+        let gap = count("torchtitan", &llama, 8192) - count("nanotron", &llama, 8192);
+        assert!((gap - norms).abs() < 1.0, "{gap} {norms}");
+        // PaLM's count adds the input embedding.
+        let embedding = 6.0 * 128_256.0 * 4096.0;
+        let gap = count("palm", &llama, 8192) - count("torchtitan", &llama, 8192);
+        assert!((gap - embedding).abs() < 1.0);
+    }
+}
