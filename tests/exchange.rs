@@ -6,7 +6,7 @@ use proptest::test_runner::TestRunner;
 use shardscope::core::run::presets::{GPUS, MODELS, PUBLISHED};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{OneOf, Run, Scenario, Schedule, Value};
-use shardscope::io::dialect::{DIALECTS, book::Book, dialect, not_said};
+use shardscope::io::dialect::{DIALECTS, dialect, not_said, settings_reader::SettingsReader};
 use shardscope::io::export::{FORMATS, Stamp, export};
 use shardscope::io::import::read;
 use std::cell::Cell;
@@ -268,10 +268,10 @@ fn settings_say_what_they_can(run: &Run) {
         let entries = (dialect.write)(&scenario);
         let text = (dialect.print)(&entries, &[]);
         assert_eq!((dialect.entries)(&text).unwrap(), entries, "{text}");
-        let mut book = Book::new(entries, Run::default());
-        (dialect.read)(&mut book);
-        assert_eq!(book.errors, [], "{text}");
-        let unread = book.left();
+        let mut reader = SettingsReader::new(entries, Run::default());
+        (dialect.read)(&mut reader);
+        assert_eq!(reader.errors, [], "{text}");
+        let unread = reader.left();
         let unread: Vec<_> = unread
             .iter()
             .filter(|name| !name.ends_with("_config"))
@@ -281,7 +281,7 @@ fn settings_say_what_they_can(run: &Run) {
             let value = field(key).unwrap().text(run).unwrap_or_default();
             words.may_lose(run, key, &value)
         };
-        let (back, meant) = (book.run.resolved(), run.resolved());
+        let (back, meant) = (reader.run.resolved(), run.resolved());
         for field in FIELDS.iter().filter(|field| counts(run, field.key)) {
             let mut same = field.get(&back) == field.get(&meant);
             if let (Some(a), Some(b)) = (back.tokens_total, meant.tokens_total)
@@ -341,10 +341,10 @@ fn groups_of_experts_and_their_dispatch_come_back() {
     );
     comes_back(&run);
     let entries = (megatron.write)(&Scenario::new(&run).unwrap());
-    let mut book = Book::new(entries, Run::default());
-    (megatron.read)(&mut book);
-    assert_eq!(book.run.model.resolve(), run.model.resolve());
-    assert_eq!(book.run.moe_dispatch, run.moe_dispatch);
+    let mut reader = SettingsReader::new(entries, Run::default());
+    (megatron.read)(&mut reader);
+    assert_eq!(reader.run.model.resolve(), run.model.resolve());
+    assert_eq!(reader.run.moe_dispatch, run.moe_dispatch);
     // It has no word for the precision of the dispatch alone.
     let lost = not_said(megatron, &Scenario::new(&run).unwrap());
     let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();

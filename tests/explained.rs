@@ -1,7 +1,7 @@
 //! The arithmetic that the drawer prints: every formula of every figure, computed with the values that stand beside it,
 //! gives the value that it explains; what no formula gives says how it comes about.
 
-use shardscope::core::explain::{Mark, Term, Way};
+use shardscope::core::explain::{Derivation, Provenance, Term};
 use shardscope::core::memory::Component;
 use shardscope::core::report::{
     Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule,
@@ -111,16 +111,16 @@ impl Tally {
             self.wrong
                 .push(format!("{at}: {} is {}", term.name, term.value));
         }
-        match &term.way {
-            Way::Given => {
+        match &term.derivation {
+            Derivation::Given => {
                 self.given += 1;
                 if !term.parts.is_empty() {
                     self.wrong
                         .push(format!("{at}: {} has parts and no formula", term.name));
                 }
             }
-            Way::Marked(mark, _) => *self.marked.entry(mark.word()).or_default() += 1,
-            Way::Formula(formula) => {
+            Derivation::Marked(mark, _) => *self.marked.entry(mark.word()).or_default() += 1,
+            Derivation::Formula(formula) => {
                 self.formulas += 1;
                 let largest = term.parts.iter().map(|part| part.value.abs());
                 let largest = largest.fold(term.value.abs(), f64::max);
@@ -436,7 +436,7 @@ fn all_kinds_of_marks_are_used() {
             ..Run::default()
         },
     )]);
-    for mark in Mark::ALL {
+    for mark in Provenance::ALL {
         assert!(tally.marked.contains_key(mark.word()), "{mark:?}");
     }
     // Most of what is shown is computed from what stands beside it.

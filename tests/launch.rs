@@ -127,6 +127,48 @@ fn settings_of_nanotron_mean_what_its_examples_run() {
     );
 }
 
+/// Every form of TOML that means the same settings is read as they are; what is not used may have any form.
+#[test]
+fn toml_in_another_form_means_the_same() {
+    let present = Run::default();
+    let sections = "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 8192\nlocal_batch_size = 2\n\
+        [parallelism]\ntensor_parallel_degree = 2\n";
+    let meant = read(sections, &present).unwrap().run;
+    for text in [
+        "model = { name = 'llama3', flavor = '8B' }\ntraining = { seq_len = 8_192, local_batch_size = 2 }\n\
+         parallelism = { tensor_parallel_degree = 2 }",
+        "model.name = 'llama3'\nmodel.flavor = '8B'\ntraining.seq_len = 0x2000\ntraining.local_batch_size = 2\n\
+         parallelism.tensor_parallel_degree = 2",
+        "[ model ]\n\"name\" = \"llama3\"\nflavor = \"\"\"8B\"\"\"\n[ training ]\nseq_len = 8192\nlocal_batch_size = 2\n\
+         [parallelism]\ntensor_parallel_degree = 2\n[job]\ndescription = \"\"\"\nrun with --training.seq_len 4096\n\
+         [training]\n\"\"\"\nstarted = 2025-01-31T12:00:00Z\n[float8]\nfilter_fqns = [\"output, head\", 'a]b']\n\
+         [[experimental.hooks]]\nname = 'a'\n[[experimental.hooks]]\nname = 'b'\n",
+    ] {
+        let read = read(text, &present).unwrap_or_else(|issues| panic!("{issues:?}: {text}"));
+        assert_eq!(read.run, meant, "{text}");
+    }
+}
+
+/// Every form of YAML that means the same settings is read as they are; what is not used may have any form.
+#[test]
+fn yaml_in_another_form_means_the_same() {
+    let present = Run::default();
+    let plain = "parallelism:\n  dp: 4\n  tp: 2\n  pp: 1\n  recompute_layer: true\ntokens:\n  sequence_length: 4096\n  \
+        micro_batch_size: 2\nmodel:\n  dtype: bfloat16\n";
+    let meant = read(plain, &present).unwrap().run;
+    for text in [
+        "parallelism: {dp: 4, tp: 2, pp: 1, recompute_layer: yes}\ntokens: {sequence_length: 4_096,\n  \
+         micro_batch_size: 2}\nmodel: {dtype: 'bfloat16'}",
+        "general: &all\n  project: |\n    any text: here\n    # and this\n  run: >-\n    folded\n    text\n  \
+         owner: \"it\\\"s\\tme\"\n  note: text over\n    two lines\nalso: *all\n? [a, b]\n: !!python/tuple [1, 2]\n\
+         degrees: &degrees {dp: 4, tp: 1}\nparallelism:\n  <<: *degrees\n  tp: &two 2\n  pp: 1\n  \
+         recompute_layer: true\ntokens:\n  sequence_length: 4096\n  micro_batch_size: *two\nmodel:\n  dtype: bfloat16",
+    ] {
+        let read = read(text, &present).unwrap_or_else(|issues| panic!("{issues:?}: {text}"));
+        assert_eq!(read.run, meant, "{text}");
+    }
+}
+
 const FILES: [(&str, &str); 10] = [
     ("megatron", "megatron_llama3_8b_fp8.sh"),
     ("megatron", "megatron_gpt3_175b.sh"),

@@ -83,8 +83,7 @@ modules['lazy/manners.js'] = once(${makeManners});
 ${language}
 const makePage = ${makePage};
 // From disk, browsers start no worker that is a module.
-const { Worker } = globalThis;
-globalThis.Worker = class extends Worker {
+globalThis.Worker = class extends globalThis.Worker {
   constructor() {
     const code = ['const makePage = ' + makePage + ';\\n', file('worker.js')];
     super(URL.createObjectURL(new Blob(code, { type: 'text/javascript' })));

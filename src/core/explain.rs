@@ -2,7 +2,7 @@
 //!
 //! A result's explanation is built by the same parts as the result; every node carries its value and, as a structure,
 //! the formula over its parts: `tests/explained.rs` computes every one and holds it to the value. What no formula gives
-//! says so ([`Mark`]). The page shows a [`Term`] in the drawer "about this number".
+//! says so ([`Provenance`]). The page shows a [`Term`] in the drawer "about this number".
 
 mod copy;
 mod formula;
@@ -45,7 +45,7 @@ pub enum Unit {
 
 /// How a value that no formula over the term's parts gives comes about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum Provenance {
     /// Read off the simulated schedule.
     Simulated,
     /// Found in a table of ours or of a source.
@@ -54,7 +54,7 @@ pub enum Mark {
     AddedUp,
 }
 
-impl Mark {
+impl Provenance {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Simulated, Self::LookedUp, Self::AddedUp];
     /// The word that the page shows.
@@ -70,13 +70,13 @@ impl Mark {
 
 /// How a value comes about.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Way {
+pub enum Derivation {
     /// An input.
     Given,
     /// By a formula over the parts.
     Formula(Formula),
     /// In another way, with the rule for one piece where there is one.
-    Marked(Mark, &'static str),
+    Marked(Provenance, &'static str),
 }
 
 /// A figure with its formula, the values in it, and its source.
@@ -91,7 +91,7 @@ pub struct Term {
     /// How to print the value.
     pub unit: Unit,
     /// How the value comes about.
-    pub way: Way,
+    pub derivation: Derivation,
     /// The inputs and intermediate figures in the formula.
     pub parts: Vec<Term>,
     /// Document and place within it.
@@ -108,7 +108,7 @@ impl Term {
             name: name.into(),
             value,
             unit,
-            way: Way::Given,
+            derivation: Derivation::Given,
             parts: Vec::new(),
             source: None,
             notes: Vec::new(),
@@ -121,7 +121,7 @@ impl Term {
     /// Gives it a formula over `parts`.
     #[must_use]
     pub fn by(mut self, formula: impl Into<String>, parts: Vec<Term>) -> Self {
-        self.way = Way::Formula(Formula::new(formula));
+        self.derivation = Derivation::Formula(Formula::new(formula));
         self.parts = parts;
         self
     }
@@ -135,8 +135,8 @@ impl Term {
     }
     /// Says that no formula gives it, and how it comes about; `rule` is that of one piece, or empty.
     #[must_use]
-    pub fn marked(mut self, mark: Mark, rule: &'static str) -> Self {
-        self.way = Way::Marked(mark, rule);
+    pub fn marked(mut self, provenance: Provenance, rule: &'static str) -> Self {
+        self.derivation = Derivation::Marked(provenance, rule);
         self
     }
     /// The inputs of a rule, or what else belongs to the figure.
@@ -160,23 +160,23 @@ impl Term {
     /// Its formula, where it has one.
     #[must_use]
     pub fn formula(&self) -> Option<&Formula> {
-        match &self.way {
-            Way::Formula(formula) => Some(formula),
+        match &self.derivation {
+            Derivation::Formula(formula) => Some(formula),
             _ => None,
         }
     }
     /// How it comes about where no formula says it.
     #[must_use]
-    pub fn mark(&self) -> Option<(Mark, &'static str)> {
-        match self.way {
-            Way::Marked(mark, rule) => Some((mark, rule)),
+    pub fn provenance(&self) -> Option<(Provenance, &'static str)> {
+        match self.derivation {
+            Derivation::Marked(provenance, rule) => Some((provenance, rule)),
             _ => None,
         }
     }
     /// Whether there is more to say of it than its value.
     #[must_use]
     pub fn opens(&self) -> bool {
-        self.way != Way::Given
+        self.derivation != Derivation::Given
     }
     /// What its formula comes to with the values of its parts.
     #[must_use]

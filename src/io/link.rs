@@ -11,9 +11,9 @@ use crate::core::run::Run;
 pub const VERSION: u64 = 1;
 
 /// Longer text is refused unread. The longest lists and the longest text that the fields take stay below it.
-const LONGEST: usize = 1 << 22;
+const MAX_LENGTH: usize = 1 << 22;
 /// More pairs than this are not read.
-const MOST_PAIRS: usize = 512;
+const MAX_PAIRS: usize = 512;
 
 /// What is shown, apart from what is calculated.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,7 +95,7 @@ pub fn decode(text: &str) -> Decoded {
     let mut view = View::default();
     let mut pairs = Vec::new();
     let mut second = Vec::new();
-    let text = if text.len() > LONGEST {
+    let text = if text.len() > MAX_LENGTH {
         notices.push(Issue::notice(
             "",
             "the link is over 4 MB long and was not read",
@@ -105,13 +105,13 @@ pub fn decode(text: &str) -> Decoded {
         fragment(text)
     };
     let all = || text.split('&').filter(|pair| !pair.is_empty());
-    if all().nth(MOST_PAIRS).is_some() {
+    if all().nth(MAX_PAIRS).is_some() {
         notices.push(Issue::notice(
             "",
             "the link has over 512 settings; those behind were not read",
         ));
     }
-    for pair in all().take(MOST_PAIRS) {
+    for pair in all().take(MAX_PAIRS) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (key, value) = (unescape(key), unescape(value));
         match key.as_str() {

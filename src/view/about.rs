@@ -72,7 +72,7 @@ pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
 
 fn formula(term: &Term, unit: MemoryUnit) -> Node {
     let result = leaf("p", "result", &format!("= {}", term.shown(unit)));
-    if let Some((mark, rule)) = term.mark() {
+    if let Some((mark, rule)) = term.provenance() {
         return [result, marked_as(mark.word(), rule)].into_iter().collect();
     }
     let Some(formula) = term.formula() else {
@@ -179,7 +179,7 @@ fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Node
                 &[("translate", "no")],
                 &[subscripted(line.trim_start())],
             ));
-        } else if let Some((mark, rule)) = term.mark() {
+        } else if let Some((mark, rule)) = term.provenance() {
             lines.push(marked_as(mark.word(), rule));
         }
         inside.extend(term.parts.iter().filter(|one| one.opens()));

@@ -4,7 +4,7 @@ use super::markup::{Node, cited, el, leaf, text};
 use crate::core::memory::methods::METHODS;
 use crate::core::pipeline::spec::MAX_OPS;
 use crate::core::run::registry::LONGEST_TEXT;
-use crate::core::run::{MANY, MOST_PARAMETERS, MOST_STAGES, OneOf};
+use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
 use crate::core::units::group;
 
 /// What no method and no formula here knows of, beside [`NOT_MODELLED`].
@@ -67,9 +67,9 @@ pub fn limits() -> Node {
         ),
         format!(
             "Models of more than {} parameters, clusters of more than {} GPUs and pipelines of more than {} stages are refused.",
-            power(MOST_PARAMETERS),
-            power(MANY as f64),
-            group(&MOST_STAGES.to_string())
+            power(MAX_PARAMETERS),
+            power(MAX_COUNT as f64),
+            group(&MAX_STAGES.to_string())
         ),
     ];
     [

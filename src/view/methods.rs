@@ -99,7 +99,7 @@ fn formula(term: &Term) -> Node {
 
 /// The formula itself, or how the figure comes about where it has none.
 fn said(term: &Term) -> Node {
-    match (term.formula(), term.mark()) {
+    match (term.formula(), term.provenance()) {
         (Some(formula), _) => code("formula", &format!("{} = {}", term.symbol, formula.text())),
         (None, Some((mark, rule))) => marked_as(mark.word(), rule),
         (None, None) => Node::none(),
@@ -142,7 +142,7 @@ mod tests {
             let piece = piece.to_html();
             assert!(html.contains(&piece), "{}: {piece}", term.name);
         };
-        if term.formula().is_some() || term.mark().is_some() {
+        if term.formula().is_some() || term.provenance().is_some() {
             says(said(term));
         }
         if let Some((document, place)) = term.source {

@@ -286,6 +286,8 @@ pub fn files(seeds: Vec<String>) -> Vec<String> {
         "general:\n  project: x\nparallelism:\n  dp: 8\n  tp: &a 2\n  pp: *a\ntokens: &b [*a, *a]\nall: &c [*b, *b]\n",
         "parallelism:\n- - - tp: 2\n  dp:\n    - - a: 1\nmodel:\n model_config:\n  hidden_size: 4096\n",
         "[parallelism]\ntensor_parallel_degree = 2\n[a.b.c.d]\nx = [[1, [2]], [\n[3],\n]]\n[[training]]\nseq_len = nan\n",
+        "parallelism: &a {dp: 8, <<: *a}\ntokens: [&b [1, 2], &c [*b, *b], &d [*c, *c]]\nmodel:\n  <<: [*c, {dtype: !!str 1}]\n  x: |2-\n   y\n",
+        "training = { seq_len = 8192, a.b.c.d = [{}, { x = '''{{[''' }] }\nmodel.\"na.me\".x = 1979-05-27T07:32:00Z\nmodel.name = \"\"\"\\\n  llama3\"\"\"\n",
         "V='$V --x'\nA=aaaa; B=$A$A$A; C=$B$B$B; D=\"$C $C\"\n$V torchrun x.py --tensor-model-parallel-size ${TP:-2} --seq-length $D ${N[@]} $(($A * 2))",
         "{\"model_type\":\"llama\",\"hidden_size\":1e999,\"hidden_size\":4096,\"num_hidden_layers\":-0,\"a\":{\"a\":{\"a\":[[[[]]]]}}}",
         "{\"tp\":2,\"tp\":4,\"model\":{\"base\":\"llama-3.1-8b\",\"model\":{}},\"__proto__\":{\"tp\":8},\"x\":\"\\ud83e\\udd80\"}",

@@ -22,7 +22,7 @@ impl Term {
                 lines.push(format!("  = {numbers}"));
             }
             lines.push(format!("  = {shown}"));
-        } else if let Some((mark, rule)) = self.mark() {
+        } else if let Some((mark, rule)) = self.provenance() {
             let colon = if rule.is_empty() { "" } else { ": " };
             lines.push(format!("= {shown}, {}{colon}{rule}", mark.word()));
         } else {
@@ -245,7 +245,7 @@ fn upright(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Mark, Unit};
+    use super::super::{Provenance, Unit};
     use super::*;
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
                         Term::count("n", "GPUs", 2),
                     ],
                 ),
-                Term::given("I", "idle", 1.0, Unit::Seconds).marked(Mark::Simulated, ""),
+                Term::given("I", "idle", 1.0, Unit::Seconds).marked(Provenance::Simulated, ""),
             ],
         );
         let text = term.text(MemoryUnit::Gib);

@@ -44,7 +44,7 @@ impl Work<'_> {
 #[must_use]
 pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
     let placed: u64 = layers.iter().sum();
-    if placed.saturating_mul(layers.len() as u64) > MOST_STEPS as u64 {
+    if placed.saturating_mul(layers.len() as u64) > MAX_STEPS as u64 {
         return None;
     }
     let both = || layers.iter().zip(busy);
@@ -69,7 +69,7 @@ pub fn level(layers: &[u64], busy: &[f64]) -> Option<Vec<u64>> {
 }
 
 /// Steps of a search, stages × layers²: a second or so. The deepest model published has some hundred layers.
-const MOST_STEPS: usize = 1 << 28;
+const MAX_STEPS: usize = 1 << 28;
 
 /// The split of the layers over `stages` stages whose longest stage is shortest; among those, the most even one. None
 /// where memory for fewer layers than there are is left, or where the search would take too long.
@@ -91,7 +91,7 @@ fn search(
     bound: f64,
 ) -> Option<(f64, Vec<u64>)> {
     let count = work.layers.len();
-    if stages.saturating_mul(count).saturating_mul(count) > MOST_STEPS {
+    if stages.saturating_mul(count).saturating_mul(count) > MAX_STEPS {
         return None;
     }
     let mut sums = vec![0.0];

@@ -17,7 +17,7 @@ use crate::units::whole;
 use serde::{Serialize, Serializer};
 
 /// Seconds of an op at most: 30 thousand years, and sums of them stay finite.
-const LONGEST: f64 = 1e12;
+const MAX_DURATION: f64 = 1e12;
 /// Factor of a stage at most.
 const LARGEST: f64 = 1e9;
 
@@ -235,7 +235,9 @@ impl<'a> Reader<'a> {
 
     fn seconds(&mut self, key: &'static str) -> Option<f64> {
         match self.get(key)? {
-            Value::Number(number) if (0.0..=LONGEST).contains(number) => Some(or_none(*number)),
+            Value::Number(number) if (0.0..=MAX_DURATION).contains(number) => {
+                Some(or_none(*number))
+            }
             _ => {
                 self.wrong(key, "seconds from 0 to 10^12");
                 None

@@ -6,7 +6,7 @@ mod volume;
 mod wires;
 
 use super::Evaluation;
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::memory::verdict::{Chance, chance};
 use crate::memory::{self, Component, Verdict, methods};
 use crate::message::Message;
@@ -145,7 +145,7 @@ fn in_flight(evaluation: &Evaluation, rank: usize) -> Option<Term> {
         .zip(&load.in_flight)
         .map(|(stage, held)| {
             let name = t!("micro-batches of stage {stage} alive at once", stage);
-            Term::given("n", name, *held, Unit::Ratio).marked(Mark::Simulated, "")
+            Term::given("n", name, *held, Unit::Ratio).marked(Provenance::Simulated, "")
         });
     let mut parts: Vec<Term> = chunks.collect();
     parts.push(Term::count(
@@ -206,7 +206,7 @@ fn capacity(evaluation: &Evaluation) -> Term {
 
 /// A time read off the simulated schedule.
 fn simulated(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
-    seconds(symbol, name, value).marked(Mark::Simulated, "")
+    seconds(symbol, name, value).marked(Provenance::Simulated, "")
 }
 
 fn count(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {

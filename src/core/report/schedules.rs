@@ -13,7 +13,7 @@ use crate::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
 
 /// A schedule of more ops than this is not simulated for a row of the table.
-pub const MOST_OPS: u64 = 200_000;
+pub const MAX_OPS: u64 = 200_000;
 
 /// A schedule's row.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,7 +147,7 @@ pub fn schedule_figures(run: &Run, id: &str) -> Result<ScheduleFigures, Message>
     let other = run.with_texts(&with_schedule(run, id));
     let other = other.ok_or_else(|| t!("has no place in this run"))?;
     match work(&other) {
-        Some(ops) if ops > MOST_OPS => Err(t!(
+        Some(ops) if ops > MAX_OPS => Err(t!(
             "{ops} ops: too many for this table, choose it to see",
             ops
         )),

@@ -14,7 +14,7 @@ use crate::units::Seconds;
 /// Samples drawn for a pipeline, whatever the Run's batch: packed they become another one.
 const SAMPLES: usize = 64;
 /// Most ops of an order that is offered as one of the Run's own: it becomes part of its link.
-const MOST_OPS: usize = 1200;
+const MAX_OPS: usize = 1200;
 /// What the samples are drawn with.
 const SEED: u64 = 2026;
 
@@ -256,7 +256,7 @@ impl Bench<'_> {
         let room = stages as f64 * most_tokens as f64;
         let order = adaptive(&durations, &weights, room);
         let mut set = Vec::new();
-        if order.items() <= MOST_OPS {
+        if order.items() <= MAX_OPS {
             set = self.set(&like.tokens);
             let lines: Vec<String> = order.tokens().iter().map(|rank| rank.join(",")).collect();
             set.push(("schedule", "custom".to_owned()));

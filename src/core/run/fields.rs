@@ -12,7 +12,7 @@ use super::registry::{Field, Group, Slot, Steps};
 use crate::model::{AttentionCount, Biases, Norm};
 
 /// Larger than any cluster or batch that was ever trained on. Products of two are taken as `f64`.
-pub const MANY: u64 = 1 << 40;
+pub const MAX_COUNT: u64 = 1 << 40;
 
 fn all<T: OneOf>() -> Vec<Choice> {
     T::ALL.iter().map(|(_, choice)| *choice).collect()
@@ -205,7 +205,7 @@ pub static FIELDS: &[Field] = &[
     row("gpu.inter_gb_per_s", Cluster, "Network", "", "GB/s", "one direction, per GPU (400 Gb/s is 50)", maybe_number!(0.01, 1e6, 12.5, gpu.parts.inter_gb_per_s)).advanced(),
     row("gpu.gpus_per_node", Cluster, "GPUs a node (of this GPU)", "", "", "GPUs on its scale-up link", maybe_count!(1, 1 << 20, Double, gpu.parts.gpus_per_node)).advanced(),
 
-    row("gpus", Cluster, "GPUs", "", "", "in all; data parallel follows from it", count!(1, MANY, Round, gpus)),
+    row("gpus", Cluster, "GPUs", "", "", "in all; data parallel follows from it", count!(1, MAX_COUNT, Round, gpus)),
     row("gpus_per_node", Cluster, "GPUs a node", "", "", "GPUs on one scale-up link (GB200 NVL72: 72)", maybe_count!(1, 1 << 20, Double, gpus_per_node)),
 
     row("tp", Parallelism, "Tensor parallel", "TP", "", "ranks that share every matrix", count!(1, 1 << 20, Valid, tp)),
@@ -233,9 +233,9 @@ pub static FIELDS: &[Field] = &[
         set: |run, value| run.stage_layers = value,
     }).advanced(),
 
-    row("seq_len", Training, "Sequence", "s", "tokens", "tokens a sequence (8k is 8192)", count!(1, MANY, Double, seq_len)),
+    row("seq_len", Training, "Sequence", "s", "tokens", "tokens a sequence (8k is 8192)", count!(1, MAX_COUNT, Double, seq_len)),
     row("micro_batch", Training, "Micro-batch", "b", "seq", "sequences a rank works on at once", count!(1, 1 << 30, Valid, micro_batch)),
-    row("global_batch", Training, "Global batch", "", "seq", "sequences a step, over all ranks", count!(1, MANY, Round, global_batch)),
+    row("global_batch", Training, "Global batch", "", "seq", "sequences a step, over all ranks", count!(1, MAX_COUNT, Round, global_batch)),
     row("microbatch_lengths", Training, "Micro-batch lengths", "", "tokens", "for unequal ones: one number each, with commas", Slot::Counts {
         get: |run| run.microbatch_lengths.as_ref(),
         set: |run, value| run.microbatch_lengths = value,

@@ -11,7 +11,7 @@ use crate::t;
 const DERIVED: &[(&str, &str)] = &[("dp", "dp is derived: gpus / (tp pp cp); set gpus instead")];
 
 /// Issues that are told at most: as many as a link has settings.
-const MOST_ISSUES: usize = 512;
+const MAX_ISSUES: usize = 512;
 
 impl Run {
     /// The Run that an object means; what is left out has its default.
@@ -151,7 +151,7 @@ impl Run {
         let mut issues = Vec::new();
         for (key, value) in pairs {
             // Nobody reads more, and an object may have a million entries.
-            if issues.len() == MOST_ISSUES {
+            if issues.len() == MAX_ISSUES {
                 break;
             }
             run.forget_base(key, pairs);

@@ -21,12 +21,12 @@ mod text;
 mod value;
 
 pub use based::Based;
-pub use check::{MOST_PARAMETERS, MOST_STAGES};
+pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
     Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
     Schedule, Variant,
 };
-pub use fields::MANY;
+pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;

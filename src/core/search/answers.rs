@@ -7,11 +7,11 @@ use crate::report::report;
 use crate::run::Run;
 
 /// Most GPUs that are tried.
-pub const MOST_GPUS: u64 = 131_072;
+pub const MAX_GPUS: u64 = 131_072;
 /// Longest sequence that is tried.
-const MOST_TOKENS: u64 = 1 << 24;
+const MAX_TOKENS: u64 = 1 << 24;
 /// Largest micro-batch that is tried.
-const MOST_SEQUENCES: u64 = 1024;
+const MAX_SEQUENCES: u64 = 1024;
 
 /// A question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +29,9 @@ impl Question {
     #[must_use]
     pub fn sweep(self, run: &Run) -> Sweep {
         match self {
-            Self::FewestGpus => Sweep::new(run, Grown::Gpus, doublings(1, MOST_GPUS), Until::Fits),
+            Self::FewestGpus => Sweep::new(run, Grown::Gpus, doublings(1, MAX_GPUS), Until::Fits),
             Self::LongestSequence => {
-                let values = doublings(run.seq_len, MOST_TOKENS);
+                let values = doublings(run.seq_len, MAX_TOKENS);
                 Sweep::new(run, Grown::SeqLen, values, Until::Fails)
             }
             Self::Cheapest => {
@@ -69,7 +69,7 @@ impl Question {
 /// The largest micro-batch that divides the batch and fits in the layout of `run`.
 #[must_use]
 pub fn largest_micro_batch(run: &Run) -> Option<Run> {
-    let sizes = (1..=MOST_SEQUENCES.min(run.global_batch)).rev();
+    let sizes = (1..=MAX_SEQUENCES.min(run.global_batch)).rev();
     sizes
         .filter(|size| run.global_batch.is_multiple_of(*size))
         .map(|micro_batch| Run {

@@ -21,7 +21,7 @@ const SCHEDULES: [Schedule; 4] = [
     Schedule::ZbV,
 ];
 /// More pipeline ranks than this are tried only on request.
-const MOST_RANKS: u64 = 128;
+const MAX_RANKS: u64 = 128;
 
 /// How layers lie on stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,7 +102,7 @@ impl Axes {
         let experts = model.moe.map_or(1, |moe| moe.experts);
         Ok(Self {
             tp: divisors(run.gpus, per_node),
-            pp: divisors(run.gpus, model.layers.min(MOST_RANKS)),
+            pp: divisors(run.gpus, model.layers.min(MAX_RANKS)),
             cp: divisors(run.gpus, (run.seq_len / TOKENS_PER_RANK).max(1)),
             ep: divisors(experts, run.gpus),
             etp: None,

@@ -14,7 +14,7 @@ use crate::units::whole;
 /// Rows of an answer where none are asked.
 pub const TOP: usize = 20;
 /// Rows of an answer at most.
-const MOST_ROWS: u64 = 1_000_000;
+const MAX_ROWS: u64 = 1_000_000;
 
 /// A request, understood.
 #[derive(Clone, Debug)]
@@ -196,7 +196,7 @@ pub fn measured(run: &Run) -> Option<Issue> {
 fn top(value: Option<&Value>, issues: &mut Vec<Issue>) -> usize {
     let count = match value {
         None | Some(Value::Null) => return TOP,
-        Some(Value::Number(number)) => whole(*number).filter(|top| (1..=MOST_ROWS).contains(top)),
+        Some(Value::Number(number)) => whole(*number).filter(|top| (1..=MAX_ROWS).contains(top)),
         Some(_) => None,
     };
     let rows = count.and_then(|top| usize::try_from(top).ok());

@@ -1,8 +1,8 @@
 //! What torchrun is told of the cluster, in an argument or in a variable of the script around it.
 
 use super::Entries;
-use super::book::Book;
-use super::say::Say;
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
 use super::words::Script;
 use crate::core::run::{Scenario, Value};
 
@@ -36,16 +36,20 @@ impl Launcher {
     }
 
     /// Takes the number of GPUs.
-    pub fn read(&self, book: &mut Book) {
-        let nodes = book.count(self.nodes.0, "nodes");
-        let each = book.count(self.each.0, "GPUs a node");
+    pub fn read(&self, reader: &mut SettingsReader) {
+        let nodes = reader.count(self.nodes.0, "nodes");
+        let each = reader.count(self.each.0, "GPUs a node");
         match (nodes, each) {
-            (Some(nodes), Some(each)) => book.set("gpus", &Value::from(nodes.saturating_mul(each))),
+            (Some(nodes), Some(each)) => {
+                reader.set("gpus", &Value::from(nodes.saturating_mul(each)))
+            }
             // torchrun starts one node unless it is told.
-            (None, Some(each)) if !book.has(self.nodes.0) => book.set("gpus", &Value::from(each)),
+            (None, Some(each)) if !reader.has(self.nodes.0) => {
+                reader.set("gpus", &Value::from(each))
+            }
             _ => {
-                let gpus = book.run.gpus;
-                book.assume(format!(
+                let gpus = reader.run.gpus;
+                reader.assume(format!(
                     "{gpus} GPUs, as on this page: the launcher says how many"
                 ));
             }
@@ -53,14 +57,14 @@ impl Launcher {
     }
 
     /// Says nodes, and GPUs of each: the largest number a node can hold that divides all of them.
-    pub fn write(&self, scenario: &Scenario, say: &mut Say) {
+    pub fn write(&self, scenario: &Scenario, writer: &mut SettingsWriter) {
         let (gpus, per_node) = (scenario.layout.gpus, scenario.layout.per_node);
         let each = (1..=per_node.min(gpus))
             .rev()
             .find(|each| gpus.is_multiple_of(*each));
         let each = each.unwrap_or(1);
-        say.count(self.nodes.0, gpus / each);
-        say.count(self.each.0, each);
+        writer.count(self.nodes.0, gpus / each);
+        writer.count(self.each.0, each);
     }
 }
 

@@ -7,9 +7,9 @@ mod model;
 mod parallel;
 mod training;
 
-use super::book::Book;
 use super::launcher::Launcher;
-use super::say::Say;
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
 use super::words::{self, Script};
 use super::{Dialect, Entries};
 use crate::core::issue::Issue;
@@ -59,25 +59,25 @@ fn entries(text: &str) -> Result<Entries, Issue> {
     Ok(entries)
 }
 
-fn read(book: &mut Book) {
-    book.same(&SAME[..SAME.len() - 1], DIALECT.name);
-    LAUNCHER.read(book);
-    parallel::batch(book);
-    model::read(book);
-    parallel::read(book);
-    layout::read(book);
-    training::read(book);
+fn read(reader: &mut SettingsReader) {
+    reader.same(&SAME[..SAME.len() - 1], DIALECT.name);
+    LAUNCHER.read(reader);
+    parallel::batch(reader);
+    model::read(reader);
+    parallel::read(reader);
+    layout::read(reader);
+    training::read(reader);
 }
 
 fn write(s: &Scenario) -> Entries {
-    let mut say = Say::default();
-    LAUNCHER.write(s, &mut say);
-    say.same(SAME, &s.run);
-    model::write(s, &mut say);
-    layout::write(s, &mut say);
-    parallel::write(s, &mut say);
-    training::write(&s.run, &mut say);
-    say.done()
+    let mut writer = SettingsWriter::default();
+    LAUNCHER.write(s, &mut writer);
+    writer.same(SAME, &s.run);
+    model::write(s, &mut writer);
+    layout::write(s, &mut writer);
+    parallel::write(s, &mut writer);
+    training::write(&s.run, &mut writer);
+    writer.done()
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {

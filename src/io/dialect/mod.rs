@@ -4,12 +4,12 @@
 //! `read` takes them into a Run, `entries` and `print` are the text of a launch script or a file of settings. What a
 //! program cannot say is found by saying it and reading it back: see [`not_said`].
 
-pub mod book;
 pub mod deepspeed;
 mod launcher;
 pub mod megatron;
 pub mod nanotron;
-mod say;
+pub mod settings_reader;
+mod settings_writer;
 pub mod toml;
 pub mod torchtitan;
 pub mod words;
@@ -18,7 +18,7 @@ pub mod yaml;
 use crate::core::issue::Issue;
 use crate::core::run::registry::{FIELDS, plain};
 use crate::core::run::{Based, PrecisionParts, Recompute, Run, Scenario, Value};
-use book::Book;
+use settings_reader::SettingsReader;
 
 /// Names and values of a program's settings; nested ones are dotted.
 pub type Entries = Vec<(String, Value)>;
@@ -33,8 +33,8 @@ pub struct Dialect {
     pub file: &'static str,
     /// The settings that a text says.
     pub entries: fn(&str) -> Result<Entries, Issue>,
-    /// Takes them into the book's Run.
-    pub read: fn(&mut Book),
+    /// Takes them into the Run of the reader.
+    pub read: fn(&mut SettingsReader),
     /// The settings that say a Run.
     pub write: fn(&Scenario) -> Entries,
     /// The text that says them, comments first.
@@ -80,19 +80,19 @@ pub const fn same(name: &'static str, field: &'static str, default: Option<u64>)
 #[must_use]
 pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, String)> {
     let run = &scenario.run;
-    let mut book = Book::new((dialect.write)(scenario), Run::default());
-    (dialect.read)(&mut book);
-    let (back, meant) = (book.run.resolved(), run.resolved());
+    let mut reader = SettingsReader::new((dialect.write)(scenario), Run::default());
+    (dialect.read)(&mut reader);
+    let (back, meant) = (reader.run.resolved(), run.resolved());
     let whole = back.model.resolve() == meant.model.resolve();
     let lost = FIELDS.iter().filter(|field| {
         let named = match field.key {
             "model" => whole || run.model.base.is_none(),
-            "gpu" => run.gpu.resolve() == book.run.gpu.resolve(),
-            "precision" => alike(&run.precision, &book.run.precision),
+            "gpu" => run.gpu.resolve() == reader.run.gpu.resolve(),
+            "precision" => alike(&run.precision, &reader.run.precision),
             // What both leave to the program.
-            "stage_layers" => run.stage_layers.is_none() && book.run.stage_layers.is_none(),
+            "stage_layers" => run.stage_layers.is_none() && reader.run.stage_layers.is_none(),
             // Said in whole steps.
-            "tokens_total" => steps(run) == steps(&book.run),
+            "tokens_total" => steps(run) == steps(&reader.run),
             _ => false,
         };
         // Shapes are the preset's unless they were changed.

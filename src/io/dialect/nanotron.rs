@@ -2,8 +2,8 @@
 //!
 //! Source: huggingface/nanotron, `src/nanotron/config/*.py`: names and defaults.
 
-use super::book::Book;
-use super::say::Say;
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
 use super::{Dialect, Entries, Same, same, steps, yaml};
 use crate::core::issue::Issue;
 use crate::core::model::Biases;
@@ -48,114 +48,114 @@ fn entries(text: &str) -> Result<Entries, Issue> {
     Ok(yaml::read(text)?.flat(|_| true))
 }
 
-fn read(book: &mut Book) {
-    book.same(SAME, DIALECT.name);
-    model(book);
-    let dp = book.count("parallelism.dp", "data parallel");
-    let run = &book.run;
+fn read(reader: &mut SettingsReader) {
+    reader.same(SAME, DIALECT.name);
+    model(reader);
+    let dp = reader.count("parallelism.dp", "data parallel");
+    let run = &reader.run;
     let ranks = (run.tp * run.pp * run.cp).max(1);
     let dp = dp.unwrap_or((run.gpus / ranks).max(1));
-    book.set("gpus", &Value::from(dp.saturating_mul(ranks)));
-    let count = book
+    reader.set("gpus", &Value::from(dp.saturating_mul(ranks)));
+    let count = reader
         .count(
             "tokens.batch_accumulation_per_replica",
             "micro-batches a step and rank",
         )
         .unwrap_or(1);
-    let global = book
+    let global = reader
         .run
         .micro_batch
         .saturating_mul(count)
         .saturating_mul(dp);
-    book.set("global_batch", &Value::from(global));
-    let engine = book.word("parallelism.pp_engine", "schedule");
+    reader.set("global_batch", &Value::from(global));
+    let engine = reader.word("parallelism.pp_engine", "schedule");
     // `AllForwardAllBackwardPipelineEngine` unless it is said.
-    book.run.schedule = match engine.as_deref() {
+    reader.run.schedule = match engine.as_deref() {
         Some("1f1b") => Schedule::OneFOneB,
         _ => Schedule::Gpipe,
     };
-    (book.run.virtual_stages, book.run.stage_layers) = (1, None);
-    let mode = book.word("parallelism.tp_mode", "tensor parallelism by");
+    (reader.run.virtual_stages, reader.run.stage_layers) = (1, None);
+    let mode = reader.word("parallelism.tp_mode", "tensor parallelism by");
     let scattered = mode.is_some_and(|mode| mode.eq_ignore_ascii_case("reduce_scatter"));
-    if book.run.tp > 1 {
-        book.set("sequence_parallel", &Value::Bool(scattered));
+    if reader.run.tp > 1 {
+        reader.set("sequence_parallel", &Value::Bool(scattered));
     }
-    let again = book.flag("parallelism.recompute_layer", "full recomputation");
-    book.recompute(if again {
+    let again = reader.flag("parallelism.recompute_layer", "full recomputation");
+    reader.recompute(if again {
         Recompute::Full
     } else {
         Recompute::None
     });
-    let stage = book
+    let stage = reader
         .count("optimizer.zero_stage", "ZeRO stage")
         .unwrap_or(0);
-    book.set("zero", &Value::from(stage));
-    let dtype = book.word("model.dtype", "computes in");
-    let accumulate = book.flag(
+    reader.set("zero", &Value::from(stage));
+    let dtype = reader.word("model.dtype", "computes in");
+    let accumulate = reader.flag(
         "optimizer.accumulate_grad_in_fp32",
         "gradients accumulate in fp32",
     );
-    book.precision(match dtype.as_deref() {
+    reader.precision(match dtype.as_deref() {
         Some("float32") => "fp32",
         // Gradients in 16 bits, and an accumulator of 32 beside them.
         _ if accumulate => "playbook-20",
         Some("float16") => "fp16",
         _ => "bf16",
     });
-    match book
+    match reader
         .word("optimizer.optimizer_factory.name", "optimizer")
         .as_deref()
     {
-        None | Some("adamW") => book.run.optimizer = Optimizer::Adam,
-        Some("sgd") => book.run.optimizer = Optimizer::Sgd,
+        None | Some("adamW") => reader.run.optimizer = Optimizer::Adam,
+        Some("sgd") => reader.run.optimizer = Optimizer::Sgd,
         Some(other) => {
             let said = format!("the optimizer, as on this page: {other} is not known");
-            book.assume(said);
+            reader.assume(said);
         }
     }
-    let count = book.count("tokens.train_steps", "steps");
-    book.steps(count);
+    let count = reader.count("tokens.train_steps", "steps");
+    reader.steps(count);
 }
 
-fn model(book: &mut Book) {
+fn model(reader: &mut SettingsReader) {
     let mut shapes = Vec::new();
-    for name in book.left() {
+    for name in reader.left() {
         if let Some(key) = name.strip_prefix(CONFIG)
             && !key.contains('.')
-            && let Some(value) = book.value(&name)
+            && let Some(value) = reader.value(&name)
         {
             shapes.push((key.to_owned(), value));
         }
     }
     if shapes.is_empty() {
-        book.assume("the model, as on this page: model.model_config is not there");
+        reader.assume("the model, as on this page: model.model_config is not there");
         return;
     }
-    if book.has(&format!("{CONFIG}moe_config.num_experts")) {
-        book.assume("a dense model: the experts of moe_config are not read");
+    if reader.has(&format!("{CONFIG}moe_config.num_experts")) {
+        reader.assume("a dense model: the experts of moe_config are not read");
     }
     for (key, _) in shapes.extract_if(.., |(key, _)| key.starts_with("is_")) {
-        book.note(&format!("{CONFIG}{key}"), "which of its models");
+        reader.note(&format!("{CONFIG}{key}"), "which of its models");
     }
     // Nanotron's Qwen has biases only where `attention_bias` says so, as its Llama.
     shapes.push(("model_type".to_owned(), Value::Text("llama".to_owned())));
     match config::read(&Value::Map(shapes)) {
         Ok(read) => {
             for (key, what) in read.used {
-                book.note(&format!("{CONFIG}{key}"), what);
+                reader.note(&format!("{CONFIG}{key}"), what);
             }
-            book.assumed.extend(read.assumed);
+            reader.assumed.extend(read.assumed);
             let ignored = read.ignored.iter();
-            book.ignore(ignored.map(|key| format!("{CONFIG}{key}")));
-            book.model(read.parts);
+            reader.ignore(ignored.map(|key| format!("{CONFIG}{key}")));
+            reader.model(read.parts);
         }
-        Err(errors) => book.errors.extend(errors),
+        Err(errors) => reader.errors.extend(errors),
     }
 }
 
 fn write(s: &Scenario) -> Entries {
     let (run, m) = (&s.run, &s.model);
-    let mut say = Say::default();
+    let mut writer = SettingsWriter::default();
     let half = run.precision.base == Some("fp16");
     let whole = run.precision.base == Some("fp32");
     let dtype = if whole {
@@ -165,7 +165,7 @@ fn write(s: &Scenario) -> Entries {
     } else {
         "bfloat16"
     };
-    say.text("model.dtype", dtype);
+    writer.text("model.dtype", dtype);
     let kind = if m.biases == Biases::Qkv {
         "is_qwen2_config"
     } else {
@@ -185,24 +185,24 @@ fn write(s: &Scenario) -> Entries {
     // `LlamaConfig` and `Qwen2Config` refuse keys that they do not have: widths of heads and experts cannot be said.
     for (key, value) in config {
         if key != "attention_bias" || value != Value::Bool(false) {
-            say.value(&format!("{CONFIG}{key}"), value);
+            writer.value(&format!("{CONFIG}{key}"), value);
         }
     }
-    say.flag(
+    writer.flag(
         "optimizer.accumulate_grad_in_fp32",
         s.precision.grad_accumulation > 0.0 || s.precision.grads == 4.0 && !whole,
     );
     let sgd = matches!(run.optimizer, Optimizer::Sgd | Optimizer::SgdMomentum);
-    say.text(
+    writer.text(
         "optimizer.optimizer_factory.name",
         if sgd { "sgd" } else { "adamW" },
     );
-    say.count("optimizer.zero_stage", run.zero.min(1));
-    say.count("parallelism.dp", s.layout.dp);
-    say.same(&SAME[..3], run);
+    writer.count("optimizer.zero_stage", run.zero.min(1));
+    writer.count("parallelism.dp", s.layout.dp);
+    writer.same(&SAME[..3], run);
     let afab = run.schedule == Schedule::Gpipe;
-    say.text("parallelism.pp_engine", if afab { "afab" } else { "1f1b" });
-    say.text(
+    writer.text("parallelism.pp_engine", if afab { "afab" } else { "1f1b" });
+    writer.text(
         "parallelism.tp_mode",
         if run.sequence_parallel {
             "REDUCE_SCATTER"
@@ -210,19 +210,19 @@ fn write(s: &Scenario) -> Entries {
             "ALL_REDUCE"
         },
     );
-    say.flag(
+    writer.flag(
         "parallelism.recompute_layer",
         run.recompute == Recompute::Full,
     );
-    say.same(&SAME[4..], run);
-    say.count(
+    writer.same(&SAME[4..], run);
+    writer.count(
         "tokens.batch_accumulation_per_replica",
         s.layout.microbatches,
     );
     if let Some(steps) = steps(run) {
-        say.count("tokens.train_steps", steps);
+        writer.count("tokens.train_steps", steps);
     }
-    say.done()
+    writer.done()
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {

@@ -1,102 +1,80 @@
-//! The part of TOML that files of settings use: sections, keys, text, numbers, true and false, lists.
+//! A TOML file as a program's settings, read by the `toml` crate.
 
-use super::Entries;
+use super::{Entries, words::scalar};
 use crate::core::issue::Issue;
 use crate::core::run::Value;
+use toml::de::{DeTable, DeValue};
 
-/// The settings of a file, by dotted name: `[training]` and `seq_len = 8192` is `training.seq_len`.
+/// Braces within each other. The crate takes keys of up to 80 parts and calls itself for each part of each table.
+const MAX_DEPTH: usize = 16;
+
+/// The settings of a file, by dotted name and in the order of the file: `[training]` and `seq_len = 8192` is
+/// `training.seq_len`. The tables of an array are numbered: `hooks.0.name`.
 ///
 /// # Errors
-/// The first line that is no setting, by its number.
+/// The first line that is not TOML, by its number.
 pub fn read(text: &str) -> Result<Entries, Issue> {
-    let mut section = String::new();
-    let mut entries = Vec::new();
-    let mut lines = text.lines().enumerate();
-    while let Some((number, line)) = lines.next() {
-        let wrong =
-            |what: &str| Issue::error("", format!("line {}: {what}: {}", number + 1, line.trim()));
-        let mut line = bare(line).to_owned();
-        if line.is_empty() {
-            continue;
-        }
-        if let Some(name) = line.strip_prefix('[') {
-            let name = name.trim_start_matches('[').trim_end_matches(']');
-            name.trim().clone_into(&mut section);
-            continue;
-        }
-        // A list may go on over several lines.
-        let (mut opened, mut closed) = brackets(&line);
-        while opened > closed {
-            let Some((_, more)) = lines.next() else {
-                return Err(wrong("a list without end"));
-            };
-            let more = bare(more);
-            let (opens, closes) = brackets(more);
-            (opened, closed) = (opened + opens, closed + closes);
-            line.push_str(more);
-        }
-        let (key, value) = line.split_once('=').ok_or_else(|| wrong("no setting"))?;
-        let key = key.trim().trim_matches('"');
-        let name = if section.is_empty() {
-            key.to_owned()
+    let mut depth = 0usize;
+    for brace in text.matches(['{', '}']) {
+        depth = if brace == "{" {
+            depth + 1
         } else {
-            format!("{section}.{key}")
+            depth.saturating_sub(1)
         };
-        entries.push((
-            name,
-            value_of(value.trim()).ok_or_else(|| wrong("no value"))?,
-        ));
-    }
-    Ok(entries)
-}
-
-/// How many lists open and close in a line.
-fn brackets(line: &str) -> (usize, usize) {
-    let count = |bracket| unquoted(line).filter(|(_, c)| *c == bracket).count();
-    (count('['), count(']'))
-}
-
-/// A line without its comment and blanks.
-fn bare(line: &str) -> &str {
-    let comment = unquoted(line).find(|(_, c)| *c == '#');
-    line[..comment.map_or(line.len(), |(at, _)| at)].trim()
-}
-
-/// The characters outside quotes, each with its place.
-fn unquoted(line: &str) -> impl Iterator<Item = (usize, char)> {
-    let mut quote = None;
-    line.char_indices().filter(move |(_, c)| match quote {
-        None if matches!(c, '"' | '\'') => {
-            quote = Some(*c);
-            false
-        }
-        None => true,
-        Some(open) => {
-            quote = quote.filter(|_| *c != open);
-            false
-        }
-    })
-}
-
-fn value_of(text: &str) -> Option<Value> {
-    for quote in ["\"\"\"", "\"", "'"] {
-        if let Some(inner) = text.strip_prefix(quote) {
-            return Some(Value::Text(inner.strip_suffix(quote)?.to_owned()));
+        if depth > MAX_DEPTH {
+            return Err(Issue::error("", "tables are nested too deep"));
         }
     }
-    if let Some(inner) = text.strip_prefix('[') {
-        let items = inner.strip_suffix(']')?.split(',');
-        let items = items.map(str::trim).filter(|item| !item.is_empty());
-        return items.map(value_of).collect::<Option<_>>().map(Value::List);
-    }
-    match text {
-        "true" => Some(Value::Bool(true)),
-        "false" => Some(Value::Bool(false)),
-        "" => None,
-        text => {
-            let number = text.replace('_', "").parse::<f64>().ok()?;
-            number.is_finite().then_some(Value::Number(number))
+    let root = DeTable::parse(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start);
+        let before = text.bytes().take(start);
+        let line = 1 + before.filter(|byte| *byte == b'\n').count();
+        let what = error.message().split(", expected").next();
+        Issue::error("", format!("line {line}: {}", what.unwrap_or_default()))
+    })?;
+    let mut found = Vec::new();
+    // A stack of its own: keys of many parts can nest deeper than calls may.
+    let mut open = vec![(0, String::new(), DeValue::Table(root.into_inner()))];
+    while let Some((at, name, value)) = open.pop() {
+        let below = |key: &str| match name.as_str() {
+            "" => key.to_owned(),
+            name => format!("{name}.{key}"),
+        };
+        match value {
+            DeValue::Table(table) => {
+                open.extend(table.into_iter().map(|(key, value)| {
+                    (key.span().start, below(key.get_ref()), value.into_inner())
+                }))
+            }
+            DeValue::Array(items) if items.iter().any(|item| item.get_ref().is_table()) => {
+                open.extend(
+                    items
+                        .into_iter()
+                        .enumerate()
+                        .map(|(index, item)| (at, below(&index.to_string()), item.into_inner())),
+                );
+            }
+            value => found.push((at, (name, single(value)))),
         }
+    }
+    found.sort_by_key(|(at, _)| *at);
+    Ok(found.into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// A value without names of its own.
+fn single(value: DeValue) -> Value {
+    match value {
+        DeValue::String(text) => Value::Text(text.into_owned()),
+        DeValue::Integer(count) => i128::from_str_radix(count.as_str(), count.radix())
+            .map_or(Value::Null, |count| Value::Number(count as f64)),
+        DeValue::Float(number) => scalar(number.as_str()),
+        DeValue::Boolean(yes) => Value::Bool(yes),
+        DeValue::Datetime(date) => Value::Text(date.to_string()),
+        DeValue::Array(items) => {
+            let items = items.into_iter().map(|item| single(item.into_inner()));
+            Value::List(items.collect())
+        }
+        DeValue::Table(_) => Value::Null,
     }
 }
 
@@ -104,36 +82,95 @@ fn value_of(text: &str) -> Option<Value> {
 mod tests {
     use super::*;
 
+    fn text(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+
+    /// The forms that the specification of TOML 1.0 shows, section by section.
     #[test]
-    fn settings_are_named_by_section_and_key() {
-        let text = "# torchtitan\n[model]\nname = \"llama3\" # which\nconverters = [\n  \"float8\",\n]\n[training]\nseq_len = 8_192\nmax_norm = 1.0\ncompile = true\n";
-        let entries = read(text).unwrap();
+    fn every_form_of_the_specification_is_read() {
+        let file = r##"
+            # a comment
+            title = "a # that is no comment"
+            "quoted key" = 'C:\literal'
+            site."google.com" = true
+            fruit.apple.smooth = +1_000
+            physical = 0xDEAD_BEEF
+            rate = 6.626e-34
+            far = inf
+            born = 1979-05-27T07:32:00Z
+            text = """
+            Roses are "red" \
+               and blue"""
+            names = [ "a, b", 'c]', # a comment
+              "d", ]
+            nested = [ [ 1, 2 ], ["a", "b"] ]
+            point = { x = 1, y.z = "}" }
+            [servers.alpha]
+            ip = "10.0.0.1"
+            [[products]]
+            name = "Hammer"
+            [[products]]
+            name = "Nail"
+            sizes = [{ mm = 3 }]
+        "##;
+        let numbers = |list: [u64; 2]| Value::List(list.map(Value::from).to_vec());
         let expected = [
-            ("model.name", Value::Text("llama3".to_owned())),
+            ("title", text("a # that is no comment")),
+            ("quoted key", text("C:\\literal")),
+            ("site.google.com", Value::Bool(true)),
+            ("fruit.apple.smooth", Value::Number(1000.0)),
+            ("physical", Value::Number(3_735_928_559.0)),
+            ("rate", Value::Number(6.626e-34)),
+            ("far", text("inf")),
+            ("born", text("1979-05-27T07:32:00Z")),
+            ("text", text("            Roses are \"red\" and blue")),
             (
-                "model.converters",
-                Value::List(vec![Value::Text("float8".to_owned())]),
+                "names",
+                Value::List(vec![text("a, b"), text("c]"), text("d")]),
             ),
-            ("training.seq_len", Value::Number(8192.0)),
-            ("training.max_norm", Value::Number(1.0)),
-            ("training.compile", Value::Bool(true)),
+            (
+                "nested",
+                Value::List(vec![
+                    numbers([1, 2]),
+                    Value::List(vec![text("a"), text("b")]),
+                ]),
+            ),
+            ("point.x", Value::Number(1.0)),
+            ("point.y.z", text("}")),
+            ("servers.alpha.ip", text("10.0.0.1")),
+            ("products.0.name", text("Hammer")),
+            ("products.1.name", text("Nail")),
+            ("products.1.sizes.0.mm", Value::Number(3.0)),
         ];
-        assert_eq!(
-            entries,
-            expected.map(|(name, value)| (name.to_owned(), value))
-        );
-        assert!(
-            read("a = 1\nnothing")
-                .unwrap_err()
-                .message
-                .to_string()
-                .starts_with("line 2")
-        );
-        assert!(read("a = nan").is_err() && read("a = 1e999").is_err());
-        assert!(read("a = b c").is_err() && read("a = [1").is_err());
-        assert_eq!(
-            read("a = \"[\" # ]").unwrap()[0].1,
-            Value::Text("[".to_owned())
-        );
+        let expected = expected.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(read(file).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_line_that_is_not_toml_is_named() {
+        for (text, line) in [
+            ("a = 1\nnothing", "line 2: "),
+            ("a = b c", "line 1: "),
+            ("\n[a]\nb = [1", "line 3: "),
+            ("a = 1\na = 2", "line 2: duplicate key"),
+        ] {
+            let message = read(text).unwrap_err().message.to_string();
+            assert!(message.starts_with(line), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn tables_are_nested_up_to_a_limit() {
+        let nested = |count| {
+            let key = vec!["a"; 78].join(".");
+            let opened = format!("{key} = {{").repeat(count);
+            read(&format!("{opened}b = 1{}", "}".repeat(count)))
+        };
+        let entries = nested(MAX_DEPTH).unwrap();
+        assert_eq!(entries[0].0.matches('.').count(), 78 * MAX_DEPTH);
+        assert!(nested(MAX_DEPTH + 1).is_err());
+        let arrays = format!("a = {}{}", "[".repeat(63), "]".repeat(63));
+        assert!(read(&arrays).is_ok());
     }
 }

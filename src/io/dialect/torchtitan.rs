@@ -5,9 +5,9 @@
 mod parallel;
 mod training;
 
-use super::book::Book;
 use super::launcher::Launcher;
-use super::say::Say;
+use super::settings_reader::SettingsReader;
+use super::settings_writer::SettingsWriter;
 use super::words::{self, Script};
 use super::{Dialect, Entries, Same, same, toml};
 use crate::core::issue::Issue;
@@ -55,11 +55,19 @@ pub fn knows(name: &str) -> bool {
         .is_some_and(|(section, _)| SECTIONS.contains(&section))
 }
 
+/// Whether a text is a file of its settings, whichever form of TOML names them.
+#[must_use]
+pub fn is_file(file: &Result<Entries, Issue>) -> bool {
+    let entries = file.as_ref();
+    entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
+}
+
 fn entries(text: &str) -> Result<Entries, Issue> {
+    let file = toml::read(text);
     let script = Script::read(text);
     let arguments = script.arguments();
-    if !arguments.iter().any(|(name, _)| knows(name)) {
-        return toml::read(text);
+    if is_file(&file) || !arguments.iter().any(|(name, _)| knows(name)) {
+        return file;
     }
     let plain_name = |name: &str| name.trim_start_matches('-').replace('-', "_");
     let mut entries: Entries = Vec::new();
@@ -77,22 +85,22 @@ fn entries(text: &str) -> Result<Entries, Issue> {
     Ok(entries)
 }
 
-fn read(book: &mut Book) {
-    book.same(SAME, DIALECT.name);
-    LAUNCHER.read(book);
-    training::model(book);
-    parallel::read(book);
-    training::read(book);
+fn read(reader: &mut SettingsReader) {
+    reader.same(SAME, DIALECT.name);
+    LAUNCHER.read(reader);
+    training::model(reader);
+    parallel::read(reader);
+    training::read(reader);
 }
 
 fn write(s: &Scenario) -> Entries {
-    let mut say = Say::default();
-    LAUNCHER.write(s, &mut say);
-    training::write_model(s, &mut say);
-    say.same(SAME, &s.run);
-    parallel::write(s, &mut say);
-    training::write(s, &mut say);
-    say.done()
+    let mut writer = SettingsWriter::default();
+    LAUNCHER.write(s, &mut writer);
+    training::write_model(s, &mut writer);
+    writer.same(SAME, &s.run);
+    parallel::write(s, &mut writer);
+    training::write(s, &mut writer);
+    writer.done()
 }
 
 fn print(entries: &Entries, comments: &[String]) -> String {
@@ -111,16 +119,16 @@ mod tests {
         let flags = "NGPU=8 ./run_train.sh --model.name llama3 --model.flavor=70B --training.local-batch-size 8 \
             --training.seq_len 8192 --parallelism.tensor_parallel_degree 8 --activation_checkpoint.mode full";
         let run = |text: &str, gpus: u64| {
-            let mut book = Book::new(
+            let mut reader = SettingsReader::new(
                 entries(text).unwrap(),
                 Run {
                     gpus,
                     ..Run::default()
                 },
             );
-            read(&mut book);
-            assert!(book.errors.is_empty(), "{:?}", book.errors);
-            book.run
+            read(&mut reader);
+            assert!(reader.errors.is_empty(), "{:?}", reader.errors);
+            reader.run
         };
         let (from_file, from_flags) = (run(file, 8), run(flags, 64));
         assert_eq!(from_file, from_flags);

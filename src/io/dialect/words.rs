@@ -6,12 +6,12 @@ use crate::core::run::Value;
 use crate::core::run::registry::plain;
 
 /// How deep arguments may be kept in variables of variables: a launch script uses one level.
-const DEEPEST: u32 = 4;
+const MAX_DEPTH: u32 = 4;
 /// How many bytes of variables a script may put in, all together: no launch script does, and a few that double each
 /// other would fill the memory.
-const MOST_PUT_IN: usize = 400_000;
+const MAX_EXPANDED: usize = 400_000;
 /// Variables that are remembered.
-const MOST_VARIABLES: usize = 1000;
+const MAX_VARIABLES: usize = 1000;
 
 /// What a script says.
 #[derive(Debug, Default, PartialEq)]
@@ -27,7 +27,7 @@ impl Script {
     #[must_use]
     pub fn read(text: &str) -> Self {
         let mut reader = Reader {
-            left: MOST_PUT_IN,
+            left: MAX_EXPANDED,
             ..Reader::default()
         };
         reader.take(text, 0);
@@ -197,7 +197,7 @@ impl Reader {
 
     fn set(&mut self, name: &str, value: &str) {
         let variables = &mut self.script.variables;
-        if variables.len() < MOST_VARIABLES {
+        if variables.len() < MAX_VARIABLES {
             variables.push((name.to_owned(), value.to_owned()));
         }
     }
@@ -216,13 +216,13 @@ impl Reader {
         });
         match named {
             // Arguments kept in a variable are read where it is set.
-            Some((name, value)) if value.trim_start().starts_with("--") && depth < DEEPEST => {
+            Some((name, value)) if value.trim_start().starts_with("--") && depth < MAX_DEPTH => {
                 self.set(name, "");
                 self.take(value, depth + 1);
             }
             Some((name, value)) => self.set(name, value),
             // `"--fp8-format hybrid"` in an array that is put in without quotes.
-            None if several(&word) && depth < DEEPEST => self.take(&word, depth + 1),
+            None if several(&word) && depth < MAX_DEPTH => self.take(&word, depth + 1),
             None => self.script.words.push(word),
         }
     }
@@ -371,7 +371,7 @@ mod tests {
             .collect();
         let script = Script::read(&format!("V0=word {} $V59", doubled.join(" ")));
         let held: usize = script.variables.iter().map(|(_, value)| value.len()).sum();
-        assert!(held < 2 * MOST_PUT_IN, "{held}");
+        assert!(held < 2 * MAX_EXPANDED, "{held}");
     }
 
     #[test]

@@ -1,286 +1,299 @@
-//! The part of YAML that files of settings use: nested maps, lists, text, numbers, true, false and null. Anchors, tags
-//! and text over several lines are refused by their line.
+//! A YAML file as a value, from the events of `saphyr-parser`.
+//!
+//! Plain words mean what PyYAML makes of them, the reader of the programs: `yes` and `on` are true, `8_192` is a number,
+//! and `<<` merges another map. Tags are ignored but for `!!str`.
 
+use super::words::scalar;
 use crate::core::issue::Issue;
 use crate::core::run::Value;
+use saphyr_parser::{Event, Parser, ScalarStyle};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Blocks within blocks: whoever reads them calls itself at each.
-const DEEPEST: usize = 64;
+/// Maps and lists within each other: whoever reads the value calls itself at each.
+const MAX_DEPTH: usize = 64;
+/// Values and bytes of text that aliases may repeat: an alias of aliases grows without end.
+const MAX_REPEATED: usize = 400_000;
 
-/// A line that says something: its number, its indentation, and what it says.
-struct Line<'a> {
-    number: usize,
-    indent: usize,
-    text: &'a str,
-}
-
-/// Reads a file.
+/// Reads the first document of a file.
 ///
 /// # Errors
 /// The first line that cannot be read, by its number.
 pub fn read(text: &str) -> Result<Value, Issue> {
-    let mut lines = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let said = bare(line);
-        let indent = line.len() - line.trim_start_matches(' ').len();
-        if line[indent..].starts_with('\t') {
-            return Err(wrong(number, "a tab indents; YAML takes blanks"));
+    // What is missing at the end is missing in the last line, not behind it.
+    let lines = text.lines().count();
+    let wrong =
+        |line: usize, what: &str| Issue::error("", format!("line {}: {what}", line.min(lines)));
+    let mut reader = Reader::default();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| wrong(error.marker().line(), error.info()))?;
+        if matches!(event, Event::DocumentStart(_)) && reader.document != Value::Null {
+            break;
         }
-        if !said.is_empty() && said != "---" && said != "..." {
-            lines.push(Line {
-                number,
-                indent,
-                text: said,
-            });
-        }
+        let taken = reader.take(event);
+        taken.map_err(|what| wrong(span.start.line(), what))?;
     }
-    let mut reader = Reader {
-        lines,
-        at: 0,
-        depth: 0,
-    };
-    let first = reader.lines.first().map_or(0, |line| line.indent);
-    let value = reader.block(first)?;
-    match reader.lines.get(reader.at) {
-        Some(line) => Err(wrong(
-            line.number,
-            "indented less than what it stands under",
-        )),
-        None => Ok(value),
-    }
+    Ok(reader.document)
 }
 
-fn wrong(number: usize, what: &str) -> Issue {
-    Issue::error("", format!("line {}: {what}", number + 1))
+/// A list, or a map as a list of a key, its value, a key...
+struct Open {
+    anchor: usize,
+    is_map: bool,
+    items: Vec<Value>,
 }
 
-/// A line without its comment and blanks.
-fn bare(line: &str) -> &str {
-    let mut quote = None;
-    let mut before = ' ';
-    for (at, c) in line.char_indices() {
-        match (c, quote) {
-            ('#', None) if before.is_whitespace() => return line[..at].trim(),
-            ('"' | '\'', None) if !before.is_alphanumeric() => quote = Some(c),
-            (c, Some(open)) if c == open => quote = None,
+#[derive(Default)]
+struct Reader {
+    document: Value,
+    /// The maps and lists that have not ended, the outermost first.
+    open: Vec<Open>,
+    anchored: BTreeMap<usize, Value>,
+    repeated: usize,
+}
+
+impl Reader {
+    fn take(&mut self, event: Event) -> Result<(), &'static str> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let outer = self.open.last();
+                let is_key = outer.is_some_and(|open| open.is_map && open.items.len() % 2 == 0);
+                let is_text = tag.is_some_and(|tag| tag.suffix == "str");
+                let value = if is_key || is_text || style != ScalarStyle::Plain {
+                    Value::Text(text.into_owned())
+                } else {
+                    plain(&text)
+                };
+                self.put(anchor, value);
+            }
+            Event::SequenceStart(anchor, _) => self.begin(anchor, false)?,
+            Event::MappingStart(anchor, _) => self.begin(anchor, true)?,
+            Event::SequenceEnd | Event::MappingEnd => {
+                if let Some(open) = self.open.pop() {
+                    let value = if open.is_map {
+                        map(open.items)
+                    } else {
+                        Value::List(open.items)
+                    };
+                    self.put(open.anchor, value);
+                }
+            }
+            Event::Alias(anchor) => {
+                let value = self.anchored.get(&anchor);
+                let value = value.ok_or("an alias within what it names")?.clone();
+                self.repeated += size(&value);
+                if self.repeated > MAX_REPEATED || self.open.len() + depth(&value) > MAX_DEPTH {
+                    return Err("aliases repeat too much");
+                }
+                self.put(0, value);
+            }
             _ => {}
         }
-        before = c;
-    }
-    line.trim()
-}
-
-struct Reader<'a> {
-    lines: Vec<Line<'a>>,
-    at: usize,
-    depth: usize,
-}
-
-impl Reader<'_> {
-    /// The map or list whose lines stand at `indent`.
-    fn block(&mut self, indent: usize) -> Result<Value, Issue> {
-        self.depth += 1;
-        if self.depth > DEEPEST {
-            let number = self.lines.get(self.at).map_or(0, |line| line.number);
-            return Err(wrong(number, "nested too deep"));
-        }
-        let mut map = Vec::new();
-        let mut list = Vec::new();
-        while let Some(line) = self.lines.get(self.at) {
-            let number = line.number;
-            if line.indent < indent {
-                break;
-            }
-            if line.indent > indent {
-                return Err(wrong(number, "indented more than what it stands under"));
-            }
-            if let Some(item) = line
-                .text
-                .strip_prefix('-')
-                .filter(|item| item.is_empty() || item.starts_with(' '))
-            {
-                list.push(self.item(item, indent)?);
-                continue;
-            }
-            let (key, rest) = split(line.text).ok_or_else(|| wrong(number, "no \"key: value\""))?;
-            let (key, rest) = (key.trim_matches(['"', '\'']).to_owned(), rest.trim());
-            self.at += 1;
-            let value = if rest.is_empty() {
-                self.below(indent)?
-            } else {
-                scalar(rest, number)?
-            };
-            map.push((key, value));
-        }
-        self.depth -= 1;
-        match (map.is_empty(), list.is_empty()) {
-            (true, true) => Ok(Value::Null),
-            (false, true) => Ok(Value::Map(map)),
-            (true, false) => Ok(Value::List(list)),
-            (false, false) => {
-                let number = self
-                    .lines
-                    .get(self.at.saturating_sub(1))
-                    .map_or(0, |line| line.number);
-                Err(wrong(number, "a list and a map at one indentation"))
-            }
-        }
+        Ok(())
     }
 
-    /// What belongs to the key above: the lines that are indented more, or a list at the same indentation.
-    fn below(&mut self, indent: usize) -> Result<Value, Issue> {
-        match self.lines.get(self.at) {
-            Some(next) if next.indent > indent => {
-                let deeper = next.indent;
-                self.block(deeper)
-            }
-            Some(next) if next.indent == indent && next.text.starts_with("- ") => {
-                let mut list = Vec::new();
-                while let Some(next) = self.lines.get(self.at) {
-                    match next
-                        .text
-                        .strip_prefix('-')
-                        .filter(|_| next.indent == indent)
-                    {
-                        Some(item) => list.push(self.item(item, indent)?),
-                        None => break,
-                    }
-                }
-                Ok(Value::List(list))
-            }
-            _ => Ok(Value::Null),
+    fn begin(&mut self, anchor: usize, is_map: bool) -> Result<(), &'static str> {
+        if self.open.len() == MAX_DEPTH {
+            return Err("nested too deep");
         }
+        self.open.push(Open {
+            anchor,
+            is_map,
+            items: Vec::new(),
+        });
+        Ok(())
     }
 
-    /// An item of a list: a scalar, or a map whose first line stands behind the dash.
-    fn item(&mut self, item: &str, indent: usize) -> Result<Value, Issue> {
-        let number = self.lines[self.at].number;
-        let inner = item.trim_start();
-        if inner.is_empty() {
-            self.at += 1;
-            return self.below(indent);
+    /// A complete value; anchors count from 1, 0 is none.
+    fn put(&mut self, anchor: usize, value: Value) {
+        if anchor > 0 {
+            self.anchored.insert(anchor, value.clone());
         }
-        if split(inner).is_none() {
-            self.at += 1;
-            return scalar(inner, number);
+        match self.open.last_mut() {
+            Some(open) => open.items.push(value),
+            None => self.document = value,
         }
-        // "- key: value" is a map that is indented by the dash and its blanks.
-        let deeper = indent + 1 + item.len() - inner.len();
-        let text = self.lines[self.at].text;
-        self.lines[self.at] = Line {
-            number,
-            indent: deeper,
-            text: &text[text.len() - inner.len()..],
-        };
-        self.block(deeper)
     }
 }
 
-/// Key and the rest of "key: rest".
-fn split(text: &str) -> Option<(&str, &str)> {
-    if text.starts_with(['"', '\'', '[', '{']) && !text.contains("\":") && !text.contains("':") {
-        return None;
+/// What a plain word means.
+fn plain(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Value::Bool(true),
+        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => {
+            Value::Bool(false)
+        }
+        text if text.starts_with(|c: char| c.is_ascii_digit()) => {
+            match scalar(&text.replace('_', "")) {
+                Value::Text(_) => Value::Text(text.to_owned()),
+                number => number,
+            }
+        }
+        text => scalar(text),
     }
-    text.split_once(": ")
-        .or_else(|| Some((text.strip_suffix(':')?, "")))
 }
 
-fn scalar(text: &str, number: usize) -> Result<Value, Issue> {
-    if text.starts_with(['&', '*', '!', '|', '>']) {
-        return Err(wrong(
-            number,
-            "anchors, tags and text over several lines are not read",
-        ));
-    }
-    for (open, close) in [('"', '"'), ('\'', '\'')] {
-        if let Some(inner) = text.strip_prefix(open) {
-            let inner = inner
-                .strip_suffix(close)
-                .ok_or_else(|| wrong(number, "a quote without end"))?;
-            return Ok(Value::Text(inner.to_owned()));
+/// A map from keys and values in turn; what `<<` names comes last, where no key of the map's own says otherwise. A key
+/// that is no text names nothing that is read.
+fn map(items: Vec<Value>) -> Value {
+    let (mut entries, mut merged) = (Vec::new(), Vec::new());
+    let mut items = items.into_iter();
+    while let (Some(key), Some(value)) = (items.next(), items.next()) {
+        match (key, value) {
+            (Value::Text(key), Value::List(maps)) if key == "<<" => merged.extend(maps),
+            (Value::Text(key), map) if key == "<<" => merged.push(map),
+            (Value::Text(key), value) => entries.push((key, value)),
+            _ => {}
         }
     }
-    if let Some(inner) = text.strip_prefix('[') {
-        let inner = inner
-            .strip_suffix(']')
-            .ok_or_else(|| wrong(number, "a list without end"))?;
-        let items = inner
-            .split(',')
-            .map(str::trim)
-            .filter(|item| !item.is_empty());
-        return items
-            .map(|item| scalar(item, number))
-            .collect::<Result<_, _>>()
-            .map(Value::List);
+    let mut known: BTreeSet<String> = entries.iter().map(|(key, _)| key.clone()).collect();
+    for map in merged {
+        if let Value::Map(more) = map {
+            entries.extend(
+                more.into_iter()
+                    .filter(|(key, _)| known.insert(key.clone())),
+            );
+        }
     }
-    if text == "{}" {
-        return Ok(Value::Map(Vec::new()));
+    Value::Map(entries)
+}
+
+/// Values and bytes of text.
+fn size(value: &Value) -> usize {
+    1 + match value {
+        Value::Text(text) => text.len(),
+        Value::List(items) => items.iter().map(size).sum(),
+        Value::Map(entries) => entries
+            .iter()
+            .map(|(key, value)| key.len() + size(value))
+            .sum(),
+        _ => 0,
     }
-    Ok(match text {
-        "null" | "~" | "Null" | "NULL" => Value::Null,
-        "true" | "True" | "TRUE" => Value::Bool(true),
-        "false" | "False" | "FALSE" => Value::Bool(false),
-        text => super::words::scalar(text),
-    })
+}
+
+/// Maps and lists within each other.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::List(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Map(entries) => {
+            1 + entries
+                .iter()
+                .map(|(_, value)| depth(value))
+                .max()
+                .unwrap_or(0)
+        }
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// YAML and the JSON that it means.
+    fn means(yaml: &str, json: &str) {
+        let meant: Value = serde_json::from_str(json).unwrap();
+        assert_eq!(read(yaml).unwrap(), meant, "{yaml}");
+    }
+
+    /// The examples of chapter 2 of the specification of YAML 1.2.2, by their numbers.
     #[test]
-    fn nested_settings_are_read() {
-        let text = "---\ngeneral:\n  project: debug # which\n  run: 'a: b'\nstages:\n- data:\n    seed: 42\n  name: First\n- name: Second\nmodel:\n  dims: [1, 2]\n  std: 1.0e-05\n  path: null\n  tied: true\n";
-        let value = read(text).unwrap();
-        let at = |path: &[&str]| {
-            path.iter()
-                .try_fold(&value, |value, key| value.get(key))
-                .cloned()
-        };
-        assert_eq!(
-            at(&["general", "run"]),
-            Some(Value::Text("a: b".to_owned()))
+    fn examples_of_the_specification_are_read() {
+        // 2.2 and 2.3: scalars to scalars, a list at the indentation of its key.
+        means(
+            "hr:  65    # Home runs\navg: 0.278\n",
+            r#"{"hr": 65, "avg": 0.278}"#,
         );
-        assert_eq!(
-            at(&["general", "project"]),
-            Some(Value::Text("debug".to_owned()))
+        means(
+            "american:\n- Boston Red Sox\n- Detroit Tigers\n",
+            r#"{"american": ["Boston Red Sox", "Detroit Tigers"]}"#,
         );
-        assert_eq!(at(&["model", "std"]), Some(Value::Number(1e-5)));
-        assert_eq!(at(&["model", "path"]), Some(Value::Null));
-        assert_eq!(at(&["model", "tied"]), Some(Value::Bool(true)));
-        let Some(Value::List(stages)) = at(&["stages"]) else {
-            panic!()
-        };
-        assert_eq!(stages.len(), 2);
-        assert_eq!(
-            stages[0].get("data").and_then(|data| data.get("seed")),
-            Some(&Value::Number(42.0))
+        // 2.4 and 2.12: maps of a list, the first key behind the dash.
+        means(
+            "-\n  name: Mark McGwire\n  hr:   65\n- item: Ball\n  quantity: 4",
+            r#"[{"name": "Mark McGwire", "hr": 65}, {"item": "Ball", "quantity": 4}]"#,
         );
-        assert_eq!(
-            stages[1].get("name"),
-            Some(&Value::Text("Second".to_owned()))
+        // 2.6: flow maps over several lines.
+        means(
+            "Mark: {hr: 65, avg: 0.278}\nSammy: {\n    hr: 63,\n    ok: [a, 'b, c'],\n }",
+            r#"{"Mark": {"hr": 65, "avg": 0.278}, "Sammy": {"hr": 63, "ok": ["a", "b, c"]}}"#,
+        );
+        // 2.10: an anchor and its alias; 2.11: keys that are lists name nothing.
+        means(
+            "hr:\n- &SS Sammy Sosa\nrbi:\n- *SS # again",
+            r#"{"hr": ["Sammy Sosa"], "rbi": ["Sammy Sosa"]}"#,
+        );
+        means(
+            "? [ New York, Atlanta ]\n: [ 2001-07-02 ]\nb: 1",
+            r#"{"b": 1}"#,
+        );
+        // 2.14 and 2.13: folded and literal blocks; what follows them is read.
+        means(
+            "a: >\n  Mark McGwire's\n  year: [was\n\nb: |-\n  \\//||\\/||\n   // key: 1\nc: 1",
+            r#"{"a": "Mark McGwire's year: [was\n", "b": "\\//||\\/||\n // key: 1", "c": 1}"#,
+        );
+        // 2.17 and 2.18: quoted text and text over several lines.
+        means(
+            "unicode: \"Sosa did fine.\\u263A\"\nsingle: '\"Howdy!\" he cried.'\ntie: '|\\-*-/|'\nplain:\n  This\n  continues",
+            r#"{"unicode": "Sosa did fine.☺", "single": "\"Howdy!\" he cried.", "tie": "|\\-*-/|", "plain": "This continues"}"#,
+        );
+        // 2.21, 2.23: null, booleans, a tag; 2.7: only the first document.
+        means(
+            "---\nnull:\nb: true\nc: ~\nd: !!str 012\ne: !local {x: 1}\n---\nb: 2",
+            r#"{"null": null, "b": true, "c": null, "d": "012", "e": {"x": 1}}"#,
+        );
+    }
+
+    /// As PyYAML 6 reads them.
+    #[test]
+    fn plain_words_mean_what_pyyaml_makes_of_them() {
+        means(
+            "a: yes\nb: Off\nc: 8_192\nd: 1.0e-05\ne: 'no'\nf: a_1\ng: .inf\nh: -3",
+            r#"{"a": true, "b": false, "c": 8192, "d": 1e-5, "e": "no", "f": "a_1", "g": ".inf", "h": -3}"#,
+        );
+        means(
+            "base: &base {x: 1, y: 2}\nnext:\n  <<: *base\n  y: 3\nboth:\n  <<: [{z: 0}, *base]\n  z: 4",
+            r#"{"base": {"x": 1, "y": 2}, "next": {"y": 3, "x": 1}, "both": {"z": 4, "x": 1, "y": 2}}"#,
         );
     }
 
     #[test]
     fn a_line_that_cannot_be_read_is_named() {
+        let deep = |count| {
+            (0..count).fold(String::new(), |text, at| {
+                format!("{text}{}a:\n", " ".repeat(at))
+            })
+        };
         for (text, line) in [
             ("a: 1\nb", "line 2"),
             ("a:\n\tb: 1", "line 2"),
             ("a: 1\n   b: 2", "line 2"),
-            ("a: &x 1", "line 1"),
+            ("a: *x", "line 1"),
+            ("a: &x [1, *x]", "line 1"),
             ("a: 'x", "line 1"),
             ("  a: 1\nb: 2", "line 2"),
             (&format!("{}a: 1", "- ".repeat(10_000)), "line 1"),
-            (
-                &(0..100).fold(String::new(), |text, at| {
-                    format!("{text}{}a:\n", " ".repeat(at))
-                }),
-                "line 65",
-            ),
+            (&deep(100), "line 65"),
         ] {
             let message = read(text).unwrap_err().message.to_string();
-            assert!(message.starts_with(line), "{text}: {message}");
+            assert!(message.starts_with(line), "{text:.90}: {message}");
         }
+        assert!(read(&deep(64)).is_ok());
+    }
+
+    /// Each line is ten of the line before: ten lines would be 10¹⁰ values.
+    #[test]
+    fn aliases_of_aliases_are_refused() {
+        let line = |at: usize| {
+            format!(
+                "a{at}: &a{at} [{}]\n",
+                vec![format!("*a{}", at - 1); 10].join(", ")
+            )
+        };
+        let file = format!("a0: &a0 [lol]\n{}", (1..10).map(line).collect::<String>());
+        assert_eq!(
+            read(&file).unwrap_err().message.to_string(),
+            "line 6: aliases repeat too much"
+        );
     }
 }

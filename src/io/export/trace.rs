@@ -9,7 +9,7 @@ use crate::core::report::Evaluation;
 use std::fmt::Write;
 
 /// Of more ops than this the arrows are left out: viewers choke on them.
-const MOST_ARROWS: usize = 100_000;
+const MAX_ARROWS: usize = 100_000;
 
 /// The trace as JSON.
 #[must_use]
@@ -21,7 +21,7 @@ pub fn chrome_trace(evaluation: &Evaluation) -> String {
         evaluation.report.pipeline.schedule,
         timeline.ranks.len()
     ));
-    let arrows = timeline.ranks.iter().map(Vec::len).sum::<usize>() <= MOST_ARROWS;
+    let arrows = timeline.ranks.iter().map(Vec::len).sum::<usize>() <= MAX_ARROWS;
     for (rank, ops) in timeline.ranks.iter().enumerate() {
         events.name("thread_name", rank, &format!("rank {rank}"));
         for op in ops {

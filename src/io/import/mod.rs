@@ -1,4 +1,4 @@
-//! Settings of other programs, and our own, as a Run: recognised by their content, with a book of what was used, what
+//! Settings of other programs, and our own, as a Run: recognised by their content, with what was used, what
 //! was assumed and what was ignored.
 //!
 //! A text that was exported from here names its link in a comment. Where it says exactly what that link's Run would be
@@ -9,7 +9,7 @@ mod sniff;
 pub mod summary;
 
 use super::config;
-use super::dialect::{Dialect, book::Book};
+use super::dialect::{Dialect, settings_reader::SettingsReader};
 use super::link;
 use crate::core::issue::Issue;
 use crate::core::run::registry::out_of_range;
@@ -17,9 +17,9 @@ use crate::core::run::{Run, Scenario, Value};
 use sniff::{Kind, sniff};
 
 /// Longer texts are not read; the longest settings known have some 10 kB.
-const LONGEST: usize = 400_000;
+const MAX_LENGTH: usize = 400_000;
 /// Texts that nest deeper are not read: whoever reads them calls itself at each level.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// How deep brackets of any kind are nested, those inside quotes counted too.
 fn depth(text: &str) -> usize {
@@ -55,7 +55,7 @@ pub struct Meaning {
 /// # Errors
 /// Why it cannot be read, by line or entry where there is one.
 pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
-    if text.len() > LONGEST || depth(text) > DEEPEST {
+    if text.len() > MAX_LENGTH || depth(text) > MAX_DEPTH {
         let message =
             "longer than 400 kB or nested too deep for what is read here: it was not read";
         return Err(vec![Issue::error("", message)]);
@@ -107,13 +107,13 @@ fn from_object(object: &Value, format: &str) -> Result<Meaning, Vec<Issue>> {
 
 fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let read = config::read(object)?;
-    let mut book = Book::new(Vec::new(), present.clone());
-    book.model(read.parts);
+    let mut reader = SettingsReader::new(Vec::new(), present.clone());
+    reader.model(read.parts);
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(|note| (*note).to_owned()));
     Ok(Meaning {
         format: format!("a model's config.json: {}", read.kind),
-        run: book.run,
+        run: reader.run,
         used: read.used,
         assumed,
         ignored: read.ignored,
@@ -137,23 +137,24 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
             ignored: Vec::new(),
         });
     }
-    let mut book = Book::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
+    let mut reader =
+        SettingsReader::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
     if exported.is_some() {
-        book.note(
+        reader.note(
             "link in the comment",
             "what the settings do not say; they were edited since",
         );
     }
-    (dialect.read)(&mut book);
-    if !book.errors.is_empty() {
-        return Err(book.errors);
+    (dialect.read)(&mut reader);
+    if !reader.errors.is_empty() {
+        return Err(reader.errors);
     }
-    let ignored = book.left();
+    let ignored = reader.left();
     Ok(Meaning {
         format,
-        run: book.run,
-        used: book.used,
-        assumed: book.assumed,
+        run: reader.run,
+        used: reader.used,
+        assumed: reader.assumed,
         ignored,
     })
 }

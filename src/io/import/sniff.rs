@@ -4,7 +4,7 @@ use crate::core::issue::Issue;
 use crate::core::run::Value;
 use crate::core::run::registry::FIELDS;
 use crate::io::dialect::words::Script;
-use crate::io::dialect::{Dialect, deepspeed, megatron, nanotron, torchtitan};
+use crate::io::dialect::{Dialect, deepspeed, megatron, nanotron, toml, torchtitan};
 
 /// What was recognised.
 pub enum Kind {
@@ -31,6 +31,9 @@ pub fn sniff(text: &str) -> Result<Kind, Issue> {
     let text = text.trim();
     if text.starts_with('{') {
         return object(text);
+    }
+    if torchtitan::is_file(&toml::read(text)) {
+        return Ok(Kind::Dialect(&torchtitan::DIALECT));
     }
     let arguments = Script::read(text).arguments();
     if arguments.iter().any(|(name, _)| megatron::knows(name)) {

@@ -4,7 +4,7 @@ use super::View;
 use super::map::ask_for;
 use super::rows::layout;
 use crate::core::run::Run;
-use crate::core::search::answers::{MOST_GPUS, Question};
+use crate::core::search::answers::{MAX_GPUS, Question};
 use crate::core::search::desk::Asked;
 use crate::core::search::sweep::Sweep;
 use crate::core::units::{group, show_seconds, significant};
@@ -68,7 +68,7 @@ fn swept(view: &View, question: Question, sweep: &Sweep) -> (String, Option<Run>
     let Some((value, found)) = question.answer(sweep) else {
         let none = match question {
             Question::FewestGpus => {
-                let most = group(&MOST_GPUS.to_string());
+                let most = group(&MAX_GPUS.to_string());
                 format!("No number of GPUs up to {most} can train this.")
             }
             Question::LongestSequence => {

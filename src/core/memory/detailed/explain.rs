@@ -7,7 +7,7 @@ use super::shapes::{book, tensor};
 use super::sharding::{buffers, gathered_bytes, largest_layer, root_elements};
 use super::states::{shards, states};
 use super::{dummies, heads_in_flight, logits, rank_memory, transient};
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::memory::estimate::RankLoad;
 use crate::memory::verdict::{FRAGMENTATION, PROCESS};
 use crate::message::Message;
@@ -326,7 +326,7 @@ impl Explained<'_> {
         ]);
         let process = |name: &'static str| {
             bytes("X_i", name, PROCESS.value.0)
-                .marked(Mark::LookedUp, "")
+                .marked(Provenance::LookedUp, "")
                 .from(PROCESS.source, PROCESS.place)
         };
         let mut parts = vec![process("CUDA context, workspaces and communicators")];

@@ -5,7 +5,7 @@
 use super::activations::cut;
 use super::holding::padded_vocabulary;
 use super::logits::loss_kernel;
-use crate::explain::{Formula, Mark, Term, Unit};
+use crate::explain::{Formula, Provenance, Term, Unit};
 use crate::run::Scenario;
 
 /// Every symbol that a formula below may use.
@@ -109,7 +109,7 @@ pub fn tensor(
             }
             None => term.over(formula, book),
         },
-        None => term.marked(Mark::AddedUp, rule(name)),
+        None => term.marked(Provenance::AddedUp, rule(name)),
     }
 }
 

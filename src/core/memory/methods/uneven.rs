@@ -4,7 +4,7 @@
 //! micro-batch in flight. Its GB are 10⁹ bytes.
 
 use super::tensors_only;
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, UNEVEN, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
 use crate::model::Vision;
@@ -125,7 +125,7 @@ impl Part {
             "language model" => term.over("n b s (18 h + 4 f)/t", &book),
             "head" => term.over("8 b s h/t", &book),
             _ => term.marked(
-                Mark::AddedUp,
+                Provenance::AddedUp,
                 "b s (18 h + 4 f)/t, layer by layer, and the pixels",
             ),
         }

@@ -2,7 +2,7 @@
 
 use super::super::Evaluation;
 use super::{count, makespan, ratio, seconds, simulated, wires};
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::t;
 use crate::time::{
     ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Range,
@@ -198,7 +198,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let mut parts = vec![
         linears(evaluation, rates, linear),
         seconds("A", "attention core, forward and backward", attention)
-            .marked(Mark::AddedUp, "n (1 + k/s) (1/a + 2.5/o)")
+            .marked(Provenance::AddedUp, "n (1 + k/s) (1/a + 2.5/o)")
             .with(vec![
                 Term::given("a", "rate on long sequences", rates.attention_forward.0, Unit::FlopRate),
                 Term::given("o", "the same of the backward pass", rates.attention_backward.0, Unit::FlopRate),
@@ -207,7 +207,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
             .from(ATTENTION_HALF.source, ATTENTION_HALF.place)
             .note("n: causal half of 4 a d s FLOPs a token; s: tokens a rank sees"),
         seconds("G", "gaps that the host leaves, a layer and micro-batch", host)
-            .marked(Mark::AddedUp, "g layers micro-batches")
+            .marked(Provenance::AddedUp, "g layers micro-batches")
             .with(vec![seconds("g", "a layer and micro-batch", rates.host.0)])
             .from(HOST_PER_LAYER.source, HOST_PER_LAYER.place),
         seconds(
@@ -218,12 +218,13 @@ pub fn compute(evaluation: &Evaluation) -> Term {
             ),
             rest,
         )
-        .marked(Mark::AddedUp, "bytes/β"),
+        .marked(Provenance::AddedUp, "bytes/β"),
     ];
     let mut formula = String::from("L + A + G + E");
     if again > 0.0 {
-        parts
-            .push(seconds("R", "the forward pass computed again", again).marked(Mark::AddedUp, ""));
+        parts.push(
+            seconds("R", "the forward pass computed again", again).marked(Provenance::AddedUp, ""),
+        );
         formula.push_str(" + R");
     }
     // Overlapped pairs take less than their parts; micro-batches of unequal length more or less than equal ones.
@@ -255,10 +256,10 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
             .from(family.source, "kernel benchmarks")
             .note(family.remark);
     } else {
-        rate = rate.marked(Mark::LookedUp, "");
+        rate = rate.marked(Provenance::LookedUp, "");
     }
     seconds("L", "linears of the layers, by their shapes on a rank", value)
-        .marked(Mark::AddedUp, "2 q M N K/r + B/b + l")
+        .marked(Provenance::AddedUp, "2 q M N K/r + B/b + l")
         .with(vec![
             rate,
             Term::given("b", "operands and results through memory", rates.operands.0, Unit::Bandwidth),

@@ -2,7 +2,7 @@
 
 use super::super::Evaluation;
 use super::{count, ratio, seconds};
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::model::{
     Architecture, AttentionCount, CONVENTIONS, Convention, as_nanotron, head_forward_flops,
     layer_forward_flops, visited,
@@ -170,7 +170,7 @@ pub fn mfu(evaluation: &Evaluation) -> Term {
                 "U x",
                 vec![
                     Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share),
-                    ratio("x", again, step.hfu / step.mfu).marked(Mark::AddedUp, ""),
+                    ratio("x", again, step.hfu / step.mfu).marked(Provenance::AddedUp, ""),
                 ],
             ),
         );

@@ -1,7 +1,7 @@
 //! Bytes that a GPU of the busiest rank sends in a step, by kind: the formula with this run's values.
 
 use super::super::Evaluation;
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
@@ -143,7 +143,7 @@ impl<'a> Inputs<'a> {
         let Copies { crossing, inside } = once_a_node(moe, scenario.layout.mesh().ep_group());
         let copies = |symbol, name: &'static str, value| {
             Term::given(symbol, name, value, Unit::Ratio)
-                .marked(Mark::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")
+                .marked(Provenance::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")
         };
         book.extend([
             copies("X", "copies of a token over the network", crossing),

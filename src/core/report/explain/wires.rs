@@ -5,7 +5,7 @@ use super::super::passes::Pass;
 use super::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
-use crate::explain::{Mark, Term, Unit};
+use crate::explain::{Provenance, Term, Unit};
 use crate::run::{CpComm, Scenario};
 use crate::source::NCCL;
 use crate::t;
@@ -45,7 +45,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         ("dp", |waits| waits.gradients),
     ];
     let part =
-        |name: String, value: f64| seconds("X_i", name, value).marked(Mark::AddedUp, "W - H");
+        |name: String, value: f64| seconds("X_i", name, value).marked(Provenance::AddedUp, "W - H");
     let mut parts: Vec<Term> = kinds
         .into_iter()
         .map(|(name, wait)| {
@@ -106,7 +106,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         )
     } else {
         let hidden = seconds("H", "of it hidden behind compute", hidden)
-            .marked(Mark::AddedUp, hiding(scenario, row.name))
+            .marked(Provenance::AddedUp, hiding(scenario, row.name))
             .with(vec![window, share(scenario, row.name)])
             .note(hiding_note(scenario, row.name));
         let name = format!("exposed: {}", title(row.name));
@@ -124,7 +124,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
 
 /// The compute that a row may hide behind.
 fn simulated_window(row: &OverlapRow) -> Term {
-    seconds("w", window_of(row.name), row.compute_s.0).marked(Mark::AddedUp, "")
+    seconds("w", window_of(row.name), row.compute_s.0).marked(Provenance::AddedUp, "")
 }
 
 /// Wire time over window, where there is one.
@@ -223,7 +223,7 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     };
     let [launch, near, far] = LATENCY.value.map(|seconds| seconds * 1e6);
     seconds("W", "wire time of a step", row.comm_s.0)
-        .marked(Mark::AddedUp, "latency + bytes/bandwidth")
+        .marked(Provenance::AddedUp, "latency + bytes/bandwidth")
         .with(parts)
         .from(&NCCL, "tuning.cc; efficiencies by measured curves")
         .note(reach)

@@ -4,9 +4,9 @@ use super::{Ladder, Set};
 use crate::run::{OneOf, Recompute, Run, Scenario};
 
 /// Context parallelism beyond this is not suggested.
-const MOST_CP: u64 = 64;
+const MAX_CP: u64 = 64;
 /// GPUs are multiplied by at most this.
-const MOST_GPUS: u64 = 64;
+const MAX_GPUS: u64 = 64;
 
 /// Everything that may help `scenario` on the GPUs that it has.
 pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
@@ -55,7 +55,7 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
 pub fn more_gpus(run: &Run) -> Ladder {
     let doubled = (1..)
         .map(|power| 1u64 << power)
-        .take_while(|times| *times <= MOST_GPUS);
+        .take_while(|times| *times <= MAX_GPUS);
     ladder(
         "gpus",
         doubled.map(|times| number("gpus", run.gpus.saturating_mul(times))),
@@ -93,7 +93,7 @@ fn parallelism(scenario: &Scenario) -> Vec<Ladder> {
     let mut all = vec![
         sizes("tp", run.tp, run.pp * run.cp, layout.per_node.max(run.tp)),
         sizes("pp", run.pp, run.tp * run.cp, scenario.model.layers),
-        sizes("cp", run.cp, run.tp * run.pp, MOST_CP),
+        sizes("cp", run.cp, run.tp * run.pp, MAX_CP),
     ];
     if let Some(moe) = scenario.model.moe {
         let fitting = divisors(moe.experts).filter(|size| *size > run.ep);

@@ -81,9 +81,9 @@ pub struct Search {
 }
 
 /// Most suggestions that are given.
-const MOST: usize = 8;
+const MAX_SUGGESTIONS: usize = 8;
 /// Ops that are simulated in all.
-const MOST_OPS: usize = 20_000_000;
+const MAX_OPS: usize = 20_000_000;
 /// Fewer single changes than this that work: pairs are tried as well.
 const FEW: usize = 3;
 
@@ -109,7 +109,7 @@ impl Search {
 
     /// Tries one candidate; false once there is nothing more to try, or the limit of work is reached.
     pub fn step(&mut self, base: &Evaluation) -> bool {
-        let limit = MOST_OPS / base.order.items().max(1);
+        let limit = MAX_OPS / base.order.items().max(1);
         if self.level == Level::Done || self.tried >= limit.max(FEW) {
             return false;
         }
@@ -157,7 +157,7 @@ impl Search {
                 .then(a.fix.label.cmp(&b.fix.label))
         });
         list.dedup_by(|a, b| a.fix.set == b.fix.set);
-        list.truncate(MOST);
+        list.truncate(MAX_SUGGESTIONS);
         list
     }
 

@@ -4,8 +4,8 @@ mod layout;
 mod model;
 mod schedule;
 
-pub use model::MOST_PARAMETERS;
-pub use schedule::MOST_STAGES;
+pub use model::MAX_PARAMETERS;
+pub use schedule::MAX_STAGES;
 
 use super::Run;
 use super::layout::{Layout, Zero};

@@ -6,19 +6,19 @@ use crate::model::{AttentionCount, Moe, model_flops_per_token};
 use crate::t;
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
-pub const MOST_PARAMETERS: f64 = 1e15;
+pub const MAX_PARAMETERS: f64 = 1e15;
 /// As many layers as the field takes.
-const MOST_LAYERS: u64 = 100_000;
+const MAX_LAYERS: u64 = 100_000;
 
 impl Check<'_> {
     pub fn model(&mut self) {
         let m = self.model;
         // Before anything walks over them: a Run may be made by others than the fields, which refuse more.
         let towers = m.vision.map_or(0, |vision| vision.layers);
-        if m.layers.max(towers).max(m.mtp_modules) > MOST_LAYERS {
+        if m.layers.max(towers).max(m.mtp_modules) > MAX_LAYERS {
             self.error(
                 "model.layers",
-                t!("more than {MOST_LAYERS} layers", MOST_LAYERS),
+                t!("more than {MAX_LAYERS} layers", MAX_LAYERS),
             );
             return;
         }
@@ -27,7 +27,7 @@ impl Check<'_> {
         let experts = m.moe.map_or(1.0, |moe| {
             moe.experts as f64 / (moe.top_k + moe.shared_experts).max(1) as f64
         });
-        if per_token / 6.0 * experts.max(1.0) > MOST_PARAMETERS {
+        if per_token / 6.0 * experts.max(1.0) > MAX_PARAMETERS {
             self.error(
                 "model",
                 "more than 10^15 parameters; make the model smaller",

@@ -7,7 +7,7 @@ use crate::run::{CpComm, Module, Recompute, Schedule};
 use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
-pub const MOST_STAGES: u64 = 4096;
+pub const MAX_STAGES: u64 = 4096;
 impl Check<'_> {
     pub fn sequence(&mut self) {
         let run = self.run;
@@ -97,13 +97,13 @@ impl Check<'_> {
     pub fn stage_layers(&mut self) -> Vec<u64> {
         let (run, layers) = (self.run, self.model.layers);
         let stages = run.schedule.stages(run);
-        if stages > MOST_STAGES || stages == 0 {
+        if stages > MAX_STAGES || stages == 0 {
             self.error(
                 "pp",
                 t!(
-                    "{stages} pipeline stages; at most {MOST_STAGES}",
+                    "{stages} pipeline stages; at most {MAX_STAGES}",
                     stages,
-                    MOST_STAGES
+                    MAX_STAGES
                 ),
             );
             return Vec::new();

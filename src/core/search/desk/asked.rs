@@ -1,15 +1,15 @@
 //! What the desk is asked besides the search: sweeps over a size, and single questions that sweeps answer.
 
 use crate::run::Run;
-use crate::search::answers::{MOST_GPUS, Question, largest_micro_batch};
+use crate::search::answers::{MAX_GPUS, Question, largest_micro_batch};
 use crate::search::sweep::{Grown, Sweep, Until, doublings};
 
 /// Shortest sequence of a sweep.
-const LEAST_TOKENS: u64 = 1024;
+const MIN_TOKENS: u64 = 1024;
 /// Longest sequence of a sweep.
-const MOST_TOKENS: u64 = 1 << 22;
+const MAX_TOKENS: u64 = 1 << 22;
 /// Largest batch of a sweep, sequences.
-const MOST_SEQUENCES: u64 = 65_536;
+const MAX_SEQUENCES: u64 = 65_536;
 
 /// A single question with what is known of its answer.
 #[derive(Clone, Debug)]
@@ -23,9 +23,9 @@ pub enum Asked {
 /// The sweep called `of`; where nothing fits any more it ends.
 pub(super) fn sweep(question: &Run, of: &str) -> Option<Sweep> {
     let (grown, values) = match of {
-        "gpus" => (Grown::Gpus, doublings(1, MOST_GPUS)),
-        "seq_len" => (Grown::SeqLen, doublings(LEAST_TOKENS, MOST_TOKENS)),
-        "global_batch" => (Grown::GlobalBatch, doublings(1, MOST_SEQUENCES)),
+        "gpus" => (Grown::Gpus, doublings(1, MAX_GPUS)),
+        "seq_len" => (Grown::SeqLen, doublings(MIN_TOKENS, MAX_TOKENS)),
+        "global_batch" => (Grown::GlobalBatch, doublings(1, MAX_SEQUENCES)),
         _ => return None,
     };
     Some(Sweep::new(question, grown, values, Until::End))

@@ -8,7 +8,7 @@ use crate::search::ranking::{Found, Place};
 use std::rc::Rc;
 
 /// Layouts that can be compared side by side.
-const MOST_PINNED: usize = 4;
+const MAX_PINNED: usize = 4;
 
 impl Desk {
     /// Does what `said` asks: "number|word". The same number again is the same wish, and done already.
@@ -62,7 +62,7 @@ impl Desk {
             self.pinned.retain(|found| !same(found));
         } else if let Some(found) = self.rows().iter().find(|found| same(found)) {
             let found = Rc::clone(found);
-            self.pinned.truncate(MOST_PINNED - 1);
+            self.pinned.truncate(MAX_PINNED - 1);
             self.pinned.push(found);
         }
     }

@@ -1,29 +1,29 @@
 //! The pipeline's stages in Megatron-LM's arguments: virtual stages, schedules, uneven layers.
 
-use super::super::book::Book;
-use super::super::say::Say;
+use super::super::settings_reader::SettingsReader;
+use super::super::settings_writer::SettingsWriter;
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Scenario, Schedule, even_split};
 
 /// Stages whose layers are written out.
-const MOST_STAGES: u64 = 1 << 16;
+const MAX_STAGES: u64 = 1 << 16;
 
 /// Takes virtual stages, the schedule and the layers of the stages.
-pub fn read(book: &mut Book) {
-    let layers = book.run.model.resolve().map_or(0, |model| model.layers);
-    let each = book.count(
+pub fn read(reader: &mut SettingsReader) {
+    let layers = reader.run.model.resolve().map_or(0, |model| model.layers);
+    let each = reader.count(
         "--num-layers-per-virtual-pipeline-stage",
         "layers a virtual stage",
     );
-    let chunks = book.count("--num-virtual-stages-per-pipeline-rank", "virtual stages");
-    let pattern = book.word("--pipeline-model-parallel-layout", "layers by stage");
-    let pp = book.run.pp.max(1);
+    let chunks = reader.count("--num-virtual-stages-per-pipeline-rank", "virtual stages");
+    let pattern = reader.word("--pipeline-model-parallel-layout", "layers by stage");
+    let pp = reader.run.pp.max(1);
     let stages = pattern.as_deref().map(stages);
     let stages = match stages {
         Some(None) => {
             let message =
                 "--pipeline-model-parallel-layout: stages of t, E, m and L, apart by |, are read";
-            book.errors.push(Issue::error("stage_layers", message));
+            reader.errors.push(Issue::error("stage_layers", message));
             None
         }
         Some(stages) => stages,
@@ -34,36 +34,36 @@ pub fn read(book: &mut Book) {
         .or_else(|| Some(stages.as_ref()?.len() as u64 / pp))
         .unwrap_or(1)
         .max(1);
-    let fused = book.flag(
+    let fused = reader.flag(
         "--overlap-moe-expert-parallel-comm",
         "fused forward and backward",
     );
     let interleaved = chunks > 1;
-    book.run.schedule = match (interleaved, fused) {
+    reader.run.schedule = match (interleaved, fused) {
         (true, true) => Schedule::InterleavedOverlap,
         (true, false) => Schedule::Interleaved,
         (false, true) => Schedule::Overlap,
         (false, false) => Schedule::OneFOneB,
     };
-    book.run.virtual_stages = chunks;
-    let group = book.count(
+    reader.run.virtual_stages = chunks;
+    let group = reader.count(
         "--microbatch-group-size-per-virtual-pipeline-stage",
         "micro-batch group",
     );
-    book.run.schedule_options.group = group.filter(|group| interleaved && *group != pp);
-    let first = book.count(
+    reader.run.schedule_options.group = group.filter(|group| interleaved && *group != pp);
+    let first = reader.count(
         "--decoder-first-pipeline-num-layers",
         "layers of the first stage",
     );
-    let last = book.count(
+    let last = reader.count(
         "--decoder-last-pipeline-num-layers",
         "layers of the last stage",
     );
     // More stages than layers are refused when the run is looked at.
-    let count = pp.checked_mul(chunks).filter(|count| *count <= MOST_STAGES);
+    let count = pp.checked_mul(chunks).filter(|count| *count <= MAX_STAGES);
     let given = stages.or_else(|| ends(layers, pp, count? / pp, first, last));
     let even = count.map(|count| even_split(layers, count));
-    book.run.stage_layers = given.filter(|given| Some(given) != even.as_ref());
+    reader.run.stage_layers = given.filter(|given| Some(given) != even.as_ref());
 }
 
 /// Layers of every stage where the first, the last or both ranks hold other numbers than the rest.
@@ -108,7 +108,7 @@ fn stages(layout: &str) -> Option<Vec<u64>> {
 
 /// A layout with its repetitions written out: `t*3` and `(t|)*3`.
 fn expand(layout: &[char], depth: usize) -> Option<String> {
-    const LONGEST: usize = 1 << 18;
+    const MAX_LENGTH: usize = 1 << 18;
     let mut out = String::new();
     let mut at = 0;
     while let Some(c) = layout.get(at) {
@@ -134,7 +134,7 @@ fn expand(layout: &[char], depth: usize) -> Option<String> {
             at += 1 + digits.len();
             times = digits.parse().ok()?;
         }
-        if out.len() + unit.len().checked_mul(times)? > LONGEST {
+        if out.len() + unit.len().checked_mul(times)? > MAX_LENGTH {
             return None;
         }
         out.push_str(&unit.repeat(times));
@@ -143,7 +143,7 @@ fn expand(layout: &[char], depth: usize) -> Option<String> {
 }
 
 /// Says the stages.
-pub fn write(s: &Scenario, say: &mut Say) {
+pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     let schedule = schedule(run);
     let chunks = if matches!(
@@ -158,19 +158,19 @@ pub fn write(s: &Scenario, say: &mut Say) {
     let as_said = s.stage_layers.len() as u64 == run.pp * chunks;
     let even = s.stage_layers.windows(2).all(|pair| pair[0] == pair[1]);
     if as_said && !even {
-        say.text(
+        writer.text(
             "--pipeline-model-parallel-layout",
             &written(&s.stage_layers, s.model.mtp_modules),
         );
     }
     if chunks > 1 {
-        say.count("--num-virtual-stages-per-pipeline-rank", chunks);
+        writer.count("--num-virtual-stages-per-pipeline-rank", chunks);
         if let Some(group) = group(run) {
-            say.count("--microbatch-group-size-per-virtual-pipeline-stage", group);
+            writer.count("--microbatch-group-size-per-virtual-pipeline-stage", group);
         }
     }
     if matches!(schedule, Schedule::Overlap | Schedule::InterleavedOverlap) {
-        say.yes("--overlap-moe-expert-parallel-comm");
+        writer.yes("--overlap-moe-expert-parallel-comm");
     }
 }
 

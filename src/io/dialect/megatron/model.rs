@@ -1,22 +1,22 @@
 //! The model in Megatron-LM's arguments.
 
-use super::super::book::Book;
-use super::super::say::Say;
+use super::super::settings_reader::SettingsReader;
+use super::super::settings_writer::SettingsWriter;
 use crate::core::issue::Issue;
 use crate::core::model::{Biases, Norm};
 use crate::core::run::{ModelParts, Scenario};
 
 /// Takes the model, if the text says one: `--num-layers` is required of one.
-pub fn read(book: &mut Book) {
-    let Some(layers) = book.count("--num-layers", "layers") else {
-        book.assume("the model, as on this page: --num-layers is not there");
+pub fn read(reader: &mut SettingsReader) {
+    let Some(layers) = reader.count("--num-layers", "layers") else {
+        reader.assume("the model, as on this page: --num-layers is not there");
         return;
     };
-    let now = book.run.model.resolve().ok();
-    let hidden = book.count("--hidden-size", "hidden size");
-    let heads = book.count("--num-attention-heads", "heads");
-    let gated = book.flag("--swiglu", "gated FFN");
-    let ffn = book.count("--ffn-hidden-size", "FFN size").or_else(|| {
+    let now = reader.run.model.resolve().ok();
+    let hidden = reader.count("--hidden-size", "hidden size");
+    let heads = reader.count("--num-attention-heads", "heads");
+    let gated = reader.flag("--swiglu", "gated FFN");
+    let ffn = reader.count("--ffn-hidden-size", "FFN size").or_else(|| {
         let hidden = hidden?;
         // `int((4 * args.hidden_size * 2 / 3) / 64) * 64` with SwiGLU.
         let ffn = if gated {
@@ -24,32 +24,32 @@ pub fn read(book: &mut Book) {
         } else {
             4 * hidden
         };
-        book.assume(format!(
+        reader.assume(format!(
             "FFN size {ffn}: what Megatron-LM takes where it is not given"
         ));
         Some(ffn)
     });
-    let grouped = book.flag("--group-query-attention", "grouped-query attention");
-    let groups = book.count("--num-query-groups", "key-value heads");
-    let vocab = book.count("--vocab-size", "vocabulary").or_else(|| {
+    let grouped = reader.flag("--group-query-attention", "grouped-query attention");
+    let groups = reader.count("--num-query-groups", "key-value heads");
+    let vocab = reader.count("--vocab-size", "vocabulary").or_else(|| {
         let vocab = now.map(|model| model.vocab)?;
-        book.assume(format!(
+        reader.assume(format!(
             "vocabulary {vocab}, as on this page: the tokenizer has it"
         ));
         Some(vocab)
     });
-    let positions = book.count("--max-position-embeddings", "positions");
-    let kind = book.word("--position-embedding-type", "positions");
-    let rotary = book.flag("--use-rotary-position-embeddings", "rotary positions");
+    let positions = reader.count("--max-position-embeddings", "positions");
+    let kind = reader.word("--position-embedding-type", "positions");
+    let rotary = reader.flag("--use-rotary-position-embeddings", "rotary positions");
     let learned = matches!(kind.as_deref(), None | Some("learned_absolute")) && !rotary;
-    let norm = book.word("--normalization", "norm");
-    let bare = book.flag("--disable-bias-linear", "no biases");
-    let qkv = book.flag("--add-qkv-bias", "biases of queries, keys and values");
-    book.number("--attention-dropout", "attention dropout");
-    let dropout = book
+    let norm = reader.word("--normalization", "norm");
+    let bare = reader.flag("--disable-bias-linear", "no biases");
+    let qkv = reader.flag("--add-qkv-bias", "biases of queries, keys and values");
+    reader.number("--attention-dropout", "attention dropout");
+    let dropout = reader
         .number("--hidden-dropout", "dropout")
         .unwrap_or_else(|| {
-            book.assume("dropout: 0.1 unless Megatron-LM is told");
+            reader.assume("dropout: 0.1 unless Megatron-LM is told");
             0.1
         });
     let mut parts = ModelParts {
@@ -58,11 +58,11 @@ pub fn read(book: &mut Book) {
         ffn,
         heads,
         kv_heads: groups.filter(|_| grouped).or(heads),
-        head_dim: book.count("--kv-channels", "head width"),
+        head_dim: reader.count("--kv-channels", "head width"),
         vocab,
         gated_ffn: Some(gated),
         tied_embeddings: Some(
-            !book.flag("--untie-embeddings-and-output-weights", "a head of its own"),
+            !reader.flag("--untie-embeddings-and-output-weights", "a head of its own"),
         ),
         norm: Some(if norm.as_deref() == Some("RMSNorm") {
             Norm::Rms
@@ -77,57 +77,60 @@ pub fn read(book: &mut Book) {
         dropout: Some(dropout > 0.0),
         learned_positions: Some(positions.filter(|_| learned).unwrap_or(0)),
         mtp_modules: Some(
-            book.count("--mtp-num-layers", "multi-token-prediction modules")
+            reader
+                .count("--mtp-num-layers", "multi-token-prediction modules")
                 .unwrap_or(0),
         ),
         ..ModelParts::default()
     };
-    experts(book, &mut parts);
-    latent(book, &mut parts);
-    book.model(parts);
+    experts(reader, &mut parts);
+    latent(reader, &mut parts);
+    reader.model(parts);
 }
 
-fn experts(book: &mut Book, parts: &mut ModelParts) {
-    let Some(experts) = book
+fn experts(reader: &mut SettingsReader, parts: &mut ModelParts) {
+    let Some(experts) = reader
         .count("--num-experts", "experts")
         .filter(|experts| *experts > 1)
     else {
         return;
     };
-    let width = book
+    let width = reader
         .count("--moe-ffn-hidden-size", "expert FFN size")
         .or(parts.ffn);
-    let shared = book.count(
+    let shared = reader.count(
         "--moe-shared-expert-intermediate-size",
         "width of the shared experts",
     );
-    book.word("--moe-token-dispatcher-type", "tokens to experts by");
-    book.flag("--moe-grouped-gemm", "grouped GEMMs");
+    reader.word("--moe-token-dispatcher-type", "tokens to experts by");
+    reader.flag("--moe-grouped-gemm", "grouped GEMMs");
     parts.experts = Some(experts);
     parts.top_k = Some(
-        book.count("--moe-router-topk", "experts a token")
+        reader
+            .count("--moe-router-topk", "experts a token")
             .unwrap_or_else(|| {
-                book.assume("2 experts a token: Megatron-LM where it is silent");
+                reader.assume("2 experts a token: Megatron-LM where it is silent");
                 2
             }),
     );
-    let groups = book.count("--moe-router-num-groups", "expert groups");
-    let chosen = book.count("--moe-router-group-topk", "groups a token");
+    let groups = reader.count("--moe-router-num-groups", "expert groups");
+    let chosen = reader.count("--moe-router-group-topk", "groups a token");
     parts.groups = groups.filter(|groups| *groups > 0);
     parts.top_groups = chosen.filter(|chosen| *chosen > 0);
     parts.expert_ffn = width;
     parts.shared_experts = Some(shared.unwrap_or(0).div_ceil(width.unwrap_or(1).max(1)));
-    let pattern = book.word("--moe-layer-freq", "layers with experts");
+    let pattern = reader.word("--moe-layer-freq", "layers with experts");
     parts.dense_layers = pattern.as_deref().map_or(Some(0), leading_dense);
     if parts.dense_layers.is_none() {
         let message = "--moe-layer-freq: layers with and without experts in turn are not modelled; dense layers may only come first";
-        book.errors
+        reader
+            .errors
             .push(Issue::error("model.moe.dense_layers", message));
     }
 }
 
 /// Layers that a pattern may name.
-const MOST_LAYERS: usize = 100_000;
+const MAX_LAYERS: usize = 100_000;
 
 /// Dense layers before the first with experts: of "1", or of a pattern such as "([0]*3+[1]*58)".
 fn leading_dense(pattern: &str) -> Option<u64> {
@@ -145,7 +148,7 @@ fn leading_dense(pattern: &str) -> Option<u64> {
         let once: Vec<bool> = list.split(',').map(|layer| layer == "1").collect();
         let times: usize = times.parse().ok()?;
         let grown = once.len().checked_mul(times)?.checked_add(layers.len());
-        grown.filter(|grown| *grown <= MOST_LAYERS)?;
+        grown.filter(|grown| *grown <= MAX_LAYERS)?;
         layers.extend(once.repeat(times));
     }
     let dense = layers.iter().take_while(|experts| !**experts).count();
@@ -155,11 +158,11 @@ fn leading_dense(pattern: &str) -> Option<u64> {
         .then_some(dense as u64)
 }
 
-fn latent(book: &mut Book, parts: &mut ModelParts) {
-    if !book.flag("--multi-latent-attention", "latent attention") {
+fn latent(reader: &mut SettingsReader, parts: &mut ModelParts) {
+    if !reader.flag("--multi-latent-attention", "latent attention") {
         return;
     }
-    let mut count = |name, what, default| book.count(name, what).unwrap_or(default);
+    let mut count = |name, what, default| reader.count(name, what).unwrap_or(default);
     // The defaults of `MLATransformerConfig`.
     parts.q_lora_rank = Some(count("--q-lora-rank", "query rank", 0));
     parts.kv_lora_rank = Some(count("--kv-lora-rank", "key-value rank", 32));
@@ -170,24 +173,24 @@ fn latent(book: &mut Book, parts: &mut ModelParts) {
 }
 
 /// Says the model.
-pub fn write(s: &Scenario, say: &mut Say) {
+pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let m = &s.model;
-    say.count("--num-layers", m.layers);
-    say.count("--hidden-size", m.hidden);
-    say.count("--ffn-hidden-size", m.ffn);
-    say.count("--num-attention-heads", m.heads);
+    writer.count("--num-layers", m.layers);
+    writer.count("--hidden-size", m.hidden);
+    writer.count("--ffn-hidden-size", m.ffn);
+    writer.count("--num-attention-heads", m.heads);
     if m.kv_heads != m.heads {
-        say.yes("--group-query-attention");
-        say.count("--num-query-groups", m.kv_heads);
+        writer.yes("--group-query-attention");
+        writer.count("--num-query-groups", m.kv_heads);
     }
     if m.mla.is_none() && m.head_dim * m.heads != m.hidden {
-        say.count("--kv-channels", m.head_dim);
+        writer.count("--kv-channels", m.head_dim);
     }
-    say.count("--vocab-size", m.vocab);
+    writer.count("--vocab-size", m.vocab);
     // `validate_args` refuses sequences that are longer.
     let positions = m.learned_positions.max(s.run.seq_len);
-    say.count("--max-position-embeddings", positions);
-    say.text(
+    writer.count("--max-position-embeddings", positions);
+    writer.text(
         "--position-embedding-type",
         if m.learned_positions > 0 {
             "learned_absolute"
@@ -195,7 +198,7 @@ pub fn write(s: &Scenario, say: &mut Say) {
             "rope"
         },
     );
-    say.text(
+    writer.text(
         "--normalization",
         if m.norm == Norm::Rms {
             "RMSNorm"
@@ -204,36 +207,36 @@ pub fn write(s: &Scenario, say: &mut Say) {
         },
     );
     if m.gated_ffn {
-        say.yes("--swiglu");
+        writer.yes("--swiglu");
     }
     if m.biases != Biases::All {
-        say.yes("--disable-bias-linear");
+        writer.yes("--disable-bias-linear");
     }
     if m.biases == Biases::Qkv {
-        say.yes("--add-qkv-bias");
+        writer.yes("--add-qkv-bias");
     }
     if !m.tied_embeddings {
-        say.yes("--untie-embeddings-and-output-weights");
+        writer.yes("--untie-embeddings-and-output-weights");
     }
     let dropout = if m.dropout { 0.1 } else { 0.0 };
-    say.number("--attention-dropout", dropout);
-    say.number("--hidden-dropout", dropout);
+    writer.number("--attention-dropout", dropout);
+    writer.number("--hidden-dropout", dropout);
     if m.mtp_modules > 0 {
-        say.count("--mtp-num-layers", m.mtp_modules);
+        writer.count("--mtp-num-layers", m.mtp_modules);
     }
     if let Some(moe) = m.moe {
-        say.count("--num-experts", moe.experts);
-        say.count("--moe-router-topk", moe.top_k);
+        writer.count("--num-experts", moe.experts);
+        writer.count("--moe-router-topk", moe.top_k);
         if moe.groups > 1 {
-            say.count("--moe-router-num-groups", moe.groups);
-            say.count("--moe-router-group-topk", moe.top_groups);
+            writer.count("--moe-router-num-groups", moe.groups);
+            writer.count("--moe-router-group-topk", moe.top_groups);
         }
-        say.count("--moe-ffn-hidden-size", moe.expert_ffn);
+        writer.count("--moe-ffn-hidden-size", moe.expert_ffn);
         // What the time model computes: neither is Megatron-LM's default.
-        say.text("--moe-token-dispatcher-type", "alltoall");
-        say.yes("--moe-grouped-gemm");
+        writer.text("--moe-token-dispatcher-type", "alltoall");
+        writer.yes("--moe-grouped-gemm");
         if moe.shared_experts > 0 {
-            say.count(
+            writer.count(
                 "--moe-shared-expert-intermediate-size",
                 moe.shared_experts * moe.expert_ffn,
             );
@@ -244,11 +247,11 @@ pub fn write(s: &Scenario, say: &mut Say) {
                 moe.dense_layers,
                 m.layers - moe.dense_layers
             );
-            say.text("--moe-layer-freq", &pattern);
+            writer.text("--moe-layer-freq", &pattern);
         }
     }
     if let Some(mla) = m.mla {
-        say.yes("--multi-latent-attention");
+        writer.yes("--multi-latent-attention");
         for (name, size) in [
             ("--q-lora-rank", mla.q_lora_rank),
             ("--kv-lora-rank", mla.kv_lora_rank),
@@ -257,7 +260,7 @@ pub fn write(s: &Scenario, say: &mut Say) {
             ("--v-head-dim", mla.v_head_dim),
         ] {
             if size > 0 {
-                say.count(name, size);
+                writer.count(name, size);
             }
         }
     }

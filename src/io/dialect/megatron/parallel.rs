@@ -1,8 +1,8 @@
 //! How the work is divided in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
 use crate::core::run::{CpComm, Run, Scenario, Value};
-use crate::io::dialect::book::Book;
-use crate::io::dialect::say::Say;
+use crate::io::dialect::settings_reader::SettingsReader;
+use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{Same, same};
 
 /// What both count alike; the global batch is the last.
@@ -24,60 +24,60 @@ const EXCHANGES: [(CpComm, &str); 3] = [
 ];
 
 /// "If this value is None, then use micro-batch-size * data-parallel-size as the global batch size."
-pub fn batch(book: &mut Book) {
+pub fn batch(reader: &mut SettingsReader) {
     let [.., global] = SAME else { return };
-    if book.has(global.name) || !book.has("--micro-batch-size") {
-        return book.same(std::slice::from_ref(global), super::DIALECT.name);
+    if reader.has(global.name) || !reader.has("--micro-batch-size") {
+        return reader.same(std::slice::from_ref(global), super::DIALECT.name);
     }
-    let run = &book.run;
+    let run = &reader.run;
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
     let all = run.micro_batch.saturating_mul(dp);
-    book.assume(format!(
+    reader.assume(format!(
         "global batch {all}: one micro-batch a rank where Megatron-LM is not told"
     ));
-    book.set(global.field, &Value::from(all));
+    reader.set(global.field, &Value::from(all));
 }
 
 /// Takes what stands beside the sizes that both count alike.
-pub fn read(book: &mut Book) {
-    let experts = book
+pub fn read(reader: &mut SettingsReader) {
+    let experts = reader
         .run
         .model
         .resolve()
         .is_ok_and(|model| model.moe.is_some());
-    let etp = book.count("--expert-tensor-parallel-size", "ETP");
+    let etp = reader.count("--expert-tensor-parallel-size", "ETP");
     if experts {
         // `args.expert_tensor_parallel_size = args.tensor_model_parallel_size` where it is not given.
         let etp = etp.unwrap_or_else(|| {
-            let tp = book.run.tp;
-            book.assume(format!("ETP {tp}: as TP, unless Megatron-LM is told"));
+            let tp = reader.run.tp;
+            reader.assume(format!("ETP {tp}: as TP, unless Megatron-LM is told"));
             tp
         });
-        book.set("etp", &Value::from(etp));
+        reader.set("etp", &Value::from(etp));
     }
-    let sequence = book.flag("--sequence-parallel", "sequence parallelism");
-    if book.run.tp > 1 {
-        book.set("sequence_parallel", &Value::Bool(sequence));
+    let sequence = reader.flag("--sequence-parallel", "sequence parallelism");
+    if reader.run.tp > 1 {
+        reader.set("sequence_parallel", &Value::Bool(sequence));
     }
-    let exchange = book.word("--cp-comm-type", "CP exchange");
-    if book.run.cp > 1 {
+    let exchange = reader.word("--cp-comm-type", "CP exchange");
+    if reader.run.cp > 1 {
         let known = EXCHANGES
             .iter()
             .find(|(_, name)| exchange.as_deref() == Some(name));
         match (known, exchange) {
-            (Some((exchange, _)), _) => book.run.cp_comm = *exchange,
+            (Some((exchange, _)), _) => reader.run.cp_comm = *exchange,
             (None, Some(other)) => {
-                book.assume(format!("CP exchange as on this page: {other} is not known"));
+                reader.assume(format!("CP exchange as on this page: {other} is not known"));
             }
-            (None, None) => book.run.cp_comm = CpComm::Ring,
+            (None, None) => reader.run.cp_comm = CpComm::Ring,
         }
     }
-    let distributed = book.flag("--use-distributed-optimizer", "ZeRO-1");
+    let distributed = reader.flag("--use-distributed-optimizer", "ZeRO-1");
     let fsdp = ["--use-megatron-fsdp", "--use-custom-fsdp"]
-        .map(|name| book.flag(name, "Megatron-FSDP"))
+        .map(|name| reader.flag(name, "Megatron-FSDP"))
         .contains(&true);
-    let torch = book.flag("--use-torch-fsdp2", "ZeRO-3");
-    let strategy = book.word("--data-parallel-sharding-strategy", "sharded:");
+    let torch = reader.flag("--use-torch-fsdp2", "ZeRO-3");
+    let strategy = reader.word("--data-parallel-sharding-strategy", "sharded:");
     let zero = match strategy.as_deref() {
         _ if torch => 3,
         Some("optim_grads_params") if fsdp => 3,
@@ -85,71 +85,71 @@ pub fn read(book: &mut Book) {
         Some("optim") if fsdp => 1,
         _ => u64::from(distributed),
     };
-    book.set("zero", &Value::from(zero));
-    let instances = book.count("--num-distributed-optimizer-instances", "groups of shards");
-    let run = &mut book.run;
+    reader.set("zero", &Value::from(zero));
+    let instances = reader.count("--num-distributed-optimizer-instances", "groups of shards");
+    let run = &mut reader.run;
     let group = run.gpus / (run.tp * run.pp).max(1);
     let shard = instances.map_or(group, |instances| group / instances.max(1));
     if run.hsdp_shard.unwrap_or(group) != shard {
         run.hsdp_shard = Some(shard).filter(|shard| *shard != group);
     }
-    if book.flag(
+    if reader.flag(
         "--overlap-grad-reduce",
         "gradients overlap with the backward pass",
     ) {
-        if book.run.overlap.dp == 0.0 {
-            book.run.overlap.dp = Run::default().overlap.dp;
+        if reader.run.overlap.dp == 0.0 {
+            reader.run.overlap.dp = Run::default().overlap.dp;
         }
     } else {
-        book.assume("DP overlap 0: --overlap-grad-reduce is not there");
-        book.run.overlap.dp = 0.0;
+        reader.assume("DP overlap 0: --overlap-grad-reduce is not there");
+        reader.run.overlap.dp = 0.0;
     }
-    book.flag(
+    reader.flag(
         "--overlap-param-gather",
         "ZeRO-1's gathers overlap with the forward pass",
     );
 }
 
 /// Says the same.
-pub fn write(s: &Scenario, say: &mut Say) {
+pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     if s.model.moe.is_some() {
-        say.count("--expert-tensor-parallel-size", run.etp);
+        writer.count("--expert-tensor-parallel-size", run.etp);
     }
     if s.layout.sequence_parallel {
-        say.yes("--sequence-parallel");
+        writer.yes("--sequence-parallel");
     }
     if let Some((_, name)) = EXCHANGES
         .iter()
         .find(|(exchange, _)| *exchange == run.cp_comm && run.cp > 1)
     {
-        say.text("--cp-comm-type", name);
+        writer.text("--cp-comm-type", name);
     }
     match run.zero {
         0 => {}
-        1 => say.yes("--use-distributed-optimizer"),
+        1 => writer.yes("--use-distributed-optimizer"),
         stage => {
-            say.yes("--use-megatron-fsdp");
+            writer.yes("--use-megatron-fsdp");
             let sharded = if stage == 2 {
                 "optim_grads"
             } else {
                 "optim_grads_params"
             };
-            say.text("--data-parallel-sharding-strategy", sharded);
-            say.yes("--use-distributed-optimizer");
+            writer.text("--data-parallel-sharding-strategy", sharded);
+            writer.yes("--use-distributed-optimizer");
         }
     }
     let group = s.layout.dp * s.layout.cp;
     if s.zero.shard < group {
-        say.count(
+        writer.count(
             "--num-distributed-optimizer-instances",
             group / s.zero.shard.max(1),
         );
     }
     if run.overlap.dp > 0.0 {
-        say.yes("--overlap-grad-reduce");
+        writer.yes("--overlap-grad-reduce");
         if run.zero > 0 {
-            say.yes("--overlap-param-gather");
+            writer.yes("--overlap-param-gather");
         }
     }
 }

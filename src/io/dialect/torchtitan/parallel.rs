@@ -1,8 +1,8 @@
 //! How the work is divided in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
 use crate::core::run::{CpComm, Scenario, Schedule, Value, even_split};
-use crate::io::dialect::book::Book;
-use crate::io::dialect::say::Say;
+use crate::io::dialect::settings_reader::SettingsReader;
+use crate::io::dialect::settings_writer::SettingsWriter;
 
 /// The classes of `torch.distributed.pipelining`.
 const SCHEDULES: [(Schedule, &str); 7] = [
@@ -22,7 +22,7 @@ const ENDS: [&str; 2] = [
 ];
 
 /// More stages than a pipeline has.
-const MOST_STAGES: u64 = 1 << 16;
+const MAX_STAGES: u64 = 1 << 16;
 
 /// Layers of every stage, as `generate_llm_fqn_per_model_part` deals them out: stages with the same number, the first
 /// ones with one more, less what the ends count for. None where an end counts for more than its stage holds.
@@ -54,49 +54,50 @@ fn stages(s: &Scenario, said: bool) -> Option<([u64; 2], u64)> {
 }
 
 /// Takes what stands beside the sizes that both count alike.
-pub fn read(book: &mut Book) {
-    experts(book);
-    pipeline(book);
-    shards(book);
+pub fn read(reader: &mut SettingsReader) {
+    experts(reader);
+    pipeline(reader);
+    shards(reader);
 }
 
 /// "Expert tensor parallelism degree. 1 means disabled. No effect for non-MoE models, or when ep = 1."
-fn experts(book: &mut Book) {
-    let told = book.count("parallelism.expert_tensor_parallel_degree", "ETP");
-    let run = &book.run;
+fn experts(reader: &mut SettingsReader) {
+    let told = reader.count("parallelism.expert_tensor_parallel_degree", "ETP");
+    let run = &reader.run;
     if run.model.resolve().is_ok_and(|model| model.moe.is_some()) {
         let (tp, ep) = (run.tp, run.ep);
         let etp = if ep > 1 { told.unwrap_or(1) } else { tp };
         if told != Some(etp) {
-            book.assume(format!("ETP {etp}: torchtitan where it is not told"));
+            reader.assume(format!("ETP {etp}: torchtitan where it is not told"));
         }
-        book.set("etp", &Value::from(etp));
+        reader.set("etp", &Value::from(etp));
     }
 }
 
-fn pipeline(book: &mut Book) {
-    let schedule = book.word("parallelism.pipeline_parallel_schedule", "schedule");
+fn pipeline(reader: &mut SettingsReader) {
+    let schedule = reader.word("parallelism.pipeline_parallel_schedule", "schedule");
     let named = schedule.as_deref().unwrap_or("1F1B");
     match SCHEDULES
         .iter()
         .find(|(_, name)| name.eq_ignore_ascii_case(named))
     {
-        Some((schedule, _)) => book.run.schedule = *schedule,
-        None => book.assume(format!(
+        Some((schedule, _)) => reader.run.schedule = *schedule,
+        None => reader.assume(format!(
             "the schedule, as on this page: {named} is not known"
         )),
     }
-    let each = book.count(
+    let each = reader.count(
         "parallelism.pipeline_parallel_layers_per_stage",
         "layers a stage",
     );
     // What embedding and head count for, in layers.
     let ends = ENDS.map(|name| {
-        book.count(name, "layers that an end counts for")
+        reader
+            .count(name, "layers that an end counts for")
             .unwrap_or(1)
     });
-    let layers = book.run.model.resolve().map_or(0, |model| model.layers);
-    let run = &mut book.run;
+    let layers = reader.run.model.resolve().map_or(0, |model| model.layers);
+    let run = &mut reader.run;
     let chunks = match (run.schedule.fixed_chunks(&run.schedule_options), each) {
         (Some(chunks), _) => chunks,
         // Looped schedules have two stages a rank unless told.
@@ -111,17 +112,17 @@ fn pipeline(book: &mut Book) {
     } else {
         chunks
     };
-    let stages = run.pp.saturating_mul(chunks).clamp(1, MOST_STAGES);
+    let stages = run.pp.saturating_mul(chunks).clamp(1, MAX_STAGES);
     run.stage_layers = split(layers, stages, ends)
         .filter(|given| run.pp > 1 && *given != even_split(layers, stages));
     if run.tp > 1 {
         // Tensor parallelism always cuts the sequence between its layers.
         run.sequence_parallel = true;
     }
-    let rotate = book.word("parallelism.context_parallel_rotate_method", "CP exchange");
-    if book.run.cp > 1 {
+    let rotate = reader.word("parallelism.context_parallel_rotate_method", "CP exchange");
+    if reader.run.cp > 1 {
         let shuffled = rotate.as_deref() == Some("alltoall");
-        book.run.cp_comm = if shuffled {
+        reader.run.cp_comm = if shuffled {
             CpComm::Ring
         } else {
             CpComm::AllGather
@@ -129,21 +130,21 @@ fn pipeline(book: &mut Book) {
     }
 }
 
-fn shards(book: &mut Book) {
-    let replicas = book
+fn shards(reader: &mut SettingsReader) {
+    let replicas = reader
         .count("parallelism.data_parallel_replicate_degree", "replicas")
         .unwrap_or(1);
-    let sharded = book
+    let sharded = reader
         .number(
             "parallelism.data_parallel_shard_degree",
             "ranks that share shards",
         )
         .unwrap_or(-1.0);
-    let policy = book.word(
+    let policy = reader.word(
         "parallelism.fsdp_reshard_after_forward",
         "weights sharded again after the forward pass:",
     );
-    let run = &book.run;
+    let run = &reader.run;
     let group = run.gpus / (run.tp * run.pp).max(1);
     // -1: what is left over.
     let shard = if sharded < 0.0 {
@@ -158,28 +159,28 @@ fn shards(book: &mut Book) {
         Some("never") => 2,
         Some("always") => 3,
         _ if pipeline => {
-            book.assume("ZeRO-2: with a pipeline torchtitan keeps the weights whole between forward and backward");
+            reader.assume("ZeRO-2: with a pipeline torchtitan keeps the weights whole between forward and backward");
             2
         }
         _ => 3,
     };
-    book.run.zero = zero;
-    let run = &mut book.run;
+    reader.run.zero = zero;
+    let run = &mut reader.run;
     if zero > 0 && run.hsdp_shard.unwrap_or(group) != shard {
         run.hsdp_shard = Some(shard).filter(|shard| *shard != group);
     }
 }
 
 /// Says the same.
-pub fn write(s: &Scenario, say: &mut Say) {
+pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     if s.model.moe.is_some() && run.ep > 1 && run.etp > 1 {
-        say.count("parallelism.expert_tensor_parallel_degree", run.etp);
+        writer.count("parallelism.expert_tensor_parallel_degree", run.etp);
     }
-    write_pipeline(s, say);
+    write_pipeline(s, writer);
     if run.cp > 1 {
         let shuffled = run.cp_comm == CpComm::Ring;
-        say.text(
+        writer.text(
             "parallelism.context_parallel_rotate_method",
             if shuffled { "alltoall" } else { "allgather" },
         );
@@ -187,23 +188,23 @@ pub fn write(s: &Scenario, say: &mut Say) {
     let group = s.layout.dp * s.layout.cp;
     let shard = s.zero.shard.clamp(1, group);
     if run.zero == 0 {
-        say.count("parallelism.data_parallel_replicate_degree", s.layout.dp);
-        say.count("parallelism.data_parallel_shard_degree", 1);
+        writer.count("parallelism.data_parallel_replicate_degree", s.layout.dp);
+        writer.count("parallelism.data_parallel_shard_degree", 1);
     } else {
         if shard < group && shard.is_multiple_of(s.layout.cp) {
-            say.count("parallelism.data_parallel_replicate_degree", group / shard);
-            say.count(
+            writer.count("parallelism.data_parallel_replicate_degree", group / shard);
+            writer.count(
                 "parallelism.data_parallel_shard_degree",
                 shard / s.layout.cp,
             );
         }
         let policy = if run.zero == 3 { "always" } else { "never" };
-        say.text("parallelism.fsdp_reshard_after_forward", policy);
+        writer.text("parallelism.fsdp_reshard_after_forward", policy);
     }
 }
 
 /// Says the schedule and its stages.
-fn write_pipeline(s: &Scenario, say: &mut Say) {
+fn write_pipeline(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     if run.pp == 1 {
         return;
@@ -212,8 +213,8 @@ fn write_pipeline(s: &Scenario, say: &mut Say) {
         .iter()
         .find(|(schedule, _)| *schedule == run.schedule);
     let name = named.map_or("1F1B", |(_, name)| name);
-    say.text("parallelism.pipeline_parallel_schedule", name);
-    say.count(
+    writer.text("parallelism.pipeline_parallel_schedule", name);
+    writer.count(
         "parallelism.pipeline_parallel_microbatch_size",
         run.micro_batch,
     );
@@ -227,11 +228,11 @@ fn write_pipeline(s: &Scenario, say: &mut Say) {
         return;
     };
     if said {
-        say.count("parallelism.pipeline_parallel_layers_per_stage", each);
+        writer.count("parallelism.pipeline_parallel_layers_per_stage", each);
     }
     if ends != [1, 1] {
         for (name, layers) in ENDS.into_iter().zip(ends) {
-            say.count(name, layers);
+            writer.count(name, layers);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What is trained and how in torchtitan's settings: model, batch, precision, recomputation.
 
 use crate::core::run::{Based, ModelParts, Optimizer, Recompute, Scenario, Value};
-use crate::io::dialect::book::Book;
-use crate::io::dialect::say::Say;
+use crate::io::dialect::settings_reader::SettingsReader;
+use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{computes, steps};
 
 /// Name and flavor of the models that are presets too.
@@ -14,27 +14,27 @@ const FLAVORS: [(&str, &str, &str); 4] = [
 ];
 
 /// Takes the model, which the pipeline is cut from.
-pub fn model(book: &mut Book) {
-    let name = book.word("model.name", "model");
-    let flavor = book.word("model.flavor", "flavor");
+pub fn model(reader: &mut SettingsReader) {
+    let name = reader.word("model.name", "model");
+    let flavor = reader.word("model.flavor", "flavor");
     let found = FLAVORS
         .iter()
         .find(|(known, of, _)| name.as_deref() == Some(known) && flavor.as_deref() == Some(of));
     match (found, name, flavor) {
         (Some((.., id)), ..) => {
             let preset: Based<ModelParts> = Based::preset(id);
-            if book.run.model.resolve() != preset.resolve() {
-                book.run.model = preset;
+            if reader.run.model.resolve() != preset.resolve() {
+                reader.run.model = preset;
             }
         }
-        (None, None, None) => book.assume("the model, as on this page: the text does not say"),
+        (None, None, None) => reader.assume("the model, as on this page: the text does not say"),
         (None, name, flavor) => {
             let known: Vec<String> = FLAVORS
                 .iter()
                 .map(|(name, flavor, _)| format!("{name} {flavor}"))
                 .collect();
             let words: Vec<String> = [name, flavor].into_iter().flatten().collect();
-            book.assume(format!(
+            reader.assume(format!(
                 "the model, as on this page: {} is none of {}",
                 words.join(" "),
                 known.join(", ")
@@ -44,24 +44,24 @@ pub fn model(book: &mut Book) {
 }
 
 /// Takes all else.
-pub fn read(book: &mut Book) {
-    batch(book);
-    training(book);
+pub fn read(reader: &mut SettingsReader) {
+    batch(reader);
+    training(reader);
 }
 
-fn batch(book: &mut Book) {
-    let local = book
+fn batch(reader: &mut SettingsReader) {
+    let local = reader
         .count("training.local_batch_size", "sequences a rank")
-        .or_else(|| book.count("training.batch_size", "sequences a rank"));
-    let global = book.number("training.global_batch_size", "global batch");
-    let piece = book.count(
+        .or_else(|| reader.count("training.batch_size", "sequences a rank"));
+    let global = reader.number("training.global_batch_size", "global batch");
+    let piece = reader.count(
         "parallelism.pipeline_parallel_microbatch_size",
         "micro-batch",
     );
-    let run = &book.run;
+    let run = &reader.run;
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
     let Some(local) = local else {
-        book.assume("the batch, as on this page: training.local_batch_size is not there");
+        reader.assume("the batch, as on this page: training.local_batch_size is not there");
         return;
     };
     let micro = if run.pp > 1 {
@@ -69,31 +69,31 @@ fn batch(book: &mut Book) {
     } else {
         local
     };
-    book.set("micro_batch", &Value::from(micro));
+    reader.set("micro_batch", &Value::from(micro));
     let global = global
         .filter(|global| *global > 0.0)
         .and_then(crate::core::units::whole);
     let global = global.unwrap_or(local.saturating_mul(dp));
-    book.set("global_batch", &Value::from(global));
+    reader.set("global_batch", &Value::from(global));
 }
 
-fn training(book: &mut Book) {
-    let dtype = book.word("training.mixed_precision_param", "computes in");
-    let converters = book.word("model.converters", "converters");
-    book.precision(match dtype.as_deref() {
+fn training(reader: &mut SettingsReader) {
+    let dtype = reader.word("training.mixed_precision_param", "computes in");
+    let converters = reader.word("model.converters", "converters");
+    reader.precision(match dtype.as_deref() {
         _ if converters.is_some_and(|names| names.contains("float8")) => "te-fp8",
         Some("float32") => "fp32",
         _ => "fsdp-mixed",
     });
-    match book.word("optimizer.name", "optimizer").as_deref() {
-        None | Some("AdamW" | "Adam") => book.run.optimizer = Optimizer::Adam,
+    match reader.word("optimizer.name", "optimizer").as_deref() {
+        None | Some("AdamW" | "Adam") => reader.run.optimizer = Optimizer::Adam,
         Some(other) => {
             let said = format!("the optimizer, as on this page: {other} is not known");
-            book.assume(said);
+            reader.assume(said);
         }
     }
-    let mode = book.word("activation_checkpoint.mode", "recomputation");
-    let option = book.word("activation_checkpoint.selective_ac_option", "selective:");
+    let mode = reader.word("activation_checkpoint.mode", "recomputation");
+    let option = reader.word("activation_checkpoint.selective_ac_option", "selective:");
     let recompute = match (
         mode.as_deref().unwrap_or("selective"),
         option.as_deref().unwrap_or("2"),
@@ -103,66 +103,66 @@ fn training(book: &mut Book) {
         ("selective", "op") => Recompute::Selective,
         ("selective", every) => {
             let every: u64 = every.parse().unwrap_or(2);
-            let run = &book.run;
+            let run = &reader.run;
             let layers = run.model.resolve().map_or(0, |model| model.layers);
             let held = layers / run.pp.max(1) / every.max(1);
-            book.assume(format!(
+            reader.assume(format!(
                 "every {every}th layer is recomputed: {held} of a stage"
             ));
             Recompute::Layers(held)
         }
         (other, _) => {
-            book.assume(format!(
+            reader.assume(format!(
                 "nothing is recomputed: mode {other} is not modelled"
             ));
             Recompute::None
         }
     };
-    book.recompute(recompute);
-    let count = book.count("training.steps", "steps");
-    book.steps(count);
+    reader.recompute(recompute);
+    let count = reader.count("training.steps", "steps");
+    reader.steps(count);
 }
 
 /// Says the model, where torchtitan has a name for it.
-pub fn write_model(s: &Scenario, say: &mut Say) {
+pub fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
     let flavor = FLAVORS
         .iter()
         .find(|(.., id)| Based::<ModelParts>::preset(id).resolve().as_ref() == Ok(&s.model));
     if let Some((name, flavor, _)) = flavor {
-        say.text("model.name", name);
-        say.text("model.flavor", flavor);
+        writer.text("model.name", name);
+        writer.text("model.flavor", flavor);
     }
 }
 
 /// Says all else.
-pub fn write(s: &Scenario, say: &mut Say) {
+pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let run = &s.run;
     let local = if run.pp > 1 {
         run.global_batch / s.layout.dp
     } else {
         run.micro_batch
     };
-    say.count("training.local_batch_size", local);
-    say.count("training.global_batch_size", run.global_batch);
+    writer.count("training.local_batch_size", local);
+    writer.count("training.global_batch_size", run.global_batch);
     if let Some(steps) = steps(run) {
-        say.count("training.steps", steps);
+        writer.count("training.steps", steps);
     }
     let whole = computes(&run.precision) == "fp32";
-    say.text(
+    writer.text(
         "training.mixed_precision_param",
         if whole { "float32" } else { "bfloat16" },
     );
     if computes(&run.precision) == "fp8" {
-        say.text("model.converters", "quantize.linear.float8");
+        writer.text("model.converters", "quantize.linear.float8");
     }
-    say.text("optimizer.name", "AdamW");
+    writer.text("optimizer.name", "AdamW");
     let (mode, option) = match run.recompute {
         Recompute::None => ("none", None),
         Recompute::Selective => ("selective", Some("op")),
         Recompute::Full | Recompute::Layers(_) | Recompute::Modules(_) => ("full", None),
     };
-    say.text("activation_checkpoint.mode", mode);
+    writer.text("activation_checkpoint.mode", mode);
     if let Some(option) = option {
-        say.text("activation_checkpoint.selective_ac_option", option);
+        writer.text("activation_checkpoint.selective_ac_option", option);
     }
 }

@@ -1,4 +1,4 @@
-//! Takes a program's settings into a Run and keeps book: what was used for what, what was assumed, what is left.
+//! Takes a program's settings into a Run and keeps reader: what was used for what, what was assumed, what is left.
 
 use super::{Entries, Same};
 use crate::core::issue::Issue;
@@ -16,7 +16,7 @@ struct Entry {
 }
 
 /// The settings being read, and the Run that they become.
-pub struct Book {
+pub struct SettingsReader {
     entries: Vec<Entry>,
     /// What is read into; what the program says nothing of stays.
     pub run: Run,
@@ -30,7 +30,7 @@ pub struct Book {
     ignored: Vec<String>,
 }
 
-impl Book {
+impl SettingsReader {
     /// Nothing taken yet.
     #[must_use]
     pub fn new(entries: Entries, run: Run) -> Self {
@@ -266,18 +266,18 @@ mod tests {
             ("tp".to_owned(), Value::from(4)),
             ("pp".to_owned(), Value::Text("$PP".to_owned())),
         ];
-        let mut book = Book::new(entries, Run::default());
-        assert_eq!(book.count("tp", "TP"), Some(4));
-        assert_eq!(book.count("pp", "PP"), None);
-        assert!(book.assumed[0].contains("$PP") && book.errors.is_empty());
-        assert_eq!(book.left(), ["wings"]);
+        let mut reader = SettingsReader::new(entries, Run::default());
+        assert_eq!(reader.count("tp", "TP"), Some(4));
+        assert_eq!(reader.count("pp", "PP"), None);
+        assert!(reader.assumed[0].contains("$PP") && reader.errors.is_empty());
+        assert_eq!(reader.left(), ["wings"]);
     }
 
     #[test]
     fn shapes_of_a_preset_become_the_preset() {
-        let mut book = Book::new(Vec::new(), Run::default());
+        let mut reader = SettingsReader::new(Vec::new(), Run::default());
         let llama: Based<ModelParts> = Based::preset("llama-3.1-70b");
-        book.model(ModelParts::from(llama.resolve().unwrap()));
-        assert_eq!(book.run.model, llama);
+        reader.model(ModelParts::from(llama.resolve().unwrap()));
+        assert_eq!(reader.run.model, llama);
     }
 }

@@ -6,9 +6,9 @@ use crate::core::run::{Run, Value};
 
 /// The settings said so far.
 #[derive(Default)]
-pub struct Say(Entries);
+pub struct SettingsWriter(Entries);
 
-impl Say {
+impl SettingsWriter {
     /// A whole number.
     pub fn count(&mut self, name: &str, count: u64) {
         self.value(name, Value::from(count));
