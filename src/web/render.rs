@@ -1,6 +1,7 @@
 //! View trees in the document: patched in place, so that the focus, open folds, selected text and scroll positions
 //! survive every change; one listener an element finds what a press does in the tree itself.
 
+use crate::core::message::Catalogue;
 use crate::view::markup::{Action, Node};
 use crate::view::patch::{Document, action_at, patch};
 use crate::web::actions::dispatch;
@@ -48,7 +49,10 @@ fn follow(
         let Some(old) = shown.try_update_value(std::mem::take) else {
             return;
         };
-        let page = Page(document());
+        let page = Page {
+            document: document(),
+            catalogue: Catalogue::default(),
+        };
         shown.set_value(patch(&page, target.unchecked_ref(), old, &view));
     });
     let (target, handler) = (root.clone(), handler.clone());
@@ -58,10 +62,12 @@ fn follow(
         };
         let path = path(&target, inner);
         let action = shown.try_with_value(|shown| action_at(shown, &path).cloned());
-        if let Some(action) = action.flatten()
-            && !handler(&action)
-        {
-            dispatch(state, action, &event);
+        if let Some(action) = action.flatten() {
+            // The view says what is open: a fold does not open by itself as well.
+            event.prevent_default();
+            if !handler(&action) {
+                dispatch(state, action, &event);
+            }
         }
     });
     let listener = pressed.as_ref().unchecked_ref();
@@ -84,7 +90,10 @@ fn path(root: &Element, inner: web_sys::Node) -> Vec<web_sys::Node> {
 }
 
 /// The browser's document.
-struct Page(web_sys::Document);
+struct Page {
+    document: web_sys::Document,
+    catalogue: Catalogue,
+}
 
 const SVG: &str = "http://www.w3.org/2000/svg";
 
@@ -94,19 +103,23 @@ impl Document for Page {
     fn element(&self, tag: &str, svg: bool) -> web_sys::Node {
         let namespace = svg.then_some(SVG);
         let element = match namespace {
-            Some(_) => self.0.create_element_ns(namespace, tag),
-            None => self.0.create_element(tag),
+            Some(_) => self.document.create_element_ns(namespace, tag),
+            None => self.document.create_element(tag),
         };
         // Only a name that is none fails.
         element.map_or_else(|_| self.text(""), Into::into)
     }
 
+    fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
     fn text(&self, text: &str) -> web_sys::Node {
-        self.0.create_text_node(text).into()
+        self.document.create_text_node(text).into()
     }
 
     fn picture(&self, svg: &str) -> web_sys::Node {
-        let around = self.0.create_element("div").ok();
+        let around = self.document.create_element("div").ok();
         let drawn = around.and_then(|around| {
             around.set_inner_html(svg);
             around.first_child()
@@ -148,7 +161,7 @@ impl Document for Page {
     }
 
     fn has_focus(&self, node: &web_sys::Node) -> bool {
-        let focused = self.0.active_element();
+        let focused = self.document.active_element();
         focused.is_some_and(|focused| node.contains(Some(&focused)))
     }
 }

@@ -4,7 +4,7 @@
 use super::fold::Fold;
 use crate::core::memory::Verdict;
 use crate::core::report::Evaluation;
-use crate::core::report::fit::{Search, Suggestion};
+use crate::core::report::fit::{Fit, LIMIT};
 use crate::view::markup::{Node, leaf};
 use crate::view::memory::suggestions;
 use crate::web::html::{flag, text};
@@ -48,9 +48,11 @@ pub fn fit(state: State) -> AnyView {
 
 /// Milliseconds of the search between two turns of the event loop.
 const SLICE_MS: f64 = 8.0;
+/// Units of work between two looks at the clock.
+const UNITS: u64 = 10_000;
 
-/// What a search found, so far, for an evaluation.
-type Found = (Arc<Evaluation>, Vec<Suggestion>, bool);
+/// What a search found for an evaluation; none while it goes on.
+type Found = (Arc<Evaluation>, Option<Arc<Fit>>);
 
 /// The suggestions: searched after everything else, in slices, and dropped as soon as the Run is another.
 fn found(state: State, open: Signal<bool>) -> Signal<Node> {
@@ -65,7 +67,7 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
         let (number, base) = (latest.get_value(), base.get());
         let Some(base) = base else { return };
         leptos::task::spawn_local(async move {
-            let mut search = Search::new(&base);
+            let mut search = Fit::new(&base, LIMIT);
             loop {
                 next_turn().await;
                 // Another Run has come, or the panel is gone.
@@ -73,12 +75,12 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
                     return;
                 }
                 let begun = js_sys::Date::now();
-                let mut more = true;
-                while more && js_sys::Date::now() - begun < SLICE_MS {
-                    more = search.step(&base);
+                let mut over = false;
+                while !over && js_sys::Date::now() - begun < SLICE_MS {
+                    over = search.step(UNITS);
                 }
-                if !more {
-                    found.set(Some((base, search.ranked(), true)));
+                if over {
+                    found.set(Some((base, Some(Arc::new(search)))));
                     return;
                 }
                 let before = found.with_untracked(|found| {
@@ -87,7 +89,7 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
                         .is_some_and(|found| Arc::ptr_eq(&found.0, &base))
                 });
                 if !before {
-                    found.set(Some((Arc::clone(&base), Vec::new(), false)));
+                    found.set(Some((Arc::clone(&base), None)));
                 }
             }
         });
@@ -95,8 +97,8 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
     Signal::derive(move || {
         found.with(|found| match found {
             None => Node::none(),
-            Some((_, _, false)) => leaf("p", "muted", "Searching."),
-            Some((base, list, true)) => suggestions(&base.report.memory, list, state.unit.get()),
+            Some((_, None)) => leaf("p", "muted", "Searching."),
+            Some((base, Some(fit))) => suggestions(&base.report.memory, fit, state.unit.get()),
         })
     })
 }

@@ -65,7 +65,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     let height = move || format!("{:.0}px", Shape::of(lane.ranks()).height());
     let said = move || {
         let prepared = lane.prepared.get();
-        prepared.map(|prepared| label(&prepared.evaluation))
+        prepared.map(|prepared| label(&prepared.evaluation).to_string())
     };
     // A pressed rank name draws that rank's in-flight activations.
     let choose: Handler = Arc::new(move |action| {
