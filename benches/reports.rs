@@ -4,13 +4,18 @@
 //! can be compared. `benches/history.csv` keeps the ratios by commit.
 
 use shardscope::core::pipeline::{Durations, Spec, build, measure, schedule};
-use shardscope::core::report::report;
+use shardscope::core::report::fit::Fit;
+use shardscope::core::report::{evaluate, report};
 use shardscope::core::run::Run;
 use shardscope::io::link;
 use std::fmt::Write as _;
 use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
+
+#[path = "../tests/fixes/random.rs"]
+mod random;
+use random::{Random, random_run};
 
 /// Each round repeats its work for about this long, of which there are so many; the median is told.
 const LONG: Duration = Duration::from_millis(60);
@@ -166,4 +171,27 @@ fn main() {
         });
     }
     history.keep();
+    fits();
+}
+
+/// How long the search for what makes a Run fit takes, over random Runs that work.
+fn fits() {
+    let mut random = Random::new(1);
+    let mut times: Vec<f64> = Vec::new();
+    while times.len() < 400 {
+        let Ok(base) = evaluate(&random_run(&mut random)) else {
+            continue;
+        };
+        let start = Instant::now();
+        black_box(Fit::finished(&base));
+        times.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    times.sort_by(f64::total_cmp);
+    let at = |percent: usize| times[times.len() * percent / 100];
+    println!(
+        "what makes a run fit, ms: median {:.1}, p95 {:.1}, longest {:.1}",
+        at(50),
+        at(95),
+        times[times.len() - 1]
+    );
 }

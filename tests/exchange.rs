@@ -82,6 +82,7 @@ const WORDS: [Words; 4] = [
     Words {
         dialect: "megatron",
         may_lose: &[
+            "zero2_reduce",
             "model", // vision towers
             "model.*",
             "schedule",
@@ -121,6 +122,7 @@ const WORDS: [Words; 4] = [
             "cp_comm",
             "zero",
             "hsdp_shard",
+            "zero2_reduce",
             "schedule",
             "virtual_stages",
             "stage_layers",
@@ -166,6 +168,7 @@ const WORDS: [Words; 4] = [
             "sequence_parallel",
             "cp_comm",
             "hsdp_shard", // MiCS, ZeRO-3 only
+            "zero2_reduce",
             "schedule",
             "virtual_stages",
             "stage_layers",
@@ -199,6 +202,7 @@ const WORDS: [Words; 4] = [
             "cp_comm",
             "zero",
             "hsdp_shard",
+            "zero2_reduce",
             "schedule",
             "virtual_stages",
             "stage_layers",

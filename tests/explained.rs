@@ -3,13 +3,14 @@
 
 use shardscope::core::explain::{Derivation, Provenance, Term};
 use shardscope::core::memory::Component;
+use shardscope::core::memory::methods::uneven::split;
 use shardscope::core::report::{
     Evaluation, Figure, evaluate, explain, schedule_ids, with_schedule,
 };
 use shardscope::core::run::presets::{MODELS, PUBLISHED};
 use shardscope::core::run::{
-    Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute, Run,
-    Schedule,
+    Based, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
+    Reduction, Run, Schedule,
 };
 use std::collections::BTreeMap;
 
@@ -26,6 +27,9 @@ fn figures(evaluation: &Evaluation) -> Vec<Figure> {
         Figure::Exposed,
     ];
     all.extend((0..evaluation.report.overlap.len()).map(Figure::Overlap));
+    if evaluation.scenario.chunks == 1 && evaluation.scenario.layout.pp > 1 {
+        all.push(Figure::Rule);
+    }
     // Ranks in the middle are alike: both ends, the ones beside them and the fullest stand for all.
     let last = ranks.end.saturating_sub(1);
     let peak = evaluation.report.memory.peak_stage;
@@ -67,6 +71,7 @@ fn reported(evaluation: &Evaluation, figure: Figure) -> Option<f64> {
             report.overlap.get(row)?.comm_s.0
         }
         Figure::Overlap(row) => report.overlap.get(row)?.exposed_s.0,
+        Figure::Rule => split(&evaluation.scenario)[0] as f64,
         Figure::Component(..) | Figure::InFlight(_) | Figure::Method(..) => return None,
     })
 }
@@ -217,7 +222,24 @@ fn every_zero_stage_and_shard_group() {
                         ..run.clone()
                     };
                     if evaluate(&run).is_ok() {
-                        runs.push((format!("{name} zero={zero} pp={pp} {hsdp_shard:?}"), run));
+                        runs.push((
+                            format!("{name} zero={zero} pp={pp} {hsdp_shard:?}"),
+                            run.clone(),
+                        ));
+                    }
+                    for zero2_reduce in [Reduction::Group, Reduction::Step] {
+                        let run = Run {
+                            zero2_reduce,
+                            schedule: Schedule::Interleaved,
+                            virtual_stages: 2,
+                            ..run.clone()
+                        };
+                        if zero == 2 && evaluate(&run).is_ok() {
+                            runs.push((
+                                format!("{name} {zero2_reduce:?} pp={pp} {hsdp_shard:?}"),
+                                run,
+                            ));
+                        }
                     }
                 }
             }
@@ -296,7 +318,11 @@ fn every_recomputation_attention_and_exchange() {
         }
     }
     for cp_comm in [CpComm::Ring, CpComm::AllGather, CpComm::Ulysses] {
-        for base in [Run::default(), deepseek()] {
+        let full = Run {
+            precision: Based::preset("fp32"),
+            ..model("gpt-3-175b")
+        };
+        for base in [Run::default(), deepseek(), full] {
             for sequence_parallel in [true, false] {
                 let run = Run {
                     cp: 2,
@@ -339,7 +365,13 @@ fn every_exchange_of_copied_key_value_heads() {
 #[test]
 fn every_precision_optimizer_and_loss() {
     let mut runs = Vec::new();
-    for precision in ["bf16", "bf16-fp32-grads", "playbook-20", "deepseek-fp8"] {
+    for precision in [
+        "bf16",
+        "bf16-fp32-grads",
+        "fp32",
+        "fsdp-mixed",
+        "deepseek-fp8",
+    ] {
         for optimizer in [
             Optimizer::Adam,
             Optimizer::Sgd,
@@ -392,7 +424,7 @@ fn every_precision_optimizer_and_loss() {
         ..Run::default()
     };
     runs.push(("unequal micro-batches".to_owned(), lengths));
-    assert_eq!(tally(runs).runs, 68);
+    assert_eq!(tally(runs).runs, 83);
 }
 
 /// What a person found false by hand: no divisor of the shards, one of two copies, no layers and nothing in flight.

@@ -40,6 +40,10 @@ const SPACES: &[&str] = &[
     r#"{"run":{"gpus":4,"global_batch":12,"model":{"base":"llama-3.1-8b","layers":6}},"space":{"zero":1,
         "schedule":["1f1b","zb-auto","zb-v-auto"],"recompute":["none","full"]}}"#,
     r#"{"run":{"gpus":32,"global_batch":32,"model":"llama-3.1-70b","tp":8},"pin":["tp"]}"#,
+    r#"{"run":{"gpus":16,"global_batch":32,"zero2_reduce":"group"},"space":{"zero":[1,2],"recompute":"none",
+        "schedule":["1f1b","gpipe","interleaved-1f1b","looped-bfs","zb-v"],"micro_batch":1}}"#,
+    r#"{"run":{"gpus":16,"global_batch":32,"zero2_reduce":"step"},"space":{"zero":[1,2],"recompute":"none",
+        "schedule":["1f1b","interleaved-1f1b"],"micro_batch":1}}"#,
     r#"{"run":{"gpus":256,"global_batch":256,"model":"deepseek-v3","zero":1,"tp":1,"pp":8},"pin":["tp","zero","pp"]}"#,
 ];
 

@@ -76,13 +76,80 @@ fn exposed_and_hidden_are_all_there_is() {
             assert!(parts.exposed_sync >= 0.0 && parts.exposed_sync <= parts.sync + 1e-12);
             for waits in parts.waits {
                 for wait in [waits.tp, waits.cp, waits.ep, waits.zero3, waits.gradients] {
-                    let hidden = wait.comm.0 - wait.exposed().0;
+                    let hidden = wait.both().comm.0 - wait.exposed().0;
                     assert!(hidden >= -1e-12 && wait.exposed().0 >= 0.0, "{layout}");
                     assert!(share > 0.0 || hidden.abs() < 1e-12, "{layout} {wait:?}");
                 }
             }
         }
     }
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * b.abs()
+}
+
+/// The split of every layout: a row's exposed time is what does not hide and what it slows, pass by pass; the step's too.
+#[test]
+fn exposed_is_what_does_not_hide_and_what_slows_compute() {
+    for layout in LAYOUTS {
+        let report = evaluate(&with(layout, "").run).unwrap().report;
+        let step = &report.step;
+        let both = step.not_hidden_s + step.slows_compute_s;
+        assert!(near(both.0, step.exposed_comm_s.0), "{layout}");
+        for row in &report.overlap {
+            let both = row.not_hidden_s + row.slows_compute_s;
+            assert!((both.0 - row.exposed_s.0).abs() <= 1e-9 * row.comm_s.0);
+            assert!(row.not_hidden_s <= row.comm_s && row.passes.len() <= 2);
+            let sum: f64 = row.passes.iter().map(|pass| pass.not_hidden_s.0).sum();
+            assert!((sum - row.not_hidden_s.0).abs() <= 1e-9 * row.comm_s.0);
+            for other in &row.shares_wire_with {
+                let other = report.overlap.iter().find(|one| one.name == *other);
+                assert!(
+                    other.unwrap().shares_wire_with.contains(&row.name),
+                    "{layout}"
+                );
+            }
+        }
+    }
+}
+
+/// Weights and gradients of ZeRO-3 on one network: together they hide at most the share of the backward pass, so what does
+/// not hide is `W - φ w` of both; a pass whose ratio is at most the share hides whole.
+#[test]
+fn rows_on_one_wire_hide_no_more_than_the_compute_beside_them() {
+    let request = r#"{"model":"llama-3.1-8b","gpus":1024,"tp":1,"pp":1,"zero":3,"global_batch":4096,"seq_len":4096}"#;
+    let report = evaluate(&scenario(request).run).unwrap().report;
+    let row = |name: &str| report.overlap.iter().find(|row| row.name == name).unwrap();
+    let (dp, zero3) = (row("dp"), row("zero3"));
+    assert_eq!(
+        (&dp.shares_wire_with[..], &zero3.shares_wire_with[..]),
+        (&["zero3"][..], &["dp"][..])
+    );
+    let (share, tax) = (0.8, 0.4);
+    for pass in dp.passes.iter().chain(&zero3.passes) {
+        let hidden = pass.comm_s.0.min(share * pass.compute_s.0);
+        assert!(
+            near(pass.not_hidden_s.0 + hidden, pass.comm_s.0),
+            "{pass:?}"
+        );
+        assert!(near(pass.slows_compute_s.0, tax * hidden), "{pass:?}");
+    }
+    let [scatter] = &dp.passes[..] else { panic!() };
+    let [_, gather] = &zero3.passes[..] else {
+        panic!()
+    };
+    let wire = scatter.comm_s + gather.comm_s;
+    let shown = scatter.not_hidden_s + gather.not_hidden_s;
+    assert!(near(shown.0, wire.0 - share * gather.compute_s.0));
+    assert!(dp.ratio > 1.0 && dp.not_hidden_s.0 > 0.5 * dp.comm_s.0);
+    // Alone on its wire the row hides whole: all that it costs is contention.
+    let alone = request.replace("\"zero\":3", "\"zero\":1");
+    let report = evaluate(&scenario(&alone).run).unwrap().report;
+    let [dp] = &report.overlap[..] else { panic!() };
+    assert!(dp.ratio < share && dp.shares_wire_with.is_empty());
+    assert_eq!(dp.not_hidden_s.0, 0.0);
+    assert!(near(dp.slows_compute_s.0, tax * dp.comm_s.0));
 }
 
 #[test]

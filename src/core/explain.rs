@@ -7,7 +7,7 @@
 mod copy;
 mod formula;
 
-pub use formula::Formula;
+pub use formula::{Formula, ceil};
 
 use crate::message::Message;
 use crate::source::Source;

@@ -22,15 +22,42 @@ pub struct Fix {
     pub label: Message,
     /// Dotted key and value of each field to set.
     pub set: Vec<(&'static str, String)>,
+    /// Other values of the first field to try where this one does not work, the nearest first; empty once one was found.
+    pub instead: Vec<u64>,
 }
 
+/// Other values that are tried for a fix, at most.
+const MAX_INSTEAD: usize = 64;
+
 impl Fix {
-    fn one(key: &'static str, value: impl std::fmt::Display) -> Self {
-        let value = value.to_string();
+    /// "use tp=4, pp=2".
+    #[must_use]
+    pub fn new(set: Vec<(&'static str, String)>) -> Self {
         Self {
-            label: t!("use {setting}", setting = format!("{key}={value}")),
-            set: vec![(key, value)],
+            label: t!("use {setting}", setting = pairs(&set)),
+            set,
+            instead: Vec::new(),
         }
+    }
+    fn one(key: &'static str, value: impl std::fmt::Display) -> Self {
+        Self::new(vec![(key, value.to_string())])
+    }
+    /// The value of `candidates` nearest to `wanted`, of two as near the larger, the others instead; none without any.
+    fn near(
+        key: &'static str,
+        wanted: u64,
+        candidates: impl IntoIterator<Item = u64>,
+    ) -> Option<Self> {
+        let mut values: Vec<u64> = candidates.into_iter().collect();
+        values.sort_by_key(|value| (value.abs_diff(wanted), *value < wanted));
+        values.dedup();
+        values.truncate(MAX_INSTEAD);
+        let mut values = values.into_iter();
+        let first = values.next()?;
+        Some(Self {
+            instead: values.collect(),
+            ..Self::one(key, first)
+        })
     }
 }
 
@@ -44,7 +71,7 @@ pub struct Issue {
     pub field: String,
     /// What is wrong and what would work.
     pub message: Message,
-    /// One click that mends it.
+    /// One click that mends it: as proposed by who found the fault, as tried on the Run in a report or its refusal.
     #[serde(skip)]
     pub fix: Option<Fix>,
     /// Another way out, by another field.
@@ -82,6 +109,32 @@ impl Issue {
             ..self
         }
     }
+    /// Adds the button "use key=value" of the value nearest to `wanted` that works, of `candidates`.
+    #[must_use]
+    pub fn with_near(
+        self,
+        key: &'static str,
+        wanted: u64,
+        candidates: impl IntoIterator<Item = u64>,
+    ) -> Self {
+        Self {
+            fix: Fix::near(key, wanted, candidates),
+            ..self
+        }
+    }
+    /// Adds a second such button.
+    #[must_use]
+    pub fn or_near(
+        self,
+        key: &'static str,
+        wanted: u64,
+        candidates: impl IntoIterator<Item = u64>,
+    ) -> Self {
+        Self {
+            or: Fix::near(key, wanted, candidates).map(Box::new),
+            ..self
+        }
+    }
     /// Adds a second button "use key=value".
     #[must_use]
     pub fn or_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
@@ -89,6 +142,19 @@ impl Issue {
             or: Some(Box::new(Fix::one(key, value))),
             ..self
         }
+    }
+    /// Ends the message with what works: "...; tp=4 works".
+    #[must_use]
+    pub fn naming_its_fix(mut self) -> Self {
+        if let Some(fix) = &self.fix {
+            let setting = pairs(&fix.set);
+            self.message = t!(
+                "{problem}; {setting} works",
+                problem = self.message,
+                setting
+            );
+        }
+        self
     }
     /// What would mend it, best first.
     pub fn fixes(&self) -> impl Iterator<Item = &Fix> {
@@ -106,9 +172,18 @@ impl Issue {
         Self {
             fix: Some(Fix {
                 label: label.into(),
-                set,
+                ..Fix::new(set)
             }),
             ..self
         }
     }
+}
+
+/// "tp=4, pp=2".
+fn pairs(set: &[(&'static str, String)]) -> String {
+    let pairs: Vec<_> = set
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    pairs.join(", ")
 }

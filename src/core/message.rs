@@ -181,6 +181,31 @@ impl From<String> for Message {
     }
 }
 
+impl From<&Message> for Message {
+    fn from(message: &Message) -> Self {
+        message.clone()
+    }
+}
+
+impl From<&String> for Message {
+    /// A name or a quantity with its unit, the same in every language.
+    fn from(text: &String) -> Self {
+        verbatim(text)
+    }
+}
+
+impl From<&Message> for Argument {
+    fn from(message: &Message) -> Self {
+        Self::Text(message.clone())
+    }
+}
+
+impl From<&&'static str> for Message {
+    fn from(template: &&'static str) -> Self {
+        Self::plain(template)
+    }
+}
+
 impl From<Message> for Argument {
     fn from(message: Message) -> Self {
         Self::Text(message)

@@ -1,11 +1,11 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
 use super::action::Save;
-use super::glossary::marked;
-use super::markup::{Action, Node, cited as link_to, el, fold, leaf, text};
+use super::markup::{Action, Node, cited as link_to, el, fold, leaf, prose, text};
 use crate::core::explain::Term;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::source::Source;
+use crate::core::t;
 use crate::core::units::MemoryUnit;
 
 /// A term with everything below it, memory in `unit`.
@@ -15,7 +15,7 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Node {
         "div",
         &[("class", "term")],
         &[
-            leaf("h2", "", &capitalised(&term.name.to_string())),
+            leaf("h2", "", &term.name),
             body(term, unit),
             form("As text", &term.text(unit)),
             form("As LaTeX", &term.latex(unit)),
@@ -24,12 +24,12 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Node {
 }
 
 /// A fold with a text to copy.
-fn form(label: &str, content: &str) -> Node {
+fn form(label: &'static str, content: &str) -> Node {
     let inside = [
         el(
             "pre",
             &[("class", "file"), ("tabindex", "0")],
-            &[text(content)],
+            &[text(verbatim(content))],
         ),
         el("button", &[], &[text("Copy")]).on(Action::Save(Save::Copy)),
     ];
@@ -43,8 +43,8 @@ fn body(term: &Term, unit: MemoryUnit) -> Node {
         .iter()
         .filter(opens)
         .map(|part| {
-            let title = format!("{}: {}", part.symbol, part.name);
-            [leaf("h3", "", &title), body(part, unit)]
+            let title = t!("{symbol}: {name}", symbol = part.symbol, name = &part.name);
+            [leaf("h3", "", title), body(part, unit)]
                 .into_iter()
                 .collect()
         })
@@ -89,7 +89,7 @@ fn formula(term: &Term, unit: MemoryUnit) -> Node {
 }
 
 /// How a value comes about that no formula over the parts gives.
-pub(super) fn marked_as(word: &str, rule: &str) -> Node {
+pub(super) fn marked_as(word: &'static str, rule: &str) -> Node {
     let mut pieces = vec![text(word)];
     if !rule.is_empty() {
         let attributes = [("class", "rule"), ("translate", "no")];
@@ -108,11 +108,11 @@ fn subscripted(formula: &str) -> Node {
             .find(|c: char| !c.is_ascii_alphanumeric())
             .unwrap_or(behind.len());
         let (index, after) = behind.split_at(end);
-        pieces.push(text(before));
-        pieces.push(leaf("sub", "", index));
+        pieces.push(text(verbatim(before)));
+        pieces.push(leaf("sub", "", verbatim(index)));
         rest = after;
     }
-    pieces.push(text(rest));
+    pieces.push(text(verbatim(rest)));
     pieces.into_iter().collect()
 }
 
@@ -135,19 +135,15 @@ fn inputs(term: &Term, unit: MemoryUnit) -> Node {
     let mut rows = Vec::new();
     for part in &term.parts {
         rows.push(symbol(part.symbol));
-        rows.push(el("dd", &[], &[marked(&part.name.to_string())]));
-        rows.push(leaf("dd", "amount", &part.shown(unit)));
+        rows.push(el("dd", &[], &[prose(&part.name)]));
+        rows.push(leaf("dd", "amount", part.shown(unit)));
         if of_a_family(part, &term.parts) {
             rows.push(how(part, unit, &mut legend));
         }
     }
     for part in legend {
         rows.push(symbol(part.symbol));
-        rows.push(el(
-            "dd",
-            &[("class", "legend-of")],
-            &[marked(&part.name.to_string())],
-        ));
+        rows.push(el("dd", &[("class", "legend-of")], &[prose(&part.name)]));
     }
     el("dl", &[], &rows)
 }
@@ -209,7 +205,7 @@ fn notes(term: &Term) -> Node {
     if term.notes.is_empty() {
         return Node::none();
     }
-    let item = |note: &Message| el("li", &[], &[marked(&note.to_string())]);
+    let item = |note: &Message| el("li", &[], &[prose(note)]);
     let items: Node = term.notes.iter().map(item).collect();
     el("ul", &[], &[items])
 }

@@ -1,17 +1,19 @@
 //! Two Runs setting by setting, in people's words: what was changed of the default, what a second Run has otherwise.
 
 use super::markup::{Action, Node, el, leaf, load, text};
+use crate::core::message::{Message, verbatim};
 use crate::core::run::registry::{FIELDS, Field, Slot};
 use crate::core::run::{Run, Value};
+use crate::core::t;
 
 /// A setting that differs.
 pub struct Change {
     /// Which.
     pub field: &'static Field,
     /// What it was or is elsewhere, as people read it.
-    pub from: String,
+    pub from: Message,
     /// What it is.
-    pub to: String,
+    pub to: Message,
     /// The text that sets it to what it was; empty where it was not set.
     pub back: String,
 }
@@ -54,7 +56,7 @@ pub fn changed(run: &Run) -> Vec<Change> {
 }
 
 /// A setting's value with its unit; a choice by its label.
-fn shown(field: &Field, run: &Run, meant: &Run) -> String {
+fn shown(field: &Field, run: &Run, meant: &Run) -> Message {
     let value = match field.get(run) {
         Value::Null => field.get(meant),
         value => value,
@@ -63,16 +65,16 @@ fn shown(field: &Field, run: &Run, meant: &Run) -> String {
         Slot::Choice { options, .. } => options()
             .into_iter()
             .find(|option| option.id == id)
-            .map_or_else(|| id.to_owned(), |option| option.label.to_owned()),
-        _ => id.to_owned(),
+            .map_or_else(|| verbatim(id), |option| option.label.into()),
+        _ => verbatim(id),
     };
     match value {
-        Value::Null => "not set".to_owned(),
-        Value::Bool(yes) => if yes { "on" } else { "off" }.to_owned(),
+        Value::Null => t!("not set"),
+        Value::Bool(yes) => if yes { "on" } else { "off" }.into(),
         Value::Text(id) => label(&id),
         value => {
             let plain = crate::core::run::registry::plain(&value).unwrap_or_default();
-            format!("{plain} {}", field.unit).trim_end().to_owned()
+            verbatim(format!("{plain} {}", field.unit).trim_end())
         }
     }
 }
@@ -91,12 +93,7 @@ pub fn what_changed(run: &Run) -> Node {
         return leaf("p", "muted", "Nothing: this is the default run.");
     }
     let line = |change: &Change| {
-        let back = format!("Back to {}", change.from);
-        let attributes = [
-            ("class", "choose"),
-            ("title", &back),
-            ("aria-label", &format!("{}: {back}", change.field.label)),
-        ];
+        let back = t!("Back to {from}", from = &change.from);
         let values = el(
             "span",
             &[],
@@ -106,7 +103,14 @@ pub fn what_changed(run: &Run) -> Node {
                 leaf("b", "", &change.to),
             ],
         );
-        let button = el("button", &attributes, &[text("↶")]).on(change.undo());
+        let button = el("button", &[("class", "choose")], &[text("↶")])
+            .label(t!(
+                "{field}: {back}",
+                field = change.field.label,
+                back = &back
+            ))
+            .title(back)
+            .on(change.undo());
         el("li", &[], &[name(change.field), values, button]).keyed(change.field.key)
     };
     let lines: Node = all.iter().map(line).collect();
@@ -152,8 +156,8 @@ mod tests {
         let layers = all.iter().find(|change| change.field.key == "model.layers");
         // Llama 3.1 70B has 80 layers (its paper, table 3).
         assert_eq!(
-            layers.map(|change| (&*change.from, &*change.to)),
-            Some(("80", "40"))
+            layers.map(|change| (change.from.to_string(), change.to.to_string())),
+            Some(("80".to_owned(), "40".to_owned()))
         );
         for change in all.iter().rev() {
             let Action::Apply(set) = change.undo() else {

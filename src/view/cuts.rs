@@ -1,15 +1,17 @@
 //! Ways to cut compared: a sequence over ranks, a matrix over grids, ring attention step by step.
 
 use super::markup::{Node, el, leaf, table, text};
+use crate::core::message::{Message, verbatim};
 use crate::core::run::Scenario;
+use crate::core::t;
 use crate::core::traffic::{
     GridCut, bandwidth, flops_per_byte, grid_cuts, ring_block_ratio, ring_buffer, ring_steps,
     sequence_cuts,
 };
-use crate::core::units::{Bytes, MemoryUnit, group, number, significant};
+use crate::core::units::{Bytes, MemoryUnit, number, significant};
 
-fn row(cells: &[String]) -> (bool, Vec<Node>) {
-    (false, cells.iter().map(|cell| text(cell)).collect())
+fn row<const N: usize>(cells: [Message; N]) -> (bool, Vec<Node>) {
+    (false, cells.map(text).into())
 }
 
 fn gb(bytes: Bytes) -> String {
@@ -24,34 +26,38 @@ pub fn sequences(scenario: &Scenario) -> Node {
     let ranks = if shared > 1 { shared } else { 8 };
     let share = model.kv_heads as f64 / model.heads as f64;
     let (tokens, width) = (scenario.run.seq_len as f64, model.hidden as f64);
-    let ours = sequence_cuts(tokens, width, ranks, 2.0, share, model.heads);
+    let element = scenario.precision.computes.activation();
+    let ours = sequence_cuts(tokens, width, ranks, element, share, model.heads);
     let lecture = sequence_cuts(1e6, 4096.0, 128, 2.0, 1.0, 32);
     let rows: Vec<_> = ours
         .iter()
         .zip(&lecture)
         .map(|(ours, lecture)| {
-            let most = ours.most_ranks.map_or("any".to_owned(), |most| {
-                format!("{most}{}", if most < ranks { ": too few" } else { "" })
-            });
-            row(&[
-                ours.name.to_owned(),
-                format!("{} ({})", gb(ours.printed), ours.formula),
-                gb(ours.sent),
+            let most = match ours.most_ranks {
+                None => t!("any"),
+                Some(most) if most < ranks => t!("{most}: too few", most),
+                Some(most) => verbatim(most.to_string()),
+            };
+            row([
+                ours.name.into(),
+                verbatim(format!("{} ({})", gb(ours.printed), ours.formula)),
+                gb(ours.sent).into(),
                 most,
-                gb(lecture.printed),
+                gb(lecture.printed).into(),
             ])
         })
         .collect();
-    let what = format!(
-        "Bytes of one layer on a GPU, forward and backward, for one sequence of N = {} tokens, d = {}, over P = {ranks} ranks{}; beside it the example of the Fudan lecture: N = 1 000 000, d = 4096, P = 128, where it prints 65.536 and 0.512 GB.",
-        group(&scenario.run.seq_len.to_string()),
-        group(&model.hidden.to_string()),
-        if shared > 1 {
-            ""
-        } else {
-            " (an example: this run does not cut sequences)"
-        },
+    let what = t!(
+        "Bytes of one layer on a GPU, forward and backward, for one sequence of N = {seq_len} tokens, d = {hidden}, over P = {ranks} ranks; beside it the example of the Fudan lecture: N = 1 000 000, d = 4096, P = 128, where it prints 65.536 and 0.512 GB.",
+        seq_len = scenario.run.seq_len,
+        hidden = model.hidden,
+        ranks
     );
+    let example = if shared > 1 {
+        Message::default()
+    } else {
+        t!("P is an example: this run does not split sequences.")
+    };
     let head = [
         "cut",
         "as the Fudan lecture counts",
@@ -60,7 +66,7 @@ pub fn sequences(scenario: &Scenario) -> Node {
         "lecture's example",
     ];
     [
-        leaf("p", "muted", &what),
+        leaf("p", "muted", Message::joined(" ", [what, example])),
         table("Ways to cut a sequence", &head, &rows),
         leaf("p", "muted", "The lecture counts TP + SP and Ulysses on one GPU, forward and backward, but ring attention over all GPUs, forward only: P rounds of 4 N d bytes, which it calls much higher than the others. One GPU sends 12 N d (P - 1)/P with as many key-value heads as heads: less than TP + SP."),
         leaf("p", "muted", "Really sent: (P - 1)/P of it, and keys and values only as wide as their heads. Ulysses cannot use more ranks than there are heads, nor TP; ring attention can, and hides behind attention."),
@@ -105,19 +111,19 @@ fn grid(ranks: u64, cut: &GridCut) -> (bool, Vec<Node>) {
     let shape = vec![side; cut.dimensions as usize].join(" × ");
     let part = |share: f64| {
         if share < 1.0 {
-            format!("1/{}", number((1e9 / share).round() / 1e9, 3))
+            verbatim(format!("1/{}", number((1e9 / share).round() / 1e9, 3)))
         } else {
-            "whole".to_owned()
+            t!("whole")
         }
     };
-    row(&[
-        ranks.to_string(),
-        format!("{}D: {shape}", cut.dimensions),
+    row([
+        verbatim(ranks.to_string()),
+        verbatim(format!("{}D: {shape}", cut.dimensions)),
         part(cut.compute),
         part(cut.parameters),
         part(cut.activations),
-        number(cut.communication, 3),
-        number(cut.steps, 3),
+        number(cut.communication, 3).into(),
+        number(cut.steps, 3).into(),
     ])
 }
 
@@ -137,7 +143,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
         sum += one;
         balanced += other;
         if step == SHOWN && last > SHOWN {
-            rows.push(row(&["…"; 6].map(str::to_owned)));
+            rows.push(row(["…"; 6].map(Message::from)));
         }
         if step < SHOWN || step == last {
             let sent = if step == last {
@@ -152,19 +158,20 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     let chunk = scenario.run.seq_len as f64 / ranks as f64;
     let wire = bandwidth(scenario, layout.mesh().cp_link());
     let ratio = ring_block_ratio(share, chunk, true, flops_per_byte(scenario.gpu.bf16, wire));
-    let what = format!(
-        "{ranks} ranks{}, a full block of attention being 1: what the slowest rank does in each step. Plain: whole blocks but for its own; zig-zag: each rank holds a piece from either end, all do the same.",
-        if layout.cp > 1 {
-            ""
-        } else {
-            " (an example: this run has no context parallelism)"
-        },
+    let what = t!(
+        "What the slowest of {ranks} ranks computes in each step; a full block of attention is 1. Plain: whole blocks except its own; zig-zag: each rank holds a piece from either end, so all compute the same.",
+        ranks
     );
-    let facts = format!(
-        "At data-sheet peaks a block of keys and values takes {} of the attention it hides behind: at most 1, it hides. A rank keeps at least {} a sequence for the ring: the block of keys and values in use, the next one, queries and output (12 d c bytes with as many key-value heads as heads, (4 + 8 k/a) d c with fewer). Plain takes {} times as long as zig-zag; the time model takes zig-zag.",
-        significant(ratio, 3),
-        unit.fitting(ring_buffer(model, layout.tp, chunk)),
-        significant(sum / balanced, 3),
+    let example = if layout.cp > 1 {
+        Message::default()
+    } else {
+        t!("The number of ranks is an example: this run has no context parallelism.")
+    };
+    let facts = t!(
+        "At data-sheet peaks a block of keys and values takes {ratio} of the attention it hides behind: at most 1, it hides. A rank keeps at least {chunk} a sequence for the ring: the block of keys and values in use, the next one, queries and output (12 d c bytes with as many key-value heads as heads, (4 + 8 k/a) d c with fewer). Plain takes {balanced} times as long as zig-zag; the time model takes zig-zag.",
+        ratio = significant(ratio, 3),
+        chunk = unit.fitting(ring_buffer(scenario, chunk)),
+        balanced = significant(sum / balanced, 3)
     );
     let head = [
         "step",
@@ -175,7 +182,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
         "meanwhile sends",
     ];
     [
-        leaf("p", "muted", &what),
+        leaf("p", "muted", Message::joined(" ", [what, example])),
         table("Ring attention step by step", &head, &rows),
         el("p", &[("class", "muted")], &[text(&facts)]),
     ]
@@ -183,11 +190,10 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     .collect()
 }
 
-fn row_of_step(rows: &mut Vec<(bool, Vec<Node>)>, step: usize, work: [f64; 4], sent: &str) {
-    let mut cells = vec![(step + 1).to_string()];
-    cells.extend(work.map(|share| number(share, 2)));
-    cells.push(sent.to_owned());
-    rows.push(row(&cells));
+fn row_of_step(rows: &mut Vec<(bool, Vec<Node>)>, step: usize, work: [f64; 4], sent: &'static str) {
+    let [one, sum, other, balanced] = work.map(|share| verbatim(number(share, 2)));
+    let step = verbatim((step + 1).to_string());
+    rows.push(row([step, one, sum, other, balanced, sent.into()]));
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub fn derived(run: &Run) -> Node {
             leaf("output", "", &count),
             leaf("span", "unit", "derived"),
         ];
-        el("div", &[("class", "field-row"), ("title", hint)], &parts)
+        el("div", &[("class", "field-row")], &parts).title(hint)
     })
     .collect()
 }

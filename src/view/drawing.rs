@@ -9,6 +9,7 @@ use super::markup::{Node, el, text};
 use super::palette::Theme;
 use super::timeline::cells;
 use super::viewport::Viewport;
+use crate::core::message::Message;
 use crate::core::pipeline::{TimedOp, Timeline};
 
 /// Where words stand to their place.
@@ -73,7 +74,7 @@ impl Drawing {
         }
     }
     /// A filled rectangle; `said` is its tooltip, if anything.
-    pub fn fill(&mut self, at: Box, ink: Ink, opacity: f64, said: &str) {
+    pub fn fill(&mut self, at: Box, ink: Ink, opacity: f64, said: impl Into<Message>) {
         let mut style = format!("fill:var({})", ink.token());
         if opacity < 1.0 {
             style = format!("{style};fill-opacity:{opacity}");
@@ -97,7 +98,7 @@ impl Drawing {
         stride: usize,
         view: Viewport,
         place: impl Fn(usize) -> (f64, f64),
-        said: impl Fn(TimedOp) -> String,
+        said: impl Fn(TimedOp) -> Message,
     ) {
         let sums = Sums::of(timeline);
         for cell in cells(&sums.rows(timeline, stride), view, DETAIL) {
@@ -110,11 +111,11 @@ impl Drawing {
                 y: top + cell.band.0 * height,
                 height: (cell.band.1 - cell.band.0) * height,
             };
-            let said = cell.op.map_or_else(String::new, &said);
-            self.fill(at, Ink::of(cell.kind), 1.0, &said);
+            let said = cell.op.map_or_else(Message::default, &said);
+            self.fill(at, Ink::of(cell.kind), 1.0, said);
         }
     }
-    fn rect(&mut self, at: Box, style: &str, said: &str) {
+    fn rect(&mut self, at: Box, style: &str, said: impl Into<Message>) {
         let attributes = [
             ("x", &*share(at.x)),
             ("y", &px(at.y)),
@@ -122,6 +123,7 @@ impl Drawing {
             ("height", &px(at.height)),
             ("style", style),
         ];
+        let said = said.into();
         let title = if said.is_empty() {
             Node::none()
         } else {
@@ -142,11 +144,11 @@ impl Drawing {
         self.pieces.push(el("line", &attributes, &[]));
     }
     /// Words of 11 pixels whose middle is at `y`.
-    pub fn words(&mut self, at: (f64, f64), anchor: Anchor, ink: Ink, said: &str) {
+    pub fn words(&mut self, at: (f64, f64), anchor: Anchor, ink: Ink, said: impl Into<Message>) {
         self.write(at, 0.0, anchor, ink, "", said);
     }
     /// Words on a rectangle, left out where the page is narrow.
-    pub fn label(&mut self, at: (f64, f64), ink: Ink, said: &str) {
+    pub fn label(&mut self, at: (f64, f64), ink: Ink, said: impl Into<Message>) {
         self.write(at, 0.0, Anchor::Middle, ink, "in", said);
     }
     fn write(
@@ -156,7 +158,7 @@ impl Drawing {
         anchor: Anchor,
         ink: Ink,
         class: &str,
-        said: &str,
+        said: impl Into<Message>,
     ) {
         let anchor = match anchor {
             Anchor::Start => "",
@@ -175,7 +177,7 @@ impl Drawing {
         self.pieces.push(el("text", &attributes, &[text(said)]));
     }
     /// A name left of the picture.
-    pub fn name(&mut self, y: f64, said: &str) {
+    pub fn name(&mut self, y: f64, said: impl Into<Message>) {
         self.write((0.0, y), -NAMES, Anchor::Start, Ink::Muted, "", said);
     }
     /// What is drawn, and the pattern that it needs.
@@ -199,19 +201,14 @@ impl Drawing {
     }
     /// For the page; `label` says to those who do not see it what is shown.
     #[must_use]
-    pub fn inline(self, label: &str) -> Node {
+    pub fn inline(self, label: impl Into<Message>) -> Node {
         let height = format!("height:{}px", px(self.height));
-        let attributes = [
-            ("class", "drawing"),
-            ("role", "img"),
-            ("aria-label", label),
-            ("style", &height),
-        ];
-        el("svg", &attributes, &self.content())
+        let attributes = [("class", "drawing"), ("role", "img"), ("style", &height)];
+        el("svg", &attributes, &self.content()).label(label)
     }
     /// As a file: `width` pixels for the picture, names beside it, the title above it.
     #[must_use]
-    pub fn file(self, width: f64, theme: Theme, title: &str) -> String {
+    pub fn file(self, width: f64, theme: Theme, title: impl Into<Message>) -> String {
         let across = width + NAMES + MARGIN;
         let down = self.height + TITLE + MARGIN;
         let height = px(self.height);

@@ -2,7 +2,9 @@
 
 use super::action::Save;
 use super::markup::{Action, Node, el, leaf, text};
+use crate::core::message::Message;
 use crate::core::run::Run;
+use crate::core::t;
 use crate::core::units::MemoryUnit;
 use std::sync::Arc;
 
@@ -24,9 +26,8 @@ fn buttons(
     unit: MemoryUnit,
     run: Option<&Arc<Run>>,
 ) -> Node {
-    let button = |png: bool, label: &str| {
-        let title = format!("Save this picture as {label}");
-        let attributes = [("class", "link"), ("title", title.as_str())];
+    let button = |png: bool, label: &'static str| {
+        let title = t!("Save this picture as {label}", label);
         let run = run.cloned();
         let save = Save::Picture {
             name,
@@ -35,7 +36,9 @@ fn buttons(
             png,
             run,
         };
-        el("button", &attributes, &[text(label)]).on(Action::Save(save))
+        el("button", &[("class", "link")], &[text(label)])
+            .title(title)
+            .on(Action::Save(save))
     };
     el(
         "span",
@@ -46,8 +49,8 @@ fn buttons(
 
 /// What the colours of a picture stand for: class of the swatch and words.
 #[must_use]
-pub fn key(kinds: &[(&str, &str)]) -> Node {
-    let item = |(class, said): &(&str, &str)| {
+pub fn key(kinds: &[(&str, &'static str)]) -> Node {
+    let item = |(class, said): &(&str, &'static str)| {
         let swatch = leaf("i", &format!("swatch {class}"), "");
         el("span", &[], &[swatch, text(said)])
     };
@@ -57,7 +60,7 @@ pub fn key(kinds: &[(&str, &str)]) -> Node {
 
 /// A picture of a panel with a line of words and the buttons that save it as `name`.
 #[must_use]
-pub fn figure(name: &'static str, words: &str, picture: Node) -> Node {
+pub fn figure(name: &'static str, words: impl Into<Message>, picture: Node) -> Node {
     let head = [
         leaf("small", "", words),
         leaf("span", "spring", ""),

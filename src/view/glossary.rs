@@ -2,6 +2,7 @@
 
 use super::about::cited;
 use super::markup::{Node, el, leaf, text};
+use crate::core::message::{Catalogue, Message, verbatim};
 use crate::core::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
 use crate::core::run::registry::FIELDS;
 use crate::core::source::{
@@ -126,27 +127,42 @@ fn starts(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Text whose words of the field say what they are; each the first time only.
+/// A sentence in the language of `catalogue`; its words of the field, each the first time only, say what they mean.
 #[must_use]
-pub fn marked(said: &str) -> Node {
-    let mut pieces = Vec::new();
+pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
+    let english = message.to_string();
+    let sentence = message.translated(catalogue);
+    let mut marks: Vec<(usize, usize, &Word)> = Vec::new();
     let mut done = 0;
-    let mut seen: Vec<&str> = Vec::new();
-    for start in starts(said) {
-        let Some((word, length)) = at(&said[start..]).filter(|_| start >= done) else {
+    for start in starts(&english) {
+        let Some((word, length)) = at(&english[start..]).filter(|_| start >= done) else {
             continue;
         };
-        if seen.contains(&word.names[0]) {
-            continue;
-        }
-        seen.push(word.names[0]);
-        pieces.push(text(&said[done..start]));
         done = start + length;
-        let attributes = [("title", word.meaning), ("tabindex", "0")];
-        pieces.push(el("abbr", &attributes, &[text(&said[start..done])]));
+        // In another language the word stands elsewhere in the sentence.
+        let name = &english[start..done];
+        let name = catalogue.get(name).map_or(name, String::as_str);
+        let Some(place) = sentence.find(name) else {
+            continue;
+        };
+        let is_new = |(from, length, other): &(usize, usize, &Word)| {
+            !std::ptr::eq(*other, word) && (place >= from + length || place + name.len() <= *from)
+        };
+        if marks.iter().all(is_new) {
+            marks.push((place, name.len(), word));
+        }
     }
-    pieces.push(text(&said[done..]));
-    pieces.into_iter().collect()
+    marks.sort_unstable_by_key(|(place, ..)| *place);
+    let mut pieces = Vec::new();
+    let mut done = 0;
+    for (place, length, word) in marks {
+        pieces.push(text(verbatim(&sentence[done..place])));
+        done = place + length;
+        let name = text(verbatim(&sentence[place..done]));
+        pieces.push(el("abbr", &[("tabindex", "0")], &[name]).title(word.meaning));
+    }
+    pieces.push(text(verbatim(&sentence[done..])));
+    el("span", &[], &pieces)
 }
 
 /// What the labels of the form mean: a paragraph a field, which `public/lazy/words.js` puts under it; none for a label
@@ -257,11 +273,17 @@ mod tests {
 
     #[test]
     fn words_are_marked_once_whole_and_escaped() {
-        let html =
-            marked("micro-batches <in flight>, and micro-batches of a pipelined stage").to_html();
+        let html = marked(
+            &"micro-batches <in flight>, and micro-batches of a pipelined stage".into(),
+            &Catalogue::default(),
+        )
+        .to_html();
         assert_eq!(html.matches("<abbr").count(), 2, "{html}");
         assert!(html.contains(">micro-batches</abbr> &lt;"), "{html}");
-        assert_eq!(marked("nothing to say").to_html(), "nothing to say");
+        assert_eq!(
+            marked(&"nothing to say".into(), &Catalogue::default()).to_html(),
+            "<span>nothing to say</span>"
+        );
         assert_eq!(
             find("ZeRO-1 shards").map(|word| word.names[0]),
             Some("ZeRO stage")

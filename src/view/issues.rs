@@ -12,12 +12,12 @@ pub fn line(issue: &Issue) -> Node {
         Severity::Warning => ("issue warning", "⚠ "),
         Severity::Notice => ("issue notice", "ℹ "),
     };
-    let button = |fix: &Fix| apply("fix", fix.set.clone(), "", &fix.label.to_string());
+    let button = |fix: &Fix| apply("fix", fix.set.clone(), "", &fix.label);
     let fix = issue.fixes().map(button).collect();
     el(
         "p",
         &[("class", class)],
-        &[text(mark), text(&issue.message.to_string()), fix],
+        &[text(mark), text(&issue.message), fix],
     )
 }
 

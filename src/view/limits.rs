@@ -5,7 +5,7 @@ use crate::core::memory::methods::METHODS;
 use crate::core::pipeline::spec::MAX_OPS;
 use crate::core::run::registry::LONGEST_TEXT;
 use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
-use crate::core::units::group;
+use crate::core::t;
 
 /// What no method and no formula here knows of, beside [`NOT_MODELLED`].
 const SCOPE: &[&str] = &[
@@ -41,13 +41,13 @@ pub fn limits() -> Node {
                 .collect()],
         )
     };
-    let plain = |lines: &[&str]| list(lines.iter().map(|line| text(line)).collect());
+    let plain = |lines: &[&'static str]| list(lines.iter().map(|line| text(line)).collect());
     let methods = METHODS.iter().map(|row| {
         let label = leaf("b", "", row.method.choice().label);
         [
             label,
             text(": "),
-            leaf("span", "", &row.leaves_out.join("; ")),
+            leaf("span", "", row.leaves_out.join("; ")),
             text(" ("),
             cited(row.source, row.source.short),
             text(")"),
@@ -57,19 +57,19 @@ pub fn limits() -> Node {
     });
     let power = |value: f64| format!("10^{:.0}", value.log10());
     let sizes = [
-        format!(
-            "At most {} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.",
-            group(&MAX_OPS.to_string())
+        t!(
+            "At most {ops} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.",
+            ops = MAX_OPS
         ),
-        format!(
-            "An order of your own may have {} letters: as many as a link holds.",
-            group(&LONGEST_TEXT.to_string())
+        t!(
+            "An order of your own may have {letters} letters: as many as a link holds.",
+            letters = LONGEST_TEXT
         ),
-        format!(
-            "Models of more than {} parameters, clusters of more than {} GPUs and pipelines of more than {} stages are refused.",
-            power(MAX_PARAMETERS),
-            power(MAX_COUNT as f64),
-            group(&MAX_STAGES.to_string())
+        t!(
+            "Models of more than {parameters} parameters, clusters of more than {gpus} GPUs and pipelines of more than {stages} stages are refused.",
+            parameters = power(MAX_PARAMETERS),
+            gpus = power(MAX_COUNT as f64),
+            stages = MAX_STAGES
         ),
     ];
     [
@@ -97,7 +97,7 @@ mod tests {
     fn the_limits_page_names_every_method_and_its_gaps() {
         let page = document("Limits", limits());
         for row in METHODS {
-            assert!(page.contains(&text(&row.leaves_out.join("; ")).to_html()));
+            assert!(page.contains(&text(row.leaves_out.join("; ")).to_html()));
         }
         assert!(page.contains("stragglers"));
         assert_eq!(page.matches("<script").count(), 1, "the language alone");

@@ -4,6 +4,7 @@ pub use super::action::Action;
 pub use super::node::Node;
 
 use super::node::Element;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::Figure;
 use crate::core::run::Run;
 use crate::core::source::Source;
@@ -11,15 +12,22 @@ use std::sync::Arc;
 
 /// Text for people.
 #[must_use]
-pub fn text(text: &str) -> Node {
-    Node::Text(text.into())
+pub fn text(message: impl Into<Message>) -> Node {
+    Node::Text(Arc::new(message.into()))
 }
 
-/// An element with attributes (an empty value leaves one out) and children.
+/// A sentence whose words of the field say what they mean.
+#[must_use]
+pub fn prose(message: &Message) -> Node {
+    Node::Prose(Arc::new(message.clone()))
+}
+
+/// An element with attributes (an empty value leaves one out) and children. What people read in an attribute is said by
+/// [`Node::label`], [`Node::title`] or [`Node::say`].
 #[must_use]
 pub fn el(tag: &'static str, attributes: &[(&'static str, &str)], children: &[Node]) -> Node {
     let given = attributes.iter().filter(|(_, value)| !value.is_empty());
-    let attributes = given.map(|(key, value)| (*key, (*value).to_owned()));
+    let attributes = given.map(|(key, value)| (*key, verbatim(*value)));
     let mut inside = Vec::with_capacity(children.len());
     for child in children {
         child.flatten_into(&mut inside);
@@ -41,7 +49,7 @@ pub fn raw(svg: &str) -> Node {
 
 /// An element of a class that holds only text.
 #[must_use]
-pub fn leaf(name: &'static str, class: &str, content: &str) -> Node {
+pub fn leaf(name: &'static str, class: &str, content: impl Into<Message>) -> Node {
     el(name, &[("class", class)], &[text(content)])
 }
 
@@ -54,10 +62,13 @@ pub fn percent(property: &str, share: f64) -> String {
 /// A table that scrolls sideways where it must; the first column is named, the others are figures. `marked` rows are
 /// the ones to notice.
 #[must_use]
-pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Node>)]) -> Node {
+pub fn table<H>(label: impl Into<Message>, head: &[H], rows: &[(bool, Vec<Node>)]) -> Node
+where
+    for<'a> &'a H: Into<Message>,
+{
     // A column of buttons has no name.
-    let cell = |name: &&str| leaf(if name.is_empty() { "td" } else { "th" }, "", name);
-    let head: Node = head.iter().map(cell).collect();
+    let cell = |name: Message| leaf(if name.is_empty() { "td" } else { "th" }, "", name);
+    let head: Node = head.iter().map(|name| cell(name.into())).collect();
     let rows: Node = rows
         .iter()
         .map(|(marked, cells)| {
@@ -85,36 +96,31 @@ pub fn table(label: &str, head: &[&str], rows: &[(bool, Vec<Node>)]) -> Node {
 
 /// What is wider than some screens, as a region of its own that scrolls sideways; `label` names it.
 #[must_use]
-pub fn scrolled(label: &str, table: Node) -> Node {
-    let region = [
-        ("class", "scroll-x"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", label),
-    ];
-    el("div", &region, &[table])
+pub fn scrolled(label: impl Into<Message>, table: Node) -> Node {
+    let region = [("class", "scroll-x"), ("tabindex", "0"), ("role", "region")];
+    el("div", &region, &[table]).label(label)
 }
 
 /// A panel's head with one thing to choose: what is read before it and what the group is called, then what each button
 /// does, what it says and whether it is the chosen one; `beside` stands at the other end.
 #[must_use]
-pub fn choices<'a>(
-    [words, label]: [&str; 2],
-    options: impl IntoIterator<Item = (Action, &'a str, bool)>,
+pub fn choices(
+    [words, label]: [&'static str; 2],
+    options: impl IntoIterator<Item = (Action, Message, bool)>,
     beside: Node,
 ) -> Node {
-    let button = |(action, label, chosen): (Action, &str, bool)| {
+    let button = |(action, label, chosen): (Action, Message, bool)| {
         let attributes = [
             ("class", "toggle-link"),
             ("aria-pressed", if chosen { "true" } else { "false" }),
         ];
         el("button", &attributes, &[text(label)]).on(action)
     };
-    let group = [("class", "tools"), ("role", "group"), ("aria-label", label)];
+    let group = [("class", "tools"), ("role", "group")];
     let buttons: Node = options.into_iter().map(button).collect();
     let head = [
         leaf("small", "", words),
-        el("span", &group, &[buttons]),
+        el("span", &group, &[buttons]).label(label),
         beside,
     ];
     el("div", &[("class", "panel-head")], &head)
@@ -122,13 +128,15 @@ pub fn choices<'a>(
 
 /// A fold with a summary line.
 #[must_use]
-pub fn fold(summary: &str, content: Node) -> Node {
+pub fn fold(summary: impl Into<Message>, content: Node) -> Node {
+    let summary = summary.into();
+    let key = summary.to_string();
     el(
         "details",
         &[("class", "twin")],
         &[leaf("summary", "", summary), content],
     )
-    .keyed(summary)
+    .keyed(&key)
 }
 
 /// A button that explains `figure`.
@@ -139,33 +147,39 @@ pub fn ask(class: &str, figure: Figure, content: &[Node]) -> Node {
 
 /// A button that sets fields; `title` where its words do not say all.
 #[must_use]
-pub fn apply(class: &str, set: Vec<(&'static str, String)>, title: &str, label: &str) -> Node {
-    let attributes = [("class", class), ("title", title)];
-    el("button", &attributes, &[text(label)]).on(Action::Apply(set))
+pub fn apply(
+    class: &str,
+    set: Vec<(&'static str, String)>,
+    title: impl Into<Message>,
+    label: impl Into<Message>,
+) -> Node {
+    el("button", &[("class", class)], &[text(label)])
+        .title(title)
+        .on(Action::Apply(set))
 }
 
 /// A button that loads `run`.
 #[must_use]
-pub fn load(class: &str, run: &Run, title: &str, content: &[Node]) -> Node {
-    let attributes = [("class", class), ("title", title)];
-    el("button", &attributes, content).on(Action::Load(Arc::new(run.clone())))
+pub fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node]) -> Node {
+    el("button", &[("class", class)], content)
+        .title(title)
+        .on(Action::Load(Arc::new(run.clone())))
 }
 
 /// A source by `name`, as a link where it has an address. A name is the same in every language.
 #[must_use]
 pub fn cited(source: &Source, name: &str) -> Node {
-    let title = ("title", source.title);
-    let kept = ("translate", "no");
-    if source.locator.starts_with("http") {
+    let name = [text(verbatim(name))];
+    let node = if source.locator.starts_with("http") {
         let link = [
             ("href", source.locator),
             ("target", "_blank"),
             ("rel", "noopener"),
-            title,
-            kept,
+            ("translate", "no"),
         ];
-        el("a", &link, &[text(name)])
+        el("a", &link, &name)
     } else {
-        el("span", &[title, kept], &[text(name)])
-    }
+        el("span", &[("translate", "no")], &name)
+    };
+    node.title(verbatim(source.title))
 }

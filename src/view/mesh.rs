@@ -2,7 +2,9 @@
 
 use super::markup::{Node, el, leaf, table, text};
 use crate::core::cluster::{Axis, Link, Mesh};
+use crate::core::message::verbatim;
 use crate::core::run::Scenario;
+use crate::core::t;
 
 /// Nodes drawn; of more, those where rank 0's groups have members come first.
 const MOST_NODES: usize = 12;
@@ -55,8 +57,11 @@ fn hidden_nodes(mesh: Mesh) -> Node {
     if all <= MOST_NODES as u64 {
         return Node::none();
     }
-    let words =
-        format!("{MOST_NODES} of {all} nodes, those first that hold someone of rank 0's groups.");
+    let words = t!(
+        "{MOST_NODES} of {all} nodes, those first that hold someone of rank 0's groups.",
+        MOST_NODES,
+        all
+    );
     leaf("p", "muted", &words)
 }
 
@@ -95,10 +100,14 @@ fn node_box(mesh: Mesh, node: u64) -> Node {
     let last = (first + mesh.per_node).min(mesh.ranks());
     let drawn = last.min(first + MOST_GPUS);
     let cells: Node = (first..drawn).map(|rank| cell(mesh, rank)).collect();
-    let name = leaf("span", "muted", &format!("node {node}"));
+    let name = leaf("span", "muted", t!("node {node}", node));
     let gpus = el("div", &[("class", "gpus")], &[cells]);
     let more = if drawn < last {
-        leaf("span", "muted", &format!("and {} more GPUs", last - drawn))
+        leaf(
+            "span",
+            "muted",
+            t!("and {drawn} more GPUs", drawn = last - drawn),
+        )
     } else {
         Node::none()
     };
@@ -107,9 +116,13 @@ fn node_box(mesh: Mesh, node: u64) -> Node {
 
 fn cell(mesh: Mesh, rank: u64) -> Node {
     let place = mesh.place(rank);
-    let title = format!(
-        "rank {rank}: tp {}, cp {}, dp {}, stage {}",
-        place.tp, place.cp, place.dp, place.pp
+    let title = t!(
+        "rank {rank}: tp {tp}, cp {cp}, dp {dp}, stage {pp}",
+        rank,
+        tp = place.tp,
+        cp = place.cp,
+        dp = place.dp,
+        pp = place.pp
     );
     let (class, letters) = if rank == 0 {
         ("me".to_owned(), "0".to_owned())
@@ -125,11 +138,7 @@ fn cell(mesh: Mesh, rank: u64) -> Node {
     } else {
         format!("g-{class}")
     };
-    el(
-        "i",
-        &[("class", &class), ("title", &title)],
-        &[text(&letters)],
-    )
+    el("i", &[("class", &class)], &[text(&letters)]).title(title)
 }
 
 fn groups(mesh: Mesh, axes: &[Axis]) -> Node {
@@ -143,20 +152,21 @@ fn groups(mesh: Mesh, axes: &[Axis]) -> Node {
             .collect();
         let more = if size > shown { ", …" } else { "" };
         let wire = match group.link() {
-            Link::Intra => "stays in its node".to_owned(),
-            Link::Inter => format!("crosses {} nodes, {} in each", group.nodes(), group.in_node),
+            Link::Intra => t!("stays in its node"),
+            Link::Inter => t!(
+                "crosses {nodes} nodes, {in_node} in each",
+                nodes = group.nodes(),
+                in_node = group.in_node
+            ),
         };
         let cells = [
-            format!("{name} ({letter})"),
-            size.to_string(),
-            (mesh.ranks() / size).to_string(),
-            format!("{}{more}", ranks.join(", ")),
+            t!("{axis} ({letter})", axis = name, letter),
+            verbatim(size.to_string()),
+            verbatim((mesh.ranks() / size).to_string()),
+            verbatim(format!("{}{more}", ranks.join(", "))),
             wire,
         ];
-        (
-            group.link() == Link::Inter,
-            cells.iter().map(|cell| text(cell)).collect(),
-        )
+        (group.link() == Link::Inter, cells.map(text).into())
     };
     if axes.is_empty() {
         return leaf("p", "", "One GPU: no groups.");
@@ -213,6 +223,9 @@ mod tests {
         };
         let html = html(&run);
         assert_eq!(html.matches("<i").count() as u64, MOST_GPUS);
-        assert!(html.contains("and 1048000 more GPUs"), "{html}");
+        assert!(
+            html.contains("and 1\u{2009}048\u{2009}000 more GPUs"),
+            "{html}"
+        );
     }
 }

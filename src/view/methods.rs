@@ -1,8 +1,7 @@
 //! How every figure comes about: one page made of the same terms as the drawer, with the symbols and sources of each.
 
 use super::about::{capitalised, code, marked_as, of_a_family, source, symbol};
-use super::glossary::marked;
-use super::markup::{Node, el, fold, leaf};
+use super::markup::{Node, el, fold, leaf, prose};
 use crate::core::explain::Term;
 use crate::core::memory::Component;
 use crate::core::report::{Evaluation, Figure, explain};
@@ -71,7 +70,7 @@ fn formula(term: &Term) -> Node {
     for part in &term.parts {
         let family = of_a_family(part, &term.parts);
         rows.push(symbol(part.symbol));
-        rows.push(el("dd", &[], &[marked(&part.name.to_string())]));
+        rows.push(el("dd", &[], &[prose(&part.name)]));
         // Summands of one kind come about alike: each way is said once.
         let way = part.formula().map(|formula| formula.text().to_owned());
         if let (true, Some(way)) = (family, way)
@@ -86,7 +85,7 @@ fn formula(term: &Term) -> Node {
     let notes: Node = term
         .notes
         .iter()
-        .map(|note| leaf("li", "", &note.to_string()))
+        .map(|note| leaf("li", "", note.to_string()))
         .collect();
     pieces.push(el("ul", &[("class", "gaps")], &[notes]));
     let deeper = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
@@ -149,10 +148,10 @@ mod tests {
             says(cited(document, place));
         }
         for note in &term.notes {
-            says(text(&note.to_string()));
+            says(text(note.to_string()));
         }
         for part in &term.parts {
-            says(marked(&part.name.to_string()));
+            says(prose(&part.name));
             if part.opens() && !of_a_family(part, &term.parts) {
                 stands_in(html, part);
             }

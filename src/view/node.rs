@@ -2,6 +2,8 @@
 //! pages and native tests read it as HTML text.
 
 use super::action::Action;
+use super::glossary;
+use crate::core::message::{Catalogue, Message, verbatim};
 use std::sync::Arc;
 
 /// A piece of a view. Parts are shared, so a tree is cheap to clone.
@@ -9,8 +11,10 @@ use std::sync::Arc;
 pub enum Node {
     /// An element with its children.
     Element(Arc<Element>),
-    /// Text for people.
-    Text(Arc<str>),
+    /// Text for people, in the language of the page where it is shown.
+    Text(Arc<Message>),
+    /// A sentence whose words of the field say what they mean, as [`glossary::marked`] marks them.
+    Prose(Arc<Message>),
     /// A picture of another writer, as well-formed SVG text.
     Picture(Arc<str>),
     /// Pieces one after the other, without an element around them.
@@ -22,8 +26,8 @@ pub enum Node {
 pub struct Element {
     /// Its name: `div`.
     pub tag: &'static str,
-    /// Its attributes, none of them empty.
-    pub attributes: Vec<(&'static str, String)>,
+    /// Its attributes, none of them empty; those that people read (`title`, `aria-label`) are translated.
+    pub attributes: Vec<(&'static str, Message)>,
     /// What a press on it does.
     pub action: Option<Action>,
     /// What tells it from its siblings of the same tag, where they may come, go or move.
@@ -50,7 +54,9 @@ impl Node {
     #[must_use]
     pub fn on(self, action: Action) -> Self {
         self.with(|element| {
-            element.attributes.push(("data-action", action.name()));
+            element
+                .attributes
+                .push(("data-action", verbatim(action.name())));
             element.action = Some(action);
         })
     }
@@ -59,6 +65,49 @@ impl Node {
     #[must_use]
     pub fn keyed(self, key: &str) -> Self {
         self.with(|element| key.clone_into(&mut element.key))
+    }
+
+    /// An element whose attribute `name` says `message`; an empty one is left out.
+    #[must_use]
+    pub fn say(self, name: &'static str, message: impl Into<Message>) -> Self {
+        let message = message.into();
+        if message.is_empty() {
+            return self;
+        }
+        self.with(|element| element.attributes.push((name, message)))
+    }
+
+    /// An element with a name for screen readers.
+    #[must_use]
+    pub fn label(self, message: impl Into<Message>) -> Self {
+        self.say("aria-label", message)
+    }
+
+    /// An element that shows `message` under the pointer.
+    #[must_use]
+    pub fn title(self, message: impl Into<Message>) -> Self {
+        self.say("title", message)
+    }
+
+    /// Calls `visit` with every template of the tree: texts and attributes.
+    pub fn templates(&self, visit: &mut impl FnMut(&'static str)) {
+        match self {
+            Self::Element(element) => {
+                for (_, message) in &element.attributes {
+                    message.templates(visit);
+                }
+                for child in &element.children {
+                    child.templates(visit);
+                }
+            }
+            Self::Text(message) | Self::Prose(message) => message.templates(visit),
+            Self::Picture(_) => {}
+            Self::List(pieces) => {
+                for piece in pieces {
+                    piece.templates(visit);
+                }
+            }
+        }
     }
 
     fn with(mut self, change: impl FnOnce(&mut Element)) -> Self {
@@ -91,14 +140,14 @@ impl Node {
                 &element.children
             }
             Self::List(pieces) => pieces,
-            Self::Text(_) | Self::Picture(_) => return,
+            Self::Text(_) | Self::Prose(_) | Self::Picture(_) => return,
         };
         for child in children {
             child.collect_actions(found);
         }
     }
 
-    /// The tree as HTML text, well-formed and escaped.
+    /// The tree as HTML text in English, well-formed and escaped.
     #[must_use]
     pub fn to_html(&self) -> String {
         let mut out = String::new();
@@ -109,7 +158,8 @@ impl Node {
     fn write(&self, out: &mut String) {
         match self {
             Self::Element(element) => element.write(out),
-            Self::Text(text) => escape(text, out),
+            Self::Text(message) => escape(&message.to_string(), out),
+            Self::Prose(message) => glossary::marked(message, &Catalogue::default()).write(out),
             Self::Picture(svg) => out.push_str(svg),
             Self::List(pieces) => pieces.iter().for_each(|piece| piece.write(out)),
         }
@@ -122,7 +172,7 @@ const VOID: [&str; 5] = ["br", "img", "input", "link", "meta"];
 impl Element {
     /// The value of an attribute.
     #[must_use]
-    pub fn attribute(&self, name: &str) -> Option<&String> {
+    pub fn attribute(&self, name: &str) -> Option<&Message> {
         let mut all = self.attributes.iter();
         all.find(|(known, _)| *known == name)
             .map(|(_, value)| value)
@@ -139,7 +189,7 @@ impl Element {
             out.push('"');
         };
         for (key, value) in &self.attributes {
-            attribute(key, value);
+            attribute(key, &value.to_string());
         }
         for (key, value) in self.action.iter().flat_map(Action::attributes) {
             attribute(key, &value);
@@ -188,7 +238,7 @@ mod tests {
 
     #[test]
     fn text_and_attributes_never_become_markup() {
-        let html = el("p", &[("title", "\"><script>")], &[text("<b>&")]).to_html();
+        let html = el("p", &[], &[text("<b>&")]).title("\"><script>").to_html();
         assert_eq!(
             html,
             "<p title=\"&quot;&gt;&lt;script&gt;\">&lt;b&gt;&amp;</p>"

@@ -5,9 +5,11 @@ use super::markup::{Node, leaf, table, text};
 use super::pipeline::kind_name;
 use crate::core::memory::Component;
 use crate::core::memory::curve::Alive;
+use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Kind;
 use crate::core::report::over_time::{Instant, OverTime};
-use crate::core::units::{Bytes, MemoryUnit, Seconds, show_seconds};
+use crate::core::t;
+use crate::core::units::{Bytes, MemoryUnit, Seconds, number, show_seconds};
 
 /// The picture.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,61 +64,75 @@ fn tops(instant: &Instant, scale: Bytes) -> [f64; 6] {
     })
 }
 
-/// "4 micro-batches of 8 layers (stage 0), 27.1 GiB".
-fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> String {
+/// "stage 0: 4 micro-batches × 8 layers, 27.1 GiB".
+fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> Message {
+    let bytes = unit.show(one.bytes);
     // Splits are fractions of a micro-batch.
     let count = (one.microbatches * 100.0).round() / 100.0;
-    let stage = if several {
-        format!(" (stage {})", one.stage)
+    let alive = if count > 1.0 {
+        let count = number(count, 3);
+        t!(
+            "{count} micro-batches × {layers} layers, {bytes}",
+            count,
+            layers,
+            bytes
+        )
     } else {
-        String::new()
+        let count = number(count, 3);
+        t!(
+            "{count} micro-batch × {layers} layers, {bytes}",
+            count,
+            layers,
+            bytes
+        )
     };
-    format!(
-        "{count} micro-batch{} of {} layer{}{stage}, {}",
-        if one.microbatches > 1.0 { "es" } else { "" },
-        layers,
-        if *layers == 1 { "" } else { "s" },
-        unit.show(one.bytes)
-    )
+    if several {
+        t!("stage {stage}: {alive}", stage = one.stage, alive)
+    } else {
+        alive
+    }
 }
 
 /// The fullest instant in words: when it is, what runs, what is alive, what stands on top.
 #[must_use]
-pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> String {
+pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
     let fullest = curve.fullest();
-    let runs = curve.op.map_or(String::new(), |op| {
-        format!(
-            ", as the {} of micro-batch {} begins",
-            kind_name(op.op.kind),
-            op.op.microbatch
-        )
-    });
-    let mut then: Vec<String> = curve
+    let (time, total) = (show_seconds(fullest.time), unit.show(fullest.total()));
+    let when = match curve.op {
+        Some(op) => t!(
+            "Fullest at {time} with {total}, as the {kind} of micro-batch {microbatch} begins.",
+            time,
+            total,
+            kind = kind_name(op.op.kind),
+            microbatch = op.op.microbatch
+        ),
+        None => t!("Fullest at {time} with {total}.", time, total),
+    };
+    let mut then: Vec<Message> = curve
         .alive
         .iter()
         .map(|one| alive(one, curve.alive.len() > 1, unit))
         .collect();
     if curve.head.0 > 0.0 {
-        then.push(format!(
-            "of it logits and inputs of the head, {}",
-            unit.show(curve.head)
+        then.push(t!(
+            "of it logits and inputs of the head, {head}",
+            head = unit.show(curve.head)
         ));
     }
     if curve.op.is_some_and(|op| op.op.kind != Kind::F) {
         for (name, bytes) in &curve.momentary {
-            then.push(format!("{name}, {}", unit.show(*bytes)));
+            then.push(t!(
+                "{part}, {bytes}",
+                part = name.clone(),
+                bytes = unit.show(*bytes)
+            ));
         }
     }
-    format!(
-        "Fullest at {} with {}{runs}. Alive then: {}.",
-        show_seconds(fullest.time),
-        unit.show(fullest.total()),
-        if then.is_empty() {
-            "no activations".to_owned()
-        } else {
-            then.join("; ")
-        }
-    )
+    if then.is_empty() {
+        then.push(t!("no activations"));
+    }
+    let alive = Message::joined("; ", then);
+    t!("{when} Alive then: {alive}.", when, alive)
 }
 
 /// At most `most` instants for a table: evenly spaced over the step, and the fullest.
@@ -142,17 +158,27 @@ pub fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
         .iter()
         .map(|instant| {
             let peak = *instant == fullest;
-            let mark = if peak { " (fullest)" } else { "" };
-            let time = format!("{}{mark}", show_seconds(instant.time));
+            let time = show_seconds(instant.time);
+            let time = if peak {
+                t!("{time} (fullest)", time)
+            } else {
+                verbatim(time)
+            };
             let [.., activations, buffers, overhead] = instant.components;
             let figures = [activations, buffers, overhead, instant.total()];
             let mut cells = vec![text(&time)];
-            cells.extend(figures.map(|bytes| text(&unit.number(bytes))));
+            cells.extend(figures.map(|bytes| text(unit.number(bytes))));
             (peak, cells)
         })
         .collect();
-    let total = format!("total {}", unit.name());
-    let head = ["time", "activations", "buffers", "overhead", &total];
+    let total = t!("total {value}", value = unit.name());
+    let head = [
+        t!("time"),
+        t!("activations"),
+        t!("buffers"),
+        t!("overhead"),
+        total,
+    ];
     table("Memory over the step", &head, &rows)
 }
 
@@ -161,7 +187,7 @@ pub fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
 pub fn legend(usable: Bytes, unit: MemoryUnit) -> Node {
     let entry = |component: Component| super::memory::legend_entry(component);
     let all: Node = Component::ALL.into_iter().map(entry).collect();
-    let line = format!("line: {} usable", unit.show(usable));
+    let line = t!("line: {usable} usable", usable = unit.show(usable));
     [all, leaf("span", "", &line)].into_iter().collect()
 }
 
@@ -195,16 +221,16 @@ mod tests {
     fn the_peak_is_told_in_words() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let curve = over_time(&evaluation, 0).unwrap();
-        let words = peak_words(&curve, MemoryUnit::Gib);
+        let words = peak_words(&curve, MemoryUnit::Gib).to_string();
         assert!(
             words.contains("backward of micro-batch 0 begins"),
             "{words}"
         );
-        assert!(words.contains("4 micro-batches of 8 layers, "), "{words}");
+        assert!(words.contains("4 micro-batches × 8 layers, "), "{words}");
         assert!(!words.contains("GB"), "{words}");
         let last = over_time(&evaluation, 3).unwrap();
-        let words = peak_words(&last, MemoryUnit::Gib);
-        assert!(words.contains("1 micro-batch of 8 layers"), "{words}");
+        let words = peak_words(&last, MemoryUnit::Gib).to_string();
+        assert!(words.contains("1 micro-batch × 8 layers"), "{words}");
         assert!(words.contains("logits"), "{words}");
     }
 

@@ -2,9 +2,11 @@
 
 use super::markup::{Node, apply, ask, el, leaf, percent, scrolled, text};
 use crate::core::cluster::{Gpu, Link};
+use crate::core::message::{Message, verbatim};
 use crate::core::model::CONVENTIONS;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Schedule;
+use crate::core::t;
 use crate::core::time::{Step, range};
 use crate::core::traffic::OverlapRow;
 use crate::core::units::{MemoryUnit, Seconds, group, show_percent, show_seconds, significant};
@@ -22,7 +24,7 @@ fn names(name: &str) -> (&'static str, &'static str) {
 }
 
 /// Heads of the table: class, words, explanation.
-const HEADS: [(&str, &str, &str); 8] = [
+const HEADS: [(&str, &str, &str); 9] = [
     ("", "in a step", ""),
     ("phone-hide", "sent", "By one GPU of the busiest rank"),
     ("", "wire time", ""),
@@ -38,7 +40,16 @@ const HEADS: [(&str, &str, &str); 8] = [
         "link",
         "What the data sheet gives a GPU in one direction",
     ),
-    ("", "exposed", ""),
+    (
+        "",
+        "not hidden",
+        "Longer than the compute beside it, or nothing runs beside it",
+    ),
+    (
+        "",
+        "slows compute",
+        "What hidden traffic costs the compute beside it",
+    ),
 ];
 
 /// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio among them.
@@ -50,7 +61,7 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     }
     let head: Node = HEADS
         .iter()
-        .map(|(class, name, title)| el("th", &[("class", class), ("title", title)], &[text(name)]))
+        .map(|(class, name, title)| el("th", &[("class", class)], &[text(name)]).title(title))
         .collect();
     let body: Node = overlap
         .iter()
@@ -65,10 +76,61 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             el("tbody", &[], &[body]),
         ],
     );
-    let notes = [average(evaluation), not_hidden(evaluation)];
+    let tensor = overlap.iter().any(|row| row.name == "tp");
+    let kernels = if tensor {
+        let said = [
+            leaf("span", "", names("tp").0),
+            text(": "),
+            leaf(
+                "span",
+                "",
+                "reductions of the backward pass only: the other messages stand between two kernels that need them",
+            ),
+        ];
+        el("p", &[("class", "muted")], &said)
+    } else {
+        Node::none()
+    };
+    let notes = [
+        sharing(evaluation),
+        kernels,
+        average(evaluation),
+        not_hidden(evaluation),
+    ];
     std::iter::once(scrolled("Overlap table", table))
         .chain(notes)
         .collect()
+}
+
+/// Which rows go over one wire, and how they share it.
+fn sharing(evaluation: &Evaluation) -> Node {
+    let overlap = &evaluation.report.overlap;
+    let wires = [(Link::Inter, "network"), (Link::Intra, "node link")];
+    let wires = wires.into_iter().filter_map(|(link, name)| {
+        let rows = overlap
+            .iter()
+            .filter(|row| row.link == link && !row.shares_wire_with.is_empty());
+        let rows: Vec<Message> = rows.map(|row| names(row.name).0.into()).collect();
+        (!rows.is_empty()).then(|| {
+            let rows = Message::joined(" · ", rows);
+            t!("The {wire} is shared by: {rows}.", wire = name, rows)
+        })
+    });
+    let mut said: Vec<Message> = wires.collect();
+    if said.is_empty() {
+        return Node::none();
+    }
+    if overlap.iter().any(|row| row.name == "zero3") {
+        said.push(t!(
+            "ZeRO-3 weights go first; gradients hide behind what they leave of the backward passes."
+        ));
+    }
+    said.push(t!("Other rows are counted as if each had its wire alone."));
+    let said: Node = said
+        .iter()
+        .flat_map(|sentence| [leaf("span", "", sentence), text(" ")])
+        .collect();
+    el("p", &[("class", "muted")], &[said])
 }
 
 /// Why the rows do not add up to the step's exposed communication.
@@ -79,11 +141,11 @@ fn average(evaluation: &Evaluation) -> Node {
     if (rows - all.0).abs() <= all.0 * 0.005 {
         return Node::none();
     }
-    let said = format!(
-        "The rows are the busiest rank's and add up to {} exposed; the step counts the average rank:",
-        show_seconds(Seconds(rows))
+    let said = t!(
+        "The rows are the busiest rank's and add up to {rows} exposed; the step counts the average rank:",
+        rows = show_seconds(Seconds(rows))
     );
-    let open = ask("link", Figure::Exposed, &[text(&show_seconds(all))]);
+    let open = ask("link", Figure::Exposed, &[text(show_seconds(all))]);
     el(
         "p",
         &[("class", "muted")],
@@ -125,25 +187,32 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
 fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     let (name, window) = names(row.name);
     let (link, speed) = match row.link {
-        Link::Intra => (" node", gpu.intra),
-        Link::Inter => (" network", gpu.inter),
+        Link::Intra => ("node", gpu.intra),
+        Link::Inter => ("network", gpu.inter),
     };
     let speed = format!("{} GB/s", significant(speed.0 / 1e9, 3));
     let open = Figure::Overlap(index);
-    let exposed = if row.name == "pp" {
-        "in bubble".to_owned()
+    let (not_hidden, slows) = if row.name == "pp" {
+        (t!("in bubble"), Message::default())
     } else {
-        show_seconds(row.exposed_s)
+        let shown = [row.not_hidden_s, row.slows_compute_s].map(show_seconds);
+        ((&shown[0]).into(), (&shown[1]).into())
+    };
+    let beside = if row.compute_s.0 > 0.0 {
+        both(&show_seconds(row.compute_s), "", window)
+    } else {
+        text("nothing")
     };
     let cells = [
         ask("link", open, &[text(name)]),
-        text(&unit.fitting(row.bytes_per_gpu)),
-        text(&show_seconds(row.comm_s)),
-        both(&show_seconds(row.compute_s), "", &format!(" {window}")),
+        text(unit.fitting(row.bytes_per_gpu)),
+        text(show_seconds(row.comm_s)),
+        beside,
         ratio_bar(row.ratio),
-        text(&significant(row.ratio, 3)),
+        ratio(row),
         both(&speed, "", link),
-        text(&exposed),
+        text(&not_hidden),
+        text(&slows),
     ];
     let cells: Node = HEADS
         .iter()
@@ -153,10 +222,34 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     el("tr", &[], &[cells])
 }
 
-fn both(figure: &str, class: &str, small: &str) -> Node {
-    [text(figure), leaf("small", class, small)]
-        .into_iter()
-        .collect()
+/// The ratio, and that of each pass where both have compute beside them.
+fn ratio(row: &OverlapRow) -> Node {
+    if row.compute_s.0 <= 0.0 {
+        return text("–");
+    }
+    let whole = significant(row.ratio, 3);
+    match &row.passes[..] {
+        [forward, backward] if forward.compute_s.0 > 0.0 && row.name != "pp" => {
+            let [forward, backward] =
+                [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
+            both(
+                &whole,
+                "",
+                t!("forward {forward}, backward {backward}", forward, backward),
+            )
+        }
+        _ => text(&whole),
+    }
+}
+
+fn both(figure: &str, class: &str, small: impl Into<Message>) -> Node {
+    [
+        text(verbatim(figure)),
+        text(" "),
+        leaf("small", class, small),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// The ratio against 1, which stands at 60 % of the bar.
@@ -185,9 +278,15 @@ pub fn step(evaluation: &Evaluation) -> Node {
         ("compute", "c-compute", step.compute_s, Figure::Compute),
         ("bubble", "hatch", step.bubble_s, Figure::Bubble),
         (
-            "exposed communication",
+            "communication not hidden",
             "c-exposed",
-            step.exposed_comm_s,
+            step.not_hidden_s,
+            Figure::Exposed,
+        ),
+        (
+            "compute slowed by communication",
+            "c-exposed half",
+            step.slows_compute_s,
             Figure::Exposed,
         ),
         ("optimizer", "c-opt-step", step.optimizer_s, Figure::Step),
@@ -205,15 +304,18 @@ pub fn step(evaluation: &Evaluation) -> Node {
             &[],
         ));
         let swatch = el("i", &[("class", &format!("swatch {class}"))], &[]);
-        let said = format!(" {} ({})", show_seconds(time), show_percent(share));
-        let item = [swatch, ask("link", figure, &[text(name)]), text(&said)];
+        let figures = format!(" {} ({})", show_seconds(time), show_percent(share));
+        let item = [swatch, ask("link", figure, &[text(name)]), text(figures)];
         legend.push(el("span", &[], &item));
     }
     let head = [
         el(
             "h3",
             &[],
-            &[text(&format!("The step: {}", show_seconds(step.time_s)))],
+            &[text(t!(
+                "The step: {time}",
+                time = show_seconds(step.time_s)
+            ))],
         ),
         leaf("span", "spring", ""),
         ask(
@@ -231,7 +333,7 @@ pub fn step(evaluation: &Evaluation) -> Node {
         ),
         el("div", &[("class", "legend")], &legend),
         utilisation(step),
-        leaf("p", "muted step-note", &certainty(evaluation)),
+        leaf("p", "muted step-note", certainty(evaluation)),
         budget(step),
     ]
     .into_iter()
@@ -240,11 +342,11 @@ pub fn step(evaluation: &Evaluation) -> Node {
 
 /// Utilisation with the peak it is counted against, and as others count it.
 fn utilisation(step: &Step) -> Node {
-    let own = format!(
-        "MFU {} of the {} peak, {} TFLOP/s a GPU.",
-        show_percent(step.mfu),
-        step.peak.precision,
-        significant(step.peak.tflops, 4)
+    let own = t!(
+        "MFU {mfu} of the {precision} peak, {tflops} TFLOP/s a GPU.",
+        mfu = show_percent(step.mfu),
+        precision = step.peak.precision,
+        tflops = significant(step.peak.tflops, 4)
     );
     let others = step.mfu_by.iter().filter_map(|row| {
         let convention = CONVENTIONS.iter().find(|one| one.id == row.name)?;
@@ -261,33 +363,41 @@ fn utilisation(step: &Step) -> Node {
 }
 
 /// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
-fn certainty(evaluation: &Evaluation) -> String {
+fn certainty(evaluation: &Evaluation) -> Message {
     let step = &evaluation.report.step;
     let range = range(&evaluation.scenario);
     let Some(scale) = step.rescaled_by else {
-        return format!(
-            "Kernels by their shapes, wires at the efficiency they reach, five constants fitted to published runs. {} to {}: {} to {} times the figure, where four of five of {} {} lie.",
-            show_seconds(step.low_s),
-            show_seconds(step.high_s),
-            range.low,
-            range.high,
-            range.runs,
-            range.of
+        return t!(
+            "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: {low} to {high} times the figure, which holds four of five of {runs} {of}.",
+            low_s = show_seconds(step.low_s),
+            high_s = show_seconds(step.high_s),
+            low = range.low,
+            high = range.high,
+            runs = range.runs,
+            of = range.of
         );
     };
     let alone = step.time_s * (1.0 / scale);
-    let inside = if (range.low..=range.high).contains(&scale) {
-        "within"
+    let alone = show_seconds(alone);
+    let factor = significant(scale, 3);
+    let (low, high) = (range.low, range.high);
+    if (low..=high).contains(&scale) {
+        t!(
+            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, within the {low} to {high} of published runs. No range is shown.",
+            alone,
+            factor,
+            low,
+            high
+        )
     } else {
-        "outside"
-    };
-    format!(
-        "Scaled to your measured step: the model alone says {}, every part is multiplied by {}, {inside} the {} to {} of published runs. Rows, timeline and waterfall are scaled with it. No range is shown: it is your figure.",
-        show_seconds(alone),
-        significant(scale, 3),
-        range.low,
-        range.high
-    )
+        t!(
+            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, outside the {low} to {high} of published runs. No range is shown.",
+            alone,
+            factor,
+            low,
+            high
+        )
+    }
 }
 
 /// Days, GPU-hours and cost of the token budget.
@@ -354,6 +464,23 @@ mod tests {
             assert!(html.contains(speed), "{}: {html}", row.name);
         }
         assert!(overlap.len() >= 3);
+    }
+
+    /// The run: weights and gradients of ZeRO-3 on one network, 936 of 1001 ms exposed.
+    #[test]
+    fn rows_on_one_wire_are_named_and_a_lone_row_only_slows_compute() {
+        let mut run = Run::default();
+        (run.gpus, run.tp, run.pp, run.zero) = (1024, 1, 1, 3);
+        (run.global_batch, run.seq_len) = (4096, 4096);
+        let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+        let shared = "The network is shared by: DP gradients · ZeRO-3 weights.";
+        assert!(
+            html.contains(shared) && html.contains("forward 1."),
+            "{html}"
+        );
+        run.zero = 1;
+        let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+        assert!(!html.contains("is shared by"), "{html}");
     }
 
     #[test]

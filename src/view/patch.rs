@@ -5,13 +5,17 @@
 //! together weigh most; what holds the focus weighs more than everything else, for moving it would lose the focus.
 
 use super::action::Action;
+use super::glossary;
 use super::node::{Element, Node};
+use crate::core::message::{Catalogue, Message};
 use std::sync::Arc;
 
 /// A document, as far as a patch needs it.
 pub trait Document {
     /// A node of it; clones are the same node.
     type Node: Clone + PartialEq;
+    /// The language that it is in; messages are translated by it.
+    fn catalogue(&self) -> &Catalogue;
     /// A new element; `svg`: of that namespace.
     fn element(&self, tag: &str, svg: bool) -> Self::Node;
     /// A new text.
@@ -156,6 +160,10 @@ fn staying<D: Document>(
     stays
 }
 
+fn say<D: Document>(document: &D, message: &Message) -> String {
+    message.translated(document.catalogue())
+}
+
 fn size<N>(mounted: &Mounted<N>) -> usize {
     1 + mounted.children.iter().map(size).sum::<usize>()
 }
@@ -166,12 +174,17 @@ fn create<D: Document>(document: &D, view: &Node, svg: bool) -> Mounted<D::Node>
             let svg = svg || element.tag == "svg";
             let node = document.element(element.tag, svg);
             for (name, value) in &element.attributes {
-                document.set_attribute(&node, name, Some(value));
+                document.set_attribute(&node, name, Some(&say(document, value)));
             }
             let inside = children(document, &node, Vec::new(), &element.children, svg);
             (node, inside)
         }
-        Node::Text(text) => (document.text(text), Vec::new()),
+        Node::Text(message) => (document.text(&say(document, message)), Vec::new()),
+        Node::Prose(message) => {
+            let sentence = glossary::marked(message, document.catalogue());
+            let mounted = create(document, &sentence, svg);
+            (mounted.node, mounted.children)
+        }
         Node::Picture(svg) => (document.picture(svg), Vec::new()),
         // Children are flat.
         Node::List(_) => (document.text(""), Vec::new()),
@@ -201,7 +214,7 @@ fn update<D: Document>(
             children(document, &node, inside, &new.children, svg)
         }
         (Node::Text(old), Node::Text(new)) if old != new => {
-            document.set_text(&node, new);
+            document.set_text(&node, &say(document, new));
             inside
         }
         _ => inside,
@@ -221,7 +234,7 @@ fn attributes<D: Document>(document: &D, node: &D::Node, old: &Element, new: &El
     }
     for (name, value) in &new.attributes {
         if old.attribute(name) != Some(value) {
-            document.set_attribute(node, name, Some(value));
+            document.set_attribute(node, name, Some(&say(document, value)));
         }
     }
 }
@@ -240,6 +253,7 @@ mod tests {
         focus: RefCell<Option<usize>>,
         /// Nodes that were put somewhere, taken out or changed.
         touched: RefCell<Vec<usize>>,
+        catalogue: Catalogue,
     }
 
     #[derive(Clone, Default)]
@@ -294,6 +308,9 @@ mod tests {
 
     impl Document for Page {
         type Node = usize;
+        fn catalogue(&self) -> &Catalogue {
+            &self.catalogue
+        }
         fn element(&self, tag: &str, svg: bool) -> usize {
             self.add(&format!("{tag}{}", if svg { " svg" } else { "" }))
         }
@@ -416,7 +433,7 @@ mod tests {
 
     #[test]
     fn a_change_touches_nothing_else() {
-        let panel = |figure: &str, class: &str| {
+        let panel = |figure: &'static str, class: &str| {
             let fold = el("details", &[], &[text("fold")]).keyed("fold");
             let cell = el("td", &[("class", class)], &[text(figure)]);
             Node::from_iter([text("before"), cell, fold])

@@ -3,9 +3,11 @@
 use super::markup::{Action, Node, ask, el, leaf, table, text};
 use super::shape::Shape;
 use super::words;
+use crate::core::message::Message;
 use crate::core::pipeline::trace::{Cause, Place};
 use crate::core::pipeline::{Half, Kind, TimedOp, Trace};
 use crate::core::report::{Evaluation, Figure};
+use crate::core::t;
 use crate::core::units::{Seconds, show_percent, show_seconds};
 
 /// What "in span" means, wherever the two bubbles stand side by side.
@@ -25,7 +27,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     };
     let split = any(&|op| op.op.kind == Kind::W);
     let paired = any(&|op| op.half != Half::Whole);
-    let swatch = |class: &str, name: &str| {
+    let swatch = |class: &str, name: &'static str| {
         let square = leaf("i", &format!("swatch {class}"), "");
         el("span", &[], &[square, text(name)])
     };
@@ -34,9 +36,9 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         (true, true) => "BW backward, B (input)",
         _ => "BW backward",
     };
-    let in_span = format!(
-        "{} in span, as the zero-bubble papers count",
-        show_percent(pipeline.bubble_span)
+    let in_span = t!(
+        "{share} in span, as the zero-bubble papers count",
+        share = show_percent(pipeline.bubble_span)
     );
     let bubble = el(
         "span",
@@ -46,28 +48,30 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
             ask(
                 "link",
                 Figure::Bubble,
-                &[text(&format!(
-                    "bubble {} of the pipeline",
-                    show_percent(pipeline.bubble_fraction)
+                &[text(t!(
+                    "bubble {share} of the pipeline",
+                    share = show_percent(pipeline.bubble_fraction)
                 ))],
             ),
-            text(&format!(
-                " ({} of ideal)",
-                show_percent(pipeline.bubble_over_ideal)
+            text(" "),
+            text(t!(
+                "({share} of ideal)",
+                share = show_percent(pipeline.bubble_over_ideal)
             )),
         ],
     );
     let once = words::once(pipeline);
-    let note = |shown: bool, class: &str, said: &str| {
+    let note = |shown: bool, class: &str, message: Message| {
         if shown {
-            leaf("span", class, said)
+            leaf("span", class, message)
         } else {
             Node::none()
         }
     };
-    let thinned = format!(
-        "one rank of {stride} is drawn, of {}",
-        evaluation.timeline.ranks.len()
+    let thinned = t!(
+        "one rank of {stride} is drawn, of {ranks}",
+        stride,
+        ranks = evaluation.timeline.ranks.len()
     );
     Node::from_iter([
         swatch("c-forward", "F forward"),
@@ -78,16 +82,20 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
             Node::none()
         },
         bubble,
-        el("span", &[("title", IN_SPAN)], &[text(&in_span)]),
-        note(once.is_some(), "", once.as_deref().unwrap_or_default()),
-        note(paired, "", "two halves in one block: an overlapped pair"),
+        el("span", &[], &[text(&in_span)]).title(IN_SPAN),
+        note(once.is_some(), "", once.unwrap_or_default()),
+        note(
+            paired,
+            "",
+            t!("two halves in one block: an overlapped pair"),
+        ),
         note(
             drawn().any(|one| one.loads.iter().any(|load| load.stages.len() > 1)),
             "",
-            "lighter: later chunk of the rank",
+            t!("lighter: later chunk of the rank"),
         ),
-        note(stride > 1, "", &thinned),
-        note(true, "phone-hide", "Ctrl + wheel zooms, drag pans"),
+        note(stride > 1, "", thinned),
+        note(true, "phone-hide", t!("Ctrl + wheel zooms, drag pans")),
     ])
 }
 
@@ -100,34 +108,38 @@ pub(super) fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-pub(super) fn op_name(op: TimedOp) -> String {
-    format!(
-        "{} of micro-batch {} on stage {}",
-        kind_name(op.op.kind),
-        op.op.microbatch,
-        op.op.stage
+pub(super) fn op_name(op: TimedOp) -> Message {
+    t!(
+        "{kind} of micro-batch {microbatch} on stage {stage}",
+        kind = kind_name(op.op.kind),
+        microbatch = op.op.microbatch,
+        stage = op.op.stage
     )
 }
 
 /// What the tooltip says of the op at `place`, line by line.
 #[must_use]
-pub fn describe(trace: &Trace, place: Place) -> Vec<String> {
+pub fn describe(trace: &Trace, place: Place) -> Vec<Message> {
     let Some(op) = trace.get(place) else {
         return Vec::new();
     };
     let named = |place: Place| trace.get(place).map(op_name).unwrap_or_default();
     let waited = match trace.cause(place) {
-        Cause::Nothing => "starts with the step".to_owned(),
-        Cause::Rank(before) => format!("follows the {}", named(before)),
-        Cause::Result(result) => format!("waits for rank {}: {}", result.rank, named(result)),
+        Cause::Nothing => t!("starts with the step"),
+        Cause::Rank(before) => t!("follows the {before}", before = named(before)),
+        Cause::Result(result) => t!(
+            "waits for rank {rank}: {result}",
+            rank = result.rank,
+            result = named(result)
+        ),
     };
     vec![
-        format!("rank {}: {}", place.rank, op_name(op)),
-        format!(
-            "{} to {} ({})",
-            show_seconds(Seconds(op.start)),
-            show_seconds(Seconds(op.end)),
-            show_seconds(Seconds(op.end - op.start))
+        t!("rank {rank}: {op}", rank = place.rank, op = op_name(op)),
+        t!(
+            "{start} to {end} ({length})",
+            start = show_seconds(Seconds(op.start)),
+            end = show_seconds(Seconds(op.end)),
+            length = show_seconds(Seconds(op.end - op.start))
         ),
         waited,
     ]
@@ -135,9 +147,9 @@ pub fn describe(trace: &Trace, place: Place) -> Vec<String> {
 
 /// The critical path in a sentence.
 #[must_use]
-pub fn critical(path: &[(Place, TimedOp)]) -> String {
+pub fn critical(path: &[(Place, TimedOp)]) -> Message {
     let Some((_, last)) = path.last() else {
-        return String::new();
+        return Message::default();
     };
     let crossings = path
         .windows(2)
@@ -155,12 +167,13 @@ pub fn critical(path: &[(Place, TimedOp)]) -> String {
         (0, 0.0),
         |most, next| if next.1 > most.1 { *next } else { most },
     );
-    format!(
-        "Critical path: {} ops, {crossings} hand-overs between ranks, {} of {} on rank {}; only what is on it makes the step longer.",
-        path.len(),
-        show_percent(most.1 / last.end),
-        show_seconds(Seconds(last.end)),
-        most.0
+    t!(
+        "Critical path: {ops} ops, {crossings} transfers between ranks, {share} of {time} on rank {rank}; only what is on it makes the step longer.",
+        ops = path.len(),
+        crossings,
+        share = show_percent(most.1 / last.end),
+        time = show_seconds(Seconds(last.end)),
+        rank = most.0
     )
 }
 
@@ -179,15 +192,16 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
                 "aria-pressed",
                 if rank == chosen { "true" } else { "false" },
             ),
-            ("title", "Show this rank's in-flight activations"),
         ];
-        let name = text(&format!("rank {rank}"));
-        el("button", &attributes, &[name]).on(Action::Rank(rank))
+        let name = text(t!("rank {rank}", rank));
+        el("button", &attributes, &[name])
+            .title("Show this rank's in-flight activations")
+            .on(Action::Rank(rank))
     });
     let names: Node = names.collect();
     let peaks = &evaluation.report.pipeline.peak_in_flight;
     let peak = peaks.get(chosen).or(peaks.first()).copied().unwrap_or(0);
-    let foot = |y: f64, said: &str| {
+    let foot = |y: f64, said: Message| {
         el(
             "span",
             &[("style", &at(shape.rows_height() + y))],
@@ -196,8 +210,8 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
     };
     Node::from_iter([
         names,
-        foot(28.0, &format!("peak {peak}")),
-        foot(46.0, "in flight"),
+        foot(28.0, t!("peak {peak}", peak)),
+        foot(46.0, t!("in flight")),
     ])
 }
 
@@ -232,11 +246,11 @@ pub fn ranks(evaluation: &Evaluation) -> Node {
 
 /// The picture's name for screen readers.
 #[must_use]
-pub fn label(evaluation: &Evaluation) -> String {
+pub fn label(evaluation: &Evaluation) -> Message {
     let report = &evaluation.report;
-    format!(
-        "Timeline. {} Arrow keys move, comma and full stop step through ops.",
-        words::pipeline(&report.pipeline, report.layout.microbatches)
+    t!(
+        "Timeline. {summary} Arrow keys move, comma and full stop step through ops.",
+        summary = words::pipeline(&report.pipeline, report.layout.microbatches)
     )
 }
 
@@ -256,10 +270,10 @@ mod tests {
             evaluation.durations.p2p,
         );
         let first = describe(&trace, Place { rank: 0, at: 0 });
-        assert_eq!(first[2], "starts with the step");
+        assert_eq!(first[2].to_string(), "starts with the step");
         let second = describe(&trace, Place { rank: 1, at: 0 });
         assert_eq!(
-            second[2],
+            second[2].to_string(),
             "waits for rank 0: forward of micro-batch 0 on stage 0"
         );
         assert!(describe(&trace, Place { rank: 9, at: 0 }).is_empty());
@@ -281,7 +295,11 @@ mod tests {
         );
         assert!(said.contains("data-ask=\"bubble\""));
         assert_eq!(ranks(&evaluation).to_html().matches("<tr>").count(), 5);
-        assert!(label(&evaluation).starts_with("Timeline. 4 ranks run 32"));
+        assert!(
+            label(&evaluation)
+                .to_string()
+                .starts_with("Timeline. 4 ranks run 32")
+        );
     }
 
     /// ZB-H2 of 8 ranks and 24 micro-batches of equal passes: the paper's bubble is 0; of the makespan, 3 m + (p − 1)
@@ -352,7 +370,7 @@ mod tests {
             .into_iter()
             .filter_map(|place| Some((place, trace.get(place)?)))
             .collect();
-        let said = critical(&path);
-        assert!(said.contains("256 ops, 192 hand-overs"), "{said}");
+        let said = critical(&path).to_string();
+        assert!(said.contains("256 ops, 192 transfers"), "{said}");
     }
 }

@@ -4,6 +4,7 @@
 use super::markup::{Node, cited, el, leaf, table, text};
 use crate::core::accuracy::{SOURCES, constants};
 use crate::core::memory::methods::METHODS;
+use crate::core::message::verbatim;
 use crate::core::pipeline::SCHEDULES;
 use crate::core::pipeline::ideas::IDEAS;
 use crate::core::run::OneOf;
@@ -31,7 +32,11 @@ pub fn sources() -> Node {
 }
 
 /// A heading and its table.
-fn section(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<Node>>) -> Node {
+fn section(
+    title: &'static str,
+    head: &[&'static str],
+    rows: impl Iterator<Item = Vec<Node>>,
+) -> Node {
     let rows: Vec<(bool, Vec<Node>)> = rows.map(|cells| (false, cells)).collect();
     el(
         "section",
@@ -43,9 +48,9 @@ fn section(title: &str, head: &[&str], rows: impl Iterator<Item = Vec<Node>>) ->
 fn of_constants() -> Node {
     let rows = constants().into_iter().map(|constant| {
         vec![
-            text(&constant.name.to_string()),
-            text(&constant.value.to_string()),
-            text(&constant.how.to_string()),
+            text(&constant.name),
+            text(&constant.value),
+            text(&constant.how),
             cite(constant.source),
         ]
     });
@@ -157,7 +162,7 @@ fn of_measurements_and_documents() -> Node {
 
 /// A whole document around `content`, to stand beside the page.
 #[must_use]
-pub fn document(title: &str, content: Node) -> String {
+pub fn document(title: &'static str, content: Node) -> String {
     let meta = |name: &str, content: &str| el("meta", &[("name", name), ("content", content)], &[]);
     let icon = [
         ("rel", "icon"),
@@ -215,7 +220,7 @@ fn cite(source: &Source) -> Node {
 
 /// A name, the same in every language.
 fn name(words: &str) -> Node {
-    el("span", &[("translate", "no")], &[text(words)])
+    el("span", &[("translate", "no")], &[text(verbatim(words))])
 }
 
 #[cfg(test)]
@@ -225,7 +230,7 @@ mod tests {
     #[test]
     fn every_document_preset_and_constant_stands_on_the_sources_page() {
         let page = sources().to_html();
-        let shown = |words: &str| page.contains(&text(words).to_html());
+        let shown = |words: &str| page.contains(&text(verbatim(words)).to_html());
         for source in ALL {
             assert!(
                 shown(source.title) && shown(source.locator),

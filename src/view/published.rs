@@ -7,6 +7,7 @@ use crate::core::memory::Verdict;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::Run;
 use crate::core::run::presets::{Measured, PUBLISHED, published};
+use crate::core::t;
 use crate::core::units::{
     MemoryUnit, Seconds, group, show_off, show_percent, show_seconds, significant,
 };
@@ -69,23 +70,23 @@ pub fn beside(run: &Run) -> Node {
             let (name, theirs, ours, share) = figure(*measured, &evaluation);
             (
                 false,
-                vec![text(name), text(&theirs), text(&ours), text(&off(share))],
+                vec![text(name), text(&theirs), text(&ours), text(off(share))],
             )
         })
         .collect();
     let memory = &evaluation.report.memory;
-    let verdict = format!(
-        "{} at {} of {}",
-        words::verdict(memory.verdict),
-        MemoryUnit::Gib.number(memory.peak_bytes),
-        MemoryUnit::Gib.show(memory.capacity_bytes)
+    let verdict = t!(
+        "{verdict} at {peak} of {capacity}",
+        verdict = words::verdict(memory.verdict),
+        peak = MemoryUnit::Gib.number(memory.peak_bytes),
+        capacity = MemoryUnit::Gib.show(memory.capacity_bytes)
     );
     let cells = vec![text("memory"), text("it ran"), text(&verdict), text("")];
     rows.push((memory.verdict == Verdict::Oom, cells));
-    let title = format!("{}: published and computed", known.name);
+    let title = t!("{run}: published and computed", run = known.name);
     el(
         "section",
-        &[("class", "published"), ("aria-label", &title)],
+        &[("class", "published")],
         &[
             el("div", &[("class", "panel-head")], &[leaf("h2", "", &title)]),
             table(&title, &["", "published", "computed", "off"], &rows),
@@ -95,11 +96,15 @@ pub fn beside(run: &Run) -> Node {
                 &[
                     text("Source: "),
                     cited(known.source, known.place),
-                    text(&format!(". Not printed, and taken: {}.", known.assumed)),
+                    text(t!(
+                        ". Not printed, and taken: {assumed}.",
+                        assumed = known.assumed
+                    )),
                 ],
             ),
         ],
     )
+    .label(title)
 }
 
 /// All published runs, each with the button that loads it.
@@ -119,7 +124,7 @@ pub fn all(run: &Run) -> Node {
                 text(what),
                 text(&theirs),
                 text(&ours),
-                text(&off(share)),
+                text(off(share)),
                 cited(known.source, known.place),
             ];
             (now == Some(known.id), cells)

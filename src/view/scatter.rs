@@ -51,7 +51,7 @@ pub fn svg(picture: &Scatter, unit: &str) -> Node {
         };
         pieces.push(line(class, ["0%", &y, "100%", &y]));
         let attributes = [("x", "-6"), ("y", &*y), ("dy", "4"), ("text-anchor", "end")];
-        pieces.push(el("text", &attributes, &[text(&ratio.to_string())]));
+        pieces.push(el("text", &attributes, &[text(ratio.to_string())]));
     }
     let mut free = f64::NEG_INFINITY;
     for (value, share) in &picture.across {

@@ -3,8 +3,10 @@
 use super::markup::{Action, Node, apply, cited, el, leaf, scrolled, text};
 use super::pipeline::IN_SPAN;
 use super::words::verdict;
+use crate::core::message::Message;
 use crate::core::pipeline::{Idea, SCHEDULES};
 use crate::core::report::{ScheduleFigures, ScheduleRow};
+use crate::core::t;
 use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
 
 /// A column: its key in links and buttons, its head, and what it means.
@@ -139,9 +141,11 @@ pub fn table(
         ],
     );
     let note = if left == 0 {
-        "Press a name to choose it. Each is simulated with this run's stage times; schedules of several chunks take two. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state.".to_owned()
+        t!(
+            "Press a name to choose it. Each is simulated with this run's stage times; schedules of several chunks take two. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
+        )
     } else {
-        format!("{left} more are being simulated…")
+        t!("{left} more are being simulated…", left)
     };
     Node::from_iter([
         scrolled("Schedules for this run", table),
@@ -158,7 +162,7 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Node {
     let name = if mine {
         leaf("b", "", row.name)
     } else {
-        let title = format!("Use {}", row.name);
+        let title = t!("Use {row}", row = row.name);
         apply("link", row.set.clone(), &title, row.name)
     };
     let name = el("td", &[], &[name]);
@@ -166,7 +170,7 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Node {
         Err(why) => el(
             "td",
             &[("colspan", "8"), ("class", "note muted")],
-            &[text("– "), text(&why.to_string())],
+            &[text("– "), text(why.to_string())],
         ),
         Ok(figures) => cells(figures, unit),
     };
@@ -203,13 +207,13 @@ fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
 /// The options of the list of schedules to compare with.
 #[must_use]
 pub fn compare_options(chosen: &str) -> Node {
-    let option = |id: &str, name: &str| {
+    let option = |id: &str, name: &'static str| {
         let selected = if id == chosen { "selected" } else { "" };
         let value = [("value", id), ("selected", selected)];
         el("option", &value, &[text(name)])
     };
     // No text would make its value the label; none makes it empty.
-    let none = el("option", &[("label", "compare with…")], &[]);
+    let none = el("option", &[], &[]).say("label", "compare with…");
     let others = SCHEDULES.iter().filter(|row| row.id != "custom");
     let others: Node = others.map(|row| option(row.id, row.name)).collect();
     Node::from_iter([none, others])
@@ -219,8 +223,9 @@ pub fn compare_options(chosen: &str) -> Node {
 #[must_use]
 pub fn about(idea: &Idea) -> Node {
     let from = cited(idea.source, idea.source.short);
-    let term =
-        |name: &str, said: &str| Node::from_iter([leaf("dt", "", name), leaf("dd", "", said)]);
+    let term = |name: &'static str, said: &'static str| {
+        Node::from_iter([leaf("dt", "", name), leaf("dd", "", said)])
+    };
     el(
         "dl",
         &[("class", "idea")],
@@ -237,39 +242,48 @@ pub fn about(idea: &Idea) -> Node {
 /// Two schedules in a sentence: `b` against `a` in time, bubble and activations.
 #[must_use]
 pub fn against(
-    (name_a, a): (&str, &ScheduleFigures),
-    (name_b, b): (&str, &ScheduleFigures),
+    (name_a, a): (&'static str, &ScheduleFigures),
+    (name_b, b): (&'static str, &ScheduleFigures),
     unit: MemoryUnit,
-) -> String {
+) -> Message {
     let ratio = b.makespan_s / a.makespan_s;
+    let share = show_percent((1.0 - ratio).abs());
     let time = if (ratio - 1.0).abs() < 5e-4 {
-        "takes as long as".to_owned()
+        t!("{name_b} takes as long as {name_a}", name_b, name_a)
+    } else if ratio < 1.0 {
+        t!(
+            "{name_b} takes {share} less time than {name_a}",
+            name_b,
+            share,
+            name_a
+        )
     } else {
-        let (much, word) = if ratio < 1.0 {
-            (1.0 - ratio, "shorter")
-        } else {
-            (ratio - 1.0, "longer")
-        };
-        format!("is {} {word} than", show_percent(much))
-    };
-    let more = b.activations_bytes.0 - a.activations_bytes.0;
-    let memory = if more.abs() < 5e-4 * a.activations_bytes.0 {
-        "the same activations".to_owned()
-    } else {
-        let word = if more > 0.0 { "more" } else { "less" };
-        format!(
-            "{} {word} activations",
-            unit.show(crate::core::units::Bytes(more.abs()))
+        t!(
+            "{name_b} takes {share} more time than {name_a}",
+            name_b,
+            share,
+            name_a
         )
     };
-    format!(
-        "{name_b} {time} {name_a} ({} against {}), idles {} instead of {}, and holds {memory} on its fullest rank ({} instead of {} stage-micro-batches).",
-        show_seconds(b.makespan_s),
-        show_seconds(a.makespan_s),
-        show_percent(b.bubble_fraction),
-        show_percent(a.bubble_fraction),
-        number(b.in_flight, 3),
-        number(a.in_flight, 3),
+    let more = b.activations_bytes.0 - a.activations_bytes.0;
+    let bytes = unit.show(crate::core::units::Bytes(more.abs()));
+    let memory = if more.abs() < 5e-4 * a.activations_bytes.0 {
+        t!("the same activations")
+    } else if more > 0.0 {
+        t!("{bytes} more activations", bytes)
+    } else {
+        t!("{bytes} less activations", bytes)
+    };
+    t!(
+        "{time} ({own_time} against {other_time}), is idle {own_bubble} instead of {other_bubble} of it, and holds {memory} on its fullest rank ({own_held} instead of {other_held} stage-micro-batches).",
+        time,
+        own_time = show_seconds(b.makespan_s),
+        other_time = show_seconds(a.makespan_s),
+        own_bubble = show_percent(b.bubble_fraction),
+        other_bubble = show_percent(a.bubble_fraction),
+        memory,
+        own_held = number(b.in_flight, 3),
+        other_held = number(a.in_flight, 3)
     )
 }
 
@@ -342,7 +356,8 @@ mod tests {
             ("1F1B", &of("1f1b")),
             ("GPipe", &of("gpipe")),
             MemoryUnit::Gib,
-        );
+        )
+        .to_string();
         assert!(
             said.starts_with("GPipe ") && said.contains("instead of 4"),
             "{said}"
@@ -355,7 +370,8 @@ mod tests {
             ("1F1B", &of("1f1b")),
             ("1F1B", &of("1f1b")),
             MemoryUnit::Gib,
-        );
+        )
+        .to_string();
         assert!(
             same.contains("takes as long as") && same.contains("the same activations"),
             "{same}"

@@ -1,9 +1,12 @@
 //! The answer at a glance: does it fit, how long is a step, where does the time go.
 
+use super::issues::line;
 use super::markup::{Node, ask, leaf, text};
 use super::words;
 use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::{Figure, Report};
+use crate::core::t;
 use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
 
 /// The key figures; each opens its formula.
@@ -15,16 +18,16 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
         Verdict::Tight => ("key verdict tight", "≈"),
         Verdict::Oom => ("key verdict oom", "✕"),
     };
-    let peak = format!(
-        "{} of {}",
-        unit.number(memory.peak_bytes),
-        unit.show(memory.capacity_bytes)
+    let peak = t!(
+        "{peak} of {capacity}",
+        peak = unit.number(memory.peak_bytes),
+        capacity = unit.show(memory.capacity_bytes)
     );
     let verdict = ask(
         class,
         Figure::Memory(memory.peak_stage),
         &[
-            leaf("span", "name", &words::fullest(memory)),
+            leaf("span", "name", words::fullest(memory)),
             value(&[
                 leaf("span", "mark", mark),
                 leaf("span", "word", words::verdict(memory.verdict)),
@@ -33,10 +36,10 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
             ]),
         ],
     );
-    let range = format!(
-        "{} to {}",
-        show_seconds(step.low_s).trim_end_matches(" s"),
-        show_seconds(step.high_s)
+    let range = t!(
+        "{low} to {high}",
+        low = show_seconds(step.low_s).trim_end_matches(" s").to_owned(),
+        high = show_seconds(step.high_s)
     );
     let exposed = if step.time_s.0 > 0.0 {
         step.exposed_comm_s / step.time_s
@@ -49,39 +52,54 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
         key(
             "Step",
             &show_seconds(step.time_s),
-            &range,
+            range,
             Figure::Step,
             "key",
         ),
-        key("Tokens/s/GPU", &tokens, "", Figure::Tokens, "key"),
+        key(
+            "Tokens/s/GPU",
+            &tokens,
+            Message::default(),
+            Figure::Tokens,
+            "key",
+        ),
         key(
             "MFU",
             &show_percent(step.mfu),
-            &format!("{} peak", step.peak.precision),
+            t!("{precision} peak", precision = step.peak.precision),
             Figure::Mfu,
             "key",
         ),
         key(
             "Bubble",
             &show_percent(report.pipeline.bubble_fraction),
-            "",
+            Message::default(),
             Figure::Bubble,
             "key",
         ),
         key(
             "Exposed",
             &show_percent(exposed),
-            "",
+            Message::default(),
             Figure::Exposed,
             "key phone-skip",
         ),
     ]
     .into_iter()
+    .chain(logits(report))
     .collect()
 }
 
-fn key(name: &str, figure: &str, range: &str, of: Figure, class: &str) -> Node {
-    let mut parts = vec![text(figure)];
+/// That the logits are what does not fit, with the loss kernel that mends it.
+fn logits(report: &Report) -> Option<Node> {
+    let mut warnings = report.warnings.iter();
+    warnings
+        .find(|issue| issue.field == "cross_entropy")
+        .map(line)
+}
+
+fn key(name: &'static str, figure: &str, range: Message, of: Figure, class: &str) -> Node {
+    let mut parts = vec![text(verbatim(figure))];
     if !range.is_empty() {
         parts.extend([text(" "), leaf("small", "range", range)]);
     }
@@ -97,7 +115,7 @@ mod tests {
     use super::*;
     use crate::core::memory::verdict::Chance;
     use crate::core::report::report;
-    use crate::core::run::Run;
+    use crate::core::run::{CrossEntropy, OneOf, Recompute, Run};
 
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
     #[test]
@@ -129,5 +147,42 @@ mod tests {
             "{html}"
         );
         assert!(html.contains("bf16 peak"));
+    }
+
+    /// Llama 3.1 8B on one GPU a replica: at 10 bytes a logit and 128,256 words (survey, section 2.6) the loss of long
+    /// sequences is what runs out. It is said exactly where a fused kernel makes the whole report fit.
+    #[test]
+    fn the_strip_says_where_the_logits_are_what_does_not_fit() {
+        let mut said = 0;
+        for thousands in 1..=64 {
+            let run = Run {
+                tp: 1,
+                pp: 1,
+                recompute: Recompute::Full,
+                seq_len: 1024 * thousands,
+                ..Run::default()
+            };
+            let with = |cross_entropy| {
+                let run = Run {
+                    cross_entropy,
+                    ..run.clone()
+                };
+                report(&run).unwrap()
+            };
+            let fits = |kernel| with(kernel).memory.verdict == Verdict::Fits;
+            let unfused = with(CrossEntropy::Megatron);
+            let closest = [CrossEntropy::MegatronFused, CrossEntropy::TeFused]
+                .into_iter()
+                .find(|kernel| fits(*kernel));
+            let wanted = closest.filter(|_| unfused.memory.verdict != Verdict::Fits);
+            let shown = strip(&unfused, MemoryUnit::Gib);
+            let html = shown.to_html();
+            assert_eq!(html.contains("the logits are what"), wanted.is_some());
+            if let Some(kernel) = wanted {
+                said += 1;
+                assert!(html.contains(&format!("use cross_entropy={}", kernel.id())));
+            }
+        }
+        assert!((1..64).contains(&said), "{said}");
     }
 }

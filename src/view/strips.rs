@@ -4,7 +4,9 @@ use super::drawing::{Anchor, Box, Drawing};
 use super::ink::Ink;
 use super::ticks::ticks;
 use super::viewport::Viewport;
+use crate::core::message::Message;
 use crate::core::pipeline::Timeline;
+use crate::core::t;
 use crate::core::units::{Seconds, show_seconds};
 
 /// Ranks drawn; of more, every n-th.
@@ -21,7 +23,7 @@ const AXIS: f64 = 18.0;
 
 /// The picture of timelines with the words above each.
 #[must_use]
-pub fn strips(drawn: &[(String, &Timeline)]) -> Drawing {
+pub fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     let ends = drawn.iter().map(|(_, timeline)| timeline.makespan());
     let longest = ends.fold(0.0, f64::max);
     let ranks = drawn.iter().map(|(_, timeline)| timeline.ranks.len());
@@ -70,7 +72,7 @@ fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, place: Place)
     let end = timeline.makespan() / longest;
     for row in 0..timeline.ranks.len().div_ceil(stride) {
         let y = top + row as f64 * tall;
-        drawing.name(y + tall / 2.0, &format!("rank {}", row * stride));
+        drawing.name(y + tall / 2.0, t!("rank {stride}", stride = row * stride));
         let idle = Box {
             x: 0.0,
             width: end,
@@ -84,7 +86,7 @@ fn strip(drawing: &mut Drawing, timeline: &Timeline, longest: f64, place: Place)
         stride,
         Viewport::all(longest),
         |row| (top + row as f64 * tall, tall - 1.0),
-        |_| String::new(),
+        |_| Message::default(),
     );
 }
 
@@ -104,7 +106,7 @@ mod tests {
             evaluate(&run).unwrap().timeline
         };
         let (one, other) = (of(Schedule::Gpipe), of(Schedule::ZbH1));
-        let drawn = [("GPipe".to_owned(), &one), ("ZB-H1".to_owned(), &other)];
+        let drawn = [("GPipe".into(), &one), ("ZB-H1".into(), &other)];
         let html = strips(&drawn).inline("Two").to_html();
         assert_eq!(html.matches("rank 3").count(), 2);
         assert!(

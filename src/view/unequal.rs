@@ -6,10 +6,12 @@ use super::figure::figure;
 use super::ink::Ink;
 use super::markup::{Action, Node, apply, choices, el, leaf, table, text};
 use super::strips::strips;
+use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Timeline;
 use crate::core::pipeline::packing::Spread;
 use crate::core::report::Evaluation;
 use crate::core::report::unequal::{Unequal, Way, unequal as ways};
+use crate::core::t;
 use crate::core::units::{Seconds, show_percent, show_seconds, significant};
 
 /// The distributions, and what the page calls them.
@@ -27,9 +29,12 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
         let why = "The stages of this run cannot be timed at other sequence lengths.";
         return Node::from_iter([own, leaf("p", "muted", why)]);
     };
-    let said = format!(
-        "{} samples of up to {} tokens, drawn with a fixed seed, for one pipeline of {} ranks; a micro-batch has at most the {} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
-        found.samples, found.longest, found.ranks, found.most_tokens
+    let said = t!(
+        "{samples} samples of up to {longest} tokens, drawn with a fixed seed, for one pipeline of {ranks} ranks; a micro-batch has at most the {most_tokens} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
+        samples = found.samples,
+        longest = found.longest,
+        ranks = found.ranks,
+        most_tokens = found.most_tokens
     );
     Node::from_iter([
         own,
@@ -37,7 +42,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
             ["Sample lengths", "Distribution of sample lengths"],
             SPREADS.map(|(known, label)| {
                 let choice = Action::Choose(Choice::Spread(known));
-                (choice, label, known == spread)
+                (choice, label.into(), known == spread)
             }),
             Node::none(),
         ),
@@ -68,11 +73,11 @@ fn own(evaluation: &Evaluation) -> Node {
         return Node::none();
     }
     let pipeline = &evaluation.report.pipeline;
-    let said = format!(
-        "This run has {} micro-batches of its own lengths: {} simulated, {} of it bubble. ",
-        scenario.layout.microbatches,
-        show_seconds(pipeline.makespan_s),
-        show_percent(pipeline.bubble_fraction)
+    let said = t!(
+        "This run has {microbatches} micro-batches of its own lengths: {makespan_s} simulated, {bubble_fraction} of it bubble. ",
+        microbatches = scenario.layout.microbatches,
+        makespan_s = show_seconds(pipeline.makespan_s),
+        bubble_fraction = show_percent(pipeline.bubble_fraction)
     );
     let mut set = vec![("microbatch_lengths", String::new())];
     if evaluation.order.splits == 1 && pipeline.schedule == "custom" {
@@ -110,11 +115,11 @@ pub fn packing(found: &Unequal) -> Drawing {
     let mut drawing = Drawing::new(PITCH * drawn.len() as f64);
     for (at, way) in drawn.iter().enumerate() {
         let top = PITCH * at as f64;
-        let said = format!(
-            "{}: Σ t {}, {} padding",
-            way.name,
-            show_seconds(Seconds(sum(way))),
-            show_percent(way.padding())
+        let said = t!(
+            "{way}: Σ t {way_2}, {padding} padding",
+            way = way.name,
+            way_2 = show_seconds(Seconds(sum(way))),
+            padding = show_percent(way.padding())
         );
         drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, &said);
         let mut x = 0.0;
@@ -146,7 +151,7 @@ fn microbatch(drawing: &mut Drawing, place: Box, samples: &[u64], tokens: u64) {
             height: each - gap,
             ..place
         };
-        drawing.fill(sample, Ink::Memory(3), 1.0, &format!("{length} tokens"));
+        drawing.fill(sample, Ink::Memory(3), 1.0, t!("{length} tokens", length));
     }
     if place.width > 0.012 {
         drawing.frame(place, Ink::Line);
@@ -156,13 +161,13 @@ fn microbatch(drawing: &mut Drawing, place: Box, samples: &[u64], tokens: u64) {
 /// The ways that can be simulated, one below the other.
 #[must_use]
 pub fn pipelines(found: &Unequal) -> Drawing {
-    let drawn: Vec<(String, &Timeline)> = found
+    let drawn: Vec<(Message, &Timeline)> = found
         .ways
         .iter()
         .filter_map(|way| {
             let timeline = way.timeline.as_ref()?;
             let end = show_seconds(Seconds(timeline.makespan()));
-            Some((format!("{}: {end}", way.name), timeline))
+            Some((t!("{packing}: {end}", packing = way.name, end), timeline))
         })
         .collect();
     strips(&drawn)
@@ -183,16 +188,16 @@ fn figures(found: &Unequal) -> Node {
                 format!("{}×", significant(first / own, 3))
             });
             let cells = [
-                way.name.to_owned(),
-                way.times.len().to_string(),
-                show_percent(way.padding()),
-                show_seconds(Seconds(longest)),
-                show_seconds(way.formula),
-                simulated.map_or("cannot run".to_owned(), show_seconds),
-                of_first,
-                format!("{} k", significant(way.held / 1e3, 3)),
+                way.name.into(),
+                verbatim(way.times.len().to_string()),
+                verbatim(show_percent(way.padding())),
+                verbatim(show_seconds(Seconds(longest))),
+                verbatim(show_seconds(way.formula)),
+                simulated.map_or(t!("cannot run"), |time| verbatim(show_seconds(time))),
+                verbatim(of_first),
+                verbatim(format!("{} k", significant(way.held / 1e3, 3))),
             ];
-            let mut cells: Vec<Node> = cells.iter().map(|cell| text(cell)).collect();
+            let mut cells: Vec<Node> = cells.map(text).into();
             cells.push(use_way(way));
             let marked = simulated.is_some_and(|own| own.0 <= best);
             (marked, cells)
@@ -216,7 +221,7 @@ fn use_way(way: &Way) -> Node {
     if way.set.is_empty() || way.timeline.is_none() {
         return Node::none();
     }
-    let title = format!("Run it: {}", way.name);
+    let title = t!("Run it: {way}", way = way.name);
     apply("choose", way.set.clone(), &title, "use")
 }
 

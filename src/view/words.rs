@@ -2,8 +2,10 @@
 
 use crate::core::memory::Verdict;
 use crate::core::memory::verdict::Chance;
+use crate::core::message::Message;
 use crate::core::report::{Memory, Pipeline, Report};
 use crate::core::run::{Method, OneOf, Run};
+use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, thousands};
 
 /// The verdict's word.
@@ -16,110 +18,126 @@ pub fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// "Rank 0 peaks at 61.2 GiB of 79.2; activations are the largest part, 41 %."
+/// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; activations are the largest part, 41 %."
 #[must_use]
-pub fn memory(memory: &Memory, unit: MemoryUnit) -> String {
+pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
     let Some(rank) = memory.per_stage.get(memory.peak_stage) else {
-        return String::new();
+        return Message::default();
     };
-    let largest = rank
+    let (component, bytes) = rank
         .components()
         .into_iter()
         .max_by(|a, b| a.1.0.total_cmp(&b.1.0))
         .unwrap_or_default();
-    format!(
-        "Rank {} peaks at {} of {}; {} are the largest part, {:.0} %.",
-        memory.peak_stage,
-        unit.show(memory.peak_bytes),
-        unit.show(memory.capacity_bytes),
-        largest.0,
-        100.0 * (largest.1 / memory.peak_bytes)
+    t!(
+        "Rank {rank} peaks at {peak} of {capacity}; {component} are the largest part, {share} %.",
+        rank = memory.peak_stage,
+        peak = unit.show(memory.peak_bytes),
+        capacity = unit.show(memory.capacity_bytes),
+        component,
+        share = format!("{:.0}", 100.0 * (bytes / memory.peak_bytes))
     )
 }
 
 /// What is known of the verdict: "Uses 38.0 % of usable memory. None of 132 measured runs with this verdict ran out."
 #[must_use]
-pub fn known(memory: &Memory) -> String {
+pub fn known(memory: &Memory) -> Message {
     let Chance { like, ran_out } = memory.chance;
     let outcome = match ran_out {
-        _ if like == 0 => "No measured run is like this.".to_owned(),
-        0 => format!("None of {like} measured runs with this verdict ran out."),
-        _ if ran_out == like => format!("All of {like} measured runs with this verdict ran out."),
-        _ => format!("Of {like} measured runs like this, {ran_out} ran out."),
-    };
-    let uses = match memory.verdict {
-        Verdict::Fits => "Uses",
-        Verdict::Tight => "May not fit:",
-        Verdict::Oom => "Does not fit:",
+        _ if like == 0 => t!("No measured run is like this."),
+        0 => t!(
+            "None of {like} measured runs with this verdict ran out.",
+            like
+        ),
+        _ if ran_out == like => t!(
+            "All of {like} measured runs with this verdict ran out.",
+            like
+        ),
+        _ => t!(
+            "Of {like} measured runs like this, {ran_out} ran out.",
+            like,
+            ran_out
+        ),
     };
     let of = if memory.method == Method::Fujii.id() {
-        "the memory on the box"
+        t!("the memory on the box")
     } else {
-        "usable memory"
+        t!("usable memory")
     };
     let share = show_percent(memory.need_bytes / memory.capacity_bytes);
-    format!("{uses} {share} of {of}. {outcome}")
+    let uses = match memory.verdict {
+        Verdict::Fits => t!("Uses {share} of {of}.", share, of),
+        Verdict::Tight => t!("May not fit: {share} of {of}.", share, of),
+        Verdict::Oom => t!("Does not fit: {share} of {of}.", share, of),
+    };
+    Message::joined(" ", [uses, outcome])
 }
 
 /// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; of 31 measured runs like
 /// this, 18 ran out".
 #[must_use]
-pub fn fullest(memory: &Memory) -> String {
+pub fn fullest(memory: &Memory) -> Message {
     let rank = memory.peak_stage;
     let Chance { like, ran_out } = memory.chance;
     if memory.verdict == Verdict::Tight && like > 0 {
         let share = show_percent(memory.need_bytes / memory.capacity_bytes);
-        format!(
-            "Fullest GPU, rank {rank}: {share} of usable; of {like} measured runs like this, {ran_out} ran out"
+        t!(
+            "Fullest GPU, rank {rank}: {share} of usable; of {like} measured runs like this, {ran_out} ran out",
+            rank,
+            share,
+            like,
+            ran_out
         )
     } else {
-        format!("Fullest GPU: rank {rank}")
+        t!("Fullest GPU: rank {rank}", rank)
     }
 }
 
 /// "4 ranks run 32 micro-batches in 4.82 s; 21.4 % of it is idle, 27.3 % of the ideal time; 24.1 % in span, as the
 /// zero-bubble papers count."
 #[must_use]
-pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> String {
-    let said = format!(
-        "{} ranks run {microbatches} micro-batches in {}; {} of it is idle, {} of the ideal time; {} in span, as the zero-bubble papers count.",
-        pipeline.peak_in_flight.len(),
-        show_seconds(pipeline.makespan_s),
-        show_percent(pipeline.bubble_fraction),
-        show_percent(pipeline.bubble_over_ideal),
-        show_percent(pipeline.bubble_span)
+pub fn pipeline(pipeline: &Pipeline, microbatches: u64) -> Message {
+    let step = t!(
+        "{ranks} ranks run {microbatches} micro-batches in {makespan}; {bubble} of it is idle, {over_ideal} of the ideal time; {in_span} in span, as the zero-bubble papers count.",
+        ranks = pipeline.peak_in_flight.len(),
+        microbatches,
+        makespan = show_seconds(pipeline.makespan_s),
+        bubble = show_percent(pipeline.bubble_fraction),
+        over_ideal = show_percent(pipeline.bubble_over_ideal),
+        in_span = show_percent(pipeline.bubble_span)
     );
-    match once(pipeline) {
-        Some(once) => format!("{said} {once}"),
-        None => said,
-    }
+    Message::joined(" ", std::iter::once(step).chain(once(pipeline)))
 }
 
 /// What happens once in a training and not in every step, of a schedule that never drains.
 #[must_use]
-pub fn once(pipeline: &Pipeline) -> Option<String> {
+pub fn once(pipeline: &Pipeline) -> Option<Message> {
     let (fill, drain) = pipeline.fill_s.zip(pipeline.drain_s)?;
-    Some(format!(
-        "Steady state: this schedule never drains between steps. Fill ({}) and drain ({}) happen once in a training; the timeline draws one step with both.",
-        show_seconds(fill),
-        show_seconds(drain)
+    Some(t!(
+        "Steady state: this schedule never drains between steps. Fill ({fill}) and drain ({drain}) happen once in a training; the timeline draws one step with both.",
+        fill = show_seconds(fill),
+        drain = show_seconds(drain)
     ))
 }
 
 /// What the tab's title begins with: "Fits 31.1 GiB".
 #[must_use]
-pub fn peak(report: &Report, unit: MemoryUnit) -> String {
-    format!(
-        "{} {}",
-        verdict(report.memory.verdict),
-        unit.show(report.memory.peak_bytes)
+pub fn peak(report: &Report, unit: MemoryUnit) -> Message {
+    t!(
+        "{verdict} {peak}",
+        verdict = verdict(report.memory.verdict),
+        peak = unit.show(report.memory.peak_bytes)
     )
 }
 
 /// The Run's name: "Llama 3.1 8B on 64 GPUs".
 #[must_use]
-pub fn name(run: &Run) -> String {
-    format!("{} on {} GPUs", run.model.title(), thousands(run.gpus))
+pub fn name(run: &Run) -> Message {
+    t!(
+        "{model} on {gpus} GPUs",
+        model = run.model.title(),
+        gpus = run.gpus
+    )
 }
 
 /// The Run in a line: "Llama 3.1 8B · 64 × H100 80 GB · TP2 PP4".
@@ -178,7 +196,7 @@ mod tests {
                 ..Run::default()
             };
             let memory = crate::core::report::report(&run).unwrap().memory;
-            let known = known(&memory);
+            let known = known(&memory).to_string();
             assert!(words.iter().all(|part| known.contains(part)), "{known}");
             assert!(known.contains("% of usable memory."), "{known}");
         }
@@ -190,7 +208,7 @@ mod tests {
             gpus: 16_384,
             ..Run::default()
         };
-        assert_eq!(name(&run), "Llama 3.1 8B on 16\u{2009}384 GPUs");
+        assert_eq!(name(&run).to_string(), "Llama 3.1 8B on 16\u{2009}384 GPUs");
         assert_eq!(
             line(&run),
             "Llama 3.1 8B · 16\u{2009}384 × H100 80 GB · TP2 PP4"

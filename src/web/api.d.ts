@@ -10,7 +10,13 @@ export interface StageMemory {
 }
 export interface OverlapRow {
   name: "dp" | "zero3" | "tp" | "pp" | "cp" | "ep"; bytes_per_gpu: number; comm_s: number;
-  compute_s: number; ratio: number; exposed_s: number; printed_ratio?: number; corrected_ratio?: number;
+  compute_s: number; ratio: number;
+  /** not_hidden_s + slows_compute_s */
+  exposed_s: number; not_hidden_s: number; slows_compute_s: number;
+  /** rows over the same wire */
+  shares_wire_with: string[];
+  passes: { pass: "forward" | "backward"; comm_s: number; compute_s: number; not_hidden_s: number; slows_compute_s: number }[];
+  printed_ratio?: number; corrected_ratio?: number;
 }
 export interface Report {
   errors: Issue[]; warnings: Issue[];
@@ -32,7 +38,9 @@ export interface Report {
   };
   overlap: OverlapRow[];
   step: {
-    time_s: number; compute_s: number; bubble_s: number; exposed_comm_s: number; optimizer_s: number;
+    time_s: number; compute_s: number; bubble_s: number; exposed_comm_s: number;
+    /** together exposed_comm_s */
+    not_hidden_s: number; slows_compute_s: number; optimizer_s: number;
     model_flops: number; tflops_per_gpu: number; mfu: number; hfu: number; host_s: number;
     tokens_per_s: number; tokens_per_s_per_gpu: number; low_s: number; high_s: number;
     /** what mfu and hfu are counted against: bf16, fp16, fp8 or tf32 */

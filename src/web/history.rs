@@ -98,15 +98,18 @@ pub fn key(state: State, event: &web_sys::KeyboardEvent) {
 
 /// The buttons, and the fold with what was changed.
 pub fn history(state: State) -> AnyView {
-    let button = |steps: RwSignal<Vec<String>>, action: Action, label: &str, title: &str| {
-        let off = if steps.with(Vec::is_empty) {
-            "disabled"
-        } else {
-            ""
+    let button =
+        |steps: RwSignal<Vec<String>>, action: Action, label: &'static str, title: &'static str| {
+            let off = if steps.with(Vec::is_empty) {
+                "disabled"
+            } else {
+                ""
+            };
+            let attributes = [("class", "quiet"), ("disabled", off)];
+            el("button", &attributes, &[text(label)])
+                .title(title)
+                .on(action)
         };
-        let attributes = [("class", "quiet"), ("title", title), ("disabled", off)];
-        el("button", &attributes, &[text(label)]).on(action)
-    };
     let buttons = move || {
         let History { past, future, .. } = state.history;
         Node::from_iter([

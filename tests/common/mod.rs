@@ -113,8 +113,8 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
     for (stages, window) in stages.iter().zip(&windows) {
         let held = Held::of(scenario, stages);
         let one = step_sync(scenario, held, Seconds(window.0), Seconds(window.1));
-        exposed = exposed.max(one.exposed.0);
-        sync = sync.max(one.comm.0);
+        exposed = exposed.max(one.exposed().0);
+        sync = sync.max(one.both().comm.0);
         let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
         let (dense, experts) = (held.dense, held.experts);
         let updated = dense / shard(zero.shard) + experts / shard(zero.expert_shard);

@@ -164,7 +164,10 @@ impl Set<'_> {
             }
             Expr::Pick(which, list) => {
                 let inside: Vec<_> = list.iter().map(|one| self.sum(one)).collect();
-                format!("\\{which}({})", inside.join(", "))
+                match *which {
+                    "ceil" => format!("\\lceil {} \\rceil", inside.join(", ")),
+                    _ => format!("\\{which}({})", inside.join(", ")),
+                }
             }
             one => format!("({})", self.sum(one)),
         }

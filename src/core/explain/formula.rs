@@ -1,8 +1,8 @@
 //! A formula as a structure: written as the paper writes it, read once, then computed, shown with values and set in
 //! LaTeX from the same tree, so that what is printed is what was computed.
 //!
-//! Juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`, `x^(1/4)`, `min(a, b)`
-//! and `max(a, b)` are what they look like; `Σ A_i` adds up every part that is called `A_i`.
+//! Juxtaposition multiplies and `/` divides, from left to right: `12 n T k m (c - 1)/t`. `h²`, `x^(1/4)`, `min(a, b)`,
+//! `max(a, b)` and `ceil(a)` are what they look like; `Σ A_i` adds up every part that is called `A_i`.
 
 use super::Term;
 use crate::units::{MemoryUnit, parse_number};
@@ -24,7 +24,7 @@ pub(super) enum Expr {
     Product(Vec<(bool, Expr)>),
     /// A power.
     Power(Box<Expr>, Box<Expr>),
-    /// The largest or the smallest: `max` or `min`.
+    /// The largest, the smallest, or the next whole number: `max`, `min` or `ceil`.
     Pick(&'static str, Vec<Expr>),
 }
 
@@ -121,10 +121,21 @@ fn value(expr: &Expr, parts: &[Term]) -> Option<f64> {
                 .iter()
                 .map(|one| value(one, parts))
                 .collect::<Option<Vec<_>>>()?;
-            let better = if *which == "max" { f64::max } else { f64::min };
-            values.into_iter().reduce(better)
+            let better = if *which == "min" { f64::min } else { f64::max };
+            let picked = values.into_iter().reduce(better)?;
+            Some(if *which == "ceil" {
+                ceil(picked)
+            } else {
+                picked
+            })
         }
     }
+}
+
+/// The next whole number; one that rounding has lifted a little is itself.
+#[must_use]
+pub fn ceil(number: f64) -> f64 {
+    (number * (1.0 - 1e-12)).ceil()
 }
 
 /// Writes a formula with values: `3 × 2.10e6 tokens × (32 × 503 MFLOP + 1.05 GFLOP)`.
@@ -303,6 +314,7 @@ impl Reader<'_> {
         match word.as_str() {
             "max" => self.list("max"),
             "min" => self.list("min"),
+            "ceil" => self.list("ceil"),
             _ => Some(Expr::Symbol(word)),
         }
     }

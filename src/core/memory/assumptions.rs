@@ -83,7 +83,7 @@ pub const MEGATRON: &[Assumption] = &[
         s.run.recompute == Recompute::None
     }),
     assume("flash_attention", "FlashAttention", |s| {
-        s.run.flash_attention
+        s.run.runs_flash_attention()
     }),
     assume("microbatch_lengths", "equal micro-batches", |s| {
         s.run.microbatch_lengths.is_none()
@@ -206,7 +206,7 @@ pub const UNEVEN: &[Assumption] = &[
         s.run.recompute == Recompute::None
     }),
     assume("flash_attention", "FlashAttention", |s| {
-        s.run.flash_attention
+        s.run.runs_flash_attention()
     }),
     TENSORS_ONLY[0],
     TENSORS_ONLY[1],

@@ -1,10 +1,33 @@
 //! Where to turn when a Run should have fitted and did not: the way to find what it chokes on, and what no estimate
 //! sees. The changes that make a Run fit are in `report/fit`.
 
-use crate::run::{Optimizer, Recompute, Run};
+use super::{RankLoad, Verdict, estimate};
+use crate::issue::Issue;
+use crate::run::{CrossEntropy, OneOf, Optimizer, Recompute, Run, Scenario};
+use crate::t;
 
 /// Tokens of a sequence that fits anywhere. Source: He blog, debugging out-of-memory.
 const SHORT: u64 = 128;
+
+/// Where the logits are what does not fit: the loss kernel with which the same Run does, the one closest to its own.
+#[must_use]
+pub fn fused_loss(scenario: &Scenario, loads: &[RankLoad], verdict: Verdict) -> Option<Issue> {
+    use CrossEntropy::{Megatron, MegatronFused, TeFused};
+    let fused: &[CrossEntropy] = match scenario.run.cross_entropy {
+        _ if verdict == Verdict::Fits => &[],
+        Megatron => &[MegatronFused, TeFused],
+        MegatronFused => &[TeFused],
+        _ => &[],
+    };
+    let fits = |kernel: &&CrossEntropy| {
+        let mut with = scenario.clone();
+        with.run.cross_entropy = **kernel;
+        estimate(&with, loads).verdict() == Verdict::Fits
+    };
+    let kernel = fused.iter().find(fits)?;
+    let message = t!("the logits are what does not fit: with a fused loss the same run does");
+    Some(Issue::warning("cross_entropy", message).with_fix("cross_entropy", kernel.id()))
+}
 
 /// One step of the way back from the smallest Run to the one that failed.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! What one layer keeps of one micro-batch for its backward pass, tensor by tensor.
 //!
-//! Bytes on one rank at two bytes an activation; masks take one byte an element, the softmax statistics of
-//! FlashAttention and the router four. Source: Korthikanti 2022 section 4 for the GPT block; Megatron Core and
+//! Bytes on one rank, written at two bytes an activation and scaled to what the precision has; masks take one byte an
+//! element, the softmax statistics of FlashAttention and the router four whatever it is. Source: Korthikanti 2022 section 4 for the GPT block; Megatron Core and
 //! Transformer Engine for the Llama, MoE and MLA blocks, held against the peaks that SimuMax published.
 
 use super::architecture::Architecture;
@@ -33,6 +33,8 @@ pub struct Cut {
     pub fused_swiglu: bool,
     /// Inputs of linears and of the experts' SwiGLU wait in fp8.
     pub fp8: bool,
+    /// Bytes of an activation: 2, in fp32 4.
+    pub element: f64,
 }
 
 /// What a kept tensor belongs to, which is what recomputation drops.
@@ -99,13 +101,25 @@ const E5M6: f64 = 1.5 + 4.0 / 128.0;
 const BF16: f64 = 2.0;
 
 impl Role {
-    /// Bytes of a tensor kept in low precision over those in bf16.
+    /// Bytes of a tensor over those in bf16, which the inventory counts in.
+    fn scale(self, routed: bool, cut: &Cut) -> f64 {
+        match self {
+            // Masks, statistics, scores and router logits are counted in their own bytes.
+            Self::Mask | Self::Core | Self::Router => 1.0,
+            _ => match self.low_precision(routed).filter(|_| cut.fp8) {
+                Some(share) => share,
+                None => cut.element / BF16,
+            },
+        }
+    }
+
+    /// Bytes of a tensor kept in low precision over those in bf16; none where it stays.
     ///
     /// `DeepSeek-V3`, section 3.3.3: activations are cached in fp8 for the backward pass of the linears; the input of the
     /// linear after attention in E5M6, because the backward pass of attention reads it too; the input of the experts'
     /// SwiGLU in fp8. Section 3.3.1: norms, attention and the router stay in bf16, so do what they read.
-    fn low_precision(self, routed: bool) -> f64 {
-        match self {
+    fn low_precision(self, routed: bool) -> Option<f64> {
+        Some(match self {
             Self::AttentionNorm
             | Self::DenseDown
             | Self::Routed
@@ -115,8 +129,8 @@ impl Role {
             // Half of them enter norms, half the up-projections.
             Self::Latent => f64::midpoint(1.0, FP8 / BF16),
             Self::Context => E5M6 / BF16,
-            _ => 1.0,
-        }
+            _ => return None,
+        })
     }
 }
 
@@ -137,10 +151,8 @@ pub fn layer_inventory(model: &Architecture, index: u64, cut: &Cut) -> Vec<Kept>
         let mask = cut.tokens * model.hidden as f64 / cut.residual;
         kept.push(Kept::new("dropout masks", Role::Mask, 2.0 * mask));
     }
-    if cut.fp8 {
-        for tensor in &mut kept {
-            tensor.bytes *= tensor.role.low_precision(routed);
-        }
+    for tensor in &mut kept {
+        tensor.bytes *= tensor.role.scale(routed, cut);
     }
     kept
 }
@@ -188,13 +200,18 @@ fn attention(model: &Architecture, cut: &Cut) -> Vec<Kept> {
     kept
 }
 
-/// FlashAttention keeps `4 a T / t` of log-sum-exps; stored scores `2 a s T / t`, with dropout `5 a s T / t`.
+/// FlashAttention keeps `4 a T / t` of log-sum-exps; stored scores `e a s T / t` at e bytes an activation, with dropout
+/// `(2 e + 1) a s T / t`.
 fn core(model: &Architecture, cut: &Cut) -> Kept {
     let rows = model.heads as f64 * cut.tokens / cut.tp;
     if cut.flash {
         return Kept::new("softmax statistics", Role::Core, 4.0 * rows);
     }
-    let bytes = if model.dropout { 5.0 } else { 2.0 };
+    let bytes = if model.dropout {
+        2.0 * cut.element + 1.0
+    } else {
+        cut.element
+    };
     Kept::new("attention scores", Role::Core, bytes * rows * cut.keys)
 }
 
@@ -255,6 +272,7 @@ mod tests {
             flash,
             fused_swiglu: true,
             fp8: false,
+            element: 2.0,
         }
     }
 
@@ -276,6 +294,22 @@ mod tests {
         ] {
             let ours = total(&model, &cut(s * b, s, tp, residual, flash)) / sbh;
             assert!((ours / printed - 1.0).abs() < 1e-12, "{ours} {printed}");
+        }
+    }
+
+    /// He's blog: a layer keeps `16 k b s h + 2 b s h + 2 k b a s² + b a s²` with k bytes an activation, 4 in full
+    /// precision.
+    #[test]
+    fn full_precision_doubles_everything_but_the_masks() {
+        let (s, b, h, a) = (2048.0, 4.0, 6144.0, 64.0);
+        let model = Architecture::gpt(48, 6144, 64, 51200, 0);
+        for k in [2.0, 4.0] {
+            let cut = Cut {
+                element: k,
+                ..cut(s * b, s, 1.0, 1.0, false)
+            };
+            let blog = (16.0 * k + 2.0) * s * b * h + (2.0 * k + 1.0) * b * a * s * s;
+            assert!((total(&model, &cut) / blog - 1.0).abs() < 1e-12);
         }
     }
 

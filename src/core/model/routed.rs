@@ -113,6 +113,7 @@ mod tests {
             flash: true,
             fused_swiglu: true,
             fp8: false,
+            element: 2.0,
         };
         let bytes: f64 = (0..4)
             .flat_map(|index| layer_inventory(&model, index, &cut))

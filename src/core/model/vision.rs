@@ -16,8 +16,8 @@ pub fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> Vec<Kep
         return Vec::new();
     };
     let tokens = images * vision.patches() as f64;
-    let projector = tokens * (2.0 * vision.hidden as f64 / cut.residual)
-        + tokens * 4.0 * model.hidden as f64 / cut.tp;
+    let projector = tokens * cut.element * vision.hidden as f64 / cut.residual
+        + tokens * 2.0 * cut.element * model.hidden as f64 / cut.tp;
     let mut kept = vec![Kept::new("projector", Role::LayerInput, projector)];
     if vision.frozen {
         return kept;
@@ -44,7 +44,7 @@ pub fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> Vec<Kep
     kept.push(Kept::new(
         "pixels",
         Role::LayerInput,
-        2.0 * images * pixels as f64,
+        cut.element * images * pixels as f64,
     ));
     kept.push(Kept::new(
         "vision tower",
@@ -88,6 +88,7 @@ mod tests {
             flash: true,
             fused_swiglu: true,
             fp8: false,
+            element: 2.0,
         };
         let bytes = |frozen| -> f64 {
             let kept = vision_inventory(&model(frozen), 1.0, &cut);

@@ -97,7 +97,7 @@ pub fn answer(request: &Value) -> Result<Reply, Vec<Issue>> {
     let Some(spec) = spec else {
         return Err(vec![Issue::error("schedule", "name a schedule")]);
     };
-    let one = |issue| vec![issue];
+    let one = |issue: Issue| vec![issue.naming_its_fix()];
     check(&spec).map_err(one)?;
     let durations = if spec.schedule.stages == Stages::Order {
         // How many stages there are is known once it is read.

@@ -17,7 +17,7 @@ use crate::t;
 pub const MAX_OPS: u64 = 1_600_000;
 
 /// A schedule and its sizes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     /// Which one.
     pub schedule: &'static Schedule,
@@ -83,6 +83,11 @@ impl Spec {
             1
         }
     }
+    /// Even numbers of ranks, for what pairs them.
+    pub(super) fn even_sizes(&self) -> impl Iterator<Item = u64> {
+        let half = u64::from(self.pp) / 2;
+        (half.saturating_sub(31).max(1)..=half + 32).map(|pairs| 2 * pairs)
+    }
     /// Global stages, S: what `stage_layers` and the lists of [`Durations`] have entries for. For `custom` see the
     /// order.
     #[must_use]
@@ -132,6 +137,17 @@ pub fn warnings(spec: &Spec) -> Vec<Issue> {
     let mut warnings = ignored_options(spec);
     warnings.extend((spec.schedule.warn)(spec));
     warnings
+}
+
+/// What [`build`] would warn of, where it is known without the order that it builds one: schedules that have one for all
+/// sizes. None where only the order tells.
+///
+/// # Errors
+/// That the order would be too large.
+pub fn preview(spec: &Spec) -> Result<Option<Vec<Issue>>, Issue> {
+    check(spec)?;
+    let always = matches!(spec.schedule.make, Make::Always(_));
+    Ok(always.then(|| warnings(spec)))
 }
 
 /// Holds when every size is at least 1 and the ops are few enough; before anything is allocated for them. An order of
@@ -213,12 +229,15 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
     if ops > limit {
         let most = limit / one.max(1);
         let message = t!(
-            "{ops} ops are more than the {limit} that are simulated here: {most} micro-batches of this layout would work",
+            "{ops} ops are more than the {limit} that are simulated here",
             ops,
-            limit,
-            most
+            limit
         );
-        return Err(Issue::error("microbatches", message).with_fix("microbatches", most));
+        // Some orders want whole rounds of the ranks, or an even number.
+        let round = 2 * u64::from(spec.pp);
+        let fewer = [most, most / round * round, most / 2 * 2];
+        let fewer = fewer.into_iter().filter(|count| *count > 0);
+        return Err(Issue::error("microbatches", message).with_near("microbatches", most, fewer));
     }
     Ok(())
 }

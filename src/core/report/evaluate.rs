@@ -1,7 +1,9 @@
 //! From a Run to everything known about it: the order of work between memory, pipeline, traffic and time.
 
 use super::loads::loads;
+use super::mend::mend;
 use super::passes::{Pass, durations};
+use super::reduction::often_reduced;
 use super::schedule::{in_run, spec};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
@@ -13,7 +15,7 @@ use crate::pipeline::steady::step_seconds;
 use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
 use crate::run::{OneOf, Run, Scenario};
 use crate::time::{Clock, Step, StepParts, step_end};
-use crate::traffic::{Held, OverlapRow, OverlapTotals, StepSync, Total, overlap_rows, step_sync};
+use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
 use crate::units::Seconds;
 use serde::{Deserialize, Serialize};
 
@@ -63,9 +65,11 @@ pub struct Timed {
 /// # Errors
 /// Every setting that cannot work, with what would.
 pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
-    let draft = Draft::of(run)?;
-    let timed = draft.timed()?;
-    Ok(draft.finish(timed))
+    let made = Draft::of(run).and_then(|draft| {
+        let timed = draft.timed()?;
+        Ok(draft.finish(timed))
+    });
+    made.map_err(|issues| mend(run, None, issues))
 }
 
 /// The first half of [`evaluate`], which takes long where ops are many: order and simulation.
@@ -73,7 +77,8 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
 /// # Errors
 /// As [`evaluate`].
 pub fn time(run: &Run) -> Result<Timed, Vec<Issue>> {
-    Draft::of(run)?.timed()
+    let timed = Draft::of(run).and_then(|draft| draft.timed());
+    timed.map_err(|issues| mend(run, None, issues))
 }
 
 /// The second half of [`evaluate`]: measures a simulation of `run` made before.
@@ -81,11 +86,12 @@ pub fn time(run: &Run) -> Result<Timed, Vec<Issue>> {
 /// # Errors
 /// As [`evaluate`].
 pub fn evaluate_timed(run: &Run, timed: Timed) -> Result<Evaluation, Vec<Issue>> {
-    Ok(Draft::of(run)?.finish(timed))
+    let draft = Draft::of(run).map_err(|issues| mend(run, None, issues))?;
+    Ok(draft.finish(timed))
 }
 
 /// A Run understood, before its pipeline is simulated.
-struct Draft {
+pub(super) struct Draft {
     scenario: Scenario,
     spec: Spec,
     clock: Clock,
@@ -94,7 +100,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn of(run: &Run) -> Result<Self, Vec<Issue>> {
+    pub fn of(run: &Run) -> Result<Self, Vec<Issue>> {
         let scenario = Scenario::new(run)?;
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;
         let stages = 0..scenario.stage_layers.len();
@@ -112,7 +118,7 @@ impl Draft {
         })
     }
 
-    fn timed(&self) -> Result<Timed, Vec<Issue>> {
+    pub fn timed(&self) -> Result<Timed, Vec<Issue>> {
         let in_field = |issue| in_run(issue, &self.scenario);
         let Built { order, .. } =
             pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
@@ -153,7 +159,10 @@ impl Draft {
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, &scenario)));
         all_warnings.extend(estimate.warnings);
+        all_warnings.extend(memory::remedies::fused_loss(&scenario, &loads, verdict));
+        all_warnings.extend(often_reduced(&scenario, &loads, verdict));
         all_warnings.extend(much_bubble(&scenario, &stats, spec.schedule.endless));
+        let all_warnings = mend(&scenario.run, Some(&spec), all_warnings);
         let report = Report {
             errors: Vec::new(),
             warnings: all_warnings,
@@ -215,7 +224,7 @@ fn parameters(
     clock: &Clock,
     passes: &[Pass],
     load: &RankLoad,
-) -> (StepSync, Seconds) {
+) -> (Wait, Seconds) {
     let held = Held::of(scenario, &load.stages);
     let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
         let stages = load.stages.iter();
@@ -254,7 +263,7 @@ fn step(
     };
     // A bidirectional rank works on half the micro-batches in each of its stages.
     let copies = |load: &RankLoad| load.stages.len() as f64 / scenario.chunks as f64;
-    let ends: Vec<(StepSync, Seconds)> = loads
+    let ends: Vec<(Wait, Seconds)> = loads
         .iter()
         .map(|load| parameters(scenario, clock, passes, load))
         .collect();
@@ -268,24 +277,29 @@ fn step(
         let repeats = m / copies(load);
         for pass in load.stages.iter().filter_map(|stage| passes.get(*stage)) {
             let waits = &pass.waits;
-            totals.tp = totals.tp.plus(Total::of(waits.tp, repeats));
-            totals.cp = totals.cp.plus(Total::of(waits.cp, repeats));
-            totals.ep = totals.ep.plus(Total::of(waits.ep, repeats));
-            totals.zero3 = totals.zero3.plus(Total::of(waits.zero3, repeats));
-            totals.dp = totals.dp.plus(Total::of(waits.gradients, repeats));
-            totals.pp = totals.pp.plus(Total {
-                bytes: pass.sent * repeats,
-                comm: waits.send * (2.0 * repeats),
-                window: pass.total() * repeats,
-                exposed: Seconds::ZERO,
-            });
+            totals.tp = totals.tp + waits.tp * repeats;
+            totals.cp = totals.cp + waits.cp * repeats;
+            totals.ep = totals.ep + waits.ep * repeats;
+            totals.zero3 = totals.zero3 + waits.zero3 * repeats;
+            totals.dp = totals.dp + waits.gradients * repeats;
+            let send = |window: Seconds| Beside {
+                comm: waits.send,
+                window,
+                ..Beside::default()
+            };
+            let sends = Wait {
+                bytes: pass.sent,
+                forward: send(pass.forward()),
+                backward: send(pass.backward()),
+            };
+            totals.pp = totals.pp + sends * repeats;
         }
-        totals.dp = totals.dp.plus(Total::from(ends[rank].0));
+        totals.dp = totals.dp + ends[rank].0;
         totals.elements = Held::of(scenario, &load.stages).total();
         totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     }
     let overlap = overlap_rows(scenario, &totals);
-    let longest = |part: fn(&(StepSync, Seconds)) -> Seconds| -> Seconds {
+    let longest = |part: fn(&(Wait, Seconds)) -> Seconds| -> Seconds {
         ends.iter().map(part).fold(Seconds::ZERO, Seconds::max)
     };
     let ranks = loads.len().max(1) as f64;
@@ -297,12 +311,17 @@ fn step(
             / ranks
     };
     let inside = mean(|pass| pass.exposed().0);
+    let slowed = mean(|pass| pass.waits.slows().0);
+    let last = ends.iter().map(|end| end.0.both());
+    let last = last.max_by(|a, b| a.exposed().0.total_cmp(&b.exposed().0));
+    let last = last.unwrap_or_default();
     let repeated = mean(|pass| pass.compute.recompute.0);
     let compute = stats.ideal_s - inside;
     let parts = StepParts {
         compute: Seconds(compute),
         bubble: Seconds(stats.makespan_s - stats.ideal_s),
-        exposed: Seconds(inside) + longest(|end| end.0.exposed),
+        not_hidden: Seconds((inside - slowed).max(0.0)) + last.not_hidden,
+        slows: Seconds(slowed) + last.slows,
         optimizer: longest(|end| end.1),
         hardware_over_model: compute / (compute - repeated),
     };

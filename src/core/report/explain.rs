@@ -43,6 +43,8 @@ pub enum Figure {
     Exposed,
     /// A row of the overlap table.
     Overlap(usize),
+    /// Layers of the first rank by the rule of the uneven-PP note.
+    Rule,
 }
 
 impl Figure {
@@ -62,6 +64,7 @@ impl Figure {
             Self::Tokens => "tokens".to_owned(),
             Self::Exposed => "exposed".to_owned(),
             Self::Overlap(row) => format!("overlap:{row}"),
+            Self::Rule => "rule".to_owned(),
         }
     }
 
@@ -88,6 +91,7 @@ impl Figure {
             "tokens" => Self::Tokens,
             "exposed" => Self::Exposed,
             "overlap" => Self::Overlap(number),
+            "rule" => Self::Rule,
             _ => return None,
         })
     }
@@ -111,6 +115,7 @@ pub fn explain(evaluation: &Evaluation, figure: Figure) -> Option<Term> {
         Figure::Tokens => Some(utilisation::tokens(evaluation)),
         Figure::Exposed => Some(wires::exposed(evaluation)),
         Figure::Overlap(row) => wires::row(evaluation, row),
+        Figure::Rule => methods::uneven::explain_split(&evaluation.scenario),
     }
 }
 

@@ -1,18 +1,22 @@
 //! What would make a Run fit: the smallest changes that do, each with what it costs in time.
 //!
-//! Every setting that can help is a [`Ladder`]: its values from the smallest change to the largest. A [`Search`] climbs
+//! Every setting that can help is a [`Ladder`]: its values from the smallest change to the largest. A [`Fit`] climbs
 //! each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more GPUs last.
+//! It works in slices of a budget, counted by the work of its candidates, and can be dropped between two.
 
 mod ladders;
 mod search;
 
-pub use search::{Goal, Search};
+pub use search::{Fit, Goal, LIMIT};
 
-use super::{Evaluation, evaluate};
-use crate::issue::Fix;
-use crate::memory::Verdict;
-use crate::run::Run;
+use super::evaluate;
+use super::schedule::{in_run, spec};
+use crate::issue::{Fix, Issue};
+use crate::memory::{self, RankLoad, Verdict};
+use crate::pipeline::spec::op_count;
+use crate::pipeline::{Spec, preview};
 use crate::run::registry::{Slot, field};
+use crate::run::{Method, Run, Scenario, Schedule};
 use crate::units::{Bytes, Seconds};
 
 /// A setting's values that may help, smallest change first: the fields to set, as a link writes them.
@@ -50,11 +54,32 @@ pub struct Suggestion {
     pub global_batch: Option<u64>,
 }
 
-/// Evaluates `run`, with the global batch raised to the next that divides where it has to be.
-fn mended(mut run: Run) -> Option<(Run, Evaluation)> {
+/// Units of work to understand a candidate, besides its stages.
+const UNDERSTAND: u64 = 50;
+/// Units of work of a report, besides its ops: a unit is about what one op takes.
+const REPORT: u64 = 300;
+
+/// The Run that is to fit: what its candidates are compared with.
+#[derive(Clone, Debug)]
+struct Base {
+    run: Run,
+    peak: Bytes,
+    seconds_a_token: f64,
+    goal: Goal,
+}
+
+/// A candidate that may reach the goal, not yet simulated.
+struct Candidate {
+    run: Run,
+    /// Units of work that its report takes.
+    work: u64,
+}
+
+/// `run` with the global batch raised to the next that divides where it has to be; what it means.
+fn followed(mut run: Run) -> Option<(Scenario, Spec)> {
     for _ in 0..3 {
-        let issues = match evaluate(&run) {
-            Ok(evaluation) => return Some((run, evaluation)),
+        let issues = match foreseen(&run) {
+            Ok(found) => return Some(found),
             Err(issues) => issues,
         };
         let fix = match issues.as_slice() {
@@ -66,36 +91,97 @@ fn mended(mut run: Run) -> Option<(Run, Evaluation)> {
     None
 }
 
-/// What `set` does to the Run of `base`; none where it does not work, or does not reach `goal`.
-fn judge(base: &Evaluation, set: &Set, changes: usize, goal: Goal) -> Option<Suggestion> {
-    let before = &base.scenario.run;
-    let mut fix = Fix {
-        label: words(set).into(),
-        set: set.clone(),
+fn foreseen(run: &Run) -> Result<(Scenario, Spec), Vec<Issue>> {
+    let scenario = Scenario::new(run)?;
+    let spec = spec(&scenario).map_err(|issue| vec![issue])?;
+    match preview(&spec) {
+        Ok(_) => Ok((scenario, spec)),
+        Err(issue) => Err(vec![in_run(issue, &scenario)]),
+    }
+}
+
+/// What its order takes to build and simulate, in ops of a plain one. Automatic orders are laid out several times; what
+/// pulls forward passes over many slots.
+fn work(spec: &Spec) -> u64 {
+    let factor = match spec.schedule.id {
+        "v-half" | "v-min" => 1 + u64::from(spec.pp) / 8,
+        _ if spec.schedule.uses_durations => 16,
+        _ => 1,
     };
-    let (run, evaluation) = mended(before.with_texts(&fix.set)?)?;
-    let memory = &evaluation.report.memory;
-    let less = memory.peak_bytes.0 < base.report.memory.peak_bytes.0 * 0.99;
-    let reached = memory.verdict == Verdict::Fits && (goal == Goal::Fits || less);
-    if !reached || run == *before {
+    REPORT + op_count(spec).saturating_mul(factor)
+}
+
+/// The least memory of `scenario`, whatever its order: each stage by itself with the micro-batches that 1F1B and `GPipe`
+/// have alive on it, one in other schedules. None where the method does not add up stage by stage.
+fn least_memory(scenario: &Scenario, spec: &Spec) -> Option<memory::Estimate> {
+    if scenario.run.memory_method != Method::Detailed {
         return None;
     }
-    let a_token = |one: &Evaluation| one.report.step.time_s.0 / one.report.layout.tokens_per_step;
-    let slower = a_token(&evaluation) / a_token(base);
-    let batch = (run.global_batch != before.global_batch).then_some(run.global_batch);
-    if let Some(batch) = batch {
-        fix.set.push(("global_batch", batch.to_string()));
+    let m = scenario.layout.microbatches;
+    let alive = |stage: usize| match scenario.run.schedule {
+        Schedule::OneFOneB => m.min(scenario.layout.pp.saturating_sub(stage as u64)) as f64,
+        Schedule::Gpipe => m as f64,
+        _ => 1.0 / f64::from(spec.pieces()),
+    };
+    let load = |stage| RankLoad {
+        stages: vec![stage],
+        in_flight: vec![alive(stage)],
+        weight_versions: 1,
+    };
+    let loads: Vec<RankLoad> = (0..scenario.stage_layers.len()).map(load).collect();
+    Some(memory::estimate(scenario, &loads))
+}
+
+impl Base {
+    /// Whether memory of this verdict and peak is what is looked for.
+    fn reached(&self, verdict: Verdict, peak: Bytes) -> bool {
+        verdict == Verdict::Fits && (self.goal == Goal::Fits || peak.0 < self.peak.0 * 0.99)
     }
-    Some(Suggestion {
-        fix,
-        changes,
-        peak: memory.peak_bytes,
-        capacity: memory.capacity_bytes,
-        step: evaluation.report.step.time_s,
-        slower,
-        dearer: slower * run.gpus as f64 / before.gpus as f64,
-        global_batch: batch,
-    })
+
+    /// What `set` makes of the Run, where it works and may reach the goal; and the units of work to see that.
+    fn candidate(&self, set: &Set) -> (Option<Candidate>, u64) {
+        let after = self.run.with_texts(set);
+        let Some((scenario, spec)) = after.and_then(followed) else {
+            return (None, UNDERSTAND);
+        };
+        let seen = UNDERSTAND + scenario.stage_layers.len() as u64;
+        let hopeless = least_memory(&scenario, &spec)
+            .is_some_and(|least| !self.reached(least.verdict(), least.peak().1 * (1.0 - 1e-9)));
+        if hopeless || scenario.run == self.run {
+            return (None, seen);
+        }
+        let work = work(&spec);
+        let run = scenario.run;
+        (Some(Candidate { run, work }), seen)
+    }
+
+    /// What a candidate costs, where it reaches the goal. `set` is what was chosen, of so many `changes`.
+    fn judge(&self, candidate: Candidate, set: &Set, changes: usize) -> Option<Suggestion> {
+        let (before, run) = (&self.run, candidate.run);
+        let report = evaluate(&run).ok()?.report;
+        if !self.reached(report.memory.verdict, report.memory.peak_bytes) {
+            return None;
+        }
+        let mut fix = Fix {
+            label: words(set).into(),
+            ..Fix::new(set.clone())
+        };
+        let batch = (run.global_batch != before.global_batch).then_some(run.global_batch);
+        if let Some(batch) = batch {
+            fix.set.push(("global_batch", batch.to_string()));
+        }
+        let slower = report.step.time_s.0 / report.layout.tokens_per_step / self.seconds_a_token;
+        Some(Suggestion {
+            fix,
+            changes,
+            peak: report.memory.peak_bytes,
+            capacity: report.memory.capacity_bytes,
+            step: report.step.time_s,
+            slower,
+            dearer: slower * run.gpus as f64 / before.gpus as f64,
+            global_batch: batch,
+        })
+    }
 }
 
 /// "TP 4, Recomputed layers 3": the fields in the form's own words.

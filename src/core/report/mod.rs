@@ -7,10 +7,12 @@ mod evaluate;
 mod explain;
 pub mod fit;
 mod loads;
+mod mend;
 pub mod methods;
 pub mod narrow;
 pub mod over_time;
 mod passes;
+mod reduction;
 mod schedule;
 mod schedules;
 pub mod sync;
@@ -24,7 +26,7 @@ pub use schedules::{
     ScheduleFigures, ScheduleRow, needs_worker, schedule_figures, schedule_ids, schedule_row,
     schedule_row_with, with_schedule, work,
 };
-pub use uneven::{Balance, Pair, balance, splits};
+pub use uneven::{Balance, Origin, Pair, Split, balance};
 
 use crate::issue::Issue;
 use crate::memory::verdict::Chance;

@@ -1,4 +1,4 @@
-//! The Run's schedule in the pipeline room's terms, and that room's issues in the Run's.
+//! The Run's schedule in the pipeline module's terms, and that module's issues in the Run's.
 
 use crate::issue::{Fix, Issue};
 use crate::pipeline::{self, Spec};
@@ -46,8 +46,9 @@ pub fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
         "pp" => "pp",
         _ => "schedule",
     };
-    let fix = issue.fix.map(|fix| {
-        let set: Vec<_> = fix
+    let fix = |fix: Fix| {
+        let counts_microbatches = fix.set.iter().any(|(field, _)| *field == "microbatches");
+        let set = fix
             .set
             .into_iter()
             .map(|(field, value)| match (field, value.parse::<u64>()) {
@@ -55,20 +56,18 @@ pub fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
                     ("global_batch", count.saturating_mul(each).to_string())
                 }
                 _ => (key(field), value),
-            })
-            .collect();
-        let words: Vec<_> = set
-            .iter()
-            .map(|(field, value)| format!("{field}={value}"))
-            .collect();
+            });
+        let factor = if counts_microbatches { each } else { 1 };
+        let instead = fix.instead.into_iter();
         Fix {
-            label: t!("use {setting}", setting = words.join(", ")),
-            set,
+            instead: instead.map(|value| value.saturating_mul(factor)).collect(),
+            ..Fix::new(set.collect())
         }
-    });
+    };
     Issue {
         field: key(&issue.field).to_owned(),
-        fix,
+        fix: issue.fix.map(fix),
+        or: issue.or.map(|or| Box::new(fix(*or))),
         ..issue
     }
 }

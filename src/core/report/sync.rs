@@ -7,7 +7,7 @@
 
 use super::evaluate::Evaluation;
 use crate::pipeline::sync::{Bucket, Overlap, Policy, RankSync, ranks, synchronise};
-use crate::traffic::{CONTENTION, Held, step_messages, visible};
+use crate::traffic::{Beside, CONTENTION, Held, step_messages};
 use crate::units::Seconds;
 
 /// Gradients on the timeline under one policy.
@@ -31,9 +31,9 @@ pub struct Charged {
     /// The rank whose parameters keep it longest.
     pub rank: usize,
     /// Its gradients, behind one backward pass of its stages.
-    pub gradients: Seconds,
+    pub gradients: Beside,
     /// Updated weights, behind its first forward pass.
-    pub weights: Seconds,
+    pub weights: Beside,
     /// Embeddings that both ends hold.
     pub tied: Seconds,
     /// What passes wait for inside the pipeline: tensor, context and expert parallel, `ZeRO`.
@@ -114,7 +114,7 @@ fn charged(evaluation: &Evaluation) -> Charged {
         let backward = passes(stages, &backward);
         let sent = step_messages(scenario, Held::of(scenario, stages));
         let shown =
-            |time: Seconds, window| visible(time * measured, window, share, CONTENTION.value);
+            |time: Seconds, window| Beside::new(time * measured, window, share, CONTENTION.value);
         let charged = Charged {
             rank,
             gradients: shown(sent.reduce, backward),
@@ -122,7 +122,8 @@ fn charged(evaluation: &Evaluation) -> Charged {
             tied: sent.tied * measured,
             inside: Seconds::ZERO,
         };
-        (charged.gradients + charged.weights + charged.tied, charged)
+        let both = charged.gradients + charged.weights;
+        (both.exposed() + charged.tied, charged)
     };
     let all = evaluation.loads.iter().enumerate().map(rank);
     let none = (Seconds::ZERO, Charged::default());
@@ -163,9 +164,10 @@ mod tests {
             let sync = gradient_sync(&evaluation, Policy::Eager).unwrap();
             assert_eq!(sync.charged.rank, 0, "{:?}", sync.charged);
             let picture = sync.ranks[0].exposed;
-            assert!((picture - sync.charged.gradients.0).abs() < 1e-9 * picture);
+            assert!((picture - sync.charged.gradients.exposed().0).abs() < 1e-9 * picture);
             let charged = sync.charged;
-            let sum = charged.gradients + charged.weights + charged.tied + charged.inside;
+            let both = charged.gradients + charged.weights;
+            let sum = both.exposed() + charged.tied + charged.inside;
             let step = evaluation.report.step.exposed_comm_s;
             assert!((sum.0 - step.0).abs() < 1e-9 * step.0);
         }
@@ -183,8 +185,14 @@ mod tests {
         let (before, after) = (of(&Run::default()), of(&run));
         let thrice = |a: Seconds, b: Seconds| (b.0 - 3.0 * a.0).abs() <= 1e-9 * b.0;
         for (a, b) in [
-            (before.charged.gradients, after.charged.gradients),
-            (before.charged.weights, after.charged.weights),
+            (
+                before.charged.gradients.exposed(),
+                after.charged.gradients.exposed(),
+            ),
+            (
+                before.charged.weights.exposed(),
+                after.charged.weights.exposed(),
+            ),
             (before.charged.inside, after.charged.inside),
             (before.exposed[0], after.exposed[0]),
             (before.exposed[2], after.exposed[2]),
@@ -210,7 +218,7 @@ mod tests {
             let [end, done, eager] = sync.exposed;
             assert!(eager.0 <= done.0 && done.0 <= end.0, "{:?}", sync.exposed);
             // Where a backward is cut in two, weight gradients are complete later than the step's one pass has it.
-            let charged = sync.charged.gradients.0;
+            let charged = sync.charged.gradients.exposed().0;
             assert!(
                 schedule == Schedule::ZbH1 || eager.0 <= charged * (1.0 + 1e-9),
                 "{schedule:?}: {eager:?} {charged}"

@@ -1,5 +1,5 @@
-//! Layers split so that no stage works longer than it must: the split that the Run has, the best there is, the even one
-//! and the note's, side by side.
+//! Layers split so that no stage works longer than it must: the even split, that of NVIDIA's note, the Run's own and the
+//! best there is, side by side.
 
 use super::evaluate::{Evaluation, evaluate};
 use super::passes::layer_seconds;
@@ -10,25 +10,72 @@ use crate::run::Run;
 use crate::run::presets::{Measured, PUBLISHED};
 use crate::units::Seconds;
 
-/// Splits of the Run's layers and the steps they give.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Balance {
-    /// Layers a stage as the Run has them.
-    pub own: Vec<u64>,
-    /// Its step.
-    pub own_s: Seconds,
+/// Who says a split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// As many layers on each stage as it goes.
+    Even,
+    /// The rule of the uneven-PP note: for one stage a rank.
+    Rule,
+    /// The Run.
+    Own,
     /// The split whose longest stage is shortest, within memory where there is enough for any.
-    pub best: Vec<u64>,
-    /// The step with it.
-    pub best_s: Seconds,
+    Best,
+}
+
+/// A split of the Run's layers, and what it gives.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// Who says it, in the order of [`Origin`].
+    pub origins: Vec<Origin>,
+    /// Layers a stage.
+    pub layers: Vec<u64>,
+    /// The Run with it.
+    pub evaluation: Evaluation,
+}
+
+impl Split {
+    /// Its step.
+    #[must_use]
+    pub fn step_s(&self) -> Seconds {
+        self.evaluation.report.step.time_s
+    }
     /// Whether it fits.
-    pub best_verdict: Verdict,
-    /// The step with layers split evenly, where the Run's own are not.
-    pub even_s: Option<Seconds>,
-    /// What the rule of the uneven-PP note gives: where it is made for, one stage a rank.
-    pub note: Option<Vec<u64>>,
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.evaluation.report.memory.verdict
+    }
+}
+
+/// Splits of the Run's layers, each once.
+#[derive(Clone, Debug)]
+pub struct Balance {
+    /// In the order of their first origin.
+    pub splits: Vec<Split>,
     /// What was measured, where the Run is a published one but for its layers a stage.
     pub measured: Option<Pair>,
+}
+
+impl Balance {
+    /// The split that `origin` says.
+    #[must_use]
+    pub fn of(&self, origin: Origin) -> Option<&Split> {
+        let said = |split: &&Split| split.origins.contains(&origin);
+        self.splits.iter().find(said)
+    }
+
+    fn enter(&mut self, origin: Origin, evaluation: Option<Evaluation>) {
+        let Some(evaluation) = evaluation else { return };
+        let layers = &evaluation.scenario.stage_layers;
+        match self.splits.iter_mut().find(|split| split.layers == *layers) {
+            Some(known) => known.origins.push(origin),
+            None => self.splits.push(Split {
+                origins: vec![origin],
+                layers: layers.clone(),
+                evaluation,
+            }),
+        }
+    }
 }
 
 /// The same layers split evenly and not.
@@ -66,24 +113,6 @@ impl Pair {
     }
 }
 
-/// The splits of a Run's layers side by side: the even one, its own where that is another, the best one.
-#[must_use]
-pub fn splits(evaluation: &Evaluation) -> Vec<(Vec<u64>, Evaluation)> {
-    let Some(balance) = balance(evaluation) else {
-        return Vec::new();
-    };
-    let mut found: Vec<(Vec<u64>, Evaluation)> = Vec::new();
-    for split in [None, Some(balance.own), Some(balance.best)] {
-        if let Some(one) = with_split(evaluation, split) {
-            let layers = one.scenario.stage_layers.clone();
-            if !found.iter().any(|(known, _)| *known == layers) {
-                found.push((layers, one));
-            }
-        }
-    }
-    found
-}
-
 /// The Run with other layers a stage. A measured step stands for its own split: others are as much faster as the model
 /// says.
 fn with_split(evaluation: &Evaluation, split: Option<Vec<u64>>) -> Option<Evaluation> {
@@ -116,30 +145,30 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
         last: *last,
         most: None,
     };
-    let mut best = optimum(&work, stages)?;
-    let mut found = with(Some(best.clone()))?;
+    let mut found = with(Some(optimum(&work, stages)?))?;
     if found.report.memory.verdict == Verdict::Oom
         && let Some(most) = most_layers(evaluation, &found)
     {
         work.most = Some(&most);
-        if let Some(split) = optimum(&work, stages)
-            && let Some(other) = with(Some(split.clone()))
-        {
-            (best, found) = (split, other);
+        if let Some(other) = optimum(&work, stages).and_then(|split| with(Some(split))) {
+            found = other;
         }
     }
-    let own = scenario.stage_layers.clone();
-    let even = scenario.run.stage_layers.is_some().then(|| with(None));
-    Some(Balance {
-        own_s: evaluation.report.step.time_s,
-        best_s: found.report.step.time_s,
-        best_verdict: found.report.memory.verdict,
-        even_s: even.flatten().map(|even| even.report.step.time_s),
-        note: (scenario.chunks == 1).then(|| note_split(scenario)),
+    let mut balance = Balance {
+        splits: Vec::new(),
         measured: measured(&scenario.run),
-        own,
-        best,
-    })
+    };
+    // The Run's own first: a measured step is its.
+    balance.enter(Origin::Own, Some(evaluation.clone()));
+    balance.enter(Origin::Even, with(None));
+    let rule = (scenario.chunks == 1).then(|| note_split(scenario));
+    balance.enter(Origin::Rule, rule.and_then(|rule| with(Some(rule))));
+    balance.enter(Origin::Best, Some(found));
+    for split in &mut balance.splits {
+        split.origins.sort_unstable();
+    }
+    balance.splits.sort_by_key(|split| split.origins[0]);
+    Some(balance)
 }
 
 /// What was measured of the splits of a published run that `run` is but for its layers a stage.
@@ -218,6 +247,10 @@ mod tests {
         balance(&evaluate(run).unwrap()).unwrap()
     }
 
+    fn step(balance: &Balance, origin: Origin) -> Seconds {
+        balance.of(origin).unwrap().step_s()
+    }
+
     #[test]
     fn layers_add_up_to_their_stages() {
         let evaluation = evaluate(&Run::default()).unwrap();
@@ -241,11 +274,15 @@ mod tests {
     #[test]
     fn the_last_stage_gives_layers_away_and_the_step_is_shorter() {
         let found = of(&Run::default());
-        assert_eq!(found.own, [8, 8, 8, 8]);
-        assert!(found.best[3] < 8, "{:?}", found.best);
-        assert_eq!(found.best.iter().sum::<u64>(), 32);
-        assert!(found.best_s.0 < found.own_s.0);
-        assert_eq!(found.even_s, None);
+        let (own, best) = (
+            found.of(Origin::Own).unwrap(),
+            found.of(Origin::Best).unwrap(),
+        );
+        assert_eq!(own.layers, [8, 8, 8, 8]);
+        assert_eq!(own.origins, [Origin::Even, Origin::Rule, Origin::Own]);
+        assert!(best.layers[3] < 8, "{:?}", best.layers);
+        assert_eq!(best.layers.iter().sum::<u64>(), 32);
+        assert!(best.step_s().0 < own.step_s().0);
     }
 
     /// The page warns of a stage that the others wait for; its one press makes the step as short as the best split.
@@ -259,7 +296,7 @@ mod tests {
             .unwrap();
         let fix = warning.fix.as_ref().unwrap();
         let mended = evaluate(&Run::default().with_texts(&fix.set).unwrap()).unwrap();
-        let best = of(&Run::default()).best_s;
+        let best = step(&of(&Run::default()), Origin::Best);
         assert!(
             mended.report.step.time_s.0 <= best.0 * 1.005,
             "{:?} {best:?}",
@@ -281,8 +318,8 @@ mod tests {
             ..Run::default()
         };
         let (found, plain) = (of(&measured), of(&Run::default()));
-        assert_eq!(found.own_s, Seconds(10.0));
-        let gain = |balance: &Balance| balance.own_s / balance.best_s;
+        assert_eq!(step(&found, Origin::Own), Seconds(10.0));
+        let gain = |balance: &Balance| step(balance, Origin::Own) / step(balance, Origin::Best);
         assert!((gain(&found) - gain(&plain)).abs() < 1e-9);
     }
 
@@ -294,8 +331,32 @@ mod tests {
         };
         let found = of(&uneven);
         let even = evaluate(&Run::default()).unwrap();
-        assert_eq!(found.even_s, Some(even.report.step.time_s));
-        assert_eq!(of(&Run::default()).best, found.best);
+        assert_eq!(step(&found, Origin::Even), even.report.step.time_s);
+        let best = |balance: &Balance| balance.of(Origin::Best).unwrap().layers.clone();
+        assert_eq!(best(&of(&Run::default())), best(&found));
+    }
+
+    /// Uneven-PP note, its three cases: 13/15, 10/18 and 0/28, whether or not a move is worth it.
+    #[test]
+    fn the_notes_rule_stands_beside_the_even_and_the_best_split() {
+        let published = PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even");
+        for (width, printed) in [(1280, [13, 15]), (4096, [10, 18]), (8000, [0, 28])] {
+            let mut run = published.unwrap().run();
+            run.stage_layers = None;
+            run.model.parts.vision_hidden = Some(width);
+            run.model.parts.vision_ffn = Some(4 * width);
+            let found = of(&run);
+            assert_eq!(found.of(Origin::Rule).unwrap().layers, printed);
+            assert_eq!(found.of(Origin::Even).unwrap().layers, [14, 14]);
+            let best = step(&found, Origin::Best);
+            for split in &found.splits {
+                assert!(
+                    best.0 <= split.step_s().0 * 1.005,
+                    "{width}: {:?}",
+                    split.layers
+                );
+            }
+        }
     }
 
     /// Uneven-PP note: 28388.7 ms with 14 and 14 layers, 19607.1 ms with 10 and 18; equal layers allow 22/18 at most.
@@ -321,12 +382,13 @@ mod tests {
             schedule: Schedule::ZbV,
             ..Run::default()
         };
-        assert_eq!(of(&chunks).best.len(), 8);
-        assert_eq!(of(&chunks).note, None);
+        let found = of(&chunks);
+        assert_eq!(found.of(Origin::Best).unwrap().layers.len(), 8);
+        assert!(found.of(Origin::Rule).is_none());
         let one = Run {
             pp: 1,
             ..Run::default()
         };
-        assert_eq!(balance(&evaluate(&one).unwrap()), None);
+        assert!(balance(&evaluate(&one).unwrap()).is_none());
     }
 }

@@ -65,6 +65,18 @@ one_of! {
 }
 
 one_of! {
+    /// When ZeRO-2 reduces a stage's gradients to their shards.
+    Reduction {
+        /// After the backward pass of every micro-batch.
+        MicroBatch = "micro-batch" "every micro-batch",
+        /// After the last of the consecutive micro-batches of a stage (Llama 3).
+        Group = "group" "every group",
+        /// After the last micro-batch: ZeRO-1 in memory and time.
+        Step = "step" "once a step",
+    }
+}
+
+one_of! {
     /// How tokens travel to the experts of other nodes.
     MoeDispatch {
         /// A copy for every expert.

@@ -4,7 +4,7 @@
 
 use super::choices::{
     Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
-    Schedule, Variant,
+    Reduction, Schedule, Variant,
 };
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS};
@@ -217,6 +217,7 @@ pub static FIELDS: &[Field] = &[
     row("cp_comm", Parallelism, "CP exchange", "", "", "how ranks of a sequence meet all keys", choice!(CpComm, cp_comm)).advanced(),
     row("zero", Parallelism, "ZeRO stage", "", "", "1 shards optimizer states, 2 gradients, 3 weights", count!(0, 3, By(1.0), zero)),
     row("hsdp_shard", Parallelism, "HSDP shard group", "", "ranks", "ranks that share one set of shards; unset: all", maybe_count!(1, 1 << 20, Double, hsdp_shard)).advanced(),
+    row("zero2_reduce", Parallelism, "ZeRO-2 reduces", "", "", "when gradients are reduced to their shards: later sends less and holds more", choice!(Reduction, zero2_reduce)).advanced(),
     row("schedule", Parallelism, "Schedule", "", "", "the order in which a rank works", choice!(Schedule, schedule)),
     row("schedule_options.group", Parallelism, "Micro-batch group", "", "", "micro-batches of one chunk in a row; unset: PP", maybe_count!(1, 1 << 20, By(1.0), schedule_options.group)).advanced(),
     row("schedule_options.variant", Parallelism, "Chimera variant", "", "", "how Chimera joins its base units", maybe_choice!(Variant, schedule_options.variant)).advanced(),

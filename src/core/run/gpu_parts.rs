@@ -2,7 +2,7 @@
 
 use super::based::{Based, Missing, title};
 use super::choices::Choice;
-use super::precision::{POLICIES, Precision};
+use super::precision::{Format, POLICIES, Precision};
 use super::presets;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
@@ -126,6 +126,7 @@ impl Based<PrecisionParts> {
         let mut missing = Missing::default();
         let mut need = |key, given, base: Option<f64>| missing.need(key, given, base, 0.0);
         let bytes = Precision {
+            computes: self.computes(),
             weights: need("precision.weights", parts.weights, base.map(|p| p.weights)),
             grads: need("precision.grads", parts.grads, base.map(|p| p.grads)),
             grad_accumulation: need(
@@ -138,6 +139,14 @@ impl Based<PrecisionParts> {
             moment2: need("precision.moment2", parts.moment2, base.map(|p| p.moment2)),
         };
         missing.done(bytes)
+    }
+
+    /// What passes compute in: the policy's, bf16 where none is named.
+    #[must_use]
+    pub fn computes(&self) -> Format {
+        let mut policies = POLICIES.iter();
+        let named = policies.find(|policy| Some(policy.choice.id) == self.base);
+        named.map_or(Format::Bf16, |policy| policy.bytes.computes)
     }
 
     /// Id and label of the policy, if one is named.

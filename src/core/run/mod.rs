@@ -24,13 +24,13 @@ pub use based::Based;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
     Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
-    Schedule, Variant,
+    Reduction, Schedule, Variant,
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
-pub use precision::Precision;
+pub use precision::{Format, Precision};
 pub use scenario::Scenario;
 pub use value::Value;
 
@@ -64,6 +64,8 @@ pub struct Run {
     pub cp_comm: CpComm,
     /// ZeRO stage, 0 to 3.
     pub zero: u64,
+    /// When ZeRO-2 reduces gradients.
+    pub zero2_reduce: Reduction,
     /// Ranks that share one set of ZeRO shards; none: all of dp · cp.
     pub hsdp_shard: Option<u64>,
     /// Pipeline schedule.
@@ -169,6 +171,7 @@ impl Default for Run {
             sequence_parallel: true,
             cp_comm: CpComm::Ring,
             zero: 1,
+            zero2_reduce: Reduction::MicroBatch,
             hsdp_shard: None,
             schedule: Schedule::OneFOneB,
             schedule_options: ScheduleOptions::default(),
@@ -208,6 +211,12 @@ impl Default for Run {
 }
 
 impl Run {
+    /// Whether attention stores no scores: FlashAttention has no fp32 kernel.
+    #[must_use]
+    pub fn runs_flash_attention(&self) -> bool {
+        self.flash_attention && self.precision.computes() != Format::Fp32
+    }
+
     /// In words: how model FLOPs count attention.
     #[must_use]
     pub fn attention_flops_note(&self) -> &'static str {

@@ -3,9 +3,32 @@
 use super::choices::{Choice, Optimizer};
 use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, ZERO};
 
+/// What passes compute in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// fp32, as TF32 on tensor cores.
+    Fp32,
+    /// fp16.
+    Fp16,
+    /// bf16.
+    Bf16,
+    /// Products in fp8, everything between them in bf16.
+    Fp8,
+}
+
+impl Format {
+    /// Bytes of an activation, in memory and in a message.
+    #[must_use]
+    pub fn activation(self) -> f64 {
+        if self == Self::Fp32 { 4.0 } else { 2.0 }
+    }
+}
+
 /// Bytes a parameter. ZeRO-1 shards master and moments, ZeRO-2 also gradients, ZeRO-3 also weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Precision {
+    /// What passes compute in.
+    pub computes: Format,
     /// The weights that compute.
     pub weights: f64,
     /// Gradients.
@@ -21,9 +44,10 @@ pub struct Precision {
 }
 
 impl Precision {
-    const fn new(bytes: [f64; 6]) -> Self {
+    const fn new(computes: Format, bytes: [f64; 6]) -> Self {
         let [weights, grads, grad_accumulation, master, moment1, moment2] = bytes;
         Self {
+            computes,
             weights,
             grads,
             grad_accumulation,
@@ -31,6 +55,12 @@ impl Precision {
             moment1,
             moment2,
         }
+    }
+
+    /// Bytes of a weight as it computes and travels: FSDP's fp32 shards are gathered in bf16.
+    #[must_use]
+    pub fn gathered_weight(self) -> f64 {
+        self.weights.min(self.computes.activation())
     }
 
     /// Gradients and their accumulation.
@@ -74,12 +104,13 @@ pub struct Policy {
 const fn policy(
     id: &'static str,
     label: &'static str,
+    computes: Format,
     bytes: [f64; 6],
     source: &'static Source,
 ) -> Policy {
     Policy {
         choice: Choice { id, label },
-        bytes: Precision::new(bytes),
+        bytes: Precision::new(computes, bytes),
         source,
     }
 }
@@ -89,50 +120,70 @@ pub static POLICIES: &[Policy] = &[
     policy(
         "bf16-fp32-grads",
         "bf16, fp32 gradients",
+        Format::Bf16,
         [2.0, 4.0, 0.0, 4.0, 4.0, 4.0],
         &MEGATRON,
     ),
     policy(
         "bf16",
         "bf16, bf16 gradients",
+        Format::Bf16,
         [2.0, 2.0, 0.0, 4.0, 4.0, 4.0],
         &ZERO,
     ),
     policy(
         "fp16",
         "fp16, fp16 gradients",
+        Format::Fp16,
         [2.0, 2.0, 0.0, 4.0, 4.0, 4.0],
         &ZERO,
     ),
-    policy("fp32", "fp32", [4.0, 4.0, 0.0, 0.0, 4.0, 4.0], &ZERO),
+    policy(
+        "fp32",
+        "fp32",
+        Format::Fp32,
+        [4.0, 4.0, 0.0, 0.0, 4.0, 4.0],
+        &ZERO,
+    ),
     policy(
         "playbook-20",
         "bf16 + fp32 accumulation",
+        Format::Bf16,
         [2.0, 2.0, 4.0, 4.0, 4.0, 4.0],
         &PLAYBOOK,
     ),
     policy(
         "fsdp-mixed",
         "FSDP mixed (fp32 shards)",
+        Format::Bf16,
         [4.0, 4.0, 0.0, 0.0, 4.0, 4.0],
         &TORCHTITAN,
     ),
     policy(
         "te-fp8",
         "Transformer Engine fp8",
+        Format::Fp8,
         [4.0, 4.0, 0.0, 0.0, 4.0, 4.0],
         &PLAYBOOK,
     ),
-    policy("fp8-lm", "FP8-LM", [1.0, 1.0, 2.0, 2.0, 1.0, 2.0], &FP8_LM),
+    policy(
+        "fp8-lm",
+        "FP8-LM",
+        Format::Fp8,
+        [1.0, 1.0, 2.0, 2.0, 1.0, 2.0],
+        &FP8_LM,
+    ),
     policy(
         "deepseek-fp8",
         "DeepSeek-V3 fp8",
+        Format::Fp8,
         [1.0, 2.0, 4.0, 4.0, 2.0, 2.0],
         &DEEPSEEK_V3,
     ),
     policy(
         "nanotron-fp8",
         "nanotron fp8",
+        Format::Fp8,
         [1.0, 1.0, 4.0, 2.0, 1.0, 1.0],
         &PLAYBOOK,
     ),

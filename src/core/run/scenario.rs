@@ -2,6 +2,7 @@
 
 use super::Run;
 use super::check::{Checked, check};
+use super::choices::{Reduction, Schedule};
 use super::layout::{Layout, Zero};
 use super::precision::Precision;
 use crate::cluster::Gpu;
@@ -71,6 +72,55 @@ impl Scenario {
         })
     }
 
+    /// When gradients are reduced: at the end of the step up to ZeRO-1, as the Run says with ZeRO-2, in every micro-batch
+    /// with ZeRO-3. A group of all micro-batches on ranks of one stage ends with the step.
+    #[must_use]
+    pub fn reduction(&self) -> Reduction {
+        match (self.zero.stage, self.run.zero2_reduce) {
+            (0 | 1, _) => Reduction::Step,
+            (2, Reduction::Group) if self.has_one_stage_a_rank() => Reduction::Step,
+            (2, said) => said,
+            _ => Reduction::MicroBatch,
+        }
+    }
+
+    /// Whether a rank keeps its shard of the gradients from one micro-batch to the next, and no more.
+    #[must_use]
+    pub fn shards_gradients(&self) -> bool {
+        self.zero.stage >= 2 && self.reduction() != Reduction::Step
+    }
+
+    /// How often a step reduces the gradients of a stage, at most its micro-batches.
+    #[must_use]
+    pub fn reductions(&self) -> u64 {
+        let m = self.layout.microbatches;
+        match self.reduction() {
+            Reduction::MicroBatch => m,
+            Reduction::Group => m.div_ceil(self.backwards_in_a_row().max(1)),
+            Reduction::Step => 1,
+        }
+    }
+
+    /// Consecutive micro-batches whose backward passes a rank runs for one stage: all where it has no other, a group
+    /// where its chunks stand in a loop (N of Llama 3, section 3.3.2), one where they fold or run in two directions.
+    fn backwards_in_a_row(&self) -> u64 {
+        let (run, m) = (&self.run, self.layout.microbatches);
+        match run.schedule {
+            Schedule::Interleaved | Schedule::InterleavedOverlap | Schedule::InterleavedZb => {
+                run.schedule_options.group.unwrap_or(run.pp).min(m)
+            }
+            Schedule::LoopedBfs => m,
+            _ if self.has_one_stage_a_rank() => m,
+            _ => 1,
+        }
+    }
+
+    /// Whether every rank holds one global stage.
+    fn has_one_stage_a_rank(&self) -> bool {
+        let both = matches!(self.run.schedule, Schedule::Chimera | Schedule::DualPipe);
+        self.chunks == 1 && !(both && self.layout.pp > 1)
+    }
+
     /// Tokens a step over all ranks: `B s`, or `d Σ L` over micro-batches of lengths of their own.
     #[must_use]
     pub fn tokens_per_step(&self) -> f64 {
@@ -113,7 +163,6 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Schedule;
 
     fn first_issue(edit: impl Fn(&mut Run)) -> Issue {
         let mut run = Run::default();

@@ -183,7 +183,7 @@ impl Layout<'_> {
             held.dense + held.experts
         };
         let end = step_end(scenario, self.clock.rates(), updated, kept);
-        (sync.exposed.0, end.0)
+        (sync.exposed().0, end.0)
     }
 
     /// Whether its weights and states alone need more memory than there is.

@@ -61,7 +61,7 @@ impl Bounding {
         let schedules = || space.schedules(block.pp);
         let family = self.orders.family(&block, &scenario, schedules);
         let mut bytes: [Option<Vec<ChunkBytes>>; 2] = [None, None];
-        let mut paths: [Option<Path>; 4] = [None, None, None, None];
+        let mut paths: Vec<([u64; 2], Path)> = Vec::new();
         for (at, member) in members.iter().enumerate() {
             let Some(profile) = family.profile(member.chunks) else {
                 continue;
@@ -86,14 +86,16 @@ impl Bounding {
             if layout.runs_out() {
                 continue;
             }
-            // ZeRO 0 and 1 move nothing within a micro-batch.
-            let path = paths[usize::try_from(member.zero.clamp(1, 3)).unwrap_or(1)]
-                .get_or_insert_with(|| {
-                    let times = stages.times(&block, &scenario, &family.kinds);
-                    Path::new(&family.kinds, times)
-                });
+            // ZeRO 0 and 1 move nothing within a micro-batch; what ZeRO-2 moves hangs on the schedule's groups.
+            let key = [member.zero.max(1), scenario.reductions()];
+            let known = paths.iter().position(|(known, _)| *known == key);
+            let known = known.unwrap_or_else(|| {
+                let times = stages.times(&block, &scenario, &family.kinds);
+                paths.push((key, Path::new(&family.kinds, times)));
+                paths.len() - 1
+            });
             self.promises.push(Promise {
-                bound: layout.time(path),
+                bound: layout.time(&paths[known].1),
                 place: Place::new(index, at),
             });
         }

@@ -215,7 +215,7 @@ impl Space {
         let kept = |zero: u64| {
             // With FlashAttention it takes time and saves a thousandth; FSDP's selective recomputation is another one.
             let idle = axes.recompute[block.recompute] == Recompute::Selective
-                && run.flash_attention
+                && run.runs_flash_attention()
                 && zero < 3
                 && axes.recompute.contains(&Recompute::None);
             (sharers > 1 || Some(&zero) == axes.zero.first()) && !idle

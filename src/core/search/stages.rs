@@ -77,9 +77,9 @@ impl Kinds {
     }
 }
 
-/// What a stage's time depends on besides its kernels: recomputation, ZeRO (with its ranks from 2 on), the wire to the
-/// next stage, the kind.
-type TimeKey = (usize, u64, u64, Option<bool>, Kind);
+/// What a stage's time depends on besides its kernels: recomputation, ZeRO (from 2 on with its ranks and reductions), the
+/// wire to the next stage, the kind.
+type TimeKey = (usize, u64, [u64; 2], Option<bool>, Kind);
 /// What a chunk's bytes depend on besides its kernels: recomputation, ZeRO-3, whether there are neighbours, the kind.
 type BytesKey = (usize, bool, bool, Kind);
 
@@ -114,7 +114,11 @@ impl Stages {
     /// Seconds of each kind.
     pub fn times(&mut self, block: &Block, scenario: &Scenario, kinds: &Kinds) -> Vec<StageTime> {
         let zero = scenario.zero.stage.max(1);
-        let ranks = if zero > 1 { block.pp } else { 0 };
+        let ranks = if zero > 1 {
+            [block.pp, scenario.reductions()]
+        } else {
+            [0, 0]
+        };
         let wire = (block.pp > 1).then(|| scenario.layout.mesh().pp_link() == Link::Intra);
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {

@@ -10,10 +10,9 @@ use super::rates::{ATTENTION_HALF, Rates};
 const BACKWARD: f64 = 2.5;
 /// Head width from which kernels run at full rate; narrower heads at the square root of the ratio.
 const FULL_HEAD: f64 = 128.0;
-/// Bytes a score element passes through memory without a fused kernel: product written 2, softmax read and written 4,
-/// read for the values 2; a dropout mask adds 5. Backward likewise with two products.
-const SCORE_BYTES: (f64, f64) = (8.0, 16.0);
-const DROPOUT_BYTES: f64 = 5.0;
+/// Times a score passes through memory without a fused kernel: product written, softmax read and written, read for the
+/// values; dropout reads and writes it once more and writes a mask of a byte. Backward likewise with two products.
+const SCORE_PASSES: (f64, f64) = (4.0, 8.0);
 /// Kernels of the unfused form, forward and backward.
 const KERNELS: (f64, f64) = (4.0, 6.0);
 
@@ -57,8 +56,9 @@ pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
         );
     }
     let scores = core.heads * core.tokens * core.keys;
-    let dropout = if core.dropout { DROPOUT_BYTES } else { 0.0 };
-    let (forward, backward) = SCORE_BYTES;
+    let e = rates.element;
+    let dropout = if core.dropout { 2.0 * e + 1.0 } else { 0.0 };
+    let (forward, backward) = (SCORE_PASSES.0 * e, SCORE_PASSES.1 * e);
     let pass = |flops: f64, bytes: f64, kernels: f64| {
         flops / rates.gemm_plain.0
             + scores * (bytes + dropout) / rates.elementwise.0

@@ -139,8 +139,8 @@ impl Clock {
         let loss = loss_bytes(scenario.run.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
         let head = |m, n, k, output| plain_gemm(&self.rates, m, n, k, output);
         let weight = head(v, h, n, self.weight);
-        time.forward += Seconds(heads * (head(n, v, h, Output::Bf16) + loss));
-        time.backward_input += Seconds(heads * (head(n, h, v, Output::Bf16) + loss));
+        time.forward += Seconds(heads * (head(n, v, h, Output::Plain) + loss));
+        time.backward_input += Seconds(heads * (head(n, h, v, Output::Plain) + loss));
         time.backward_weight += Seconds(heads * weight);
         if model.mtp_modules > 0 {
             let modules = model.mtp_modules as f64;

@@ -1,6 +1,6 @@
 //! What is bound by memory: norms, residuals, activations, the loss, the embedding, the optimizer.
 //!
-//! Bytes of bf16 tensors read and written by each kernel, counted as Megatron fuses them (bias, dropout and add in one;
+//! Bytes of tensors read and written by each kernel, e an element, counted as Megatron fuses them (bias, dropout and add in one;
 //! SwiGLU or GELU in one; norms in one), over the bandwidth that such kernels reach.
 //! Source: counted from the kernels: norms and residuals move 40 to 60 h bytes a token and layer.
 
@@ -21,16 +21,20 @@ pub struct LayerBytes {
 
 impl LayerBytes {
     /// Kernels over width `h / cut` (cut: the tensor-parallel size with sequence parallelism), activations over `ffn`
-    /// and rotary over `rotary` elements a token on the rank.
+    /// and rotary over `rotary` elements a token on the rank, `e` bytes an activation.
     #[must_use]
-    pub fn of(model: &Architecture, cut: f64, ffn: f64, rotary: f64) -> Self {
+    pub fn of(model: &Architecture, cut: f64, ffn: f64, rotary: f64, e: f64) -> Self {
         let h = model.hidden as f64 / cut;
-        let mask = if model.dropout { 5.0 * h } else { 0.0 };
+        let mask = if model.dropout {
+            (2.0 * e + 1.0) * h
+        } else {
+            0.0
+        };
         Self {
-            norms: (20.0 * h + mask, 24.0 * h + mask),
-            activation: activation(model.gated_ffn, ffn),
+            norms: (10.0 * e * h + mask, 12.0 * e * h + mask),
+            activation: activation(model.gated_ffn, ffn, e),
             rotary: if model.learned_positions == 0 && model.gated_ffn {
-                (4.0 * rotary, 4.0 * rotary)
+                (2.0 * e * rotary, 2.0 * e * rotary)
             } else {
                 (0.0, 0.0)
             },
@@ -49,11 +53,11 @@ impl LayerBytes {
 /// Forward and backward bytes of the activation function over `ffn` channels: `SwiGLU` reads 2 f and writes f, its
 /// backward pass reads 3 f and writes 2 f; GELU reads f and writes f, then reads 2 f and writes f.
 #[must_use]
-pub fn activation(gated: bool, ffn: f64) -> (f64, f64) {
+pub fn activation(gated: bool, ffn: f64, e: f64) -> (f64, f64) {
     if gated {
-        (6.0 * ffn, 10.0 * ffn)
+        (3.0 * e * ffn, 5.0 * e * ffn)
     } else {
-        (4.0 * ffn, 6.0 * ffn)
+        (2.0 * e * ffn, 3.0 * e * ffn)
     }
 }
 
@@ -72,7 +76,7 @@ pub fn loss_bytes(kernel: CrossEntropy) -> f64 {
 #[must_use]
 pub fn embedding(rates: &Rates, tokens: f64, h: f64) -> (f64, f64) {
     let row = tokens * h / rates.elementwise.0;
-    (4.0 * row, 12.0 * row)
+    (2.0 * rates.element * row, (2.0 * rates.element + 8.0) * row)
 }
 
 /// Seconds of the optimizer on one rank: states read and written, gradient read, weight written for the `sharded`
@@ -86,7 +90,7 @@ pub fn optimizer(
     held: f64,
 ) -> f64 {
     let update =
-        2.0 * precision.optimizer(kind) + precision.gradients() + precision.weights.min(2.0);
+        2.0 * precision.optimizer(kind) + precision.gradients() + precision.gathered_weight();
     let sweep = 1.5 * precision.gradients();
     (update * sharded + sweep * held) / rates.elementwise.0
 }
@@ -100,7 +104,7 @@ mod tests {
     #[test]
     fn a_llama_layer_moves_what_the_survey_counts() {
         let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
-        let bytes = LayerBytes::of(&model, 1.0, 14336.0, 5120.0);
+        let bytes = LayerBytes::of(&model, 1.0, 14336.0, 5120.0, 2.0);
         let norms = (bytes.norms.0 + bytes.norms.1) / 4096.0;
         assert!((40.0..=60.0).contains(&norms), "{norms}");
         assert_eq!(bytes.activation.0 + bytes.activation.1, 16.0 * 14336.0);

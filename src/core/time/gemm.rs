@@ -22,16 +22,16 @@ const EXPERT_ROWS: f64 = 128.0;
 /// What a multiplication writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// A bf16 matrix.
-    Bf16,
+    /// A matrix of activations.
+    Plain,
     /// Added to fp32 gradients: read and written, 8 bytes an element.
     Accumulated,
 }
 
 impl Output {
-    fn bytes(self) -> f64 {
+    fn bytes(self, rates: &Rates) -> f64 {
         match self {
-            Self::Bf16 => 2.0,
+            Self::Plain => rates.element,
             Self::Accumulated => 8.0,
         }
     }
@@ -54,7 +54,7 @@ fn quantisation(m: f64, n: f64, multiprocessors: f64) -> f64 {
 /// Seconds of an `m` x `n` output summed over `k`, at `rate` FLOP/s.
 fn seconds(rates: &Rates, rate: f64, m: f64, n: f64, k: f64, output: Output) -> f64 {
     let flops = 2.0 * m * n * k * quantisation(m, n, rates.multiprocessors);
-    let bytes = 2.0 * (m * k + k * n) + output.bytes() * m * n;
+    let bytes = rates.element * (m * k + k * n) + output.bytes(rates) * m * n;
     flops / rate + bytes / rates.operands.0 + rates.launch.0
 }
 
@@ -64,7 +64,7 @@ pub fn gemm(rates: &Rates, m: f64, n: f64, k: f64, output: Output) -> f64 {
     seconds(rates, rates.gemm.0, m, n, k, output)
 }
 
-/// A multiplication that stays in bf16 whatever the precision of the linears.
+/// A multiplication that does not run in fp8 where the linears do.
 #[must_use]
 pub fn plain_gemm(rates: &Rates, m: f64, n: f64, k: f64, output: Output) -> f64 {
     seconds(rates, rates.gemm_plain.0, m, n, k, output)
@@ -74,8 +74,8 @@ pub fn plain_gemm(rates: &Rates, m: f64, n: f64, k: f64, output: Output) -> f64 
 #[must_use]
 pub fn linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
     [
-        gemm(rates, m, n, k, Output::Bf16),
-        gemm(rates, m, k, n, Output::Bf16),
+        gemm(rates, m, n, k, Output::Plain),
+        gemm(rates, m, k, n, Output::Plain),
         gemm(rates, n, k, m, weight),
     ]
 }
@@ -86,10 +86,11 @@ pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: O
     let padded = ((rows / experts).max(1.0) / EXPERT_ROWS).ceil() * EXPERT_ROWS;
     let flops = 2.0 * experts * padded * k * n / (rates.gemm.0 * GROUPED.value);
     let one = |output: f64| {
-        let bytes = 2.0 * rows * (k + n) + experts * n * k * output;
+        let bytes = rates.element * rows * (k + n) + experts * n * k * output;
         flops + bytes / rates.operands.0 + rates.launch.0
     };
-    [one(2.0), one(2.0), one(weight.bytes())]
+    let plain = one(rates.element);
+    [plain, plain, one(weight.bytes(rates))]
 }
 
 #[cfg(test)]
@@ -112,10 +113,10 @@ mod tests {
     fn large_shapes_on_b200_are_met_to_a_tenth() {
         let rates = rates("b200-sxm");
         for (m, k, n, output, measured) in [
-            (4096.0, 8192.0, 57344.0, Output::Bf16, 0.4867),
-            (4096.0, 28672.0, 8192.0, Output::Bf16, 0.4847),
+            (4096.0, 8192.0, 57344.0, Output::Plain, 0.4867),
+            (4096.0, 28672.0, 8192.0, Output::Plain, 0.4847),
             (57344.0, 4096.0, 8192.0, Output::Accumulated, 0.4536),
-            (4096.0, 16384.0, 106_496.0, Output::Bf16, 0.4961),
+            (4096.0, 16384.0, 106_496.0, Output::Plain, 0.4961),
             (106_496.0, 4096.0, 16384.0, Output::Accumulated, 0.4562),
         ] {
             let time = gemm(&rates, m, n, k, output);
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn small_dimensions_and_half_filled_waves_cost() {
         let rates = rates("a100-sxm-80gb");
-        let rate = |m: f64, n: f64, k: f64| 2.0 * m * n * k / gemm(&rates, m, n, k, Output::Bf16);
+        let rate = |m: f64, n: f64, k: f64| 2.0 * m * n * k / gemm(&rates, m, n, k, Output::Plain);
         assert!(rate(4096.0, 1024.0, 4096.0) < 0.85 * rate(4096.0, 8192.0, 4096.0));
         assert!(rate(512.0, 4096.0, 4096.0) < rate(8192.0, 4096.0, 4096.0));
         assert!(quantisation(8192.0, 8192.0, 108.0) >= 1.0);
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn few_rows_an_expert_waste_most_of_a_tile() {
         let rates = rates("b200-sxm");
-        let rate = |rows: f64| rows / grouped(&rates, 32.0, rows, 7168.0, 2048.0, Output::Bf16)[0];
+        let rate = |rows: f64| rows / grouped(&rates, 32.0, rows, 7168.0, 2048.0, Output::Plain)[0];
         assert!(rate(32.0 * 16.0) < 0.3 * rate(32.0 * 1024.0));
     }
 }

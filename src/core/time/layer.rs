@@ -115,7 +115,7 @@ pub fn layer_time(scenario: &Scenario, rates: &Rates, experts: bool) -> LayerTim
     let kv = (model.kv_heads as f64 / t).max(1.0);
     let rotary = (model.heads as f64 / t + kv) * model.head_dim as f64;
     let ffn = if experts { 0.0 } else { model.ffn as f64 / t };
-    let bytes = LayerBytes::of(model, setting.cut, ffn, rotary);
+    let bytes = LayerBytes::of(model, setting.cut, ffn, rotary, rates.element);
     let (forward, backward) = bytes.total();
     let seconds = |bytes: f64| setting.n * bytes / rates.elementwise.0;
     time.elementwise = (seconds(forward), seconds(backward));
@@ -136,7 +136,7 @@ pub(super) fn accumulation(scenario: &Scenario) -> Output {
     if scenario.precision.gradients() >= 4.0 {
         Output::Accumulated
     } else {
-        Output::Bf16
+        Output::Plain
     }
 }
 
@@ -161,7 +161,7 @@ fn attention(s: &Setting, time: &mut LayerTime) {
             keys: s.run.seq_len as f64,
             context: s.c,
             causal: true,
-            fused: s.run.flash_attention,
+            fused: s.run.runs_flash_attention(),
             dropout: m.dropout,
         },
     );
@@ -209,7 +209,7 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     let f = moe.expert_ffn as f64 / s.etp;
     let up = if s.model.gated_ffn { 2.0 } else { 1.0 };
     let held = (moe.experts as f64 / s.ep).max(1.0);
-    let router = |m: f64, n: f64, k: f64| plain_gemm(s.rates, m, n, k, Output::Bf16);
+    let router = |m: f64, n: f64, k: f64| plain_gemm(s.rates, m, n, k, Output::Plain);
     let e = moe.experts as f64;
     time.add([router(own, e, h), router(own, h, e), router(e, h, own)]);
     time.add(grouped(s.rates, held, rows, h, up * f, s.weight));
@@ -217,10 +217,10 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     if moe.shared_experts > 0 {
         dense(s, (moe.shared_experts * moe.expert_ffn) as f64, time);
     }
-    // Tokens are copied to their experts and back: read and written twice, 2 bytes an element.
-    let permute = 8.0 * rows * h / s.rates.permute.0;
+    // Tokens are copied to their experts and back: read and written twice.
+    let permute = 4.0 * s.rates.element * rows * h / s.rates.permute.0;
     let shared = (moe.shared_experts * moe.expert_ffn) as f64 / s.t;
-    let (forward, backward) = activation(s.model.gated_ffn, 1.0);
+    let (forward, backward) = activation(s.model.gated_ffn, 1.0, s.rates.element);
     let channels = (rows * f + s.n * shared) / s.rates.elementwise.0;
     time.modules.expert_activation = channels * forward;
     time.elementwise.0 += permute + channels * forward;

@@ -4,7 +4,7 @@
 //! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
 //! every GPU, model and layout.
 
-use crate::run::Scenario;
+use crate::run::{Format, Scenario};
 use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 use serde::Serialize;
@@ -155,7 +155,7 @@ pub fn family(scenario: &Scenario) -> &'static Family {
 pub struct Rates {
     /// GEMMs of the layers.
     pub gemm: FlopsPerSecond,
-    /// GEMMs that stay in bf16: head, router, attention without `FlashAttention`.
+    /// GEMMs that do not run in fp8: head, router, attention without `FlashAttention`.
     pub gemm_plain: FlopsPerSecond,
     /// Attention forward, long sequences.
     pub attention_forward: FlopsPerSecond,
@@ -167,6 +167,8 @@ pub struct Rates {
     pub operands: BytesPerSecond,
     /// Expert permutation.
     pub permute: BytesPerSecond,
+    /// Bytes of an activation that kernels read and write.
+    pub element: f64,
     /// Multiprocessors.
     pub multiprocessors: f64,
     /// Gap of a GEMM.
@@ -179,9 +181,6 @@ pub struct Rates {
     pub host_experts: Seconds,
 }
 
-/// Policies under which the layers' linears run in fp8.
-const FP8_POLICIES: &[&str] = &["te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8"];
-
 /// The data-sheet peak of the precision that the layers' linears compute in: what utilisation is counted against.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Peak {
@@ -192,15 +191,15 @@ pub struct Peak {
 }
 
 impl Peak {
-    /// That of `scenario`: fp8 where its policy computes in fp8 and the GPU has it; TF32 for fp32, half the bf16 peak.
+    /// That of `scenario`: TF32 for fp32, half the bf16 peak.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let gpu = &scenario.gpu;
-        let (precision, peak) = match scenario.run.precision.base.unwrap_or("") {
-            policy if FP8_POLICIES.contains(&policy) && gpu.fp8.0 > gpu.bf16.0 => ("fp8", gpu.fp8),
-            "fp32" => ("tf32", gpu.bf16 * 0.5),
-            "fp16" => ("fp16", gpu.bf16),
-            _ => ("bf16", gpu.bf16),
+        let (precision, peak) = match scenario.precision.computes {
+            Format::Fp8 => ("fp8", gpu.fp8),
+            Format::Fp32 => ("tf32", gpu.bf16 * 0.5),
+            Format::Fp16 => ("fp16", gpu.bf16),
+            Format::Bf16 => ("bf16", gpu.bf16),
         };
         Self {
             precision,
@@ -220,10 +219,11 @@ impl Rates {
     pub fn of(scenario: &Scenario) -> Self {
         let family = family(scenario);
         let (gpu, run) = (&scenario.gpu, &scenario.run);
-        let plain = gpu.bf16 * (family.gemm * IN_TRAINING.value);
-        let gemm = match Peak::of(scenario).precision {
-            "fp8" => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
-            "tf32" => plain * 0.5,
+        let computes = scenario.precision.computes;
+        let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
+        let plain = gpu.bf16 * (half * family.gemm * IN_TRAINING.value);
+        let gemm = match computes {
+            Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
             _ => plain,
         };
         let host = if run.cuda_graphs { GRAPH_SHARE } else { 1.0 };
@@ -235,6 +235,7 @@ impl Rates {
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
             permute: gpu.hbm * PERMUTE.value,
+            element: scenario.precision.computes.activation(),
             multiprocessors: family.multiprocessors as f64,
             launch: LAUNCH.value * if run.cuda_graphs { 0.3 } else { 1.0 },
             host: HOST_PER_LAYER.value * host,

@@ -90,7 +90,9 @@ pub struct StepParts {
     /// Waiting in the pipeline.
     pub bubble: Seconds,
     /// Communication that nothing hides.
-    pub exposed: Seconds,
+    pub not_hidden: Seconds,
+    /// What hidden communication slows compute by.
+    pub slows: Seconds,
     /// The optimizer on the slowest rank.
     pub optimizer: Seconds,
     /// FLOPs really executed over model FLOPs: more than 1 with recomputation.
@@ -135,8 +137,12 @@ pub struct Step {
     pub compute_s: Seconds,
     /// Waiting in the pipeline.
     pub bubble_s: Seconds,
-    /// Communication that nothing hides.
+    /// What communication makes the step longer by: the next two together.
     pub exposed_comm_s: Seconds,
+    /// Communication that nothing hides.
+    pub not_hidden_s: Seconds,
+    /// What hidden communication slows the compute beside it by.
+    pub slows_compute_s: Seconds,
     /// The optimizer.
     pub optimizer_s: Seconds,
     /// Model FLOPs of the step over all GPUs.
@@ -182,7 +188,8 @@ impl Step {
     pub fn new(scenario: &Scenario, parts: StepParts) -> Self {
         let run = &scenario.run;
         let gpus = scenario.layout.gpus as f64;
-        let busy = parts.compute + parts.bubble + parts.exposed + parts.optimizer;
+        let exposed = parts.not_hidden + parts.slows;
+        let busy = parts.compute + parts.bubble + exposed + parts.optimizer;
         let host = with_loader(busy, loader_floor(scenario)) - busy;
         let predicted = busy + host;
         let scale = run.measured_step_s.map(|measured| measured / predicted.0);
@@ -202,7 +209,9 @@ impl Step {
             time_s: time,
             compute_s: at(parts.compute),
             bubble_s: at(parts.bubble),
-            exposed_comm_s: at(parts.exposed),
+            exposed_comm_s: at(exposed),
+            not_hidden_s: at(parts.not_hidden),
+            slows_compute_s: at(parts.slows),
             optimizer_s: at(parts.optimizer),
             model_flops,
             tflops_per_gpu,

@@ -41,16 +41,17 @@ pub fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Ou
             keys: patches,
             context: 1.0,
             causal: false,
-            fused: true,
+            fused: scenario.run.runs_flash_attention(),
             dropout: false,
         },
     );
-    let gelu = activation(false, f / t);
+    let e = rates.element;
+    let gelu = activation(false, f / t, e);
     let per_token = n / rates.elementwise.0;
     add(
         [
-            forward + (20.0 * h + gelu.0) * per_token + rates.host.0 / 3.0,
-            backward + (24.0 * h + gelu.1) * per_token + rates.host.0 * (2.0 / 3.0),
+            forward + (10.0 * e * h + gelu.0) * per_token + rates.host.0 / 3.0,
+            backward + (12.0 * e * h + gelu.1) * per_token + rates.host.0 * (2.0 / 3.0),
             0.0,
         ],
         layers,

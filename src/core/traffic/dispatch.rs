@@ -10,8 +10,6 @@ use crate::model::Moe;
 use crate::run::{MoeDispatch, Scenario};
 use crate::source::{Cited, DEEPSEEK_V3};
 
-/// Bytes of an element in bf16.
-const BF16: f64 = 2.0;
 /// Bytes of an element in fp8, with a scale of four bytes for 128 of them.
 pub const FP8_ELEMENT: Cited<f64> =
     Cited::new(1.0 + 4.0 / 128.0, &DEEPSEEK_V3, "sections 3.3.2 and 3.3.3");
@@ -78,12 +76,13 @@ pub fn is_once_a_node(scenario: &Scenario) -> bool {
 /// (`DeepSeek-V3`, section 3.3.3).
 #[must_use]
 pub fn element_bytes(scenario: &Scenario) -> (f64, f64) {
+    let back = scenario.precision.computes.activation();
     let there = if scenario.run.fp8_dispatch {
         FP8_ELEMENT.value
     } else {
-        BF16
+        back
     };
-    (there, BF16)
+    (there, back)
 }
 
 #[cfg(test)]

@@ -1,16 +1,17 @@
 //! What a step sends once for its parameters: gradients behind the last backward pass, updated weights behind the next
 //! first forward pass, and what the two ends of a pipeline share.
 //!
-//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter and gather, HSDP adds an all-reduce of the shards over its replicas;
+//! ZeRO-0 all-reduces, ZeRO-1 and 2 reduce-scatter (ZeRO-2 here only once a step) and gather, HSDP adds an all-reduce of the shards over its replicas;
 //! routed experts do the same over their own, smaller group. Buckets and layers let all but the last piece run beside
 //! the pass.
 
+use super::beside::Beside;
 use super::collective::Fabric;
 use super::shards::CONTENTION;
-use super::waits::visible;
+use super::waits::Wait;
 use crate::cluster::Group;
 use crate::model::stage_elements;
-use crate::run::Scenario;
+use crate::run::{Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
 
 /// Parameters of one GPU, elements.
@@ -51,19 +52,6 @@ impl Held {
     }
 }
 
-/// What a rank's parameters cost on the wire in a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StepSync {
-    /// Bytes that a GPU sends.
-    pub bytes: Bytes,
-    /// Time on the wire.
-    pub comm: Seconds,
-    /// The passes it may hide behind.
-    pub window: Seconds,
-    /// What stays visible.
-    pub exposed: Seconds,
-}
-
 /// The messages of a step for the parameters that a GPU has held, each on the wire by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepMessages {
@@ -83,7 +71,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.precision);
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
     let grads = precision.gradients();
-    let weights = precision.weights.min(2.0);
+    let weights = precision.gathered_weight();
     let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
     for (elements, shard, ranks, experts) in [
         (held.dense, zero.shard, layout.dp * layout.cp, false),
@@ -102,7 +90,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
             bytes += 2.0 * grads * elements * sent(ranks);
             continue;
         }
-        if zero.stage == 1 {
+        if scenario.reduction() == Reduction::Step {
             reduce += fabric.gather(group(shard), Bytes(grads * elements));
             bytes += grads * elements * sent(shard);
         }
@@ -134,17 +122,14 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
 
 /// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass.
 #[must_use]
-pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> StepSync {
+pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> Wait {
     let sent = step_messages(scenario, held);
-    let share = scenario.run.overlap.dp;
-    let tax = CONTENTION.value;
-    StepSync {
+    let beside =
+        |comm, window| Beside::new(comm, window, scenario.run.overlap.dp, CONTENTION.value);
+    Wait {
         bytes: sent.bytes,
-        comm: sent.reduce + sent.gather + sent.tied,
-        window: forward + backward,
-        exposed: visible(sent.reduce, backward, share, tax)
-            + visible(sent.gather, forward, share, tax)
-            + sent.tied,
+        forward: beside(sent.gather, forward),
+        backward: beside(sent.reduce, backward) + Beside::alone(sent.tied),
     }
 }
 
@@ -170,7 +155,11 @@ fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Secon
     }
     let (layout, zero) = (&scenario.layout, scenario.zero);
     let copies = layout.tp / scenario.model.key_value_ranks(layout.tp);
-    let shard = if zero.stage >= 2 { zero.shard } else { 1 };
+    let shard = if scenario.shards_gradients() {
+        zero.shard
+    } else {
+        1
+    };
     let own = scenario.precision.gradients() * held.copied / shard as f64;
     let group = Group::new(copies, 1, layout.per_node);
     let n = copies as f64;
@@ -191,7 +180,7 @@ mod tests {
         copied: 0.0,
     };
 
-    fn sync(run: &Run, window: f64) -> StepSync {
+    fn sync(run: &Run, window: f64) -> Wait {
         let scenario = Scenario::new(run).unwrap();
         step_sync(&scenario, HELD, Seconds(window), Seconds(window))
     }
@@ -239,8 +228,10 @@ mod tests {
     fn a_long_pass_hides_gradients_but_for_their_contention() {
         let run = Run::default();
         let (open, hidden) = (sync(&run, 0.0), sync(&run, 1e3));
-        assert_eq!(open.exposed, open.comm);
-        assert!((hidden.exposed.0 / hidden.comm.0 - CONTENTION.value).abs() < 1e-9);
+        let (open, hidden) = (open.both(), hidden.both());
+        assert_eq!((open.not_hidden, open.slows), (open.comm, Seconds::ZERO));
+        assert_eq!(hidden.not_hidden, Seconds::ZERO);
+        assert!((hidden.slows.0 / hidden.comm.0 - CONTENTION.value).abs() < 1e-9);
     }
 
     /// HSDP: `(g + w) P (s-1)/s` within a shard group of s, an all-reduce of `P/s` over the r replicas.

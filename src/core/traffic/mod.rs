@@ -2,6 +2,7 @@
 //!
 //! Traffic knows neither time nor pipelines: the compute it may hide behind arrives as seconds.
 
+mod beside;
 mod collective;
 mod dispatch;
 mod gradients;
@@ -14,14 +15,15 @@ mod shards;
 mod volume;
 mod waits;
 
+pub use beside::Beside;
 pub use collective::{ALL_TO_ALL, DISPATCH, Fabric, INTER, INTRA, LATENCY};
 pub use dispatch::{Copies, DISPATCHERS, FP8_ELEMENT, element_bytes, is_once_a_node, once_a_node};
-pub use gradients::{Held, StepMessages, StepSync, step_messages, step_sync};
+pub use gradients::{Held, StepMessages, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
-pub use overlap::{OverlapRow, OverlapTotals, Total, overlap_rows};
+pub use overlap::{OverlapRow, OverlapTotals, PassTraffic, overlap_rows};
 pub use playbook::{PlaybookRatio, playbook_ratio, playbook_term};
 pub use ratios::{flops_per_byte, ring_block_ratio};
 pub use sequence::{SequenceCut, ring_buffer, ring_steps, sequence_cuts};
 pub use shards::CONTENTION;
 pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic, rank_key_width};
-pub use waits::{StageWaits, StageWindows, Wait, stage_waits, visible};
+pub use waits::{StageWaits, StageWindows, Wait, stage_waits};

@@ -1,6 +1,6 @@
 //! The overlap table: each kind of communication against the compute that may hide it.
 
-use super::gradients::StepSync;
+use super::beside::Beside;
 use super::playbook::playbook_ratio;
 use super::volume::bandwidth;
 use super::waits::Wait;
@@ -22,8 +22,16 @@ pub struct OverlapRow {
     pub compute_s: Seconds,
     /// `comm_s` over `compute_s`.
     pub ratio: f64,
-    /// What stays visible; pipeline sends wait inside the bubble.
+    /// What the step is longer by: the next two together; pipeline sends wait inside the bubble.
     pub exposed_s: Seconds,
+    /// What no compute hides: there is none beside it, or too little.
+    pub not_hidden_s: Seconds,
+    /// What hidden traffic slows the compute beside it by.
+    pub slows_compute_s: Seconds,
+    /// Rows whose traffic goes over the same wire.
+    pub shares_wire_with: Vec<&'static str>,
+    /// The same by pass; each hides behind its own compute.
+    pub passes: Vec<PassTraffic>,
     /// The playbook's ratio as it prints it, in elements.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub printed_ratio: Option<f64>,
@@ -35,58 +43,53 @@ pub struct OverlapRow {
     pub link: Link,
 }
 
+/// A row in one of the passes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PassTraffic {
+    /// "forward" or "backward".
+    pub pass: &'static str,
+    /// Time on the wire.
+    pub comm_s: Seconds,
+    /// Compute that it may hide behind: what rows that go first on the wire leave of it.
+    pub compute_s: Seconds,
+    /// What does not hide.
+    pub not_hidden_s: Seconds,
+    /// What it slows the compute beside it by.
+    pub slows_compute_s: Seconds,
+}
+
+impl PassTraffic {
+    fn of(pass: &'static str, beside: Beside) -> Self {
+        Self {
+            pass,
+            comm_s: beside.comm,
+            compute_s: beside.window,
+            not_hidden_s: beside.not_hidden,
+            slows_compute_s: beside.slows,
+        }
+    }
+}
+
 impl OverlapRow {
     /// All its times `scale` times as long; ratios and bytes stay.
     pub fn rescale(&mut self, scale: f64) {
-        for time in [&mut self.comm_s, &mut self.compute_s, &mut self.exposed_s] {
+        let own = [
+            &mut self.comm_s,
+            &mut self.compute_s,
+            &mut self.exposed_s,
+            &mut self.not_hidden_s,
+            &mut self.slows_compute_s,
+        ];
+        let passes = self.passes.iter_mut().flat_map(|pass| {
+            [
+                &mut pass.comm_s,
+                &mut pass.compute_s,
+                &mut pass.not_hidden_s,
+                &mut pass.slows_compute_s,
+            ]
+        });
+        for time in own.into_iter().chain(passes) {
             *time = *time * scale;
-        }
-    }
-}
-
-/// One kind of communication of a step on the busiest rank.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Total {
-    /// Bytes that a GPU sends.
-    pub bytes: Bytes,
-    /// Time on the wire.
-    pub comm: Seconds,
-    /// Compute that it may hide behind.
-    pub window: Seconds,
-    /// What stays visible.
-    pub exposed: Seconds,
-}
-
-impl Total {
-    /// `wait` of a micro-batch, `times` over.
-    #[must_use]
-    pub fn of(wait: Wait, times: f64) -> Self {
-        Self {
-            bytes: wait.bytes * times,
-            comm: wait.comm * times,
-            window: wait.window * times,
-            exposed: wait.exposed() * times,
-        }
-    }
-    /// Both together.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            bytes: self.bytes + other.bytes,
-            comm: self.comm + other.comm,
-            window: self.window + other.window,
-            exposed: self.exposed + other.exposed,
-        }
-    }
-}
-
-impl From<StepSync> for Total {
-    fn from(sync: StepSync) -> Self {
-        Self {
-            bytes: sync.bytes,
-            comm: sync.comm,
-            window: sync.window,
-            exposed: sync.exposed,
         }
     }
 }
@@ -95,17 +98,17 @@ impl From<StepSync> for Total {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct OverlapTotals {
     /// Gradients, and with ZeRO-1 and 2 the updated weights.
-    pub dp: Total,
+    pub dp: Wait,
     /// ZeRO-3 weights.
-    pub zero3: Total,
+    pub zero3: Wait,
     /// Tensor parallel.
-    pub tp: Total,
+    pub tp: Wait,
     /// Context parallel.
-    pub cp: Total,
+    pub cp: Wait,
     /// Expert parallel.
-    pub ep: Total,
+    pub ep: Wait,
     /// Pipeline; its waiting is in the bubble, so nothing is exposed here.
-    pub pp: Total,
+    pub pp: Wait,
     /// Parameters of the rank, elements.
     pub elements: f64,
     /// Layers of a middle stage.
@@ -118,35 +121,49 @@ pub fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<OverlapR
     let (layout, mesh) = (&scenario.layout, scenario.layout.mesh());
     let shards = layout.dp * layout.cp > 1;
     let zero3 = shards && scenario.zero.stage == 3;
-    [
+    let rows = [
         ("dp", shards, totals.dp, mesh.dp_link()),
         ("zero3", zero3, totals.zero3, mesh.dp_link()),
         ("tp", layout.tp > 1, totals.tp, mesh.tp_link()),
         ("pp", layout.pp > 1, totals.pp, mesh.pp_link()),
         ("cp", layout.cp > 1, totals.cp, mesh.cp_link()),
         ("ep", layout.ep > 1, totals.ep, mesh.ep_link()),
-    ]
-    .into_iter()
-    .filter(|(_, present, ..)| *present)
-    .map(|(name, _, total, link)| {
-        let b = bandwidth(scenario, link);
+    ];
+    let rows = rows.into_iter().filter(|(_, present, ..)| *present);
+    let rows: Vec<_> = rows
+        .map(|(name, _, total, link)| (name, total, link))
+        .collect();
+    let of = |(name, total, link): &(&'static str, Wait, Link)| {
+        let b = bandwidth(scenario, *link);
         let printed = playbook_ratio(scenario, name, b, totals.elements, totals.next_layers);
-        let window = total.window;
+        let both = total.both();
+        let others = rows.iter().filter(|(other, traffic, wire)| {
+            other != name && wire == link && traffic.both().comm.0 > 0.0
+        });
+        let passes = [("forward", total.forward), ("backward", total.backward)];
         OverlapRow {
             name,
             bytes_per_gpu: total.bytes,
-            comm_s: total.comm,
-            compute_s: window,
-            ratio: if window.0 > 0.0 {
-                total.comm / window
+            comm_s: both.comm,
+            compute_s: both.window,
+            ratio: if both.window.0 > 0.0 {
+                both.comm / both.window
             } else {
                 0.0
             },
-            exposed_s: total.exposed,
+            exposed_s: both.exposed(),
+            not_hidden_s: both.not_hidden,
+            slows_compute_s: both.slows,
+            shares_wire_with: others.map(|(other, ..)| *other).collect(),
+            passes: passes
+                .into_iter()
+                .filter(|(_, traffic)| traffic.comm.0 > 0.0)
+                .map(|(pass, traffic)| PassTraffic::of(pass, traffic))
+                .collect(),
             printed_ratio: printed.as_ref().map(|ratio| ratio.printed),
             corrected_ratio: printed.as_ref().map(|ratio| ratio.corrected),
-            link,
+            link: *link,
         }
-    })
-    .collect()
+    };
+    rows.iter().map(of).collect()
 }

@@ -24,7 +24,7 @@ fn element(scenario: &Scenario, name: &str) -> f64 {
     if name == "dp" {
         scenario.precision.gradients()
     } else {
-        2.0
+        scenario.precision.computes.activation()
     }
 }
 

@@ -5,8 +5,9 @@
 //! forward and backward; ring attention all GPUs together, forward only. What a GPU sends follows from ring collectives,
 //! all-to-alls and the number of key-value heads.
 
-use super::volume::ACTIVATION;
+use super::volume::rank_key_width;
 use crate::model::Architecture;
+use crate::run::Scenario;
 use crate::units::Bytes;
 
 /// One way to cut a sequence.
@@ -67,13 +68,13 @@ pub fn sequence_cuts(
 }
 
 /// The least that ring attention keeps on a rank for `chunk` tokens of one sequence: the block of K and V in use and the
-/// one on its way, Q and the output: `2 (2 (k + v) + q + o) c` bytes over TP. With as many key-value heads as heads that
+/// one on its way, Q and the output: in bf16 `2 (2 (k + v) + q + o) c` bytes over TP. With as many key-value heads as heads that
 /// is the lecture's `12 d c`; grouped queries share keys and values, which leaves `(4 + 8 k/a) d c`.
 #[must_use]
-pub fn ring_buffer(model: &Architecture, tp: u64, chunk: f64) -> Bytes {
-    let [query, output] = query_and_output(model);
-    let widths = 4.0 * key_value_width(model) + query + output;
-    Bytes(ACTIVATION * widths * chunk / tp as f64)
+pub fn ring_buffer(scenario: &Scenario, chunk: f64) -> Bytes {
+    let [query, output] = query_and_output(&scenario.model);
+    let widths = 4.0 * rank_key_width(scenario) + (query + output) / scenario.layout.tp as f64;
+    Bytes(scenario.precision.computes.activation() * widths * chunk)
 }
 
 /// Mean width of keys and values over all heads; latent attention travels expanded.
@@ -106,7 +107,7 @@ pub fn ring_steps(ranks: u64, zigzag: bool) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Based, Run, Scenario};
+    use crate::run::{Based, Run};
 
     /// Fudan lecture: N = 1e6, d 4096, P 128, fp16. 8 N d = 65.536 GB against 8 N d / P = 0.512 GB.
     #[test]
@@ -139,7 +140,7 @@ mod tests {
                 tp,
                 ..Run::default()
             };
-            ring_buffer(&Scenario::new(&run).unwrap().model, tp, 1024.0).0
+            ring_buffer(&Scenario::new(&run).unwrap(), 1024.0).0
         };
         let mib = 1024.0 * 1024.0;
         assert_eq!(of("llama-2-7b", 1), 12.0 * 1024.0 * 4096.0);

@@ -1,13 +1,14 @@
 //! What ZeRO-2 and 3 send within a micro-batch: weights gathered before each pass, gradients scattered after the backward
 //! one, a layer ahead of the compute that hides them.
 //!
-//! Volumes: `w P (n-1)/n` a gathering (two a micro-batch), `g P (n-1)/n` a scattering, over the shard group of the dense
-//! weights and over that of the routed experts. Source: `ZeRO`, section 7.
+//! Volumes: `w P (n-1)/n` a gathering (two a micro-batch), `g P (n-1)/n` a scattering (one a micro-batch; ZeRO-2 may reduce
+//! once for several), over the shard group of the dense weights and over that of the routed experts. Source: `ZeRO`, section 7.
 
+use super::beside::Beside;
 use super::collective::Fabric;
 use super::gradients::Held;
-use super::waits::{StageWindows, Wait, visible};
-use crate::run::Scenario;
+use super::waits::{StageWindows, Wait};
+use crate::run::{Reduction, Scenario};
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, Seconds};
 
@@ -25,7 +26,7 @@ pub(super) fn shards(
     fabric: &Fabric,
 ) -> (Wait, Wait) {
     let (layout, zero) = (&scenario.layout, scenario.zero);
-    if zero.stage < 2 {
+    if scenario.reduction() == Reduction::Step {
         return (Wait::default(), Wait::default());
     }
     let held = Held::of(scenario, &[stage]);
@@ -51,27 +52,28 @@ pub(super) fn shards(
     };
     let share = scenario.run.overlap.dp;
     let tax = CONTENTION.value;
+    // A micro-batch's share of the reductions of the step.
+    let often = scenario.reductions() as f64 / scenario.layout.microbatches as f64;
     let (sent, scatter) = all(scenario.precision.gradients());
+    let (sent, scatter) = (sent * often, scatter * often);
     let (fetched, gather) = if zero.stage == 3 {
-        all(scenario.precision.weights.min(2.0))
+        all(scenario.precision.gathered_weight())
     } else {
         (Bytes::ZERO, Seconds::ZERO)
     };
-    // Behind the backward pass the weights go first; gradients have what is left of the window.
-    let left = (windows.backward * share - gather).max(Seconds::ZERO);
+    let beside = |comm, window| Beside::new(comm, window, share, tax);
+    // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
+    let taken = if share > 0.0 { 1.0 / share } else { 0.0 };
+    let left = (windows.backward - gather * taken).max(Seconds::ZERO);
     let weights = Wait {
         bytes: fetched * 2.0,
-        comm: gather * 2.0,
-        window: windows.forward + windows.backward,
-        forward: visible(gather, windows.forward, share, tax),
-        backward: visible(gather, windows.backward, share, tax),
+        forward: beside(gather, windows.forward),
+        backward: beside(gather, windows.backward),
     };
     let gradients = Wait {
         bytes: sent,
-        comm: scatter,
-        window: windows.backward,
-        forward: Seconds::ZERO,
-        backward: visible(scatter, left, 1.0, tax),
+        forward: Beside::default(),
+        backward: beside(scatter, left),
     };
     (weights, gradients)
 }
@@ -105,13 +107,50 @@ mod tests {
         let sent = 8_030_261_248.0 * 7.0 / 8.0;
         assert!((weights.bytes.0 / (2.0 * 2.0 * sent) - 1.0).abs() < 1e-9);
         assert!((gradients.bytes.0 / (4.0 * sent) - 1.0).abs() < 1e-9);
-        assert!((weights.exposed().0 / weights.comm.0 - 1.0).abs() < 1e-9);
+        assert!((weights.exposed().0 / weights.both().comm.0 - 1.0).abs() < 1e-9);
+    }
+
+    /// m reductions of a stage in a step, one for each group of g micro-batches, or one at its end: the last is ZeRO-1's.
+    #[test]
+    fn zero_2_reduces_as_often_as_it_is_told() {
+        let of = |zero2_reduce, group| {
+            let run = Run {
+                zero: 2,
+                zero2_reduce,
+                schedule: crate::run::Schedule::Interleaved,
+                virtual_stages: 2,
+                schedule_options: crate::run::ScheduleOptions {
+                    group,
+                    ..crate::run::ScheduleOptions::default()
+                },
+                ..Run::default()
+            };
+            let scenario = Scenario::new(&run).unwrap();
+            let m = scenario.layout.microbatches as f64;
+            let fabric = Fabric::of(&scenario);
+            let (_, gradients) = shards(&scenario, 1, &StageWindows::default(), &fabric);
+            (gradients.bytes.0 * m, gradients.both().comm.0 * m)
+        };
+        // Stages 0 to 7 of four layers; g P (N - 1)/N with N = 8.
+        let layer = (218_112_000.0 - 8_192.0) / 2.0 + 8_192.0;
+        let once = 4.0 * 4.0 * layer * 7.0 / 8.0;
+        for (reduction, group, times) in [
+            (Reduction::MicroBatch, None, 32.0),
+            (Reduction::Group, None, 8.0),
+            (Reduction::Group, Some(12), 3.0),
+            (Reduction::Group, Some(32), 1.0),
+        ] {
+            let (bytes, comm) = of(reduction, group);
+            assert!((bytes / (times * once) - 1.0).abs() < 1e-12);
+            assert!((comm / (times * of(Reduction::Group, Some(32)).1) - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(of(Reduction::Step, None), (0.0, 0.0));
     }
 
     #[test]
     fn lower_stages_send_no_weights_within_a_micro_batch() {
         assert_eq!(traffic(1), (Wait::default(), Wait::default()));
         assert_eq!(traffic(2).0, Wait::default());
-        assert!(traffic(2).1.comm.0 > 0.0);
+        assert!(traffic(2).1.both().comm.0 > 0.0);
     }
 }

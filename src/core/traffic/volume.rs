@@ -1,7 +1,8 @@
 //! Bytes that one GPU sends, by kind of parallelism.
 //!
 //! Source: ring collectives send `(n-1)/n` of the gathered size, an all-reduce twice that (NCCL performance notes); who
-//! sends what follows Megatron Core. Activations travel in bf16.
+//! sends what follows Megatron Core. Activations travel in the precision of the passes; the formulas
+//! beside the figures are in bf16.
 
 use super::dispatch::{element_bytes, is_once_a_node, once_a_node};
 use super::sequence::key_value_width;
@@ -9,9 +10,6 @@ use crate::cluster::Link;
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
 use crate::units::{Bytes, BytesPerSecond};
-
-/// Bytes an activation element travels with.
-pub(super) const ACTIVATION: f64 = 2.0;
 
 /// `(n - 1)/n`: the share of a tensor that a ring collective over `n` ranks sends from each.
 fn ring(n: u64) -> f64 {
@@ -41,6 +39,7 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     let n = (layers.end - layers.start) as f64;
     let moe_layers = layers.filter(|index| model.is_moe_layer(*index)).count() as f64;
     let tokens = scenario.tokens_per_rank();
+    let activation = scenario.precision.computes.activation();
     let h = model.hidden as f64;
     let t = layout.tp as f64;
     let c = layout.cp as f64;
@@ -51,11 +50,11 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     } else {
         2.0 * n - moe_layers
     };
-    let tp = 4.0 * ACTIVATION * tokens * h * ring(layout.tp) * pairs;
+    let tp = 4.0 * activation * tokens * h * ring(layout.tp) * pairs;
     let (query, kv) = (model.query_width() as f64, rank_key_width(scenario));
     let cp = match run.cp_comm {
-        CpComm::Ring | CpComm::AllGather => 6.0 * ACTIVATION * tokens * kv * (c - 1.0),
-        CpComm::Ulysses => 4.0 * ACTIVATION * tokens * (query / t + kv) * ring(layout.cp),
+        CpComm::Ring | CpComm::AllGather => 6.0 * activation * tokens * kv * (c - 1.0),
+        CpComm::Ulysses => 4.0 * activation * tokens * (query / t + kv) * ring(layout.cp),
     };
     let ep = model.moe.map_or(0.0, |moe| {
         let (there, back) = element_bytes(scenario);
@@ -68,7 +67,7 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     });
     let cut = if layout.sequence_parallel { t } else { 1.0 };
     let boundary = if layout.pp > 1 {
-        2.0 * ACTIVATION * tokens * h / cut
+        2.0 * activation * tokens * h / cut
     } else {
         0.0
     };
@@ -83,13 +82,15 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
 /// Bytes of one micro-batch's hidden states on a rank: what a tensor-parallel message gathers or reduces, `2 T h`.
 #[must_use]
 pub fn stage_message(scenario: &Scenario) -> Bytes {
-    Bytes(ACTIVATION * scenario.tokens_per_rank() * scenario.model.hidden as f64)
+    let activation = scenario.precision.computes.activation();
+    Bytes(activation * scenario.tokens_per_rank() * scenario.model.hidden as f64)
 }
 
 /// Bytes of one block of keys and values on its way round a ring, `4 T w` with w the width of the keys on a rank.
 #[must_use]
 pub fn ring_block(scenario: &Scenario) -> Bytes {
-    Bytes(2.0 * ACTIVATION * scenario.tokens_per_rank() * rank_key_width(scenario))
+    let activation = scenario.precision.computes.activation();
+    Bytes(2.0 * activation * scenario.tokens_per_rank() * rank_key_width(scenario))
 }
 
 /// Mean width of keys and values on a tensor-parallel rank, which has a head at least.

@@ -1,10 +1,11 @@
 //! What one micro-batch waits for on a stage: tensor-, context- and expert-parallel messages and the pieces of `ZeRO`,
 //! against the compute of that stage that runs meanwhile.
 //!
-//! Hidden is at most the share that the Run gives of the window; what cannot hide is exposed. Gradients and `ZeRO` weights
-//! run on the same multiprocessors and memory as the compute they hide behind, which slows it: of every hidden second
-//! [`CONTENTION`](super::CONTENTION) is paid all the same.
+//! Hidden is at most the share that the Run gives of the window ([`Beside`]). Gradients and `ZeRO` weights run on the same
+//! multiprocessors and memory as the compute they hide behind, which slows it by [`CONTENTION`](super::CONTENTION) of
+//! every hidden second.
 
+use super::beside::Beside;
 use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::shards;
@@ -12,6 +13,7 @@ use super::volume::{MicrobatchTraffic, microbatch_traffic, ring_block, stage_mes
 use crate::model::stage_range;
 use crate::run::{CpComm, Recompute, Scenario};
 use crate::units::{Bytes, Seconds};
+use std::ops::{Add, Mul};
 
 /// The compute of one micro-batch on a stage that communication may run beside, and its passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,26 +32,49 @@ pub struct StageWindows {
     pub backward: Seconds,
 }
 
-/// One kind of message of one micro-batch.
+/// One kind of message, of a micro-batch or of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wait {
     /// Bytes that a GPU sends.
     pub bytes: Bytes,
-    /// Time on the wire.
-    pub comm: Seconds,
-    /// The compute it may hide behind.
-    pub window: Seconds,
-    /// What stays visible of it in the forward pass.
-    pub forward: Seconds,
+    /// Its traffic in the forward pass.
+    pub forward: Beside,
     /// The same in the backward pass.
-    pub backward: Seconds,
+    pub backward: Beside,
 }
 
 impl Wait {
-    /// What stays visible.
+    /// Both passes together.
+    #[must_use]
+    pub fn both(self) -> Beside {
+        self.forward + self.backward
+    }
+    /// What the passes take longer.
     #[must_use]
     pub fn exposed(self) -> Seconds {
-        self.forward + self.backward
+        self.both().exposed()
+    }
+}
+
+impl Add for Wait {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes + other.bytes,
+            forward: self.forward + other.forward,
+            backward: self.backward + other.backward,
+        }
+    }
+}
+
+impl Mul<f64> for Wait {
+    type Output = Self;
+    fn mul(self, times: f64) -> Self {
+        Self {
+            bytes: self.bytes * times,
+            forward: self.forward * times,
+            backward: self.backward * times,
+        }
     }
 }
 
@@ -64,7 +89,7 @@ pub struct StageWaits {
     pub ep: Wait,
     /// ZeRO-3 weights.
     pub zero3: Wait,
-    /// Gradients that ZeRO-2 and 3 reduce every micro-batch.
+    /// Gradients that ZeRO-2 and 3 reduce every micro-batch or group of them, a micro-batch's share.
     pub gradients: Wait,
     /// One send to the next stage.
     pub send: Seconds,
@@ -77,20 +102,21 @@ impl StageWaits {
     /// What the forward pass waits for.
     #[must_use]
     pub fn forward(&self) -> Seconds {
-        self.all().iter().map(|wait| wait.forward).sum()
+        let all = self.all().into_iter();
+        all.map(|wait| wait.forward.exposed()).sum()
     }
     /// What the backward pass waits for.
     #[must_use]
     pub fn backward(&self) -> Seconds {
-        self.all().iter().map(|wait| wait.backward).sum()
+        let all = self.all().into_iter();
+        all.map(|wait| wait.backward.exposed()).sum()
     }
-}
-
-/// What stays visible of `comm` beside `window`, of which `share` may hide it: `comm - (1 - tax) min(comm, share window)`.
-#[must_use]
-pub fn visible(comm: Seconds, window: Seconds, share: f64, tax: f64) -> Seconds {
-    let hidden = comm.0.min(window.0 * share).max(0.0);
-    Seconds(comm.0 - (1.0 - tax) * hidden)
+    /// What compute takes longer for the traffic beside it, in both passes.
+    #[must_use]
+    pub fn slows(&self) -> Seconds {
+        let all = self.all().into_iter();
+        all.map(|wait| wait.both().slows).sum()
+    }
 }
 
 /// Layers of the stage whose forward pass, messages included, runs again in the backward pass: a share of them.
@@ -157,14 +183,12 @@ fn tensor(
     let ends = u8::from(stage == 0) + u8::from(stage + 1 == scenario.stage_layers.len());
     let once = fabric.gather(group, message) * f64::from(ends);
     let forward = pair * pairs;
-    let beside = forward * 0.5;
-    let late = visible(beside, windows.column_weight, scenario.run.overlap.tp, 0.0);
+    let half = forward * 0.5;
+    let reductions = Beside::new(half, windows.column_weight, scenario.run.overlap.tp, 0.0);
     Wait {
         bytes: traffic.tp,
-        comm: forward * (1.0 + again) + once * 2.0,
-        window: windows.column_weight,
-        forward: forward + once,
-        backward: forward * (again - 1.0) + beside + late + once,
+        forward: Beside::alone(forward + once),
+        backward: Beside::alone(forward * (again - 1.0) + half + once) + reductions,
     }
 }
 
@@ -184,7 +208,7 @@ fn context(
     }
     let group = layout.mesh().cp_group();
     let steps = (layout.cp - 1) as f64;
-    let (comm, seen) = match scenario.run.cp_comm {
+    let (forward, backward) = match scenario.run.cp_comm {
         CpComm::Ring => {
             let block = ring_block(scenario);
             let share = scenario.run.overlap.cp;
@@ -192,30 +216,28 @@ fn context(
             let pass = |factor: f64, window: Seconds| {
                 let send = fabric.send(group.link(), block * factor);
                 let each = window / (c * layers.max(1.0));
-                let left = visible(send, each, share, 0.0);
-                (send * (steps * layers), left * (steps * layers))
+                Beside::new(send, each, share, 0.0) * (steps * layers)
             };
-            let forward = pass(1.0, windows.attention_forward);
-            let backward = pass(2.0, windows.attention_backward);
-            ((forward.0, backward.0), (forward.1, backward.1))
+            (
+                pass(1.0, windows.attention_forward),
+                pass(2.0, windows.attention_backward),
+            )
         }
         CpComm::AllGather => {
             let gathered = ring_block(scenario) * layout.cp as f64;
             let one = fabric.gather(group, gathered) * layers;
-            ((one, one * 2.0), (one, one * 2.0))
+            (Beside::alone(one), Beside::alone(one * 2.0))
         }
         CpComm::Ulysses => {
             let pass = Bytes(traffic.cp.0 / 2.0 / layers.max(1.0) / 4.0 * layout.cp as f64 / steps);
             let one = fabric.all_to_all(group, pass) * (4.0 * layers);
-            ((one, one), (one, one))
+            (Beside::alone(one), Beside::alone(one))
         }
     };
     Wait {
         bytes: traffic.cp,
-        comm: comm.0 * again + comm.1,
-        window: windows.attention_forward + windows.attention_backward,
-        forward: seen.0,
-        backward: seen.0 * (again - 1.0) + seen.1,
+        forward,
+        backward: forward * (again - 1.0) + backward,
     }
 }
 
@@ -257,14 +279,12 @@ fn experts(
     } else {
         0.0
     };
-    let left = visible(comm, windows.linear, scenario.run.overlap.ep, tax);
-    let forward = left * (1.0 / (1.0 + again));
+    let both = Beside::new(comm, windows.linear, scenario.run.overlap.ep, tax);
+    let forward = 1.0 / (1.0 + again);
     Wait {
         bytes: traffic.ep,
-        comm,
-        window: windows.linear,
-        forward,
-        backward: left - forward,
+        forward: both * forward,
+        backward: both * (1.0 - forward),
     }
 }
 
@@ -304,12 +324,13 @@ mod tests {
         (run.tp, run.cp, run.pp, run.zero) = (2, 2, 2, 3);
         let mut before = waits(&run, 0.0);
         for all in before.all() {
-            assert!((all.exposed().0 - all.comm.0).abs() <= 1e-12 * all.comm.0);
+            let comm = all.both().comm.0;
+            assert!((all.exposed().0 - comm).abs() <= 1e-12 * comm);
         }
         for seconds in [1e-4, 1e-3, 1e-2, 0.1] {
             let now = waits(&run, seconds);
             for (wait, earlier) in now.all().iter().zip(before.all()) {
-                assert!(wait.exposed().0 >= 0.0 && wait.exposed().0 <= wait.comm.0 + 1e-12);
+                assert!(wait.exposed().0 >= 0.0 && wait.exposed().0 <= wait.both().comm.0 + 1e-12);
                 assert!(wait.exposed().0 <= earlier.exposed().0 + 1e-12);
             }
             before = now;
@@ -327,6 +348,7 @@ mod tests {
         let even = waits(&run, 0.0).ep;
         run.moe_imbalance = 2.0;
         let uneven = waits(&run, 0.0).ep;
-        assert!(even.comm.0 > 0.0 && uneven.comm.0 > 1.9 * even.comm.0);
+        let (even, uneven) = (even.both().comm.0, uneven.both().comm.0);
+        assert!(even > 0.0 && uneven > 1.9 * even);
     }
 }

@@ -17,7 +17,7 @@ pub mod yaml;
 
 use crate::core::issue::Issue;
 use crate::core::run::registry::{FIELDS, plain};
-use crate::core::run::{Based, PrecisionParts, Recompute, Run, Scenario, Value};
+use crate::core::run::{Based, Format, PrecisionParts, Recompute, Run, Scenario, Value};
 use settings_reader::SettingsReader;
 
 /// Names and values of a program's settings; nested ones are dotted.
@@ -110,18 +110,18 @@ pub fn not_said(dialect: &Dialect, scenario: &Scenario) -> Vec<(&'static str, St
 /// What passes compute in: policies of as many bytes may differ by it.
 #[must_use]
 pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
-    match precision.base {
-        Some("fp32") => "fp32",
-        Some("fp16") => "fp16",
-        Some("te-fp8" | "fp8-lm" | "deepseek-fp8" | "nanotron-fp8") => "fp8",
-        _ => "bf16",
+    match precision.computes() {
+        Format::Fp32 => "fp32",
+        Format::Fp16 => "fp16",
+        Format::Fp8 => "fp8",
+        Format::Bf16 => "bf16",
     }
 }
 
 /// Whether two policies are one: as many bytes of everything, computed in the same.
 #[must_use]
 pub fn alike(one: &Based<PrecisionParts>, other: &Based<PrecisionParts>) -> bool {
-    one.resolve() == other.resolve() && computes(one) == computes(other)
+    one.resolve() == other.resolve()
 }
 
 /// Whether a field has no effect in `run`.

@@ -115,11 +115,12 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
             drawing.fill(part(1.0, row.ratio), Ink::Exposed, 1.0, "");
         }
         let said = format!(
-            "{}: {} on the wire, {} of compute, {} exposed",
+            "{}: {} on the wire, {} of compute, {} not hidden, {} slows compute",
             significant(row.ratio, 3),
             show_seconds(row.comm_s),
             show_seconds(row.compute_s),
-            show_seconds(row.exposed_s)
+            show_seconds(row.not_hidden_s),
+            show_seconds(row.slows_compute_s)
         );
         let beside = (row.ratio / most + 0.01, y + BAR / 2.0);
         if beside.0 < 0.5 {
@@ -140,9 +141,14 @@ fn step(evaluation: &Evaluation) -> Drawing {
         ("compute", Some(Ink::Forward), step.compute_s),
         ("bubble", None, step.bubble_s),
         (
-            "exposed communication",
+            "communication not hidden",
             Some(Ink::Exposed),
-            step.exposed_comm_s,
+            step.not_hidden_s,
+        ),
+        (
+            "compute slowed by communication",
+            Some(Ink::Exposed),
+            step.slows_compute_s,
         ),
         ("optimizer", Some(Ink::Optimizer), step.optimizer_s),
         ("data loader", Some(Ink::Muted), step.host_s),
@@ -190,7 +196,7 @@ mod tests {
         for (name, said) in [
             ("memory", "rank 3"),
             ("overlap", "on the wire"),
-            ("step", "exposed communication"),
+            ("step", "communication not hidden"),
         ] {
             for theme in [Theme::Light, Theme::Dark] {
                 let svg = picture(name, &evaluation, theme, 800.0, MemoryUnit::Gib).unwrap();

@@ -25,16 +25,19 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
         ));
     }
     lines.push(String::new());
-    lines.push("communication,bytes_per_gpu,comm_s,compute_s,ratio,exposed_s".to_owned());
+    lines.push("communication,bytes_per_gpu,comm_s,compute_s,ratio,exposed_s,not_hidden_s,slows_compute_s,shares_wire_with".to_owned());
     for row in &report.overlap {
         lines.push(format!(
-            "{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{}",
             row.name,
             row.bytes_per_gpu.0,
             row.comm_s.0,
             row.compute_s.0,
             row.ratio,
-            row.exposed_s.0
+            row.exposed_s.0,
+            row.not_hidden_s.0,
+            row.slows_compute_s.0,
+            row.shares_wire_with.join(" ")
         ));
     }
     lines.push(String::new());

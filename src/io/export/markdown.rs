@@ -2,13 +2,13 @@
 
 use super::Stamp;
 use crate::core::model::CONVENTIONS;
-use crate::core::report::Evaluation;
+use crate::core::report::{Evaluation, balance};
 use crate::core::run::registry::field;
 use crate::core::units::{
     MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds,
     significant,
 };
-use crate::view::words;
+use crate::view::{uneven, words};
 
 /// Settings that are said even where they are the default.
 const ALWAYS: [&str; 11] = [
@@ -50,6 +50,7 @@ pub fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
         settings(evaluation),
         memory(evaluation),
         step(evaluation),
+        splits(evaluation),
         communication(evaluation),
         section("To know", &["setting", ""], warnings.collect()),
         format!("{made}: an estimate of training. [The whole run]({link})\n"),
@@ -126,7 +127,8 @@ fn step(evaluation: &Evaluation) -> String {
     let parts = [
         ("compute", step.compute_s),
         ("waiting in the pipeline", step.bubble_s),
-        ("exposed communication", step.exposed_comm_s),
+        ("communication not hidden", step.not_hidden_s),
+        ("compute slowed by communication", step.slows_compute_s),
         ("optimizer", step.optimizer_s),
         ("data loader", step.host_s),
         ("step", step.time_s),
@@ -185,6 +187,26 @@ fn step(evaluation: &Evaluation) -> String {
     section("Step", &["", "", ""], rows)
 }
 
+/// The even split of the layers, that of NVIDIA's rule, the run's and the best, where these differ.
+fn splits(evaluation: &Evaluation) -> String {
+    let splits = balance(evaluation).map_or_else(Vec::new, |balance| balance.splits);
+    if splits.len() < 2 {
+        return String::new();
+    }
+    let rows = splits.iter().map(|split| {
+        let memory = &split.evaluation.report.memory;
+        cells(&[
+            &uneven::called(split).to_string(),
+            &uneven::short(&split.layers),
+            &show_seconds(split.step_s()),
+            &MemoryUnit::Gib.show(memory.peak_bytes),
+            words::verdict(split.verdict()),
+        ])
+    });
+    let head = ["split", "layers", "step", "fullest GPU", ""];
+    section("Layers by stage", &head, rows.collect())
+}
+
 fn communication(evaluation: &Evaluation) -> String {
     let rows = evaluation.report.overlap.iter().map(|row| {
         vec![
@@ -193,7 +215,9 @@ fn communication(evaluation: &Evaluation) -> String {
             show_seconds(row.comm_s),
             show_seconds(row.compute_s),
             significant(row.ratio, 3),
-            show_seconds(row.exposed_s),
+            show_seconds(row.not_hidden_s),
+            show_seconds(row.slows_compute_s),
+            row.shares_wire_with.join(", ").to_ascii_uppercase(),
         ]
     });
     let head = [
@@ -202,7 +226,9 @@ fn communication(evaluation: &Evaluation) -> String {
         "on the wire",
         "compute beside it",
         "ratio",
-        "exposed",
+        "not hidden",
+        "slows compute",
+        "shares a wire with",
     ];
     section("Communication a step", &head, rows.collect())
 }

@@ -17,16 +17,19 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
         .iter()
         .map(|format| {
             let pressed = (format == chosen).to_string();
-            let attributes = [("aria-pressed", &*pressed), ("title", format.what)];
+            let attributes = [("aria-pressed", &*pressed)];
             let open = Action::Open(Dialog::Export(format.id));
-            el("button", &attributes, &[text(format.label)]).on(open)
+            el("button", &attributes, &[text(format.label)])
+                .title(format.what)
+                .on(open)
         })
         .collect();
     let body = match export(run, chosen.id, stamp) {
         Ok(file) => {
             let name = format!("shardscope.{}", chosen.end);
-            let save =
-                |label: &str, save: Save| leaf("button", "main", label).on(Action::Save(save));
+            let save = |label: &'static str, save: Save| {
+                leaf("button", "main", label).on(Action::Save(save))
+            };
             [
                 el(
                     "pre",
@@ -44,15 +47,7 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
     };
     [
         leaf("h2", "", "Take this run out"),
-        el(
-            "p",
-            &[
-                ("class", "choices"),
-                ("role", "group"),
-                ("aria-label", "Form"),
-            ],
-            &[choices],
-        ),
+        el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"),
         el("div", &[("class", "taken")], &[body]),
     ]
     .into_iter()

@@ -61,10 +61,7 @@ pub fn summary(typed: &str, present: &Run) -> Node {
             "ignored, for they say nothing of a layout: {}",
             read.ignored.len()
         );
-        parts.push(fold(
-            &count,
-            leaf("code", "muted", &read.ignored.join(", ")),
-        ));
+        parts.push(fold(&count, leaf("code", "muted", read.ignored.join(", "))));
     }
     el("div", &[("class", "imported")], &parts)
 }

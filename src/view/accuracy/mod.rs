@@ -6,6 +6,7 @@ mod tables;
 use super::limits::NOT_MODELLED;
 use super::markup::{Node, el, fold, leaf, text};
 use crate::core::accuracy::Bench;
+use crate::core::t;
 use crate::core::units::show_percent;
 use scatter::picture;
 use tables::{bands, by_source, constants_table, misses, uneven};
@@ -31,20 +32,17 @@ fn summary(bench: &Bench) -> Node {
     let mut pieces = vec![el(
         "p",
         &[],
-        &[text(&format!(
-            "{} published runs, computed just now in this page as it computes yours. {} further lines of the same tables are other hardware or frameworks, or leave out what a run needs.",
-            bench.rows.len(),
-            bench.lines.saturating_sub(bench.rows.len()),
+        &[text(t!(
+            "{rows} published runs, computed just now in this page as it computes yours. {rows_2} further lines of the same tables are other hardware or frameworks, or leave out what a run needs.",
+            rows = bench.rows.len(),
+            rows_2 = bench.lines.saturating_sub(bench.rows.len())
         ))],
     )];
     if let Some((mean, worst, groups)) = bench.choice_loss() {
         pieces.push(el(
             "p",
             &[],
-            &[text(&format!(
-                "Choosing: in {groups} groups of layouts on the same GPUs (tables 3 and 4) the one predicted fastest was {} slower than the fastest measured on average, {} at worst.",
-                show_percent(mean), show_percent(worst)
-            ))],
+            &[text(t!("Choosing: in {groups} groups of layouts on the same GPUs (tables 3 and 4) the one predicted fastest was {mean} slower than the fastest measured on average, {worst} at worst.", groups, mean = show_percent(mean), worst = show_percent(worst)))],
         ));
     }
     pieces.push(leaf("h3", "", "Error by source"));
@@ -54,7 +52,10 @@ fn summary(bench: &Bench) -> Node {
         "muted",
         "Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
     ));
-    let outcomes = format!("Verdicts against {} outcomes", bench.verdicts.len());
+    let outcomes = t!(
+        "Verdicts against {verdicts} outcomes",
+        verdicts = bench.verdicts.len()
+    );
     pieces.push(leaf("h3", "", &outcomes));
     pieces.push(bands(bench));
     pieces.into_iter().collect()
@@ -68,7 +69,7 @@ fn details(bench: &Bench) -> Node {
         leaf("h3", "", "Worst misses first"),
         misses("Worst misses", bench, first),
         fold(
-            &format!("The other {} runs", rest.len()),
+            t!("The other {rest} runs", rest = rest.len()),
             misses("The other runs", bench, rest),
         ),
         uneven(bench),
@@ -79,7 +80,7 @@ fn details(bench: &Bench) -> Node {
     .collect()
 }
 
-fn list(items: &[&str]) -> Node {
+fn list(items: &[&'static str]) -> Node {
     let items: Node = items.iter().map(|item| leaf("li", "", item)).collect();
     el("ul", &[("class", "plain")], &[items])
 }

@@ -1,6 +1,7 @@
 //! Predicted over measured as points, and the same in words.
 
 use crate::core::accuracy::{Bench, Fact, Kind};
+use crate::core::t;
 use crate::view::figure::save;
 use crate::view::markup::{Node, el, leaf};
 use crate::view::scatter::{Point, scatter, svg};
@@ -15,9 +16,9 @@ pub fn picture(bench: &Bench, memory: bool) -> Node {
     let Some(scatter) = scatter(&points(bench, memory)) else {
         return Node::none();
     };
-    let words = format!(
-        "{} Across: measured. Filled: dense runs; square: experts; hollow: shown only. Beyond half and twice: on the edge.",
-        points_in_words(bench, memory)
+    let words = t!(
+        "{memory} Across: measured. Filled: dense runs; square: experts; hollow: shown only. Beyond half and twice: on the edge.",
+        memory = points_in_words(bench, memory)
     );
     let pieces = [
         leaf("h3", "", title),

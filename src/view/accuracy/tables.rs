@@ -1,8 +1,10 @@
 //! The tables: errors by source, verdicts by band, misses, the constants; and the one miss that is told in words.
 
 use crate::core::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
+use crate::core::message::{Message, verbatim};
 use crate::core::report::Pair;
 use crate::core::run::{Run, Scenario};
+use crate::core::t;
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
 use crate::view::markup::{Node, el, leaf, load, table, text};
 use crate::view::words;
@@ -61,14 +63,14 @@ pub fn bands(bench: &Bench) -> Node {
     )
 }
 
-pub fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Node {
+pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node {
     let rows: Vec<_> = facts
         .iter()
         .map(|fact| {
             let row = &bench.rows[fact.row];
             let show = |value: f64| match row.measured {
-                Measured::Memory(_) => format!("{} GiB", significant(value, 3)),
-                _ => show_seconds(Seconds(value)),
+                Measured::Memory(_) => verbatim(format!("{} GiB", significant(value, 3))),
+                _ => show_seconds(Seconds(value)).into(),
             };
             let name = load("link", &row.run, &row.note, &[text(&row.label)]);
             let source = leaf("small", "", &format!(" {}", row.source().name));
@@ -76,9 +78,9 @@ pub fn misses(label: &str, bench: &Bench, facts: &[Fact]) -> Node {
             let named = [("class", "wrap"), ("translate", "no")];
             let cells = vec![
                 el("span", &named, &[name, source]),
-                text(&show(fact.measured)),
-                text(&show(fact.predicted)),
-                text(&signed(fact.ratio() - 1.0)),
+                text(show(fact.measured)),
+                text(show(fact.predicted)),
+                text(signed(fact.ratio() - 1.0)),
             ];
             (fact.error() > MISS, cells)
         })
@@ -130,15 +132,21 @@ pub fn uneven(bench: &Bench) -> Node {
         return Node::none();
     };
     let peak = uneven.measured * run.gpus as f64 * scenario.gpu.bf16.0;
-    let said = format!(
-        "Moving {} of {before} layers off the rank that holds the vision tower is predicted to be {} times as fast; measured was {}. With layers of equal cost the slowest rank goes from the tower and {before} layers to {longest}, and no tower makes that more than {most}/{longest} = {}; the faster step was measured at {} of peak, so most of its time is not in the layers at all. No constant was bent to meet it.",
-        before.saturating_sub(*after),
-        significant(even.predicted / uneven.predicted, 3),
-        significant(pair.gain, 4),
-        significant(most as f64 / longest as f64, 3),
-        show_percent(scenario.model_flops() / peak),
+    let said = t!(
+        "Moving {after} of {before} layers off the rank that holds the vision tower is predicted to be {predicted} times as fast; measured was {gain}. With layers of equal cost the slowest rank goes from the tower and {before} layers to {longest}, and no tower makes that more than {most}/{longest} = {longest_2}; the faster step was measured at {peak} of peak, so most of its time is not in the layers at all. No constant was bent to meet it.",
+        after = before.saturating_sub(*after),
+        before,
+        predicted = significant(even.predicted / uneven.predicted, 3),
+        gain = significant(pair.gain, 4),
+        longest,
+        most,
+        longest_2 = significant(most as f64 / longest as f64, 3),
+        peak = show_percent(scenario.model_flops() / peak)
     );
-    let head = format!("A known miss: uneven pipeline on {}", run.gpu.title());
+    let head = t!(
+        "A known miss: uneven pipeline on {gpu}",
+        gpu = run.gpu.title()
+    );
     Node::from_iter([leaf("h3", "", &head), leaf("p", "", &said)])
 }
 
@@ -148,8 +156,8 @@ pub fn constants_table() -> Node {
         .map(|constant| {
             let place = format!("{}: {}", constant.source.short, constant.how);
             let cells = vec![
-                text(&constant.name.to_string()),
-                text(&constant.value.to_string()),
+                text(constant.name.to_string()),
+                text(constant.value.to_string()),
                 leaf("span", "wrap", &place),
             ];
             (constant.fitted, cells)

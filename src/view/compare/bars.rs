@@ -40,11 +40,7 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
         .map(|part| {
             let (class, style) = (part.class(), percent("width", part.length));
             let title = format!("{} {}", part.component.name(), unit.show(part.bytes));
-            el(
-                "i",
-                &[("class", &class), ("style", &style), ("title", &title)],
-                &[],
-            )
+            el("i", &[("class", &class), ("style", &style)], &[]).title(title)
         })
         .collect();
     let class = if bar.is_peak { "total bold" } else { "total" };
@@ -57,7 +53,7 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
         "div",
         &[("class", "bar-row")],
         &[
-            leaf("span", "who", &bar.name()),
+            leaf("span", "who", bar.name()),
             el("div", &[("class", "track")], &track),
             leaf("span", class, &unit.number(bar.total)),
         ],

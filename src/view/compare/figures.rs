@@ -1,7 +1,9 @@
 //! The figures of two Runs beside each other: second minus first.
 
 use crate::core::memory::{Component, Verdict};
+use crate::core::message::{Message, verbatim};
 use crate::core::report::Report;
+use crate::core::t;
 use crate::core::units::{
     Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant,
 };
@@ -9,23 +11,28 @@ use crate::view::markup::{Node, text};
 use crate::view::words;
 
 /// What one gives and takes against the other, in a sentence.
-pub fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> String {
+pub fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
     let time = b.step.time_s / a.step.time_s - 1.0;
     let time = if time.abs() < SAME {
-        "takes the same time a step".to_owned()
+        t!("takes the same time per step")
     } else {
-        let word = if time < 0.0 { "less" } else { "more" };
-        format!("takes {} {word} time a step", show_percent(time.abs()))
+        let share = show_percent(time.abs());
+        if time < 0.0 {
+            t!("takes {share} less time per step", share)
+        } else {
+            t!("takes {share} more time per step", share)
+        }
     };
     let bytes = b.memory.peak_bytes.0 - a.memory.peak_bytes.0;
     let memory = if bytes.abs() < SAME * a.memory.peak_bytes.0 {
-        "as much memory on its fullest GPU".to_owned()
+        t!("as much memory on its fullest GPU")
     } else {
-        let word = if bytes < 0.0 { "less" } else { "more" };
-        format!(
-            "{} {word} memory on its fullest GPU",
-            unit.show(Bytes(bytes.abs()))
-        )
+        let bytes_apart = unit.show(Bytes(bytes.abs()));
+        if bytes < 0.0 {
+            t!("{bytes_apart} less memory on its fullest GPU", bytes_apart)
+        } else {
+            t!("{bytes_apart} more memory on its fullest GPU", bytes_apart)
+        }
     };
     let verdict = |report: &Report| match report.memory.verdict {
         Verdict::Fits => "fits",
@@ -34,14 +41,19 @@ pub fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> String {
     };
     let fits = if a.memory.verdict == b.memory.verdict {
         match a.memory.verdict {
-            Verdict::Fits => "both fit".to_owned(),
-            Verdict::Tight => "both may not fit".to_owned(),
-            Verdict::Oom => "both run out of memory".to_owned(),
+            Verdict::Fits => t!("both fit"),
+            Verdict::Tight => t!("both may not fit"),
+            Verdict::Oom => t!("both run out of memory"),
         }
     } else {
-        format!("it {}, the first {}", verdict(b), verdict(a))
+        t!("it {b}, the first {a}", b = verdict(b), a = verdict(a))
     };
-    format!("The second {time} and {memory}; {fits}.")
+    t!(
+        "The second {time} and {memory}; {fits}.",
+        time,
+        memory,
+        fits
+    )
 }
 
 /// Shares nearer than this are printed alike.
@@ -50,12 +62,12 @@ const SAME: f64 = 5e-4;
 type TableRow = (bool, Vec<Node>);
 
 /// A figure of both: second minus first, and in percent of the first.
-fn row(name: &str, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String) -> TableRow {
+fn row(name: impl Into<Message>, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String) -> TableRow {
     let same = show(a) == show(b);
     let difference = if same {
-        "same".to_owned()
+        t!("same")
     } else {
-        format!("{}{}", sign(b - a), show((b - a).abs()))
+        verbatim(format!("{}{}", sign(b - a), show((b - a).abs())))
     };
     let share = if same || a == 0.0 {
         String::new()
@@ -66,21 +78,38 @@ fn row(name: &str, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String) -> TableRow {
             significant(((b - a) / a).abs() * 100.0, 3)
         )
     };
-    let cells = [name, &show(a), &show(b), &difference, &share];
+    let cells = [
+        name.into(),
+        show(a).into(),
+        show(b).into(),
+        difference,
+        share.into(),
+    ];
     (false, cells.map(text).into())
 }
 
 /// A share of something: its difference is in points.
-fn points(name: &str, [a, b]: [f64; 2]) -> TableRow {
+fn points(name: &'static str, [a, b]: [f64; 2]) -> TableRow {
     let (shown, other) = (show_percent(a), show_percent(b));
     let difference = if shown == other {
-        "same".to_owned()
+        t!("same")
     } else {
-        format!("{}{:.1} points", sign(b - a), ((b - a) * 100.0).abs())
+        t!(
+            "{difference} points",
+            difference = format!("{}{:.1}", sign(b - a), ((b - a) * 100.0).abs())
+        )
     };
     (
         false,
-        [name, &shown, &other, &difference, ""].map(text).into(),
+        [
+            name.into(),
+            shown.into(),
+            other.into(),
+            difference,
+            Message::default(),
+        ]
+        .map(text)
+        .into(),
     )
 }
 
@@ -108,11 +137,11 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
         points("Exposed", of(|r| r.step.exposed_comm_s / r.step.time_s)),
     ];
     // What neither has is no figure of theirs.
-    let part = |name: &str, both: [f64; 2], show: &dyn Fn(f64) -> String| {
+    let part = |name: Message, both: [f64; 2], show: &dyn Fn(f64) -> String| {
         (both != [0.0, 0.0]).then(|| row(name, both, show))
     };
     let mut parts = vec![part(
-        "Usable memory",
+        t!("Usable memory"),
         of(|r| r.memory.capacity_bytes.0),
         &bytes,
     )];
@@ -121,34 +150,46 @@ pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
             let rank = report.memory.per_stage.get(report.memory.peak_stage);
             rank.map_or(0.0, |rank| rank.components()[index].1.0)
         };
-        let name = format!("Fullest GPU: {}", component.name());
-        parts.push(part(&name, reports.map(own), &bytes));
+        let name = t!("Fullest GPU: {component}", component = component.name());
+        parts.push(part(name, reports.map(own), &bytes));
     }
     let both =
         |figure: fn(&Report) -> Option<f64>| reports.map(|report| figure(report).unwrap_or(0.0));
     parts.extend([
-        part("Step: compute", of(|r| r.step.compute_s.0), &seconds),
-        part("Step: bubble", of(|r| r.step.bubble_s.0), &seconds),
+        part(t!("Step: compute"), of(|r| r.step.compute_s.0), &seconds),
+        part(t!("Step: bubble"), of(|r| r.step.bubble_s.0), &seconds),
         part(
-            "Step: exposed communication",
+            t!("Step: exposed communication"),
             of(|r| r.step.exposed_comm_s.0),
             &seconds,
         ),
-        part("Step: optimizer", of(|r| r.step.optimizer_s.0), &seconds),
-        part("Step: data loader", of(|r| r.step.host_s.0), &seconds),
-        part("TFLOP/s/GPU", of(|r| r.step.tflops_per_gpu), &three),
-        part("Tokens/s", of(|r| r.step.tokens_per_s), &whole),
-        part("Tokens a step", of(|r| r.layout.tokens_per_step), &whole),
-        part("Parameters", of(|r| r.parameters.total as f64), &show_count),
-        part("Data-parallel size", of(|r| r.layout.dp as f64), &whole),
         part(
-            "Micro-batches a step",
+            t!("Step: optimizer"),
+            of(|r| r.step.optimizer_s.0),
+            &seconds,
+        ),
+        part(t!("Step: data loader"), of(|r| r.step.host_s.0), &seconds),
+        part(t!("TFLOP/s/GPU"), of(|r| r.step.tflops_per_gpu), &three),
+        part(t!("Tokens/s"), of(|r| r.step.tokens_per_s), &whole),
+        part(
+            t!("Tokens a step"),
+            of(|r| r.layout.tokens_per_step),
+            &whole,
+        ),
+        part(
+            t!("Parameters"),
+            of(|r| r.parameters.total as f64),
+            &show_count,
+        ),
+        part(t!("Data-parallel size"), of(|r| r.layout.dp as f64), &whole),
+        part(
+            t!("Micro-batches a step"),
             of(|r| r.layout.microbatches as f64),
             &whole,
         ),
-        part("Days", both(|r| r.step.days), &three),
-        part("GPU-hours", both(|r| r.step.gpu_hours), &whole),
-        part("Cost", both(|r| r.step.cost), &whole),
+        part(t!("Days"), both(|r| r.step.days), &three),
+        part(t!("GPU-hours"), both(|r| r.step.gpu_hours), &whole),
+        part(t!("Cost"), both(|r| r.step.cost), &whole),
     ]);
     [headline, parts.into_iter().flatten().collect()]
 }

@@ -2,6 +2,7 @@
 
 use crate::core::pipeline::schedule as schedule_row;
 use crate::core::report::Evaluation;
+use crate::core::t;
 use crate::core::units::{Seconds, show_percent, show_seconds};
 use crate::view::figure::{figure, key};
 use crate::view::markup::{Node, leaf};
@@ -20,7 +21,13 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
             let length = show_seconds(Seconds(run.timeline.makespan()));
             let bubble = show_percent(pipeline.bubble_fraction);
             (
-                format!("{which}: {name}, {length}, {bubble} bubble"),
+                t!(
+                    "{which}: {name}, {length}, {bubble} bubble",
+                    which,
+                    name,
+                    length,
+                    bubble
+                ),
                 &run.timeline,
             )
         })
@@ -31,7 +38,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
     let picture = strips(&drawn).inline("Pipeline timelines on one axis");
     let said = both.map(|(run, which)| {
         let said = words::pipeline(&run.report.pipeline, run.report.layout.microbatches);
-        leaf("p", "muted", &format!("{which}: {said}"))
+        leaf("p", "muted", t!("{which}: {said}", which, said))
     });
     let pictures = [
         leaf("h3", "", "Pipeline timelines on one axis"),

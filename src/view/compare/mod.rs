@@ -30,7 +30,7 @@ pub struct Second<'a> {
 pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
     let (said, rest) = match second.evaluation {
         Ok(evaluation) => (
-            text(&sentence([&first.report, &evaluation.report], unit)),
+            text(sentence([&first.report, &evaluation.report], unit)),
             both(first, evaluation, unit),
         ),
         Err(errors) => (
@@ -51,8 +51,10 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
 }
 
 fn head(runs: [&Run; 2]) -> Node {
-    let button = |label: &str, title: &str, compare: Compare| {
-        el("button", &[("title", title)], &[text(label)]).on(Action::Compare(compare))
+    let button = |label: &'static str, title: &'static str, compare: Compare| {
+        el("button", &[], &[text(label)])
+            .title(title)
+            .on(Action::Compare(compare))
     };
     let [first, second] = runs.map(|run| Arc::new(run.clone()));
     let buttons = Node::from_iter([
@@ -149,7 +151,7 @@ mod tests {
         let html = html(&Run::default(), &Run::default());
         assert!(html.contains("set alike"));
         assert!(
-            html.contains("same time a step and as much memory"),
+            html.contains("same time per step and as much memory"),
             "{html}"
         );
         assert!(!html.contains(" points") && !html.contains(">take<"));

@@ -2,19 +2,23 @@
 
 use super::verdict;
 use crate::core::memory::Verdict;
-use crate::core::report::fit::Suggestion;
+use crate::core::message::{Message, verbatim};
+use crate::core::report::fit::{Fit, Suggestion};
 use crate::core::report::narrow::{self as room, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
-use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
+use crate::core::t;
+use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::markup::{Node, apply, el, leaf, table, text};
 
 /// The changes that a search found to make a Run fit, or to take less where it does.
 #[must_use]
-pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> Node {
+pub fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
+    let list = search.suggestions();
     let fits = memory.verdict == Verdict::Fits;
     let words = match (list.is_empty(), fits) {
         (true, true) => "No single setting takes less and still fits.",
+        (true, false) if search.is_cut() => "No change that was tried makes it fit.",
         (true, false) => {
             "No change of up to three settings makes it fit, nor up to 64 times as many GPUs. A smaller model or shorter sequences would."
         }
@@ -24,6 +28,12 @@ pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> No
         (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
     };
     let note = leaf("p", "muted", words);
+    let note = if search.is_cut() {
+        let words = "The search ended at its limit of work: some changes were not tried.";
+        Node::from_iter([note, leaf("p", "muted", words)])
+    } else {
+        note
+    };
     if list.is_empty() {
         return note;
     }
@@ -31,8 +41,14 @@ pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> No
         .iter()
         .map(|one| (false, suggestion(memory, one, unit)))
         .collect();
-    let peak = format!("peak {}", unit.name());
-    let head = ["change", &peak, "saves", "step", "GPU time a token"];
+    let peak = t!("peak {value}", value = unit.name());
+    let head = [
+        t!("change"),
+        peak,
+        t!("saves"),
+        t!("step"),
+        t!("GPU time per token"),
+    ];
     let table = table("Suggestions", &head, &rows);
     [note, table].into_iter().collect()
 }
@@ -40,22 +56,22 @@ pub fn suggestions(memory: &Memory, list: &[Suggestion], unit: MemoryUnit) -> No
 fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> {
     let button = apply("fix", one.fix.set.clone(), "", &one.fix.label.to_string());
     let batch = one.global_batch.map_or_else(Node::none, |batch| {
-        let words = format!(" global batch {}", group(&batch.to_string()));
+        let words = t!("global batch {batch}", batch);
         leaf("small", "", &words)
     });
     let more = one.dearer - 1.0;
     let cost = if more.abs() < 5e-4 {
-        "the same".to_owned()
+        t!("the same")
     } else if more > 0.0 {
-        format!("+{}", show_percent(more))
+        verbatim(format!("+{}", show_percent(more)))
     } else {
-        format!("−{}", show_percent(-more))
+        verbatim(format!("−{}", show_percent(-more)))
     };
     vec![
         el("span", &[], &[button, batch]),
-        text(&unit.number(one.peak)),
-        text(&unit.number(memory.peak_bytes - one.peak)),
-        text(&show_seconds(one.step)),
+        text(unit.number(one.peak)),
+        text(unit.number(memory.peak_bytes - one.peak)),
+        text(show_seconds(one.step)),
         text(&cost),
     ]
 }
@@ -82,28 +98,28 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
                 )
             });
             let cells = vec![
-                text(&format!("{}. {}", at + 1, step.label)),
+                text(t!("{n}. {step}", n = at + 1, step = step.label)),
                 verdict(step.verdict),
-                text(&unit.number(step.peak)),
+                text(unit.number(step.peak)),
                 text(&more),
-                text(&step.stage.to_string()),
+                text(step.stage.to_string()),
             ];
             (false, cells)
         })
         .collect();
-    let peak = format!("peak {}", unit.name());
-    let head = ["try", "verdict", &peak, "more", "stage"];
-    let intro = format!(
-        "Start with everything small, then put the settings back one by one: the step at which it fails again names the cause ({}). What each step should take:",
-        HE_BLOG.short
+    let peak = t!("peak {value}", value = unit.name());
+    let head = [t!("try"), t!("verdict"), peak, t!("more"), t!("stage")];
+    let intro = t!(
+        "Start with everything small, then put the settings back one by one: the step at which it fails again names the cause ({short}). What each step should take:",
+        short = HE_BLOG.short
     );
     let list: Node = gaps
         .iter()
         .map(|(gap, counted)| {
-            let counted = counted.map_or_else(String::new, |bytes| {
-                format!("; {} of it are counted above", unit.show(bytes))
-            });
-            leaf("li", "", &format!("{}{counted}", gap.words()))
+            let counted = counted
+                .map(|bytes| t!("{bytes} of it are counted above", bytes = unit.show(bytes)));
+            let clauses = std::iter::once(gap.words().into()).chain(counted);
+            leaf("li", "", Message::joined("; ", clauses))
         })
         .collect();
     [
@@ -124,7 +140,6 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
 mod tests {
     use super::*;
     use crate::core::report::evaluate;
-    use crate::core::report::fit::Search;
     use crate::core::run::Run;
     use crate::view::markup::Action;
 
@@ -135,10 +150,11 @@ mod tests {
             ..Run::default()
         };
         let base = evaluate(&run).unwrap();
-        let list = Search::new(&base).finish(&base);
+        let search = Fit::finished(&base);
+        let list = search.suggestions();
         let sets = list.iter().map(|one| Action::Apply(one.fix.set.clone()));
         let sets: Vec<Action> = sets.collect();
-        let shown = suggestions(&base.report.memory, &list, MemoryUnit::Gib);
+        let shown = suggestions(&base.report.memory, &search, MemoryUnit::Gib);
         assert_eq!(shown.actions(), sets.iter().collect::<Vec<_>>());
     }
 

@@ -1,7 +1,9 @@
 //! The memory bars: one stacked bar a pipeline rank on a common scale, against the capacity.
 
 use crate::core::memory::{Component, StageMemory};
+use crate::core::message::Message;
 use crate::core::report::Memory;
+use crate::core::t;
 use crate::core::units::Bytes;
 
 /// A bar's part.
@@ -40,12 +42,12 @@ impl Bar {
     }
     /// "stage 3", or "4 to 7".
     #[must_use]
-    pub fn name(&self) -> String {
+    pub fn name(&self) -> Message {
         let (first, last) = self.stages;
         if first == last {
-            format!("rank {first}")
+            t!("rank {first}", first)
         } else {
-            format!("{first} to {last}")
+            t!("ranks {first} to {last}", first, last)
         }
     }
 }
@@ -63,7 +65,10 @@ impl Segment {
     #[must_use]
     pub fn class(&self) -> String {
         let sliver = if self.is_sliver() { " sliver" } else { "" };
-        format!("segment c-{}{sliver}", self.component.name())
+        format!(
+            "segment c-{component}{sliver}",
+            component = self.component.name()
+        )
     }
 }
 

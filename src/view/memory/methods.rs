@@ -3,10 +3,12 @@
 use super::verdict;
 use crate::core::memory::Component;
 use crate::core::memory::methods::Slip;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::Figure;
 use crate::core::report::methods::MethodRow;
 use crate::core::run::OneOf;
 use crate::core::run::registry::field;
+use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit};
 use crate::view::markup::{Action, Node, ask, cited, el, fold, leaf, percent, table, text};
 
@@ -21,8 +23,15 @@ pub fn methods(rows: &[MethodRow], unit: MemoryUnit) -> Node {
         .iter()
         .map(|row| (row.chosen, line(row, longest, unit)))
         .collect();
-    let peak = format!("peak {}", unit.name());
-    let head = ["method", "verdict", &peak, "of", "stage", "components"];
+    let peak = t!("peak {value}", value = unit.name());
+    let head = [
+        t!("method"),
+        t!("verdict"),
+        peak,
+        t!("of"),
+        t!("stage"),
+        t!("components"),
+    ];
     let about: Node = rows.iter().map(about).collect();
     [
         el(
@@ -44,18 +53,19 @@ fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Node> {
     let choose = [
         ("class", "choose"),
         ("aria-pressed", if row.chosen { "true" } else { "false" }),
-        ("title", "Show the panel by this method"),
     ];
     let place = if row.same_on_all {
-        "all".to_owned()
+        t!("all")
     } else {
-        stage.to_string()
+        verbatim(stage.to_string())
     };
     vec![
-        el("button", &choose, &[text(row.label)]).on(Action::Apply(fix)),
+        el("button", &choose, &[text(row.label)])
+            .title("Show the panel by this method")
+            .on(Action::Apply(fix)),
         verdict(row.verdict),
-        ask("figure", figure, &[text(&unit.number(row.fullest.total))]),
-        text(&unit.number(row.capacity)),
+        ask("figure", figure, &[text(unit.number(row.fullest.total))]),
+        text(unit.number(row.capacity)),
         text(&place),
         bar(row, longest, unit),
     ]
@@ -69,13 +79,13 @@ fn bar(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Node {
         .filter(|(_, (_, bytes))| bytes.0 > 0.0)
         .map(|(component, (name, bytes))| {
             let class = format!("c-{}", component.name());
-            let title = format!("{name} {}", unit.show(bytes));
+            let title = t!(
+                "{component} {bytes}",
+                component = name,
+                bytes = unit.show(bytes)
+            );
             let style = percent("width", bytes / longest);
-            el(
-                "i",
-                &[("class", &class), ("style", &style), ("title", &title)],
-                &[],
-            )
+            el("i", &[("class", &class), ("style", &style)], &[]).title(title)
         })
         .collect();
     let mark = percent("left", row.capacity / longest);
@@ -85,9 +95,9 @@ fn bar(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Node {
 
 /// The components of every method in figures.
 fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Node {
-    let first = format!("method, {}", unit.name());
-    let mut head = vec![first.as_str()];
-    head.extend(Component::ALL.map(Component::name));
+    let first = t!("method, {value}", value = unit.name());
+    let mut head = vec![first];
+    head.extend(Component::ALL.map(|component| component.name().into()));
     let lines: Vec<(bool, Vec<Node>)> = rows
         .iter()
         .map(|row| {
@@ -114,26 +124,32 @@ fn about(row: &MethodRow) -> Node {
         &[],
         &[text(row.label), text(" "), el("small", &[], &[source])],
     );
-    let leaves = format!("Leaves out: {}.", row.leaves_out.join("; "));
+    let leaves = t!(
+        "Leaves out: {list}.",
+        list = Message::joined("; ", row.leaves_out.iter().map(Message::from))
+    );
     let mut parts = vec![title, leaf("p", "", &leaves)];
     if !row.ignores.is_empty() {
-        let label = |key: &str| field(key).map_or(key.to_owned(), |field| field.label.to_owned());
-        let fields: Vec<String> = row
+        let label = |key: &str| field(key).map_or(verbatim(key), |field| field.label.into());
+        let fields: Vec<Message> = row
             .ignores
             .iter()
             .map(|issue| label(&issue.field))
             .collect();
-        let words = format!("Of this run it ignores: {}.", fields.join(", "));
+        let words = t!(
+            "Of this run it ignores: {fields}.",
+            fields = Message::joined(", ", fields)
+        );
         parts.push(leaf("p", "", &words));
     }
     if !row.slips.is_empty() {
-        let summary = format!("{} slips of the source", row.slips.len());
+        let summary = t!("{slips} slips of the source", slips = row.slips.len());
         parts.push(fold(&summary, slips(row.slips, row.source.short)));
     }
     el("div", &[], &parts)
 }
 
-fn slips(slips: &[Slip], source: &str) -> Node {
+fn slips(slips: &[Slip], source: &'static str) -> Node {
     let rows: Vec<(bool, Vec<Node>)> = slips
         .iter()
         .map(|slip| {
@@ -145,7 +161,7 @@ fn slips(slips: &[Slip], source: &str) -> Node {
             )
         })
         .collect();
-    let label = format!("Slips of {source}");
+    let label = t!("Slips of {source}", source);
     let head = ["where", "printed", "its formula gives"];
     el("div", &[("class", "slips")], &[table(&label, &head, &rows)])
 }

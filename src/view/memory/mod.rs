@@ -14,6 +14,7 @@ pub use table::twin;
 
 use super::markup::{Node, el, leaf, text};
 use crate::core::memory::{Component, Verdict};
+use crate::core::message::Message;
 
 /// A component's swatch and name.
 #[must_use]
@@ -47,10 +48,10 @@ fn swatch(component: Component) -> Node {
 
 /// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
 #[must_use]
-pub fn parts_tip<N: AsRef<str>>(title: &str, parts: &[(N, String)]) -> Node {
+pub fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) -> Node {
     let lines: Node = parts
         .iter()
-        .flat_map(|(name, figure)| [leaf("i", "", name.as_ref()), leaf("b", "", figure)])
+        .flat_map(|(name, figure)| [leaf("i", "", name), leaf("b", "", figure)])
         .collect();
     [
         leaf("strong", "", title),

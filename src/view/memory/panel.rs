@@ -2,8 +2,10 @@
 
 use super::{Bar, Segment, bars, legend, parts_tip};
 use crate::core::memory::StageMemory;
+use crate::core::message::Message;
 use crate::core::report::{Evaluation, Figure, Memory};
 use crate::core::run::{Method, OneOf};
+use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit};
 use crate::view::markup::{Action, Node, ask, el, leaf, percent, text};
 use crate::view::words;
@@ -30,19 +32,19 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         })
         .collect();
     let note = if on_the_box(memory) {
-        format!(
-            "{} on the box, as the paper counts",
-            unit.show(memory.capacity_bytes)
+        t!(
+            "{capacity} on the box, as the paper counts",
+            capacity = unit.show(memory.capacity_bytes)
         )
     } else {
-        format!(
-            "{} usable of a \"{:.0} GB\" GPU",
-            unit.show(memory.capacity_bytes),
-            evaluation.scenario.gpu.memory.gib()
+        t!(
+            "{usable} usable of a \"{box_gb} GB\" GPU",
+            usable = unit.show(memory.capacity_bytes),
+            box_gb = format!("{:.0}", evaluation.scenario.gpu.memory.gib())
         )
     };
     [
-        leaf("p", "visually-hidden", &words::memory(memory, unit)),
+        leaf("p", "visually-hidden", words::memory(memory, unit)),
         legend(&[&picture]),
         el("div", &[("class", "bars")], &[rows]),
         el(
@@ -94,20 +96,21 @@ fn row(
     track.push(place("capacity", &percent("left", capacity)));
     let class = if bar.is_peak { "total bold" } else { "total" };
     let total = unit.number(bar.total);
-    let label = format!("{name}, {}", unit.show(bar.total));
+    let label = t!(
+        "{ranks}, {bytes}",
+        ranks = &name,
+        bytes = unit.show(bar.total)
+    );
     el(
         "div",
-        &[
-            ("class", "bar-row"),
-            ("role", "group"),
-            ("aria-label", &label),
-        ],
+        &[("class", "bar-row"), ("role", "group")],
         &[
             ask("who", Figure::Memory(bar.stages.0), &[text(&name)]),
             el("div", &[("class", "track")], &track),
             leaf("span", class, &total),
         ],
     )
+    .label(label)
 }
 
 fn segment(
@@ -119,22 +122,22 @@ fn segment(
 ) -> Node {
     let component = part.component;
     let style = percent("width", part.length);
-    let label = format!(
-        "{} of rank {}: {}",
-        component.name(),
-        rank.stage,
-        unit.show(part.bytes)
+    let label = t!(
+        "{component} of rank {stage}: {bytes}",
+        component = component.name(),
+        stage = rank.stage,
+        bytes = unit.show(part.bytes)
     );
     let mut items = rank.parts(component);
     // What would read as nothing is left out.
     items.retain(|item| unit.show(item.bytes) != unit.show(Bytes::ZERO));
     let shown = items.iter().take(MOST_PARTS);
-    let mut parts: Vec<(String, String)> = shown
-        .map(|item| (item.name.clone(), unit.show(item.bytes)))
+    let mut parts: Vec<(Message, String)> = shown
+        .map(|item| ((&item.name).into(), unit.show(item.bytes)))
         .collect();
     let rest: Bytes = items.iter().skip(MOST_PARTS).map(|item| item.bytes).sum();
     if rest.0 > 0.0 {
-        let name = format!("{} more", items.len() - MOST_PARTS);
+        let name = t!("{n} more", n = items.len() - MOST_PARTS);
         parts.push((name, unit.show(rest)));
     }
     let (side, place) = match beside {
@@ -149,7 +152,6 @@ fn segment(
         ("class", part.class()),
         ("style", style),
         ("tabindex", tab.to_owned()),
-        ("aria-label", label.clone()),
     ];
     let attributes = attributes
         .each_ref()
@@ -160,20 +162,22 @@ fn segment(
         &[parts_tip(&label, &parts)],
     );
     let figure = Figure::Component(rank.stage, component);
-    let button = el("button", &attributes, &[tip]).on(Action::Explain(figure));
-    button.keyed(component.name())
+    el("button", &attributes, &[tip])
+        .label(label)
+        .on(Action::Explain(figure))
+        .keyed(component.name())
 }
 
 /// The share of the capacity that is needed, its range, and what became of measured runs like this one.
 #[must_use]
 pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
-    let range = format!(
-        "{} to {} needed, in view of measured runs",
-        unit.number(memory.need_low_bytes),
-        unit.show(memory.need_high_bytes)
+    let range = t!(
+        "likely {low} to {high}, in view of measured runs",
+        low = unit.number(memory.need_low_bytes),
+        high = unit.show(memory.need_high_bytes)
     );
     [
-        leaf("span", "", &words::known(memory)),
+        leaf("span", "", words::known(memory)),
         leaf("span", "", &range),
         ask("link", Figure::Capacity, &[text("the rule")]),
     ]
@@ -218,7 +222,7 @@ mod tests {
         for part in [
             MemoryUnit::Gib.number(memory.need_low_bytes),
             MemoryUnit::Gib.show(memory.need_high_bytes),
-            words::known(&memory),
+            words::known(&memory).to_string(),
         ] {
             assert!(html.contains(&part), "{html}");
         }

@@ -2,7 +2,9 @@
 
 use super::{bars, part_rows, swatch};
 use crate::core::memory::Component;
+use crate::core::message::Message;
 use crate::core::report::{Figure, Memory};
+use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, number};
 use crate::view::markup::{Node, ask, el, leaf, table, text};
 
@@ -15,28 +17,28 @@ pub fn twin(memory: &Memory, unit: MemoryUnit) -> Node {
 }
 
 fn components(memory: &Memory, unit: MemoryUnit) -> Node {
-    let figure = |words: &str, figure: Figure| ask("figure", figure, &[text(words)]);
+    let figure = |words: String, figure: Figure| ask("figure", figure, &[text(words)]);
     let rows: Vec<(bool, Vec<Node>)> = memory
         .per_stage
         .iter()
         .map(|rank| {
             let stage = rank.stage;
-            let mut cells = vec![text(&stage.to_string())];
+            let mut cells = vec![text(stage.to_string())];
             for (component, (_, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
                 cells.push(figure(
-                    &unit.number(bytes),
+                    unit.number(bytes),
                     Figure::Component(stage, component),
                 ));
             }
-            cells.push(figure(&unit.number(rank.total), Figure::Memory(stage)));
-            cells.push(figure(&number(rank.in_flight, 3), Figure::InFlight(stage)));
+            cells.push(figure(unit.number(rank.total), Figure::Memory(stage)));
+            cells.push(figure(number(rank.in_flight, 3), Figure::InFlight(stage)));
             (stage == memory.peak_stage, cells)
         })
         .collect();
-    let total = format!("total {}", unit.name());
-    let mut head = vec!["rank"];
-    head.extend(Component::ALL.map(Component::name));
-    head.extend([total.as_str(), "in flight"]);
+    let total = t!("total {value}", value = unit.name());
+    let mut head = vec![t!("rank")];
+    head.extend(Component::ALL.map(|component| component.name().into()));
+    head.extend([total, t!("in flight")]);
     table("Memory table", &head, &rows)
 }
 
@@ -51,13 +53,13 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Node {
         if *bytes == Bytes::ZERO {
             text("–")
         } else {
-            text(&unit.number(*bytes))
+            text(unit.number(*bytes))
         }
     };
     let rows: Vec<(bool, Vec<Node>)> = part_rows(&ranks)
         .iter()
         .map(|row| {
-            let component = leaf("small", "muted", &format!(" {}", row.component.name()));
+            let component = leaf("small", "muted", row.component.name());
             let name = el(
                 "span",
                 &[],
@@ -68,13 +70,13 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Node {
             (false, cells)
         })
         .collect();
-    let names: Vec<String> = ranks
+    let names: Vec<Message> = ranks
         .iter()
-        .map(|rank| format!("rank {}", rank.stage))
+        .map(|rank| t!("rank {stage}", stage = rank.stage))
         .collect();
-    let first = format!("part, {}", unit.name());
-    let mut head = vec![first.as_str()];
-    head.extend(names.iter().map(String::as_str));
+    let first = t!("part, {value}", value = unit.name());
+    let mut head = vec![first];
+    head.extend(names);
     table("Named parts", &head, &rows)
 }
 

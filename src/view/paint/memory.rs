@@ -3,6 +3,7 @@
 //! Like the timeline's, sizes come in CSS pixels with the device pixels that make one.
 
 use super::{Painted, px};
+use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, group, show_seconds};
 use crate::view::over_time::Areas;
 use crate::view::palette::{Palette, Rgb};
@@ -133,11 +134,15 @@ impl AreaPicture<'_> {
             color: ink(self.palette.text),
             ..self.text(HPos::Right, VPos::Bottom)
         };
-        let said = format!(
-            "{} usable",
-            self.unit.show(self.areas.scale * self.areas.capacity)
+        let said = t!(
+            "{capacity} usable",
+            capacity = self.unit.show(self.areas.scale * self.areas.capacity)
         );
-        backend.draw_text(&said, &text, (right - self.px(2.0), y - self.px(2.0)))
+        backend.draw_text(
+            &said.to_string(),
+            &text,
+            (right - self.px(2.0), y - self.px(2.0)),
+        )
     }
 
     /// A thin line at the fullest instant, and its height.

@@ -2,7 +2,9 @@
 
 use super::rows::{layout, schedule};
 use super::{View, button};
+use crate::core::message::{Message, verbatim};
 use crate::core::search::Found;
+use crate::core::t;
 use crate::core::units::{Bytes, Seconds, group, show_percent, show_seconds};
 use crate::view::markup::{Node, el, leaf, load, scrolled, text};
 
@@ -46,18 +48,18 @@ fn seconds(_: &View, value: f64) -> String {
 }
 
 /// The layout in words, line by line.
-fn settings(one: &Found) -> [(&'static str, String); 9] {
+fn settings(one: &Found) -> [(&'static str, Message); 9] {
     let run = &one.run;
     [
-        ("TP", run.tp.to_string()),
-        ("PP", run.pp.to_string()),
-        ("CP", run.cp.to_string()),
-        ("EP", run.ep.to_string()),
-        ("DP", one.report.layout.dp.to_string()),
-        ("ZeRO", run.zero.to_string()),
-        ("micro-batch", run.micro_batch.to_string()),
-        ("schedule", schedule(run)),
-        ("recomputation", run.recompute.words().to_string()),
+        ("TP", run.tp.to_string().into()),
+        ("PP", run.pp.to_string().into()),
+        ("CP", run.cp.to_string().into()),
+        ("EP", run.ep.to_string().into()),
+        ("DP", one.report.layout.dp.to_string().into()),
+        ("ZeRO", run.zero.to_string().into()),
+        ("micro-batch", run.micro_batch.to_string().into()),
+        ("schedule", schedule(run).into()),
+        ("recomputation", run.recompute.words()),
     ]
 }
 
@@ -72,10 +74,8 @@ pub fn pinned(view: &View) -> Node {
         .enumerate()
         .map(|(index, one)| {
             let title = layout(one);
-            let name = format!(
-                "use {}",
-                char::from(b'A' + u8::try_from(index).unwrap_or(0))
-            );
+            let letter = char::from(b'A' + u8::try_from(index).unwrap_or(0));
+            let name = t!("use {letter}", letter = letter.to_string());
             el("th", &[], &[load("link", &one.run, &title, &[text(&name)])])
         })
         .collect();
@@ -93,9 +93,9 @@ pub fn pinned(view: &View) -> Node {
         let base = value(first);
         let cells = pinned.iter().enumerate().map(|(index, one)| {
             let own = value(one);
-            let mut parts = vec![text(&show(view, own))];
+            let mut parts = vec![text(show(view, own))];
             if index > 0 {
-                parts.push(leaf("small", "range", &against(view, base, own, show)));
+                parts.push(leaf("small", "range", against(view, base, own, show)));
             }
             el("td", &[], &parts)
         });
@@ -118,16 +118,16 @@ pub fn pinned(view: &View) -> Node {
 }
 
 /// "+120 ms (+3.2 %)".
-fn against(view: &View, base: f64, own: f64, show: fn(&View, f64) -> String) -> String {
+fn against(view: &View, base: f64, own: f64, show: fn(&View, f64) -> String) -> Message {
     let difference = own - base;
     if difference.abs() <= 1e-9 * base.abs() {
-        return "the same".to_owned();
+        return t!("the same");
     }
     let sign = if difference < 0.0 { "−" } else { "+" };
     let amount = show(view, difference.abs());
     if base == 0.0 {
-        return format!("{sign}{amount}");
+        return verbatim(format!("{sign}{amount}"));
     }
     let share = show_percent(difference.abs() / base.abs());
-    format!("{sign}{amount} ({sign}{share})")
+    verbatim(format!("{sign}{amount} ({sign}{share})"))
 }

@@ -5,8 +5,10 @@ use super::map::ask_for;
 use super::pareto::label;
 use super::rows::layout;
 use super::{View, fold};
+use crate::core::message::Message;
 use crate::core::search::Found;
 use crate::core::search::sweep::{Grown, Sweep};
+use crate::core::t;
 use crate::core::units::{MemoryUnit, group, show_percent, show_seconds, significant};
 use crate::view::figure::save;
 use crate::view::markup::{Node, el, leaf, load, table, text};
@@ -49,9 +51,9 @@ type Part<'a> = (&'a dyn Fn(&Found) -> f64, bool, Option<f64>);
 fn curves(view: &View, sweep: &Sweep) -> Node {
     let bytes = unit_of(view.unit);
     let names = [
-        "Step time, s".to_owned(),
-        format!("Peak memory, {}", view.unit.name()),
-        "MFU, %".to_owned(),
+        t!("Step time, s"),
+        t!("Peak memory, {unit}", unit = view.unit.name()),
+        t!("MFU, %"),
     ];
     let capacity = sweep
         .last_fit()
@@ -76,15 +78,17 @@ fn curves(view: &View, sweep: &Sweep) -> Node {
         none.truncate(6);
         none.push("…".to_owned());
     }
-    let without = if none.is_empty() {
-        String::new()
-    } else {
-        format!(" Nothing fits or divides at {}.", none.join(", "))
-    };
-    let words = format!(
-        "The best layout at each point, all else as in this run; {} to the right, doubling.{without}",
-        axis_name(sweep.grown())
+    let what = t!(
+        "The best layout at each point, all else as in this run; {grown} to the right, doubling.",
+        grown = axis_name(sweep.grown())
     );
+    let without = (!none.is_empty()).then(|| {
+        t!(
+            "Nothing fits or divides at {points}.",
+            points = none.join(", ")
+        )
+    });
+    let words = Message::joined(" ", std::iter::once(what).chain(without));
     let twin = fold(view, "sweep-table", "Show as a table", || twin(view, sweep));
     [
         el("div", &[("class", "curves")], &[pictures]),
@@ -161,7 +165,7 @@ impl Upright {
 
 fn chart(
     sweep: &Sweep,
-    name: &str,
+    name: &Message,
     part: &dyn Fn(&Found) -> f64,
     log: bool,
     line: Option<f64>,
@@ -245,7 +249,7 @@ fn chart(
             pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
         }
     }
-    let picture = el("svg", &[("role", "img"), ("aria-label", name)], &pieces);
+    let picture = el("svg", &[("role", "img")], &pieces).label(name);
     let saves = save("plan");
     el("figure", &[("class", "chart")], &[heading, picture, saves])
 }
@@ -262,7 +266,7 @@ fn twin(view: &View, sweep: &Sweep) -> Node {
         .points()
         .iter()
         .map(|point| {
-            let value = text(&group(&point.value.to_string()));
+            let value = text(group(&point.value.to_string()));
             let cells = match &point.best {
                 None => vec![
                     value,
@@ -275,10 +279,10 @@ fn twin(view: &View, sweep: &Sweep) -> Node {
                     let report = &found.report;
                     vec![
                         value,
-                        text(&show_seconds(report.step.time_s)),
-                        text(&view.unit.show(report.memory.peak_bytes)),
-                        text(&show_percent(report.step.mfu)),
-                        load("link", &found.run, "", &[text(&layout(found))]),
+                        text(show_seconds(report.step.time_s)),
+                        text(view.unit.show(report.memory.peak_bytes)),
+                        text(show_percent(report.step.mfu)),
+                        load("link", &found.run, "", &[text(layout(found))]),
                     ]
                 }
             };

@@ -6,6 +6,7 @@ use super::{View, button, chips_of, fold};
 use crate::core::search::filter::Axis;
 use crate::core::search::map::{Cell, Map, Picture};
 use crate::core::search::{Found, Space};
+use crate::core::t;
 use crate::core::units::{show_percent, show_seconds};
 use crate::view::markup::{Node, el, leaf, load, scrolled, text};
 
@@ -30,8 +31,8 @@ fn choices(view: &View, space: &Space) -> Node {
         let several = several.filter(|axis| axis.values(space).len() > 1);
         several
             .map(|axis| {
-                let word = format!("map:{side}={}", axis.name());
-                (word, chosen == Some(axis), axis.name().to_owned())
+                let word = format!("map:{side}={axis}", axis = axis.name());
+                (word, chosen == Some(axis), axis.name().into())
             })
             .collect::<Vec<_>>()
     };
@@ -45,7 +46,7 @@ fn choices(view: &View, space: &Space) -> Node {
     ];
     let published = published
         .into_iter()
-        .map(|(word, which, label)| (word.to_owned(), picture == which, label.to_owned()));
+        .map(|(word, which, label)| (word.to_owned(), picture == which, label.into()));
     let lines = [
         chips_of("Columns", axes("across", across).into_iter()),
         chips_of("Rows", axes("down", down).into_iter()),
@@ -71,24 +72,24 @@ fn grid(map: &Map) -> Node {
     let best = best.fold(f64::MIN_POSITIVE, f64::max);
     let (corner, words) = match map.picture {
         Picture::Fields(across, down) => (
-            format!("{} by {}", down.name(), across.name()),
+            t!(
+                "{down} by {across}",
+                down = down.name(),
+                across = across.name()
+            ),
             "Best step time of each cell, all else free; the darker on light paper, the lighter on dark, the faster. Press a cell to load its layout.",
         ),
         Picture::Sizes => (
-            "model by nodes".to_owned(),
+            t!("model by nodes"),
             "MFU of the best layout of each model on each number of nodes, with this run's GPUs, sequence and batch; 1F1B, even splits, with and without recomputation, as the playbook searched.",
         ),
         Picture::Layouts => (
-            "TP, PP, CP by GPUs".to_owned(),
+            t!("TP, PP, CP by GPUs"),
             "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most promising here.",
         ),
     };
     let head: Node = std::iter::once(leaf("th", "", &corner))
-        .chain(
-            map.across
-                .iter()
-                .map(|name| leaf("th", "", &name.to_string())),
-        )
+        .chain(map.across.iter().map(|name| leaf("th", "", name)))
         .collect();
     let rows: Vec<Node> = map
         .down
@@ -102,13 +103,13 @@ fn grid(map: &Map) -> Node {
                     } else {
                         show_percent(found.report.step.mfu)
                     };
-                    filled(found, &shown, value(found) / best)
+                    filled(found, shown, value(found) / best)
                 }
                 Cell::Open => leaf("td", "muted", "…"),
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
                 Cell::Void => empty("–", "No layout divides here"),
             });
-            let name = std::iter::once(el("th", &[("scope", "row")], &[text(&name.to_string())]));
+            let name = std::iter::once(el("th", &[("scope", "row")], &[text(name)]));
             el("tr", &[], &[name.chain(cells).collect()])
         })
         .collect();
@@ -120,7 +121,10 @@ fn grid(map: &Map) -> Node {
             el("tbody", &[], &rows),
         ],
     );
-    let note = format!("{words} Empty cells: out of memory, or – where nothing divides.");
+    let note = t!(
+        "{map} Empty cells: out of memory, or – where nothing divides.",
+        map = words
+    );
     let again = if map.is_over() {
         Node::none()
     } else {
@@ -135,7 +139,7 @@ fn grid(map: &Map) -> Node {
     .collect()
 }
 
-fn filled(found: &Found, shown: &str, share: f64) -> Node {
+fn filled(found: &Found, shown: String, share: f64) -> Node {
     let tint = format!(
         "background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))",
         share.powi(2) * TINT
@@ -145,16 +149,12 @@ fn filled(found: &Found, shown: &str, share: f64) -> Node {
     el("td", &[("style", &tint)], &[button])
 }
 
-fn empty(shown: &str, why: &str) -> Node {
-    el(
-        "td",
-        &[("class", "muted void"), ("title", why)],
-        &[text(shown)],
-    )
+fn empty(shown: &'static str, why: &'static str) -> Node {
+    el("td", &[("class", "muted void")], &[text(shown)]).title(why)
 }
 
 /// Asks for a sweep, a button a kind; used by the curves too.
-pub fn ask_for(words: &[(&str, &str)]) -> Node {
+pub fn ask_for(words: &[(&str, &'static str)]) -> Node {
     let buttons = words
         .iter()
         .map(|(word, label)| button("", word, None, label));

@@ -9,9 +9,11 @@ mod question;
 mod rows;
 
 use super::markup::{Action, Node, el, leaf, percent, text};
+use crate::core::message::Message;
 use crate::core::search::desk::Desk;
 use crate::core::search::{Request, measured, recipe};
-use crate::core::units::{MemoryUnit, group};
+use crate::core::t;
+use crate::core::units::MemoryUnit;
 
 /// What the panel's parts are made from.
 struct View<'a> {
@@ -38,20 +40,20 @@ fn intro() -> Node {
 
 fn progress(view: &View, over: bool) -> Node {
     let desk = view.desk;
-    let count = |count: u64| group(&count.to_string());
     let words = if let Some(request) = &desk.request {
         let progress = request.search.progress();
-        let stopped = if desk.is_stopped() { " Stopped." } else { "" };
-        format!(
-            "{} layouts looked at, {} count as feasible, {} reported in full.{stopped}",
-            count(progress.evaluated),
-            count(progress.feasible),
-            count(progress.reported)
-        )
+        let counts = t!(
+            "{evaluated} layouts looked at, {feasible} count as feasible, {reported} reported in full.",
+            evaluated = progress.evaluated,
+            feasible = progress.feasible,
+            reported = progress.reported
+        );
+        let stopped = desk.is_stopped().then(|| t!("Stopped."));
+        Message::joined(" ", std::iter::once(counts).chain(stopped))
     } else if over {
         return Node::none();
     } else {
-        "Searching.".to_owned()
+        t!("Searching.")
     };
     let line = el(
         "p",
@@ -68,12 +70,12 @@ fn progress(view: &View, over: bool) -> Node {
         &[
             ("class", "ratio"),
             ("role", "progressbar"),
-            ("aria-label", "Search"),
-            ("aria-valuetext", &done),
             ("data-more", "1"),
         ],
         &[bar],
-    );
+    )
+    .label("Search")
+    .say("aria-valuetext", done);
     [ratio, line].into_iter().collect()
 }
 
@@ -81,12 +83,12 @@ fn body(view: &View, request: &Request) -> Node {
     let (space, done) = (request.search.space(), request.search.progress().done);
     let mut parts: Vec<Node> = measured(&view.desk.run)
         .iter()
-        .map(|issue| leaf("p", "issue warning", &issue.message.to_string()))
+        .map(|issue| leaf("p", "issue warning", &issue.message))
         .collect();
     if done {
         let plan = request.plan();
         let warnings = plan.warnings.iter();
-        parts.extend(warnings.map(|issue| leaf("p", "issue warning", &issue.message.to_string())));
+        parts.extend(warnings.map(|issue| leaf("p", "issue warning", &issue.message)));
         parts.push(rows::chips(view, space));
     }
     parts.push(rows::rows(view, done));
@@ -105,7 +107,7 @@ fn body(view: &View, request: &Request) -> Node {
 }
 
 /// A button that tells the desk something.
-fn button(class: &str, word: &str, pressed: Option<bool>, label: &str) -> Node {
+fn button(class: &str, word: &str, pressed: Option<bool>, label: impl Into<Message>) -> Node {
     let pressed = match pressed {
         Some(true) => "true",
         Some(false) => "false",
@@ -116,8 +118,8 @@ fn button(class: &str, word: &str, pressed: Option<bool>, label: &str) -> Node {
 }
 
 /// A row of chips behind a name; each with its word and whether it is on.
-fn chips_of(name: &str, chips: impl Iterator<Item = (String, bool, String)>) -> Node {
-    let chips = chips.map(|(word, on, label)| button("toggle-link", &word, Some(on), &label));
+fn chips_of(name: &'static str, chips: impl Iterator<Item = (String, bool, Message)>) -> Node {
+    let chips = chips.map(|(word, on, label)| button("toggle-link", &word, Some(on), label));
     let inside: Node = std::iter::once(leaf("span", "muted", name))
         .chain(chips)
         .collect();
@@ -125,7 +127,7 @@ fn chips_of(name: &str, chips: impl Iterator<Item = (String, bool, String)>) -> 
 }
 
 /// A fold whose state the desk keeps, so that it stays as it is when the panel is made again.
-fn fold(view: &View, name: &str, summary: &str, inside: impl FnOnce() -> Node) -> Node {
+fn fold(view: &View, name: &str, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
     let open = view.desk.is_open(name);
     let word = format!("open:{name}");
     let head = leaf("summary", "", summary).on(Action::Plan(word));
@@ -146,9 +148,15 @@ fn walk(view: &View, request: &Request) -> Node {
         let walk = recipe::walk(view.desk.question(), best.map(|best| &**best));
         let steps = walk.steps.iter();
         let items: Node = steps
-            .map(|step| leaf("li", "", &format!("{}: {}", step.title, step.text)))
+            .map(|step| {
+                leaf(
+                    "li",
+                    "",
+                    t!("{step}: {text}", step = step.title, text = &step.text),
+                )
+            })
             .collect();
-        let end = leaf("p", "", &walk.end.to_string());
+        let end = leaf("p", "", &walk.end);
         [el("ol", &[], &[items]), end].into_iter().collect()
     })
 }

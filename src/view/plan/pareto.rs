@@ -2,7 +2,9 @@
 
 use super::rows::layout;
 use super::{View, fold};
+use crate::core::message::Message;
 use crate::core::report::report;
+use crate::core::t;
 use crate::core::units::{Bytes, GIB, group};
 use crate::view::figure::save;
 use crate::view::markup::{Node, el, leaf, text};
@@ -94,7 +96,7 @@ fn dots(view: &View) -> Node {
         ("y2", "100%"),
     ];
     pieces.push(el("line", &[&[("class", "one")], &rule[..]].concat(), &[]));
-    let over = |x: &str, dx: &str, y: &str, dy: &str, anchor: &str, words: &str| {
+    let over = |x: &str, dx: &str, y: &str, dy: &str, anchor: &str, words: Message| {
         let place = [
             ("x", x),
             ("dx", dx),
@@ -104,17 +106,24 @@ fn dots(view: &View) -> Node {
         ];
         label(&place, words)
     };
-    pieces.push(over("0", "-40", "0", "-8", "start", "tokens/s/GPU"));
-    pieces.push(over(&place, "0", "0", "-8", "end", "usable memory"));
-    pieces.push(over("100%", "0", "100%", "30", "end", "peak memory a GPU"));
+    pieces.push(over("0", "-40", "0", "-8", "start", t!("tokens/s/GPU")));
+    pieces.push(over(&place, "0", "0", "-8", "end", t!("usable memory")));
+    pieces.push(over(
+        "100%",
+        "0",
+        "100%",
+        "30",
+        "end",
+        t!("peak memory per GPU"),
+    ));
     let words = "Filled dots are beaten by none; the ring is this run. The table above has the memory, and MFU, which goes with the tokens.";
-    let picture = el("svg", &[("role", "img"), ("aria-label", words)], &pieces);
+    let picture = el("svg", &[("role", "img")], &pieces).label(words);
     let figure = [picture, save("layouts"), leaf("figcaption", "muted", words)];
     el("figure", &[("class", "chart titled")], &figure)
 }
 
 /// Words of a chart.
-pub fn label(attributes: &[(&'static str, &str)], words: &str) -> Node {
+pub fn label(attributes: &[(&'static str, &str)], words: impl Into<Message>) -> Node {
     el("text", attributes, &[text(words)])
 }
 

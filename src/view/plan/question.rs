@@ -3,10 +3,12 @@
 use super::View;
 use super::map::ask_for;
 use super::rows::layout;
+use crate::core::message::Message;
 use crate::core::run::Run;
 use crate::core::search::answers::{MAX_GPUS, Question};
 use crate::core::search::desk::Asked;
 use crate::core::search::sweep::Sweep;
+use crate::core::t;
 use crate::core::units::{group, show_seconds, significant};
 use crate::view::markup::{Node, el, load, text};
 
@@ -28,30 +30,24 @@ pub fn buttons(view: &View) -> Node {
 fn answer(view: &View, asked: &Asked) -> Node {
     let (words, run) = match asked {
         Asked::MicroBatch(found) => match found.as_ref() {
-            None => ("No micro-batch fits in this run's layout.".to_owned(), None),
+            None => (t!("No micro-batch fits in this run's layout."), None),
             Some(run) => {
                 let count = run.micro_batch;
-                let are = if count == 1 {
-                    "sequence is"
-                } else {
-                    "sequences are"
-                };
                 let set = count == view.desk.run.micro_batch;
-                let already = if set { " It is set already." } else { "" };
+                let largest = t!(
+                    "The largest micro-batch size that divides the batch and fits in this run's layout is {count}.",
+                    count
+                );
+                let already = set.then(|| t!("It is set already."));
                 (
-                    format!(
-                        "{count} {are} the largest micro-batch that divides the batch and fits in this run's layout.{already}"
-                    ),
+                    Message::joined(" ", std::iter::once(largest).chain(already)),
                     (!set).then(|| run.clone()),
                 )
             }
         },
         Asked::Sweep(_, sweep) if sweep.share() < 1.0 => {
             let tried = sweep.points().last().map_or(0, |point| point.value);
-            (
-                format!("Searching; {} tried.", group(&tried.to_string())),
-                None,
-            )
+            (t!("Searching; {tried} tried.", tried), None)
         }
         Asked::Sweep(question, sweep) => swept(view, *question, sweep),
     };
@@ -63,18 +59,20 @@ fn answer(view: &View, asked: &Asked) -> Node {
     )
 }
 
-fn swept(view: &View, question: Question, sweep: &Sweep) -> (String, Option<Run>) {
+fn swept(view: &View, question: Question, sweep: &Sweep) -> (Message, Option<Run>) {
     let run = view.desk.question();
     let Some((value, found)) = question.answer(sweep) else {
         let none = match question {
             Question::FewestGpus => {
-                let most = group(&MAX_GPUS.to_string());
-                format!("No number of GPUs up to {most} can train this.")
+                t!(
+                    "No number of GPUs up to {max} can train this.",
+                    max = MAX_GPUS
+                )
             }
             Question::LongestSequence => {
-                "No sequence of this length or more fits on these GPUs.".to_owned()
+                t!("No sequence of this length or more fits on these GPUs.")
             }
-            Question::Cheapest => "Nothing up to this number of GPUs can train this.".to_owned(),
+            Question::Cheapest => t!("Nothing up to this number of GPUs can train this."),
         };
         return (none, None);
     };
@@ -82,29 +80,49 @@ fn swept(view: &View, question: Question, sweep: &Sweep) -> (String, Option<Run>
     let step = &found.report.step;
     let time = show_seconds(step.time_s);
     let words = match question {
-        Question::FewestGpus => format!(
-            "{number} GPUs are the fewest of 1, 2, 4, 8, … that can train this: {how}, {time} a step."
+        Question::FewestGpus => t!(
+            "{number} GPUs are the fewest of 1, 2, 4, 8, … that can train this: {how}, {time} per step.",
+            number,
+            how,
+            time
         ),
-        Question::LongestSequence => format!(
-            "{number} tokens are the longest sequence of this one's doublings that fits: {how}, {time} a step."
+        Question::LongestSequence => t!(
+            "{number} tokens are the longest sequence of this one's doublings that fits: {how}, {time} per step.",
+            number,
+            how,
+            time
         ),
         Question::Cheapest => {
             let tokens = run.tokens_total.unwrap_or(1e12);
             let hours = tokens / step.tokens_per_s_per_gpu / 3600.0;
             let days = hours / 24.0 / found.run.gpus as f64;
-            let cost = run.price_per_gpu_hour.map_or_else(String::new, |price| {
-                format!(", {} at {price} a GPU-hour", significant(hours * price, 3))
-            });
-            let budget = if run.tokens_total.is_some() {
-                "the run's tokens"
+            let mut figures = vec![
+                t!("{hours} GPU-hours", hours = significant(hours, 3)),
+                t!("{days} days", days = significant(days, 3)),
+            ];
+            if let Some(price) = run.price_per_gpu_hour {
+                figures.push(t!(
+                    "cost {cost} at {price} per GPU-hour",
+                    cost = significant(hours * price, 3),
+                    price
+                ));
+            }
+            let figures = Message::joined(", ", figures);
+            if run.tokens_total.is_some() {
+                t!(
+                    "{number} GPUs train the token budget in the fewest GPU-hours: {figures}; {how}.",
+                    number,
+                    figures,
+                    how
+                )
             } else {
-                "10¹² tokens (no budget is set)"
-            };
-            format!(
-                "{number} GPUs train {budget} in the fewest GPU-hours: {}{cost}, {} days; {how}.",
-                significant(hours, 3),
-                significant(days, 3)
-            )
+                t!(
+                    "{number} GPUs train 10¹² tokens (no budget is set) in the fewest GPU-hours: {figures}; {how}.",
+                    number,
+                    figures,
+                    how
+                )
+            }
         }
     };
     (words, Some(found.run.clone()))

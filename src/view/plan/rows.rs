@@ -3,10 +3,12 @@
 use super::{View, button, chips_of, fold};
 use crate::core::memory::Verdict;
 use crate::core::memory::verdict::HALF_BAND;
+use crate::core::message::{Message, verbatim};
 use crate::core::run::{OneOf, Recompute, Run};
 use crate::core::search::desk::place;
 use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::{Found, Space, TIE, recommended, ties, why as reason};
+use crate::core::t;
 use crate::core::units::{group, show_percent, show_seconds, significant};
 use crate::view::markup::{Action, Node, el, leaf, table, text};
 use crate::view::words;
@@ -14,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The sizes of a layout in one line: those that are not 1, and what is not usual.
-pub fn layout(found: &Found) -> String {
+pub fn layout(found: &Found) -> Message {
     let run = &found.run;
     let sizes = [
         ("TP", run.tp),
@@ -23,27 +25,30 @@ pub fn layout(found: &Found) -> String {
         ("EP", run.ep),
         ("ETP", run.etp),
     ];
-    let mut list: Vec<String> = sizes
+    let mut list: Vec<Message> = sizes
         .into_iter()
         .filter(|(_, size)| *size > 1)
-        .map(|(name, size)| format!("{name} {size}"))
+        .map(|(name, size)| verbatim(format!("{name} {size}")))
         .collect();
-    list.push(format!("DP {}", found.report.layout.dp));
-    list.push(format!("ZeRO-{}", run.zero));
-    list.push(format!("micro-batch {}", run.micro_batch));
+    list.push(verbatim(format!("DP {}", found.report.layout.dp)));
+    list.push(verbatim(format!("ZeRO-{}", run.zero)));
+    list.push(t!(
+        "micro-batch {micro_batch}",
+        micro_batch = run.micro_batch
+    ));
     if run.pp > 1 {
-        list.push(schedule(run));
+        list.push(schedule(run).into());
     }
     if run.recompute != Recompute::None {
-        list.push(run.recompute.words().to_string());
+        list.push(run.recompute.words());
     }
     if run.tp > 1 && !run.sequence_parallel {
-        list.push("no SP".to_owned());
+        list.push(t!("no SP"));
     }
     if run.stage_layers.is_some() {
-        list.push("spared ends".to_owned());
+        list.push(t!("fewer layers beside the embedding or the head"));
     }
-    list.join(" · ")
+    Message::joined(" · ", list)
 }
 
 /// The same as short as a row of the table has room for: the form's symbols, and no word that a figure implies.
@@ -61,13 +66,13 @@ fn short(found: &Found) -> Node {
     let named = sizes.filter(|(name, size)| *size > 1 || *name == "DP");
     let words: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
     let mut list = vec![
-        words.join(" "),
-        format!("ZeRO-{}", run.zero),
-        format!("b {}", run.micro_batch),
+        verbatim(words.join(" ")),
+        verbatim(format!("ZeRO-{}", run.zero)),
+        verbatim(format!("b {}", run.micro_batch)),
     ];
     if run.pp > 1 {
         // Several chunks of a plain 1F1B are an interleaved one.
-        list.push(schedule(run).replace("interleaved 1F1B", "1F1B"));
+        list.push(schedule(run).replace("interleaved 1F1B", "1F1B").into());
     }
     let others = [
         (run.recompute == Recompute::Full, "recompute"),
@@ -79,7 +84,7 @@ fn short(found: &Found) -> Node {
         others
             .iter()
             .filter(|(is, _)| *is)
-            .map(|(_, word)| (*word).to_owned()),
+            .map(|(_, word)| (*word).into()),
     );
     let mut pieces = Vec::new();
     for word in &list {
@@ -108,7 +113,7 @@ pub fn chips(view: &View, space: &Space) -> Node {
     let fits = (
         "filter:fits".to_owned(),
         filter.fits,
-        "none that may not fit".to_owned(),
+        t!("none that may not fit"),
     );
     let mut lines: Vec<Node> = vec![chips_of("Only", std::iter::once(fits))];
     for axis in Filter::AXES {
@@ -116,12 +121,8 @@ pub fn chips(view: &View, space: &Space) -> Node {
         lines.push(chips_of(
             axis.name(),
             values.map(|value| {
-                let word = format!("filter:{}={value}", axis.name());
-                (
-                    word,
-                    filter.has(axis, value),
-                    axis.label(space, value).to_string(),
-                )
+                let word = format!("filter:{axis}={value}", axis = axis.name());
+                (word, filter.has(axis, value), axis.label(space, value))
             }),
         ));
     }
@@ -130,7 +131,7 @@ pub fn chips(view: &View, space: &Space) -> Node {
         "TP up to",
         sizes.map(|tp| {
             let on = filter.most_tp == Some(tp);
-            (format!("filter:TP={tp}"), on, tp.to_string())
+            (format!("filter:TP={tp}"), on, verbatim(tp.to_string()))
         }),
     ));
     if !filter.is_empty() {
@@ -180,20 +181,20 @@ pub fn rows(view: &View, done: bool) -> Node {
     let rule = rule();
     let all = table("Layouts by step time", &HEAD, &lines);
     let rows = el("div", &[("class", "rows")], &[all]);
-    let notes = [legend, &rule].map(|note| leaf("p", "muted note", note));
+    let notes = [legend.into(), rule].map(|note: Message| leaf("p", "muted note", note));
     std::iter::once(rows).chain(notes).collect()
 }
 
 /// How rows are ordered, and which are rows at all.
-fn rule() -> String {
-    format!(
-        "Strictly by time; ≈ ties with the first within {} %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {} % of it.",
-        significant(TIE * 100.0, 2),
-        significant(HALF_BAND.value * 100.0, 1)
+fn rule() -> Message {
+    t!(
+        "Strictly by time; ≈ ties with the first within {tie} %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {band} % of it.",
+        tie = significant(TIE * 100.0, 2),
+        band = significant(HALF_BAND.value * 100.0, 1)
     )
 }
 
-fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Node> {
+fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<Node> {
     let (report, step) = (&one.report, &one.report.step);
     let (low, high) = (show_seconds(step.low_s), show_seconds(step.high_s));
     let mine = one.run
@@ -205,11 +206,11 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Node> {
         "button",
         &[
             ("class", "link"),
-            ("title", &format!("Load this layout: {}", layout(one))),
             ("aria-current", if mine { "true" } else { "" }),
         ],
         &[short(one)],
     )
+    .title(t!("Load this layout: {one}", one = layout(one)))
     .on(Action::Load(Arc::new(one.run.clone())));
     let marks = [
         load,
@@ -222,28 +223,24 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Node> {
         &[("class", "ranked")],
         &[number, el("div", &[], &marks)],
     );
-    let hover = |said: &str, more: &str| el("span", &[("title", more)], &[text(said)]);
-    let time = hover(&show_seconds(step.time_s), &format!("{low} to {high}"));
+    let hover = |figure: String, more: Message| el("span", &[], &[text(figure)]).title(more);
+    let time = hover(show_seconds(step.time_s), t!("{low} to {high}", low, high));
     let rate = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
     let memory = &report.memory;
     let tight = memory.verdict != Verdict::Fits;
-    let warned = [
-        ("role", "img"),
-        ("aria-label", "may not fit"),
-        ("class", "tight"),
-    ];
+    let warned = [("role", "img"), ("class", "tight")];
     let peak = [
         if tight {
-            el("span", &warned, &[text("⚠ ")])
+            el("span", &warned, &[text("⚠ ")]).label("may not fit")
         } else {
             Node::none()
         },
         hover(
-            &view.unit.show(memory.peak_bytes),
-            &if tight {
+            view.unit.show(memory.peak_bytes),
+            if tight {
                 words::fullest(memory)
             } else {
-                format!("rank {}", memory.peak_stage)
+                t!("rank {rank}", rank = memory.peak_stage)
             },
         ),
     ];
@@ -252,10 +249,10 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &str) -> Vec<Node> {
     vec![
         name,
         time,
-        hover(&show_percent(step.mfu), &format!("{rate} tokens/s/GPU")),
+        hover(show_percent(step.mfu), t!("{rate} tokens/s/GPU", rate)),
         peak.into_iter().collect(),
-        text(&show_percent(report.pipeline.bubble_fraction)),
-        text(&show_percent(step.exposed_comm_s / step.time_s)),
+        text(show_percent(report.pipeline.bubble_fraction)),
+        text(show_percent(step.exposed_comm_s / step.time_s)),
         button("toggle-link", &format!("pin:{here}"), Some(pinned), "pin"),
     ]
 }
@@ -269,7 +266,7 @@ pub fn why(view: &View) -> Node {
     fold(view, "why", "Why each beats the next", || {
         let pairs = found.windows(2);
         let items: Node = pairs
-            .map(|pair| leaf("li", "", &reason(&pair[0], &pair[1]).to_string()))
+            .map(|pair| leaf("li", "", reason(&pair[0], &pair[1])))
             .collect();
         el("ol", &[("class", "why")], &[items])
     })

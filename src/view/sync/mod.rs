@@ -5,9 +5,11 @@ mod picture;
 use super::action::Choice;
 use super::figure::{key, save};
 use super::markup::{Action, Node, ask, choices, el, leaf, table, text};
+use crate::core::message::Message;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::sync::{Charged, GradientSync, gradient_sync};
 use crate::core::report::{Evaluation, Figure};
+use crate::core::t;
 use crate::core::traffic::CONTENTION;
 use crate::core::units::{Seconds, show_percent, show_seconds};
 use picture::picture;
@@ -32,14 +34,14 @@ pub fn sync(evaluation: &Evaluation, policy: Policy) -> Node {
             ["Gradients leave", "When gradients leave"],
             CHOICES.map(|(known, label)| {
                 let choice = Action::Choose(Choice::Policy(known));
-                (choice, label, known == policy)
+                (choice, label.into(), known == policy)
             }),
             Node::from_iter([leaf("span", "spring", ""), save("gradients")]),
         ),
         picture(evaluation, &found)
             .inline("The end of the step by rank: ops, and the gradients on each rank's wire"),
         key(&KEY),
-        el("p", &[("role", "status")], &[text(&said(&found))]),
+        el("p", &[("role", "status")], &[text(said(&found))]),
         el("p", &[("class", "muted")], &[relation(&found)]),
         buckets(&found),
     ])
@@ -51,7 +53,7 @@ fn nothing(evaluation: &Evaluation) -> &'static str {
     if layout.dp * layout.cp <= 1 {
         "There is one copy of the model: no gradients are sent."
     } else {
-        "ZeRO-2 and 3 scatter gradients in every micro-batch: that is inside the backward passes above, and nothing is left for the end of the step."
+        "ZeRO-2 and 3 scatter gradients in every micro-batch or group of them: that is inside the backward passes above, and nothing is left for the end of the step."
     }
 }
 
@@ -68,7 +70,7 @@ const KEY: [(&str, &str); 5] = [
 ];
 
 /// The three policies in a sentence.
-fn said(found: &GradientSync) -> String {
+fn said(found: &GradientSync) -> Message {
     let [end, rank, eager] = found.exposed.map(show_seconds);
     let hidden: f64 = found
         .ranks
@@ -78,10 +80,17 @@ fn said(found: &GradientSync) -> String {
     let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
     // Beside a step of years the traffic is too short to be told from nothing.
     let share = if total > 0.0 { hidden / total } else { 1.0 };
-    format!(
-        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {} of the traffic is hidden; the ops beside it are slower by {} of the time they share.",
-        show_percent(share),
-        show_percent(CONTENTION.value)
+    let rank_of = found.ranks.get(found.charged.rank);
+    let slowed = rank_of.map_or(0.0, |rank| rank.slowed);
+    t!(
+        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {share} of the traffic is hidden; it slows the ops beside it by {contention} of the time they share, {slowed} on rank {busiest}.",
+        eager,
+        rank,
+        end,
+        share = show_percent(share),
+        contention = show_percent(CONTENTION.value),
+        slowed = show_seconds(Seconds(slowed)),
+        busiest = found.charged.rank
     )
 }
 
@@ -94,24 +103,32 @@ fn relation(found: &GradientSync) -> Node {
         tied,
         inside,
     } = found.charged;
-    let mut parts = format!(
-        " counts {} of gradients and {} of updated weights for rank {rank}, which is left with most",
-        show_seconds(gradients),
-        show_seconds(weights)
-    );
+    let mut parts = vec![
+        t!("gradients {time}", time = show_seconds(gradients.exposed())),
+        t!(
+            "updated weights {time}",
+            time = show_seconds(weights.exposed())
+        ),
+    ];
     if tied.0 > 0.0 {
-        parts = format!(
-            "{parts}, {} for the embeddings that both ends hold",
-            show_seconds(tied)
-        );
+        parts.push(t!(
+            "embeddings that both ends hold {time}",
+            time = show_seconds(tied)
+        ));
     }
     if inside.0 > 0.0 {
-        parts = format!(
-            "{parts}, and {} that passes wait for inside the pipeline",
-            show_seconds(inside)
-        );
+        parts.push(t!(
+            "what passes wait for inside the pipeline {time}",
+            time = show_seconds(inside)
+        ));
     }
-    let eager = found.exposed[2];
+    let parts = Message::joined(", ", parts);
+    let split = t!(
+        "Of the gradients {not_hidden} do not hide and {slows} are compute that they slow.",
+        not_hidden = show_seconds(gradients.not_hidden),
+        slows = show_seconds(gradients.slows)
+    );
+    let (eager, gradients) = (found.exposed[2], gradients.exposed());
     let differs = gradients.0 - eager.0;
     let tie = if differs.abs() <= 1e-3 * gradients.0 {
         "The eager picture leaves the same: no bubble follows its last op."
@@ -121,10 +138,18 @@ fn relation(found: &GradientSync) -> Node {
         "The eager picture leaves more: the step, as calibrated, lets gradients hide behind a backward pass of all of a rank's chunks; in this order its last op is a smaller one."
     };
     Node::from_iter([
-        text("The step's "),
-        ask("link", Figure::Exposed, &[text("exposed communication")]),
-        text(&format!(
-            "{parts}. {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names."
+        ask(
+            "link",
+            Figure::Exposed,
+            &[text("Exposed communication of the step")],
+        ),
+        text(" "),
+        text(t!(
+            "for rank {rank}, which is left with most: {parts}. {split} {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names.",
+            rank,
+            parts,
+            split,
+            tie
         )),
     ])
 }
@@ -168,7 +193,7 @@ fn buckets(found: &GradientSync) -> Node {
 mod tests {
     use super::*;
     use crate::core::report::evaluate;
-    use crate::core::run::{Run, Schedule};
+    use crate::core::run::{Reduction, Run, Schedule};
 
     fn panel(run: &Run, policy: Policy) -> Node {
         sync(&evaluate(run).unwrap(), policy)
@@ -222,6 +247,16 @@ mod tests {
             panel(&sharded, Policy::Eager)
                 .to_html()
                 .contains("in every micro-batch")
+        );
+        // ZeRO-2 that reduces once a step has ZeRO-1's gradients to draw.
+        let once = |zero| Run {
+            zero,
+            zero2_reduce: Reduction::Step,
+            ..Run::default()
+        };
+        assert_eq!(
+            panel(&once(2), Policy::Eager),
+            panel(&once(1), Policy::Eager)
         );
     }
 }

@@ -3,6 +3,7 @@
 use crate::core::pipeline::sync::Bucket;
 use crate::core::report::Evaluation;
 use crate::core::report::sync::GradientSync;
+use crate::core::t;
 use crate::core::units::{Seconds, show_seconds};
 use crate::view::drawing::{Anchor, Box, Drawing};
 use crate::view::ink::Ink;
@@ -57,7 +58,7 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
     drawing.ops(timeline, stride, view, place, op_name);
     for rank in (0..timeline.ranks.len()).step_by(stride) {
         let top = (rank / stride) as f64 * pitch;
-        drawing.name(top + op / 2.0, &format!("rank {rank}"));
+        drawing.name(top + op / 2.0, t!("rank {rank}", rank));
         drawing.line((0.0, top + op), (1.0, top + op), Ink::Line, 1.0);
         for bucket in all.iter().filter(|bucket| bucket.rank == rank) {
             draw_bucket(&mut drawing, bucket, makespan, top + op + 1.0, wire, x);
@@ -89,7 +90,10 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
             );
         }
     }
-    let end = format!("pipeline ends {}", show_seconds(Seconds(makespan)));
+    let end = t!(
+        "pipeline ends {makespan}",
+        makespan = show_seconds(Seconds(makespan))
+    );
     drawing.words((x(makespan), foot + 13.0), anchor, Ink::Text, &end);
     drawing
 }
@@ -103,13 +107,13 @@ fn draw_bucket(
     x: impl Fn(f64) -> f64,
 ) {
     let time = Seconds(bucket.end - bucket.start);
-    let said = format!(
-        "rank {}: gradients of stage {}, {} from {} to {}",
-        bucket.rank,
-        bucket.stage,
-        show_seconds(time),
-        show_seconds(Seconds(bucket.start)),
-        show_seconds(Seconds(bucket.end))
+    let said = t!(
+        "rank {rank}: gradients of stage {stage}, {time} from {start} to {end}",
+        rank = bucket.rank,
+        stage = bucket.stage,
+        time = show_seconds(time),
+        start = show_seconds(Seconds(bucket.start)),
+        end = show_seconds(Seconds(bucket.end))
     );
     let mut part = |from: f64, to: f64, opacity: f64| {
         if to > from {
@@ -135,6 +139,6 @@ fn draw_bucket(
     if x(part.1) - x(part.0) > 0.075 && height >= 10.0 {
         let middle = f64::midpoint(x(part.0), x(part.1));
         let at = (middle, y + height / 2.0);
-        drawing.label(at, ink, &format!("stage {}", bucket.stage));
+        drawing.label(at, ink, t!("stage {stage}", stage = bucket.stage));
     }
 }

@@ -4,7 +4,7 @@
 use super::fold::Fold;
 use crate::core::memory::Verdict;
 use crate::core::report::Evaluation;
-use crate::core::report::fit::{Search, Suggestion};
+use crate::core::report::fit::{Fit, LIMIT};
 use crate::view::markup::leaf;
 use crate::view::memory::suggestions;
 use crate::web::html::{flag, text};
@@ -46,15 +46,13 @@ pub fn fit(state: State) -> AnyView {
     part("fit", text(title), flag(move || !fits()), content)
 }
 
-/// Milliseconds of the search between two turns of the event loop.
-const SLICE_MS: f64 = 8.0;
-
-/// What a search found, so far, for an evaluation.
-type Found = (Arc<Evaluation>, Vec<Suggestion>, bool);
+/// Units of the search between two turns of the event loop: some milliseconds.
+const SLICE: u64 = 20_000;
 
 /// The suggestions: searched after everything else, in slices, and dropped as soon as the Run is another.
 fn found(state: State, open: Signal<bool>) -> Signal<String> {
-    let found = RwSignal::new(None::<Found>);
+    // The evaluation with its search, which is none while it goes on.
+    let found = RwSignal::new_local(None::<(Arc<Evaluation>, Option<Fit>)>);
     let latest = StoredValue::new(0u32);
     let base = Memo::new_with_compare(
         move |_| open.get().then(|| state.evaluation()).flatten(),
@@ -65,43 +63,39 @@ fn found(state: State, open: Signal<bool>) -> Signal<String> {
         let (number, base) = (latest.get_value(), base.get());
         let Some(base) = base else { return };
         leptos::task::spawn_local(async move {
-            let mut search = Search::new(&base);
+            let mut search = Fit::new(&base, LIMIT);
+            let mut slices = 0u32;
             loop {
                 next_turn().await;
                 // Another Run has come, or the panel is gone.
                 if latest.try_get_value() != Some(number) {
                     return;
                 }
-                let begun = js_sys::Date::now();
-                let mut more = true;
-                while more && js_sys::Date::now() - begun < SLICE_MS {
-                    more = search.step(&base);
-                }
-                if !more {
-                    found.set(Some((base, search.ranked(), true)));
+                if search.step(SLICE) {
+                    found.set(Some((base, Some(search))));
                     return;
                 }
-                let before = found.with_untracked(|found| {
-                    found
-                        .as_ref()
-                        .is_some_and(|found| Arc::ptr_eq(&found.0, &base))
-                });
-                if !before {
-                    found.set(Some((Arc::clone(&base), Vec::new(), false)));
+                slices += 1;
+                if slices == SILENT {
+                    found.set(Some((Arc::clone(&base), None)));
                 }
             }
         });
     });
-    text(move || {
+    Memo::new(move |_| {
         found.with(|found| match found {
             None => String::new(),
-            Some((_, _, false)) => leaf("p", "muted", "Searching.").to_html(),
-            Some((base, list, true)) => {
-                suggestions(&base.report.memory, list, state.unit.get()).to_html()
+            Some((_, None)) => leaf("p", "muted", "Searching.").to_html(),
+            Some((base, Some(search))) => {
+                suggestions(&base.report.memory, search, state.unit.get()).to_html()
             }
         })
     })
+    .into()
 }
+
+/// Slices after which the panel says that it searches: shorter searches replace what is shown at once.
+const SILENT: u32 = 12;
 
 fn named(state: State, name: &'static str, open: Signal<bool>) -> Signal<String> {
     named_panel(state, name, move || open.get().then(String::new))

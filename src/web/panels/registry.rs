@@ -95,7 +95,7 @@ pub static PANELS: &[NamedPanel] = &[
             uneven(&balance, &asked.evaluation.scenario.run.gpu.title())
         })
     }),
-    entry("splits", |asked| splits(asked.evaluation)),
+    entry("splits", |asked| splits(asked.evaluation, asked.unit)),
     entry("idea", |asked| {
         pipeline::idea(asked.evaluation.report.pipeline.schedule)
             .map_or_else(Node::none, about_schedule)

@@ -11,6 +11,7 @@ mod table;
 
 use crate::core::report::ScheduleFigures;
 use crate::core::run::registry::field;
+use crate::core::t;
 use crate::view::action::TimelineAction;
 use crate::view::markup::{Action, Node, el, text};
 use crate::view::pipeline::{critical, legend};
@@ -105,9 +106,11 @@ fn own(look: Look) -> Option<std::sync::Arc<crate::view::prepared::Prepared>> {
 /// Zoom and export.
 fn buttons() -> Node {
     use TimelineAction::{Csv, Fit, In, Out, Png, Svg, Trace};
-    let button = |action: TimelineAction, label: &str, title: &str| {
-        let attributes = [("title", title), ("aria-label", title)];
-        el("button", &attributes, &[text(label)]).on(Action::Timeline(action))
+    let button = |action: TimelineAction, label: &'static str, title: &'static str| {
+        el("button", &[], &[text(label)])
+            .title(title)
+            .label(title)
+            .on(Action::Timeline(action))
     };
     let files = [
         button(Png, "PNG", "Picture of what is visible, PNG"),
@@ -175,7 +178,10 @@ fn comparison(state: State, look: Look) -> Node {
             let (a, b) = (of(&own), of(&other));
             against((a.0, &a.1), (b.0, &b.1), state.unit.get())
         }
-        None => format!("{} cannot run here: the table below says why.", name.name),
+        None => t!(
+            "{schedule} cannot run here: the table below says why.",
+            schedule = name.name
+        ),
     };
     el("p", &[("role", "status")], &[text(&said)])
 }

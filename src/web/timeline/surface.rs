@@ -63,7 +63,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     let height = move || format!("{:.0}px", Shape::of(lane.ranks()).height());
     let said = move || {
         let prepared = lane.prepared.get();
-        prepared.map(|prepared| label(&prepared.evaluation))
+        prepared.map(|prepared| label(&prepared.evaluation).to_string())
     };
     let names = move || {
         let Some(prepared) = lane.prepared.get() else {

@@ -97,9 +97,10 @@ pub fn cut(scenario: &Scenario) -> Cut {
         // A padded capacity is what every expert computes; without one the busiest rank decides.
         routed: run.capacity_factor.unwrap_or(run.moe_imbalance),
         outputs: if ulysses { 2.0 } else { 1.0 },
-        flash: run.flash_attention,
+        flash: run.runs_flash_attention(),
         fused_swiglu: run.fused_swiglu,
         fp8: run.fp8_activations,
+        element: scenario.precision.computes.activation(),
     }
 }
 
@@ -143,14 +144,14 @@ fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, index: u64, sum:
     }
     if *policy == Policy::EverySecondProduct {
         // The seventh product's output is no input of anything that is kept otherwise.
-        let output = 2.0 * cut.tokens * scenario.model.hidden as f64 / cut.residual;
+        let output = cut.element * cut.tokens * scenario.model.hidden as f64 / cut.residual;
         sum.add("FFN output", output, 1.0, count);
     }
     sum.recomputed = sum.recomputed.max(dropped);
 }
 
 /// Each prediction module keeps a layer, the two normalised halves of its projection's input and what they were
-/// before: `2 T h · 4`.
+/// before: four times a hidden state, `2 T h` in bf16.
 fn prediction(scenario: &Scenario, sum: &mut Kept) {
     let (cut, model) = (cut(scenario), &scenario.model);
     let modules = model.mtp_modules as f64;
@@ -158,6 +159,6 @@ fn prediction(scenario: &Scenario, sum: &mut Kept) {
         .iter()
         .map(|tensor| tensor.bytes)
         .sum();
-    let projection = 8.0 * cut.tokens * model.hidden as f64 / cut.residual;
+    let projection = 4.0 * cut.element * cut.tokens * model.hidden as f64 / cut.residual;
     sum.add("multi-token prediction", layer + projection, 1.0, modules);
 }

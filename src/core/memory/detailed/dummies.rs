@@ -4,13 +4,15 @@ use super::holding::{is_last, kinds, layers_of, padded_vocabulary};
 use crate::memory::estimate::RankLoad;
 use crate::run::Scenario;
 
-/// One bf16 buffer for every distinct shape (out, in) of a linear on the rank: `2 Σ out · in`.
+/// One buffer in the precision of the passes for every distinct shape (out, in) of a linear on the rank: in bf16
+/// `2 Σ out · in`.
 ///
 /// With fused gradient accumulation the weight gradient goes straight into the main gradient and a dummy of its shape
 /// is handed to autograd. Source: Transformer Engine `module/base.py` `get_dummy_wgrad` (2.3 on, grouped linears 2.10
 /// on); off with `--no-gradient-accumulation-fusion`.
 #[must_use]
 pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let element = scenario.precision.computes.activation();
     let mut shapes = Shapes::default();
     for stage in &load.stages {
         let [(dense, _), (moe, _)] = kinds(scenario, &layers_of(scenario, *stage));
@@ -32,7 +34,7 @@ pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
     shapes
         .0
         .into_iter()
-        .map(|(out, input)| 2.0 * out as f64 * input as f64)
+        .map(|(out, input)| element * out as f64 * input as f64)
         .sum()
 }
 

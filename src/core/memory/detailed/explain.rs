@@ -4,7 +4,7 @@ use super::activations::kept;
 use super::holding::{Holding, Kind, holdings};
 use super::logits::loss_kernel;
 use super::shapes::{book, tensor};
-use super::sharding::{buffers, gathered_bytes, largest_layer, root_elements};
+use super::sharding::{accumulating, buffers, largest_layer, root_elements};
 use super::states::{shards, states};
 use super::{dummies, heads_in_flight, logits, rank_memory, transient};
 use crate::explain::{Provenance, Term, Unit};
@@ -117,7 +117,13 @@ impl Explained<'_> {
                 ),
             ];
             // Frozen parameters are nobody's to share.
-            let over = |stage| scenario.zero.stage >= stage && part.kind != Kind::Frozen;
+            let over = |stage| {
+                let shared = match stage {
+                    2 => scenario.shards_gradients(),
+                    stage => scenario.zero.stage >= stage,
+                };
+                shared && part.kind != Kind::Frozen
+            };
             let by = |over: bool, whole: &str, cut: &str| {
                 if over {
                     cut.to_owned()
@@ -217,9 +223,9 @@ impl Explained<'_> {
         let heads = heads_in_flight(scenario, load);
         let book = self.heads();
         let inputs = if super::activations::keeps_gathered_inputs(scenario) {
-            "i (4 T h/r + 2 T h (1 - 1/r))"
+            "i (2 b T h/r + b T h (1 - 1/r))"
         } else {
-            "4 i T h/r"
+            "2 i b T h/r"
         };
         let mut parts = vec![
             bytes("B_i", "logits", heads * logits::held(scenario)).over("l i e T V/t", &book),
@@ -268,6 +274,11 @@ impl Explained<'_> {
                 "parameters of the largest layer",
                 largest_layer(scenario, load),
             ),
+            parameters(
+                "A",
+                "parameters of the two largest chunks",
+                accumulating(scenario, load),
+            ),
             parameters("P", "parameters on the GPU", all),
             parameters(
                 "R",
@@ -279,7 +290,7 @@ impl Explained<'_> {
                 "parameters of the head",
                 super::holding::embedding_elements(scenario),
             ),
-            bytes("w", "bytes a gathered weight", gathered_bytes(scenario)),
+            bytes("w", "bytes a gathered weight", precision.gathered_weight()),
             bytes(
                 "g",
                 "bytes a gradient and its accumulation",
@@ -297,6 +308,7 @@ impl Explained<'_> {
                 let formula = match buffer.name {
                     "gradients being reduced" if scenario.zero.stage == 2 => "2 g U",
                     "gradients being reduced" => "(w + g) U",
+                    "gradients of a group of micro-batches" => "g A",
                     "gathered weights of the stage" => "w P",
                     "gradients waiting for the last micro-batch" => waiting,
                     "gathered layers" => "2 w U",

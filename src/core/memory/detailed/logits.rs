@@ -2,7 +2,7 @@
 
 use super::activations::{cut, keeps_gathered_inputs};
 use super::holding::padded_vocabulary;
-use crate::run::{CrossEntropy, Scenario};
+use crate::run::{CrossEntropy, Format, Scenario};
 use crate::source::{Cited, MEGATRON, TORCHTITAN, TRANSFORMER_ENGINE};
 
 /// Bytes a logit of one loss kernel.
@@ -71,6 +71,9 @@ pub fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
             kernel.place,
         )
     };
+    if scenario.precision.computes == Format::Fp32 {
+        return full_precision(scenario);
+    }
     let unfused = if scenario.zero.stage == 3 {
         PYTORCH
     } else {
@@ -82,6 +85,25 @@ pub fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
         CrossEntropy::TeFused => TE_FUSED,
         CrossEntropy::Chunked => over(unfused, CHUNKS),
     }
+}
+
+/// The same where the logits are fp32 already and no kernel copies them: Megatron's softmax stands in their place and
+/// gets a gradient beside it, Transformer Engine's gradient stands in theirs, PyTorch keeps the log-probabilities too.
+fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
+    let pytorch = scenario.zero.stage == 3;
+    let (logits, held, peak) = match scenario.run.cross_entropy {
+        CrossEntropy::TeFused => (TE_FUSED, 4.0, 4.0),
+        CrossEntropy::MegatronFused => (MEGATRON_FUSED, 4.0, 8.0),
+        CrossEntropy::Megatron if pytorch => (PYTORCH, 8.0, 8.0),
+        CrossEntropy::Megatron => (MEGATRON_UNFUSED, 4.0, 8.0),
+        CrossEntropy::Chunked if pytorch => (PYTORCH, 8.0 / CHUNKS, 8.0 / CHUNKS),
+        CrossEntropy::Chunked => (MEGATRON_UNFUSED, 4.0 / CHUNKS, 8.0 / CHUNKS),
+    };
+    Cited::new(
+        LossKernel { held, peak },
+        logits.source,
+        "fp32 logits, no copy of them",
+    )
 }
 
 /// Logits of one micro-batch on one rank, all heads: `T V / t`, once more for every prediction module.
@@ -105,12 +127,12 @@ pub fn momentary(scenario: &Scenario) -> f64 {
     (kernel.peak - kernel.held) * logits(scenario)
 }
 
-/// Input of the final norm and of the head: `4 T h`, over t with sequence parallelism; and the gathered input where
+/// Input of the final norm and of the head: in bf16 `4 T h`, over t with sequence parallelism; and the gathered input where
 /// it is kept.
 #[must_use]
 pub fn inputs(scenario: &Scenario) -> f64 {
     let cut = cut(scenario);
-    let width = 2.0 * cut.tokens * scenario.model.hidden as f64;
+    let width = cut.element * cut.tokens * scenario.model.hidden as f64;
     let gathered = if keeps_gathered_inputs(scenario) {
         width - width / cut.residual
     } else {

@@ -6,7 +6,7 @@ use super::activations::cut;
 use super::holding::padded_vocabulary;
 use super::logits::loss_kernel;
 use crate::explain::{Formula, Provenance, Term, Unit};
-use crate::run::Scenario;
+use crate::run::{Format, Scenario};
 
 /// Every symbol that a formula below may use.
 #[must_use]
@@ -24,6 +24,7 @@ pub fn book(scenario: &Scenario) -> Vec<Term> {
             Unit::Tokens,
         ),
         count("s", "keys that a query meets", cut.keys),
+        Term::given("b", "bytes an activation", cut.element, Unit::Bytes),
         size("h", "hidden size", model.hidden),
         size("f", "FFN size", model.ffn),
         size("a", "heads", model.heads),
@@ -98,7 +99,7 @@ pub fn tensor(
 ) -> Term {
     let term = Term::given(symbol, name, bytes, Unit::Bytes);
     match formula(scenario, name) {
-        Some(formula) => match low_precision(name).filter(|_| scenario.run.fp8_activations) {
+        Some(formula) => match scale(scenario, name) {
             Some(low) => {
                 let name = "bytes of an element with its scale over those of bf16";
                 let value = Formula::new(low).value(&[]).unwrap_or(1.0);
@@ -110,6 +111,20 @@ pub fn tensor(
             None => term.over(formula, book),
         },
         None => term.marked(Provenance::AddedUp, rule(name)),
+    }
+}
+
+/// Bytes of an element over those of bf16, where its precision is another.
+fn scale(scenario: &Scenario, name: &'static str) -> Option<&'static str> {
+    match name {
+        "softmax statistics"
+        | "attention scores"
+        | "dropout masks"
+        | "router logits"
+        | "probabilities and indices" => None,
+        _ => low_precision(name)
+            .filter(|_| scenario.run.fp8_activations)
+            .or((scenario.precision.computes == Format::Fp32).then_some("4/2")),
     }
 }
 
@@ -134,8 +149,8 @@ fn low_precision(name: &'static str) -> Option<&'static str> {
 fn rule(name: &'static str) -> &'static str {
     match name {
         "recomputed layer" => "tensors that recomputation drops, of the largest layer",
-        "dummy weight gradients" => "2 out in, for each shape of a linear once",
-        "multi-token prediction" => "tensors of a layer, and 8 T h/r of its projection",
+        "dummy weight gradients" => "b out in, for each shape of a linear once",
+        "multi-token prediction" => "tensors of a layer, and 4 b T h/r of its projection",
         _ => "",
     }
 }
@@ -159,8 +174,8 @@ fn formula(scenario: &Scenario, name: &'static str) -> Option<&'static str> {
         "queries, keys and values" => "2 T a (2 d_n + d_r + d_v)/t",
         "rotary keys" => "2 T a d_r/t",
         "softmax statistics" => "4 T a/t",
-        "attention scores" if model.dropout => "5 T a s/t",
-        "attention scores" => "2 T a s/t",
+        "attention scores" if model.dropout => "(2 b + 1) T a s/t",
+        "attention scores" => "b T a s/t",
         "attention output" if latent => "2 o T a d_v/t",
         "attention output" => "2 o T a d/t",
         "FFN up projection" | "FFN backward" if model.gated_ffn => "4 T f/t",

@@ -1,22 +1,11 @@
 //! What ZeRO-2, ZeRO-3 and FSDP gather and scatter beside the shards that stay.
 
-use super::holding::{Holding, Kind, embedding_elements, is_last, kinds, layers_of};
+use super::holding::{Holding, Kind, embedding_elements, holdings, is_last, kinds, layers_of};
 use super::states::shards;
 use super::transient::Buffer;
 use crate::memory::estimate::RankLoad;
 use crate::model::layer_elements;
-use crate::run::Scenario;
-
-/// Bytes of a gathered weight: what computes, bf16 unless the policy is fp32 throughout.
-#[must_use]
-pub fn gathered_bytes(scenario: &Scenario) -> f64 {
-    let weights = scenario.precision.weights;
-    if scenario.run.precision.base == Some("fp32") {
-        weights
-    } else {
-        weights.min(2.0)
-    }
-}
+use crate::run::{Reduction, Scenario};
 
 /// Elements of the largest layer on the rank, the unit that FSDP gathers.
 #[must_use]
@@ -41,9 +30,36 @@ pub fn root_elements(holdings: &[Holding]) -> f64 {
     holdings.iter().filter(root).map(|part| part.elements).sum()
 }
 
+/// Elements of the two largest chunks on the rank: the gradients of one accumulate over a group of micro-batches while
+/// those of another are reduced. Source: Llama 3, section 3.3.2 (FSDP shards gradients, N micro-batches of a stage in a
+/// row); PyTorch FSDP2 `set_requires_gradient_sync` on the last of them.
+#[must_use]
+pub fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let chunk = |stage: &usize| -> f64 {
+        let alone = RankLoad {
+            stages: vec![*stage],
+            in_flight: vec![0.0],
+            weight_versions: 1,
+        };
+        let parts = holdings(scenario, &alone);
+        let trained = parts.iter().filter(|part| part.kind != Kind::Frozen);
+        trained.map(|part| part.elements).sum()
+    };
+    let (mut most, mut next) = (0.0, 0.0);
+    for elements in load.stages.iter().map(chunk) {
+        if elements > most {
+            (most, next) = (elements, most);
+        } else if elements > next {
+            next = elements;
+        }
+    }
+    most + next
+}
+
 /// The momentary part of sharding on one rank.
 ///
-/// ZeRO-2: gradients of one layer while those of the layer before are reduced, `2 g U`. ZeRO-3: two gathered layers
+/// ZeRO-2: gradients of one layer while those of the layer before are reduced, `2 g U`; reduced by groups of micro-batches,
+/// those of the chunk that accumulates and of the one before it, `g A`; none once a step. ZeRO-3: two gathered layers
 /// and the root unit (embedding and head, whole for the step), `2 w U + w R`, the gradients of a layer in compute
 /// precision with the one before in the reduce-scatter, `(w + g) U`, and the head's, `w R_head`. With a pipeline FSDP
 /// keeps weights gathered and gradients unreduced until the last micro-batch: `(w + g) P`. Source: torchtitan
@@ -54,9 +70,24 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
         return Vec::new();
     }
     let unit = largest_layer(scenario, load);
-    let (w, g) = (gathered_bytes(scenario), scenario.precision.gradients());
+    let (w, g) = (
+        scenario.precision.gathered_weight(),
+        scenario.precision.gradients(),
+    );
     match scenario.zero.stage {
-        2 => vec![Buffer::momentary("gradients being reduced", 2.0 * g * unit)],
+        2 => match scenario.reduction() {
+            Reduction::MicroBatch => {
+                vec![Buffer::momentary("gradients being reduced", 2.0 * g * unit)]
+            }
+            Reduction::Group => {
+                let two = accumulating(scenario, load);
+                vec![Buffer::held(
+                    "gradients of a group of micro-batches",
+                    g * two,
+                )]
+            }
+            Reduction::Step => Vec::new(),
+        },
         3 if scenario.layout.pp > 1 => {
             let trained: f64 = holdings.iter().map(|part| part.elements).sum();
             let waiting = if scenario.layout.microbatches > 1 {
@@ -93,7 +124,7 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::detailed::{estimate, holdings};
+    use crate::memory::detailed::estimate;
     use crate::run::{Based, Run};
 
     fn load() -> RankLoad {
@@ -126,6 +157,56 @@ mod tests {
         let (few, many) = (of(8), of(128));
         assert!((few.allocated().gib() - many.allocated().gib() - 14.0).abs() < 0.05);
         assert_eq!(few.buffers, many.buffers);
+    }
+
+    /// Over N ranks, P parameters in v equal chunks and g bytes a gradient: a shard g P/N beside two layers for every
+    /// micro-batch, beside two chunks for groups, and g P once a step, which is ZeRO-1 (PyTorch issue 102532:
+    /// `SHARD_GRAD_OP` with `no_sync`).
+    #[test]
+    fn a_later_reduction_of_zero_2_holds_more_gradients() {
+        let mut model: Based<crate::run::ModelParts> = Based::preset("llama-3.1-8b");
+        // Inner stages of equal layers, without what the ends hold besides.
+        model.parts.layers = Some(64);
+        let run = |zero, zero2_reduce| Run {
+            model: model.clone(),
+            zero,
+            zero2_reduce,
+            schedule: crate::run::Schedule::Interleaved,
+            virtual_stages: 4,
+            ..Run::default()
+        };
+        let load = RankLoad {
+            stages: vec![1, 5, 9, 13],
+            in_flight: vec![1.0; 4],
+            weight_versions: 1,
+        };
+        let of = |run: &Run| {
+            let scenario = Scenario::new(run).unwrap();
+            let rank = crate::memory::detailed::rank_memory(&scenario, 1, &load);
+            let reduced: f64 = rank
+                .items
+                .iter()
+                .filter(|item| item.component == crate::memory::Component::Buffers)
+                .filter(|item| item.name.starts_with("gradients"))
+                .map(|item| item.bytes.0)
+                .sum();
+            (rank.gradients.0, reduced, rank.total)
+        };
+        // A layer of Llama 3.1 8B, 218.1 M parameters, of which norms are whole on both tensor-parallel ranks.
+        let layer = (218_112_000.0 - 8_192.0) / 2.0 + 8_192.0;
+        let (g, n, p) = (4.0, 8.0, 16.0 * layer);
+        let near = |ours: f64, theirs: f64| assert!((ours / theirs - 1.0).abs() < 1e-12);
+        for (reduction, held, buffer) in [
+            (Reduction::MicroBatch, g * p / n, 2.0 * g * layer),
+            (Reduction::Group, g * p / n, 2.0 * g * p / 4.0),
+            (Reduction::Step, g * p, 0.0),
+        ] {
+            let (gradients, reduced, total) = of(&run(2, reduction));
+            near(gradients, held);
+            near(reduced + 1.0, buffer + 1.0);
+            let first = of(&run(1, Reduction::MicroBatch)).2;
+            assert_eq!(total == first, reduction == Reduction::Step);
+        }
     }
 
     #[test]

@@ -25,18 +25,18 @@ pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
     }
 }
 
-/// `P (w/n3 + g/n2 + o/n1)` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; stashed weights count again.
+/// `P (w/n3 + g/n2 + o/n1)` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; n2 is 1 as well where ZeRO-2 reduces
+/// once a step. Stashed weights count again.
 ///
 /// Source: Rajbhandari 2020 section 5; Megatron-LM `docs/dist_optimizer.md` (6 + 12/N for bf16 with fp32 gradients).
 #[must_use]
 pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
     let bytes = scenario.precision;
     let n = shards(scenario, holding.kind);
-    let over = |stage: u64| {
-        if scenario.zero.stage >= stage { n } else { 1.0 }
-    };
+    let over = |shared: bool| if shared { n } else { 1.0 };
+    let zero = scenario.zero.stage;
     let p = holding.elements;
-    let weights = p * bytes.weights * versions.max(1) as f64 / over(3);
+    let weights = p * bytes.weights * versions.max(1) as f64 / over(zero >= 3);
     if holding.kind == Kind::Frozen {
         return States {
             weights,
@@ -45,8 +45,8 @@ pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
     }
     States {
         weights,
-        gradients: p * bytes.gradients() / over(2),
-        optimizer: optimizer(scenario, holding, over(1)),
+        gradients: p * bytes.gradients() / over(scenario.shards_gradients()),
+        optimizer: optimizer(scenario, holding, over(zero >= 1)),
     }
 }
 

@@ -74,10 +74,10 @@ pub fn double_buffers(scenario: &Scenario) -> Option<f64> {
     beside.then(|| 2.0 * boundary(scenario))
 }
 
-/// A stage's output of one micro-batch: `2 T h`, over t with sequence parallelism.
+/// A stage's output of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism.
 fn boundary(scenario: &Scenario) -> f64 {
     let cut = cut(scenario);
-    2.0 * cut.tokens * scenario.model.hidden as f64 / cut.residual
+    cut.element * cut.tokens * scenario.model.hidden as f64 / cut.residual
 }
 
 /// Schedules that send and receive while they compute.
@@ -97,7 +97,7 @@ fn candidates(scenario: &Scenario, stages: &[usize]) -> Vec<Named> {
     }
     if scenario.layout.sequence_parallel {
         // What the gather receives; the rank's own part is kept already.
-        let whole = 2.0 * cut.tokens * scenario.model.hidden as f64;
+        let whole = cut.element * cut.tokens * scenario.model.hidden as f64;
         list.push(("sequence-parallel gather", whole * (1.0 - 1.0 / cut.tp)));
     }
     if scenario.layout.pp > 1 {
@@ -110,7 +110,7 @@ fn candidates(scenario: &Scenario, stages: &[usize]) -> Vec<Named> {
 /// buffers that dispatch and combine them, `4 T K h`.
 fn ffn(scenario: &Scenario, stages: &[usize], cut: &Cut) -> Vec<Named> {
     let model = &scenario.model;
-    let bytes = if model.gated_ffn { 4.0 } else { 2.0 };
+    let bytes = if model.gated_ffn { 2.0 } else { 1.0 } * cut.element;
     let mut list = Vec::new();
     for stage in stages {
         let [(dense, _), (moe, _)] = kinds(scenario, &layers_of(scenario, *stage));
@@ -124,7 +124,10 @@ fn ffn(scenario: &Scenario, stages: &[usize], cut: &Cut) -> Vec<Named> {
             let rows = cut.tokens / cut.residual * shape.top_k as f64 * cut.routed;
             let expert = bytes * rows * shape.expert_ffn as f64;
             list.push(("experts' backward", expert));
-            list.push(("dispatch and combine", 4.0 * rows * model.hidden as f64));
+            list.push((
+                "dispatch and combine",
+                2.0 * cut.element * rows * model.hidden as f64,
+            ));
         }
     }
     list
@@ -139,10 +142,13 @@ fn attention(scenario: &Scenario, cut: &Cut) -> Vec<Named> {
     if let Some(mla) = model.mla {
         let query = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
         let width = (2 * query + mla.v_head_dim) as f64;
-        list.push(("latent attention backward", 2.0 * rows * width));
+        list.push(("latent attention backward", cut.element * rows * width));
     }
     if !cut.flash {
-        list.push(("gradients of the scores", 4.0 * rows * cut.keys));
+        list.push((
+            "gradients of the scores",
+            2.0 * cut.element * rows * cut.keys,
+        ));
     }
     list
 }
@@ -163,7 +169,7 @@ fn context_exchange(scenario: &Scenario, cut: &Cut) -> Named {
         let query = model.query_width() as f64 / cut.tp;
         (query, 2.0 * heads * model.head_dim as f64, query)
     };
-    let bytes = 2.0 * cut.tokens;
+    let bytes = cut.element * cut.tokens;
     match scenario.run.cp_comm {
         CpComm::Ring => ("keys and values of the ring", bytes * 4.0 * pair),
         CpComm::AllGather => ("gathered keys and values", bytes * 2.0 * (cp - 1.0) * pair),

@@ -52,12 +52,8 @@ impl Symbols {
             a: model.heads as f64,
             s: run.seq_len as f64,
             b: run.micro_batch as f64 * mb,
-            k: if scenario.precision.master > 0.0 || scenario.precision.weights < 4.0 {
-                2.0
-            } else {
-                4.0
-            },
-            scores: !run.flash_attention,
+            k: scenario.precision.computes.activation(),
+            scores: !run.runs_flash_attention(),
             tp,
             pp: layout.pp as f64,
             cp: layout.cp as f64,

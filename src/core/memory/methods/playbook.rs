@@ -22,6 +22,8 @@ struct Layer {
     sequence_parallel: bool,
     scores: bool,
     full: bool,
+    /// Bytes of an activation.
+    k: f64,
 }
 
 impl Layer {
@@ -35,21 +37,29 @@ impl Layer {
             t: layout.tp as f64,
             sequence_parallel: layout.sequence_parallel,
             // FlashAttention drops what selective recomputation drops.
-            scores: !run.flash_attention && run.recompute != Recompute::Selective,
+            scores: !run.runs_flash_attention() && run.recompute != Recompute::Selective,
             full: run.recompute == Recompute::Full,
+            k: scenario.precision.computes.activation(),
         }
     }
 
-    /// `s b h (34 + 5 a s/h)`, over t with sequence parallelism; without it `s b h (10 + 24/t + 5 a s/(h t))`.
-    /// Selective recomputation drops the scores, full keeps `2 s b h`.
+    /// In bf16 `s b h (34 + 5 a s/h)`, over t with sequence parallelism; without it `s b h (10 + 24/t + 5 a s/(h t))`.
+    /// Selective recomputation drops the scores, full keeps `2 s b h`. With k bytes an activation, masks of one byte as
+    /// they are: 10 is 4 k + 2, 24 is 12 k, 5 is 2 k + 1.
     fn bytes(self) -> f64 {
-        let Self { s, b, h, a, t, .. } = self;
+        let Self {
+            s, b, h, a, t, k, ..
+        } = self;
         let cut = if self.sequence_parallel { t } else { 1.0 };
         if self.full {
-            return 2.0 * s * b * h / cut;
+            return k * s * b * h / cut;
         }
-        let scores = if self.scores { 5.0 * a * s / h } else { 0.0 };
-        s * b * h * (10.0 / cut + 24.0 / t + scores / t)
+        let scores = if self.scores {
+            (2.0 * k + 1.0) * a * s / h
+        } else {
+            0.0
+        };
+        s * b * h * ((4.0 * k + 2.0) / cut + 12.0 * k / t + scores / t)
     }
 }
 
@@ -153,6 +163,7 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         count("b", "sequences a micro-batch", layer.b),
         count("h", "hidden size", layer.h),
         count("a", "heads", layer.a),
+        bytes("k", "bytes an activation", layer.k),
         count("t", "tensor parallel", layer.t),
         Term::given(
             "P",
@@ -170,12 +181,12 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         count("D", "data parallel", scenario.layout.dp as f64),
     ];
     let formula = match (layer.full, layer.scores, layer.sequence_parallel) {
-        (true, _, true) => "2 n s b h/t",
-        (true, _, false) => "2 n s b h",
-        (false, true, true) => "n s b h (34 + 5 a s/h)/t",
-        (false, true, false) => "n s b h (10 + 24/t + 5 a s/(h t))",
-        (false, false, true) => "34 n s b h/t",
-        (false, false, false) => "n s b h (10 + 24/t)",
+        (true, _, true) => "k n s b h/t",
+        (true, _, false) => "k n s b h",
+        (false, true, true) => "n s b h (16 k + 2 + (2 k + 1) a s/h)/t",
+        (false, true, false) => "n s b h (4 k + 2 + 12 k/t + (2 k + 1) a s/(h t))",
+        (false, false, true) => "n s b h (16 k + 2)/t",
+        (false, false, false) => "n s b h (4 k + 2 + 12 k/t)",
     };
     let state = |symbol, name, value: f64, each: &str, from| {
         let over = if scenario.zero.stage >= from {
@@ -215,6 +226,7 @@ mod tests {
             sequence_parallel: false,
             scores: false,
             full: false,
+            k: 2.0,
         };
         let cut = Layer {
             sequence_parallel: true,
@@ -237,6 +249,7 @@ mod tests {
             sequence_parallel: false,
             scores: true,
             full: false,
+            k: 2.0,
         };
         let dropped = Layer {
             scores: false,

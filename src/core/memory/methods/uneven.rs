@@ -4,7 +4,7 @@
 //! micro-batch in flight. Its GB are 10⁹ bytes.
 
 use super::tensors_only;
-use crate::explain::{Provenance, Term, Unit};
+use crate::explain::{Provenance, Term, Unit, ceil};
 use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, UNEVEN, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
 use crate::model::Vision;
@@ -44,25 +44,42 @@ impl Block {
     }
 }
 
+/// What the note's rule is made of: FLOPs of the vision part and of a layer of the language model, forward and backward.
+struct Rule {
+    vision: f64,
+    layer: f64,
+    layers: f64,
+    ranks: f64,
+}
+
+impl Rule {
+    fn of(scenario: &Scenario) -> Self {
+        let (model, ranks) = (&scenario.model, scenario.layout.pp);
+        let vision = model.vision;
+        let vision = vision.map_or(0.0, |vision| tower_flops(&vision, model.hidden));
+        Self {
+            vision: 3.0 * vision,
+            layer: 3.0 * llm(scenario).flops(scenario.run.seq_len as f64),
+            layers: model.layers as f64,
+            ranks: ranks as f64,
+        }
+    }
+
+    /// Layers of every rank but the first: the smallest whole number that is no less than a fair share.
+    fn middle(&self) -> f64 {
+        ceil((self.vision + self.layer * self.layers) / (self.ranks * self.layer))
+    }
+}
+
 /// The note's layers a rank: `per_middle = ceil((FLOPs/pp)/FLOPs of a layer)`, the first rank takes what is left, at
 /// least none; then the layers are spread over the other ranks.
 ///
 /// Source: uneven PP note; Megatron-LM `--decoder-first-pipeline-num-layers`.
 #[must_use]
 pub fn split(scenario: &Scenario) -> Vec<u64> {
-    let (model, ranks) = (&scenario.model, scenario.layout.pp);
-    let layer = llm(scenario).flops(scenario.run.seq_len as f64);
-    let layers = model.layers;
-    let total = model
-        .vision
-        .map_or(0.0, |vision| tower_flops(&vision, model.hidden))
-        + layer * layers as f64;
-    let fair = total / ranks as f64 / layer;
-    // The smallest whole number of layers that is no less than a fair share.
-    let middle = (0..=layers)
-        .find(|count| *count as f64 >= fair)
-        .unwrap_or(layers);
-    let others = ranks.saturating_sub(1);
+    let (layers, others) = (scenario.model.layers, scenario.layout.pp.saturating_sub(1));
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most the layers
+    let middle = Rule::of(scenario).middle().clamp(0.0, layers as f64) as u64;
     let first = layers.saturating_sub(middle.saturating_mul(others));
     let mut split = vec![first];
     if let Some(each) = (layers - first).checked_div(others) {
@@ -70,6 +87,66 @@ pub fn split(scenario: &Scenario) -> Vec<u64> {
         split.extend((0..others).map(|rank| each + u64::from(rank < extra)));
     }
     split
+}
+
+/// How the first rank's layers come about by the note's rule: for one stage a rank, several ranks.
+#[must_use]
+pub fn explain_split(scenario: &Scenario) -> Option<Term> {
+    if scenario.chunks != 1 || scenario.layout.pp < 2 {
+        return None;
+    }
+    let count =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
+    let flops =
+        |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Flops);
+    let (rule, block) = (Rule::of(scenario), llm(scenario));
+    let tokens = scenario.run.seq_len as f64;
+    let layer = [
+        Term::given("N", "tokens a sequence", tokens, Unit::Tokens),
+        count("h", "hidden size", block.h),
+        count("F", "FFN size", block.f),
+    ];
+    let mut vision = flops(
+        "V",
+        "vision tower and projector, forward and backward",
+        rule.vision,
+    );
+    if let Some(tower) = scenario.model.vision {
+        let book = [
+            count("N", "patches of an image", tower.patches() as f64),
+            count("h", "width of the tower", tower.hidden as f64),
+            count("F", "FFN size of the tower", tower.ffn as f64),
+            count("L", "layers of the tower", tower.layers as f64),
+            count("C", "channels of an image", tower.channels as f64),
+            count("p", "pixels a patch is wide", tower.patch as f64),
+            count("H", "hidden size of the language model", block.h),
+        ];
+        let formula = "3 ((8 N h² + 4 h N² + 4 N h F) L + 2 N h C p² + 2 N h H)";
+        vision = vision.over(formula, &book);
+    }
+    let layers = count("L", "layers of the language model", rule.layers);
+    let ranks = count("r", "pipeline ranks", rule.ranks);
+    let share = vec![
+        vision,
+        flops(
+            "f",
+            "a layer of the language model, forward and backward",
+            rule.layer,
+        )
+        .over("3 (8 N h² + 4 h N² + 4 N h F)", &layer),
+        layers.clone(),
+        ranks.clone(),
+    ];
+    let each = count("c", "layers of every other rank", rule.middle());
+    let each = each.by("ceil((V + f L)/(r f))", share);
+    let first = split(scenario).first().copied()? as f64;
+    Some(
+        count("l", "layers of the first rank by NVIDIA's rule", first)
+            .by("max(L - c (r - 1), 0)", vec![layers, each, ranks])
+            .from(&UNEVEN_PP, "layer split")
+            .note("where none are left for it, the layers are spread over the other ranks")
+            .note("in Megatron-LM: --decoder-first-pipeline-num-layers and --decoder-last-pipeline-num-layers"),
+    )
 }
 
 /// Forward FLOPs of the tower and its linear projector for one image.

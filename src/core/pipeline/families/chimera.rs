@@ -17,11 +17,10 @@ pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
     let (d, m) = (spec.pp, spec.microbatches);
     if !d.is_multiple_of(2) {
         let message = t!(
-            "Chimera pairs worker w with worker {d} − 1 − w: an odd number of workers has no order, pp={even} works",
-            d,
-            even = d + 1
+            "Chimera pairs worker w with worker {d} − 1 − w: an odd number of workers has no order",
+            d
         );
-        return Err(Issue::error("pp", message).with_fix("pp", d + 1));
+        return Err(Issue::error("pp", message).with_near("pp", u64::from(d), spec.even_sizes()));
     }
     Ok(match spec.variant {
         Variant::Concat => chimera_concat(spec),

@@ -77,11 +77,10 @@ fn expect(field: &'static str, what: &'static str, asked: u32, given: u32) -> Re
         return Ok(());
     }
     let message = t!(
-        "the order has {given} {what}, {asked} are asked for: {field}={given} works",
+        "the order has {given} {what}, {asked} are asked for",
         given,
         what,
-        asked,
-        field
+        asked
     );
     Err(Issue::error(field, message).with_fix(field, given))
 }

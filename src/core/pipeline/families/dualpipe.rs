@@ -133,18 +133,16 @@ pub(crate) fn dualpipe(spec: &Spec) -> Result<Order, Issue> {
     let (p, m) = (spec.pp, spec.microbatches);
     if !p.is_multiple_of(2) {
         let message = t!(
-            "DualPipe pairs rank r with rank {p} − 1 − r: an odd number of ranks has no order, pp={even} works",
-            p,
-            even = p + 1
+            "DualPipe pairs rank r with rank {p} − 1 − r: an odd number of ranks has no order",
+            p
         );
-        return Err(Issue::error("pp", message).with_fix("pp", p + 1));
+        return Err(Issue::error("pp", message).with_near("pp", u64::from(p), spec.even_sizes()));
     }
     if !m.is_multiple_of(2) {
         let even = (m + 1).max(2 * p);
         let message = t!(
-            "DualPipe runs half the micro-batches in each direction: {m} is odd, {even} works",
-            m,
-            even
+            "DualPipe runs half the micro-batches in each direction: {m} is odd",
+            m
         );
         return Err(Issue::error("microbatches", message).with_fix("microbatches", even));
     }
@@ -194,11 +192,10 @@ fn enough(spec: &Spec, n: u32, twice_half: u32) -> Result<(), Issue> {
 fn too_few(spec: &Spec) -> Issue {
     let needed = 2 * spec.pp;
     let message = t!(
-        "{schedule} has no order for {microbatches} micro-batches on {pp} ranks: {needed} work",
+        "{schedule} has no order for {microbatches} micro-batches on {pp} ranks",
         schedule = spec.schedule.name,
         microbatches = spec.microbatches,
-        pp = spec.pp,
-        needed
+        pp = spec.pp
     );
     Issue::error("microbatches", message).with_fix("microbatches", needed)
 }

@@ -128,14 +128,10 @@ fn dead_lock(field: &'static str, spec: &Spec, g: u32, make: fn(&Spec, u32) -> O
         )
     };
     match nearest {
-        Some(group) if field == "group" => {
-            Issue::error(field, t!("{what}: group={group} works", what, group))
-                .with_fix(field, group)
-        }
+        Some(group) if field == "group" => Issue::error(field, what).with_fix(field, group),
         _ => {
             let whole = (m / p).max(1) * p;
-            let message = t!("{what}: {whole} micro-batches work", what, whole);
-            Issue::error("microbatches", message).with_fix("microbatches", whole)
+            Issue::error("microbatches", what).with_fix("microbatches", whole)
         }
     }
 }

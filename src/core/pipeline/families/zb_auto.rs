@@ -254,7 +254,7 @@ impl<'a> Layout<'a> {
 pub(crate) fn zb_auto(spec: &Spec, durations: &Durations) -> Result<Order, Issue> {
     let limit = spec.memory_limit.unwrap_or(spec.pp);
     if limit == 0 {
-        let message = "a rank must hold at least one micro-batch: memory_limit=1 works";
+        let message = "a rank must hold at least one micro-batch";
         return Err(Issue::error("memory_limit", message).with_fix("memory_limit", 1));
     }
     let mut best: Option<(f64, Layout)> = None;

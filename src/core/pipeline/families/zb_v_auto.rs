@@ -350,9 +350,8 @@ pub(crate) fn zb_v_auto(spec: &Spec, durations: &Durations) -> Result<Order, Iss
         .find(works)
         .unwrap_or(usual);
     let message = t!(
-        "{limit} chunks do not hold what ZB-V's rule runs before its first gradients: memory_limit={enough} works",
-        limit,
-        enough
+        "{limit} chunks do not hold what ZB-V's rule runs before its first gradients",
+        limit
     );
     Err(Issue::error("memory_limit", message).with_fix("memory_limit", enough))
 }

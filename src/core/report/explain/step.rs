@@ -5,8 +5,8 @@ use super::{count, makespan, ratio, seconds, simulated, wires};
 use crate::explain::{Provenance, Term, Unit};
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Range,
-    Rates, STEP_END, family, range, step_end,
+    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Peak,
+    Range, Rates, STEP_END, family, range, step_end,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
@@ -115,7 +115,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
             "bytes a gradient and its accumulation",
             precision.gradients(),
         ),
-        bytes("w", "bytes a weight", precision.weights.min(2.0)),
+        bytes("w", "bytes a weight", precision.gathered_weight()),
         parameters("U", "parameters that the rank updates", updated).over(formula, &shares),
         parameters(
             "P",
@@ -241,6 +241,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
 fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
     let scenario = &evaluation.scenario;
     let family = family(scenario);
+    let peak = Peak::of(scenario);
     let name = "GEMM rate in training";
     let mut rate = Term::given("r", name, rates.gemm.0, Unit::FlopRate);
     if (rates.gemm.0 - rates.gemm_plain.0).abs() < 1.0 {
@@ -250,7 +251,12 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
                 vec![
                     ratio("t", "in training over alone, fitted", IN_TRAINING.value),
                     ratio("g", "share of peak that large GEMMs sustain", family.gemm),
-                    Term::given("F", "bf16 peak", scenario.gpu.bf16.0, Unit::FlopRate),
+                    Term::given(
+                        "F",
+                        t!("{precision} peak", precision = peak.precision),
+                        peak.rate().0,
+                        Unit::FlopRate,
+                    ),
                 ],
             )
             .from(family.source, "kernel benchmarks")

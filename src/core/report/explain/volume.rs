@@ -4,7 +4,7 @@ use super::super::Evaluation;
 use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
 use crate::model::stage_range;
-use crate::run::{CpComm, Scenario};
+use crate::run::{CpComm, Reduction, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
 use crate::traffic::{
@@ -20,14 +20,14 @@ pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     };
     let book = inputs.book();
     match row.name {
-        "tp" => plain.over("16 n T h m (t - 1)/t", &book),
+        "tp" => plain.over("8 b n T h m (t - 1)/t", &book),
         "cp" if evaluation.scenario.run.cp_comm == CpComm::Ulysses => {
-            plain.over("8 l T (q/t + w) m (c - 1)/c", &book)
+            plain.over("4 b l T (q/t + w) m (c - 1)/c", &book)
         }
-        "cp" => plain.over("12 l T w m (c - 1)", &book),
+        "cp" => plain.over("6 b l T w m (c - 1)", &book),
         "ep" => inputs.experts(plain, &book),
-        "pp" if evaluation.scenario.layout.sequence_parallel => plain.over("4 T h m v/t", &book),
-        "pp" => plain.over("4 T h m v", &book),
+        "pp" if evaluation.scenario.layout.sequence_parallel => plain.over("2 b T h m v/t", &book),
+        "pp" => plain.over("2 b T h m v", &book),
         name => inputs.parameters(plain, name == "zero3"),
     }
     .from(
@@ -104,6 +104,11 @@ impl<'a> Inputs<'a> {
                 scenario.tokens_per_rank(),
                 Unit::Tokens,
             ),
+            bytes(
+                "b",
+                "bytes an activation",
+                scenario.precision.computes.activation(),
+            ),
             count("h", "hidden size", model.hidden as f64),
             count("m", "micro-batches", self.m),
             count(
@@ -158,6 +163,8 @@ impl<'a> Inputs<'a> {
         let (scenario, layout, zero) = (self.scenario, &self.scenario.layout, self.scenario.zero);
         let precision = scenario.precision;
         let mut parts = Vec::new();
+        let often = scenario.reductions() as f64 / layout.microbatches as f64;
+        let reductions = self.m * often;
         for (name, elements, shard, ranks) in [
             (
                 "parameters outside the experts",
@@ -186,15 +193,17 @@ impl<'a> Inputs<'a> {
                     "bytes a gradient and its accumulation",
                     precision.gradients(),
                 ),
-                bytes("w", "bytes a weight", precision.weights.min(2.0)),
+                bytes("w", "bytes a weight", precision.gathered_weight()),
                 count("m", "micro-batches", self.m),
+                count("R", "reductions of a stage's gradients", reductions),
             ];
-            let formula = match zero.stage {
+            let formula = match (zero.stage, scenario.reduction()) {
                 _ if gathered => "2 w P m (N - 1)/N",
-                0 => "2 g P (N - 1)/N",
-                1 => "(g + w) P (N - 1)/N",
-                2 => "(g m + w) P (N - 1)/N",
-                _ => "g P m (N - 1)/N",
+                (0, _) => "2 g P (N - 1)/N",
+                (3, _) => "g P m (N - 1)/N",
+                (_, Reduction::Step) => "(g + w) P (N - 1)/N",
+                (_, Reduction::MicroBatch) => "(g m + w) P (N - 1)/N",
+                (_, Reduction::Group) => "(g R + w) P (N - 1)/N",
             };
             parts.extend(self::part(name, formula, &book));
             if zero.stage > 0 && copies > 1 && !gathered {
@@ -205,7 +214,11 @@ impl<'a> Inputs<'a> {
         let model = &scenario.model;
         if !gathered {
             let copies = layout.tp / model.key_value_ranks(layout.tp);
-            let shard = if zero.stage >= 2 { zero.shard } else { 1 };
+            let shard = if scenario.shards_gradients() {
+                zero.shard
+            } else {
+                1
+            };
             let book = [
                 Term::given(
                     "P",

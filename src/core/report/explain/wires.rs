@@ -14,7 +14,7 @@ use crate::traffic::{
     ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, Held, INTER, INTRA, LATENCY, OverlapRow,
     StageWaits, Wait, bandwidth, is_once_a_node, playbook_term, step_sync,
 };
-use crate::units::{Seconds, show_bandwidth, significant};
+use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
 
 /// One kind of message among those that a stage waits for.
 type Kind = fn(&StageWaits) -> Wait;
@@ -44,13 +44,14 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         ("zero3", |waits| waits.zero3),
         ("dp", |waits| waits.gradients),
     ];
-    let part =
-        |name: String, value: f64| seconds("X_i", name, value).marked(Provenance::AddedUp, "W - H");
+    let part = |name: String, value: f64| {
+        seconds("X_i", name, value).marked(Provenance::AddedUp, "W - H + x H")
+    };
     let mut parts: Vec<Term> = kinds
         .into_iter()
         .map(|(name, wait)| {
             let when = if name == "dp" {
-                "gradients of every micro-batch"
+                "gradients of every micro-batch or group"
             } else {
                 title(name)
             };
@@ -64,7 +65,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
             stages.map(part).sum()
         };
         step_sync(scenario, held, sum(Pass::forward), sum(Pass::backward))
-            .exposed
+            .exposed()
             .0
     });
     let end = ends.fold(0.0, f64::max) * scale;
@@ -73,8 +74,13 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         end,
     ));
     parts.retain(|part| part.value > 0.0);
-    seconds("X", "communication that nothing hides", step.exposed_comm_s.0)
+    seconds("X", "exposed communication", step.exposed_comm_s.0)
         .by("Σ X_i", parts)
+        .note(format!(
+            "{} of it do not hide; {} are compute that hidden traffic slows",
+            show_seconds(step.not_hidden_s),
+            show_seconds(step.slows_compute_s)
+        ))
         .note("the rows of the table are those of the busiest rank; pipeline sends wait inside the bubble")
         .note("the overlap table opens each row")
 }
@@ -91,10 +97,10 @@ fn title(name: &'static str) -> &'static str {
     }
 }
 
-/// A row of the overlap table: `X = W - H`, the volume behind W, the window behind H, and the playbook's ratio.
+/// A row of the overlap table: `X = E + S`, what does not hide, `E = W - H`, and what hidden traffic slows compute by,
+/// `S = x H`; the volume behind W, the window behind H, and the playbook's ratio.
 pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     let (scenario, row) = (&evaluation.scenario, evaluation.report.overlap.get(index)?);
-    let hidden = row.comm_s.0 - row.exposed_s.0;
     let window = simulated_window(row);
     let wire = wire(evaluation, row);
     let ratio = ratio(row, &window);
@@ -105,12 +111,46 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
             "waiting for them is inside the bubble: the schedule is simulated with their latency",
         )
     } else {
-        let hidden = seconds("H", "of it hidden behind compute", hidden)
+        let hidden = seconds(
+            "H",
+            "of it beside compute",
+            row.comm_s.0 - row.not_hidden_s.0,
+        );
+        let tax = tax(scenario, row.name);
+        let slows = tax.map(|tax| {
+            let x = Term::given(
+                "x",
+                "what a hidden second slows compute by",
+                tax,
+                Unit::Ratio,
+            );
+            seconds("S", "compute that it slows", row.slows_compute_s.0)
+                .by("x H", vec![x, hidden.clone()])
+        });
+        let hidden = hidden
             .marked(Provenance::AddedUp, hiding(scenario, row.name))
             .with(vec![window, share(scenario, row.name)])
             .note(hiding_note(scenario, row.name));
+        let not_hidden = seconds("E", "not hidden", row.not_hidden_s.0);
+        let mut parts = vec![not_hidden.by("W - H", vec![wire, hidden])];
+        let formula = if slows.is_some() { "E + S" } else { "E" };
+        parts.extend(slows);
         let name = format!("exposed: {}", title(row.name));
-        seconds("X", name, row.exposed_s.0).by("W - H", vec![wire, hidden])
+        row.passes
+            .iter()
+            .filter(|pass| pass.compute_s.0 > 0.0)
+            .fold(
+                seconds("X", name, row.exposed_s.0).by(formula, parts),
+                |term, pass| {
+                    let ratio = significant(pass.comm_s / pass.compute_s, 3);
+                    let words = if pass.pass == "forward" {
+                        "forward pass"
+                    } else {
+                        "backward pass"
+                    };
+                    term.note(format!("{words}: {ratio} of the compute beside it"))
+                },
+            )
     };
     term.parts.extend(ratio);
     if let (Some(corrected), Some(printed)) = (row.corrected_ratio, row.printed_ratio) {
@@ -148,27 +188,32 @@ fn window_of(name: &'static str) -> &'static str {
 /// The rule of one message.
 fn hiding(scenario: &Scenario, name: &'static str) -> &'static str {
     match name {
-        "dp" | "zero3" => "(1 - x) min(W, φ w)",
-        "ep" if is_once_a_node(scenario) => "(1 - x) min(W, φ w)",
-        "cp" if scenario.run.cp_comm == CpComm::Ring => "min(W, φ w/c)",
-        "cp" => "0",
+        "cp" if scenario.run.cp_comm != CpComm::Ring => "0",
         _ => "min(W, φ w)",
+    }
+}
+
+/// What a hidden second slows the compute beside it by, where it does.
+fn tax(scenario: &Scenario, name: &'static str) -> Option<f64> {
+    match name {
+        "dp" | "zero3" => Some(CONTENTION.value),
+        "ep" if is_once_a_node(scenario) => Some(DISPATCHERS.value),
+        _ => None,
     }
 }
 
 fn hiding_note(scenario: &Scenario, name: &'static str) -> String {
     match name {
-        "dp" | "zero3" => format!(
-            "each direction and pass by itself; x = {}: what runs beside compute slows it; fitted with the throughput rows",
-            CONTENTION.value
-        ),
+        "dp" if scenario.zero.stage == 3 => "on the wire of the ZeRO-3 weights, which go first: w is what they leave of the backward passes; x fitted with the throughput rows".to_owned(),
+        "dp" | "zero3" => {
+            "each direction and pass by itself; x fitted with the throughput rows".to_owned()
+        }
         "cp" if scenario.run.cp_comm != CpComm::Ring => {
             "all-gather and Ulysses run before and after attention: nothing hides them".to_owned()
         }
-        "ep" if is_once_a_node(scenario) => format!(
-            "x = {}: multiprocessors that pass tokens on are missing in the compute beside them",
-            significant(DISPATCHERS.value, 2)
-        ),
+        "ep" if is_once_a_node(scenario) => {
+            "x: multiprocessors that pass tokens on are missing in the compute beside them".to_owned()
+        }
         "tp" => "reductions of the backward pass only: the other messages stand between two kernels that need them".to_owned(),
         "cp" => "block by block of the ring, W and w those of one".to_owned(),
         _ => "of each micro-batch, layer by layer".to_owned(),
@@ -311,7 +356,10 @@ mod tests {
                 let wire = find(&term, "W").unwrap().value;
                 assert!((wire - shown.comm_s.0).abs() < 1e-12);
                 if let Some(hidden) = find(&term, "H") {
-                    assert!((wire - hidden.value - term.value).abs() < 1e-12);
+                    let not_hidden = find(&term, "E").unwrap().value;
+                    assert!((wire - hidden.value - not_hidden).abs() < 1e-12);
+                    let slows = find(&term, "S").map_or(0.0, |slows| slows.value);
+                    assert!((not_hidden + slows - term.value).abs() < 1e-12);
                     assert!(hidden.value >= -1e-12);
                 }
             }

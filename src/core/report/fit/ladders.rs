@@ -1,7 +1,7 @@
 //! Which settings of a Run may make it smaller, and their values from the smallest change to the largest.
 
 use super::{Ladder, Set};
-use crate::run::{OneOf, Recompute, Run, Scenario};
+use crate::run::{Format, OneOf, Recompute, Run, Scenario};
 
 /// Context parallelism beyond this is not suggested.
 const MAX_CP: u64 = 64;
@@ -41,7 +41,7 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
             [one("sequence_parallel", "true")].into_iter(),
         ));
     }
-    if !run.flash_attention {
+    if !run.flash_attention && run.precision.computes() != Format::Fp32 {
         all.push(ladder(
             "flash_attention",
             [one("flash_attention", "true")].into_iter(),
@@ -136,7 +136,7 @@ fn modules(scenario: &Scenario) -> Vec<Set> {
     if scenario.model.mla.is_some() {
         rungs.push(one("recompute.modules", "mla_up"));
     }
-    if !scenario.run.flash_attention || scenario.zero.stage == 3 {
+    if !scenario.run.runs_flash_attention() || scenario.zero.stage == 3 {
         rungs.push(one("recompute", "selective"));
     }
     if scenario.model.moe.is_none() {

@@ -1,7 +1,7 @@
 //! Climbs the ladders one candidate at a time.
 
 use super::ladders::{ladders, more_gpus};
-use super::{Ladder, Set, Suggestion, judge};
+use super::{Base, Ladder, Set, Suggestion};
 use crate::report::Evaluation;
 use std::collections::VecDeque;
 
@@ -37,18 +37,20 @@ impl Climb {
         }
     }
 
-    /// Tries one rung; true where there is no more to try.
-    fn step(&mut self, base: &Evaluation, goal: Goal) -> bool {
+    /// Where the rung stands that is tried next; none where there is no more to try.
+    fn next(&self) -> Option<usize> {
         let at = if self.monotone {
             usize::midpoint(self.low, self.high)
         } else {
             self.low
         };
-        let Some(rung) = self.rungs.get(at).filter(|_| self.low < self.high) else {
-            return true;
-        };
-        if let Some(suggestion) = judge(base, rung, self.changes, goal) {
-            self.found = Some(suggestion);
+        (self.low < self.high).then_some(at)
+    }
+
+    /// Takes what was found on rung `at`; true where there is no more to try.
+    fn take(&mut self, at: usize, found: Option<Suggestion>) -> bool {
+        if found.is_some() {
+            self.found = found;
             self.high = at;
             !self.monotone || self.low >= self.high
         } else {
@@ -68,63 +70,114 @@ enum Level {
     Done,
 }
 
-/// The search for what makes a Run fit.
+/// The search for what makes a Run fit: worked on in slices, with what was found so far after each.
 #[derive(Clone, Debug)]
-pub struct Search {
-    goal: Goal,
+pub struct Fit {
+    base: Base,
     ladders: Vec<Ladder>,
     gpus: Ladder,
     level: Level,
     waiting: VecDeque<Climb>,
     found: Vec<Suggestion>,
-    tried: usize,
+    limit: u64,
+    spent: u64,
+    is_cut: bool,
 }
 
 /// Most suggestions that are given.
-const MAX_SUGGESTIONS: usize = 8;
-/// Ops that are simulated in all.
-const MAX_OPS: usize = 20_000_000;
+const MOST: usize = 8;
 /// Fewer single changes than this that work: pairs are tried as well.
 const FEW: usize = 3;
 
-impl Search {
-    /// Prepares the search around the Run of `base`.
+/// Units of work of a search in one go: about a tenth of a second natively.
+pub const LIMIT: u64 = 1_000_000;
+
+impl Fit {
+    /// Prepares the search around the Run of `base`, which takes at most `limit` units of work, each about an op: what
+    /// would take more than is left is passed over.
     #[must_use]
-    pub fn new(base: &Evaluation) -> Self {
-        let fits = base.report.memory.verdict == crate::memory::Verdict::Fits;
+    pub fn new(base: &Evaluation, limit: u64) -> Self {
+        let report = &base.report;
+        let fits = report.memory.verdict == crate::memory::Verdict::Fits;
         let ladders = ladders(&base.scenario);
         let singles = ladders
             .iter()
             .map(|ladder| Climb::of(ladder.rungs.clone(), ladder.monotone, 1));
         Self {
-            goal: if fits { Goal::Less } else { Goal::Fits },
+            base: Base {
+                run: base.scenario.run.clone(),
+                peak: report.memory.peak_bytes,
+                seconds_a_token: report.step.time_s.0 / report.layout.tokens_per_step,
+                goal: if fits { Goal::Less } else { Goal::Fits },
+            },
             waiting: singles.collect(),
             gpus: more_gpus(&base.scenario.run),
             ladders,
             level: Level::Singles,
             found: Vec::new(),
-            tried: 0,
+            limit,
+            spent: 0,
+            is_cut: false,
         }
     }
 
-    /// Tries one candidate; false once there is nothing more to try, or the limit of work is reached.
-    pub fn step(&mut self, base: &Evaluation) -> bool {
-        let limit = MAX_OPS / base.order.items().max(1);
-        if self.level == Level::Done || self.tried >= limit.max(FEW) {
-            return false;
-        }
-        if let Some(climb) = self.waiting.front_mut() {
-            self.tried += 1;
-            if climb.step(base, self.goal)
-                && let Some(suggestion) = self.waiting.pop_front().and_then(|done| done.found)
-            {
-                self.found.push(suggestion);
+    /// The whole search in one go, ended at [`LIMIT`].
+    #[must_use]
+    pub fn finished(base: &Evaluation) -> Self {
+        let mut fit = Self::new(base, LIMIT);
+        while !fit.step(LIMIT) {}
+        fit
+    }
+
+    /// Works for about `budget` units, by the candidate at hand more at most; true once it is over.
+    pub fn step(&mut self, budget: u64) -> bool {
+        let end = self.spent.saturating_add(budget.max(1));
+        while self.spent < end && self.level != Level::Done {
+            if self.spent >= self.limit {
+                self.is_cut = true;
+                self.level = Level::Done;
+            } else if !self.waiting.is_empty() {
+                self.climb();
+            } else {
+                self.next_level();
             }
-            return true;
         }
+        self.level == Level::Done
+    }
+
+    /// Tries one candidate of the first ladder.
+    fn climb(&mut self) {
+        let Some(climb) = self.waiting.front_mut() else {
+            return;
+        };
+        let Some((at, rung)) = climb.next().and_then(|at| Some((at, climb.rungs.get(at)?))) else {
+            self.waiting.pop_front();
+            return;
+        };
+        let (candidate, seen) = self.base.candidate(rung);
+        self.spent += seen;
+        let found = match candidate {
+            Some(candidate) if self.spent.saturating_add(candidate.work) > self.limit => {
+                self.is_cut = true;
+                None
+            }
+            Some(candidate) => {
+                self.spent += candidate.work;
+                self.base.judge(candidate, rung, climb.changes)
+            }
+            None => None,
+        };
+        if climb.take(at, found)
+            && let Some(suggestion) = self.waiting.pop_front().and_then(|done| done.found)
+        {
+            self.found.push(suggestion);
+        }
+    }
+
+    fn next_level(&mut self) {
         let found = self.found.len();
         self.level = match self.level {
-            Level::Singles if found < FEW && self.goal == Goal::Fits => Level::Pairs,
+            Level::Singles if found < FEW && self.base.goal == Goal::Fits => Level::Pairs,
             Level::Pairs if found == 0 => Level::Triples,
             Level::Triples if found == 0 => Level::MoreGpus,
             _ => Level::Done,
@@ -135,29 +188,31 @@ impl Search {
             Level::MoreGpus => self.with_gpus(),
             Level::Singles | Level::Done => VecDeque::new(),
         };
-        self.level != Level::Done
     }
 
-    /// Runs to the end; of a step of very many ops it ends early, with what was found until then.
+    /// Units of work so far.
     #[must_use]
-    pub fn finish(mut self, base: &Evaluation) -> Vec<Suggestion> {
-        while self.step(base) {}
-        self.ranked()
+    pub fn spent(&self) -> u64 {
+        self.spent
     }
 
-    /// What works, fewest changes first, then the least GPU time a token.
+    /// Whether something was not tried because it would have taken more work than is allowed.
     #[must_use]
-    pub fn ranked(&self) -> Vec<Suggestion> {
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// What works of what was tried so far, the least GPU time a token first.
+    #[must_use]
+    pub fn suggestions(&self) -> Vec<Suggestion> {
         let mut list = self.found.clone();
         list.sort_by(|a, b| {
             let cost = a.dearer.total_cmp(&b.dearer);
-            a.changes
-                .cmp(&b.changes)
-                .then(cost)
+            cost.then(a.changes.cmp(&b.changes))
                 .then(a.fix.label.cmp(&b.fix.label))
         });
         list.dedup_by(|a, b| a.fix.set == b.fix.set);
-        list.truncate(MAX_SUGGESTIONS);
+        list.truncate(MOST);
         list
     }
 
@@ -249,8 +304,7 @@ mod tests {
     use crate::run::{Based, Run, Scenario};
 
     fn suggestions(run: &Run) -> Vec<Suggestion> {
-        let base = evaluate(run).unwrap();
-        Search::new(&base).finish(&base)
+        Fit::finished(&evaluate(run).unwrap()).suggestions()
     }
 
     /// Every suggestion, applied as the page's button does, is a Run that the calculator takes and calls fitting.
@@ -314,11 +368,8 @@ mod tests {
             .unwrap();
         let n: u64 = layers.fix.set[0].1.parse().unwrap();
         let fewer = vec![("recompute.layers", (n - 1).to_string())];
-        let before = crate::issue::Fix {
-            label: String::new().into(),
-            set: if n == 1 { Vec::new() } else { fewer },
-        };
-        let memory = evaluate(&run.with_texts(&before.set).unwrap())
+        let before = if n == 1 { Vec::new() } else { fewer };
+        let memory = evaluate(&run.with_texts(&before).unwrap())
             .unwrap()
             .report
             .memory;
@@ -366,7 +417,7 @@ mod tests {
     #[test]
     fn a_run_that_fits_is_told_what_would_take_less() {
         let base = evaluate(&Run::default()).unwrap();
-        assert_eq!(Search::new(&base).goal, Goal::Less);
+        assert_eq!(Fit::new(&base, LIMIT).base.goal, Goal::Less);
         let list = hold(&Run::default());
         assert!(!list.is_empty());
         for suggestion in list {
@@ -379,5 +430,51 @@ mod tests {
         assert_eq!(combinations(4, 2).len(), 6);
         assert_eq!(combinations(4, 3).len(), 4);
         assert_eq!(combinations(3, 0), [Vec::<usize>::new()]);
+    }
+
+    /// Where it stops between two slices changes nothing of what it finds.
+    #[test]
+    fn slices_find_what_one_go_finds() {
+        let base = evaluate(&llama_70b()).unwrap();
+        let mut sliced = Fit::new(&base, LIMIT);
+        let mut slices = 1;
+        while !sliced.step(1) {
+            slices += 1;
+        }
+        assert!(slices > 10);
+        assert_eq!(sliced.suggestions(), Fit::finished(&base).suggestions());
+    }
+
+    /// The Runs that took 14 s and more: the work is limited, whatever theirs is.
+    #[test]
+    fn the_work_is_that_of_the_candidates_and_limited() {
+        let large = Run {
+            micro_batch: 1 << 30,
+            global_batch: 1 << 40,
+            ..Run::default()
+        };
+        let base = evaluate(&large).unwrap();
+        let mut fit = Fit::new(&base, 50_000);
+        while !fit.step(1000) {}
+        // The last candidate understood is over by its own stages at most.
+        assert!(fit.spent() <= 50_000 + 100, "{}", fit.spent());
+    }
+
+    /// Of a model of experts on too few GPUs: no dearer change stands above a cheaper one.
+    #[test]
+    fn the_cheapest_change_stands_first() {
+        let run = Run {
+            model: Based::preset("deepseek-v3"),
+            gpus: 1024,
+            tp: 1,
+            pp: 16,
+            ep: 32,
+            seq_len: 4096,
+            global_batch: 1024,
+            ..Run::default()
+        };
+        let list = suggestions(&run);
+        assert!(list.len() > 1);
+        assert!(list.windows(2).all(|pair| pair[0].dearer <= pair[1].dearer));
     }
 }

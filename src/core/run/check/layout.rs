@@ -1,9 +1,10 @@
 //! How the GPUs, the batch, the experts and ZeRO's shards divide.
 
-use super::{Check, nearest};
+use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::run::layout::{Layout, Zero};
+use crate::run::{OneOf, Reduction};
 use crate::t;
 
 impl Check<'_> {
@@ -17,13 +18,12 @@ impl Check<'_> {
                 Issue::error(
                     "gpus",
                     t!(
-                        "{gpus} GPUs are fewer than {product}; gpus={ranks} works",
+                        "{gpus} GPUs are fewer than {product}",
                         gpus = run.gpus,
-                        product,
-                        ranks
+                        product
                     ),
                 )
-                .with_fix("gpus", ranks),
+                .with_near("gpus", ranks, multiples(ranks, 1)),
             );
         } else if !run.gpus.is_multiple_of(ranks) {
             let message = t!(
@@ -39,19 +39,11 @@ impl Check<'_> {
                 // tensor() has spoken already where tp is wrong for the model too.
                 Some(("tp", _)) if self.issues.iter().any(|issue| issue.field == "tp") => {}
                 Some((field, size)) => {
-                    let others = ranks / size;
-                    let model = *self.model;
-                    self.error_near(field, message, size, |value| {
-                        run.gpus.is_multiple_of(others.saturating_mul(value))
-                            && (field != "tp" || model.heads.is_multiple_of(value))
-                    });
+                    self.error_near(field, message, size, divisors(run.gpus));
                 }
                 None => {
-                    let down = run.gpus / ranks * ranks;
-                    self.issues.push(
-                        Issue::error("gpus", t!("{message}; gpus={down} works", message, down))
-                            .with_fix("gpus", down),
-                    );
+                    let whole = multiples(ranks, run.gpus / ranks);
+                    self.error_near("gpus", message, run.gpus, whole);
                 }
             }
         }
@@ -69,7 +61,11 @@ impl Check<'_> {
                     "tp",
                     t!("tensor parallelism over {tp} ranks leaves the node of {per_node} GPUs: every layer waits for the network", tp = run.tp, per_node),
                 )
-                .with_fix("tp", per_node),
+                .with_near(
+                    "tp",
+                    per_node,
+                    divisors(run.gpus).filter(|tp| *tp <= per_node),
+                ),
             );
         }
         Layout {
@@ -92,27 +88,28 @@ impl Check<'_> {
         let run = self.run;
         let each = dp.saturating_mul(run.micro_batch);
         if !run.global_batch.is_multiple_of(each) {
-            let fitting = run.global_batch.div_ceil(each).saturating_mul(each);
+            let fitting = run.global_batch.div_ceil(each);
             let message = t!(
-                "{global_batch} sequences do not divide over dp {dp} x micro-batch {micro_batch}; global_batch={fitting} works",
-                global_batch = run.global_batch,
+                "{sequences} sequences do not divide over dp {dp} x micro-batch {micro_batch}",
+                sequences = run.global_batch,
                 dp,
-                micro_batch = run.micro_batch,
-                fitting
+                micro_batch = run.micro_batch
             );
-            let issue = Issue::error("global_batch", message).with_fix("global_batch", fitting);
+            let issue = Issue::error("global_batch", message).with_near(
+                "global_batch",
+                fitting.saturating_mul(each),
+                multiples(each, fitting),
+            );
             // Or as many GPUs as this batch is for: no more than a micro-batch each.
-            let most = dp.min(run.global_batch / run.micro_batch);
-            let divides = |dp: u64| {
-                dp <= most
-                    && run
-                        .global_batch
-                        .is_multiple_of(dp.saturating_mul(run.micro_batch))
+            let replicas = if run.global_batch.is_multiple_of(run.micro_batch) {
+                run.global_batch / run.micro_batch
+            } else {
+                0
             };
-            self.issues.push(match nearest(most, divides) {
-                Some(fewer) => issue.or_fix("gpus", run.gpus / dp * fewer),
-                None => issue,
-            });
+            let ranks = run.gpus / dp;
+            let fewer = divisors(replicas).filter(|fewer| *fewer < dp);
+            self.issues
+                .push(issue.or_near("gpus", run.gpus, fewer.map(|dp| ranks * dp)));
         }
         let microbatches = (run.global_batch / each).max(1);
         if let Some(lengths) = &run.microbatch_lengths
@@ -139,11 +136,7 @@ impl Check<'_> {
                     self.issues.push(
                         Issue::error(
                             field,
-                            t!(
-                                "{field}={size} needs a model with experts; {field}=1 works",
-                                field,
-                                size
-                            ),
+                            t!("{field}={size} needs a model with experts", field, size),
                         )
                         .with_fix(field, 1),
                     );
@@ -162,10 +155,7 @@ impl Check<'_> {
                     ep = run.ep
                 ),
                 run.ep,
-                |ep| {
-                    moe.experts.is_multiple_of(ep)
-                        && ranks.is_multiple_of(ep.saturating_mul(run.etp))
-                },
+                divisors(moe.experts),
             );
         } else if !ranks.is_multiple_of(experts) {
             self.error_near(
@@ -176,10 +166,7 @@ impl Check<'_> {
                     experts
                 ),
                 run.ep,
-                |ep| {
-                    moe.experts.is_multiple_of(ep)
-                        && ranks.is_multiple_of(ep.saturating_mul(run.etp))
-                },
+                divisors(moe.experts),
             );
         }
         if !moe.expert_ffn.is_multiple_of(run.etp) {
@@ -191,7 +178,7 @@ impl Check<'_> {
                     etp = run.etp
                 ),
                 run.etp,
-                |etp| moe.expert_ffn.is_multiple_of(etp),
+                divisors(moe.expert_ffn),
             );
         }
         (ranks / experts).max(1)
@@ -209,17 +196,28 @@ impl Check<'_> {
                     shard
                 ),
                 shard.min(group),
-                |size| group.is_multiple_of(size),
+                divisors(group),
             );
         }
-        if self.run.zero >= 2 && self.run.pp > 1 {
+        if self.run.zero == 3 && self.run.pp > 1 {
             self.warnings.push(
                 Issue::warning(
                     "zero",
-                    t!("ZeRO-{zero} with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1", zero = self.run.zero),
+                    t!("ZeRO-3 with a pipeline communicates once a micro-batch; Megatron-LM refuses it, most runs use ZeRO-1"),
                 )
                 .with_fix("zero", 1),
             );
+        }
+        let said = self.run.zero2_reduce;
+        if self.run.zero != 2 && said != Reduction::MicroBatch {
+            let message = t!(
+                "zero2_reduce={reduction} is for ZeRO-2; ZeRO-{zero} does not read it",
+                reduction = said.id(),
+                zero = self.run.zero
+            );
+            let default = Reduction::MicroBatch.id();
+            self.warnings
+                .push(Issue::warning("zero2_reduce", message).with_fix("zero2_reduce", default));
         }
         Zero {
             stage: self.run.zero,
@@ -228,3 +226,13 @@ impl Check<'_> {
         }
     }
 }
+
+/// Multiples of `size` around the `times`-th.
+fn multiples(size: u64, times: u64) -> impl Iterator<Item = u64> {
+    let near = times.saturating_sub(AROUND)..=times.saturating_add(AROUND);
+    near.filter(|times| *times > 0)
+        .map(move |times| size.saturating_mul(times))
+}
+
+/// Multiples on either side that are proposed.
+const AROUND: u64 = 31;

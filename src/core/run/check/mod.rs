@@ -1,4 +1,4 @@
-//! What a Run must satisfy, room by room; every refusal says what would work.
+//! What a Run must satisfy, part by part; a refusal proposes what may work, which `report::mend` tries on the whole Run.
 
 mod layout;
 mod model;
@@ -13,10 +13,9 @@ use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::model::Architecture;
-use crate::t;
 
-/// How far a better value is looked for.
-const SEARCH: u64 = 4096;
+/// Divisors up to this, and what they leave, are proposed.
+const MAX_DIVISOR: u64 = 4096;
 
 /// What a pass over a Run found.
 pub struct Checked {
@@ -46,6 +45,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu) -> Checked {
     let layout = check.layout(gpu);
     let zero = check.zero(&layout);
     check.sequence();
+    check.full_precision();
     check.schedule();
     let stage_layers = check.stage_layers();
     Checked {
@@ -70,33 +70,22 @@ impl Check<'_> {
         self.issues.push(Issue::error(field, message));
     }
 
-    /// An error whose fix is the nearest value that `works`.
+    /// An error whose fix is the value of `candidates` nearest to `wanted` that works.
     fn error_near(
         &mut self,
         field: &'static str,
         message: Message,
         wanted: u64,
-        works: impl Fn(u64) -> bool,
+        candidates: impl IntoIterator<Item = u64>,
     ) {
-        let issue = match nearest(wanted, works) {
-            Some(value) => Issue::error(
-                field,
-                t!("{message}; {field}={value} works", message, field, value),
-            )
-            .with_fix(field, value),
-            None => Issue::error(field, message),
-        };
+        let issue = Issue::error(field, message).with_near(field, wanted, candidates);
         self.issues.push(issue);
     }
 }
 
-/// The nearest value to `wanted` that works, above first.
-fn nearest(wanted: u64, works: impl Fn(u64) -> bool) -> Option<u64> {
-    (0..=SEARCH).find_map(|distance| {
-        let below = wanted.checked_sub(distance).filter(|value| *value > 0);
-        [Some(wanted.saturating_add(distance)), below]
-            .into_iter()
-            .flatten()
-            .find(|value| works(*value))
-    })
+/// The divisors of `number` up to [`MAX_DIVISOR`], and what each leaves.
+fn divisors(number: u64) -> impl Iterator<Item = u64> {
+    (1..=number.min(MAX_DIVISOR))
+        .filter(move |size| number.is_multiple_of(*size))
+        .flat_map(move |size| [size, number / size])
 }

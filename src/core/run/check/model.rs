@@ -1,8 +1,10 @@
 //! The model's own shapes, the GPU's, and what tensor parallelism must divide.
 
-use super::Check;
+use super::{Check, divisors};
 use crate::cluster::Gpu;
+use crate::issue::Issue;
 use crate::model::{AttentionCount, Moe, model_flops_per_token};
+use crate::run::Format;
 use crate::t;
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
@@ -44,7 +46,7 @@ impl Check<'_> {
                     kv_heads = m.kv_heads
                 ),
                 m.kv_heads.min(heads),
-                |k| k <= heads && heads.is_multiple_of(k),
+                divisors(heads),
             );
         }
         if m.head_dim == 0 {
@@ -95,14 +97,14 @@ impl Check<'_> {
                     groups
                 ),
                 groups.min(experts),
-                |groups| groups > 0 && experts.is_multiple_of(groups),
+                divisors(experts),
             );
         } else if top_groups > groups || top_groups * (experts / groups) < top_k {
             self.error_near(
                 "model.moe.top_groups",
                 t!("{top_groups} of {groups} groups with {each} experts each cannot give a token {top_k}", top_groups, groups, each = experts / groups, top_k),
                 top_groups.min(groups),
-                |chosen| chosen <= groups && chosen * (experts / groups) >= top_k,
+                (1..=groups).filter(|chosen| chosen * (experts / groups) >= top_k),
             );
         }
     }
@@ -116,6 +118,39 @@ impl Check<'_> {
                 "nothing is left of the memory; give usable_gib or a larger memory_gib",
             );
         }
+        self.low_precision(gpu);
+    }
+
+    /// fp8 needs a GPU that computes in it.
+    fn low_precision(&mut self, gpu: &Gpu) {
+        let run = self.run;
+        let settings = [
+            ("precision", run.precision.computes() == Format::Fp8),
+            ("fp8_activations", run.fp8_activations),
+            ("fp8_dispatch", run.fp8_dispatch),
+        ];
+        let wrong = settings.into_iter().filter(|(_, wrong)| *wrong);
+        let set: Vec<(&'static str, String)> = wrong
+            .map(|(field, _)| match field {
+                "precision" => (field, "bf16-fp32-grads".to_owned()),
+                _ => (field, "false".to_owned()),
+            })
+            .collect();
+        if gpu.fp8.0 > gpu.bf16.0 || set.is_empty() {
+            return;
+        }
+        let values: Vec<String> = set
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        let works = values.join(" ");
+        let message = t!(
+            "this GPU has no fp8: {works} works, and so does a GPU whose fp8 peak is above its bf16 peak",
+            works = works.clone(),
+        );
+        let label = t!("use {setting}", setting = works);
+        self.issues
+            .push(Issue::error(set[0].0, message).with_fixes(label, set));
     }
 
     /// What tensor parallelism must divide.
@@ -147,8 +182,7 @@ impl Check<'_> {
                 tp
             )
         };
-        let gpus = self.run.gpus;
-        let divides = |t: u64| works(t) && gpus.is_multiple_of(t);
+        let divides = divisors(self.run.gpus).filter(|t| works(*t));
         self.error_near("tp", why, tp, divides);
     }
 }

@@ -1,9 +1,9 @@
 //! The sequence, the schedule and the layers of its stages.
 
-use super::Check;
+use super::{Check, divisors};
 use crate::issue::Issue;
 use crate::run::layout::even_split;
-use crate::run::{CpComm, Module, Recompute, Schedule};
+use crate::run::{CpComm, Format, Module, Recompute, Schedule};
 use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
@@ -20,7 +20,7 @@ impl Check<'_> {
                     cp = run.cp
                 ),
                 run.cp,
-                |cp| run.seq_len.is_multiple_of(cp) && run.gpus.is_multiple_of(cp),
+                divisors(run.seq_len),
             );
         } else if run.sequence_parallel
             && !run.seq_len.is_multiple_of(run.cp.saturating_mul(run.tp))
@@ -40,7 +40,7 @@ impl Check<'_> {
                     "cp",
                     t!("Ulysses gives every rank whole heads: {heads} heads do not divide by cp tp = {ranks}", heads, ranks),
                     run.cp,
-                    |cp| heads.is_multiple_of(cp.saturating_mul(run.tp)) && run.seq_len.is_multiple_of(cp),
+                    divisors(heads),
                 );
             }
         }
@@ -50,12 +50,33 @@ impl Check<'_> {
             Recompute::Modules(modules) => modules.contains(&Module::CoreAttn),
             _ => false,
         };
-        if core && run.flash_attention {
+        if core && run.runs_flash_attention() {
             self.warnings.push(Issue::warning(
                 "recompute",
                 t!("recomputing the core of attention saves its scores, which FlashAttention never keeps: it runs the kernel again and saves its statistics alone"),
             ));
         }
+    }
+
+    /// What fp32 means for attention and for time.
+    pub fn full_precision(&mut self) {
+        let run = self.run;
+        if run.precision.computes() != Format::Fp32 {
+            return;
+        }
+        if run.flash_attention {
+            self.warnings.push(
+                Issue::warning(
+                    "flash_attention",
+                    t!("FlashAttention has no fp32 kernel: attention scores are stored, and counted"),
+                )
+                .with_fix("flash_attention", false),
+            );
+        }
+        self.warnings.push(Issue::notice(
+            "precision",
+            t!("fp32 matrices are multiplied in TF32, at half the bf16 peak"),
+        ));
     }
 
     pub fn schedule(&mut self) {
@@ -64,25 +85,10 @@ impl Check<'_> {
             self.issues.push(
                 Issue::error(
                     "virtual_stages",
-                    "interleaving needs at least 2 chunks a rank; virtual_stages=2 works",
+                    "interleaving needs at least 2 chunks a rank",
                 )
-                .with_fix("virtual_stages", 2),
-            );
-        }
-        if let Some(fixed) = run.schedule.fixed_chunks(&run.schedule_options)
-            && run.virtual_stages != fixed
-            && run.virtual_stages != 1
-        {
-            self.warnings.push(
-                Issue::warning(
-                    "virtual_stages",
-                    t!(
-                        "this schedule has {fixed} a rank; the {virtual_stages} given are ignored",
-                        fixed,
-                        virtual_stages = run.virtual_stages
-                    ),
-                )
-                .with_fix("virtual_stages", 1),
+                .with_fix("virtual_stages", 2)
+                .or_fix("schedule", "1f1b"),
             );
         }
         if run.schedule == Schedule::Custom && run.schedule_options.order.is_none() {
@@ -122,16 +128,11 @@ impl Check<'_> {
                     stages
                 );
                 if field == "pp" {
-                    self.error_near("pp", message, layers / chunks, |pp| {
-                        pp.saturating_mul(chunks) <= layers
-                            && run
-                                .gpus
-                                .is_multiple_of(pp.saturating_mul(run.tp).saturating_mul(run.cp))
-                    });
+                    let fewer = divisors(run.gpus).filter(|pp| *pp <= layers / chunks);
+                    self.error_near("pp", message, layers / chunks, fewer);
                 } else {
-                    self.error_near("virtual_stages", message, layers / run.pp, |v| {
-                        v.saturating_mul(run.pp) <= layers
-                    });
+                    let most = layers / run.pp;
+                    self.error_near("virtual_stages", message, most, 1..=most);
                 }
                 return Vec::new();
             }

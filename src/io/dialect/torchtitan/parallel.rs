@@ -1,6 +1,6 @@
 //! How the work is divided in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
-use crate::core::run::{CpComm, Scenario, Schedule, Value, even_split};
+use crate::core::run::{CpComm, Reduction, Scenario, Schedule, Value, even_split};
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 
@@ -165,6 +165,10 @@ fn shards(reader: &mut SettingsReader) {
         _ => 3,
     };
     reader.run.zero = zero;
+    if pipeline && zero == 2 {
+        // PyTorch's pipeline stages reduce with the last micro-batch (`stage.py`, `backward_maybe_with_nosync`).
+        reader.run.zero2_reduce = Reduction::Step;
+    }
     let run = &mut reader.run;
     if zero > 0 && run.hsdp_shard.unwrap_or(group) != shard {
         run.hsdp_shard = Some(shard).filter(|shard| *shard != group);

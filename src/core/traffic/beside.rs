@@ -1,0 +1,87 @@
+//! Communication beside compute: what hides, what does not, and what hidden traffic slows the compute by.
+//!
+//! One rule for the overlap table, the gradients on the timeline and the step: of `comm` seconds on the wire beside a
+//! `window` of compute, `H = min(comm, φ window)` hide; `comm - H` do not, and `x H` of the compute are lost to traffic that
+//! runs on the same multiprocessors and memory.
+
+use crate::units::Seconds;
+use std::ops::{Add, Mul};
+
+/// Traffic of a pass and the compute beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// Time on the wire.
+    pub comm: Seconds,
+    /// Compute that it may hide behind.
+    pub window: Seconds,
+    /// What does not hide.
+    pub not_hidden: Seconds,
+    /// What the compute beside it takes longer.
+    pub slows: Seconds,
+}
+
+impl Beside {
+    /// `comm` beside `window`, of which `share` may hide it; a hidden second slows the compute by `tax` seconds.
+    #[must_use]
+    pub fn new(comm: Seconds, window: Seconds, share: f64, tax: f64) -> Self {
+        if comm.0 <= 0.0 {
+            return Self::default();
+        }
+        let hidden = comm.0.min(window.0 * share).max(0.0);
+        Self {
+            comm,
+            window,
+            not_hidden: Seconds(comm.0 - hidden),
+            slows: Seconds(tax * hidden),
+        }
+    }
+    /// Nothing runs beside it.
+    #[must_use]
+    pub fn alone(comm: Seconds) -> Self {
+        Self::new(comm, Seconds::ZERO, 0.0, 0.0)
+    }
+    /// What the step is longer by.
+    #[must_use]
+    pub fn exposed(self) -> Seconds {
+        self.not_hidden + self.slows
+    }
+}
+
+impl Add for Beside {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            comm: self.comm + other.comm,
+            window: self.window + other.window,
+            not_hidden: self.not_hidden + other.not_hidden,
+            slows: self.slows + other.slows,
+        }
+    }
+}
+
+impl Mul<f64> for Beside {
+    type Output = Self;
+    fn mul(self, times: f64) -> Self {
+        Self {
+            comm: self.comm * times,
+            window: self.window * times,
+            not_hidden: self.not_hidden * times,
+            slows: self.slows * times,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `X = W - H + x H` with `H = min(W, φ w)`, by hand: 10 s beside 5 s of which 0.8 may hide, 0.4 a hidden second.
+    #[test]
+    fn what_does_not_hide_and_what_slows_are_apart() {
+        let part = Beside::new(Seconds(10.0), Seconds(5.0), 0.8, 0.4);
+        assert_eq!((part.not_hidden.0, part.slows.0), (6.0, 1.6));
+        let hidden = Beside::new(Seconds(1.0), Seconds(5.0), 0.8, 0.4);
+        assert_eq!((hidden.not_hidden.0, hidden.slows.0), (0.0, 0.4));
+        assert_eq!(Beside::alone(Seconds(3.0)).exposed().0, 3.0);
+    }
+}

@@ -1,0 +1,150 @@
+//! Activations, messages and buffers follow the precision: closed forms of the papers with the bytes that it has.
+
+use shardscope::core::issue::Severity;
+use shardscope::core::report::{Report, evaluate};
+use shardscope::core::run::{Based, Method, Run};
+
+fn report(run: &Run) -> Report {
+    evaluate(run).unwrap().report
+}
+
+fn with(precision: &'static str, run: &Run) -> Run {
+    Run {
+        precision: Based::preset(precision),
+        ..run.clone()
+    }
+}
+
+fn near(ours: f64, by_hand: f64) {
+    assert!((ours / by_hand - 1.0).abs() < 1e-9, "{ours} {by_hand}");
+}
+
+/// Llama-2-7B over two tensor-parallel ranks, four sequences of 4096 tokens.
+fn llama() -> Run {
+    Run {
+        model: Based::preset("llama-2-7b"),
+        gpus: 64,
+        tp: 2,
+        pp: 1,
+        zero: 1,
+        seq_len: 4096,
+        micro_batch: 4,
+        global_batch: 128,
+        ..Run::default()
+    }
+}
+
+/// Survey of memory, section 2.3: `T h (12 + 4 k/a + 6 f/h)/t` a layer in bf16, and `4 a T/t` of statistics. In fp32 the
+/// first doubles, and scores of four bytes stand where the statistics were: `4 a s T/t`.
+#[test]
+fn activations_of_a_llama_double_in_fp32_and_scores_are_stored() {
+    let (s, h, f, a, t) = (4096.0, 4096.0, 11008.0, 32.0, 2.0);
+    let tokens = 4.0 * s;
+    let tensors = tokens * h * (16.0 + 6.0 * f / h) / t;
+    let bytes = |precision| report(&with(precision, &llama())).memory.per_stage[0].activations;
+    near(
+        bytes("bf16-fp32-grads").0,
+        32.0 * (tensors + 4.0 * a * tokens / t),
+    );
+    near(
+        bytes("fp32").0,
+        32.0 * (2.0 * tensors + 4.0 * a * s * tokens / t),
+    );
+}
+
+/// He's blog: `16 k b s h + 2 b s h + 2 k b a s² + b a s²` a layer, k the bytes of an activation: 4 in full precision, 2 in
+/// mixed. Korthikanti's `s b h (34 + 5 a s/h)`, which the playbook prints, is the same at k = 2; so is the GPT block of
+/// the detailed method.
+#[test]
+fn every_method_counts_activations_in_the_bytes_of_the_precision() {
+    let (b, s, h, a, layers) = (2.0, 1024.0, 1600.0, 25.0, 48.0);
+    for (precision, k) in [
+        ("fp32", 4.0),
+        ("bf16", 2.0),
+        ("fp16", 2.0),
+        ("fsdp-mixed", 2.0),
+        ("te-fp8", 2.0),
+        ("deepseek-fp8", 2.0),
+    ] {
+        let by_hand = layers * ((16.0 * k + 2.0) * b * s * h + (2.0 * k + 1.0) * b * a * s * s);
+        for memory_method in [Method::Detailed, Method::He, Method::Playbook] {
+            let run = Run {
+                model: Based::preset("gpt-2-xl"),
+                gpus: 8,
+                tp: 1,
+                pp: 1,
+                seq_len: 1024,
+                micro_batch: 2,
+                global_batch: 64,
+                flash_attention: false,
+                memory_method,
+                ..Run::default()
+            };
+            let ours = report(&with(precision, &run)).memory.per_stage[0].activations;
+            near(ours.0, by_hand);
+        }
+    }
+}
+
+/// Megatron Core sends activations as they are: four bytes an element in fp32 where bf16 has two.
+#[test]
+fn messages_of_activations_double_in_fp32() {
+    let dense = Run {
+        cp: 2,
+        ..Run::default()
+    };
+    let routed = Run {
+        model: Based::preset("mixtral-8x7b"),
+        tp: 1,
+        ep: 8,
+        ..Run::default()
+    };
+    let mut met = Vec::new();
+    for run in [dense, routed] {
+        let (half, full) = (report(&with("bf16", &run)), report(&with("fp32", &run)));
+        for (half, full) in half.overlap.iter().zip(&full.overlap) {
+            assert_eq!(half.name, full.name);
+            if half.bytes_per_gpu.0 > 0.0 {
+                // Gradients of two bytes and weights of two are four and four in fp32.
+                near(full.bytes_per_gpu.0, 2.0 * half.bytes_per_gpu.0);
+                met.push(half.name);
+            }
+        }
+    }
+    for name in ["tp", "cp", "pp", "ep", "dp"] {
+        assert!(met.contains(&name), "{name} sent nothing");
+    }
+}
+
+/// NVIDIA's A100 data sheet has no fp8 and TF32 at half of bf16 (156 of 312 TFLOP/s), as H100's (494.5 of 989).
+#[test]
+fn fp8_on_a_gpu_without_it_is_an_error_whose_fix_works() {
+    for policy in ["te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8"] {
+        for flags in [false, true] {
+            let run = Run {
+                gpu: Based::preset("a100-sxm-80gb"),
+                fp8_activations: flags,
+                ..with(policy, &Run::default())
+            };
+            let issues = evaluate(&run).unwrap_err();
+            assert_eq!((issues.len(), issues[0].field.as_str()), (1, "precision"));
+            for fix in issues[0].fixes() {
+                assert!(evaluate(&run.with_texts(&fix.set).unwrap()).is_ok());
+            }
+        }
+        assert!(evaluate(&with(policy, &Run::default())).is_ok(), "{policy}");
+    }
+}
+
+#[test]
+fn fp32_says_that_it_stores_scores_and_runs_as_tf32() {
+    let warnings = report(&with("fp32", &Run::default())).warnings;
+    let said = |field: &str| {
+        let of = warnings.iter().find(|issue| issue.field == field);
+        of.map(|issue| issue.severity)
+    };
+    assert_eq!(said("flash_attention"), Some(Severity::Warning));
+    assert_eq!(said("precision"), Some(Severity::Notice));
+    let text = format!("{warnings:?}");
+    assert!(text.contains("TF32"), "{text}");
+}
