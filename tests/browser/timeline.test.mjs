@@ -44,12 +44,11 @@ test('the table has every schedule, sorts, and one click chooses', async () => {
   await panel.getByText('Press a name to choose it').waitFor();
   assert.match(await rows.last().innerText(), /Custom order.*needs an order of your own/s);
   await panel.locator('[data-action="sort bubble"]').click();
-  // The table follows a moment later.
   await page.waitForSelector('th[aria-sort=ascending] [data-action="sort bubble"]');
   const bubbles = (await panel.locator('table.schedules tbody tr td:nth-child(3)').allInnerTexts()).map(parseFloat);
   assert.deepEqual(bubbles, [...bubbles].sort((a, b) => a - b));
   // The head keeps the focus, so that the keyboard can go on.
-  await page.waitForFunction(() => document.activeElement?.dataset.sort === 'bubble');
+  await page.waitForFunction(() => document.activeElement?.dataset.action === 'sort bubble');
   await page.keyboard.press('Enter');
   await page.waitForSelector('th[aria-sort=descending]');
   await panel.locator('table.schedules').getByRole('button', { name: 'Interleaved 1F1B' }).click();

@@ -46,17 +46,13 @@ pub fn fit(state: State) -> AnyView {
     part("fit", text(title), flag(move || !fits()), content)
 }
 
-/// Milliseconds of the search between two turns of the event loop.
-const SLICE_MS: f64 = 8.0;
-/// Units of work between two looks at the clock.
-const UNITS: u64 = 10_000;
-
-/// What a search found for an evaluation; none while it goes on.
-type Found = (Arc<Evaluation>, Option<Arc<Fit>>);
+/// Units of the search between two turns of the event loop: some milliseconds.
+const SLICE: u64 = 20_000;
 
 /// The suggestions: searched after everything else, in slices, and dropped as soon as the Run is another.
 fn found(state: State, open: Signal<bool>) -> Signal<Node> {
-    let found = RwSignal::new(None::<Found>);
+    // The evaluation with its search, which is none while it goes on.
+    let found = RwSignal::new_local(None::<(Arc<Evaluation>, Option<Fit>)>);
     let latest = StoredValue::new(0u32);
     let base = Memo::new_with_compare(
         move |_| open.get().then(|| state.evaluation()).flatten(),
@@ -68,40 +64,38 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
         let Some(base) = base else { return };
         leptos::task::spawn_local(async move {
             let mut search = Fit::new(&base, LIMIT);
+            let mut slices = 0u32;
             loop {
                 next_turn().await;
                 // Another Run has come, or the panel is gone.
                 if latest.try_get_value() != Some(number) {
                     return;
                 }
-                let begun = js_sys::Date::now();
-                let mut over = false;
-                while !over && js_sys::Date::now() - begun < SLICE_MS {
-                    over = search.step(UNITS);
-                }
-                if over {
-                    found.set(Some((base, Some(Arc::new(search)))));
+                if search.step(SLICE) {
+                    found.set(Some((base, Some(search))));
                     return;
                 }
-                let before = found.with_untracked(|found| {
-                    found
-                        .as_ref()
-                        .is_some_and(|found| Arc::ptr_eq(&found.0, &base))
-                });
-                if !before {
+                slices += 1;
+                if slices == SILENT {
                     found.set(Some((Arc::clone(&base), None)));
                 }
             }
         });
     });
-    Signal::derive(move || {
+    Memo::new(move |_| {
         found.with(|found| match found {
             None => Node::none(),
             Some((_, None)) => leaf("p", "muted", "Searching."),
-            Some((base, Some(fit))) => suggestions(&base.report.memory, fit, state.unit.get()),
+            Some((base, Some(search))) => {
+                suggestions(&base.report.memory, search, state.unit.get())
+            }
         })
     })
+    .into()
 }
+
+/// Slices after which the panel says that it searches: shorter searches replace what is shown at once.
+const SILENT: u32 = 12;
 
 fn named(state: State, name: &'static str, open: Signal<bool>) -> Signal<Node> {
     named_panel(state, name, move || open.get().then(String::new))
