@@ -83,3 +83,24 @@ addEventListener('hashchange', () => turn(IN_LINK.exec(location.hash)?.[2] ?? sp
 new MutationObserver(show).observe(document.documentElement, { attributeFilter: ['lang'] });
 show();
 document.querySelector('body > :not(#skeleton) header.bar .spring')?.after(button);
+
+// Pictures and texts leave by a module of their own, fetched at the first press.
+addEventListener('click', async ({ target }) => {
+  const button = target.closest?.('[data-save][data-kind]');
+  if (button) (await import('./save.js')).save(button);
+});
+
+// The plan is drawn again while it is searched: what had the focus in it gets it back, without a jump of the page.
+let held;
+addEventListener('focusin', ({ target }) => { held = target; });
+const plan = document.querySelector('.plan');
+if (plan) {
+  new MutationObserver(() => {
+    if (!held || held.isConnected || document.activeElement !== document.body) return;
+    for (const name of ['data-plan', 'data-run']) {
+      const value = held.getAttribute(name);
+      const again = value && plan.querySelector(`[${name}=${CSS.escape(value)}]`);
+      if (again) return again.focus({ preventScroll: true });
+    }
+  }).observe(plan, { childList: true, subtree: true });
+}

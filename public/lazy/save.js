@@ -1,7 +1,9 @@
-// Saves or copies the text beside a button, or saves a picture of a panel: its own <svg>, or one that the back room draws
-// for the purpose. Loaded at the first press on a [data-save] button: data-save is the file's name, data-kind what is done
-// (text, copy, svg or png), data-picture what to ask the back room for where the page shows the picture as something else
+// Saves or copies the text beside a button, or saves a picture of a panel: its own <svg>, or one that the calculator
+// draws for the purpose. Loaded at the first press on a [data-save] button: data-save is the file's name, data-kind what is done
+// (text, copy, svg or png), data-picture what the calculator draws where the page shows the picture as something else
 // than SVG.
+
+import { answer } from '../pkg/shardscope.js';
 
 /** Properties that a file cannot leave to the page's style sheet. */
 const STYLES = ['fill', 'fill-opacity', 'stroke', 'stroke-opacity', 'stroke-width', 'stroke-dasharray', 'font-size',
@@ -79,8 +81,8 @@ async function copy(button, text) {
   }
 }
 
-/** Saves what `button` names; `ask` asks the back room. */
-export async function save(button, ask) {
+/** Saves what `button` names. */
+export async function save(button) {
   const { save: name, kind, picture, unit } = button.dataset;
   if (kind === 'copy' || kind === 'text') {
     const text = button.parentElement.querySelector('pre').textContent;
@@ -94,7 +96,7 @@ export async function save(button, ask) {
   if (picture) {
     const width = Math.round(Math.max(640, around.clientWidth - 96));
     const { link } = button.closest('[data-link]')?.dataset ?? {};
-    const text = await ask('picture', `${picture}:${theme}:${width}`, unit ?? '', link ?? location.hash);
+    const text = answer('picture', `${picture}:${theme}:${width}`, unit ?? '', link ?? location.hash, '');
     const size = /^<svg[^>]*?width="([\d.]+)"[^>]*?height="([\d.]+)"/.exec(text);
     if (!size) return;
     drawn = { text, width: Number(size[1]), height: Number(size[2]) };

@@ -1,7 +1,7 @@
 //! The drawer about a number; before anything is asked it explains the fullest GPU.
 
 use crate::core::report::Figure;
-use crate::web::back::answer;
+use crate::web::panel::named_panel;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -13,6 +13,6 @@ pub fn About() -> impl IntoView {
     view! {
         <button class="close-sheet" aria-label="Close" on:click=move |_| state.drawer.set(false)>"✕"</button>
         <small class="muted">"About this number"</small>
-        <div inner_html=answer(state, "about", figure)></div>
+        <div inner_html=named_panel(state, "about", figure)></div>
     }
 }

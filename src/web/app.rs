@@ -7,8 +7,8 @@ use crate::view::palette::Theme;
 use crate::view::words;
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
-use crate::web::back::answer;
 use crate::web::compare::{compare, compare_panel};
+use crate::web::dialog::{content, dialog};
 use crate::web::embed::embed;
 use crate::web::field::choice_select;
 use crate::web::form::Form;
@@ -17,7 +17,6 @@ use crate::web::html::{flag, html, pressed, text};
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
-use crate::web::room::room;
 use crate::web::share::{ShareDialog, open_share};
 use crate::web::state::State;
 use crate::web::strip::{IssueList, Strip};
@@ -33,8 +32,9 @@ extern "C" {
     fn report_error(message: &str);
 }
 
-/// Mounts the calculator in the skeleton's place.
-pub fn start() {
+/// Replaces the skeleton by the calculator.
+#[wasm_bindgen]
+pub fn mount() {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {
@@ -70,7 +70,7 @@ fn App() -> impl IntoView {
     }
 }
 
-/// Buttons of the header for the second Run and the dialog of the back room.
+/// Buttons of the header for the second Run and the dialog.
 const EXCHANGE: &str = "<button data-second='+' title='Keep this run beside what you change'>Compare</button> <button class=quiet data-open=published title='Published runs, with what was measured'>Runs</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
 /// The line below everything.
 const FOOT: &str = concat!(
@@ -108,7 +108,7 @@ fn page(state: State) -> impl IntoView {
                     <Strip/>
                     <IssueList/>
                     {compare_panel(state)}
-                    <div inner_html=answer(state, "room", || Some("beside".to_owned()))></div>
+                    <div inner_html=content(state, || Some("beside".to_owned()))></div>
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
@@ -127,7 +127,7 @@ fn page(state: State) -> impl IntoView {
                 <button on:click=move |_| open_share(state)>"Share"</button>
             </nav>
             <ShareDialog/>
-            {room(state)}
+            {dialog(state)}
         </div>
     }
 }

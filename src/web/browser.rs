@@ -99,12 +99,10 @@ pub async fn text_beside(path: &str) -> Option<String> {
     text.await.ok()?.as_string()
 }
 
-/// Lets the page paint and answer before going on.
-pub async fn next_turn() {
-    let turn = js_sys::Promise::new(&mut |resolve, _| {
-        let _ = window().set_timeout_with_callback(&resolve);
-    });
-    let _ = wasm_bindgen_futures::JsFuture::from(turn).await;
+/// Today as an ISO date, in universal time.
+pub fn today() -> String {
+    let now = String::from(js_sys::Date::new_0().to_iso_string());
+    now.split('T').next().unwrap_or_default().to_owned()
 }
 
 /// The value of the attribute `data` of the button that was pressed, and the button.
@@ -127,7 +125,7 @@ pub fn focus_again(pressed: &web_sys::Element, data: &str) {
     }
 }
 
-/// Frames that a panel made in the back room may take.
+/// Frames that a panel may take to be drawn again.
 const REDRAWN_WITHIN: u32 = 300;
 
 fn refocus(pressed: web_sys::Element, around: web_sys::Element, selector: String, left: u32) {

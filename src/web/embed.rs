@@ -41,7 +41,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
                 </div>
             </main>
-            // Where a figure comes from, below the panels; the back room is asked for it then.
+            // Where a figure comes from, below the panels.
             <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
                 {move || state.drawer.get().then(|| view! { <About/> })}
             </aside>

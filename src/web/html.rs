@@ -6,9 +6,9 @@ use crate::view::issues::read_fix;
 use crate::view::markup::Node;
 use crate::web::browser;
 use crate::web::compare::compare;
+use crate::web::dialog;
 use crate::web::field::input_id_of;
 use crate::web::history;
-use crate::web::room;
 use crate::web::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -64,10 +64,10 @@ pub fn pressed(state: State, event: &web_sys::MouseEvent) {
     }
     if let Some(fragment) = button.get_attribute("data-run") {
         state.run.set(link::decode(&fragment).run);
-        room::close();
+        dialog::close();
     }
     if let Some(of) = button.get_attribute("data-open") {
-        room::open(state, &of);
+        dialog::open(state, &of);
     }
     if let Some(fix) = button.get_attribute("data-fix") {
         state.apply(&read_fix(&fix));

@@ -1,8 +1,9 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
-#[cfg(all(feature = "js", not(feature = "ui")))]
+#[cfg(feature = "ui")]
 pub mod api;
 pub mod panels;
+pub mod worker;
 
 #[cfg(feature = "ui")]
 mod about;
@@ -11,13 +12,13 @@ mod accuracy;
 #[cfg(feature = "ui")]
 mod app;
 #[cfg(feature = "ui")]
-mod back;
-#[cfg(feature = "ui")]
 mod browser;
 #[cfg(feature = "ui")]
 mod chart;
 #[cfg(feature = "ui")]
 mod compare;
+#[cfg(feature = "ui")]
+mod dialog;
 #[cfg(feature = "ui")]
 mod embed;
 #[cfg(feature = "ui")]
@@ -37,9 +38,9 @@ mod memory;
 #[cfg(feature = "ui")]
 mod overlap;
 #[cfg(feature = "ui")]
-mod plan;
+mod panel;
 #[cfg(feature = "ui")]
-mod room;
+mod plan;
 #[cfg(feature = "ui")]
 mod share;
 #[cfg(feature = "ui")]
@@ -50,4 +51,4 @@ mod strip;
 mod timeline;
 
 #[cfg(feature = "ui")]
-pub use app::start;
+pub use app::mount;

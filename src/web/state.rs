@@ -48,8 +48,8 @@ pub struct State {
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
-    /// What the dialog of the back room shows; empty while it is closed.
-    pub room: RwSignal<String>,
+    /// What the dialog shows; empty while it is closed.
+    pub dialog: RwSignal<String>,
 }
 
 impl State {
@@ -75,7 +75,7 @@ impl State {
             theme: RwSignal::new(theme),
             view: StoredValue::new(link.view),
             search: RwSignal::new(String::new()),
-            room: RwSignal::new(String::new()),
+            dialog: RwSignal::new(String::new()),
         }
     }
 

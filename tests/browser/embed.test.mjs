@@ -244,7 +244,7 @@ test('a sandboxed frame draws and tells its height', async () => {
   assert.deepEqual(problems, []);
 });
 
-test('a sandboxed frame has its back room in the page', async () => {
+test('a sandboxed frame computes in the page', async () => {
   const { page, problems } = await site.open('sandboxed-memory.html', { started: false });
   const frame = await framed(page);
   await frame.locator('.bar-row').first().waitFor();

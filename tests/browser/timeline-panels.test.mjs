@@ -7,7 +7,7 @@ import { calculator, fragment } from './calculator.mjs';
 
 const site = calculator();
 
-/** Opens the fold whose line contains `words`, and waits for what the back room says. */
+/** Opens the fold whose line contains `words`, and waits for what it shows. */
 async function open(words, link = '', options = {}) {
   const { page, problems } = await site.open(link, options);
   const panel = page.locator('section[aria-labelledby=timeline-title]');

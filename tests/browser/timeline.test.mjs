@@ -44,7 +44,7 @@ test('the table has every schedule, sorts, and one click chooses', async () => {
   await panel.getByText('Press a name to choose it').waitFor();
   assert.match(await rows.last().innerText(), /Custom order.*needs an order of your own/s);
   await panel.locator('[data-sort=bubble]').click();
-  // The back room sorts: the table follows a moment later.
+  // The table follows a moment later.
   await page.waitForSelector('th[aria-sort=ascending] [data-sort=bubble]');
   const bubbles = (await panel.locator('table.schedules tbody tr td:nth-child(3)').allInnerTexts()).map(parseFloat);
   assert.deepEqual(bubbles, [...bubbles].sort((a, b) => a - b));
@@ -78,7 +78,7 @@ test('the critical path is drawn and told', async () => {
   const { panel, problems } = await open('#v=1&schedule=gpipe');
   await panel.locator('#critical').click();
   assert.equal(await panel.locator('#critical').getAttribute('aria-pressed'), 'true');
-  assert.match(await panel.locator('.path-note').innerText(), /hand-overs between ranks/);
+  assert.match(await panel.locator('.path-note').innerText(), /transfers between ranks/);
   assert.match(await panel.locator('.critical path').first().getAttribute('d'), /^M[\d.]+ [\d.]+L/);
   assert.deepEqual(problems, []);
 });
@@ -148,7 +148,7 @@ test('64 ranks and 4096 micro-batches stay whole while one zooms', async () => {
     const found = await colours(surface.locator('canvas'));
     return (found['12,62,129'] ?? 0) > 0 && (found['224,112,5'] ?? 0) > 0;
   };
-  // The back room simulates it, after the page has started.
+  // The worker simulates it, after the page has started.
   await eventually(inked, (seen) => seen);
   const box = await surface.boundingBox();
   for (let step = 0; step < 8; step += 1) {

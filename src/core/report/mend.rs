@@ -160,7 +160,8 @@ impl Trial<'_> {
             None => {
                 let left = self.ops.checked_sub(op_count(&spec));
                 self.ops = left.ok_or_else(|| vec![Issue::error("schedule", "not tried")])?;
-                return Ok([scenario.warnings, Draft::of(run)?.timed()?.warnings].concat());
+                Draft::of(run)?.timed()?;
+                crate::pipeline::warnings(&spec)
             }
         };
         let in_run = |issue| in_run(issue, &scenario);

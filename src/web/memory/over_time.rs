@@ -1,9 +1,9 @@
-//! One stage over the step, drawn in the back room at the panel's width.
+//! One stage over the step, drawn at the panel's width.
 
 use crate::view::markup::{Node, el, text as words};
-use crate::web::back::answer;
 use crate::web::browser;
 use crate::web::html::{flag, text};
+use crate::web::panel::named_panel;
 use crate::web::state::State;
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -30,7 +30,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
                 inner_html=text(move || stages(state).to_html())
                 on:change=move |event| stage.set(event_target_value(&event))
             ></select>
-            <div inner_html=answer(state, "over-time", asked)></div>
+            <div inner_html=named_panel(state, "over-time", asked)></div>
         </div>
     }
     .into_any()

@@ -2,7 +2,7 @@
 
 use super::look::Look;
 use crate::io::export::{Picture, file_name};
-use crate::web::back::of_run;
+use crate::web::panels::{Question, named};
 use crate::web::state::State;
 use crate::web::{browser, chart};
 use leptos::prelude::*;
@@ -41,10 +41,11 @@ pub fn export(state: State, look: Look, kind: &str) {
         "{}:{}:{:.0}:{}:{theme}",
         view.start, view.end, picture.width, picture.rank
     );
-    let kind = kind.to_owned();
-    leptos::task::spawn_local(async move {
-        if let Some(text) = of_run(state, &kind, &of).await {
-            browser::download(&name, "text/plain", &text);
-        }
-    });
+    let question = Question {
+        evaluation,
+        of: &of,
+        unit: state.unit.get_untracked(),
+    };
+    let text = named(kind, &question).to_html();
+    browser::download(&name, "text/plain", &text);
 }

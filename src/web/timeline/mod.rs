@@ -17,15 +17,15 @@ use crate::view::markup::{Action, Node, el, text};
 use crate::view::pipeline::{critical, legend};
 use crate::view::schedules::{against, compare_options};
 use crate::view::shape::Shape;
-use crate::web::back::{answer, back_fold};
 use crate::web::browser;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, html, text as text_of};
+use crate::web::panel::{fold, named_panel};
 use crate::web::state::State;
 use leptos::prelude::*;
 use look::Look;
 
-/// What opens below: the panel of the back room, and what it is about.
+/// What opens below: the panel, and what it is about.
 const FOLDS: [(&str, &str); 3] = [
     ("splits", "Even and uneven layers on one axis"),
     (
@@ -89,11 +89,11 @@ pub fn TimelinePanel() -> impl IntoView {
                 {surface::surface(state, look, look.other)}
                 {minimap::minimap(look)}
                 {html("path-note", move || path_note(look))}
-                {(!embedded).then(|| view! { <div class="uneven" inner_html=answer(state, "uneven", move || split(look))></div> })}
+                {(!embedded).then(|| view! { <div class="uneven" inner_html=named_panel(state, "uneven", move || split(look))></div> })}
             </div>
-            {(!embedded).then(|| view! { <div inner_html=answer(state, "idea", || Some(String::new()))></div> })}
-            {back_fold(state, "ranks", "Show as a table")}
-            {(!embedded).then(|| FOLDS.map(|(name, summary)| back_fold(state, name, summary)))}
+            {(!embedded).then(|| view! { <div inner_html=named_panel(state, "idea", || Some(String::new()))></div> })}
+            {fold(state, "ranks", "Show as a table")}
+            {(!embedded).then(|| FOLDS.map(|(name, summary)| fold(state, name, summary)))}
             {(!embedded).then(|| table::schedules(state))}
         </section>
     }
