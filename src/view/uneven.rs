@@ -268,12 +268,14 @@ mod tests {
             [Action::Apply(set), ..] => set.clone(),
             _ => panic!("the first button sets fields"),
         };
-        let balanced = run.with_texts(&fix(&uneven(&found, "H20"))).unwrap();
+        let balanced = run
+            .with_texts(&fix(&uneven(&found, &"H20".into())))
+            .unwrap();
         let best = found.of(Origin::Best).unwrap();
         assert_eq!(balanced.stage_layers.as_ref(), Some(&best.layers));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
         assert_eq!(after.of(Origin::Own).unwrap().step_s(), best.step_s());
-        let shown = uneven(&after, "H20");
+        let shown = uneven(&after, &"H20".into());
         let html = shown.to_html();
         assert!(
             !html.contains("balance the layers") && html.contains("split evenly"),
@@ -298,7 +300,7 @@ mod tests {
         let step = |origin| found.of(origin).unwrap().step_s();
         let predicted = step(Origin::Even) / step(Origin::Own);
         assert!(predicted > 1.1 && predicted < 22.0 / 18.0, "{predicted}");
-        let words = uneven(&found, "H20").to_html();
+        let words = uneven(&found, &"H20".into()).to_html();
         let sentence = format!(
             "{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.",
             significant(predicted, 4)
@@ -334,7 +336,7 @@ mod tests {
             run.model.parts.vision_ffn = Some(4 * width);
             let evaluation = evaluate(&run).unwrap();
             let found = balance(&evaluation).unwrap();
-            let words = uneven(&found, "H20").to_html();
+            let words = uneven(&found, &"H20".into()).to_html();
             for said in [
                 &format!("NVIDIA's rule gives {printed}: "),
                 "the even split 14/14: ",

@@ -4,6 +4,7 @@
 mod plain;
 
 use crate::core::issue::{Issue, Severity};
+use crate::core::message::Message;
 use crate::core::pipeline;
 use crate::core::report::{self, Refusal};
 use crate::core::run::{Run, Value};
@@ -101,11 +102,11 @@ pub fn decode_link(link: JsValue) -> JsValue {
 #[derive(Serialize)]
 struct Imported {
     errors: Vec<Issue>,
-    format: String,
+    format: Message,
     run: Value,
-    used: Vec<(String, String)>,
-    assumed: Vec<String>,
-    ignored: Vec<String>,
+    used: Vec<(String, Message)>,
+    assumed: Vec<Message>,
+    ignored: Vec<Message>,
 }
 
 /// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.

@@ -4,8 +4,10 @@ use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
+use crate::core::t;
 use crate::view::issues::line;
 use crate::web::html::{flag, text};
+use crate::web::i18n::{said, say};
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -51,7 +53,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             .iter()
             .any(|issue| issue.severity == Severity::Error)
     };
-    let said = Signal::derive(move || issues().iter().map(line).collect());
+    let lines = Signal::derive(move || issues().iter().map(line).collect());
     let changed = move || state.run.with(|run| field.is_changed(run));
     let reset = move |_| {
         draft.set(None);
@@ -72,23 +74,23 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
         <div class="field" class:found=flag(move || !state.search.get().is_empty()) data-field=field.key>
             <div class="field-row">
                 <label for=input_id(field)>
-                    {field.label}
+                    {say(field.label)}
                     {(!field.symbol.is_empty()).then(|| view! { <small>" " {field.symbol}</small> })}
                     <button
                         class="changed"
-                        title="Changed: back to the default"
-                        aria-label="Back to the default"
+                        title=say("Changed: back to the default")
+                        aria-label=say("Back to the default")
                         hidden=flag(move || !changed())
                         on:click=reset
                     ></button>
                 </label>
                 {control}
             </div>
-            <p class="hint" id=format!("{}-hint", input_id(field))>{field.hint}</p>
+            <p class="hint" id=format!("{}-hint", input_id(field))>{say(field.hint)}</p>
             <div
                 id=format!("{}-issues", input_id(field))
                 aria-live="polite"
-                use:patched=said
+                use:patched=lines
             ></div>
         </div>
     }
@@ -165,8 +167,8 @@ fn text_input(
     let stepper = (!wide).then(|| {
         view! {
             <span class="stepper">
-                <button tabindex="-1" aria-label=format!("Less {}", field.label) on:click=move |_| step(false)>"‹"</button>
-                <button tabindex="-1" aria-label=format!("More {}", field.label) on:click=move |_| step(true)>"›"</button>
+                <button tabindex="-1" aria-label=say(t!("Less {setting}", setting = field.label)) on:click=move |_| step(false)>"‹"</button>
+                <button tabindex="-1" aria-label=say(t!("More {setting}", setting = field.label)) on:click=move |_| step(true)>"›"</button>
             </span>
         }
     });
@@ -181,7 +183,7 @@ fn text_input(
             spellcheck="false"
             aria-invalid=text(move || invalid.get().to_string())
             aria-describedby=format!("{0}-hint {0}-issues", input_id(field))
-            title=if field.unit.is_empty() { field.hint.to_owned() } else { format!("{} ({})", field.hint, field.unit) }
+            title=say(if field.unit.is_empty() { field.hint.into() } else { t!("{hint} ({unit})", hint = field.hint, unit = field.unit) })
             prop:value=text(value)
             on:input=typed
             on:blur=left
@@ -220,7 +222,10 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
                 .iter()
                 .find(|option| option.id == id)
                 .map(|option| option.label);
-            label.map_or_else(|| "–".to_owned(), |label| format!("{label} (preset)"))
+            label.map_or_else(
+                || "–".to_owned(),
+                |label| said(t!("{value} (preset)", value = label)),
+            )
         }
     };
     let unset = move || current().is_empty();
@@ -244,10 +249,10 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
         });
     };
     let option = move |Choice { id, label }: Choice| {
-        view! { <option value=id prop:selected=flag(move || current() == id)>{label}</option> }
+        view! { <option value=id prop:selected=flag(move || current() == id)>{say(label)}</option> }
     };
     view! {
-        <select aria-label=label title=field.hint on:change=choose>
+        <select aria-label=say(label) title=say(field.hint) on:change=choose>
             <option value="" hidden=flag(move || !unset()) prop:selected=flag(unset)>{text(meant)}</option>
             {options.into_iter().map(option).collect_view()}
         </select>
@@ -271,7 +276,7 @@ fn toggle(state: State, field: &'static Field) -> impl IntoView {
     };
     view! {
         <span class="toggle">
-            <input type="checkbox" id=input_id(field) title=field.hint prop:checked=flag(on) on:change=flip/>
+            <input type="checkbox" id=input_id(field) title=say(field.hint) prop:checked=flag(on) on:change=flip/>
         </span>
     }
 }

@@ -292,7 +292,7 @@ mod tests {
         let mut reader = SettingsReader::new(entries, Run::default());
         assert_eq!(reader.count("tp", "TP"), Some(4));
         assert_eq!(reader.count("pp", "PP"), None);
-        assert!(reader.assumed[0].contains("$PP") && reader.errors.is_empty());
+        assert!(reader.assumed[0].to_string().contains("$PP") && reader.errors.is_empty());
         assert_eq!(reader.left(), ["wings"]);
     }
 
