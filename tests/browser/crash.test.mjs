@@ -90,7 +90,7 @@ test('a fault shows its panel once; reload and defaults lead on', async () => {
   assert.equal(await page.locator('.strip:visible').count(), 0);
   await page.evaluate(() => { reportError('panicked at another place'); });
   assert.equal(await page.locator('#crash-report').inputValue(), report);
-  await page.getByRole('button', { name: 'Reload' }).click();
+  await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Reload' }).click()]);
   await eventually(() => page.locator('[data-field="tp"] input').inputValue().catch(() => ''), (tp) => tp === '4');
   await trap(page);
   await page.getByRole('link', { name: 'Start from the defaults' }).click();

@@ -77,7 +77,7 @@ test('the critical path is drawn and told', async () => {
   const { panel, problems } = await open('#v=1&schedule=gpipe');
   await panel.locator('#critical').click();
   assert.equal(await panel.locator('#critical').getAttribute('aria-pressed'), 'true');
-  assert.match(await panel.locator('.path-note').innerText(), /hand-overs between ranks/);
+  assert.match(await panel.locator('.path-note').innerText(), /transfers between ranks/);
   assert.match(await panel.locator('.critical path').first().getAttribute('d'), /^M[\d.]+ [\d.]+L/);
   assert.deepEqual(problems, []);
 });
