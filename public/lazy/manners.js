@@ -21,17 +21,17 @@ const drawer = document.querySelector('.detail');
 const closer = drawer?.querySelector('.close-sheet');
 /** Where the drawer is a drawer, not a column. */
 const isDrawer = () => closer?.checkVisibility() ?? false;
-/** The figure that was asked about, by its id: its button may be drawn anew meanwhile. */
+/** The button of the figure that was asked about. */
 let asked;
 
 addEventListener('click', ({ target }) => {
-  const figure = target.closest?.('[data-ask]');
+  const figure = target.closest?.('[data-action^="explain "]');
   if (figure) {
-    asked = figure.dataset.ask;
+    asked = figure;
     // The page opens it in answer to the same click.
     requestAnimationFrame(() => { if (isDrawer()) closer.focus(); });
   } else if (closer?.contains(target)) {
-    document.querySelector(`[data-ask="${CSS.escape(asked ?? '')}"]`)?.focus();
+    asked?.focus();
   }
 });
 
@@ -84,23 +84,7 @@ new MutationObserver(show).observe(document.documentElement, { attributeFilter: 
 show();
 document.querySelector('body > :not(#skeleton) header.bar .spring')?.after(button);
 
-// Pictures and texts leave by a module of their own, fetched at the first press.
-addEventListener('click', async ({ target }) => {
-  const button = target.closest?.('[data-save][data-kind]');
-  if (button) (await import('./save.js')).save(button);
+// Pictures leave by a module of their own, fetched at the first press.
+addEventListener('save-picture', async ({ target, detail }) => {
+  (await import('./save.js')).save(target, detail);
 });
-
-// The plan is drawn again while it is searched: what had the focus in it gets it back, without a jump of the page.
-let held;
-addEventListener('focusin', ({ target }) => { held = target; });
-const plan = document.querySelector('.plan');
-if (plan) {
-  new MutationObserver(() => {
-    if (!held || held.isConnected || document.activeElement !== document.body) return;
-    for (const name of ['data-plan', 'data-run']) {
-      const value = held.getAttribute(name);
-      const again = value && plan.querySelector(`[${name}=${CSS.escape(value)}]`);
-      if (again) return again.focus({ preventScroll: true });
-    }
-  }).observe(plan, { childList: true, subtree: true });
-}

@@ -4,8 +4,10 @@
 
 use crate::core::accuracy::{Bench, FILES, read};
 use crate::view::accuracy::panel;
+use crate::view::markup::Node;
 use crate::web::browser;
 use crate::web::html::{flag, text};
+use crate::web::render::patched;
 use crate::web::worker::{Job, Progress, Reply, request};
 use js_sys::Promise;
 use leptos::prelude::*;
@@ -21,15 +23,15 @@ const SLICE: usize = 16;
 #[component]
 pub fn AccuracyPanel() -> impl IntoView {
     let words = RwSignal::new(String::new());
-    let content = RwSignal::new(String::new());
+    let content = RwSignal::new(Node::none());
     let begun = RwSignal::new(false);
     let begin = move |_| {
         begun.set(true);
         leptos::task::spawn_local(async move {
             match computed(words).await {
-                Some(html) => {
+                Some(view) => {
                     words.set(String::new());
-                    content.set(html);
+                    content.set(view);
                 }
                 None => begun.set(false),
             }
@@ -49,13 +51,13 @@ pub fn AccuracyPanel() -> impl IntoView {
                 <button on:click=begin>"Compute them all"</button>
             </div>
             <p role="status" class="muted">{text(move || words.get())}</p>
-            <div inner_html=text(move || content.get())></div>
+            <div use:patched=content.into()></div>
         </section>
     }
 }
 
 /// Fetches the tables and has their rows computed; none where a part of it cannot be had, which `words` then says.
-async fn computed(words: RwSignal<String>) -> Option<String> {
+async fn computed(words: RwSignal<String>) -> Option<Node> {
     let bench = Rc::new(RefCell::new(Bench::default()));
     for file in FILES {
         let Some(csv) = browser::text_beside(&format!("data/{file}")).await else {
@@ -74,8 +76,8 @@ async fn computed(words: RwSignal<String>) -> Option<String> {
             return None;
         }
     }
-    let html = panel(&bench.borrow());
-    Some(html.to_html())
+    let view = panel(&bench.borrow());
+    Some(view)
 }
 
 /// Records the rows of one table; false where the worker ended.

@@ -1,17 +1,17 @@
 //! A second Run beside the first: kept in the link.
 
-use crate::view::compare::{Second, compare as beside};
+use crate::view::compare::{Second, compare as view};
 use crate::view::markup::Node;
 use crate::web::evaluated::evaluated;
-use crate::web::html::{block, text};
 use crate::web::panel::panel;
+use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
 /// The panel; empty while there is no second Run.
 pub fn compare_panel(state: State) -> AnyView {
     let second = evaluated(move || state.second.get());
-    let html = panel(
+    let beside = panel(
         state,
         move || state.second.with(Option::is_some) && !second.with(|second| second.waits),
         move |first, unit| {
@@ -25,18 +25,18 @@ pub fn compare_panel(state: State) -> AnyView {
                     run: &run,
                     evaluation: evaluation.ok_or(&second.errors),
                 };
-                beside(first, &second, unit)
+                view(first, &second, unit)
             })
         },
     );
     let content = move || {
         if state.second.with(Option::is_none) {
-            String::new()
+            Node::none()
         } else {
-            html.get()
+            beside.get()
         }
     };
-    block("compare-runs", text(content))
+    nodes("compare-runs", content)
 }
 
 /// Keeps the Run as it is for the second, unless there is one, and shows the panel, the first of all.

@@ -1,9 +1,11 @@
 //! The dialog: import, export, and what has no place of its own on the page.
 
 use crate::io::export::Stamp;
+use crate::view::markup::Node;
 use crate::web::browser;
 use crate::web::html::flag;
 use crate::web::panels;
+use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -12,8 +14,8 @@ use wasm_bindgen::JsCast;
 pub fn content(
     state: State,
     query: impl Fn() -> Option<String> + Send + Sync + 'static,
-) -> Signal<String> {
-    Memo::new(move |before: Option<&String>| {
+) -> Signal<Node> {
+    Memo::new(move |before: Option<&Node>| {
         let Some(query) = query() else {
             return before.cloned().unwrap_or_default();
         };
@@ -22,9 +24,7 @@ pub fn content(
             date: &date,
             address: &address,
         };
-        state
-            .run
-            .with(|run| panels::dialog(&query, run, &stamp).to_html())
+        state.run.with(|run| panels::dialog(&query, run, &stamp))
     })
     .into()
 }
@@ -69,7 +69,7 @@ pub fn dialog(state: State) -> AnyView {
                 ></textarea>
                 <input type="file" aria-label="Choose the file" on:change=chosen/>
             </div>
-            <div class="summary" aria-live="polite" inner_html=said></div>
+            <div class="summary" aria-live="polite" use:patched=said></div>
             <div class="end">
                 <button on:click=move |_| close()>"Close"</button>
             </div>

@@ -6,8 +6,8 @@ use crate::core::run::Run;
 use crate::io::link;
 use crate::view::markup::{Action, Node, el, text};
 use crate::web::browser;
-use crate::web::html::html;
 use crate::web::panel::fold;
+use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -118,7 +118,7 @@ pub fn history(state: State) -> AnyView {
         ])
     };
     [
-        html("history", buttons),
+        nodes("history", buttons),
         fold(state, "changed", "What is changed"),
     ]
     .into_any()

@@ -10,6 +10,8 @@ mod about;
 #[cfg(feature = "ui")]
 mod accuracy;
 #[cfg(feature = "ui")]
+mod actions;
+#[cfg(feature = "ui")]
 mod app;
 #[cfg(feature = "ui")]
 mod browser;
@@ -41,6 +43,8 @@ mod overlap;
 mod panel;
 #[cfg(feature = "ui")]
 mod plan;
+#[cfg(feature = "ui")]
+mod render;
 #[cfg(feature = "ui")]
 mod share;
 #[cfg(feature = "ui")]

@@ -2,6 +2,7 @@
 
 use crate::web::html::flag;
 use crate::web::panel::{fold, named_panel};
+use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -23,6 +24,7 @@ const FOLDS: [(&str, &str); 4] = [
 #[component]
 pub fn OverlapPanel() -> impl IntoView {
     let state = expect_context::<State>();
+    let rows = named_panel(state, "overlap", || Some(String::new()));
     view! {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
@@ -30,7 +32,7 @@ pub fn OverlapPanel() -> impl IntoView {
                 <span class="spring"></span>
                 <small>"ratio at most 1: compute can hide it"</small>
             </div>
-            <div inner_html=named_panel(state, "overlap", || Some(String::new()))></div>
+            <div use:patched=rows></div>
             {state.embed().is_none().then(|| FOLDS.map(|(name, summary)| fold(state, name, summary)))}
         </section>
     }

@@ -1,25 +1,26 @@
-//! Panels of the page: HTML text that follows the last valid evaluation.
+//! Panels of the page: views that follow the last valid evaluation.
 
 use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;
 use crate::view::markup::Node;
-use crate::web::browser;
 use crate::web::panels::{Question, named};
+use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
+use wasm_bindgen::JsCast;
 
-/// What `html` makes of the last valid evaluation: again with each that follows, and with whatever else it reads.
+/// What `view` makes of the last valid evaluation: again with each that follows, and with whatever else it reads.
 /// Nothing is computed while `open` says no.
 pub fn panel(
     state: State,
     open: impl Fn() -> bool + Send + Sync + 'static,
-    html: impl Fn(&Evaluation, MemoryUnit) -> Node + Send + Sync + 'static,
-) -> Signal<String> {
-    Memo::new(move |before: Option<&String>| {
+    view: impl Fn(&Evaluation, MemoryUnit) -> Node + Send + Sync + 'static,
+) -> Signal<Node> {
+    Memo::new(move |before: Option<&Node>| {
         let evaluation = open().then(|| state.evaluation()).flatten();
         evaluation.map_or_else(
             || before.cloned().unwrap_or_default(),
-            |evaluation| html(&evaluation, state.unit.get()).to_html(),
+            |evaluation| view(&evaluation, state.unit.get()),
         )
     })
     .into()
@@ -30,7 +31,7 @@ pub fn named_panel(
     state: State,
     name: &'static str,
     query: impl Fn() -> Option<String> + Send + Sync + 'static,
-) -> Signal<String> {
+) -> Signal<Node> {
     let query = Signal::derive(query);
     panel(
         state,
@@ -47,23 +48,32 @@ pub fn named_panel(
     )
 }
 
-/// A fold whose content is the panel `name`, computed while it is open; a button in it chooses a variant by its
-/// `data-of`.
+/// A fold whose content is the panel `name`, computed while it is open.
 pub fn fold(state: State, name: &'static str, summary: &'static str) -> AnyView {
+    fold_of(summary, move |open| {
+        named_panel(state, name, move || open.get().then(String::new))
+    })
+}
+
+/// A fold whose content is computed while it is open.
+pub fn fold_of(
+    summary: &'static str,
+    content: impl FnOnce(RwSignal<bool>) -> Signal<Node>,
+) -> AnyView {
     let open = RwSignal::new(false);
-    let chosen = RwSignal::new(String::new());
-    let content = named_panel(state, name, move || open.get().then(|| chosen.get()));
-    let pressed = move |event: web_sys::MouseEvent| {
-        if let Some((of, button)) = browser::pressed_data(&event, "data-of") {
-            chosen.set(of);
-            browser::focus_again(&button, "data-of");
-        }
-    };
+    let content = content(open);
     view! {
-        <details class="twin" on:toggle=move |_| open.update(|open| *open = !*open) on:click=pressed>
+        <details class="twin" on:toggle=move |event| open.set(is_open(&event))>
             <summary>{summary}</summary>
-            <div inner_html=content></div>
+            <div use:patched=content></div>
         </details>
     }
     .into_any()
+}
+
+/// Whether the fold of a `toggle` event is open.
+pub fn is_open(event: &leptos::ev::Event) -> bool {
+    let target = event.target();
+    let fold = target.and_then(|target| target.dyn_into::<web_sys::Element>().ok());
+    fold.is_some_and(|fold| fold.has_attribute("open"))
 }

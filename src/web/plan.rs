@@ -1,13 +1,14 @@
 //! The plan: a search that goes on in slices between the page's other work, and does what its buttons say.
 
 use crate::core::search::desk::Desk;
-use crate::view::markup::{Node, leaf};
+use crate::view::markup::{Action, Node, leaf};
 use crate::view::plan;
-use crate::web::browser;
 use crate::web::html::text;
+use crate::web::render::{Handler, handled};
 use crate::web::state::State;
 use crate::web::worker::next_turn;
 use leptos::prelude::*;
+use std::sync::Arc;
 
 /// Milliseconds of work between two turns of the event loop: a frame stays in time.
 const SLICE_MS: f64 = 10.0;
@@ -24,7 +25,7 @@ struct Panel {
     /// Commands so far: each has a number.
     commands: StoredValue<u32>,
     /// How far it is, and everything else.
-    parts: RwSignal<[String; 2]>,
+    parts: RwSignal<[Node; 2]>,
     /// Whether the work goes on.
     works: RwSignal<bool>,
 }
@@ -99,7 +100,7 @@ impl Panel {
             let panel = |session| plan::panel(session, over, unit);
             session.as_ref().map_or_else(nothing_to_plan, panel)
         });
-        self.parts.set(parts.map(|part| part.to_html()));
+        self.parts.set(parts);
     }
 }
 
@@ -121,9 +122,7 @@ pub fn plan_panel(state: State) -> AnyView {
         state.unit.track();
         panel.follow();
     });
-    // Only what changes is put into the document again: how far it is changes often, what is found seldom.
-    let part =
-        move |index: usize| Memo::new(move |_| panel.parts.with(|parts| parts[index].clone()));
+    let parts = Signal::derive(move || panel.parts.get().into_iter().collect());
     let label = text(move || if panel.works.get() { "Stop" } else { "Plan" }.to_owned());
     let press = move |_| {
         panel.apply(if panel.works.get_untracked() {
@@ -132,11 +131,13 @@ pub fn plan_panel(state: State) -> AnyView {
             "search"
         });
     };
-    let pressed = move |event: web_sys::MouseEvent| {
-        if let Some((command, _)) = browser::pressed_data(&event, "data-plan") {
-            panel.apply(&command);
-        }
-    };
+    let handler: Handler = Arc::new(move |action| {
+        let Action::Plan(command) = action else {
+            return false;
+        };
+        panel.apply(command);
+        true
+    });
     view! {
         <section aria-labelledby="plan-title">
             <div class="panel-head">
@@ -144,10 +145,7 @@ pub fn plan_panel(state: State) -> AnyView {
                 <span class="spring"></span>
                 <button class="main" on:click=press>{label}</button>
             </div>
-            <div class="plan" aria-busy=text(move || panel.works.get().to_string()) on:click=pressed>
-                <div inner_html=part(0)></div>
-                <div inner_html=part(1)></div>
-            </div>
+            <div class="plan" aria-busy=text(move || panel.works.get().to_string()) use:handled=(parts, handler)></div>
         </section>
     }
     .into_any()

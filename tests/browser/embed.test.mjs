@@ -175,7 +175,7 @@ test('a figure of a frame says where it comes from, below the panel, and the fra
   const height = () => page.evaluate(() => heard.filter((data) => data.type === 'shardscope:height').at(-1).px);
   const before = await height();
   assert.equal(await frame.locator('.detail').isVisible(), false);
-  await frame.locator('[data-ask]').first().click();
+  await frame.locator('[data-action^="explain "]').first().click();
   await frame.locator('.detail .term .formula').first().waitFor();
   await eventually(height, (px) => px > before + 100);
   await frame.locator('.detail .close-sheet').click();

@@ -54,7 +54,7 @@ const ACTS = [
     location.hash = `${links[Math.floor(rolls[0] * links.length)]}&${sizes[Math.floor(rolls[1] * sizes.length)]}`;
   }],
   [10, 'fix', (rolls) => {
-    const fixes = [...document.querySelectorAll('[data-fix], [data-run], [data-ask]')].filter((one) => one.offsetParent);
+    const fixes = [...document.querySelectorAll('[data-action^="apply "], [data-action=load], [data-action^="explain "]')].filter((one) => one.offsetParent);
     fixes[Math.floor(rolls[0] * fixes.length)]?.click();
   }],
   [10, 'panel', (rolls) => {

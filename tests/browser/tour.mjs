@@ -88,16 +88,16 @@ export const panels = (page, link) => page.evaluate(async ([link, names, brought
   };
   for (const name of names) {
     // A panel that offers a choice is asked for each.
-    const choices = [...put(name, '').querySelectorAll('[data-of]')].map((button) => button.dataset.of);
+    const choices = [...put(name, '').querySelectorAll('[data-action^="choose "]')].map((button) => button.dataset.action.slice(7));
     for (const of of new Set(choices)) put(name, of);
   }
   // The dialog: what opens it, and what opens from there.
-  const opens = (of) => [...of.querySelectorAll('[data-open]')].map((button) => button.dataset.open);
+  const opens = (of) => [...of.querySelectorAll('[data-action^="open "]')].map((button) => button.dataset.action.slice(5));
   const rooms = new Set(opens(document).filter((of) => of !== 'import'));
   for (const of of rooms) opens(put('room', of)).forEach((next) => rooms.add(next));
   for (const text of brought) put('room', `import ${text}`);
-  const asked = [...document.querySelectorAll('[data-ask]'), ...box.querySelectorAll('[data-ask]')];
-  for (const id of new Set(asked.map((button) => button.dataset.ask))) put('about', id);
+  const asked = [...document.querySelectorAll('[data-action^="explain "]'), ...box.querySelectorAll('[data-action^="explain "]')];
+  for (const id of new Set(asked.map((button) => button.dataset.action.slice(8)))) put('about', id);
   document.body.append(box);
   await Promise.resolve();
 }, [link.replace('#', ''), PANELS, BROUGHT]);

@@ -5,7 +5,7 @@ use super::fold::Fold;
 use crate::core::memory::Verdict;
 use crate::core::report::Evaluation;
 use crate::core::report::fit::{Fit, LIMIT};
-use crate::view::markup::leaf;
+use crate::view::markup::{Node, leaf};
 use crate::view::memory::suggestions;
 use crate::web::html::{flag, text};
 use crate::web::panel::named_panel;
@@ -50,7 +50,7 @@ pub fn fit(state: State) -> AnyView {
 const SLICE: u64 = 20_000;
 
 /// The suggestions: searched after everything else, in slices, and dropped as soon as the Run is another.
-fn found(state: State, open: Signal<bool>) -> Signal<String> {
+fn found(state: State, open: Signal<bool>) -> Signal<Node> {
     // The evaluation with its search, which is none while it goes on.
     let found = RwSignal::new_local(None::<(Arc<Evaluation>, Option<Fit>)>);
     let latest = StoredValue::new(0u32);
@@ -84,10 +84,10 @@ fn found(state: State, open: Signal<bool>) -> Signal<String> {
     });
     Memo::new(move |_| {
         found.with(|found| match found {
-            None => String::new(),
-            Some((_, None)) => leaf("p", "muted", "Searching.").to_html(),
+            None => Node::none(),
+            Some((_, None)) => leaf("p", "muted", "Searching."),
             Some((base, Some(search))) => {
-                suggestions(&base.report.memory, search, state.unit.get()).to_html()
+                suggestions(&base.report.memory, search, state.unit.get())
             }
         })
     })
@@ -97,7 +97,7 @@ fn found(state: State, open: Signal<bool>) -> Signal<String> {
 /// Slices after which the panel says that it searches: shorter searches replace what is shown at once.
 const SILENT: u32 = 12;
 
-fn named(state: State, name: &'static str, open: Signal<bool>) -> Signal<String> {
+fn named(state: State, name: &'static str, open: Signal<bool>) -> Signal<Node> {
     named_panel(state, name, move || open.get().then(String::new))
 }
 
@@ -106,7 +106,7 @@ fn part(
     id: &'static str,
     title: Signal<String>,
     opens: Signal<bool>,
-    content: impl FnOnce(Signal<bool>) -> Signal<String>,
+    content: impl FnOnce(Signal<bool>) -> Signal<Node>,
 ) -> AnyView {
     let chosen = RwSignal::new(None::<bool>);
     let open = flag(move || chosen.get().unwrap_or_else(|| opens.get()));

@@ -1,7 +1,6 @@
 //! The panels that need nothing but an evaluation, by name: HTML text of it.
 
 use crate::core::pipeline;
-use crate::core::pipeline::sync::Policy;
 use crate::core::report::over_time::{OverTime, over_time};
 use crate::core::report::{Evaluation, Figure, balance, explain, methods};
 use crate::core::run::{Method, OneOf};
@@ -22,7 +21,7 @@ use crate::view::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
 use crate::view::palette::Theme;
 use crate::view::pipeline::ranks;
 use crate::view::schedules::about as about_schedule;
-use crate::view::sync::sync;
+use crate::view::sync::{CHOICES, sync};
 use crate::view::unequal::{SPREADS, unequal};
 use crate::view::uneven::{picture as splits, uneven};
 use crate::view::viewport::Viewport;
@@ -102,16 +101,14 @@ pub static PANELS: &[NamedPanel] = &[
     }),
     entry("ranks", |asked| ranks(asked.evaluation)),
     entry("gradients", |asked| {
-        let policies = [Policy::Eager, Policy::RankEnd, Policy::StepEnd].into_iter();
-        let chosen = policies
-            .rev()
-            .find(|one| Choice::Policy(*one).id() == asked.of);
+        let mut policies = CHOICES.into_iter().map(|(policy, _)| policy);
+        let chosen = policies.find(|one| Choice::Policy(*one).id() == asked.of);
         sync(asked.evaluation, chosen.unwrap_or_default())
     }),
     entry("unequal", |asked| {
-        let spreads = SPREADS.into_iter().map(|(spread, _)| spread);
-        let mut chosen = spreads.filter(|one| Choice::Spread(*one).id() == asked.of);
-        unequal(asked.evaluation, chosen.next().unwrap_or(SPREADS[0].0))
+        let mut spreads = SPREADS.into_iter().map(|(spread, _)| spread);
+        let chosen = spreads.find(|one| Choice::Spread(*one).id() == asked.of);
+        unequal(asked.evaluation, chosen.unwrap_or(SPREADS[0].0))
     }),
     entry("csv", |asked| raw(&ops_csv(&asked.evaluation.timeline))),
     entry("trace", |asked| raw(&chrome_trace(asked.evaluation))),

@@ -2,17 +2,15 @@
 
 use crate::core::report::{ScheduleRow, schedule_ids, schedule_row, schedule_row_with};
 use crate::core::run::{OneOf, Run};
-use crate::view::schedules::{Sort, table};
-use crate::web::browser;
-use crate::web::html::text;
+use crate::view::schedules::table;
+use crate::web::panel::is_open;
+use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
 
 pub fn schedules(state: State) -> AnyView {
     let open = RwSignal::new(false);
-    let sort = RwSignal::new(Sort::default());
     // The Run that was asked about, the request, and the rows that have arrived.
     let rows = RwSignal::new((Run::default(), Vec::<ScheduleRow>::new()));
     let requested = StoredValue::new(None::<Request>);
@@ -42,28 +40,22 @@ pub fn schedules(state: State) -> AnyView {
         });
         requested.set_value(Some(request));
     });
-    let content = text(move || {
+    let content = Signal::derive(move || {
         rows.with(|(run, rows)| {
             let left = schedule_ids().count() - rows.len();
-            table(rows, run.schedule.id(), sort.get(), state.unit.get(), left).to_html()
+            table(
+                rows,
+                run.schedule.id(),
+                state.chosen.get().sort,
+                state.unit.get(),
+                left,
+            )
         })
     });
-    let pressed = move |event: web_sys::MouseEvent| {
-        if let Some((key, button)) = browser::pressed_data(&event, "data-sort") {
-            sort.update(|sort| *sort = sort.pressed(&key));
-            browser::focus_again(&button, "data-sort");
-        }
-    };
-    let toggled = move |event: leptos::ev::Event| {
-        let fold = event
-            .target()
-            .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
-        open.set(fold.is_some_and(|fold| fold.has_attribute("open")));
-    };
     view! {
-        <details class="twin" id="schedules" on:toggle=toggled on:click=pressed>
+        <details class="twin" id="schedules" on:toggle=move |event| open.set(is_open(&event))>
             <summary>"All schedules for this run"</summary>
-            <div inner_html=content></div>
+            <div use:patched=content></div>
         </details>
     }
     .into_any()
