@@ -2,6 +2,16 @@
 const find = (id) => document.getElementById(id);
 const { build } = document.currentScript.dataset;
 
+// The language: what the link asks for, else what was chosen here before, else the browser's. Simplified Chinese is no help
+// to who reads Traditional.
+let chosen;
+try {
+  chosen = localStorage['shardscope.language'];
+} catch { /* a frame without storage */ }
+const inLink = /[#?&]view\.lang=(\w+)/.exec(location.hash || location.search)?.[1];
+const browsers = /^zh(?!.*(TW|HK|MO|Hant))/.test(navigator.language) ? 'zh' : 'en';
+if ((inLink ?? chosen ?? browsers) === 'zh') document.documentElement.lang = 'zh-CN';
+
 function stop(when, what) {
   const { dataset } = document.body;
   if (dataset.stopped) return;

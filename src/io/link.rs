@@ -29,7 +29,7 @@ pub struct View {
     pub page: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
-    /// The language to show it in, en or zh; `public/lazy/tongue.js` speaks it.
+    /// The language to show it in, en or zh.
     pub lang: Option<String>,
     /// Version of the application that made the link.
     pub made: Option<String>,

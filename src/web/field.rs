@@ -5,7 +5,9 @@ use crate::core::message::Message;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
 use crate::core::t;
+use crate::view::glossary::{find, meaning};
 use crate::view::issues::line;
+use crate::view::markup::Node;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{said, say};
 use crate::web::render::patched;
@@ -63,17 +65,25 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             let _ = field.set(run, &Value::Null);
         });
     };
+    // What its label means, from the first time that someone looks at it.
+    let looked = RwSignal::new(false);
+    let word = find(field.label);
+    let means = Signal::derive(move || match word {
+        Some(word) if looked.get() => meaning(word),
+        _ => Node::none(),
+    });
     let control = match &field.slot {
         Slot::Choice { .. } => choice_select(state, field, field.label)
             .add_any_attr(leptos::attr::id(input_id(field)))
+            .add_any_attr(leptos::attr::aria_describedby(described_by(field)))
             .into_any(),
         Slot::Toggle { .. } => toggle(state, field).into_any(),
         _ => text_input(state, field, draft, now, flag(invalid)).into_any(),
     };
     view! {
-        <div class="field" class:found=flag(move || !state.search.get().is_empty()) data-field=field.key>
+        <div class="field" class:found=flag(move || !state.search.get().is_empty()) data-field=field.key on:focusin=move |_| looked.set(true) on:pointerover=move |_| looked.set(true)>
             <div class="field-row">
-                <label for=input_id(field)>
+                <label for=input_id(field) title=word.map(|word| say(word.meaning))>
                     {say(field.label)}
                     {(!field.symbol.is_empty()).then(|| view! { <small>" " {field.symbol}</small> })}
                     <button
@@ -86,7 +96,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
                 </label>
                 {control}
             </div>
-            <p class="hint" id=format!("{}-hint", input_id(field))>{say(field.hint)}</p>
+            <p class="hint" id=format!("{}-hint", input_id(field))>{say(field.hint)} <span class="means" use:patched=means></span></p>
             <div
                 id=format!("{}-issues", input_id(field))
                 aria-live="polite"
@@ -100,6 +110,11 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
 /// The id of the field's input, for its label.
 pub fn input_id(field: &Field) -> String {
     input_id_of(field.key)
+}
+
+/// The ids of what is said about the field.
+fn described_by(field: &Field) -> String {
+    format!("{0}-hint {0}-issues", input_id(field))
 }
 
 /// The same by the field's key.
@@ -182,7 +197,7 @@ fn text_input(
             autocomplete="off"
             spellcheck="false"
             aria-invalid=text(move || invalid.get().to_string())
-            aria-describedby=format!("{0}-hint {0}-issues", input_id(field))
+            aria-describedby=described_by(field)
             title=say(if field.unit.is_empty() { field.hint.into() } else { t!("{hint} ({unit})", hint = field.hint, unit = field.unit) })
             prop:value=text(value)
             on:input=typed
@@ -276,7 +291,7 @@ fn toggle(state: State, field: &'static Field) -> impl IntoView {
     };
     view! {
         <span class="toggle">
-            <input type="checkbox" id=input_id(field) title=say(field.hint) prop:checked=flag(on) on:change=flip/>
+            <input type="checkbox" id=input_id(field) aria-describedby=described_by(field) title=say(field.hint) prop:checked=flag(on) on:change=flip/>
         </span>
     }
 }

@@ -46,11 +46,11 @@ for (const [network, conditions] of [['local', undefined], ['10 Mbit/s + 40 ms',
 
 /** Runs in the page: notes when the first key figure and when the last panel of the default run is there. */
 function watchPanels() {
-  const filled = ['.bar-row', 'aside.detail .term', '.bands > *', '.lanes, .overlap-row, section[aria-labelledby="overlap-title"] svg'];
+  const filled = ['.bar-row', 'aside.detail .term', '.surface canvas', '.waterfall'];
   globalThis.seen = {};
   const look = () => {
     const { seen } = globalThis;
-    seen.first ??= document.querySelector('.strip .key:nth-child(2)') && performance.now();
+    if (document.querySelector('#results .strip .key .value')) seen.first ??= performance.now();
     seen.all ??= filled.every((selector) => document.querySelector(selector)) ? performance.now() : undefined;
     if (!seen.all) requestAnimationFrame(look);
   };

@@ -33,7 +33,7 @@ pub fn summary(typed: &str, present: &Run) -> Node {
         "Use this"
     };
     let mut parts = vec![
-        leaf("p", "size", &t!("Read as {format}.", format = read.format)),
+        leaf("p", "size", t!("Read as {format}.", format = read.format)),
         size(&read.run),
         outcome(&read.run),
         load("main", &read.run, "", &[text(words)]),
@@ -89,7 +89,7 @@ fn size(run: &Run) -> Node {
     leaf(
         "p",
         "",
-        &t!(
+        t!(
             "{model}: {total} parameters{active}",
             model = run.model.title(),
             total,
@@ -144,7 +144,7 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
         );
         let symbol = match field.symbol {
             "" => Node::none(),
-            symbol => leaf("small", "", &format!(" {symbol}")),
+            symbol => leaf("small", "", format!(" {symbol}")),
         };
         let label = Node::from_iter([text(field.label), symbol]);
         (now != then).then(|| {

@@ -71,7 +71,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
     });
     let end = ends.fold(0.0, f64::max) * scale;
     parts.push(part(
-        t!("gradients and weights once a step, slowest rank"),
+        t!("gradients and weights at every update, slowest rank"),
         end,
     ));
     parts.retain(|part| part.value > 0.0);
