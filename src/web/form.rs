@@ -58,7 +58,7 @@ pub fn Form() -> impl IntoView {
             type="text"
             class="find"
             maxlength="99"
-            placeholder=say("Find a setting   /")
+            placeholder=say("Find a setting")
             aria-label=say("Find a setting")
             node_ref=find
             prop:value=text(move || state.search.get())
