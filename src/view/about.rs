@@ -1,10 +1,9 @@
 //! About a number: the formula, the same with this run's values, the source, what it leaves out.
 
 use super::action::Save;
-use super::markup::{Action, Node, cited as link_to, el, fold, leaf, prose, text};
+use super::markup::{Action, Node, cited_at, el, fold, leaf, prose, text};
 use crate::core::explain::Term;
 use crate::core::message::{Message, verbatim};
-use crate::core::source::Source;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
 
@@ -191,14 +190,8 @@ pub(super) fn source(term: &Term) -> Node {
     el(
         "p",
         &[("class", "muted")],
-        &[text("Source: "), cited(source, place)],
+        &[text("Source: "), cited_at(source, place)],
     )
-}
-
-/// A place in a document, as a link.
-pub(super) fn cited(source: &Source, place: &str) -> Node {
-    let name = format!("{}, {place}", source.short);
-    link_to(source, &name)
 }
 
 fn notes(term: &Term) -> Node {
@@ -228,7 +221,7 @@ mod tests {
     fn links(term: &Term) -> Vec<String> {
         let own = term.source.iter();
         let mut all: Vec<String> = own
-            .map(|(source, place)| cited(source, place).to_html())
+            .map(|(source, place)| cited_at(source, place).to_html())
             .collect();
         let deeper = term
             .parts

@@ -1,7 +1,6 @@
 //! The field's words, each with a source; marked where they stand, so that pointing at one or focusing it says what it is.
 
-use super::about::cited;
-use super::markup::{Node, el, leaf, text};
+use super::markup::{Node, cited_at, el, leaf, text};
 use crate::core::message::{Catalogue, Message, verbatim};
 use crate::core::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
 use crate::core::run::registry::FIELDS;
@@ -209,7 +208,7 @@ pub fn panel(of: &str) -> Node {
                         el(
                             "small",
                             &[("class", "muted")],
-                            &[cited(word.source, word.place)],
+                            &[cited_at(word.source, word.place)],
                         ),
                     ],
                 ),

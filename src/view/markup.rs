@@ -183,3 +183,9 @@ pub fn cited(source: &Source, name: &str) -> Node {
     };
     node.title(verbatim(source.title))
 }
+
+/// A place in a document, as a link.
+#[must_use]
+pub fn cited_at(source: &Source, place: &str) -> Node {
+    cited(source, &format!("{}, {place}", source.short))
+}

@@ -113,7 +113,7 @@ mod tests {
     use crate::core::run::Run;
     use crate::core::run::presets::PUBLISHED;
     use crate::core::units::MemoryUnit;
-    use crate::view::about::cited;
+    use crate::view::markup::cited_at;
     use crate::view::markup::text;
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
             says(said(term));
         }
         if let Some((document, place)) = term.source {
-            says(cited(document, place));
+            says(cited_at(document, place));
         }
         for note in &term.notes {
             says(text(note.to_string()));

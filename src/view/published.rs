@@ -1,7 +1,6 @@
 //! Published runs: what was measured of them beside what the calculator says.
 
-use super::about::cited;
-use super::markup::{Node, el, leaf, load, table, text};
+use super::markup::{Node, cited_at, el, leaf, load, table, text};
 use super::words;
 use crate::core::memory::Verdict;
 use crate::core::report::{Evaluation, evaluate};
@@ -95,7 +94,7 @@ pub fn beside(run: &Run) -> Node {
                 &[("class", "muted")],
                 &[
                     text("Source: "),
-                    cited(known.source, known.place),
+                    cited_at(known.source, known.place),
                     text(t!(
                         ". Not printed, and taken: {assumed}.",
                         assumed = known.assumed
@@ -125,7 +124,7 @@ pub fn all(run: &Run) -> Node {
                 text(&theirs),
                 text(&ours),
                 text(off(share)),
-                cited(known.source, known.place),
+                cited_at(known.source, known.place),
             ];
             (now == Some(known.id), cells)
         })
