@@ -61,7 +61,7 @@ fn of_constants() -> Node {
 fn of_gpus() -> Node {
     let rows = GPUS.iter().map(|preset| {
         let gpu = preset.gpu;
-        let number = |value: f64| text(&significant(value, 4));
+        let number = |value: f64| text(significant(value, 4));
         vec![
             text(preset.choice.label),
             number(gpu.memory.gib()),
@@ -71,7 +71,7 @@ fn of_gpus() -> Node {
             number(gpu.hbm.0 / 1e12),
             number(gpu.intra.0 / 1e9),
             number(gpu.inter.0 / 1e9),
-            text(&gpu.per_node.to_string()),
+            text(gpu.per_node.to_string()),
             cite(preset.source),
             cite(preset.usable_source),
             text(preset.remark),
@@ -98,7 +98,7 @@ fn of_presets() -> Node {
     let models = MODELS.iter().map(|preset| {
         vec![
             text(preset.choice.label),
-            text(&show_count(preset.published)),
+            text(show_count(preset.published)),
             name(preset.place),
             cite(preset.source),
         ]
