@@ -213,7 +213,9 @@ pub fn compare_options(chosen: &str) -> Node {
         el("option", &value, &[text(name)])
     };
     // No text would make its value the label; none makes it empty.
-    let none = el("option", &[], &[]).say("label", "compare with…");
+    let selected = if chosen.is_empty() { "selected" } else { "" };
+    let none = [("selected", selected)];
+    let none = el("option", &none, &[]).say("label", "compare with…");
     let others = SCHEDULES.iter().filter(|row| row.id != "custom");
     let others: Node = others.map(|row| option(row.id, row.name)).collect();
     Node::from_iter([none, others])
