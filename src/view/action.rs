@@ -142,54 +142,11 @@ impl Action {
             Self::Save(save) => save.name(),
         }
     }
-
-    /// The action as attributes, for HTML text that is not patched but parsed.
-    #[must_use]
-    pub fn attributes(&self) -> Vec<(&'static str, String)> {
-        let one = |key, value: &str| vec![(key, value.to_owned())];
-        match self {
-            Self::Explain(figure) => one("data-ask", &figure.id()),
-            Self::Focus(key) => one("data-go", key),
-            Self::Apply(set) => one("data-fix", &pairs(set)),
-            Self::Load(run) => one("data-run", &link(run)),
-            Self::Open(dialog) => vec![("data-open", dialog.id())],
-            Self::Compare(Compare::Begin) => one("data-second", "+"),
-            Self::Compare(Compare::Keep(run)) => one("data-second", &link(run)),
-            Self::Compare(Compare::Swap(run, second)) => {
-                vec![("data-run", link(run)), ("data-second", link(second))]
-            }
-            Self::Compare(Compare::Close) => one("data-second", "-"),
-            Self::Undo => one("data-step", "undo"),
-            Self::Redo => one("data-step", "redo"),
-            Self::Choose(choice) => one("data-of", choice.id()),
-            Self::Sort(column) => one("data-sort", column),
-            Self::Plan(word) => one("data-plan", word),
-            Self::Timeline(action) => one("data-look", action.id()),
-            Self::Rank(rank) => vec![("data-rank", rank.to_string())],
-            Self::StartOrder => one("data-order", "shown"),
-            Self::Save(save) => save.attributes(),
-        }
-    }
 }
 
 fn pairs<K: std::fmt::Display>(set: &[(K, String)]) -> String {
     let pairs = set.iter().map(|(key, value)| format!("{key}={value}"));
     pairs.collect::<Vec<_>>().join("&")
-}
-
-fn link(run: &Run) -> String {
-    let plain = |c| match c {
-        '%' => "%25".to_owned(),
-        '&' => "%26".to_owned(),
-        '+' => "%2B".to_owned(),
-        '#' => "%23".to_owned(),
-        c => String::from(c),
-    };
-    let texts = run.changed_texts().into_iter();
-    let texts: Vec<_> = texts
-        .map(|(key, value)| (key, value.chars().map(plain).collect()))
-        .collect();
-    format!("v=1&{}", pairs(&texts))
 }
 
 impl Dialog {
@@ -246,27 +203,5 @@ impl Save {
                 format!("save {name}.{}", if *png { "png" } else { "svg" })
             }
         }
-    }
-
-    fn attributes(&self) -> Vec<(&'static str, String)> {
-        let (name, kind) = match self {
-            Self::Copy => ("text", "copy"),
-            Self::Text(name) => (&**name, "text"),
-            Self::Picture { name, png, .. } => (*name, if *png { "png" } else { "svg" }),
-        };
-        let mut all = vec![
-            ("data-save", name.to_owned()),
-            ("data-kind", kind.to_owned()),
-        ];
-        if let Self::Picture {
-            drawn, unit, run, ..
-        } = self
-            && !drawn.is_empty()
-        {
-            all.push(("data-picture", (*drawn).to_owned()));
-            all.push(("data-unit", unit.name().to_owned()));
-            all.extend(run.iter().map(|run| ("data-link", link(run))));
-        }
-        all
     }
 }

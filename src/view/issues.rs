@@ -84,18 +84,6 @@ pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
     el("div", &[("role", "status")], &[words, lines])
 }
 
-/// The pairs of a `data-fix` attribute.
-#[must_use]
-pub fn read_fix(attribute: &str) -> Vec<(&'static str, String)> {
-    attribute
-        .split('&')
-        .filter_map(|pair| {
-            let (key, value) = pair.split_once('=')?;
-            Some((field(key)?.key, value.to_owned()))
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

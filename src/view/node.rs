@@ -181,18 +181,12 @@ impl Element {
     fn write(&self, out: &mut String) {
         out.push('<');
         out.push_str(self.tag);
-        let mut attribute = |key: &str, value: &str| {
+        for (name, value) in &self.attributes {
             out.push(' ');
-            out.push_str(key);
+            out.push_str(name);
             out.push_str("=\"");
-            escape(value, out);
+            escape(&value.to_string(), out);
             out.push('"');
-        };
-        for (key, value) in &self.attributes {
-            attribute(key, &value.to_string());
-        }
-        for (key, value) in self.action.iter().flat_map(Action::attributes) {
-            attribute(key, &value);
         }
         out.push('>');
         for child in &self.children {

@@ -111,7 +111,7 @@ const DARK: Palette = Palette {
 };
 
 impl Theme {
-    /// As links, the page's styles and the back room name it.
+    /// As links and the page's styles name it.
     #[must_use]
     pub const fn id(self) -> &'static str {
         match self {

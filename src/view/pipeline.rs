@@ -286,14 +286,15 @@ mod tests {
             ..Run::default()
         };
         let evaluation = evaluate(&run).unwrap();
-        let said = legend(&evaluation, None, 2).to_html();
+        let shown = legend(&evaluation, None, 2);
+        let said = shown.to_html();
         assert!(
             said.contains("W weight gradient")
                 && said.contains("lighter")
                 && said.contains("one rank of 2"),
             "{said}"
         );
-        assert!(said.contains("data-ask=\"bubble\""));
+        assert_eq!(shown.actions(), [&Action::Explain(Figure::Bubble)]);
         assert_eq!(ranks(&evaluation).to_html().matches("<tr>").count(), 5);
         assert!(
             label(&evaluation)

@@ -347,7 +347,7 @@ mod tests {
                 html.contains(&format!("<td>{printed}</td>")) && html.contains("<td>14/14</td>"),
                 "{html}"
             );
-            assert!(html.contains("data-ask=\"rule\""), "{html}");
+            assert!(html.contains("data-action=\"explain rule\""), "{html}");
         }
     }
 

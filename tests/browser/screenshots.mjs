@@ -19,7 +19,7 @@ await mkdir(OUT, { recursive: true });
 for (const [name, fragment, options] of SHOTS) {
   for (const colorScheme of ['light', 'dark']) {
     const { page, problems } = await browser.open(server.url + fragment, { ...options, colorScheme });
-    // The drawer comes from the back room, after the first paint.
+    // The drawer comes after the first paint.
     if (await page.locator('.detail').count()) await page.locator('.detail .term').waitFor({ state: 'attached' });
     const path = `${OUT}${name}-${colorScheme}.png`;
     await page.screenshot({ path });

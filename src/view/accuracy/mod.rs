@@ -5,56 +5,20 @@ mod tables;
 
 use super::limits::NOT_MODELLED;
 use super::markup::{Node, el, fold, leaf, text};
-use crate::core::accuracy::{Bench, Prediction, read};
+use crate::core::accuracy::Bench;
 use crate::core::t;
 use crate::core::units::show_percent;
 use scatter::picture;
 use tables::{bands, by_source, constants_table, misses, uneven};
 
-/// Between the tables of a question, and between a table's name, predictions and text.
-pub const BETWEEN: [char; 2] = ['\u{1e}', '\u{1f}'];
-
-/// Some rows computed: `file first count` and the table's text in the lines below; a line a row comes back, none past
-/// the last.
+/// The whole panel.
 #[must_use]
-pub fn some_rows(question: &str) -> Node {
-    let Some((head, csv)) = question.split_once('\n') else {
-        return text("?");
-    };
-    let mut words = head.split(' ');
-    let file = words.next().unwrap_or_default();
-    let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-    let (first, count): (usize, usize) = (number(), number());
-    let (rows, _) = read(file, csv);
-    let lines: Vec<String> = rows
-        .iter()
-        .skip(first)
-        .take(count)
-        .map(|row| Prediction::of(row).map_or_else(|| "-".to_owned(), Prediction::line))
-        .collect();
-    text(lines.join("\n"))
-}
-
-/// The whole panel from tables and the predictions of their rows, joined by [`BETWEEN`].
-#[must_use]
-pub fn panel(question: &str) -> Node {
-    let mut bench = Bench::default();
-    let mut predictions = Vec::new();
-    for table in question.split(BETWEEN[0]) {
-        let mut parts = table.split(BETWEEN[1]);
-        if let (Some(file), Some(lines), Some(csv)) = (parts.next(), parts.next(), parts.next()) {
-            bench.add(read(file, csv));
-            predictions.extend(lines.lines().map(Prediction::read));
-        }
-    }
-    for prediction in predictions {
-        bench.record(prediction);
-    }
+pub fn panel(bench: &Bench) -> Node {
     [
-        summary(&bench),
-        picture(&bench, false),
-        picture(&bench, true),
-        details(&bench),
+        summary(bench),
+        picture(bench, false),
+        picture(bench, true),
+        details(bench),
     ]
     .into_iter()
     .collect()
@@ -159,23 +123,6 @@ mod tests {
             (3, 0)
         );
         assert!(points_in_words(&bench, false).starts_with("3 step times: 1 within 10 %"));
-    }
-
-    /// As the page asks: rows in slices, then the panel from their lines.
-    #[test]
-    fn slices_of_rows_make_the_same_panel_as_all_at_once() {
-        let csv = "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n";
-        let slice =
-            |first: usize| some_rows(&format!("uneven_pp_h20.csv {first} 1\n{csv}")).to_html();
-        assert_eq!(slice(2), "");
-        let [name, lines] = BETWEEN.map(String::from);
-        let lines_of = format!("{}\n{}", slice(0), slice(1));
-        let question = format!("uneven_pp_h20.csv{lines}{lines_of}{lines}{csv}{name}");
-        let whole = panel(&question).to_html();
-        assert!(
-            whole.contains("measured was 1.448") && whole.contains("<svg"),
-            "{whole}"
-        );
     }
 
     /// A row's button holds the whole Run.

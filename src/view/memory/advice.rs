@@ -11,13 +11,9 @@ use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::markup::{Node, apply, el, leaf, table, text};
 
-/// The changes that would make a Run fit, or take less where it does.
+/// The changes that a search found to make a Run fit, or to take less where it does.
 #[must_use]
-pub fn fit(base: &Evaluation, unit: MemoryUnit) -> Node {
-    suggestions(&base.report.memory, &Fit::finished(base), unit)
-}
-
-fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
+pub fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
     let list = search.suggestions();
     let fits = memory.verdict == Verdict::Fits;
     let words = match (list.is_empty(), fits) {
@@ -154,10 +150,11 @@ mod tests {
             ..Run::default()
         };
         let base = evaluate(&run).unwrap();
-        let list = Fit::finished(&base).suggestions();
+        let search = Fit::finished(&base);
+        let list = search.suggestions();
         let sets = list.iter().map(|one| Action::Apply(one.fix.set.clone()));
         let sets: Vec<Action> = sets.collect();
-        let shown = fit(&base, MemoryUnit::Gib);
+        let shown = suggestions(&base.report.memory, &search, MemoryUnit::Gib);
         assert_eq!(shown.actions(), sets.iter().collect::<Vec<_>>());
     }
 

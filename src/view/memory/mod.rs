@@ -6,7 +6,7 @@ mod methods;
 mod panel;
 mod table;
 
-pub use advice::{fit, narrow};
+pub use advice::{narrow, suggestions};
 pub use bars::{Bar, Bars, PartRow, Segment, bars, bars_on, part_rows, scale};
 pub use methods::methods;
 pub use panel::{measured, picture};

@@ -70,7 +70,8 @@ fn progress(view: &View, over: bool) -> Node {
         &[
             ("class", "ratio"),
             ("role", "progressbar"),
-            ("data-more", "1"),
+            ("aria-label", "Search"),
+            ("aria-valuetext", &done),
         ],
         &[bar],
     )
@@ -193,10 +194,10 @@ mod tests {
     fn the_answer_says_its_rows_and_how_to_load_them() {
         let (desk, html) = finished(&["search"]);
         assert_eq!(shown(&desk, true).1, desk.rows().len());
-        assert!(html.contains("recommended") && !html.contains("data-more"));
+        assert!(html.contains("recommended") && !html.contains("progressbar"));
         assert!(!html.contains("NaN") && !html.contains("inf "));
         let [under_way, _] = panel(&desk, false, MemoryUnit::Gib);
-        assert!(under_way.to_html().contains("data-more"));
+        assert!(under_way.to_html().contains("progressbar"));
     }
 
     #[test]

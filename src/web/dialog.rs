@@ -1,17 +1,39 @@
-//! The dialog whose content the back room makes: import, export, and what has no place of its own on the page.
+//! The dialog: import, export, and what has no place of its own on the page.
 
-use crate::web::back::answer;
+use crate::io::export::Stamp;
+use crate::view::markup::Node;
 use crate::web::browser;
 use crate::web::html::flag;
+use crate::web::panels;
+use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-/// The dialog, closed; a text to import is typed, pasted, chosen or dropped here, what it means is said by the back room.
-pub fn room(state: State) -> AnyView {
+/// The page of the dialog that `query` asks for, about the Run as it is; as it was while nothing is asked for.
+pub fn content(
+    state: State,
+    query: impl Fn() -> Option<String> + Send + Sync + 'static,
+) -> Signal<Node> {
+    Memo::new(move |before: Option<&Node>| {
+        let Some(query) = query() else {
+            return before.cloned().unwrap_or_default();
+        };
+        let (date, address) = (browser::today(), browser::address());
+        let stamp = Stamp {
+            date: &date,
+            address: &address,
+        };
+        state.run.with(|run| panels::dialog(&query, run, &stamp))
+    })
+    .into()
+}
+
+/// The dialog, closed; a text to import is typed, pasted, chosen or dropped here, what it means is shown below.
+pub fn dialog(state: State) -> AnyView {
     let typed = RwSignal::new(String::new());
-    let said = answer(state, "room", move || {
-        let of = state.room.get();
+    let said = content(state, move || {
+        let of = state.dialog.get();
         match of.as_str() {
             "" => None,
             "import" => Some(format!("import {}", typed.get())),
@@ -33,8 +55,8 @@ pub fn room(state: State) -> AnyView {
         Effect::new(move |_| open(state, &page));
     }
     view! {
-        <dialog id="room" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.room.set(String::new())>
-            <div hidden=flag(move || state.room.with(|of| of != "import"))>
+        <dialog id="room" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(String::new())>
+            <div hidden=flag(move || state.dialog.with(|of| of != "import"))>
                 <h2>"Bring in a run or a model"</h2>
                 <p class="muted">"A link, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML, or an export: paste it, drop it here, or choose the file. It is read in this browser and goes nowhere."</p>
                 <textarea
@@ -47,7 +69,7 @@ pub fn room(state: State) -> AnyView {
                 ></textarea>
                 <input type="file" aria-label="Choose the file" on:change=chosen/>
             </div>
-            <div class="summary" aria-live="polite" inner_html=said></div>
+            <div class="summary" aria-live="polite" use:patched=said></div>
             <div class="end">
                 <button on:click=move |_| close()>"Close"</button>
             </div>
@@ -56,21 +78,21 @@ pub fn room(state: State) -> AnyView {
     .into_any()
 }
 
-fn dialog() -> Option<web_sys::HtmlDialogElement> {
+fn element() -> Option<web_sys::HtmlDialogElement> {
     browser::by_id("room").and_then(|element| element.dyn_into().ok())
 }
 
 /// Opens the dialog on what `of` names, or turns to it.
 pub fn open(state: State, of: &str) {
-    state.room.set(of.to_owned());
-    if let Some(dialog) = dialog().filter(|dialog| !dialog.open()) {
+    state.dialog.set(of.to_owned());
+    if let Some(dialog) = element().filter(|dialog| !dialog.open()) {
         let _ = dialog.show_modal();
     }
 }
 
 /// Closes the dialog.
 pub fn close() {
-    if let Some(dialog) = dialog() {
+    if let Some(dialog) = element() {
         dialog.close();
     }
 }

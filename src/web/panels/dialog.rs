@@ -10,7 +10,7 @@ use crate::view::{glossary, methods, published};
 
 /// The dialog's content; `of` names it and says what of it, with a blank between: "export megatron".
 #[must_use]
-pub fn room(of: &str, run: &Run, stamp: &Stamp) -> Node {
+pub fn dialog(of: &str, run: &Run, stamp: &Stamp) -> Node {
     let (name, of) = of.split_once(' ').unwrap_or((of, ""));
     match name {
         "import" => summary(of, run),
@@ -50,9 +50,9 @@ mod tests {
             "terms",
         ] {
             for run in [&Run::default(), &broken] {
-                assert_ne!(room(of, run, &Stamp::default()), Node::none(), "{of}");
+                assert_ne!(dialog(of, run, &Stamp::default()), Node::none(), "{of}");
             }
         }
-        assert_eq!(room("", &broken, &Stamp::default()), Node::none());
+        assert_eq!(dialog("", &broken, &Stamp::default()), Node::none());
     }
 }
