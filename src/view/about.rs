@@ -71,7 +71,7 @@ pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
 }
 
 fn formula(term: &Term, unit: MemoryUnit) -> Node {
-    let result = leaf("p", "result", &format!("= {}", term.shown(unit)));
+    let result = leaf("p", "result", format!("= {}", term.shown(unit)));
     if let Some((mark, rule)) = term.provenance() {
         return [result, marked_as(mark.word(), rule)].into_iter().collect();
     }
@@ -248,7 +248,7 @@ mod tests {
             assert!(html.contains(&term.shown(MemoryUnit::Gib)), "{figure:?}");
             let numbers = term.with_values(MemoryUnit::Gib);
             assert!(!numbers.is_empty(), "{figure:?}");
-            let numbers = text(&format!("= {numbers}")).to_html();
+            let numbers = text(format!("= {numbers}")).to_html();
             assert!(html.contains(&numbers), "{figure:?}: {numbers}");
             let links = links(&term);
             assert!(!links.is_empty(), "{figure:?}");

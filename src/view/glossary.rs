@@ -171,7 +171,7 @@ pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
 pub fn terms() -> Node {
     // A name and no link: who walks through the form by keyboard meets settings only.
     let term = |(key, word): (&str, &Word)| {
-        let source = text(&format!("{}, {}", word.source.short, word.place));
+        let source = text(format!("{}, {}", word.source.short, word.place));
         let named = el("small", &[("translate", "no")], &[source]);
         el(
             "p",

@@ -43,7 +43,7 @@ pub fn limits() -> Node {
                 .collect()],
         )
     };
-    let plain = |lines: &[&'static str]| list(lines.iter().map(|line| text(line)).collect());
+    let plain = |lines: &[&'static str]| list(lines.iter().map(text).collect());
     let methods = METHODS.iter().map(|row| {
         let label = leaf("b", "", row.method.choice().label);
         [
@@ -84,7 +84,7 @@ pub fn limits() -> Node {
         leaf("h2", "", "Memory, by method"),
         list(methods.collect()),
         leaf("h2", "", "Sizes"),
-        list(sizes.iter().map(|line| text(line)).collect()),
+        list(sizes.iter().map(text).collect()),
     ]
     .into_iter()
     .collect()

@@ -54,7 +54,7 @@ pub fn panel(evaluation: &Evaluation) -> Node {
         {
             // A figure that is part of another has its words.
             if !names.contains(&term.name) {
-                pieces.push(fold(&capitalised(&term.name.to_string()), formula(&term)));
+                pieces.push(fold(capitalised(&term.name.to_string()), formula(&term)));
                 names.push(term.name);
             }
         }
@@ -90,7 +90,7 @@ fn formula(term: &Term) -> Node {
     pieces.push(el("ul", &[("class", "gaps")], &[notes]));
     let deeper = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
     for part in term.parts.iter().filter(deeper) {
-        pieces.push(leaf("h4", "", &format!("{}: {}", part.symbol, part.name)));
+        pieces.push(leaf("h4", "", format!("{}: {}", part.symbol, part.name)));
         pieces.push(formula(part));
     }
     el("div", &[("class", "term")], &pieces)

@@ -357,7 +357,7 @@ fn utilisation(step: &Step) -> Node {
         leaf("span", "", &own),
         text(" "),
         ask("link", Figure::Mfu, &[text("As others count it")]),
-        text(&format!(": {}", others.join(", "))),
+        text(format!(": {}", others.join(", "))),
     ];
     el("p", &[("class", "muted")], &parts)
 }

@@ -409,7 +409,7 @@ mod tests {
             focus in 0..9usize,
         ) {
             let rows = |order: &[usize]| -> Node {
-                let row = |key: &usize| el("tr", &[], &[el("td", &[], &[text(&key.to_string())])]).keyed(&key.to_string());
+                let row = |key: &usize| el("tr", &[], &[el("td", &[], &[text(key.to_string())])]).keyed(&key.to_string());
                 order.iter().map(row).collect()
             };
             let page = Page::default();

@@ -237,7 +237,7 @@ pub fn ranks(evaluation: &Evaluation) -> Node {
                 show_percent(1.0 - busy / makespan),
                 peak.to_string(),
             ];
-            (false, cells.iter().map(|cell| text(cell)).collect())
+            (false, cells.iter().map(text).collect())
         })
         .collect();
     let head = ["rank", "busy", "idle", "idle share", "chunks in flight"];

@@ -62,7 +62,7 @@ fn of_constants() -> Node {
 fn of_gpus() -> Node {
     let rows = GPUS.iter().map(|preset| {
         let gpu = preset.gpu;
-        let number = |value: f64| text(&significant(value, 4));
+        let number = |value: f64| text(significant(value, 4));
         vec![
             text(preset.choice.label),
             number(gpu.memory.gib()),
@@ -73,7 +73,7 @@ fn of_gpus() -> Node {
             number(gpu.hbm.0 / 1e12),
             number(gpu.intra.0 / 1e9),
             number(gpu.inter.0 / 1e9),
-            text(&gpu.per_node.to_string()),
+            text(gpu.per_node.to_string()),
             cite(preset.source),
             cite(preset.usable_source),
             text(preset.remark),
@@ -109,9 +109,13 @@ fn of_presets() -> Node {
     let models = MODELS.iter().map(|preset| {
         vec![
             text(preset.choice.label),
+<<<<<<< HEAD
             text(&show_count(preset.published)),
             text(&show_count(preset.architecture.elements().total() as f64)),
             text(&active(&preset.architecture)),
+=======
+            text(show_count(preset.published)),
+>>>>>>> main
             name(preset.place),
             cite(preset.source),
         ]

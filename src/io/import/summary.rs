@@ -31,7 +31,7 @@ pub fn summary(typed: &str, present: &Run) -> Node {
         "Use this"
     };
     let mut parts = vec![
-        leaf("p", "size", &format!("Read as {}.", read.format)),
+        leaf("p", "size", format!("Read as {}.", read.format)),
         size(&read.run),
         outcome(&read.run),
         load("main", &read.run, "", &[text(words)]),
@@ -81,7 +81,7 @@ fn size(run: &Run) -> Node {
     leaf(
         "p",
         "",
-        &format!("{}: {total} parameters{active}", run.model.title()),
+        format!("{}: {total} parameters{active}", run.model.title()),
     )
 }
 
@@ -130,7 +130,7 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
         );
         let symbol = match field.symbol {
             "" => Node::none(),
-            symbol => leaf("small", "", &format!(" {symbol}")),
+            symbol => leaf("small", "", format!(" {symbol}")),
         };
         let label = Node::from_iter([text(field.label), symbol]);
         (now != then).then(|| {

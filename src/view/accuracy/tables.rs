@@ -29,10 +29,7 @@ pub fn by_source(bench: &Bench) -> Node {
                 signed(error.bias),
                 show_percent(error.worst),
             ];
-            (
-                error.mean > MISS,
-                cells.iter().map(|cell| text(cell)).collect(),
-            )
+            (error.mean > MISS, cells.iter().map(text).collect())
         })
         .collect();
     table(
@@ -53,7 +50,7 @@ pub fn bands(bench: &Bench) -> Node {
                 band.ran_out.to_string(),
                 show_percent(rate),
             ];
-            (false, cells.iter().map(|cell| text(cell)).collect())
+            (false, cells.iter().map(text).collect())
         })
         .collect();
     table(
@@ -73,7 +70,7 @@ pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node 
                 _ => show_seconds(Seconds(value)).into(),
             };
             let name = load("link", &row.run, &row.note, &[text(&row.label)]);
-            let source = leaf("small", "", &format!(" {}", row.source().name));
+            let source = leaf("small", "", format!(" {}", row.source().name));
             // Runs and sources are called what their tables call them.
             let named = [("class", "wrap"), ("translate", "no")];
             let cells = vec![

@@ -20,7 +20,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
             leaf(
                 "h4",
                 "",
-                &format!("{which}: {}", words::memory(memory, unit)),
+                format!("{which}: {}", words::memory(memory, unit)),
             ),
             el("div", &[("class", "bars thin")], &[rows]),
         ])
@@ -55,7 +55,7 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
         &[
             leaf("span", "who", bar.name()),
             el("div", &[("class", "track")], &track),
-            leaf("span", class, &unit.number(bar.total)),
+            leaf("span", class, unit.number(bar.total)),
         ],
     )
 }

@@ -54,7 +54,7 @@ pub fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
 }
 
 fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> {
-    let button = apply("fix", one.fix.set.clone(), "", &one.fix.label.to_string());
+    let button = apply("fix", one.fix.set.clone(), "", one.fix.label.to_string());
     let batch = one.global_batch.map_or_else(Node::none, |batch| {
         let words = t!("global batch {batch}", batch);
         leaf("small", "", &words)

@@ -221,7 +221,7 @@ fn chart(
             ("dy", "15"),
             ("text-anchor", "middle"),
         ];
-        pieces.push(label(&place, &short(point.value)));
+        pieces.push(label(&place, short(point.value)));
     }
     for (index, pair) in values.windows(2).enumerate() {
         if let [Some(from), Some(to)] = pair {

@@ -51,7 +51,7 @@ fn dots(view: &View) -> Node {
                 ("dy", "15"),
                 ("text-anchor", "middle"),
             ],
-            &view.unit.show(Bytes(tick * GIB)),
+            view.unit.show(Bytes(tick * GIB)),
         ));
     }
     for tick in ticks(y.low, y.high, 4) {
@@ -70,7 +70,7 @@ fn dots(view: &View) -> Node {
                 ("dy", "4"),
                 ("text-anchor", "end"),
             ],
-            &group(&format!("{tick:.0}")),
+            group(&format!("{tick:.0}")),
         ));
     }
     for (index, point) in points.iter().enumerate() {

@@ -217,7 +217,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<No
         leaf("small", "", mark),
         leaf("small", "", if mine { " · this run" } else { "" }),
     ];
-    let number = leaf("span", "", &format!("{}.", index + 1));
+    let number = leaf("span", "", format!("{}.", index + 1));
     let name = el(
         "div",
         &[("class", "ranked")],

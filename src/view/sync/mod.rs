@@ -52,6 +52,8 @@ fn nothing(evaluation: &Evaluation) -> &'static str {
     let layout = &evaluation.scenario.layout;
     if layout.dp * layout.cp <= 1 {
         "There is one copy of the model: no gradients are sent."
+    } else if evaluation.scenario.updates() > 1.0 {
+        "PipeDream updates the weights after every micro-batch: gradients are sent then, and nothing is left for the end of the step."
     } else {
         "ZeRO-2 and 3 scatter gradients in every micro-batch or group of them: that is inside the backward passes above, and nothing is left for the end of the step."
     }
@@ -172,7 +174,7 @@ fn buckets(found: &GradientSync) -> Node {
             ];
             let mut cells = vec![bucket.rank.to_string(), bucket.stage.to_string()];
             cells.extend(times.map(|time| show_seconds(Seconds(time))));
-            (false, cells.iter().map(|cell| text(cell)).collect())
+            (false, cells.iter().map(text).collect())
         })
         .collect();
     let head = [

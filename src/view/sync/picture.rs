@@ -86,7 +86,7 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
                 (x(tick), foot + 13.0),
                 Anchor::Middle,
                 Ink::Muted,
-                &show_seconds(Seconds(tick)),
+                show_seconds(Seconds(tick)),
             );
         }
     }

@@ -194,7 +194,7 @@ fn over_the_step(question: &Question) -> Node {
         ),
         picture(evaluation, &curve, theme, width, question.unit),
         el("p", &[("class", "saves")], &[save("memory-over-time")]),
-        leaf("p", "peak-words", &peak_words(&curve, question.unit)),
+        leaf("p", "peak-words", peak_words(&curve, question.unit)),
         other,
         fold("Show as a table", curve_table(&curve, question.unit)),
     ]
