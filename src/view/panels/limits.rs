@@ -11,6 +11,8 @@ use crate::view::node::markup::{Node, cited, el, leaf, text};
 const SCOPE: &[&str] = &[
     "It estimates training. Inference, serving and fine-tuning with adapters are other calculations.",
     "Every GPU, link and node is the same; ranks are placed in Megatron's order (tp fastest, then cp, dp, pp).",
+    "TPUs and other machines without NVIDIA's or AMD's GPUs are not covered: they are a torus under a compiler (XLA) that decides what overlaps, and neither has a model here.",
+    "Rubin and Ascend 910B have no preset: their published peaks contradict each other.",
     "The step is one in steady state: no warm-up, no first allocation, no compilation.",
     "Communication has a time by latency and bandwidth; messages on one link do not wait for each other.",
     "Host memory, disks, energy and the price of anything but GPU-hours are not computed.",

@@ -4,6 +4,7 @@
 use crate::core::accuracy::{SOURCES, constants};
 use crate::core::memory::methods::METHODS;
 use crate::core::message::verbatim;
+use crate::core::model::Architecture;
 use crate::core::pipeline::SCHEDULES;
 use crate::core::pipeline::ideas::IDEAS;
 use crate::core::run::OneOf;
@@ -68,6 +69,7 @@ fn of_gpus() -> Node {
             number(gpu.usable.gib()),
             number(gpu.bf16.0 / 1e12),
             number(gpu.fp8.0 / 1e12),
+            number(gpu.fp4.0 / 1e12),
             number(gpu.hbm.0 / 1e12),
             number(gpu.intra.0 / 1e9),
             number(gpu.inter.0 / 1e9),
@@ -83,6 +85,7 @@ fn of_gpus() -> Node {
         "usable GiB",
         "bf16 TFLOP/s",
         "fp8 TFLOP/s",
+        "fp4 TFLOP/s",
         "HBM TB/s",
         "scale-up GB/s",
         "network GB/s",
@@ -94,11 +97,25 @@ fn of_gpus() -> Node {
     section("GPUs", &head, rows)
 }
 
+/// Active parameters by the three conventions that publishers follow.
+fn active(model: &Architecture) -> String {
+    model
+        .active_by_convention()
+        .map(|count| show_count(count as f64))
+        .join(" / ")
+}
+
 fn of_presets() -> Node {
     let models = MODELS.iter().map(|preset| {
         vec![
             text(preset.choice.label),
+<<<<<<< HEAD
+            text(&show_count(preset.published)),
+            text(&show_count(preset.architecture.elements().total() as f64)),
+            text(&active(&preset.architecture)),
+=======
             text(show_count(preset.published)),
+>>>>>>> main
             name(preset.place),
             cite(preset.source),
         ]
@@ -107,7 +124,14 @@ fn of_presets() -> Node {
         let bytes = significant(policy.bytes.total(), 4);
         vec![text(policy.choice.label), text(&bytes), cite(policy.source)]
     });
-    let model_head = ["model", "parameters as published", "place", "source"];
+    let model_head = [
+        "model",
+        "parameters as published",
+        "counted here, without multi-token prediction",
+        "a token visits: without embedding and head / with the head / with both",
+        "place",
+        "source",
+    ];
     let policy_head = ["policy", "bytes a parameter", "source"];
     [
         section("Models", &model_head, models),
