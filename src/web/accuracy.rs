@@ -5,8 +5,8 @@
 use crate::core::accuracy::{Bench, FILES, read};
 use crate::core::message::Message;
 use crate::core::t;
-use crate::view::accuracy::panel;
-use crate::view::markup::Node;
+use crate::view::node::markup::Node;
+use crate::view::panels::accuracy::panel;
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{said, say};

@@ -2,7 +2,7 @@
 
 use crate::core::run::registry::{FIELDS, Field, Group};
 use crate::core::t;
-use crate::view::derived::derived;
+use crate::view::panels::derived::derived;
 use crate::web::browser;
 use crate::web::field::field_row;
 use crate::web::history;

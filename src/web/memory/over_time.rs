@@ -1,7 +1,7 @@
 //! One stage over the step, drawn at the panel's width.
 
 use crate::core::t;
-use crate::view::markup::{Node, el, text as words};
+use crate::view::node::markup::{Node, el, text as words};
 use crate::web::browser;
 use crate::web::html::flag;
 use crate::web::i18n::say;
