@@ -114,7 +114,7 @@ pub fn TimelinePanel() -> impl IntoView {
             </div>
             {(!embedded).then(|| view! { <div use:patched=idea></div> })}
             {fold(state, "ranks", "Show as a table")}
-            {(!embedded).then(|| folds())}
+            {(!embedded).then(folds)}
             {(!embedded).then(|| table::schedules(state))}
         </section>
     }
@@ -166,7 +166,7 @@ fn shown_legend(look: Look) -> Node {
 /// What the critical path goes through, while it is drawn.
 fn path_note(look: Look) -> Node {
     match own(look) {
-        Some(own) if look.path.get() => text(&critical(own.critical_path())),
+        Some(own) if look.path.get() => text(critical(own.critical_path())),
         _ => Node::none(),
     }
 }

@@ -71,7 +71,7 @@ pub fn read(reader: &mut SettingsReader) {
             (None, Some(other)) => {
                 reader.assume(t!(
                     "CP exchange as on this page: {other} is not known",
-                    other = other.to_owned()
+                    other = other.clone()
                 ));
             }
             (None, None) => reader.run.cp_comm = CpComm::Ring,
