@@ -2,6 +2,8 @@
 //!
 //! Templates come from two sides: the sources, read as text, and what the panels say of a number of runs.
 
+#![allow(clippy::unwrap_used)] // helpers of a test
+
 use shardscope::core::message::Catalogue;
 use shardscope::core::report::evaluate;
 use shardscope::core::run::registry::{FIELDS, Slot};
