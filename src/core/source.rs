@@ -78,6 +78,11 @@ sources! {
     NANOTRON = "nanotron", "Hugging Face, nanotron", "https://github.com/huggingface/nanotron";
     PALM = "PaLM", "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022", "https://arxiv.org/abs/2204.02311";
     TORCHTITAN = "torchtitan", "PyTorch, torchtitan (benchmarks, footnotes on hardware)", "https://github.com/pytorch/torchtitan";
+    NEMO = "NeMo", "NVIDIA, NeMo Framework 2: recipes and performance summaries", "https://github.com/NVIDIA/NeMo";
+    MEGATRON_BRIDGE = "Megatron-Bridge", "NVIDIA, Megatron-Bridge: recipes and performance summaries", "https://github.com/NVIDIA-NeMo/Megatron-Bridge";
+    LLM_FOUNDRY = "llm-foundry", "MosaicML, llm-foundry: scripts/train/benchmarking", "https://github.com/mosaicml/llm-foundry";
+    DEEPSPEED = "DeepSpeed", "Microsoft, DeepSpeed", "https://github.com/deepspeedai/DeepSpeed";
+    MAXTEXT = "MaxText", "Google, MaxText: configurations for GPUs", "https://github.com/AI-Hypercomputer/maxtext";
     TRANSFORMER_ENGINE = "Transformer Engine", "NVIDIA, Transformer Engine", "https://github.com/NVIDIA/TransformerEngine";
     ZERO = "ZeRO", "Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, 2020", "https://arxiv.org/abs/1910.02054";
     FP8_LM = "FP8-LM", "Peng et al., FP8-LM: Training FP8 Large Language Models, 2023", "https://arxiv.org/abs/2310.18313";

@@ -3,7 +3,7 @@
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
 use crate::core::run::registry::{Field, Slot};
-use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
+use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, StackParts, Value};
 use crate::view::issues::line;
 use crate::view::markup::Node;
 use crate::web::html::{flag, text};
@@ -237,6 +237,7 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
                 "model" => run.model.parts = ModelParts::default(),
                 "gpu" => run.gpu.parts = GpuParts::default(),
                 "precision" => run.precision.parts = PrecisionParts::default(),
+                "stack" => run.stack.parts = StackParts::default(),
                 _ => {}
             }
             // Every id of the list is accepted.

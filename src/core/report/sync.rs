@@ -45,7 +45,7 @@ pub struct Charged {
 pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<GradientSync> {
     let scenario = &evaluation.scenario;
     let overlap = Overlap {
-        share: scenario.run.overlap.dp,
+        share: scenario.software.overlap.dp,
         tax: CONTENTION.value,
     };
     // The timeline is that of the measured step, where there is one.
@@ -105,7 +105,7 @@ fn charged(evaluation: &Evaluation) -> Charged {
         });
         Seconds(all.sum::<f64>() * pieces)
     };
-    let share = scenario.run.overlap.dp;
+    let share = scenario.software.overlap.dp;
     let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
     let rank = |(rank, load): (usize, &crate::memory::RankLoad)| {
         let stages = &load.stages;

@@ -5,6 +5,7 @@ use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
 use super::layout::{Layout, Zero};
 use super::precision::Precision;
+use super::stack::Software;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::model::{Architecture, model_flops_per_token};
@@ -24,6 +25,8 @@ pub struct Scenario {
     pub zero: Zero,
     /// Bytes a parameter.
     pub precision: Precision,
+    /// What the training software decides.
+    pub software: Software,
     /// Model chunks a rank.
     pub chunks: u64,
     /// Layers of each global stage.
@@ -66,6 +69,7 @@ impl Scenario {
             layout,
             zero,
             precision,
+            software: run.software(),
             chunks: run.schedule.stages(run) / run.pp,
             stage_layers,
             warnings,
@@ -150,6 +154,13 @@ impl Scenario {
     #[must_use]
     pub fn tokens_per_rank(&self) -> f64 {
         self.run.seq_len as f64 * self.run.micro_batch as f64 / self.layout.cp as f64
+    }
+
+    /// Bytes of a gradient on its way between ranks.
+    #[must_use]
+    pub fn reduced_gradient(&self) -> f64 {
+        let kept = self.precision.gradients();
+        self.software.grad_reduce_bytes.unwrap_or(kept)
     }
 
     /// Model FLOPs a step, counted as the Run says.

@@ -4,6 +4,7 @@
 //! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
 //! every GPU, model and layout.
 
+use crate::run::presets::MEGATRON_2024;
 use crate::run::{Format, Scenario};
 use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
@@ -17,9 +18,10 @@ pub const IN_TRAINING: Cited<f64> = Cited::fitted(
     &FUJII_2024,
     "fitted to tables 3 and 4, and to the throughput rows",
 );
-/// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches. Fitted likewise.
+/// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches of Megatron-LM of
+/// 2024. Fitted likewise.
 pub const HOST_PER_LAYER: Cited<Seconds> =
-    Cited::fitted(Seconds(0.5e-3), IN_TRAINING.source, IN_TRAINING.place);
+    Cited::fitted(MEGATRON_2024.host, IN_TRAINING.source, IN_TRAINING.place);
 /// The same for each further step of ring attention. Fitted likewise.
 pub const HOST_PER_RING_STEP: Cited<Seconds> =
     Cited::fitted(Seconds(30e-6), IN_TRAINING.source, IN_TRAINING.place);
@@ -218,7 +220,7 @@ impl Rates {
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let family = family(scenario);
-        let (gpu, run) = (&scenario.gpu, &scenario.run);
+        let (gpu, software) = (&scenario.gpu, &scenario.software);
         let computes = scenario.precision.computes;
         let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
         let plain = gpu.bf16 * (half * family.gemm * IN_TRAINING.value);
@@ -226,7 +228,7 @@ impl Rates {
             Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
             _ => plain,
         };
-        let host = if run.cuda_graphs { GRAPH_SHARE } else { 1.0 };
+        let host = if software.cuda_graphs { GRAPH_SHARE } else { 1.0 };
         Self {
             gemm,
             gemm_plain: plain,
@@ -237,8 +239,8 @@ impl Rates {
             permute: gpu.hbm * PERMUTE.value,
             element: scenario.precision.computes.activation(),
             multiprocessors: family.multiprocessors as f64,
-            launch: LAUNCH.value * if run.cuda_graphs { 0.3 } else { 1.0 },
-            host: HOST_PER_LAYER.value * host,
+            launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 },
+            host: software.host * host,
             host_ring: HOST_PER_RING_STEP.value * host,
             host_experts: HOST_PER_EXPERT_LAYER.value * host,
         }
@@ -287,7 +289,7 @@ mod tests {
     fn cuda_graphs_take_most_of_the_host_overhead_away() {
         let mut run = Run::default();
         let eager = Rates::of(&Scenario::new(&run).unwrap());
-        run.cuda_graphs = true;
+        run.cuda_graphs = Some(true);
         let graphs = Rates::of(&Scenario::new(&run).unwrap());
         assert!(graphs.host.0 <= 0.2 * eager.host.0);
     }

@@ -143,14 +143,14 @@ fn loader(evaluation: &Evaluation) -> Term {
     let samples = run.global_batch as f64 / scenario.layout.dp as f64;
     let (formula, scale) = scaled(evaluation, "l s² n");
     let scale_of = step.rescaled_by.unwrap_or(1.0);
-    let floor = run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples * scale_of;
+    let floor = scenario.software.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples * scale_of;
     let floor = seconds("f", "what the loader needs", floor).over(
         formula,
         &[
             seconds(
                 "l",
                 "for a sample, over the square of its tokens",
-                run.loader_ns * 1e-9,
+                scenario.software.loader_ns * 1e-9,
             ),
             Term::given("s", "tokens a sequence", run.seq_len as f64, Unit::Tokens),
             count("n", "samples of a rank", samples),
@@ -293,7 +293,7 @@ mod tests {
         let full = Run {
             recompute: Recompute::Full,
             measured_step_s: Some(30.0),
-            loader_ns: 2.0,
+            loader_ns: Some(2.0),
             ..Run::default()
         };
         let experts = Run {

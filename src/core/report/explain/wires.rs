@@ -6,7 +6,7 @@ use super::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
 use crate::explain::{Provenance, Term, Unit};
-use crate::run::{CpComm, Scenario};
+use crate::run::{CpComm, Scenario, TpOverlap};
 use crate::source::NCCL;
 use crate::t;
 use crate::time::Clock;
@@ -178,7 +178,7 @@ fn window_of(name: &'static str) -> &'static str {
     match name {
         "dp" => "backward pass that reduces, forward pass that gathers",
         "zero3" => "all passes",
-        "tp" => "weight gradients of the column-cut linears",
+        "tp" => "linears whose messages may run beside them",
         "pp" => "passes of the stage",
         "cp" => "attention",
         _ => "linears",
@@ -214,6 +214,7 @@ fn hiding_note(scenario: &Scenario, name: &'static str) -> String {
         "ep" if is_once_a_node(scenario) => {
             "x: multiprocessors that pass tokens on are missing in the compute beside them".to_owned()
         }
+        "tp" if scenario.software.tp_overlap != TpOverlap::None => "in as many chunks as ranks, each but the first behind a linear; reductions of the backward pass behind weight gradients".to_owned(),
         "tp" => "reductions of the backward pass only: the other messages stand between two kernels that need them".to_owned(),
         "cp" => "block by block of the ring, W and w those of one".to_owned(),
         _ => "of each micro-batch, layer by layer".to_owned(),
@@ -221,7 +222,7 @@ fn hiding_note(scenario: &Scenario, name: &'static str) -> String {
 }
 
 fn share(scenario: &Scenario, name: &'static str) -> Term {
-    let overlap = &scenario.run.overlap;
+    let overlap = &scenario.software.overlap;
     let share = match name {
         "tp" => overlap.tp,
         "cp" => overlap.cp,
@@ -311,12 +312,12 @@ mod tests {
             ..base()
         };
         let dispatched = Run {
-            moe_dispatch: MoeDispatch::PerNode,
-            fp8_dispatch: true,
+            moe_dispatch: Some(MoeDispatch::PerNode),
+            fp8_dispatch: Some(true),
             ..experts.clone()
         };
         let halved = Run {
-            moe_dispatch: MoeDispatch::AllToAll,
+            moe_dispatch: Some(MoeDispatch::AllToAll),
             ..dispatched.clone()
         };
         vec![
