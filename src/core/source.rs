@@ -91,6 +91,8 @@ sources! {
     STAS = "ML Engineering", "Bekman, Machine Learning Engineering: compute/accelerator and network", "https://github.com/stas00/ml-engineering";
     TORCH_OOM = "PyTorch OOM", "\"GiB total capacity\" as PyTorch's out-of-memory message prints it", "torch.cuda.OutOfMemoryError, total capacity";
     TSUBAME = "TSUBAME 4.0", "TSUBAME 4.0 hardware: H100 SXM5 94 GB, 2.4 TB/s, four a node", "TSUBAME4 hardware specifications";
+    FLASH_2 = "FlashAttention-2", "Dao, FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning, 2023", "https://arxiv.org/abs/2307.08691";
+    CUDNN_BENCHMARK = "cuDNN benchmark", "NVIDIA, cuDNN frontend: benchmark/sdpa_benchmark_training, results by model and GPU", "https://github.com/NVIDIA/cudnn-frontend";
     FLASH_3 = "FlashAttention-3", "Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision, 2024", "https://arxiv.org/abs/2407.08608";
     NCCL = "NCCL", "NVIDIA, NCCL: tuning model (src/graph/tuning.cc) and nccl-tests PERFORMANCE.md", "https://github.com/NVIDIA/nccl";
     PUBLISHED_RUNS = "Published runs", "The published training runs that the accuracy panel computes: tables 3 and 4 of Fujii 2024, throughput tables of frameworks and papers, NVIDIA's benchmark summaries", "data/fujii_measured.csv and data/throughput.csv beside the page";

@@ -161,7 +161,9 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
         Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
     );
     let mut rows = evaluation.report.overlap.iter();
-    if !pairs || run.software().overlap.ep > 0.0 || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
+    if !pairs
+        || run.software().overlap.ep > 0.0
+        || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
     {
         return Node::none();
     }

@@ -3,8 +3,8 @@
 //! To add a setting: a field in [`Run`](super::Run) with its default, and a row here.
 
 use super::choices::{
-    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
-    Reduction, Schedule, TpOverlap, Variant,
+    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
+    Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS, STACKS};

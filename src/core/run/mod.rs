@@ -24,8 +24,8 @@ mod value;
 pub use based::Based;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
-    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
-    Reduction, Schedule, TpOverlap, Variant,
+    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
+    Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};

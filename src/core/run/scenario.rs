@@ -227,6 +227,30 @@ mod tests {
     }
 
     #[test]
+    fn an_attention_kernel_that_cannot_run_is_refused_with_one_that_can() {
+        use crate::run::{AttentionKernel, Based};
+        let kernel = |gpu, kernel, flash_attention| {
+            let run = &mut Run::default();
+            run.gpu = Based::preset(gpu);
+            run.stack.parts.attention = Some(kernel);
+            run.flash_attention = flash_attention;
+            let issue = Scenario::new(run).unwrap_err().remove(0);
+            let set = issue.fix.unwrap().set;
+            let set: Vec<_> = set.iter().map(|(k, v)| (*k, v.clone())).collect();
+            assert!(Scenario::new(&run.with_texts(&set).unwrap()).is_ok());
+            (issue.field, set)
+        };
+        let flash_2 = vec![("stack.attention", "flash-2".to_owned())];
+        for wrong in [AttentionKernel::Flash3, AttentionKernel::Fp8] {
+            let issue = kernel("a100-sxm-80gb", wrong, None);
+            assert_eq!(issue, ("stack.attention".into(), flash_2.clone()));
+        }
+        let off = vec![("flash_attention", "true".to_owned())];
+        let issue = kernel("h100-sxm-80gb", AttentionKernel::Cudnn, Some(false));
+        assert_eq!(issue, ("stack.attention".into(), off));
+    }
+
+    #[test]
     fn absurd_sizes_are_refused_not_computed() {
         let mut run = Run::default();
         run.model.parts.layers = Some(100_000);

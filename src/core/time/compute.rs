@@ -136,7 +136,8 @@ impl Clock {
             model.vocab as f64 / t,
         );
         let heads = 1.0 + model.mtp_modules as f64;
-        let loss = loss_bytes(scenario.software.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
+        let loss =
+            loss_bytes(scenario.software.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
         let head = |m, n, k, output| plain_gemm(&self.rates, m, n, k, output);
         let weight = head(v, h, n, self.weight);
         time.forward += Seconds(heads * (head(n, v, h, Output::Plain) + loss));

@@ -4,6 +4,7 @@
 //! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
 //! every GPU, model and layout.
 
+use super::kernels::kernel_shares;
 use crate::run::presets::MEGATRON_2024;
 use crate::run::{Format, Scenario};
 use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
@@ -59,10 +60,13 @@ pub struct Family {
     pub gemm: f64,
     /// Large fp8 GEMMs.
     pub gemm_fp8: f64,
-    /// Attention forward and backward, causal count, long sequences, head width 128.
+    /// The attention kernel of Megatron-LM of 2024, forward and backward, causal count, long sequences, head width 128, all
+    /// multiprocessors busy. Others are in [`KERNELS`](super::KERNELS).
     pub attention: (f64, f64),
     /// Multiprocessors: tiles come in waves of so many.
     pub multiprocessors: u64,
+    /// Query rows of a tile of the attention kernel.
+    pub attention_tile: u64,
     /// Where the figures stand.
     pub source: &'static Source,
     /// What they are.
@@ -75,10 +79,11 @@ pub static FAMILIES: &[Family] = &[
         presets: &["a100-sxm-40gb", "a100-sxm-80gb", "a800-sxm-80gb"],
         gemm: 0.835,
         gemm_fp8: 0.835,
-        attention: (0.56, 0.44),
+        attention: (0.72, 0.57),
         multiprocessors: 108,
+        attention_tile: 128,
         source: &SIMUMAX,
-        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; attention 0.51 and 0.40 at 4096",
+        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 forward and 157 backward on the PCIe card at 4096 with 64 heads",
     },
     Family {
         presets: &[
@@ -91,10 +96,11 @@ pub static FAMILIES: &[Family] = &[
         ],
         gemm: 0.74,
         gemm_fp8: 0.655,
-        attention: (0.349, 0.293),
+        attention: (0.394, 0.306),
         multiprocessors: 132,
+        attention_tile: 128,
         source: &STAS,
-        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward",
+        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward with 16k tokens of 16 heads",
     },
     Family {
         presets: &["h20-sxm-96gb"],
@@ -102,6 +108,7 @@ pub static FAMILIES: &[Family] = &[
         gemm_fp8: 0.9,
         attention: (0.8, 0.7),
         multiprocessors: 78,
+        attention_tile: 128,
         source: &crate::source::H20_SHEET,
         remark: "no benchmark seen: power does not limit a part this slow",
     },
@@ -109,17 +116,19 @@ pub static FAMILIES: &[Family] = &[
         presets: &["b200-sxm", "b300-sxm"],
         gemm: 0.515,
         gemm_fp8: 0.515,
-        attention: (0.4, 0.4),
+        attention: (0.515, 0.44),
         multiprocessors: 148,
+        attention_tile: 256,
         source: &SIMUMAX,
-        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096; fp8 by analogy",
+        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8 by analogy",
     },
     Family {
         presets: &["gb200", "gb300"],
         gemm: 0.68,
         gemm_fp8: 0.67,
-        attention: (0.4, 0.4),
+        attention: (0.515, 0.44),
         multiprocessors: 148,
+        attention_tile: 256,
         source: &STAS,
         remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200",
     },
@@ -129,6 +138,7 @@ pub static FAMILIES: &[Family] = &[
         gemm_fp8: 0.47,
         attention: (0.3, 0.22),
         multiprocessors: 304,
+        attention_tile: 128,
         source: &STAS,
         remark: "0.92 of MAMF (668.4); attention not seen in a table",
     },
@@ -136,8 +146,9 @@ pub static FAMILIES: &[Family] = &[
         presets: &[],
         gemm: 0.74,
         gemm_fp8: 0.65,
-        attention: (0.35, 0.29),
+        attention: (0.394, 0.306),
         multiprocessors: 132,
+        attention_tile: 128,
         source: &STAS,
         remark: "a GPU outside the table is taken for a Hopper of its own peak",
     },
@@ -159,6 +170,8 @@ pub struct Rates {
     pub gemm: FlopsPerSecond,
     /// GEMMs that do not run in fp8: head, router, attention without `FlashAttention`.
     pub gemm_plain: FlopsPerSecond,
+    /// Query rows of a tile of attention.
+    pub attention_tile: f64,
     /// Attention forward, long sequences.
     pub attention_forward: FlopsPerSecond,
     /// Attention backward, long sequences.
@@ -221,6 +234,8 @@ impl Rates {
     pub fn of(scenario: &Scenario) -> Self {
         let family = family(scenario);
         let (gpu, software) = (&scenario.gpu, &scenario.software);
+        let id = scenario.run.gpu.base.unwrap_or("");
+        let shares = kernel_shares(software.attention, id, family);
         let computes = scenario.precision.computes;
         let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
         let plain = gpu.bf16 * (half * family.gemm * IN_TRAINING.value);
@@ -228,12 +243,17 @@ impl Rates {
             Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
             _ => plain,
         };
-        let host = if software.cuda_graphs { GRAPH_SHARE } else { 1.0 };
+        let host = if software.cuda_graphs {
+            GRAPH_SHARE
+        } else {
+            1.0
+        };
         Self {
             gemm,
             gemm_plain: plain,
-            attention_forward: gpu.bf16 * family.attention.0,
-            attention_backward: gpu.bf16 * family.attention.1,
+            attention_tile: family.attention_tile as f64,
+            attention_forward: gpu.bf16 * shares.0,
+            attention_backward: gpu.bf16 * shares.1,
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
             permute: gpu.hbm * PERMUTE.value,

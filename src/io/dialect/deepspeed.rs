@@ -190,7 +190,10 @@ fn write(s: &Scenario) -> Entries {
     writer.count("train_micro_batch_size_per_gpu", run.micro_batch);
     writer.count("gradient_accumulation_steps", s.layout.microbatches);
     writer.count("zero_optimization.stage", run.zero);
-    writer.flag("zero_optimization.overlap_comm", run.software().overlap.dp > 0.0);
+    writer.flag(
+        "zero_optimization.overlap_comm",
+        run.software().overlap.dp > 0.0,
+    );
     // MiCS shards what stage 3 shards.
     if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
         writer.count("zero_optimization.mics_shard_size", s.zero.shard);

@@ -101,7 +101,7 @@ fn title(name: &'static str) -> &'static str {
 /// `S = x H`; the volume behind W, the window behind H, and the playbook's ratio.
 pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     let (scenario, row) = (&evaluation.scenario, evaluation.report.overlap.get(index)?);
-    let window = simulated_window(row);
+    let window = simulated_window(scenario, row);
     let wire = wire(evaluation, row);
     let ratio = ratio(row, &window);
     let mut term = if row.name == "pp" {
@@ -163,8 +163,8 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
 }
 
 /// The compute that a row may hide behind.
-fn simulated_window(row: &OverlapRow) -> Term {
-    seconds("w", window_of(row.name), row.compute_s.0).marked(Provenance::AddedUp, "")
+fn simulated_window(scenario: &Scenario, row: &OverlapRow) -> Term {
+    seconds("w", window_of(scenario, row.name), row.compute_s.0).marked(Provenance::AddedUp, "")
 }
 
 /// Wire time over window, where there is one.
@@ -174,11 +174,14 @@ fn ratio(row: &OverlapRow, window: &Term) -> Option<Term> {
     (row.compute_s.0 > 0.0).then(|| term.by("W/w", vec![wire, window.clone()]))
 }
 
-fn window_of(name: &'static str) -> &'static str {
+fn window_of(scenario: &Scenario, name: &'static str) -> &'static str {
     match name {
         "dp" => "backward pass that reduces, forward pass that gathers",
         "zero3" => "all passes",
-        "tp" => "linears whose messages may run beside them",
+        "tp" if scenario.software.tp_overlap != TpOverlap::None => {
+            "linears whose messages may run beside them"
+        }
+        "tp" => "weight gradients of the column-cut linears",
         "pp" => "passes of the stage",
         "cp" => "attention",
         _ => "linears",

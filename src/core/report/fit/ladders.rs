@@ -41,7 +41,9 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
             [one("sequence_parallel", "true")].into_iter(),
         ));
     }
-    if run.software().attention == AttentionKernel::Eager && run.precision.computes() != Format::Fp32 {
+    if run.software().attention == AttentionKernel::Eager
+        && run.precision.computes() != Format::Fp32
+    {
         all.push(ladder(
             "flash_attention",
             [one("flash_attention", "true")].into_iter(),

@@ -127,7 +127,10 @@ impl Check<'_> {
         let run = self.run;
         let settings = [
             ("precision", run.precision.computes() == Format::Fp8),
-            ("stack.attention", run.software().attention == AttentionKernel::Fp8),
+            (
+                "stack.attention",
+                run.software().attention == AttentionKernel::Fp8,
+            ),
             ("fp8_activations", run.fp8_activations),
             ("fp8_dispatch", run.software().fp8_dispatch),
         ];
@@ -168,7 +171,10 @@ impl Check<'_> {
             self.issues
                 .push(issue.with_fix("stack.attention", "flash-2"));
         } else if self.run.flash_attention.is_some_and(|on| on != fused) {
-            let message = t!("flash_attention says otherwise: {works} works", works = format!("flash_attention={fused}"));
+            let message = t!(
+                "flash_attention says otherwise: {works} works",
+                works = format!("flash_attention={fused}")
+            );
             let issue = Issue::error("stack.attention", message);
             self.issues.push(issue.with_fix("flash_attention", fused));
         }

@@ -123,7 +123,7 @@ pub static PUBLISHED: &[PublishedRun] = &[
     row("llama-3-405b-16k-gpus", "Llama 3 405B, 16 384 GPUs", (&LLAMA_3, "table 4"),
         llama_3!("gpus=16384&seq_len=8192&global_batch=2048"), &[Measured::Tflops(400.0), Measured::Mfu(0.41)], LLAMA_OPEN),
     row("llama-3-405b-long", "Llama 3 405B, 131 072 tokens", (&LLAMA_3, "table 4"),
-        llama_3!("gpus=16384&cp=16&seq_len=131072&global_batch=128&attention_flops=full&overlap.dp=0.8&overlap.tp=0.3"), &[Measured::Tflops(380.0), Measured::Mfu(0.38)],
+        llama_3!("gpus=16384&cp=16&seq_len=131072&global_batch=128&attention_flops=full"), &[Measured::Tflops(380.0), Measured::Mfu(0.38)],
         "as at 8192 tokens; attention counted over the full square"),
     row("deepseek-v3", "DeepSeek-V3, 2048 H800", (&DEEPSEEK_V3, "sections 1, 3 and 4.2"),
         "model=deepseek-v3&gpu=h800-sxm-80gb&gpus=2048&tp=1&pp=16&ep=64&zero=1&schedule=dualpipe&seq_len=4096&global_batch=15360&tokens_total=14.8T&precision.base=deepseek-fp8&precision.grads=0&recompute.modules=norm,moe_act,mla_up&fp8_activations=true&stack=deepseek-v3",

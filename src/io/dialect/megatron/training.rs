@@ -1,6 +1,8 @@
 //! How the model is trained in Megatron-LM's arguments: precision, optimizer, recomputation, kernels, steps.
 
-use crate::core::run::{AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Optimizer, Recompute, Run, Value};
+use crate::core::run::{
+    AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Optimizer, Recompute, Run, Value,
+};
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{computes, is_precision, steps};
