@@ -8,7 +8,7 @@ PORT ?= 8080
 # A desktop gets its browser opened, a terminal without one the address.
 DESKTOP := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
 WASM := --target wasm32-unknown-unknown
-SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg tools/csp.mjs tools/trim.mjs \
+SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg.mjs tools/csp.mjs tools/trim.mjs \
 	tools/licences.mjs examples/pages.rs \
 	$(wildcard tools/offline/*) \
 	$(shell find src style public -type f)
@@ -45,7 +45,6 @@ check: # what needs no browser and no page
 	@cargo fmt --all --check
 	@cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
 	@cargo clippy --locked --quiet $(WASM) --features ui --lib --bins -- -D warnings
-	@cargo clippy --locked --quiet $(WASM) --features js --lib -- -D warnings
 	@echo "test: the calculator, natively"
 	@cargo test --locked --quiet --workspace
 	@echo "test: documentation"

@@ -1,5 +1,6 @@
-//! The page: a panic shows itself, then the calculator takes the skeleton's place.
+//! The WebAssembly module of the page. Its initialisation does nothing: the page calls [`shardscope::web::mount`], its
+//! worker and JavaScript programs call the other exported functions.
 
-fn main() {
-    shardscope::web::start();
-}
+use shardscope as _;
+
+fn main() {}

@@ -9,8 +9,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
-/// Crates that the page is made of, macros and what they need included. Raised on purpose only.
-const MAX_CRATES: usize = 180;
+/// Crates that the page is made of, macros and what they need included. Set anew when one module
+/// replaced two, and TOML, YAML and the worker's messages got libraries in place of our own code; raised on purpose only.
+const MAX_CRATES: usize = 190;
 
 fn root(file: &str) -> String {
     fs::read_to_string(format!("{}/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap()

@@ -69,6 +69,20 @@ fn every_line_is_answered_before_the_next_is_sent() {
     }
 }
 
+/// Megatron-LM's own flags: `--tensor-model-parallel-size` is tensor parallelism.
+#[test]
+fn a_run_comes_in_and_goes_out_as_another_programs_arguments() {
+    let request = r#"{"run":{"gpus":8,"tp":4,"pp":2},"format":"megatron"}"#;
+    let written = conversation("export", &[request]);
+    let text = written[0]["text"].as_str().unwrap();
+    assert!(text.contains("--tensor-model-parallel-size 4"), "{text}");
+    let request = serde_json::json!({ "text": text, "run": { "gpus": 8 } }).to_string();
+    let read = conversation("import", &[&request, "{}"]);
+    assert_eq!(read[0]["run"]["tp"].as_u64(), Some(4));
+    assert_eq!(read[0]["run"]["pp"].as_u64(), Some(2));
+    assert_eq!(read[1]["errors"][0]["field"], "text");
+}
+
 /// 2,000 levels are a message, as they are to a page: no program ends of it.
 #[test]
 fn what_nests_too_deep_is_refused_and_the_next_line_answered() {

@@ -9,6 +9,7 @@ use shardscope::core::pipeline::Durations;
 use shardscope::core::pipeline::steady::step_seconds;
 use shardscope::core::report::{Evaluation, evaluate};
 use shardscope::core::run::{Run, Schedule, Value};
+use shardscope::core::time::STEP_END;
 use std::collections::BTreeMap;
 
 /// The case of the issue: eight ranks, 24 micro-batches.
@@ -172,4 +173,23 @@ fn a_long_rank_is_still_named() {
         fields.contains(&"stage_layers") && !fields.contains(&"global_batch"),
         "{fields:?}"
     );
+}
+
+/// PipeDream, section 3.2: a stage updates its weights after every backward pass; PipeDream-2BW, section 3: once the
+/// gradients of a batch are there. 24 micro-batches are 24 optimizers and 24 reductions over the data-parallel ranks.
+#[test]
+fn pipedream_updates_after_every_micro_batch() {
+    let doubled = LLAMA_70B.replace("\"gpus\":64", "\"gpus\":128");
+    let doubled = doubled.replace("\"global_batch\":24", "\"global_batch\":48");
+    let of = |schedule| {
+        let report = evaluated(&doubled, schedule).report;
+        let dp = report.overlap.iter().find(|row| row.name == "dp").unwrap();
+        (report.step.optimizer_s - STEP_END, dp.bytes_per_gpu)
+    };
+    let once = of(Schedule::OneFOneB);
+    assert!(once.0.0 > 0.0 && once.1.0 > 0.0);
+    assert_eq!(of(Schedule::Pipedream2bw), once);
+    let often = of(Schedule::Pipedream);
+    same(often.0.0, 24.0 * once.0.0);
+    same(often.1.0, 24.0 * once.1.0);
 }

@@ -79,7 +79,7 @@ fn megatron_bridge_prints_what_megatron_counts() {
     }
 }
 
-/// llm-foundry counts `6 N + 12 L d s` with every parameter, as the PaLM paper does: 108 rows of MPT models.
+/// llm-foundry counts `6 N + 12 L d s` with every parameter, as the `PaLM` paper does: 108 rows of MPT models.
 #[test]
 fn llm_foundry_prints_what_the_palm_paper_counts() {
     let rows = printed("llm-foundry");

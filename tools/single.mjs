@@ -1,7 +1,7 @@
 // Writes what `make build` made as one HTML file that needs no server: node tools/single.mjs [dist]
 //
 // It goes to dist/single/shardscope.html: style and scripts inline, WebAssembly packed (gzip, base64), the tables beside
-// them. The back room is a worker made of a blob. Its policy allows this very script and nothing from anywhere.
+// them. The worker is made of a blob. Its policy allows this very script and nothing from anywhere.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
@@ -39,34 +39,29 @@ function lazy(code, needs = '') {
 }
 
 const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
-const pageWasm = page.replace(/\.js$/, '_bg.wasm');
+const wasm = page.replace(/\.js$/, '_bg.wasm');
 
-const makePkg = lazy(swap(read('pkg/shardscope.js'), "new URL('shardscope_bg.wasm', import.meta.url)", 'wasmFile()'), 'wasmFile');
-/** However the page's code imports from the room: wasm-bindgen writes it in two ways. */
-const pageCode = read(page).replace(
-  /^import (?:\* as (\w+)|(\{[^}]*\})) from ["']\.\/room\.js["'];?$/gm,
-  (_, whole, parts) => `const ${whole ?? parts.replaceAll(' as ', ': ')} = room;`,
+// In a blob a module has no address; the page's worker is made of one.
+const makePage = lazy(
+  swap(read(page), /new URL\([^)]*import\.meta\.url\)/, 'wasmFile()').replaceAll('import.meta.url', "'https://shardscope.invalid/'"),
+  'wasmFile',
 );
-const makePage = lazy(swap(pageCode, /new URL\([^)]*import\.meta\.url\)/, 'undefined'), 'room');
-// From disk, browsers start no worker that is a module.
-const room = swap(read('room.js'), "new URL('back.js', import.meta.url), { type: 'module' }", 'backFile()');
-const makeRoom = lazy(
-  swap(room, "await import('./pkg/shardscope.js')", 'thePackage').replace(/import\('\.\/(lazy\/[^']+)'\)/g, "modules['$1']()"),
-  'thePackage, backFile',
-);
-const back = `(async () => {\n${swap(read('back.js'), /^import .*$/m, '')}})();\n`;
+const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => undefined)');
 /** These load each other: see below. */
 const SPEAKING = ['tongue.js', 'manners.js'];
 /** What the page loads when it is needed: a function each. */
 const modules = readdirSync(`${dist}/lazy`).filter((name) => !SPEAKING.includes(name)).map((name) => `lazy/${name}`).map((name) => {
-  const code = read(name).replace(/^import (\{[^}]*\}) from '\.\.\/room\.js';$/m, 'const $1 = room;');
+  const code = read(name)
+    .replace(/^import (\{[^}]*\}) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
+    .replace(/^import \* as (\w+) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;');
   return `'${name}': async ${lazy(code)},`;
 });
 
 // The other language: the same modules and table, from this file.
 const makeTongue = lazy(swap(read('lazy/tongue.js'), "new URL('../strings/zh.json', import.meta.url)", "'strings/zh.json'"));
 const makeManners = lazy(swap(read('lazy/manners.js'), /import\('\.\/tongue\.js'\)/, "modules['lazy/tongue.js']()")
-  .replace("import('./words.js')", "modules['lazy/words.js']()"));
+  .replace("import('./words.js')", "modules['lazy/words.js']()")
+  .replace("import('./save.js')", "modules['lazy/save.js']()"));
 const language = swap(read('language.js'), 'import(new URL(`lazy/${file}.js`, document.baseURI))', 'Promise.resolve(modules[`lazy/${file}.js`]())');
 
 const script = `
@@ -86,13 +81,17 @@ const once = (make) => { let made; return () => (made ??= make()); };
 modules['lazy/tongue.js'] = once(${makeTongue});
 modules['lazy/manners.js'] = once(${makeManners});
 ${language}
-const makePkg = ${makePkg};
-const backFile = () => URL.createObjectURL(new Blob([
-  'const unpack = ' + unpack + ';\\nconst pkg = (' + makePkg + ')(() => unpack("', file('pkg.wasm'), '"));\\n', file('back.js'),
-], { type: 'text/javascript' }));
-const room = (${makeRoom})(makePkg(() => unpack(file('pkg.wasm'))), backFile);
-const page = (${makePage})(room);
-const wasm = await page.default({ module_or_path: unpack(file('page.wasm')) });
+const makePage = ${makePage};
+// From disk, browsers start no worker that is a module.
+globalThis.Worker = class extends globalThis.Worker {
+  constructor() {
+    const code = ['const makePage = ' + makePage + ';\\n', file('worker.js')];
+    super(URL.createObjectURL(new Blob(code, { type: 'text/javascript' })));
+  }
+};
+const page = makePage(() => unpack(file('page.wasm')));
+const wasm = await page.default();
+page.mount();
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
 if (parent !== self) modules['lazy/frame.js']();
 `;
@@ -102,9 +101,8 @@ const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
 .footnote a, #share option[value=element] { display: none; }`;
 
 const blocks = [
-  ['page.wasm', packed(pageWasm)],
-  ['pkg.wasm', packed('pkg/shardscope_bg.wasm')],
-  ['back.js', back],
+  ['page.wasm', packed(wasm)],
+  ['worker.js', worker],
   ['strings/zh.json', read('strings/zh.json')],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),
 ];

@@ -1,37 +1,37 @@
-// What a visitor downloads: brotli sizes of dist/, and the budget for the page's wasm and JavaScript.
+// What a visitor downloads: brotli sizes of the files of dist/, and the budget of a first visit.
+//
+// tests/browser/budget.test.mjs holds what a browser really asks for to the same budget.
 import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
+import { argv, exit } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 
-const BUDGET_KB = 250;
-/** What the browser itself fetches once the page has started, and what other pages fetch. */
-const LATER = ['offline.js', 'embed.js'];
+/** Every WebAssembly, JavaScript, CSS and HTML byte until all panels of the default run are filled, compressed. The aim is
+ * 600: one module was 560, the readers of TOML and YAML took 50 and typed messages 50 more, to be won back. */
+export const BUDGET_KB = 680;
+/** Compressed size; the compressor's default quality is its best, 11. */
+export const compressed = (bytes) => brotliCompressSync(bytes).length;
 
-const dist = fileURLToPath(new URL('../dist/', import.meta.url));
-const kb = (bytes) => (bytes / 1000).toFixed(1).padStart(9);
+/** Files that a first visit does not need. */
+const LATER = /^(offline\.js|embed\.js|sources\.html|limits\.html|lazy\/(save|tongue|frame|update)\.js|single\/.*|pkg\/.*)$/;
 
-/** Prints the files of a folder that end in one of `ends`, and returns the sum of their compressed sizes. */
-function measure(folder, ends) {
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  const dist = fileURLToPath(new URL('../dist/', import.meta.url));
+  const kb = (bytes) => (bytes / 1000).toFixed(1).padStart(9);
+  console.log(`${'kB'.padEnd(48)}${'raw'.padStart(9)}${'brotli'.padStart(9)}`);
   let sum = 0;
-  for (const name of readdirSync(join(dist, folder)).sort()) {
-    if (!ends.some((end) => name.endsWith(end)) || LATER.includes(name)) continue;
-    const bytes = readFileSync(join(dist, folder, name));
-    // The compressor's default quality is its best, 11.
-    const small = brotliCompressSync(bytes).length;
-    sum += small;
-    console.log(`${join(folder, basename(name)).padEnd(48)}${kb(bytes.length)}${kb(small)}`);
+  for (const name of readdirSync(dist, { recursive: true }).sort()) {
+    if (!/\.(wasm|js|css|html)$/.test(name) || name.startsWith('single')) continue;
+    const bytes = readFileSync(join(dist, name));
+    const small = compressed(bytes);
+    const first = !LATER.test(name);
+    if (first) sum += small;
+    console.log(`${name.padEnd(48)}${kb(bytes.length)}${kb(small)}${first ? '' : '  on first use'}`);
   }
-  return sum;
-}
-
-console.log(`${'kB'.padEnd(48)}${'raw'.padStart(9)}${'brotli'.padStart(9)}`);
-measure('.', ['.html', '.css']);
-const page = measure('.', ['.wasm', '.js']);
-measure('lazy', ['.js']);
-measure('pkg', ['.wasm', '.js']);
-console.log(`${'page at first sight, wasm + JavaScript'.padEnd(57)}${kb(page)}  of ${BUDGET_KB}`);
-if (page > BUDGET_KB * 1000) {
-  console.error('size: the page is over its budget');
-  process.exit(1);
+  console.log(`${'a first visit'.padEnd(57)}${kb(sum)}  of ${BUDGET_KB}`);
+  if (sum > BUDGET_KB * 1000) {
+    console.error('size: a first visit is over its budget');
+    exit(1);
+  }
 }

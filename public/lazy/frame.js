@@ -7,7 +7,17 @@
 //
 // Only the window around this one is heard, and only it is answered; an `id` in a question comes back in its answer.
 // The Run is set by this frame's own address, which the calculator follows: no history entry, nothing of the host's.
-import { ask } from '../room.js';
+import * as calculator from '../pkg/shardscope.js';
+
+/** The page initialises the calculator: what is asked before that waits. */
+const started = new Promise((done) => {
+  if (!document.getElementById('skeleton')) done();
+  addEventListener('TrunkApplicationStarted', done);
+});
+const ask = async (name, ...question) => {
+  await started;
+  return calculator[name](...question);
+};
 
 const CHOICES = {
   panel: ['memory', 'timeline', 'overlap', 'strip', 'all'],

@@ -21,17 +21,17 @@ const drawer = document.querySelector('.detail');
 const closer = drawer?.querySelector('.close-sheet');
 /** Where the drawer is a drawer, not a column. */
 const isDrawer = () => closer?.checkVisibility() ?? false;
-/** The figure that was asked about, by its id: its button may be drawn anew meanwhile. */
+/** The button of the figure that was asked about. */
 let asked;
 
 addEventListener('click', ({ target }) => {
-  const figure = target.closest?.('[data-ask]');
+  const figure = target.closest?.('[data-action^="explain "]');
   if (figure) {
-    asked = figure.dataset.ask;
+    asked = figure;
     // The page opens it in answer to the same click.
     requestAnimationFrame(() => { if (isDrawer()) closer.focus(); });
   } else if (closer?.contains(target)) {
-    document.querySelector(`[data-ask="${CSS.escape(asked ?? '')}"]`)?.focus();
+    asked?.focus();
   }
 });
 
@@ -83,3 +83,8 @@ addEventListener('hashchange', () => turn(IN_LINK.exec(location.hash)?.[2] ?? sp
 new MutationObserver(show).observe(document.documentElement, { attributeFilter: ['lang'] });
 show();
 document.querySelector('body > :not(#skeleton) header.bar .spring')?.after(button);
+
+// Pictures leave by a module of their own, fetched at the first press.
+addEventListener('save-picture', async ({ target, detail }) => {
+  (await import('./save.js')).save(target, detail);
+});

@@ -1,7 +1,5 @@
-// Saves or copies the text beside a button, or saves a picture of a panel: its own <svg>, or one that the back room draws
-// for the purpose. Loaded at the first press on a [data-save] button: data-save is the file's name, data-kind what is done
-// (text, copy, svg or png), data-picture what to ask the back room for where the page shows the picture as something else
-// than SVG.
+// Saves a picture of a panel as SVG or PNG: the <svg> nearest to the pressed button, or one that the calculator drew for
+// the purpose. Loaded at the first press.
 
 /** Properties that a file cannot leave to the page's style sheet. */
 const STYLES = ['fill', 'fill-opacity', 'stroke', 'stroke-opacity', 'stroke-width', 'stroke-dasharray', 'font-size',
@@ -69,44 +67,19 @@ function offerText(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(address));
 }
 
-/** Copies the text of the <pre> beside `button`, and says so on it. */
-async function copy(button, text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    button.textContent = 'Copied';
-  } catch {
-    button.textContent = 'Select and copy';
-  }
-}
-
-/** Saves what `button` names; `ask` asks the back room. */
-export async function save(button, ask) {
-  const { save: name, kind, picture, unit } = button.dataset;
-  if (kind === 'copy' || kind === 'text') {
-    const text = button.parentElement.querySelector('pre').textContent;
-    if (kind === 'copy') await copy(button, text);
-    else offerText(name, text, 'text/plain');
-    return;
-  }
-  const theme = document.documentElement.dataset.theme ?? 'light';
-  const around = button.closest('section, dialog') ?? document.body;
+/** Saves the picture `name`, as `end` says; `svg` is its text where the page shows it as something else. */
+export async function save(button, { name, end, svg }) {
   let drawn;
-  if (picture) {
-    const width = Math.round(Math.max(640, around.clientWidth - 96));
-    const { link } = button.closest('[data-link]')?.dataset ?? {};
-    const text = await ask('picture', `${picture}:${theme}:${width}`, unit ?? '', link ?? location.hash);
-    const size = /^<svg[^>]*?width="([\d.]+)"[^>]*?height="([\d.]+)"/.exec(text);
+  if (svg) {
+    const size = /^<svg[^>]*?width="([\d.]+)"[^>]*?height="([\d.]+)"/.exec(svg);
     if (!size) return;
-    drawn = { text, width: Number(size[1]), height: Number(size[2]) };
+    drawn = { text: svg, width: Number(size[1]), height: Number(size[2]) };
   } else {
-    const svg = nearest(button);
-    if (!svg) return;
-    drawn = alone(svg);
+    const shown = nearest(button);
+    if (!shown) return;
+    drawn = alone(shown);
   }
-  const file = `shardscope-${name}.${kind}`;
-  if (kind === 'png') {
-    await png(file, drawn);
-  } else {
-    offerText(file, drawn.text, 'image/svg+xml');
-  }
+  const file = `shardscope-${name}.${end}`;
+  if (end === 'png') await png(file, drawn);
+  else offerText(file, drawn.text, 'image/svg+xml');
 }

@@ -1,11 +1,11 @@
 // What the terms of the form mean: the glossary's word for a label stands with the field's hint while the field has the
 // focus, and is the label's tooltip.
-import { answer } from '../room.js';
+import { answer } from '../pkg/shardscope.js';
 
 let terms = new Map();
 const read = (async () => {
   const box = document.createElement('template');
-  box.innerHTML = await answer('room', 'terms', 'GiB', '') ?? '';
+  box.innerHTML = answer('room', 'terms', '', '', '');
   terms = new Map([...box.content.children].map((term) => [term.dataset.term, term]));
 })();
 

@@ -40,7 +40,8 @@ pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
 }
 
 /// How many brackets are open at most, outside of strings.
-fn depth(text: &str) -> usize {
+#[must_use]
+pub fn depth(text: &str) -> usize {
     let (mut open, mut deepest) = (0usize, 0);
     let (mut quoted, mut escaped) = (false, false);
     for byte in text.bytes() {

@@ -2,7 +2,6 @@
 //! read and write.
 
 pub mod config;
-pub mod courier;
 pub mod dialect;
 pub mod export;
 pub mod import;

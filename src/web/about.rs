@@ -1,7 +1,8 @@
 //! The drawer about a number; before anything is asked it explains the fullest GPU.
 
 use crate::core::report::Figure;
-use crate::web::back::answer;
+use crate::web::panel::named_panel;
+use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -10,9 +11,10 @@ use leptos::prelude::*;
 pub fn About() -> impl IntoView {
     let state = expect_context::<State>();
     let figure = move || Some(state.figure.get().map(Figure::id).unwrap_or_default());
+    let content = named_panel(state, "about", figure);
     view! {
         <button class="close-sheet" aria-label="Close" on:click=move |_| state.drawer.set(false)>"✕"</button>
         <small class="muted">"About this number"</small>
-        <div inner_html=answer(state, "about", figure)></div>
+        <div use:patched=content></div>
     }
 }

@@ -1,30 +1,37 @@
 //! The published runs that the calculator is held to, fetched and computed when asked for.
 //!
-//! The tables are static files beside the page; their rows are computed in the back room, some at a time.
+//! The tables are static files beside the page; the worker computes their rows.
 
-use crate::core::accuracy::FILES;
-use crate::view::accuracy::BETWEEN;
-use crate::web::back::once;
+use crate::core::accuracy::{Bench, FILES, read};
+use crate::view::node::markup::Node;
+use crate::view::panels::accuracy::panel;
 use crate::web::browser;
 use crate::web::html::{flag, text};
+use crate::web::render::patched;
+use crate::web::worker::{Job, Progress, Reply, request};
+use js_sys::Promise;
 use leptos::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use wasm_bindgen::JsValue;
+use wasm_bindgen_futures::JsFuture;
 
-/// Rows computed at once.
+/// Rows between two words on how far it is.
 const SLICE: usize = 16;
 
 /// The accuracy panel.
 #[component]
 pub fn AccuracyPanel() -> impl IntoView {
     let words = RwSignal::new(String::new());
-    let content = RwSignal::new(String::new());
+    let content = RwSignal::new(Node::none());
     let begun = RwSignal::new(false);
     let begin = move |_| {
         begun.set(true);
         leptos::task::spawn_local(async move {
             match computed(words).await {
-                Some(html) => {
+                Some(view) => {
                     words.set(String::new());
-                    content.set(html);
+                    content.set(view);
                 }
                 None => begun.set(false),
             }
@@ -44,40 +51,57 @@ pub fn AccuracyPanel() -> impl IntoView {
                 <button on:click=begin>"Compute them all"</button>
             </div>
             <p role="status" class="muted">{text(move || words.get())}</p>
-            <div inner_html=text(move || content.get())></div>
+            <div use:patched=content.into()></div>
         </section>
     }
 }
 
-/// Fetches the tables and computes their rows; none where a part of it cannot be had, which `words` then says.
-async fn computed(words: RwSignal<String>) -> Option<String> {
-    let [table, part] = BETWEEN.map(String::from);
-    let mut question = Vec::new();
-    let mut done = 0;
+/// Fetches the tables and has their rows computed; none where a part of it cannot be had, which `words` then says.
+async fn computed(words: RwSignal<String>) -> Option<Node> {
+    let bench = Rc::new(RefCell::new(Bench::default()));
     for file in FILES {
         let Some(csv) = browser::text_beside(&format!("data/{file}")).await else {
             words.set(format!("data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data."));
             return None;
         };
-        let mut lines: Vec<String> = Vec::new();
-        loop {
-            words.set(format!("{done} runs computed…"));
-            let slice = format!("{file} {} {SLICE}\n{csv}", lines.len());
-            let Some(answer) = once("accuracy-rows", &slice).await else {
-                words.set(
-                    "The part of the calculator that computes them could not be loaded.".to_owned(),
-                );
-                return None;
-            };
-            let before = lines.len();
-            lines.extend(answer.lines().map(str::to_owned));
-            done += lines.len() - before;
-            if lines.len() - before < SLICE {
-                break;
-            }
-            browser::next_turn().await;
+        bench.borrow_mut().add(read(file, &csv));
+        let job = Job::Accuracy {
+            file: (*file).to_owned(),
+            csv,
+        };
+        if !table(job, Rc::clone(&bench), words).await {
+            words.set(
+                "The part of the calculator that computes them could not be loaded.".to_owned(),
+            );
+            return None;
         }
-        question.push([file, &*lines.join("\n"), &csv].join(&part));
     }
-    once("accuracy", &question.join(&table)).await
+    let view = panel(&bench.borrow());
+    Some(view)
+}
+
+/// Records the rows of one table; false where the worker ended.
+async fn table(job: Job, bench: Rc<RefCell<Bench>>, words: RwSignal<String>) -> bool {
+    let mut job = Some(job);
+    let end = Promise::new(&mut |resolve, _| {
+        let (Some(job), bench) = (job.take(), Rc::clone(&bench)) else {
+            return;
+        };
+        request(job, move |progress| match progress {
+            Progress::Reply(Reply::Predicted(prediction)) => {
+                let mut bench = bench.borrow_mut();
+                bench.record(prediction);
+                if bench.done().is_multiple_of(SLICE) {
+                    words.set(format!("{} runs computed…", bench.done()));
+                }
+            }
+            Progress::Reply(_) => {}
+            Progress::Done | Progress::Failed => {
+                let done = matches!(progress, Progress::Done);
+                let _ = resolve.call1(&JsValue::UNDEFINED, &done.into());
+            }
+        });
+    });
+    let done = JsFuture::from(end).await;
+    done.is_ok_and(|done| done.as_bool() == Some(true))
 }

@@ -109,3 +109,8 @@ export function importText(text: string, run?: Run): Imported | Refusal;
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
 export function version(): string;
+/** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
+export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):
+  Promise<unknown>;
+/** The same with bytes or a compiled module at hand. */
+export function initSync(options: { module: BufferSource | WebAssembly.Module }): unknown;

@@ -8,41 +8,34 @@ use crate::core::pipeline;
 use crate::core::report::{self, Refusal};
 use crate::core::run::{Run, Value};
 use crate::core::search::Request;
-use crate::core::search::desk::Desk;
 use crate::core::units::MemoryUnit;
-use crate::io::courier;
+use crate::io;
 use crate::io::export::Stamp;
-use crate::web::panels::{self, Question, room};
-use crate::{io, view};
-use js_sys::{Array, Float64Array, Function, Promise, Reflect};
+use crate::web::browser::today;
+use crate::web::panels::{self, Question, dialog};
+use crate::web::worker::next_turn;
 use plain::{text, value};
 use serde::Serialize;
 use serde_wasm_bindgen::Serializer;
-use std::cell::RefCell;
+use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsCast, JsValue};
-use wasm_bindgen_futures::JsFuture;
-
-/// The types of the doors, in the contract's names.
-#[wasm_bindgen(typescript_custom_section)]
-const TYPES: &'static str = include_str!("api.d.ts");
 
 /// The version of the calculator.
-#[wasm_bindgen(skip_typescript)]
+#[wasm_bindgen]
 #[must_use]
 pub fn version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
 /// The report of a Run.
-#[wasm_bindgen(js_name = report, skip_typescript)]
+#[wasm_bindgen(js_name = report)]
 #[must_use]
 pub fn report_door(run: JsValue) -> JsValue {
     reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
 }
 
 /// One schedule under given durations.
-#[wasm_bindgen(js_name = schedule, skip_typescript)]
+#[wasm_bindgen(js_name = schedule)]
 #[must_use]
 pub fn schedule_door(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| pipeline::request::answer(&request)))
@@ -52,7 +45,7 @@ pub fn schedule_door(request: JsValue) -> JsValue {
 const SLICE: u64 = 4000;
 
 /// The best layouts of a Run: a promise, worked on in slices so that the page around it stays alive.
-#[wasm_bindgen(js_name = plan, skip_typescript)]
+#[wasm_bindgen(js_name = plan)]
 pub async fn plan_door(request: JsValue) -> JsValue {
     let read = value(request).and_then(|request| Request::from_value(&request));
     let mut request = match read {
@@ -60,26 +53,9 @@ pub async fn plan_door(request: JsValue) -> JsValue {
         Err(errors) => return reply(Err::<(), _>(errors)),
     };
     while !request.search.step(SLICE).done {
-        turn().await;
+        next_turn().await;
     }
     reply(Ok(request.plan()))
-}
-
-/// Lets everything else of the event loop run once.
-async fn turn() {
-    let promise = Promise::new(&mut |resolve, _| {
-        let global = js_sys::global();
-        let timer = Reflect::get(&global, &JsValue::from_str("setTimeout"));
-        let timer = timer
-            .ok()
-            .and_then(|timer| timer.dyn_into::<Function>().ok());
-        // Where there are no timers, going on at once is all that is left.
-        let set = timer.and_then(|timer| timer.call1(&JsValue::UNDEFINED, &resolve).ok());
-        if set.is_none() {
-            let _ = resolve.call0(&JsValue::UNDEFINED);
-        }
-    });
-    let _ = JsFuture::from(promise).await;
 }
 
 #[derive(Serialize)]
@@ -89,7 +65,7 @@ struct Encoded {
 }
 
 /// The link of a Run, without `#`.
-#[wasm_bindgen(js_name = encodeLink, skip_typescript)]
+#[wasm_bindgen(js_name = encodeLink)]
 #[must_use]
 pub fn encode_link(run: JsValue) -> JsValue {
     let run = value(run).and_then(|run| Run::from_value(&run));
@@ -107,7 +83,7 @@ struct Decoded {
 }
 
 /// The Run of a link; what was not understood comes as notices.
-#[wasm_bindgen(js_name = decodeLink, skip_typescript)]
+#[wasm_bindgen(js_name = decodeLink)]
 #[must_use]
 pub fn decode_link(link: JsValue) -> JsValue {
     reply(text(link, "a link").map(|text| {
@@ -133,7 +109,7 @@ struct Imported {
 }
 
 /// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
-#[wasm_bindgen(js_name = importText, skip_typescript)]
+#[wasm_bindgen(js_name = importText)]
 #[must_use]
 pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
     let read = || {
@@ -157,7 +133,7 @@ struct Exported {
 }
 
 /// A Run in one of the forms of [`io::export::FORMATS`]; `stamp` may hold `date` and `address`.
-#[wasm_bindgen(js_name = exportRun, skip_typescript)]
+#[wasm_bindgen(js_name = exportRun)]
 #[must_use]
 pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     let written = move || {
@@ -184,51 +160,11 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     }))
 }
 
-/// Today as an ISO date, in universal time.
-fn today() -> String {
-    let now = String::from(js_sys::Date::new_0().to_iso_string());
-    now.split('T').next().unwrap_or_default().to_owned()
-}
-
-/// An answer of the page's back room: a panel as HTML text, or a simulation as [`io::courier`] packs it; `address` is
-/// the page's own, for links.
-#[wasm_bindgen(skip_typescript)]
+/// A panel of a Run as HTML text, by its name in [`panels::PANELS`], or with the name `room` a page of the dialog;
+/// `address` is the page's own, for links. For tests and the page's own scripts.
+#[wasm_bindgen]
 #[must_use]
-pub fn answer(
-    name: JsValue,
-    of: JsValue,
-    unit: JsValue,
-    link: JsValue,
-    address: JsValue,
-) -> JsValue {
-    let made = || {
-        let link = text(link, "a link")?;
-        let name = text(name, "a panel's name")?;
-        if name == "timed" {
-            return Ok(timed(&link));
-        }
-        let (of, unit) = (text(of, "a question")?, text(unit, "a unit")?);
-        let address = text(address, "an address")?;
-        let html = panel(&name, &of, &unit, &link, &address);
-        Ok(JsValue::from_str(&html))
-    };
-    made().unwrap_or_else(|errors| reply(Err::<(), _>(errors)))
-}
-
-/// The pipeline of a link's Run: numbers and warnings, or what is wrong as text.
-fn timed(link: &str) -> JsValue {
-    match report::time(&io::link::decode(link).run) {
-        Ok(timed) => Array::of2(
-            &Float64Array::from(&courier::pack(&timed)[..]),
-            &JsValue::from_str(&courier::issue_lines(&timed.warnings)),
-        )
-        .into(),
-        Err(errors) => JsValue::from_str(&courier::issue_lines(&errors)),
-    }
-}
-
-/// A panel as HTML text: see [`back::PANELS`].
-fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String {
+pub fn answer(name: &str, query: &str, unit: &str, link: &str, address: &str) -> String {
     let unit = if unit == MemoryUnit::Gb.name() {
         MemoryUnit::Gb
     } else {
@@ -240,59 +176,19 @@ fn panel(name: &str, of: &str, unit: &str, link: &str, address: &str) -> String 
             date: &today(),
             address,
         };
-        return room(of, &run, &stamp).to_html();
-    }
-    if name == "plan" {
-        return planned(&run, of, unit);
+        return dialog(query, &run, &stamp).to_html();
     }
     report::evaluate(&run).map_or_else(
         |_| String::new(),
         |evaluation| {
-            panels::panel(
-                name,
-                &Question {
-                    evaluation: &evaluation,
-                    of,
-                    unit,
-                },
-            )
-            .to_html()
+            let question = Question {
+                evaluation: &evaluation,
+                of: query,
+                unit,
+            };
+            panels::named(name, &question).to_html()
         },
     )
-}
-
-thread_local! {
-    /// The page's plan, kept between its turns.
-    static DESK: RefCell<Option<Desk>> = const { RefCell::new(None) };
-}
-
-/// The plan of `run`: does what `of` says, works for a slice, and says how far it is. The page asks again while the text
-/// holds `data-more`.
-fn planned(run: &Run, of: &str, unit: MemoryUnit) -> String {
-    DESK.with_borrow_mut(|kept| {
-        match kept {
-            Some(desk) => desk.look_at(run),
-            None => *kept = Desk::new(run).ok(),
-        }
-        let Some(desk) = kept else {
-            let words = "This run has no model, GPU or precision to plan for.";
-            return format!("\n{}", view::markup::leaf("p", "muted", words).to_html());
-        };
-        desk.hear(of);
-        let over = desk.step(slice());
-        let [head, body] = view::plan::panel(desk, over, unit);
-        format!("{}\n{}", head.to_html(), body.to_html())
-    })
-}
-
-/// Units of a slice of the page's plan: a tenth of a second in a worker, which nothing waits for; short in the page.
-fn slice() -> u64 {
-    let in_page = Reflect::has(&js_sys::global(), &JsValue::from_str("document"));
-    if in_page.unwrap_or(true) {
-        SLICE
-    } else {
-        8 * SLICE
-    }
 }
 
 fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> JsValue {

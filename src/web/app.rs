@@ -2,22 +2,24 @@
 
 use crate::core::run::registry::field;
 use crate::core::units::MemoryUnit;
-use crate::view::issues::refused;
-use crate::view::palette::Theme;
-use crate::view::words;
+use crate::view::charts::palette::Theme;
+use crate::view::node::action::{Compare, Dialog};
+use crate::view::node::markup::{self, Action, Node, el, leaf};
+use crate::view::panels::issues::refused;
+use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
-use crate::web::back::answer;
 use crate::web::compare::{compare, compare_panel};
+use crate::web::dialog::{content, dialog};
 use crate::web::embed::embed;
 use crate::web::field::choice_select;
 use crate::web::form::Form;
 use crate::web::history::history;
-use crate::web::html::{flag, html, pressed, text};
+use crate::web::html::{flag, text};
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
-use crate::web::room::room;
+use crate::web::render::{nodes, patched};
 use crate::web::share::{ShareDialog, open_share};
 use crate::web::state::State;
 use crate::web::strip::{IssueList, Strip};
@@ -33,8 +35,9 @@ extern "C" {
     fn report_error(message: &str);
 }
 
-/// Mounts the calculator in the skeleton's place.
-pub fn start() {
+/// Replaces the skeleton by the calculator.
+#[wasm_bindgen]
+pub fn mount() {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {
@@ -70,14 +73,59 @@ fn App() -> impl IntoView {
     }
 }
 
-/// Buttons of the header for the second Run and the dialog of the back room.
-const EXCHANGE: &str = "<button data-second='+' title='Keep this run beside what you change'>Compare</button> <button class=quiet data-open=published title='Published runs, with what was measured'>Runs</button> <button class=quiet data-open=import>Import</button> <button class=quiet data-open='export markdown'>Export</button>";
+/// Buttons of the header for the second Run and the dialog.
+fn exchange() -> Node {
+    let button = |action, class, title, label| {
+        let button = el(
+            "button",
+            &[("class", class), ("title", title)],
+            &[markup::text(label)],
+        );
+        Node::from_iter([button.on(action), markup::text(" ")])
+    };
+    let begin = Action::Compare(Compare::Begin);
+    let runs = "Published runs, with what was measured";
+    Node::from_iter([
+        button(begin, "", "Keep this run beside what you change", "Compare"),
+        button(Action::Open(Dialog::Published), "quiet", runs, "Runs"),
+        button(Action::Open(Dialog::Import), "quiet", "", "Import"),
+        button(
+            Action::Open(Dialog::Export("markdown")),
+            "quiet",
+            "",
+            "Export",
+        ),
+    ])
+}
+
 /// The line below everything.
-const FOOT: &str = concat!(
-    "Shardscope ",
-    env!("CARGO_PKG_VERSION"),
-    " estimates training (not inference). Everything is computed in this browser; nothing leaves it. <button class=link data-open=published>Published runs</button> · <button class=link data-open=methods>Methods</button> · <button class=link data-open=glossary>Glossary</button> · <button class=link data-open=import>Import</button> · <button class=link data-open='export markdown'>Export</button> · <a href=limits.html>What it does not model</a> · <a href=sources.html>Sources</a> · <a href=licences.txt>Licences</a>"
-);
+fn footer() -> Node {
+    let open = |page, label| leaf("button", "link", label).on(Action::Open(page));
+    let link = |address, label| el("a", &[("href", address)], &[markup::text(label)]);
+    let links = [
+        open(Dialog::Published, "Published runs"),
+        open(Dialog::Methods, "Methods"),
+        open(Dialog::Glossary, "Glossary"),
+        open(Dialog::Import, "Import"),
+        open(Dialog::Export("markdown"), "Export"),
+        link("limits.html", "What it does not model"),
+        link("sources.html", "Sources"),
+        link("licences.txt", "Licences"),
+    ];
+    let words = concat!(
+        "Shardscope ",
+        env!("CARGO_PKG_VERSION"),
+        " estimates training (not inference). Everything is computed in this browser; nothing leaves it. "
+    );
+    let mut pieces = vec![markup::text(words)];
+    for (at, link) in links.into_iter().enumerate() {
+        if at > 0 {
+            pieces.push(markup::text(" · "));
+        }
+        pieces.push(link);
+    }
+    Node::from_iter(pieces)
+}
 
 fn page(state: State) -> impl IntoView {
     let tab = RwSignal::new("results");
@@ -88,6 +136,8 @@ fn page(state: State) -> impl IntoView {
             compare(state);
         }
     };
+    let beside = content(state, || Some("beside".to_owned()));
+    let footer = Signal::derive(footer);
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {
             <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| turn(name)>
@@ -96,7 +146,7 @@ fn page(state: State) -> impl IntoView {
         }
     };
     view! {
-        <div data-tab=text(move || tab.get().to_owned()) on:click=move |event| pressed(state, &event)>
+        <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
             <main class="page">
                 <aside class="inputs" aria-label="Inputs">
@@ -104,17 +154,17 @@ fn page(state: State) -> impl IntoView {
                     <Form/>
                 </aside>
                 <div class="results" id="results" tabindex="-1">
-                    {html("link-notice", move || refused(&state.refused()))}
+                    {nodes("link-notice", move || refused(&state.refused()))}
                     <Strip/>
                     <IssueList/>
                     {compare_panel(state)}
-                    <div inner_html=answer(state, "room", || Some("beside".to_owned()))></div>
+                    <div use:patched=beside></div>
                     <MemoryPanel/>
                     <TimelinePanel/>
                     <OverlapPanel/>
                     {plan_panel(state)}
                     <AccuracyPanel/>
-                    <p class="footnote" inner_html=FOOT></p>
+                    <p class="footnote" use:patched=footer></p>
                 </div>
                 <aside class="detail stale-able" class:open=flag(move || state.drawer.get()) class:stale=flag(move || state.is_stale()) aria-label="About a number">
                     <About/>
@@ -127,7 +177,7 @@ fn page(state: State) -> impl IntoView {
                 <button on:click=move |_| open_share(state)>"Share"</button>
             </nav>
             <ShareDialog/>
-            {room(state)}
+            {dialog(state)}
         </div>
     }
 }
@@ -154,6 +204,7 @@ fn Header() -> impl IntoView {
             };
         });
     };
+    let exchange = Signal::derive(exchange);
     view! {
         <header class="bar">
             <i class="logo"></i>
@@ -165,7 +216,7 @@ fn Header() -> impl IntoView {
                 {text(move || state.unit.get().name().to_owned())}
             </button>
             <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
-            <span class="wide-only" inner_html=EXCHANGE></span>
+            <span class="wide-only" use:patched=exchange></span>
             <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
         </header>
     }

@@ -1,6 +1,6 @@
 //! What the browser offers, wrapped so that a refusal (sandbox, storage denied, no clipboard) is an absence.
 
-use crate::view::palette::Theme;
+use crate::view::charts::palette::Theme;
 use leptos::prelude::window;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
@@ -99,52 +99,10 @@ pub async fn text_beside(path: &str) -> Option<String> {
     text.await.ok()?.as_string()
 }
 
-/// Lets the page paint and answer before going on.
-pub async fn next_turn() {
-    let turn = js_sys::Promise::new(&mut |resolve, _| {
-        let _ = window().set_timeout_with_callback(&resolve);
-    });
-    let _ = wasm_bindgen_futures::JsFuture::from(turn).await;
-}
-
-/// The value of the attribute `data` of the button that was pressed, and the button.
-pub fn pressed_data(event: &web_sys::MouseEvent, data: &str) -> Option<(String, web_sys::Element)> {
-    let target = event.target()?.dyn_into::<web_sys::Element>().ok()?;
-    let button = target.closest(&format!("[{data}]")).ok()??;
-    Some((button.get_attribute(data)?, button))
-}
-
-/// Once the panel is redrawn, focuses the button that stands where the pressed one stood, unless the focus went on.
-pub fn focus_again(pressed: &web_sys::Element, data: &str) {
-    let value = pressed.get_attribute(data).unwrap_or_default();
-    let around = pressed
-        .closest("details, .timeline, .history")
-        .ok()
-        .flatten();
-    if let Some(around) = around {
-        let selector = format!("[{data}=\"{value}\"]");
-        refocus(pressed.clone(), around, selector, REDRAWN_WITHIN);
-    }
-}
-
-/// Frames that a panel made in the back room may take.
-const REDRAWN_WITHIN: u32 = 300;
-
-fn refocus(pressed: web_sys::Element, around: web_sys::Element, selector: String, left: u32) {
-    leptos::prelude::request_animation_frame(move || {
-        if pressed.is_connected() && left > 0 {
-            return refocus(pressed, around, selector, left - 1);
-        }
-        let document = window().document();
-        let focused = document.and_then(|document| document.active_element());
-        let free = focused.is_none_or(|element| element.tag_name() == "BODY");
-        let found = around.query_selector(&selector).ok().flatten();
-        if let Some(button) = found.and_then(|found| found.dyn_into::<web_sys::HtmlElement>().ok())
-            && free
-        {
-            let _ = button.focus();
-        }
-    });
+/// Today as an ISO date, in universal time.
+pub fn today() -> String {
+    let now = String::from(js_sys::Date::new_0().to_iso_string());
+    now.split('T').next().unwrap_or_default().to_owned()
 }
 
 /// Offers `text` as a file.

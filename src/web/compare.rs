@@ -1,26 +1,42 @@
-//! A second Run beside the first: kept in the link, shown by the back room.
+//! A second Run beside the first: kept in the link.
 
-use crate::io::link;
-use crate::web::back::answer;
-use crate::web::html::{block, text};
+use crate::view::node::markup::Node;
+use crate::view::panels::compare::{Second, compare as view};
+use crate::web::evaluated::evaluated;
+use crate::web::panel::panel;
+use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
 /// The panel; empty while there is no second Run.
 pub fn compare_panel(state: State) -> AnyView {
-    let html = answer(state, "compare", move || {
-        state
-            .second
-            .with(|second| second.as_ref().map(link::encode))
-    });
+    let second = evaluated(move || state.second.get());
+    let beside = panel(
+        state,
+        move || state.second.with(Option::is_some) && !second.with(|second| second.waits),
+        move |first, unit| {
+            let Some(run) = state.second.get() else {
+                return Node::none();
+            };
+            second.with(|second| {
+                let of = second.evaluation.as_deref();
+                let evaluation = of.filter(|_| second.errors.is_empty());
+                let second = Second {
+                    run: &run,
+                    evaluation: evaluation.ok_or(&second.errors),
+                };
+                view(first, &second, unit)
+            })
+        },
+    );
     let content = move || {
         if state.second.with(Option::is_none) {
-            String::new()
+            Node::none()
         } else {
-            html.get()
+            beside.get()
         }
     };
-    block("compare-runs", text(content))
+    nodes("compare-runs", content)
 }
 
 /// Keeps the Run as it is for the second, unless there is one, and shows the panel, the first of all.

@@ -4,13 +4,14 @@
 //! follows.
 
 use crate::io::link;
-use crate::view::issues::framed;
-use crate::view::words;
+use crate::view::panels::issues::framed;
+use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::browser;
-use crate::web::html::{flag, html, pressed, text};
+use crate::web::html::{flag, text};
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
+use crate::web::render::nodes;
 use crate::web::state::State;
 use crate::web::strip::Strip;
 use crate::web::timeline::TimelinePanel;
@@ -31,8 +32,8 @@ pub fn embed(state: State, panel: &str) -> AnyView {
             .with(|shown| framed(&shown.errors, &notices, shown.stands_in))
     };
     view! {
-        <div class="embed" class:clear=clear on:click=move |event| pressed(state, &event)>
-            {html("said", said)}
+        <div class="embed" class:clear=clear>
+            {nodes("said", said)}
             <main class="page">
                 <div class="results">
                     {shows("strip").then(|| view! { <Strip/> })}
@@ -41,7 +42,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
                 </div>
             </main>
-            // Where a figure comes from, below the panels; the back room is asked for it then.
+            // Where a figure comes from, below the panels.
             <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
                 {move || state.drawer.get().then(|| view! { <About/> })}
             </aside>

@@ -1,19 +1,19 @@
-//! What follows from a Run, as the page sees it: made at once where the page can, and in the back room where the
-//! schedule is a rarer one or its ops are many, so that typing never waits.
+//! What follows from a Run, as the page shows it: computed at once, or by the worker where ops are many, so that typing
+//! never waits.
 
 use crate::core::issue::Issue;
-use crate::core::report::{Evaluation, evaluate, evaluate_timed, is_far};
+use crate::core::report::{Evaluation, evaluate, evaluate_timed, needs_worker};
 use crate::core::run::Run;
-use crate::web::back;
+use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// What is shown: the last Run that made sense, and what is wrong with the present one.
+/// What is shown: the last valid Run, and what is wrong with the present one.
 #[derive(Clone)]
 pub struct Shown {
-    /// The last good evaluation; none where there was none yet.
+    /// The last valid evaluation; none where there was none yet.
     pub evaluation: Option<Arc<Evaluation>>,
-    /// Nothing made sense yet: the evaluation is the default Run's.
+    /// There was no valid Run yet: the evaluation is the default Run's.
     pub stands_in: bool,
     /// What keeps the present Run from being shown.
     pub errors: Vec<Issue>,
@@ -21,33 +21,46 @@ pub struct Shown {
     pub waits: bool,
 }
 
-type Made = Result<Arc<Evaluation>, Vec<Issue>>;
+type Evaluated = Result<Arc<Evaluation>, Vec<Issue>>;
 
-/// What follows from `run`, as it changes; errors and waiting keep the last good evaluation.
+/// What follows from `run`, as it changes; errors and waiting keep the last valid evaluation.
 pub fn evaluated(run: impl Fn() -> Option<Run> + Send + Sync + 'static) -> Memo<Shown> {
     follow(Signal::derive(run))
 }
 
 fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
-    let arrived = RwSignal::new(None::<(Run, Made)>);
-    let asking = StoredValue::new(false);
-    // One question at a time: whatever was typed meanwhile is asked when the answer is there.
+    let arrived = RwSignal::new(None::<(Run, Evaluated)>);
+    let requested = StoredValue::new(None::<(Run, Request)>);
     Effect::new(move |_| {
-        let known = arrived.with(|made| made.as_ref().map(|(run, _)| run.clone()));
-        let wanted = run.get().filter(is_far);
+        let wanted = run.get().filter(needs_worker);
+        if let Some((before, request)) = requested.get_value() {
+            if wanted.as_ref() == Some(&before) {
+                return;
+            }
+            request.cancel();
+            requested.set_value(None);
+        }
+        let known = arrived.with_untracked(|arrived| {
+            let run = arrived.as_ref().map(|(run, _)| run);
+            run == wanted.as_ref()
+        });
         if let Some(wanted) = wanted
-            && known.as_ref() != Some(&wanted)
-            && !asking.get_value()
+            && !known
         {
-            asking.set_value(true);
-            leptos::task::spawn_local(async move {
-                let timed = back::timed(&wanted).await;
-                let made = timed.and_then(|timed| evaluate_timed(&wanted, timed).map(Arc::new));
+            let job = Job::Evaluate(wanted.clone());
+            let of = wanted.clone();
+            let request = request(job, move |progress| {
+                let result = match progress {
+                    Progress::Reply(Reply::Evaluated(Some(timed))) => evaluate_timed(&of, timed),
+                    // Its errors are found before anything is simulated.
+                    Progress::Reply(_) => evaluate(&of),
+                    Progress::Failed => Err(vec![Issue::error("schedule", FAILED)]),
+                    Progress::Done => return,
+                };
                 // The panel may be gone by now.
-                if asking.try_set_value(false).is_none() {
-                    arrived.set(Some((wanted, made)));
-                }
+                let _ = arrived.try_set(Some((of.clone(), result.map(Arc::new))));
             });
+            requested.set_value(Some((wanted, request)));
         }
     });
     Memo::new_with_compare(
@@ -61,15 +74,15 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
             let Some(run) = run.get() else {
                 return shown(None);
             };
-            let made = if is_far(&run) {
-                arrived.with(|made| {
-                    let made = made.as_ref().filter(|(known, _)| *known == run);
-                    made.map(|(_, made)| made.clone())
+            let evaluated = if needs_worker(&run) {
+                arrived.with(|arrived| {
+                    let arrived = arrived.as_ref().filter(|(of, _)| *of == run);
+                    arrived.map(|(_, evaluated)| evaluated.clone())
                 })
             } else {
                 Some(evaluate(&run).map(Arc::new))
             };
-            match made {
+            match evaluated {
                 Some(Ok(evaluation)) => shown(Some(evaluation)),
                 Some(Err(errors)) => {
                     let mut last = last(errors);
@@ -88,6 +101,9 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
         |_, _| true,
     )
 }
+
+/// Why there is no simulation where the worker ended.
+const FAILED: &str = "the simulation ended with a fault, likely for lack of memory: fewer micro-batches or stages would do";
 
 fn shown(evaluation: Option<Arc<Evaluation>>) -> Shown {
     Shown {

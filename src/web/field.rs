@@ -4,9 +4,9 @@ use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, StackParts, Value};
-use crate::view::issues::line;
-use crate::view::markup::Node;
+use crate::view::panels::issues::line;
 use crate::web::html::{flag, text};
+use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -51,7 +51,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             .iter()
             .any(|issue| issue.severity == Severity::Error)
     };
-    let said = move || issues().iter().map(line).collect::<Node>().to_html();
+    let said = Signal::derive(move || issues().iter().map(line).collect());
     let changed = move || state.run.with(|run| field.is_changed(run));
     let reset = move |_| {
         draft.set(None);
@@ -88,7 +88,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             <div
                 id=format!("{}-issues", input_id(field))
                 aria-live="polite"
-                inner_html=text(said)
+                use:patched=said
             ></div>
         </div>
     }

@@ -1,11 +1,12 @@
 //! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
 
 use crate::core::run::registry::{FIELDS, Field, Group};
-use crate::view::derived::derived;
+use crate::view::panels::derived::derived;
 use crate::web::browser;
 use crate::web::field::field_row;
 use crate::web::history;
-use crate::web::html::{flag, html, text};
+use crate::web::html::{flag, text};
+use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -112,7 +113,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             is_visible.get().then(|| match field.key {
                 // What follows from the sizes above.
                 "cp" => {
-                    let sizes = html("derived", move || state.run.with(derived));
+                    let sizes = nodes("derived", move || state.run.with(derived));
                     [field_row(state, field), sizes].into_any()
                 }
                 _ => field_row(state, field),

@@ -4,10 +4,10 @@
 
 use crate::core::run::Run;
 use crate::io::link;
-use crate::view::markup::{Action, Node, el, text};
-use crate::web::back::back_fold;
+use crate::view::node::markup::{Action, Node, el, text};
 use crate::web::browser;
-use crate::web::html::html;
+use crate::web::panel::fold;
+use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -118,8 +118,8 @@ pub fn history(state: State) -> AnyView {
         ])
     };
     [
-        html("history", buttons),
-        back_fold(state, "changed", "What is changed"),
+        nodes("history", buttons),
+        fold(state, "changed", "What is changed"),
     ]
     .into_any()
 }

@@ -1,23 +1,26 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
-#[cfg(all(feature = "js", not(feature = "ui")))]
+#[cfg(feature = "ui")]
 pub mod api;
 pub mod panels;
+pub mod worker;
 
 #[cfg(feature = "ui")]
 mod about;
 #[cfg(feature = "ui")]
 mod accuracy;
 #[cfg(feature = "ui")]
-mod app;
+mod actions;
 #[cfg(feature = "ui")]
-mod back;
+mod app;
 #[cfg(feature = "ui")]
 mod browser;
 #[cfg(feature = "ui")]
 mod chart;
 #[cfg(feature = "ui")]
 mod compare;
+#[cfg(feature = "ui")]
+mod dialog;
 #[cfg(feature = "ui")]
 mod embed;
 #[cfg(feature = "ui")]
@@ -37,9 +40,11 @@ mod memory;
 #[cfg(feature = "ui")]
 mod overlap;
 #[cfg(feature = "ui")]
+mod panel;
+#[cfg(feature = "ui")]
 mod plan;
 #[cfg(feature = "ui")]
-mod room;
+mod render;
 #[cfg(feature = "ui")]
 mod share;
 #[cfg(feature = "ui")]
@@ -50,4 +55,4 @@ mod strip;
 mod timeline;
 
 #[cfg(feature = "ui")]
-pub use app::start;
+pub use app::mount;

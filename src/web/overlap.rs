@@ -1,11 +1,12 @@
 //! What is sent, what hides it, what stays visible; and the step as the sum of its parts.
 
-use crate::web::back::{answer, back_fold};
 use crate::web::html::flag;
+use crate::web::panel::{fold, named_panel};
+use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// What opens below: the panel of the back room, and what it is about.
+/// What opens below: the panel, and what it is about.
 const FOLDS: [(&str, &str); 4] = [
     ("mesh", "Ranks by node and group: who talks over which wire"),
     (
@@ -23,6 +24,7 @@ const FOLDS: [(&str, &str); 4] = [
 #[component]
 pub fn OverlapPanel() -> impl IntoView {
     let state = expect_context::<State>();
+    let rows = named_panel(state, "overlap", || Some(String::new()));
     view! {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
@@ -30,8 +32,8 @@ pub fn OverlapPanel() -> impl IntoView {
                 <span class="spring"></span>
                 <small>"ratio at most 1: compute can hide it"</small>
             </div>
-            <div inner_html=answer(state, "overlap", || Some(String::new()))></div>
-            {state.embed().is_none().then(|| FOLDS.map(|(name, summary)| back_fold(state, name, summary)))}
+            <div use:patched=rows></div>
+            {state.embed().is_none().then(|| FOLDS.map(|(name, summary)| fold(state, name, summary)))}
         </section>
     }
 }

@@ -1,49 +1,143 @@
-//! The plan: a desk in the back room, which searches slice by slice and does what its buttons say.
+//! The plan: a search that goes on in slices between the page's other work, and does what its buttons say.
 
-use crate::web::back::answer;
-use crate::web::browser;
+use crate::core::search::desk::Desk;
+use crate::view::node::markup::{Action, Node, leaf};
+use crate::view::panels::plan;
 use crate::web::html::text;
+use crate::web::render::{Handler, handled};
 use crate::web::state::State;
+use crate::web::worker::next_turn;
 use leptos::prelude::*;
-use wasm_bindgen::prelude::wasm_bindgen;
+use std::sync::Arc;
 
-#[wasm_bindgen(raw_module = "./room.js")]
-extern "C" {
-    /// Gives what had the focus in the panel, before it was made again, the focus in the new one.
-    #[wasm_bindgen(js_name = keepFocus)]
-    fn keep_focus();
+/// Milliseconds of work between two turns of the event loop: a frame stays in time.
+const SLICE_MS: f64 = 10.0;
+/// Units of the search between two looks at the clock.
+const UNITS: u64 = 1000;
+/// Milliseconds between two pictures of a search that goes on.
+const REDRAW_MS: f64 = 120.0;
+
+/// The search and what is shown of it.
+#[derive(Clone, Copy)]
+struct Panel {
+    state: State,
+    session: StoredValue<Option<Desk>, LocalStorage>,
+    /// Commands so far: each has a number.
+    commands: StoredValue<u32>,
+    /// How far it is, and everything else.
+    parts: RwSignal<[Node; 2]>,
+    /// Whether the work goes on.
+    works: RwSignal<bool>,
+}
+
+impl Panel {
+    /// Takes the Run of the page, which may be another question.
+    fn follow(self) {
+        let evaluation = self.state.evaluation();
+        let Some(run) = evaluation.map(|evaluation| evaluation.scenario.run.clone()) else {
+            return;
+        };
+        self.session.update_value(|session| match session {
+            Some(session) => session.look_at(&run),
+            None => *session = Desk::new(&run).ok(),
+        });
+        self.work();
+    }
+
+    fn apply(self, command: &str) {
+        self.commands.update_value(|number| *number += 1);
+        let command = format!("{}|{command}", self.commands.get_value());
+        self.session.update_value(|session| {
+            if let Some(session) = session {
+                session.hear(&command);
+            }
+        });
+        self.work();
+    }
+
+    /// Works until nothing is left to do.
+    fn work(self) {
+        if self.works.get_untracked() {
+            return;
+        }
+        self.works.set(true);
+        leptos::task::spawn_local(async move {
+            let mut drawn = 0.0;
+            // The panel may be gone by now.
+            while let Some(over) = self.slice() {
+                if over || js_sys::Date::now() - drawn > REDRAW_MS {
+                    self.draw(over);
+                    drawn = js_sys::Date::now();
+                }
+                if over {
+                    break;
+                }
+                next_turn().await;
+            }
+            let _ = self.works.try_set(false);
+        });
+    }
+
+    /// One slice; true where nothing is left.
+    fn slice(self) -> Option<bool> {
+        self.session.try_update_value(|session| {
+            let begun = js_sys::Date::now();
+            let Some(session) = session else {
+                return true;
+            };
+            while js_sys::Date::now() - begun < SLICE_MS {
+                if session.step(UNITS) {
+                    return true;
+                }
+            }
+            false
+        })
+    }
+
+    fn draw(self, over: bool) {
+        let unit = self.state.unit.get_untracked();
+        let parts = self.session.with_value(|session| {
+            let panel = |session| plan::panel(session, over, unit);
+            session.as_ref().map_or_else(nothing_to_plan, panel)
+        });
+        self.parts.set(parts);
+    }
+}
+
+fn nothing_to_plan() -> [Node; 2] {
+    let words = "This run has no model, GPU or precision to plan for.";
+    [Node::none(), leaf("p", "muted", words)]
 }
 
 /// The plan panel: nothing is searched until it is asked for; then the answer follows the Run.
 pub fn plan_panel(state: State) -> AnyView {
-    // What is said to the desk, numbered: said twice it is done once.
-    let said = RwSignal::new((0u32, String::new()));
-    let say =
-        move |word: String| said.update(|(number, last)| (*number, *last) = (*number + 1, word));
-    let content = answer(state, "plan", move || {
-        said.with(|(number, word)| Some(format!("{number}|{word}")))
-    });
-    let more = move || content.with(|html| html.contains("data-more"));
+    let panel = Panel {
+        state,
+        session: StoredValue::new_local(None),
+        commands: StoredValue::new(0),
+        parts: RwSignal::default(),
+        works: RwSignal::new(false),
+    };
     Effect::new(move |_| {
-        // Each answer that is not the last asks for the next.
-        if more() {
-            say(String::new());
-        }
-        keep_focus();
+        state.unit.track();
+        panel.follow();
     });
-    // How far it is changes often, what is found seldom: only what changes is put into the document again.
-    let part = move |index: usize| {
-        text(move || {
-            content.with(|html| html.split('\n').nth(index).unwrap_or_default().to_owned())
-        })
+    let parts = Signal::derive(move || panel.parts.get().into_iter().collect());
+    let label = text(move || if panel.works.get() { "Stop" } else { "Plan" }.to_owned());
+    let press = move |_| {
+        panel.apply(if panel.works.get_untracked() {
+            "stop"
+        } else {
+            "search"
+        });
     };
-    let label = text(move || if more() { "Stop" } else { "Plan" }.to_owned());
-    let press = move |_| say(if more() { "stop" } else { "search" }.to_owned());
-    let pressed = move |event: web_sys::MouseEvent| {
-        if let Some((word, _)) = browser::pressed_data(&event, "data-plan") {
-            say(word);
-        }
-    };
+    let handler: Handler = Arc::new(move |action| {
+        let Action::Plan(command) = action else {
+            return false;
+        };
+        panel.apply(command);
+        true
+    });
     view! {
         <section aria-labelledby="plan-title">
             <div class="panel-head">
@@ -51,10 +145,7 @@ pub fn plan_panel(state: State) -> AnyView {
                 <span class="spring"></span>
                 <button class="main" on:click=press>{label}</button>
             </div>
-            <div class="plan" on:click=pressed>
-                <div inner_html=part(0)></div>
-                <div inner_html=part(1)></div>
-            </div>
+            <div class="plan" aria-busy=text(move || panel.works.get().to_string()) use:handled=(parts, handler)></div>
         </section>
     }
     .into_any()

@@ -2,18 +2,32 @@
 
 use crate::core::issue::Issue;
 use crate::core::message::Message;
+use crate::core::pipeline::packing::Spread;
+use crate::core::pipeline::sync::Policy;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Run;
 use crate::core::run::registry::{Field, field};
 use crate::core::units::MemoryUnit;
 use crate::io::link::{self, View};
-use crate::view::palette::Theme;
+use crate::view::charts::palette::Theme;
+use crate::view::panels::schedules::Sort;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
 use crate::web::field::shown_text;
 use crate::web::history::History;
 use leptos::prelude::*;
 use std::sync::Arc;
+
+/// The variants of panels that were chosen.
+#[derive(Clone, Copy, Default)]
+pub struct Chosen {
+    /// When gradients leave in the picture of them.
+    pub policy: Policy,
+    /// How sample lengths are spread in the panel of unequal micro-batches.
+    pub spread: Spread,
+    /// How the table of schedules is sorted.
+    pub sort: Sort,
+}
 
 /// Handles to everything; copied into every panel.
 #[derive(Clone, Copy)]
@@ -48,8 +62,10 @@ pub struct State {
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
-    /// What the dialog of the back room shows; empty while it is closed.
-    pub room: RwSignal<String>,
+    /// What the dialog shows; empty while it is closed.
+    pub dialog: RwSignal<String>,
+    /// The variants of panels.
+    pub chosen: RwSignal<Chosen>,
 }
 
 impl State {
@@ -75,7 +91,8 @@ impl State {
             theme: RwSignal::new(theme),
             view: StoredValue::new(link.view),
             search: RwSignal::new(String::new()),
-            room: RwSignal::new(String::new()),
+            dialog: RwSignal::new(String::new()),
+            chosen: RwSignal::new(Chosen::default()),
         }
     }
 

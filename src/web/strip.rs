@@ -2,11 +2,12 @@
 
 use crate::core::report::work;
 use crate::core::units::show_count;
-use crate::view::issues::{fault, list};
-use crate::view::markup::{Node, text as plain};
-use crate::view::strip::strip;
-use crate::view::words;
-use crate::web::html::{flag, html, text};
+use crate::view::node::markup::{Node, text as plain};
+use crate::view::panels::issues::{fault, list};
+use crate::view::panels::strip::strip;
+use crate::view::panels::words;
+use crate::web::html::{flag, text};
+use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -28,9 +29,9 @@ pub fn Strip() -> impl IntoView {
     view! {
         <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label="Key figures">
             <p class="run-line">{text(move || state.run.with(words::line))}</p>
-            {html("wait-note", move || waiting(state))}
-            {html("stale-note", note)}
-            {html("strip", figures)}
+            {nodes("wait-note", move || waiting(state))}
+            {nodes("stale-note", note)}
+            {nodes("strip", figures)}
         </div>
     }
 }
@@ -48,11 +49,12 @@ pub fn waiting(state: State) -> Node {
 #[component]
 pub fn IssueList() -> impl IntoView {
     let state = expect_context::<State>();
+    let issues = Signal::derive(move || list(&state.noted()));
     view! {
         <ul
             class="issues"
             aria-label="What to know"
-            inner_html=text(move || list(&state.noted()).to_html())
+            use:patched=issues
         ></ul>
     }
 }

@@ -63,7 +63,7 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
     await opened('share', () => page.locator('header .main').last().click());
     for (const what of ['published', 'methods', 'glossary', 'export markdown', 'import']) {
       await opened(what, async () => {
-        await page.evaluate((what) => document.querySelector(`[data-open="${what}"]`).click(), what);
+        await page.evaluate((what) => document.querySelector(`[data-action="open ${what}"]`).click(), what);
         await page.locator('dialog[open]').waitFor();
         if (what === 'import') await page.locator('dialog[open] textarea').fill('--num-layers 32 --bf16 --lr 1e-4');
       });

@@ -11,7 +11,8 @@ function report(name, times) {
 }
 
 const server = await serve({
-  pages: { '/host.html': `<!DOCTYPE html><link rel="icon" href="data:,"><script type="module">
+  compress: true,
+  pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">', '/host.html': `<!DOCTYPE html><link rel="icon" href="data:,"><script type="module">
     import init, * as shardscope from './pkg/shardscope.js';
     await init();
     globalThis.shardscope = shardscope;
@@ -20,20 +21,41 @@ const server = await serve({
 const browser = await launch();
 console.log(`${'milliseconds'.padEnd(36)}  median     min     max`);
 
-const first = [];
-const start = [];
-for (let run = 0; run < RUNS; run += 1) {
-  const { page } = await browser.open(server.url);
-  const times = await page.evaluate(() => ({
-    paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
-    started: globalThis.shardscopeStarted,
-  }));
-  if (times.paint !== undefined) first.push(times.paint);
-  start.push(times.started);
-  await page.context().close();
+/** The network that the design's targets are for. */
+const SLOW = { offline: false, latency: 40, downloadThroughput: 10e6 / 8, uploadThroughput: 10e6 / 8 };
+for (const [network, conditions] of [['local', undefined], ['10 Mbit/s + 40 ms', SLOW]]) {
+  const times = { first: [], all: [] };
+  for (let run = 0; run <= RUNS; run += 1) {
+    const { page } = await browser.open(`${server.origin}/blank.html`, { started: false });
+    if (conditions) {
+      const devtools = await page.context().newCDPSession(page);
+      await devtools.send('Network.enable');
+      await devtools.send('Network.emulateNetworkConditions', conditions);
+    }
+    await page.addInitScript(watchPanels);
+    await page.goto(server.url);
+    await page.waitForFunction(() => globalThis.seen?.all);
+    const seen = await page.evaluate(() => globalThis.seen);
+    // The first one also waits for the server's compressor.
+    if (run > 0) for (const [name, list] of Object.entries(times)) list.push(seen[name]);
+    await page.context().close();
+  }
+  report(`first figure, ${network}`, times.first);
+  report(`all panels, ${network}`, times.all);
 }
-if (first.length > 0) report('first paint, cold', first);
-report('calculator runs, cold', start);
+
+/** Runs in the page: notes when the first key figure and when the last panel of the default run is there. */
+function watchPanels() {
+  const filled = ['.bar-row', 'aside.detail .term', '.surface canvas', '.waterfall'];
+  globalThis.seen = {};
+  const look = () => {
+    const { seen } = globalThis;
+    if (document.querySelector('#results .strip .key .value')) seen.first ??= performance.now();
+    seen.all ??= filled.every((selector) => document.querySelector(selector)) ? performance.now() : undefined;
+    if (!seen.all) requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}
 
 // From an edit to the end of the frame that shows it.
 const { page } = await browser.open(server.url);

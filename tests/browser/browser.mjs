@@ -64,9 +64,9 @@ async function open(browser, url, { started = true, ...options } = {}) {
   return { page, problems };
 }
 
-/** Runs in the page before its own scripts: when it started, and how many questions the back room has not answered. */
+/** Runs in the page before its own scripts: when it started, and how many jobs its worker has not ended. */
 function count() {
-  // Trunk's loader fires this at the end of main().
+  // The loader in Trunk.toml fires this after mount().
   addEventListener('TrunkApplicationStarted', () => {
     globalThis.shardscopeStarted = performance.now();
   });
@@ -74,20 +74,30 @@ function count() {
   const { Worker } = globalThis;
   if (!Worker) return;
   globalThis.Worker = class extends Worker {
+    #jobs = new Set();
+
     constructor(...source) {
       super(...source);
-      // It says that it is open, and answers every question once.
-      globalThis.unanswered += 1;
-      this.asked = 1;
-      const less = (by) => { globalThis.unanswered -= by; this.asked -= by; };
-      this.addEventListener('message', () => less(Math.min(1, this.asked)));
-      this.addEventListener('error', () => less(this.asked));
+      this.addEventListener('message', ({ data }) => { if (data.length === 1) this.#ends(data[0]); });
+      this.addEventListener('error', () => this.#jobs.forEach((job) => this.#ends(job)));
     }
 
-    postMessage(...message) {
-      globalThis.unanswered += 1;
-      this.asked += 1;
-      super.postMessage(...message);
+    #ends(job) {
+      if (this.#jobs.delete(job)) globalThis.unanswered -= 1;
+    }
+
+    postMessage(message, ...rest) {
+      if (message.length === 1) this.#ends(message[0]);
+      if (message.length === 2) {
+        this.#jobs.add(message[0]);
+        globalThis.unanswered += 1;
+      }
+      super.postMessage(message, ...rest);
+    }
+
+    terminate() {
+      this.#jobs.forEach((job) => this.#ends(job));
+      super.terminate();
     }
   };
 }

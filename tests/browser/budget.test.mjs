@@ -1,28 +1,34 @@
-// What a first visit costs beside its bytes (tools/size.mjs): how often it asks, and that nothing jumps.
+// What a first visit costs: how many files it asks for, how large they are, and that nothing jumps.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BUDGET_KB, compressed } from '../../tools/size.mjs';
 import { DESKTOP, PHONE } from './browser.mjs';
 import { calculator, eventually } from './calculator.mjs';
+import { settled } from './tour.mjs';
 
-const site = calculator({ offline: true });
+const site = calculator({ pages: { '/blank.html': '<!DOCTYPE html><link rel="icon" href="data:,">' } });
 
-/** Files of a first visit: document, style, guard, language, icon, the page's script, its snippet and WebAssembly; then worker, package
- * and its WebAssembly for the panels in view; then manners, the copy for later and its worker. */
-const MOST_REQUESTS = 14;
-/** Sum of all shifts until the panels have arrived: their room is kept. Chromium calls 0.1 good. */
-const MOST_SHIFT = 0.01;
+/** Files of a first visit without the offline copy: document, style, guard, language, icon, the module's JavaScript and
+ * WebAssembly; then manners, words and the package's address, by which words ask. */
+const MAX_REQUESTS = 10;
+/** Sum of all shifts until the panels have arrived: their space is reserved. Chromium calls 0.1 good. */
+const MAX_SHIFT = 0.01;
 
-test(`a first visit asks for at most ${MOST_REQUESTS} files, the first picture for eight`, async () => {
-  const { page, problems } = await site.open();
-  const loaded = await page.evaluate(() => performance.getEntriesByType('resource')
-    .filter((entry) => entry.startTime < globalThis.shardscopeStarted)
-    .map((entry) => new URL(entry.name).pathname));
+test(`a first visit asks for at most ${MAX_REQUESTS} files, ${BUDGET_KB} kB compressed, until every panel is filled`, async () => {
+  const { page, problems } = await site.open('blank.html', { started: false });
+  const files = new Map();
+  page.context().on('response', (response) => {
+    const { pathname } = new URL(response.url());
+    files.set(pathname, files.get(pathname) ?? response.body());
+  });
+  await page.goto(site.url);
   await page.locator('aside.detail').getByText('=').first().waitFor();
-  const all = await page.evaluate(() => performance.getEntriesByType('resource').map((entry) => new URL(entry.name).pathname));
-  const once = (paths) => [...new Set(paths)];
-  assert.deepEqual(all.length, once(all).length, `asked for twice: ${all}`);
-  assert.ok(once(loaded).length + 1 <= 8, `before the start: ${loaded}`);
-  assert.ok(once(all).length + 1 <= MOST_REQUESTS, `${all}`);
+  await page.waitForLoadState('networkidle');
+  await settled(page);
+  assert.ok(files.size <= MAX_REQUESTS, `${[...files.keys()]}`);
+  const sizes = await Promise.all([...files].map(async ([path, body]) => [path, compressed(await body)]));
+  const sum = sizes.reduce((total, [, size]) => total + size, 0);
+  assert.ok(sum <= BUDGET_KB * 1000, `${sum} bytes: ${JSON.stringify(sizes)}`);
   assert.deepEqual(problems, []);
 });
 
@@ -40,7 +46,7 @@ for (const [name, options] of [['desktop', DESKTOP], ['phone', PHONE]]) {
         setTimeout(() => seen(all), 100);
       }));
       const sum = shifts.reduce((total, [value]) => total + value, 0);
-      assert.ok(sum <= MOST_SHIFT, `${link}: ${sum.toFixed(4)} ${JSON.stringify(shifts)}`);
+      assert.ok(sum <= MAX_SHIFT, `${link}: ${sum.toFixed(4)} ${JSON.stringify(shifts)}`);
       await page.context().close();
     }
   });

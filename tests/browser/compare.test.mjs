@@ -33,7 +33,7 @@ test('swap, take, keep, close', async () => {
   await panel(page).getByRole('button', { name: 'swap' }).click();
   await addressIs(page, '#v=1&pp=2&b.tp=4&b.pp=4');
   await has(panel(page), /Tensor parallel\s+2\s+4/);
-  await panel(page).locator('[data-fix="tp=4"]').click();
+  await panel(page).locator('[data-action="apply tp=4"]').click();
   await addressIs(page, '#v=1&tp=4&pp=2&b.pp=4');
   await panel(page).getByRole('button', { name: 'keep this as second' }).click();
   await addressIs(page, '#v=1&tp=4&pp=2&b.v=1');

@@ -32,18 +32,30 @@ test('a page without WebAssembly says so', async () => {
   await says(page, /cannot run the calculator[\s\S]*WebAssembly/);
 });
 
+/** A module with a section that no browser knows. */
+const damaged = (route) => route.fulfill({
+  contentType: 'application/wasm',
+  body: Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 0x7f, 1, 0]),
+});
+
 test('a browser too old for the code says so', async () => {
-  const page = await broken((page) => page.route('**/*_bg.wasm', (route) => route.fulfill({
-    contentType: 'application/wasm',
-    // A module with a section that no browser knows.
-    body: Buffer.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 0x7f, 1, 0]),
-  })));
+  const page = await broken(async (page) => {
+    await page.addInitScript(() => { WebAssembly.validate = () => false; });
+    await page.route('**/*_bg.wasm', damaged);
+  });
   const report = await says(page, /cannot run the calculator/);
   assert.match(report, /CompileError/);
 });
 
+test('without its optional scripts the page works', async () => {
+  const page = await broken((page) => page.route(/(language|lazy\/\w+)\.js$/, (route) => route.abort()));
+  await eventually(() => page.locator('.strip').count(), (count) => count > 0);
+  assert.equal(await panel(page).isVisible(), false);
+});
+
 for (const [what, pattern, fault] of [
   ['the WebAssembly is not fetched', '**/*_bg.wasm', (route) => route.abort()],
+  ['the WebAssembly is damaged', '**/*_bg.wasm', damaged],
   ['the WebAssembly is not there', '**/*_bg.wasm', (route) => route.fulfill({ status: 404, body: '' })],
   ['the script is not fetched', '**/shardscope-page-*.js', (route) => route.abort()],
 ]) {
@@ -78,7 +90,7 @@ test('a fault shows its panel once; reload and defaults lead on', async () => {
   assert.equal(await page.locator('.strip:visible').count(), 0);
   await page.evaluate(() => { reportError('panicked at another place'); });
   assert.equal(await page.locator('#crash-report').inputValue(), report);
-  await page.getByRole('button', { name: 'Reload' }).click();
+  await Promise.all([page.waitForEvent('load'), page.getByRole('button', { name: 'Reload' }).click()]);
   await eventually(() => page.locator('[data-field="tp"] input').inputValue().catch(() => ''), (tp) => tp === '4');
   await trap(page);
   await page.getByRole('link', { name: 'Start from the defaults' }).click();
@@ -120,20 +132,19 @@ test('errors that are not the calculator\'s stop nothing', async () => {
   assert.equal(await panel(page).isVisible(), false);
 });
 
-test('a fault in the back room leaves the page alone, and the next question is answered', async () => {
+test('a fault in the worker leaves the page alone, and the next job gets another worker', async () => {
   const { page } = await site.open('blank.html', { started: false });
-  await page.route('**/pkg/shardscope.js', (route) => route.fulfill({
+  await page.route('**/worker.js', (route) => route.fulfill({
     contentType: 'text/javascript',
-    body: `export default async () => {};
-      export const answer = (name) => { if (name === 'mesh') throw new WebAssembly.RuntimeError('unreachable'); return '<p>made</p>'; };`,
+    body: `postMessage('open'); addEventListener('message', ({ data }) => { if (data.length) throw new WebAssembly.RuntimeError('unreachable'); });`,
   }));
-  await page.goto(site.url);
-  await page.locator('aside.detail').getByText('made').waitFor();
-  await page.locator('summary', { hasText: 'Ranks by node' }).click();
-  await page.getByText('could not be loaded').waitFor();
+  await page.goto(`${site.url}#v=1&model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=262144`);
+  await page.locator('.strip').getByText('ended with a fault').or(page.getByText('ended with a fault')).first().waitFor();
   assert.equal(await panel(page).isVisible(), false);
-  await page.locator('.strip .key', { hasText: 'MFU' }).click();
-  await page.locator('aside.detail').getByText('made').waitFor();
+  await page.unroute('**/worker.js');
+  await page.locator('#schedules summary').click();
+  await page.locator('#schedules tbody tr').nth(3).waitFor();
+  assert.equal(await panel(page).isVisible(), false);
 });
 
 test('without storage and clipboard the page works and says what to do', async () => {

@@ -64,7 +64,7 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   await quiet('folds');
 
   // Every figure that can be asked about.
-  await page.evaluate(() => { for (const figure of document.querySelectorAll('[data-ask]')) figure.click(); });
+  await page.evaluate(() => { for (const figure of document.querySelectorAll('[data-action^="explain "]')) figure.click(); });
   await page.locator('aside.detail').getByText('=').first().waitFor();
   for (const name of ['Light or dark', 'GiB']) await page.getByRole('button', { name, exact: true }).click();
   await quiet('figures');
@@ -73,16 +73,16 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   await page.getByRole('dialog').getByLabel('Panel').selectOption('strip');
   await page.keyboard.press('Escape');
   // Every sheet that a button opens, and a model brought in.
-  for (const of of await page.locator('[data-open]').evaluateAll((all) => all.map((button) => button.dataset.open))) {
-    await page.evaluate((of) => document.querySelector(`[data-open="${of}"]`).click(), of);
+  for (const of of await page.locator('[data-action^="open "]').evaluateAll((all) => all.map((button) => button.dataset.action.slice(5)))) {
+    await page.evaluate((of) => document.querySelector(`[data-action="open ${of}"]`).click(), of);
     await page.locator('#room').waitFor();
     await page.waitForTimeout(100);
     await page.evaluate(() => document.querySelector('#room').close());
   }
-  await page.evaluate(() => document.querySelector('[data-open=import]').click());
+  await page.evaluate(() => document.querySelector('[data-action="open import"]').click());
   await page.getByLabel('What to bring in').fill(CONFIG);
   await page.locator('#room .summary', { hasText: '8.03 B parameters' }).waitFor();
-  await page.locator('#room .summary [data-run]').first().click();
+  await page.locator('#room .summary [data-action=load]').first().click();
   await page.evaluate(() => document.querySelector('#room').close());
   await quiet('dialogs');
 

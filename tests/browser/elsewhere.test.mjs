@@ -84,7 +84,7 @@ test('what was computed or opened is on the paper too', async () => {
   assert.ok(await page.locator('.plan table').first().isVisible());
   const rows = await page.locator('.plan .rows tbody tr').evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height));
   assert.ok(Math.max(...rows) < 34, `rows of one line: ${rows}`);
-  assert.equal(await page.locator('.plan .chips, .plan [data-plan^="pin:"]').evaluateAll((all) => all.filter((one) => one.checkVisibility()).length), 0);
+  assert.equal(await page.locator('.plan .chips, .plan [data-action^="plan pin:"]').evaluateAll((all) => all.filter((one) => one.checkVisibility()).length), 0);
 });
 
 test('on paper, what would make a run fit keeps its names', async () => {

@@ -175,7 +175,7 @@ test('a figure of a frame says where it comes from, below the panel, and the fra
   const height = () => page.evaluate(() => heard.filter((data) => data.type === 'shardscope:height').at(-1).px);
   const before = await height();
   assert.equal(await frame.locator('.detail').isVisible(), false);
-  await frame.locator('[data-ask]').first().click();
+  await frame.locator('[data-action^="explain "]').first().click();
   await frame.locator('.detail .term .formula').first().waitFor();
   await eventually(height, (px) => px > before + 100);
   await frame.locator('.detail .close-sheet').click();
@@ -244,7 +244,7 @@ test('a sandboxed frame draws and tells its height', async () => {
   assert.deepEqual(problems, []);
 });
 
-test('a sandboxed frame has its back room in the page', async () => {
+test('a sandboxed frame computes in the page', async () => {
   const { page, problems } = await site.open('sandboxed-memory.html', { started: false });
   const frame = await framed(page);
   await frame.locator('.bar-row').first().waitFor();

@@ -71,14 +71,14 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   const described = await input(page, 'tp').evaluate((element) => element.getAttribute('aria-describedby').split(' ')
     .map((id) => document.getElementById(id)?.innerText).join(' '));
   assert.match(described, /tp=7/, 'the field is described by what is wrong with it');
-  const fix = page.locator('[data-field="tp"] [data-fix]').first();
+  const fix = page.locator('[data-field="tp"] [data-action^="apply "]').first();
   await to(page, fix);
   await page.keyboard.press('Enter');
   await eventually(() => input(page, 'tp').getAttribute('aria-invalid'), (now) => now === 'false');
 
   // Where a figure comes from: the drawer takes the focus, Escape gives it back.
-  const key = page.locator('.strip [data-ask]').nth(1);
-  const figure = await key.getAttribute('data-ask');
+  const key = page.locator('.strip [data-action^="explain "]').nth(1);
+  const figure = await key.getAttribute('data-action');
   const drawer = page.getByRole('complementary', { name: 'About a number' });
   await to(page, key);
   await page.keyboard.press('Enter');
@@ -86,7 +86,7 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await eventually(() => page.evaluate(() => document.activeElement.className), (now) => now === 'close-sheet');
   await page.keyboard.press('Escape');
   await eventually(() => drawer.isVisible(), (shown) => !shown);
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.ask), figure);
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.action), figure);
 
   // The timeline: zoom, step to an op, read it, let it go.
   await to(page, surface(page));
@@ -100,26 +100,23 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await page.keyboard.press('0');
   await eventually(() => drawn(page), (now) => now === picture);
 
-  // A table, sorted; the pressed head keeps the focus though the table is made anew.
+  // A table, sorted; the pressed head keeps the focus.
   await to(page, page.locator('#schedules > summary'));
   await page.keyboard.press('Enter');
-  const head = page.locator('#schedules [data-sort]').first();
+  const head = page.locator('#schedules [data-action^="sort "]').first();
   await head.waitFor();
   await to(page, head);
   const rows = () => page.locator('#schedules tbody tr').allInnerTexts();
   const unsorted = await rows();
   await page.keyboard.press('Enter');
   await eventually(rows, (now) => now.length > 0 && now.join() !== unsorted.join());
-  await eventually(
-    () => page.evaluate(() => document.activeElement.dataset.sort),
-    (now) => now !== undefined,
-  );
+  assert.match(await page.evaluate(() => document.activeElement.dataset.action ?? ''), /^sort /);
 
   // A plan, and a row of it loaded.
   const plan = page.locator('[aria-labelledby="plan-title"] .panel-head button');
   await to(page, plan);
   await page.keyboard.press('Enter');
-  const row = page.locator('.plan table [data-run]').nth(1);
+  const row = page.locator('.plan table [data-action=load]').nth(1);
   await row.waitFor();
   await eventually(() => plan.innerText(), (now) => now === 'Plan');
   const run = await fragment(page);

@@ -19,7 +19,7 @@ async function answers(page) {
 for (const [what, key, value, words] of [
   ['10^15 GPUs', 'gpus', '1000000000000000', /is not a whole number from 1 to/],
   ['10^12 GPUs', 'gpus', '1000000000000', /./],
-  ['a million micro-batches', 'global_batch', '8000000', /simulated here: \d+ micro-batches/],
+  ['a million micro-batches', 'global_batch', '8000000', /simulated here; global_batch=\d+ works/],
   ['a sequence of 10^12 tokens', 'seq_len', '1000000000000', /./],
   ['65536 stages', 'pp', '65536', /layers are fewer|at most 4096|use pp=/],
 ]) {
@@ -67,7 +67,7 @@ test(`${MEGABYTES} MB pasted into the own order are refused, and the tab answers
 
 test(`${MEGABYTES} MB as a file to bring in are refused, and the tab answers`, async () => {
   const { page } = await site.open();
-  await page.evaluate(() => document.querySelector('[data-open=import]').click());
+  await page.evaluate(() => document.querySelector('[data-action="open import"]').click());
   const file = join(mkdtempSync(join(tmpdir(), 'shardscope-')), 'config.json');
   writeFileSync(file, Buffer.alloc(MEGABYTES * 1e6, '[1,2\n'));
   await page.getByLabel('Choose the file').setInputFiles(file);
@@ -78,7 +78,7 @@ test(`${MEGABYTES} MB as a file to bring in are refused, and the tab answers`, a
 
 test('a text that nests without end is refused, and the tab answers', async () => {
   const { page } = await site.open();
-  await page.evaluate(() => document.querySelector('[data-open=import]').click());
+  await page.evaluate(() => document.querySelector('[data-action="open import"]').click());
   await page.getByLabel('What to bring in').fill('['.repeat(2000));
   await page.getByText('longer than 400 kB or nested too deep').waitFor();
   await answers(page);

@@ -43,7 +43,7 @@ const kept = (page) => page.evaluate(() => navigator.serviceWorker.ready.then(()
 const started = (page) => page.waitForFunction(() => globalThis.shardscopeStarted);
 const running = (page) => page.evaluate(() => document.querySelector('script[data-build]').dataset.build);
 
-test('after one visit the page works without the network, back room and tables included', async (t) => {
+test('after one visit the page works without the network, tables included', async (t) => {
   const server = await host(t);
   const { page, problems } = await browser.open(server.url);
   const online = await figures(page);
@@ -102,6 +102,31 @@ test('a newer build waits until the reload that a person asks for; no page mixes
   assert.match(await room(), /\/\/ next\s*$/);
   assert.equal(await page.locator('#update').isVisible(), false);
   await eventually(() => page.evaluate(() => caches.keys().then((names) => names.length)), (count) => count === 1);
+  assert.deepEqual(problems, []);
+});
+
+test('a file of the copy that is damaged or deleted is fetched again and kept', async (t) => {
+  const server = await host(t);
+  const { page, problems } = await browser.open(server.url);
+  await kept(page);
+  await page.reload();
+  await started(page);
+  const wasm = await page.evaluate(async () => {
+    const [name] = await caches.keys();
+    const cache = await caches.open(name);
+    const requests = await cache.keys();
+    const of = (end) => requests.find(({ url }) => url.endsWith(end));
+    await cache.put(of('_bg.wasm'), new Response('damaged', { headers: { 'Content-Type': 'application/wasm' } }));
+    await cache.delete(of('guard.js'));
+    return of('_bg.wasm').url;
+  });
+  await page.reload();
+  await started(page);
+  await page.context().setOffline(true);
+  await server.close();
+  await page.reload();
+  await started(page);
+  assert.ok(await page.evaluate(async (url) => (await (await fetch(url)).arrayBuffer()).byteLength > 1e6, wasm));
   assert.deepEqual(problems, []);
 });
 

@@ -18,12 +18,12 @@ const site = calculator({
 
 const panel = (page) => page.locator('section[aria-labelledby="plan-title"]');
 const rows = (page) => panel(page).getByRole('region', { name: 'Layouts by step time' }).locator('tbody tr');
-const chip = (page, word) => panel(page).locator(`[data-plan="${word}"]`);
+const chip = (page, word) => panel(page).locator(`[data-action="plan ${word}"]`);
 const pressed = (page, word) => eventually(
   () => chip(page, word).getAttribute('aria-pressed'),
   (state) => state === 'true',
 );
-const idle = (page) => panel(page).locator('[data-more]').waitFor({ state: 'detached' });
+const idle = (page) => panel(page).locator('[aria-busy=false]').waitFor();
 const main = (page, name) => panel(page).locator('button.main', { hasText: name });
 
 /** A page whose plan is searched. */
@@ -68,7 +68,7 @@ test('a row loads into the run and the link, and the search stays', async () => 
   const { page, problems } = await planned();
   const before = await figures(page);
   const row = rows(page).nth(3);
-  await row.locator('[data-run]').click();
+  await row.locator('[data-action=load]').click();
   await eventually(() => figures(page), (now) => now !== before);
   await panel(page).getByText('· this run').waitFor();
   const step = (await row.locator('td').nth(1).innerText()).split('\n')[0];
@@ -82,7 +82,7 @@ test('chips filter the rows, and show all again', async () => {
   const { page } = await planned();
   await chip(page, 'filter:ZeRO=3').click();
   await pressed(page, 'filter:ZeRO=3');
-  const names = () => rows(page).locator('[data-run]').allInnerTexts();
+  const names = () => rows(page).locator('[data-action=load]').allInnerTexts();
   await eventually(names, (all) => all.length > 0 && all.every((name) => name.includes('ZeRO-3')));
   await chip(page, 'filter:TP=1').click();
   await eventually(names, (all) => all.length > 0 && all.every((name) => !/(^|\s)TP \d/.test(name)));
@@ -93,7 +93,7 @@ test('chips filter the rows, and show all again', async () => {
 test('pinned rows stand side by side with differences', async () => {
   const { page } = await planned();
   for (const at of [0, 4]) {
-    const pin = rows(page).nth(at).locator('[data-plan^="pin:"]');
+    const pin = rows(page).nth(at).locator('[data-action^="plan pin:"]');
     await pin.click();
     await eventually(() => pin.getAttribute('aria-pressed'), (state) => state === 'true');
   }
@@ -134,7 +134,7 @@ test('a sweep draws its curves, and a table says the same', async () => {
   const twin = panel(page).getByRole('region', { name: 'How the cost grows' }).locator('tbody tr');
   await twin.first().waitFor();
   assert.equal(await twin.count(), 17);
-  const known = await twin.locator('[data-run]').count();
+  const known = await twin.locator('[data-action=load]').count();
   assert.equal(await panel(page).locator('.curves figure').first().locator('circle').count(), known);
   assert.deepEqual(problems, []);
 });
@@ -150,7 +150,7 @@ test('single questions are answered in a sentence that can be used', async () =>
   await chip(page, 'ask:fewest').click();
   await answer.getByText('fewest').waitFor();
   const before = await fragment(page);
-  await answer.locator('[data-run]').click();
+  await answer.locator('[data-action=load]').click();
   await eventually(() => fragment(page), (now) => now !== before);
   assert.deepEqual(problems, []);
 });
@@ -162,11 +162,11 @@ test('the keyboard reaches every button and keeps its place', async () => {
   await pressed(page, 'filter:ZeRO=1');
   await idle(page);
   await eventually(
-    () => page.evaluate(() => document.activeElement.getAttribute('data-plan')),
-    (word) => word === 'filter:ZeRO=1',
+    () => page.evaluate(() => document.activeElement.getAttribute('data-action')),
+    (action) => action === 'plan filter:ZeRO=1',
   );
   await page.keyboard.press('Tab');
-  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('data-plan')), 'filter:ZeRO=2');
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute('data-action')), 'plan filter:ZeRO=2');
 });
 
 test('a measured step is named as one layout\'s', async () => {

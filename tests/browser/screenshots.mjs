@@ -19,8 +19,8 @@ await mkdir(OUT, { recursive: true });
 for (const [name, fragment, options] of SHOTS) {
   for (const colorScheme of ['light', 'dark']) {
     const { page, problems } = await browser.open(server.url + fragment, { ...options, colorScheme });
-    // The drawer comes from the back room, after the first paint.
-    if (await page.locator('.detail').count()) await page.locator('.detail .term').waitFor({ state: 'attached' });
+    // The drawer comes after the first paint.
+    if (!fragment.includes('view.embed')) await page.locator('.detail .term').waitFor({ state: 'attached' });
     const path = `${OUT}${name}-${colorScheme}.png`;
     await page.screenshot({ path });
     console.log(path);

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync } from 'node:zlib';
 
 /** What `make build` made. */
 export const DIST = fileURLToPath(new URL('../../dist/', import.meta.url));
@@ -30,10 +31,13 @@ const TYPES = {
  * - `headers`: sent with every answer. `cors: true` is short for Access-Control-Allow-Origin: *, which a page in a
  *   sandboxed frame needs from the host of its files.
  *
+ * - `compress`: sends files as brotli, as a real host does; each is compressed once.
+ *
  * Resolves to { origin, url (of `base`), close() }.
  */
-export async function serve({ dir = DIST, base = '/', pages = {}, headers = {}, cors = false, offline = false } = {}) {
+export async function serve({ dir = DIST, base = '/', pages = {}, headers = {}, cors = false, offline = false, compress = false } = {}) {
   const always = { 'Cache-Control': 'no-store', ...(cors && { 'Access-Control-Allow-Origin': '*' }), ...headers };
+  const small = new Map();
   const server = createServer(async (request, response) => {
     const answer = (status, type, body) => {
       response.writeHead(status, { 'Content-Type': type, ...always });
@@ -48,7 +52,10 @@ export async function serve({ dir = DIST, base = '/', pages = {}, headers = {}, 
       if (file.endsWith('/')) file += 'index.html';
       const body = await readFile(file);
       const kept = offline || !file.endsWith('index.html');
-      answer(200, TYPES[extname(file)] ?? 'application/octet-stream', kept ? body : String(body).replace(/ data-build="[^"]*"/, ''));
+      const sent = kept ? body : Buffer.from(String(body).replace(/ data-build="[^"]*"/, ''));
+      if (compress && !small.has(file)) small.set(file, brotliCompressSync(sent));
+      if (compress) response.setHeader('Content-Encoding', 'br');
+      answer(200, TYPES[extname(file)] ?? 'application/octet-stream', small.get(file) ?? sent);
     } catch {
       answer(404, TYPES['.txt'], 'not found');
     }

@@ -40,10 +40,12 @@ test('from disk it says what the served page says, and the address holds the run
   assert.deepEqual(problems, []);
 });
 
-test('from disk the back room works, in a worker', async () => {
+test('from disk long work goes to a worker', async () => {
   const { page, problems } = await browser.open(file);
   await page.locator('.bar-row').first().waitFor();
   await page.locator('.detail .term').waitFor({ state: 'attached' });
+  await page.locator('#schedules summary').click();
+  await page.locator('#schedules tbody tr').first().waitFor();
   assert.equal(page.workers().length, 1);
   await page.getByRole('button', { name: 'Plan', exact: true }).click();
   await page.locator('.plan table').first().waitFor();

@@ -7,7 +7,7 @@ import { calculator, fragment } from './calculator.mjs';
 
 const site = calculator();
 
-/** Opens the fold whose line contains `words`, and waits for what the back room says. */
+/** Opens the fold whose line contains `words`, and waits for what it shows. */
 async function open(words, link = '', options = {}) {
   const { page, problems } = await site.open(link, options);
   const panel = page.locator('section[aria-labelledby=timeline-title]');
@@ -33,12 +33,12 @@ test('gradients leave eagerly, or when they are told to', async () => {
   assert.equal(await pressed(), 'eagerly, bucket by bucket');
   const hidden = fold.locator('svg.drawing rect[style*="fill-opacity"]');
   assert.equal(await hidden.count(), 4);
-  await fold.locator('[data-of=end]').focus();
+  await fold.locator('[data-action="choose end"]').focus();
   await page.keyboard.press('Enter');
-  await page.waitForFunction(() => document.querySelector('[data-of=end][aria-pressed=true]'));
+  await page.waitForFunction(() => document.querySelector('[data-action="choose end"][aria-pressed=true]'));
   assert.equal(await hidden.count(), 0);
   // The keyboard stays where it was, in what was drawn anew.
-  await page.waitForFunction(() => document.activeElement?.dataset.of === 'end');
+  await page.waitForFunction(() => document.activeElement?.dataset.action === 'choose end');
   assert.match(await fold.innerText(), /The step waits .* when they leave eagerly/);
   assert.equal(await fold.locator('tbody tr').count(), 4);
   await fold.getByRole('button', { name: 'exposed communication' }).click();
@@ -51,8 +51,8 @@ test('unequal micro-batches are drawn anew, and a way becomes the run\'s own', a
   const { page, problems, fold } = await open('Unequal micro-batches');
   assert.equal(await fold.locator('tbody tr').count(), 5);
   const first = await fold.locator('table').innerText();
-  await fold.locator('[data-of=bimodal]').click();
-  await page.waitForFunction(() => document.querySelector('[data-of=bimodal][aria-pressed=true]'));
+  await fold.locator('[data-action="choose bimodal"]').click();
+  await page.waitForFunction(() => document.querySelector('[data-action="choose bimodal"][aria-pressed=true]'));
   assert.notEqual(await fold.locator('table').innerText(), first);
   await fold.locator('tbody tr').last().locator('button').click();
   await page.waitForFunction(() => location.hash.includes('microbatch_lengths='));
@@ -79,22 +79,22 @@ test('the warning about a long stage mends it', async () => {
 
 test('every picture leaves as SVG and as PNG, as it looks', async () => {
   const { page, problems, fold } = await open('Gradients at the end', '#v=1&view.theme=dark', { colorScheme: 'dark' });
-  const drawn = (await file(page, fold.locator('[data-save=gradients][data-kind=svg]')));
+  const drawn = (await file(page, fold.locator('[data-action="save gradients.svg"]')));
   assert.equal(drawn.name, 'shardscope-gradients.svg');
   const svg = drawn.bytes.toString();
   assert.match(svg, /^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
   // The dark theme's colours stand in the file, which has no style sheet.
   assert.match(svg, /fill: ?rgb\(238, 147, 16\)/);
   assert.doesNotMatch(svg, /var\(/);
-  const png = await file(page, fold.locator('[data-save=gradients][data-kind=png]'));
+  const png = await file(page, fold.locator('[data-action="save gradients.png"]'));
   assert.deepEqual([...png.bytes.subarray(1, 4)], [...Buffer.from('PNG')]);
   const [width, height] = size(png.bytes);
   assert.ok(width > 1000 && height > 200, `${width} x ${height}`);
   // Bars of HTML are drawn for the purpose.
   for (const name of ['memory', 'overlap', 'step']) {
-    const bars = await file(page, page.locator(`[data-save=${name}][data-kind=svg]`));
+    const bars = await file(page, page.locator(`[data-action="save ${name}.svg"]`));
     assert.match(bars.bytes.toString(), /^<svg [^]*Llama 3.1 8B on 64 GPUs/, name);
-    const [across] = size((await file(page, page.locator(`[data-save=${name}][data-kind=png]`))).bytes);
+    const [across] = size((await file(page, page.locator(`[data-action="save ${name}.png"]`))).bytes);
     assert.ok(across > 1000, `${name}: ${across}`);
   }
   assert.deepEqual(problems, []);

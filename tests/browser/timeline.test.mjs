@@ -43,13 +43,12 @@ test('the table has every schedule, sorts, and one click chooses', async () => {
   await page.waitForFunction(() => document.querySelectorAll('table.schedules tbody tr').length === 25);
   await panel.getByText('Press a name to choose it').waitFor();
   assert.match(await rows.last().innerText(), /Custom order.*needs an order of your own/s);
-  await panel.locator('[data-sort=bubble]').click();
-  // The back room sorts: the table follows a moment later.
-  await page.waitForSelector('th[aria-sort=ascending] [data-sort=bubble]');
+  await panel.locator('[data-action="sort bubble"]').click();
+  await page.waitForSelector('th[aria-sort=ascending] [data-action="sort bubble"]');
   const bubbles = (await panel.locator('table.schedules tbody tr td:nth-child(3)').allInnerTexts()).map(parseFloat);
   assert.deepEqual(bubbles, [...bubbles].sort((a, b) => a - b));
   // The head keeps the focus, so that the keyboard can go on.
-  await page.waitForFunction(() => document.activeElement?.dataset.sort === 'bubble');
+  await page.waitForFunction(() => document.activeElement?.dataset.action === 'sort bubble');
   await page.keyboard.press('Enter');
   await page.waitForSelector('th[aria-sort=descending]');
   await panel.locator('table.schedules').getByRole('button', { name: 'Interleaved 1F1B' }).click();
@@ -62,6 +61,7 @@ test('the table has every schedule, sorts, and one click chooses', async () => {
 test('a second schedule lies on the same axis, and the link holds it', async () => {
   const { page, problems, panel } = await open();
   assert.equal(await panel.locator('.surface:visible').count(), 1);
+  assert.equal(await panel.locator('#compare').inputValue(), '', 'nothing is compared at first');
   await panel.locator('#compare').selectOption('gpipe');
   await page.waitForFunction(() => document.querySelectorAll('.surface canvas').length === 2);
   assert.equal(await panel.locator('.surface:visible').count(), 2);
@@ -78,7 +78,7 @@ test('the critical path is drawn and told', async () => {
   const { panel, problems } = await open('#v=1&schedule=gpipe');
   await panel.locator('#critical').click();
   assert.equal(await panel.locator('#critical').getAttribute('aria-pressed'), 'true');
-  assert.match(await panel.locator('.path-note').innerText(), /hand-overs between ranks/);
+  assert.match(await panel.locator('.path-note').innerText(), /transfers between ranks/);
   assert.match(await panel.locator('.critical path').first().getAttribute('d'), /^M[\d.]+ [\d.]+L/);
   assert.deepEqual(problems, []);
 });
@@ -115,7 +115,7 @@ test('the timeline leaves as CSV, SVG, PNG and trace', async () => {
   await panel.locator('#export summary').click();
   const file = async (what) => {
     const waits = page.waitForEvent('download');
-    await panel.locator(`[data-look=${what}]`).click();
+    await panel.locator(`[data-action="timeline ${what}"]`).click();
     const download = await waits;
     return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
   };
@@ -148,7 +148,7 @@ test('64 ranks and 4096 micro-batches stay whole while one zooms', async () => {
     const found = await colours(surface.locator('canvas'));
     return (found['12,62,129'] ?? 0) > 0 && (found['224,112,5'] ?? 0) > 0;
   };
-  // The back room simulates it, after the page has started.
+  // The worker simulates it, after the page has started.
   await eventually(inked, (seen) => seen);
   const box = await surface.boundingBox();
   for (let step = 0; step < 8; step += 1) {

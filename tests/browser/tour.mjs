@@ -16,20 +16,20 @@ export const RUNS = {
 /** The pages beside the calculator. */
 export const PAGES = ['sources.html', 'limits.html'];
 
-/** The panels of the back room, by name. */
+/** The panels that the package answers with, by name. */
 export const PANELS = [
-  ...readFileSync(new URL('../../src/web/panels/registry.rs', import.meta.url), 'utf8').matchAll(/back\(\s*"([\w-]+)"/g),
-].map(([, name]) => name).filter((name) => !['csv', 'trace', 'svg', 'accuracy-rows'].includes(name));
+  ...readFileSync(new URL('../../src/web/panels/registry.rs', import.meta.url), 'utf8').matchAll(/entry\(\s*"([\w-]+)"/g),
+].map(([, name]) => name).filter((name) => !['csv', 'trace', 'svg'].includes(name));
 assert.ok(PANELS.length >= 20, 'the panels are listed in another form');
 
-/** Waits until the back room has answered (browser.mjs counts its questions) and the document has been still for a moment. */
+/** Waits until no work is under way (browser.mjs counts the worker's) and the document has been still for a moment. */
 export const settled = (page) => page.evaluate(() => new Promise((still) => {
   const watch = new MutationObserver(() => again());
   let timer;
   const again = () => {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      if (globalThis.unanswered > 0) return again();
+      if (globalThis.unanswered > 0 || document.querySelector('[aria-busy=true]')) return again();
       watch.disconnect();
       return still();
     }, 150);
@@ -74,7 +74,7 @@ const BROUGHT = [
   'qqq', '{"model_type":"qqq"}',
 ];
 
-/** Puts into the page what the back room says of `link` in all its panels, figures included, one after the other. */
+/** Puts into the page what all panels show of `link`, figures included, one after the other. */
 export const panels = (page, link) => page.evaluate(async ([link, names, brought]) => {
   const { default: init, answer } = await import(new URL('pkg/shardscope.js', document.baseURI).href);
   await init();
@@ -82,22 +82,22 @@ export const panels = (page, link) => page.evaluate(async ([link, names, brought
   box.id = 'tour';
   const put = (name, of) => {
     const one = document.createElement('div');
-    one.innerHTML = answer(name, of, 'GiB', link);
+    one.innerHTML = answer(name, of, 'GiB', link, '');
     box.append(one);
     return one;
   };
   for (const name of names) {
     // A panel that offers a choice is asked for each.
-    const choices = [...put(name, '').querySelectorAll('[data-of]')].map((button) => button.dataset.of);
+    const choices = [...put(name, '').querySelectorAll('[data-action^="choose "]')].map((button) => button.dataset.action.slice(7));
     for (const of of new Set(choices)) put(name, of);
   }
-  // The dialog of the back room: what opens it, and what opens from there.
-  const opens = (of) => [...of.querySelectorAll('[data-open]')].map((button) => button.dataset.open);
+  // The dialog: what opens it, and what opens from there.
+  const opens = (of) => [...of.querySelectorAll('[data-action^="open "]')].map((button) => button.dataset.action.slice(5));
   const rooms = new Set(opens(document).filter((of) => of !== 'import'));
   for (const of of rooms) opens(put('room', of)).forEach((next) => rooms.add(next));
   for (const text of brought) put('room', `import ${text}`);
-  const asked = [...document.querySelectorAll('[data-ask]'), ...box.querySelectorAll('[data-ask]')];
-  for (const id of new Set(asked.map((button) => button.dataset.ask))) put('about', id);
+  const asked = [...document.querySelectorAll('[data-action^="explain "]'), ...box.querySelectorAll('[data-action^="explain "]')];
+  for (const id of new Set(asked.map((button) => button.dataset.action.slice(8)))) put('about', id);
   document.body.append(box);
   await Promise.resolve();
 }, [link.replace('#', ''), PANELS, BROUGHT]);

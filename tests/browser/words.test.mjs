@@ -51,7 +51,7 @@ test('in Chinese a setting says it in Chinese, and words keep their meaning with
   const { page, problems } = await site.open('#v=1&pp=4&view.lang=zh');
   await input(page, 'tp').focus();
   await eventually(() => hint(page, 'tp').innerText(), (text) => /共同切分每层各矩阵的 rank/.test(text) && /Narayanan 2021/.test(text));
-  await page.locator('[data-ask]').first().click();
+  await page.locator('[data-action^="explain "]').first().click();
   const words = page.locator('.detail abbr');
   await eventually(() => words.count(), (count) => count > 0);
   const [word] = await words.evaluateAll((all) => all.map((one) => [one.textContent, one.title, one.tabIndex]));
@@ -60,7 +60,7 @@ test('in Chinese a setting says it in Chinese, and words keep their meaning with
   assert.equal(word[2], 0);
   // And English comes back, letter by letter.
   const { page: plain } = await site.open('#v=1&pp=4');
-  await plain.locator('[data-ask]').first().click();
+  await plain.locator('[data-action^="explain "]').first().click();
   await settled(plain);
   await page.locator('header.bar button[translate=no]').click();
   await eventually(() => page.locator('html').getAttribute('lang'), (lang) => lang === 'en');

@@ -8,13 +8,17 @@ const OURS = `shardscope ${SCOPE} `;
 const KEPT = OURS + BUILD;
 const address = (path) => new URL(path, SCOPE).href;
 
+/** Whether `body` is the file of this build, whole. */
+async function isWhole(path, body) {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', body));
+  return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('') === FILES[path];
+}
+
 /** A file from the network, if it is of this build. */
 async function fetched(path) {
   const answer = await fetch(address(path), { cache: 'no-cache' });
   const body = await answer.arrayBuffer();
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', body));
-  const hash = [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  if (hash !== FILES[path]) throw new Error(`${path} is of another build`);
+  if (!await isWhole(path, body)) throw new Error(`${path} is of another build`);
   const headers = new Headers(answer.headers);
   for (const name of ['Content-Encoding', 'Content-Length']) headers.delete(name);
   return new Response(body, { headers });
@@ -35,9 +39,14 @@ async function tidy() {
   await Promise.all(names.filter((name) => name.startsWith(OURS) && name !== KEPT).map((name) => caches.delete(name)));
 }
 
+/** A file of the copy; one that was deleted or damaged is fetched again and kept. */
 async function answer(path) {
   const cache = await caches.open(KEPT);
-  return await cache.match(address(path)) ?? fetched(path);
+  const kept = await cache.match(address(path));
+  if (kept && await isWhole(path, await kept.clone().arrayBuffer())) return kept;
+  const again = await fetched(path);
+  await cache.put(address(path), again.clone());
+  return again;
 }
 
 addEventListener('install', (event) => event.waitUntil(keep()));

@@ -4,6 +4,7 @@ use super::evidence::{Evidence, Measured};
 use super::sources::{Quantity, SOURCES, Source};
 use crate::memory::{Nature, StageMemory, Verdict};
 use crate::report::{Evaluation, evaluate};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A row with what the calculator says.
@@ -31,20 +32,13 @@ impl Fact {
 }
 
 /// What the calculator says of a row.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// Seconds or GiB.
     pub value: f64,
     /// Whether it fits.
     pub verdict: Verdict,
 }
-
-/// Verdicts as a letter.
-const LETTERS: [(Verdict, &str); 3] = [
-    (Verdict::Fits, "F"),
-    (Verdict::Tight, "T"),
-    (Verdict::Oom, "O"),
-];
 
 impl Prediction {
     /// Evaluates `row` as the page evaluates its own Run.
@@ -55,20 +49,6 @@ impl Prediction {
             value: predicted(&evaluation, row.source().quantity),
             verdict: evaluation.report.memory.verdict,
         })
-    }
-    /// As one line of text.
-    #[must_use]
-    pub fn line(self) -> String {
-        let letter = LETTERS.iter().find(|(verdict, _)| *verdict == self.verdict);
-        format!("{} {}", self.value, letter.map_or("", |(_, letter)| letter))
-    }
-    /// From that line.
-    #[must_use]
-    pub fn read(line: &str) -> Option<Self> {
-        let (value, letter) = line.split_once(' ')?;
-        let verdict = LETTERS.iter().find(|(_, known)| *known == letter)?.0;
-        let value = value.parse().ok()?;
-        Some(Self { value, verdict })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::verdict::Need;
 use crate::issue::Issue;
 use crate::units::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What the schedule makes one pipeline rank hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,7 +208,7 @@ impl StageMemory {
 }
 
 /// Whether a run will fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Well below the capacity.

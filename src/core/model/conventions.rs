@@ -20,14 +20,15 @@ pub struct Convention {
     pub source: &'static Source,
     /// The place in it.
     pub place: &'static str,
-    count: fn(&Architecture, u64) -> Option<f64>,
+    knows: fn(&Architecture) -> bool,
+    count: fn(&Architecture, u64) -> f64,
 }
 
 impl Convention {
     /// FLOPs of one token of a sequence of `seq`, forward and backward; none where the convention has no such model.
     #[must_use]
     pub fn flops_per_token(&self, model: &Architecture, seq: u64) -> Option<f64> {
-        (self.count)(model, seq)
+        (self.knows)(model).then(|| (self.count)(model, seq))
     }
 }
 
@@ -50,6 +51,7 @@ pub static CONVENTIONS: [Convention; 4] = [
         remark: "half of causal attention, no router; it prints TFLOP/s and leaves the peak to the reader; its vocabulary is the padded one",
         source: &MEGATRON,
         place: "training.py, num_floating_point_operations",
+        knows: |_| true,
         count: megatron,
     },
     Convention {
@@ -58,6 +60,7 @@ pub static CONVENTIONS: [Convention; 4] = [
         remark: "causal attention counted whole, parameters without the input embedding; it divides by the bf16 peak and prints no MFU for quantised training",
         source: &TORCHTITAN,
         place: "models/utils.py, get_nparams_and_flops",
+        knows: |_| true,
         count: torchtitan,
     },
     Convention {
@@ -66,6 +69,7 @@ pub static CONVENTIONS: [Convention; 4] = [
         remark: "causal attention counted whole, every FFN as a gated one, no embedding; the playbook divides by the bf16 peak",
         source: &NANOTRON,
         place: "models/llama.py, get_flops",
+        knows: |model| model.moe.is_none() && model.mla.is_none(),
         count: nanotron,
     },
     Convention {
@@ -74,6 +78,7 @@ pub static CONVENTIONS: [Convention; 4] = [
         remark: "causal attention counted whole, all parameters, the input embedding among them (PaLM's is its head; nanoGPT and llm-foundry count likewise)",
         source: &PALM,
         place: "appendix B",
+        knows: |_| true,
         count: palm,
     },
 ];
@@ -91,32 +96,29 @@ pub fn visited(model: &Architecture) -> (u64, u64) {
 }
 
 /// `3 (Σ layers + 2 h v)` with half of causal attention and multi-token prediction; the router is not counted.
-fn megatron(model: &Architecture, seq: u64) -> Option<f64> {
+fn megatron(model: &Architecture, seq: u64) -> f64 {
     let attention =
         projection_flops(model) + core_flops(model) * AttentionCount::Causal.effective(seq);
-    Some(whole(model, |index| attention + ffn_flops(model, index)))
+    whole(model, |index| attention + ffn_flops(model, index))
 }
 
 /// `6 n + 12 L a d s`, n: parameters without the embedding.
-fn torchtitan(model: &Architecture, seq: u64) -> Option<f64> {
+fn torchtitan(model: &Architecture, seq: u64) -> f64 {
     let (all, embedding) = visited(model);
-    Some(6.0 * (all - embedding) as f64 + whole_attention(model, seq))
+    6.0 * (all - embedding) as f64 + whole_attention(model, seq)
 }
 
 /// `3 (L (2 h d (a + 2 k) + 2 a d h + 4 a d s + 6 h f) + 2 h v)` with d = h/a; it knows neither experts nor latent attention.
-fn nanotron(model: &Architecture, seq: u64) -> Option<f64> {
-    if model.moe.is_some() || model.mla.is_some() {
-        return None;
-    }
+fn nanotron(model: &Architecture, seq: u64) -> f64 {
     let gated = as_nanotron(model);
     let core = core_flops(&gated) * AttentionCount::Full.effective(seq);
     let layer = projection_flops(&gated) + core + ffn_flops(&gated, 0);
-    Some(whole(&gated, |_| layer))
+    whole(&gated, |_| layer)
 }
 
 /// `6 N + 12 L H Q T`, N: all parameters.
-fn palm(model: &Architecture, seq: u64) -> Option<f64> {
-    Some(6.0 * visited(model).0 as f64 + whole_attention(model, seq))
+fn palm(model: &Architecture, seq: u64) -> f64 {
+    6.0 * visited(model).0 as f64 + whole_attention(model, seq)
 }
 
 /// `12 L a d s`: the square, not its causal half.

@@ -39,6 +39,6 @@ pub use op::{Item, Kind, Op};
 pub use order::{Order, Placement};
 pub use registry::{SCHEDULES, Schedule, schedule};
 pub use simulate::{Half, TimedOp, Timeline, simulate};
-pub use spec::{Built, Spec, build, preview};
+pub use spec::{Built, Spec, build, preview, warnings};
 pub use stats::{Stats, measure};
 pub use trace::Trace;

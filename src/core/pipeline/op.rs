@@ -3,11 +3,12 @@
 //! Tokens: `0F3` forward of global stage 0, micro-batch 3; `0B3` gradient of the input; `0W3` gradient of the weight;
 //! `0BW3` whole backward; `(0F7;7BW3)` an overlapped pair, run as one block.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// What is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kind {
     /// Forward.
     F,
@@ -43,7 +44,7 @@ impl Kind {
 }
 
 /// One op of one global stage on one micro-batch (on one split of it, where a schedule cuts sequences).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Op {
     /// What is done.
     pub kind: Kind,
@@ -86,7 +87,7 @@ impl Op {
 }
 
 /// One entry of a rank's order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Item {
     /// An op alone.
     One(Op),

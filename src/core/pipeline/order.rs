@@ -4,10 +4,11 @@
 
 use super::fault::Fault;
 use super::op::{BadToken, Item, Kind, Op};
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Which rank runs a global stage. `p` ranks, `S` stages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
     /// rank(s) = s mod p.
     Loop,
@@ -34,7 +35,7 @@ impl Placement {
 }
 
 /// What every rank runs, in which order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// One list a rank.
     pub ranks: Vec<Vec<Item>>,

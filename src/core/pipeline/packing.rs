@@ -119,11 +119,12 @@ pub fn rise_and_fall(times: &[f64]) -> Vec<usize> {
 }
 
 /// How sample lengths are spread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
     /// Evenly between an eighth of the longest and the longest.
     Uniform,
     /// Many short, few long: log-normal around a quarter of the longest, standard deviation 0.8 of its logarithm.
+    #[default]
     LogNormal,
     /// Four of five about an eighth of the longest, one of five nearly as long as it.
     Bimodal,

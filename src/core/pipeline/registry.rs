@@ -33,8 +33,6 @@ pub(crate) enum Make {
     Timed(fn(&Spec, &Durations) -> Result<Order, Issue>),
     /// Reads an order that somebody typed.
     Given(fn(&Spec) -> Result<Built, Issue>),
-    /// Not in this build: another one makes it.
-    Elsewhere,
 }
 
 /// A row.
@@ -78,11 +76,6 @@ impl Schedule {
             Stages::TwoEach => pp.saturating_mul(2),
             Stages::Waves => pp.saturating_mul(2).saturating_mul(waves),
         }
-    }
-    /// Its order is made by another build of the calculator.
-    #[must_use]
-    pub const fn is_elsewhere(&self) -> bool {
-        matches!(self.make, Make::Elsewhere)
     }
     /// `option` changes it.
     #[must_use]

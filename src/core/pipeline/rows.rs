@@ -8,21 +8,8 @@ use super::registry::{Make, Schedule, Stages};
 use super::spec::Spec;
 use crate::issue::Issue;
 
-/// This build is the page, which downloads only what first sight needs: the JavaScript package has all the rest.
-const FIRST_SIGHT: bool = cfg!(feature = "ui");
-
 fn no_warnings(_: &Spec) -> Vec<Issue> {
     Vec::new()
-}
-
-/// The generator of a schedule that is rarer than first sight needs: the page leaves it to its back room.
-const fn rare(make: Make) -> Make {
-    if FIRST_SIGHT { Make::Elsewhere } else { make }
-}
-
-/// What goes with it.
-const fn rare_warnings(warn: fn(&Spec) -> Vec<Issue>) -> fn(&Spec) -> Vec<Issue> {
-    if FIRST_SIGHT { no_warnings } else { warn }
 }
 
 /// What a row says unless it says otherwise.
@@ -82,7 +69,7 @@ pub static SCHEDULES: &[Schedule] = &[
         name: "Looped breadth-first",
         virtual_stages: None,
         stages: Stages::Chunks,
-        make: rare(Make::Always(interleaved::looped_bfs)),
+        make: Make::Always(interleaved::looped_bfs),
         ..ROW
     },
     Schedule {
@@ -104,8 +91,8 @@ pub static SCHEDULES: &[Schedule] = &[
         id: "chimera",
         name: "Chimera",
         options: &["variant"],
-        make: rare(Make::Sometimes(chimera::chimera)),
-        warn: rare_warnings(chimera::warn),
+        make: Make::Sometimes(chimera::chimera),
+        warn: chimera::warn,
         ..ROW
     },
     Schedule {
@@ -114,23 +101,23 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["waves"],
         virtual_stages: None, // 2 · waves
         stages: Stages::Waves,
-        make: rare(Make::Always(hanayo::hanayo)),
-        warn: rare_warnings(slots::notice_units),
+        make: Make::Always(hanayo::hanayo),
+        warn: slots::notice_units,
         ..ROW
     },
     Schedule {
         id: "zb-h1",
         name: "ZB-H1",
         splits_backward: true,
-        make: rare(Make::Always(zero_bubble::h1)),
+        make: Make::Always(zero_bubble::h1),
         ..ROW
     },
     Schedule {
         id: "zb-h2",
         name: "ZB-H2",
         splits_backward: true,
-        make: rare(Make::Always(zero_bubble::h2)),
-        warn: rare_warnings(zero_bubble::warn_h2),
+        make: Make::Always(zero_bubble::h2),
+        warn: zero_bubble::warn_h2,
         ..ROW
     },
     Schedule {
@@ -139,7 +126,7 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["memory_limit"],
         splits_backward: true,
         uses_durations: true,
-        make: rare(Make::Timed(zb_auto::zb_auto)),
+        make: Make::Timed(zb_auto::zb_auto),
         ..ROW
     },
     Schedule {
@@ -148,8 +135,8 @@ pub static SCHEDULES: &[Schedule] = &[
         virtual_stages: None,
         stages: Stages::Chunks,
         splits_backward: true,
-        make: rare(Make::Sometimes(interleaved::zero_bubble)),
-        warn: rare_warnings(|spec| interleaved::warn_rounds(spec).into_iter().collect()),
+        make: Make::Sometimes(interleaved::zero_bubble),
+        warn: |spec| interleaved::warn_rounds(spec).into_iter().collect(),
         ..ROW
     },
     Schedule {
@@ -159,7 +146,7 @@ pub static SCHEDULES: &[Schedule] = &[
         stages: Stages::TwoEach,
         splits_backward: true,
         fill: Some(|p| p.saturating_mul(2)),
-        make: rare(Make::Always(zb_v::zb_v)),
+        make: Make::Always(zb_v::zb_v),
         ..ROW
     },
     Schedule {
@@ -170,7 +157,7 @@ pub static SCHEDULES: &[Schedule] = &[
         stages: Stages::TwoEach,
         splits_backward: true,
         uses_durations: true,
-        make: rare(Make::Timed(zb_v_auto::zb_v_auto)),
+        make: Make::Timed(zb_v_auto::zb_v_auto),
         ..ROW
     },
     Schedule {
@@ -179,7 +166,7 @@ pub static SCHEDULES: &[Schedule] = &[
         virtual_stages: Some(2),
         stages: Stages::TwoEach,
         splits_backward: true,
-        make: rare(Make::Always(controllable::v_half)),
+        make: Make::Always(controllable::v_half),
         ..ROW
     },
     Schedule {
@@ -188,7 +175,7 @@ pub static SCHEDULES: &[Schedule] = &[
         virtual_stages: Some(2),
         stages: Stages::TwoEach,
         splits_backward: true,
-        make: rare(Make::Always(controllable::v_min)),
+        make: Make::Always(controllable::v_min),
         ..ROW
     },
     Schedule {
@@ -196,8 +183,8 @@ pub static SCHEDULES: &[Schedule] = &[
         name: "DualPipe",
         virtual_stages: Some(2),
         splits_backward: true,
-        make: rare(Make::Sometimes(dualpipe::dualpipe)),
-        warn: rare_warnings(dualpipe::warn),
+        make: Make::Sometimes(dualpipe::dualpipe),
+        warn: dualpipe::warn,
         ..ROW
     },
     Schedule {
@@ -206,14 +193,14 @@ pub static SCHEDULES: &[Schedule] = &[
         virtual_stages: Some(2),
         stages: Stages::TwoEach,
         splits_backward: true,
-        make: rare(Make::Sometimes(dualpipe::dualpipev)),
-        warn: rare_warnings(dualpipe::warn),
+        make: Make::Sometimes(dualpipe::dualpipev),
+        warn: dualpipe::warn,
         ..ROW
     },
     Schedule {
         id: "1f1b-overlap",
         name: "1F1B with overlap",
-        make: rare(Make::Always(flush::overlap)),
+        make: Make::Always(flush::overlap),
         ..ROW
     },
     Schedule {
@@ -221,22 +208,22 @@ pub static SCHEDULES: &[Schedule] = &[
         name: "Interleaved with overlap",
         virtual_stages: None,
         stages: Stages::Chunks,
-        make: rare(Make::Sometimes(interleaved::overlap)),
-        warn: rare_warnings(interleaved::warn_short_group),
+        make: Make::Sometimes(interleaved::overlap),
+        warn: interleaved::warn_short_group,
         ..ROW
     },
     Schedule {
         id: "seq1f1b",
         name: "Seq1F1B",
         options: &["splits"],
-        make: rare(Make::Always(sequence::seq1f1b)),
+        make: Make::Always(sequence::seq1f1b),
         ..ROW
     },
     Schedule {
         id: "terapipe",
         name: "TeraPipe",
         options: &["splits"],
-        make: rare(Make::Always(sequence::terapipe)),
+        make: Make::Always(sequence::terapipe),
         ..ROW
     },
     Schedule {
@@ -245,7 +232,7 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["order"],
         virtual_stages: None,
         stages: Stages::Order,
-        make: rare(Make::Given(custom::build)),
+        make: Make::Given(custom::build),
         ..ROW
     },
 ];

@@ -9,9 +9,10 @@ use super::fault::{Fault, Stuck};
 use super::needs::{Need, needs};
 use super::op::{Item, Kind, Op};
 use super::order::Order;
+use serde::{Deserialize, Serialize};
 
 /// Whether an op runs alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Half {
     /// Alone.
     Whole,
@@ -22,7 +23,7 @@ pub enum Half {
 }
 
 /// An op with its times.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimedOp {
     /// The op.
     pub op: Op,
@@ -35,7 +36,7 @@ pub struct TimedOp {
 }
 
 /// Every op of every rank, in the order of its start.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// One list a rank; a pair is two entries with equal times, as the order writes them.
     pub ranks: Vec<Vec<TimedOp>>,

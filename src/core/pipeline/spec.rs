@@ -121,13 +121,6 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
             make(spec, durations)?
         }
         Make::Given(read) => return read(spec),
-        Make::Elsewhere => {
-            let message = t!(
-                "{schedule} is not built here",
-                schedule = spec.schedule.name
-            );
-            return Err(Issue::error("schedule", message));
-        }
     };
     Ok(Built {
         order,
@@ -135,8 +128,12 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
     })
 }
 
-/// What is doubtful about `spec`.
-fn warnings(spec: &Spec) -> Vec<Issue> {
+/// What [`build`] warns of: all of it is known before the order is.
+#[must_use]
+pub fn warnings(spec: &Spec) -> Vec<Issue> {
+    if matches!(spec.schedule.make, Make::Given(_)) {
+        return Vec::new();
+    }
     let mut warnings = ignored_options(spec);
     warnings.extend((spec.schedule.warn)(spec));
     warnings

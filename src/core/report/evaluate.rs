@@ -17,6 +17,7 @@ use crate::run::{OneOf, Run, Scenario};
 use crate::time::{Clock, Step, StepParts, step_end};
 use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
 use crate::units::Seconds;
+use serde::{Deserialize, Serialize};
 
 /// Above this share of idle time the page says that micro-batches are few.
 const MUCH_BUBBLE: f64 = 0.2;
@@ -50,15 +51,13 @@ impl Evaluation {
     }
 }
 
-/// A Run's pipeline, ordered and simulated.
-#[derive(Clone, Debug, PartialEq)]
+/// A Run's pipeline, ordered and simulated: numbers alone, so that another thread can compute it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
     /// What every rank does, in order.
     pub order: Order,
     /// When it does it.
     pub timeline: Timeline,
-    /// What is doubtful about the schedule, in the Run's fields.
-    pub warnings: Vec<Issue>,
 }
 
 /// Understands, simulates and measures `run`.
@@ -121,15 +120,11 @@ impl Draft {
 
     pub fn timed(&self) -> Result<Timed, Vec<Issue>> {
         let in_field = |issue| in_run(issue, &self.scenario);
-        let Built { order, warnings } =
+        let Built { order, .. } =
             pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
         let timeline = pipeline::simulate(&order, &self.durations)
             .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
-        Ok(Timed {
-            order,
-            timeline,
-            warnings: warnings.into_iter().map(in_field).collect(),
-        })
+        Ok(Timed { order, timeline })
     }
 
     fn finish(self, timed: Timed) -> Evaluation {
@@ -140,11 +135,8 @@ impl Draft {
             passes,
             durations,
         } = self;
-        let Timed {
-            order,
-            timeline,
-            warnings,
-        } = timed;
+        let Timed { order, timeline } = timed;
+        let warnings = pipeline::warnings(&spec);
         let mut stats = Stats::of(&order, &timeline);
         let mut once = None;
         let mut full = None;
@@ -165,7 +157,7 @@ impl Draft {
         let verdict = estimate.verdict();
         let elements = scenario.model.elements();
         let mut all_warnings = scenario.warnings.clone();
-        all_warnings.extend(warnings);
+        all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, &scenario)));
         all_warnings.extend(estimate.warnings);
         all_warnings.extend(memory::remedies::fused_loss(&scenario, &loads, verdict));
         all_warnings.extend(often_reduced(&scenario, &loads, verdict));

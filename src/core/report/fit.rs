@@ -7,7 +7,7 @@
 mod ladders;
 mod search;
 
-pub use search::{Fit, Goal};
+pub use search::{Fit, Goal, LIMIT};
 
 use super::evaluate;
 use super::schedule::{in_run, spec};

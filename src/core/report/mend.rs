@@ -7,7 +7,7 @@ use super::evaluate::Draft;
 use super::schedule::{in_run, spec};
 use crate::issue::{Fix, Issue, Severity};
 use crate::pipeline::spec::op_count;
-use crate::pipeline::{Spec, preview};
+use crate::pipeline::{Spec, preview, warnings};
 use crate::run::{Run, Scenario};
 
 /// Ops of the orders that are built to try the fixes of one Run, in all: some orders are known to exist only once built.
@@ -160,7 +160,8 @@ impl Trial<'_> {
             None => {
                 let left = self.ops.checked_sub(op_count(&spec));
                 self.ops = left.ok_or_else(|| vec![Issue::error("schedule", "not tried")])?;
-                return Ok([scenario.warnings, Draft::of(run)?.timed()?.warnings].concat());
+                Draft::of(run)?.timed()?;
+                warnings(&spec)
             }
         };
         let in_run = |issue| in_run(issue, &scenario);

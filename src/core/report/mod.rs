@@ -23,7 +23,8 @@ pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
 pub use explain::{Figure, explain};
 pub use passes::windows;
 pub use schedules::{
-    ScheduleFigures, ScheduleRow, is_far, schedule_ids, schedule_row, with_schedule, work,
+    ScheduleFigures, ScheduleRow, needs_worker, schedule_figures, schedule_ids, schedule_row,
+    schedule_row_with, with_schedule, work,
 };
 pub use uneven::{Balance, Origin, Pair, Split, balance};
 

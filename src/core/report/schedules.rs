@@ -10,6 +10,7 @@ use crate::pipeline::{Order, SCHEDULES, idea, stats};
 use crate::run::{OneOf, Run, Scenario};
 use crate::t;
 use crate::units::{Bytes, Seconds};
+use serde::{Deserialize, Serialize};
 
 /// A schedule of more ops than this is not simulated for a row of the table.
 pub const MAX_OPS: u64 = 200_000;
@@ -30,7 +31,7 @@ pub struct ScheduleRow {
 }
 
 /// What a schedule takes and holds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScheduleFigures {
     /// The whole step.
     pub step_s: Seconds,
@@ -125,29 +126,27 @@ pub fn work(run: &Run) -> Option<u64> {
     Some(op_count(&spec(&scenario).ok()?))
 }
 
-/// A Run of more ops than this is not simulated while someone types.
+/// Ops above which a Run is not simulated between two key strokes.
 const MAX_OPS_AT_ONCE: u64 = 50_000;
 
-/// Whether this build of the calculator leaves the Run's schedule to another: a rarer one in the page, or one of many
-/// ops. False where the Run makes no sense.
+/// Whether the Run's simulation takes so long that an interactive program leaves it to a worker. False where the Run is
+/// invalid: its errors are found at once.
 #[must_use]
-pub fn is_far(run: &Run) -> bool {
-    Scenario::new(run)
-        .ok()
-        .and_then(|scenario| spec(&scenario).ok())
-        .is_some_and(|spec| spec.schedule.is_elsewhere() || op_count(&spec) > MAX_OPS_AT_ONCE)
+pub fn needs_worker(run: &Run) -> bool {
+    work(run).is_some_and(|ops| ops > MAX_OPS_AT_ONCE)
 }
 
-/// The row of one schedule.
-#[must_use]
-pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
-    let row = crate::pipeline::schedule(id)?;
-    let set = with_schedule(run, id);
-    let other = run.with_texts(&set)?;
-    let figures = match work(&other) {
-        _ if row.id == "custom" && run.schedule_options.order.is_none() => {
-            Err(t!("needs an order of your own"))
-        }
+/// The figures of one schedule under this Run, or in a few words why there are none.
+///
+/// # Errors
+/// Those words.
+pub fn schedule_figures(run: &Run, id: &str) -> Result<ScheduleFigures, Message> {
+    if id == "custom" && run.schedule_options.order.is_none() {
+        return Err(t!("needs an order of your own"));
+    }
+    let other = run.with_texts(&with_schedule(run, id));
+    let other = other.ok_or_else(|| t!("has no place in this run"))?;
+    match work(&other) {
         Some(ops) if ops > MAX_OPS => Err(t!(
             "{ops} ops: too many for this table, choose it to see",
             ops
@@ -159,12 +158,28 @@ pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
                 .next()
                 .map_or_else(Message::default, |issue| issue.message)),
         },
-    };
+    }
+}
+
+/// The row of one schedule.
+#[must_use]
+pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
+    schedule_row_with(run, id, schedule_figures(run, id))
+}
+
+/// The row of one schedule, its figures computed before.
+#[must_use]
+pub fn schedule_row_with(
+    run: &Run,
+    id: &str,
+    figures: Result<ScheduleFigures, Message>,
+) -> Option<ScheduleRow> {
+    let row = crate::pipeline::schedule(id)?;
     Some(ScheduleRow {
         id: row.id,
         name: row.name,
         needs: idea(id)?.needs,
-        set,
+        set: with_schedule(run, id),
         figures,
     })
 }

@@ -105,6 +105,15 @@ impl Scenario {
         }
     }
 
+    /// How often a step updates the weights: after every micro-batch in PipeDream (section 3.2), elsewhere once.
+    #[must_use]
+    pub fn updates(&self) -> f64 {
+        match self.run.schedule {
+            Schedule::Pipedream if self.layout.pp > 1 => self.layout.microbatches as f64,
+            _ => 1.0,
+        }
+    }
+
     /// Consecutive micro-batches whose backward passes a rank runs for one stage: all where it has no other, a group
     /// where its chunks stand in a loop (N of Llama 3, section 3.3.2), one where they fold or run in two directions.
     fn backwards_in_a_row(&self) -> u64 {

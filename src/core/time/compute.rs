@@ -191,11 +191,12 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
     }
 }
 
-/// The end of a step on one GPU: the optimizer over its `sharded` elements, the gradients of all it `held`, and the host.
+/// What updates take of a step on one GPU: the optimizer over its `sharded` elements and the gradients of all it `held`, as
+/// often as the weights are updated, and the host once.
 #[must_use]
 pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> Seconds {
     let (precision, kind) = (scenario.precision, scenario.run.optimizer);
-    Seconds(optimizer(rates, precision, kind, sharded, held)) + STEP_END
+    Seconds(optimizer(rates, precision, kind, sharded, held)) * scenario.updates() + STEP_END
 }
 
 #[cfg(test)]

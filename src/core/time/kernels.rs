@@ -44,6 +44,7 @@ const H100: &[&str] = &[
     "h100-sxm-94gb",
     "h100-sxm-96gb",
     "h800-sxm-80gb",
+    "h100-pcie-80gb",
 ];
 /// Hopper with more memory.
 const H200: &[&str] = &["h200-sxm-141gb", "gh200-96gb"];

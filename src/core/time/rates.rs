@@ -76,14 +76,19 @@ pub struct Family {
 /// All families; the last one stands for GPUs that are in none.
 pub static FAMILIES: &[Family] = &[
     Family {
-        presets: &["a100-sxm-40gb", "a100-sxm-80gb", "a800-sxm-80gb"],
+        presets: &[
+            "a100-sxm-40gb",
+            "a100-sxm-80gb",
+            "a800-sxm-80gb",
+            "a100-pcie-80gb",
+        ],
         gemm: 0.835,
         gemm_fp8: 0.835,
         attention: (0.72, 0.57),
         multiprocessors: 108,
         attention_tile: 128,
         source: &SIMUMAX,
-        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 forward and 157 backward on the PCIe card at 4096 with 64 heads",
+        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 forward and 157 backward on the PCIe card at 4096 with 64 heads; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
         presets: &[
@@ -93,6 +98,7 @@ pub static FAMILIES: &[Family] = &[
             "h800-sxm-80gb",
             "h200-sxm-141gb",
             "gh200-96gb",
+            "h100-pcie-80gb",
         ],
         gemm: 0.74,
         gemm_fp8: 0.655,
@@ -100,7 +106,7 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 132,
         attention_tile: 128,
         source: &STAS,
-        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward with 16k tokens of 16 heads",
+        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward with 16k tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
         presets: &["h20-sxm-96gb"],
@@ -120,7 +126,7 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 148,
         attention_tile: 256,
         source: &SIMUMAX,
-        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8 by analogy",
+        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8, and B300 with the same shares of its peak, by analogy",
     },
     Family {
         presets: &["gb200", "gb300"],
@@ -130,17 +136,17 @@ pub static FAMILIES: &[Family] = &[
         multiprocessors: 148,
         attention_tile: 256,
         source: &STAS,
-        remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200",
+        remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200; GB300 with the same shares of its peak",
     },
     Family {
-        presets: &["mi300x", "mi325x"],
+        presets: &["mi300x", "mi325x", "mi355x"],
         gemm: 0.47,
         gemm_fp8: 0.47,
         attention: (0.3, 0.22),
         multiprocessors: 304,
         attention_tile: 128,
         source: &STAS,
-        remark: "0.92 of MAMF (668.4); attention not seen in a table",
+        remark: "0.92 of MAMF (668.4); attention not seen in a table; MI325X and MI355X by analogy",
     },
     Family {
         presets: &[],
@@ -295,6 +301,10 @@ mod tests {
             ("b200-sxm", 1745.0),
             ("gb200", 1822.0),
             ("mi300x", 668.4),
+            ("b300-sxm", 1769.0),
+            ("mi325x", 784.9),
+            ("mi355x", 1565.0),
+            ("a100-pcie-80gb", 252.9),
         ] {
             let run = Run {
                 gpu: Based::preset(id),

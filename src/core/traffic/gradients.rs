@@ -52,7 +52,7 @@ impl Held {
     }
 }
 
-/// The messages of a step for the parameters that a GPU has held, each on the wire by itself.
+/// The messages of an update for the parameters that a GPU has held, each on the wire by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepMessages {
     /// Bytes that a GPU sends.
@@ -65,7 +65,7 @@ pub struct StepMessages {
     pub tied: Seconds,
 }
 
-/// What is sent once a step for the parameters that a GPU has `held`.
+/// What is sent at an update for the parameters that a GPU has `held`.
 #[must_use]
 pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.precision);
@@ -120,17 +120,18 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     }
 }
 
-/// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass.
+/// Synchronises the parameters that a GPU has `held`, beside its last `backward` and first `forward` pass, at every update.
 #[must_use]
 pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> Wait {
     let sent = step_messages(scenario, held);
     let beside =
         |comm, window| Beside::new(comm, window, scenario.software.overlap.dp, CONTENTION.value);
-    Wait {
+    let once = Wait {
         bytes: sent.bytes,
         forward: beside(sent.gather, forward),
         backward: beside(sent.reduce, backward) + Beside::alone(sent.tied),
-    }
+    };
+    once * scenario.updates()
 }
 
 /// Tied embeddings stand on both ends of a pipeline: their gradients are added up after the last backward pass.

@@ -68,8 +68,8 @@ pub fn sequence_cuts(
 }
 
 /// The least that ring attention keeps on a rank for `chunk` tokens of one sequence: the block of K and V in use and the
-/// one on its way, Q and the output: in bf16 `2 (2 (k + v) + q + o) c` bytes over TP. With as many key-value heads as heads that
-/// is the lecture's `12 d c`; grouped queries share keys and values, which leaves `(4 + 8 k/a) d c`.
+/// one on its way, Q and the output: `b (2 (k + v) + q + o) c` over TP, b bytes an element. With as many key-value heads as
+/// heads that is `6 b d c`, in bf16 the lecture's `12 d c`; grouped queries share keys and values: `(2 + 4 k/a) b d c`.
 #[must_use]
 pub fn ring_buffer(scenario: &Scenario, chunk: f64) -> Bytes {
     let [query, output] = query_and_output(&scenario.model);

@@ -41,11 +41,11 @@ impl Launcher {
         let each = reader.count(self.each.0, "GPUs a node");
         match (nodes, each) {
             (Some(nodes), Some(each)) => {
-                reader.set("gpus", &Value::from(nodes.saturating_mul(each)))
+                reader.set("gpus", &Value::from(nodes.saturating_mul(each)));
             }
             // torchrun starts one node unless it is told.
             (None, Some(each)) if !reader.has(self.nodes.0) => {
-                reader.set("gpus", &Value::from(each))
+                reader.set("gpus", &Value::from(each));
             }
             _ => {
                 let gpus = reader.run.gpus;

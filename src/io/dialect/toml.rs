@@ -44,7 +44,7 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
             DeValue::Table(table) => {
                 open.extend(table.into_iter().map(|(key, value)| {
                     (key.span().start, below(key.get_ref()), value.into_inner())
-                }))
+                }));
             }
             DeValue::Array(items) if items.iter().any(|item| item.get_ref().is_table()) => {
                 open.extend(
@@ -89,7 +89,7 @@ mod tests {
     /// The forms that the specification of TOML 1.0 shows, section by section.
     #[test]
     fn every_form_of_the_specification_is_read() {
-        let file = r##"
+        let file = r#"
             # a comment
             title = "a # that is no comment"
             "quoted key" = 'C:\literal'
@@ -113,7 +113,7 @@ mod tests {
             [[products]]
             name = "Nail"
             sizes = [{ mm = 3 }]
-        "##;
+        "#;
         let numbers = |list: [u64; 2]| Value::List(list.map(Value::from).to_vec());
         let expected = [
             ("title", text("a # that is no comment")),

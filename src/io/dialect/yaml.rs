@@ -1,6 +1,6 @@
 //! A YAML file as a value, from the events of `saphyr-parser`.
 //!
-//! Plain words mean what PyYAML makes of them, the reader of the programs: `yes` and `on` are true, `8_192` is a number,
+//! Plain words mean what `PyYAML` makes of them, the reader of the programs: `yes` and `on` are true, `8_192` is a number,
 //! and `<<` merges another map. Tags are ignored but for `!!str`.
 
 use super::words::scalar;
@@ -244,7 +244,7 @@ mod tests {
         );
     }
 
-    /// As PyYAML 6 reads them.
+    /// As `PyYAML` 6 reads them.
     #[test]
     fn plain_words_mean_what_pyyaml_makes_of_them() {
         means(

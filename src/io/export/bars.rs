@@ -3,10 +3,10 @@
 use crate::core::memory::Component;
 use crate::core::report::Evaluation;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
-use crate::view::drawing::{Anchor, Box, Drawing};
-use crate::view::ink::Ink;
-use crate::view::memory::bars;
-use crate::view::palette::Theme;
+use crate::view::charts::drawing::{Anchor, Box, Drawing};
+use crate::view::charts::ink::Ink;
+use crate::view::charts::palette::Theme;
+use crate::view::panels::memory::bars;
 
 /// Height of a bar and from one to the next.
 const BAR: f64 = 22.0;
@@ -66,7 +66,7 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
     };
     for (row, bar) in shown.bars.iter().enumerate() {
         let y = PITCH * row as f64;
-        drawing.name(y + BAR / 2.0, &bar.name());
+        drawing.name(y + BAR / 2.0, bar.name());
         for part in &bar.segments {
             // What the page sets apart with a line, and what it does not.
             let gap = if part.is_sliver() { 0.0 } else { APART };
@@ -103,7 +103,7 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
     let mut drawing = Drawing::new(foot + 20.0);
     for (at, row) in rows.iter().enumerate() {
         let y = PITCH * at as f64;
-        drawing.name(y + BAR / 2.0, &row.name.to_uppercase());
+        drawing.name(y + BAR / 2.0, row.name.to_uppercase());
         let part = |from: f64, to: f64| Box {
             x: from / most,
             width: (to - from) / most,

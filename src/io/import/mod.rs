@@ -10,7 +10,7 @@ pub mod summary;
 
 use super::config;
 use super::dialect::{Dialect, settings_reader::SettingsReader};
-use super::link;
+use super::{json, link};
 use crate::core::issue::Issue;
 use crate::core::run::registry::out_of_range;
 use crate::core::run::{Run, Scenario, Value};
@@ -21,8 +21,11 @@ const MAX_LENGTH: usize = 400_000;
 /// Texts that nest deeper are not read: whoever reads them calls itself at each level.
 const MAX_DEPTH: usize = 64;
 
-/// How deep brackets of any kind are nested, those inside quotes counted too.
+/// How deep brackets of any kind are nested, in JSON those outside of strings: what a shell quotes it still expands.
 fn depth(text: &str) -> usize {
+    if text.trim_start().starts_with('{') {
+        return json::depth(text);
+    }
     let (mut deep, mut deepest) = (0usize, 0);
     for byte in text.bytes() {
         match byte {
@@ -210,6 +213,16 @@ mod tests {
             (read.tp, read.seq_len, read.software().overlap.tp, read.gpus),
             (8, 4096, 0.5, 128)
         );
+    }
+
+    /// RFC 8259, section 7: brackets inside a JSON string are letters of it, however many open there.
+    #[test]
+    fn brackets_inside_json_strings_are_no_levels() {
+        let template = "{% if (x[".repeat(100);
+        let read = run(&format!(r#"{{"run":{{"tp":4}},"note":"{template}"}}"#));
+        assert_eq!(read.run.tp, 4);
+        let nested = format!("{{\"run\":{}1{}}}", "[".repeat(100), "]".repeat(100));
+        assert!(super::read(&nested, &Run::default()).is_err());
     }
 
     #[test]

@@ -5,9 +5,9 @@ use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
 use crate::core::units::{MemoryUnit, show_count};
-use crate::view::issues::{line, list};
-use crate::view::markup::{Node, el, fold, leaf, load, table, text};
-use crate::view::words;
+use crate::view::node::markup::{Node, el, fold, leaf, load, table, text};
+use crate::view::panels::issues::{line, list};
+use crate::view::panels::words;
 
 /// What `typed` would make of `present`; or why it cannot be read.
 #[must_use]
@@ -31,7 +31,7 @@ pub fn summary(typed: &str, present: &Run) -> Node {
         "Use this"
     };
     let mut parts = vec![
-        leaf("p", "size", &format!("Read as {}.", read.format)),
+        leaf("p", "size", format!("Read as {}.", read.format)),
         size(&read.run),
         outcome(&read.run),
         load("main", &read.run, "", &[text(words)]),
@@ -81,7 +81,7 @@ fn size(run: &Run) -> Node {
     leaf(
         "p",
         "",
-        &format!("{}: {total} parameters{active}", run.model.title()),
+        format!("{}: {total} parameters{active}", run.model.title()),
     )
 }
 
@@ -130,7 +130,7 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
         );
         let symbol = match field.symbol {
             "" => Node::none(),
-            symbol => leaf("small", "", &format!(" {symbol}")),
+            symbol => leaf("small", "", format!(" {symbol}")),
         };
         let label = Node::from_iter([text(field.label), symbol]);
         (now != then).then(|| {
@@ -146,20 +146,23 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::view::node::markup::Action;
 
     #[test]
     fn a_summary_names_size_changes_entries_and_what_is_assumed() {
         let config = r#"{"model_type":"llama","hidden_size":8192,"intermediate_size":28672,"num_attention_heads":64,
             "num_hidden_layers":80,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
             "attention_bias":false,"rope_theta":500000.0}"#;
-        let html = summary(config, &Run::default()).to_html();
+        let shown = summary(config, &Run::default());
+        let model = Run::from_pairs(&[("model".to_owned(), "llama-3.1-70b".to_owned())]).0;
+        assert!(shown.actions().contains(&&Action::Load(model.into())));
+        let html = shown.to_html();
         for words in [
             "70.6 B parameters",
             "llama-3.1-70b",
             "head width 128",
             "rope_theta",
             "num_hidden_layers",
-            "data-run=\"v=1&amp;model=llama-3.1-70b\"",
         ] {
             assert!(html.contains(words), "{words}: {html}");
         }

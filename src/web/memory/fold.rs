@@ -1,5 +1,7 @@
 //! A part of the panel that opens on request. The fold outlives what it shows, so it stays open from Run to Run.
 
+use crate::view::node::markup::Node;
+use crate::web::render::patched;
 use leptos::prelude::*;
 
 /// A heading that folds what stands under it.
@@ -10,8 +12,8 @@ pub struct Fold {
     pub title: Signal<String>,
     /// Whether it is open.
     pub open: Signal<bool>,
-    /// What it shows, as HTML text; empty while it is closed.
-    pub content: Signal<String>,
+    /// What it shows, empty while it is closed.
+    pub content: Signal<Node>,
 }
 
 impl Fold {
@@ -34,7 +36,7 @@ impl Fold {
                         <span class="name">{title}</span>
                     </button>
                 </h3>
-                <div id=id class="inside" hidden=closed inner_html=content></div>
+                <div id=id class="inside" hidden=closed use:patched=content></div>
             </div>
         }
         .into_any()

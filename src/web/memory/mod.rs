@@ -6,9 +6,10 @@ mod fold;
 mod over_time;
 
 use crate::core::run::registry::field;
-use crate::web::back::answer;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, text};
+use crate::web::panel::named_panel;
+use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -44,6 +45,9 @@ pub fn MemoryPanel() -> impl IntoView {
             advice::narrowing(state),
         ]
     });
+    let picture = named_panel(state, "memory-bars", || Some(String::new()));
+    let rows = named_panel(state, "memory-table", move || table.get().then(String::new));
+    let bands = named_panel(state, "memory-bands", || Some(String::new()));
     view! {
         <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
@@ -56,14 +60,14 @@ pub fn MemoryPanel() -> impl IntoView {
                 </span>
             </div>
             <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
-                <div style=text(bars) inner_html=answer(state, "memory-bars", || Some(String::new()))></div>
+                <div style=text(bars) use:patched=picture></div>
                 <details class="twin" on:toggle=move |_| table.set(true)>
                     <summary>"Show as a table, with the named parts"</summary>
-                    <div inner_html=answer(state, "memory-table", move || table.get().then(String::new))></div>
+                    <div use:patched=rows></div>
                 </details>
             </div>
             {over_time::view(state, over_time.into())}
-            <div class="bands" inner_html=answer(state, "memory-bands", || Some(String::new()))></div>
+            <div class="bands" use:patched=bands></div>
             {advice}
         </section>
     }

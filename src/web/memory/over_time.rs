@@ -1,9 +1,10 @@
-//! One stage over the step, drawn in the back room at the panel's width.
+//! One stage over the step, drawn at the panel's width.
 
-use crate::view::markup::{Node, el, text as words};
-use crate::web::back::answer;
+use crate::view::node::markup::{Node, el, text as words};
 use crate::web::browser;
-use crate::web::html::{flag, text};
+use crate::web::html::flag;
+use crate::web::panel::named_panel;
+use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -23,14 +24,16 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
         let wide = width.get();
         (visible.get() && wide > 0.0).then(|| format!("{}:{theme}:{wide:.0}", stage.get()))
     };
+    let choices = Signal::derive(move || stages(state));
+    let content = named_panel(state, "over-time", asked);
     view! {
         <div class="over-time" node_ref=frame hidden=flag(move || !visible.get())>
             <select
                 aria-label="Stage"
-                inner_html=text(move || stages(state).to_html())
+                use:patched=choices
                 on:change=move |event| stage.set(event_target_value(&event))
             ></select>
-            <div inner_html=answer(state, "over-time", asked)></div>
+            <div use:patched=content></div>
         </div>
     }
     .into_any()

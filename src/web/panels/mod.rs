@@ -1,8 +1,7 @@
-//! What the page's back room answers, as HTML text: its panels and the pages of its dialog, by name. The JavaScript
-//! package makes them in a worker.
+//! What the page shows, as HTML text: its panels and the pages of its dialog, by name.
 
+mod dialog;
 mod registry;
-mod room;
 
-pub use registry::{BackPanel, PANELS, Question, panel};
-pub use room::room;
+pub use dialog::dialog;
+pub use registry::{NamedPanel, PANELS, Question, named};

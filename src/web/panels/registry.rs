@@ -1,36 +1,30 @@
-//! The panels of the page's back room, by name: what a person opens to look further, as HTML text.
+//! The panels that need nothing but an evaluation, by name: HTML text of it.
 
 use crate::core::pipeline;
-use crate::core::pipeline::sync::Policy;
 use crate::core::report::over_time::{OverTime, over_time};
-use crate::core::report::{
-    Evaluation, Figure, balance, evaluate, explain, methods, schedule_ids, schedule_row,
-};
+use crate::core::report::{Evaluation, Figure, balance, explain, methods};
 use crate::core::run::{Method, OneOf};
 use crate::core::units::{MemoryUnit, parse_number, whole};
 use crate::io::export::{Picture, chrome_trace, ops_csv, picture as picture_file, svg};
-use crate::io::link;
-use crate::view::about::about;
-use crate::view::accuracy;
-use crate::view::action::Choice;
-use crate::view::changes::what_changed;
-use crate::view::compare::{Second, compare};
-use crate::view::cuts::{grids, ring, sequences};
-use crate::view::figure::{save, save_drawn};
-use crate::view::lod::Sums;
-use crate::view::markup::{Node, el, fold, leaf, raw};
-use crate::view::memory;
-use crate::view::mesh::mesh;
-use crate::view::over_time::{areas, curve_table, legend, peak_words};
-use crate::view::overlap::{rows, step};
+use crate::view::charts::figure::{save, save_drawn};
+use crate::view::charts::lod::Sums;
+use crate::view::charts::palette::Theme;
+use crate::view::charts::viewport::Viewport;
+use crate::view::node::action::Choice;
+use crate::view::node::markup::{Node, el, fold, leaf, raw};
 use crate::view::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
-use crate::view::palette::Theme;
-use crate::view::pipeline::ranks;
-use crate::view::schedules::{Sort, about as about_schedule, table};
-use crate::view::sync::sync;
-use crate::view::unequal::{SPREADS, unequal};
-use crate::view::uneven::{picture as splits, uneven};
-use crate::view::viewport::Viewport;
+use crate::view::panels::about::about;
+use crate::view::panels::changes::what_changed;
+use crate::view::panels::cuts::{grids, ring, sequences};
+use crate::view::panels::memory;
+use crate::view::panels::mesh::mesh;
+use crate::view::panels::over_time::{areas, curve_table, legend, peak_words};
+use crate::view::panels::overlap::{rows, step};
+use crate::view::panels::pipeline::ranks;
+use crate::view::panels::schedules::about as about_schedule;
+use crate::view::panels::sync::{CHOICES, sync};
+use crate::view::panels::unequal::{SPREADS, unequal};
+use crate::view::panels::uneven::{picture as splits, uneven};
 use plotters::prelude::SVGBackend;
 use plotters_backend::DrawingBackend;
 
@@ -44,8 +38,8 @@ pub struct Question<'a> {
     pub unit: MemoryUnit,
 }
 
-/// A panel of the back room.
-pub struct BackPanel {
+/// A panel.
+pub struct NamedPanel {
     /// What the page asks for.
     pub name: &'static str,
     /// What it shows.
@@ -53,30 +47,29 @@ pub struct BackPanel {
 }
 
 /// All of them.
-pub static PANELS: &[BackPanel] = &[
-    back("about", about_figure),
-    back("memory-bars", |asked| {
+pub static PANELS: &[NamedPanel] = &[
+    entry("about", about_figure),
+    entry("memory-bars", |asked| {
         let bars = memory::picture(asked.evaluation, asked.unit);
         saved(bars, "memory", "memory", asked)
     }),
-    back("memory-bands", |asked| {
+    entry("memory-bands", |asked| {
         memory::measured(&asked.evaluation.report.memory, asked.unit)
     }),
-    back("memory-table", |asked| {
+    entry("memory-table", |asked| {
         memory::twin(&asked.evaluation.report.memory, asked.unit)
     }),
-    back("methods", |asked| {
+    entry("methods", |asked| {
         memory::methods(&methods::rows(asked.evaluation), asked.unit)
     }),
-    back("fit", |asked| memory::fit(asked.evaluation, asked.unit)),
-    back("over-time", over_the_step),
-    back("narrow", |asked| {
+    entry("over-time", over_the_step),
+    entry("narrow", |asked| {
         memory::narrow(asked.evaluation, asked.unit)
     }),
-    back("mesh", |asked| mesh(&asked.evaluation.scenario)),
-    back("sequences", |asked| sequences(&asked.evaluation.scenario)),
-    back("grids", |asked| grids(&asked.evaluation.scenario)),
-    back("overlap", |asked| {
+    entry("mesh", |asked| mesh(&asked.evaluation.scenario)),
+    entry("sequences", |asked| sequences(&asked.evaluation.scenario)),
+    entry("grids", |asked| grids(&asked.evaluation.scenario)),
+    entry("overlap", |asked| {
         let evaluation = asked.evaluation;
         let rows = rows(evaluation, asked.unit);
         [
@@ -86,7 +79,7 @@ pub static PANELS: &[BackPanel] = &[
         .into_iter()
         .collect()
     }),
-    back("picture", |asked| {
+    entry("picture", |asked| {
         let mut parts = asked.of.split(':');
         let name = parts.next().filter(|name| !name.is_empty());
         let theme = theme(parts.next());
@@ -96,40 +89,34 @@ pub static PANELS: &[BackPanel] = &[
         picture_file(name, asked.evaluation, theme, width, asked.unit)
             .map_or_else(Node::none, |svg| raw(&svg))
     }),
-    back("schedules", every_schedule),
-    back("uneven", |asked| {
+    entry("uneven", |asked| {
         balance(asked.evaluation).map_or_else(Node::none, |balance| {
             uneven(&balance, &asked.evaluation.scenario.run.gpu.title())
         })
     }),
-    back("splits", |asked| splits(asked.evaluation, asked.unit)),
-    back("idea", |asked| {
+    entry("splits", |asked| splits(asked.evaluation, asked.unit)),
+    entry("idea", |asked| {
         pipeline::idea(asked.evaluation.report.pipeline.schedule)
             .map_or_else(Node::none, about_schedule)
     }),
-    back("ranks", |asked| ranks(asked.evaluation)),
-    back("gradients", |asked| {
-        let policies = [Policy::Eager, Policy::RankEnd, Policy::StepEnd].into_iter();
-        let chosen = policies
-            .rev()
-            .find(|one| Choice::Policy(*one).id() == asked.of);
+    entry("ranks", |asked| ranks(asked.evaluation)),
+    entry("gradients", |asked| {
+        let mut policies = CHOICES.into_iter().map(|(policy, _)| policy);
+        let chosen = policies.find(|one| Choice::Policy(*one).id() == asked.of);
         sync(asked.evaluation, chosen.unwrap_or_default())
     }),
-    back("unequal", |asked| {
-        let spreads = SPREADS.into_iter().map(|(spread, _)| spread);
-        let mut chosen = spreads.filter(|one| Choice::Spread(*one).id() == asked.of);
-        unequal(asked.evaluation, chosen.next().unwrap_or(SPREADS[0].0))
+    entry("unequal", |asked| {
+        let mut spreads = SPREADS.into_iter().map(|(spread, _)| spread);
+        let chosen = spreads.find(|one| Choice::Spread(*one).id() == asked.of);
+        unequal(asked.evaluation, chosen.unwrap_or(SPREADS[0].0))
     }),
-    back("csv", |asked| raw(&ops_csv(&asked.evaluation.timeline))),
-    back("trace", |asked| raw(&chrome_trace(asked.evaluation))),
-    back("svg", timeline_svg),
-    back("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
-    back("compare", compared),
-    back("changed", |asked| {
+    entry("csv", |asked| raw(&ops_csv(&asked.evaluation.timeline))),
+    entry("trace", |asked| raw(&chrome_trace(asked.evaluation))),
+    entry("svg", timeline_svg),
+    entry("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
+    entry("changed", |asked| {
         what_changed(&asked.evaluation.scenario.run)
     }),
-    back("accuracy-rows", |asked| accuracy::some_rows(asked.of)),
-    back("accuracy", |asked| accuracy::panel(asked.of)),
 ];
 
 /// The theme that a question names; the light one where it names none.
@@ -143,30 +130,8 @@ fn saved(picture: Node, name: &'static str, drawn: &'static str, asked: &Questio
     Node::from_iter([picture, el("p", &[("class", "saves")], &[buttons])])
 }
 
-const fn back(name: &'static str, html: fn(&Question) -> Node) -> BackPanel {
-    BackPanel { name, html }
-}
-
-/// The Run beside a second one, `of` = its link.
-fn compared(asked: &Question) -> Node {
-    let other = link::decode(asked.of).run;
-    let evaluation = evaluate(&other);
-    let second = Second {
-        run: &other,
-        evaluation: evaluation.as_ref().map_err(Vec::as_slice),
-    };
-    compare(asked.evaluation, &second, asked.unit)
-}
-
-/// Every schedule under this Run; `of` names the heads that were pressed to sort it, in order.
-fn every_schedule(asked: &Question) -> Node {
-    let run = &asked.evaluation.scenario.run;
-    let rows: Vec<_> = schedule_ids()
-        .filter_map(|id| schedule_row(run, id))
-        .collect();
-    let pressed = asked.of.split(',').filter(|key| !key.is_empty());
-    let sort = pressed.fold(Sort::default(), Sort::pressed);
-    table(&rows, run.schedule.id(), sort, asked.unit, 0)
+const fn entry(name: &'static str, html: fn(&Question) -> Node) -> NamedPanel {
+    NamedPanel { name, html }
 }
 
 /// The timeline as an SVG file, `of` = "start:end:width:rank:theme".
@@ -229,7 +194,7 @@ fn over_the_step(question: &Question) -> Node {
         ),
         picture(evaluation, &curve, theme, width, question.unit),
         el("p", &[("class", "saves")], &[save("memory-over-time")]),
-        leaf("p", "peak-words", &peak_words(&curve, question.unit)),
+        leaf("p", "peak-words", peak_words(&curve, question.unit)),
         other,
         fold("Show as a table", curve_table(&curve, question.unit)),
     ]
@@ -271,7 +236,7 @@ fn picture(
 
 /// The panel called `name`; nothing where there is none.
 #[must_use]
-pub fn panel(name: &str, question: &Question) -> Node {
+pub fn named(name: &str, question: &Question) -> Node {
     PANELS
         .iter()
         .find(|panel| panel.name == name)
@@ -294,6 +259,7 @@ fn about_figure(question: &Question) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::report::evaluate;
     use crate::core::run::Run;
 
     #[test]

@@ -4,13 +4,14 @@ use crate::core::pipeline::torch_csv::to_tokens;
 use crate::core::run::Schedule;
 use crate::core::run::registry::{LONGEST_TEXT, field};
 use crate::core::units::group;
-use crate::view::issues::line;
-use crate::view::markup::{Action, Node, el, leaf, text};
-use crate::web::browser;
+use crate::view::node::markup::{Action, Node, el, leaf, text};
+use crate::view::panels::issues::line;
 use crate::web::field::commit;
-use crate::web::html::{flag, html};
+use crate::web::html::flag;
+use crate::web::render::{Handler, handled};
 use crate::web::state::State;
 use leptos::prelude::*;
+use std::sync::Arc;
 
 pub fn custom(state: State) -> AnyView {
     let draft = RwSignal::new(String::new());
@@ -64,14 +65,17 @@ pub fn custom(state: State) -> AnyView {
         said.push(start.on(Action::StartOrder));
         Node::from_iter(said)
     };
-    let start = move |event: web_sys::MouseEvent| {
-        if browser::pressed_data(&event, "data-order").is_some()
-            && let Some(evaluation) = untrack(|| state.evaluation())
-        {
+    let start: Handler = Arc::new(move |action| {
+        if *action != Action::StartOrder {
+            return false;
+        }
+        if let Some(evaluation) = untrack(|| state.evaluation()) {
             draft.set(String::new());
             set(evaluation.order.print().trim());
         }
-    };
+        true
+    });
+    let said = Signal::derive(said);
     let label = format!(
         "Your order, a line a rank, {} letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV",
         group(&LONGEST_TEXT.to_string())
@@ -80,7 +84,6 @@ pub fn custom(state: State) -> AnyView {
         <div
             class="own-order"
             hidden=flag(move || state.run.with(|run| run.schedule != Schedule::Custom))
-            on:click=start
         >
             <label for="own-order">{label}</label>
             <textarea
@@ -92,7 +95,7 @@ pub fn custom(state: State) -> AnyView {
                 prop:value=shown
                 on:input=typed
             ></textarea>
-            {html("said", said)}
+            <div class="said" use:handled=(said, start)></div>
         </div>
     }
     .into_any()

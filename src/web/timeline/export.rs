@@ -2,18 +2,19 @@
 
 use super::look::Look;
 use crate::io::export::{Picture, file_name};
-use crate::web::back::of_run;
+use crate::view::node::action::TimelineAction;
+use crate::web::panels::{Question, named};
 use crate::web::state::State;
 use crate::web::{browser, chart};
 use leptos::prelude::*;
 
-/// Offers the file that `kind` names: png, svg, csv, trace.
-pub fn export(state: State, look: Look, kind: &str) {
+/// Offers the file of that kind.
+pub fn export(state: State, look: Look, kind: TimelineAction) {
     let Some(prepared) = look.own.prepared.get_untracked() else {
         return;
     };
     let evaluation = &prepared.evaluation;
-    let own = crate::view::viewport::Viewport::all(prepared.makespan());
+    let own = crate::view::charts::viewport::Viewport::all(prepared.makespan());
     let window = look.window.get_untracked();
     let picture = Picture {
         evaluation,
@@ -24,14 +25,14 @@ pub fn export(state: State, look: Look, kind: &str) {
         theme: state.theme.get_untracked(),
     };
     let end = match kind {
-        "png" => {
+        TimelineAction::Png => {
             if let Some(address) = chart::png(&picture) {
                 browser::download_address(&file_name(evaluation, "png"), &address);
             }
             return;
         }
-        "svg" => "svg",
-        "csv" => "csv",
+        TimelineAction::Svg => "svg",
+        TimelineAction::Csv => "csv",
         _ => "trace.json",
     };
     let name = file_name(evaluation, end);
@@ -41,10 +42,11 @@ pub fn export(state: State, look: Look, kind: &str) {
         "{}:{}:{:.0}:{}:{theme}",
         view.start, view.end, picture.width, picture.rank
     );
-    let kind = kind.to_owned();
-    leptos::task::spawn_local(async move {
-        if let Some(text) = of_run(state, &kind, &of).await {
-            browser::download(&name, "text/plain", &text);
-        }
-    });
+    let question = Question {
+        evaluation,
+        of: &of,
+        unit: state.unit.get_untracked(),
+    };
+    let text = named(kind.id(), &question).to_html();
+    browser::download(&name, "text/plain", &text);
 }

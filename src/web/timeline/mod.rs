@@ -12,30 +12,27 @@ mod table;
 use crate::core::report::ScheduleFigures;
 use crate::core::run::registry::field;
 use crate::core::t;
-use crate::view::action::TimelineAction;
-use crate::view::markup::{Action, Node, el, text};
-use crate::view::pipeline::{critical, legend};
-use crate::view::schedules::{against, compare_options};
-use crate::view::shape::Shape;
-use crate::web::back::{answer, back_fold};
-use crate::web::browser;
+use crate::view::charts::shape::Shape;
+use crate::view::node::action::TimelineAction;
+use crate::view::node::markup::{Action, Node, el, text};
+use crate::view::panels::pipeline::{critical, legend};
+use crate::view::panels::schedules::{against, compare_options};
+use crate::view::panels::sync::sync;
+use crate::view::panels::unequal::unequal as packed;
 use crate::web::field::choice_select;
-use crate::web::html::{flag, html, text as text_of};
+use crate::web::html::{flag, text as text_of};
+use crate::web::panel::{fold, fold_of, named_panel, panel};
+use crate::web::render::{Handler, handled, nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
 use look::Look;
+use std::sync::Arc;
 
-/// What opens below: the panel of the back room, and what it is about.
-const FOLDS: [(&str, &str); 3] = [
-    ("splits", "Even and uneven layers on one axis"),
-    (
-        "gradients",
-        "Gradients at the end of the step: hidden in bubbles, or exposed",
-    ),
-    (
-        "unequal",
-        "Unequal micro-batches: packed, ordered, let in early",
-    ),
+/// What opens below.
+const FOLDS: [&str; 3] = [
+    "Even and uneven layers on one axis",
+    "Gradients at the end of the step: hidden in bubbles, or exposed",
+    "Unequal micro-batches: packed, ordered, let in early",
 ];
 
 /// The timeline panel.
@@ -44,32 +41,55 @@ pub fn TimelinePanel() -> impl IntoView {
     let state = expect_context::<State>();
     let look = Look::new(state);
     let embedded = state.embed().is_some();
-    let pressed = move |event: web_sys::MouseEvent| {
-        if let Some((what, _)) = browser::pressed_data(&event, "data-look") {
-            match what.as_str() {
-                "in" => look.zoom(2.0),
-                "out" => look.zoom(0.5),
-                "fit" => look.window.set(None),
-                kind => export::export(state, look, kind),
-            }
+    let handler: Handler = Arc::new(move |action| {
+        let Action::Timeline(action) = action else {
+            return false;
+        };
+        match action {
+            TimelineAction::In => look.zoom(2.0),
+            TimelineAction::Out => look.zoom(0.5),
+            TimelineAction::Fit => look.window.set(None),
+            file => export::export(state, look, *file),
         }
-    };
+        true
+    });
+    let tools = Signal::derive(buttons);
     let compare = move |event| {
         let id = event_target_value(&event);
         state.compare.set((!id.is_empty()).then_some(id));
     };
-    let options = move || {
+    let options = Signal::derive(move || {
         let chosen = state.compare.get();
-        compare_options(chosen.as_deref().unwrap_or_default()).to_html()
+        compare_options(chosen.as_deref().unwrap_or_default())
+    });
+    let split = named_panel(state, "uneven", move || split(look));
+    let idea = named_panel(state, "idea", || Some(String::new()));
+    let [splits, gradients, unequal] = FOLDS;
+    let folds = move || {
+        [
+            fold(state, "splits", splits),
+            fold_of(gradients, move |open| {
+                let open = move || open.get();
+                panel(state, open, move |evaluation, _| {
+                    sync(evaluation, state.chosen.get().policy)
+                })
+            }),
+            fold_of(unequal, move |open| {
+                let open = move || open.get();
+                panel(state, open, move |evaluation, _| {
+                    packed(evaluation, state.chosen.get().spread)
+                })
+            }),
+        ]
     };
     view! {
-        <section aria-labelledby="timeline-title" on:click=pressed>
+        <section aria-labelledby="timeline-title">
             <div class="panel-head">
                 <h2 id="timeline-title">"Pipeline timeline"</h2>
                 <span class="spring"></span>
                 <span class="tools">
                     {(!embedded).then(|| field("schedule").map(|field| choice_select(state, field, "Pipeline schedule")))}
-                    <select id="compare" aria-label="Compare with another schedule" on:change=compare inner_html=text_of(options) hidden=embedded></select>
+                    <select id="compare" aria-label="Compare with another schedule" on:change=compare use:patched=options hidden=embedded></select>
                     <button
                         id="critical"
                         title="Draw the chain of ops that fixes the time"
@@ -78,28 +98,28 @@ pub fn TimelinePanel() -> impl IntoView {
                     >
                         "critical path"
                     </button>
-                    {html("buttons", buttons)}
+                    <div class="buttons" use:handled=(tools, handler)></div>
                 </span>
             </div>
             {(!embedded).then(|| custom::custom(state))}
             <div class="stale-able" class:stale=flag(move || state.is_stale())>
-                {html("legend", move || shown_legend(look))}
+                {nodes("legend", move || shown_legend(look))}
                 {surface::surface(state, look, look.own)}
-                {html("against", move || comparison(state, look))}
+                {nodes("against", move || comparison(state, look))}
                 {surface::surface(state, look, look.other)}
                 {minimap::minimap(look)}
-                {html("path-note", move || path_note(look))}
-                {(!embedded).then(|| view! { <div class="uneven" inner_html=answer(state, "uneven", move || split(look))></div> })}
+                {nodes("path-note", move || path_note(look))}
+                {(!embedded).then(|| view! { <div class="uneven" use:patched=split></div> })}
             </div>
-            {(!embedded).then(|| view! { <div inner_html=answer(state, "idea", || Some(String::new()))></div> })}
-            {back_fold(state, "ranks", "Show as a table")}
-            {(!embedded).then(|| FOLDS.map(|(name, summary)| back_fold(state, name, summary)))}
+            {(!embedded).then(|| view! { <div use:patched=idea></div> })}
+            {fold(state, "ranks", "Show as a table")}
+            {(!embedded).then(|| folds())}
             {(!embedded).then(|| table::schedules(state))}
         </section>
     }
 }
 
-fn own(look: Look) -> Option<std::sync::Arc<crate::view::prepared::Prepared>> {
+fn own(look: Look) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
     look.own.prepared.get()
 }
 
@@ -169,7 +189,7 @@ fn comparison(state: State, look: Look) -> Node {
     };
     let said = match look.other.prepared.get() {
         Some(other) => {
-            let of = |prepared: &crate::view::prepared::Prepared| {
+            let of = |prepared: &crate::view::charts::prepared::Prepared| {
                 let schedule = prepared.evaluation.report.pipeline.schedule;
                 let name =
                     crate::core::pipeline::schedule(schedule).map_or(schedule, |row| row.name);

@@ -4,15 +4,17 @@ use super::keys::key;
 use super::look::{Lane, Look};
 use super::overlay::overlay;
 use crate::core::pipeline::trace::Place;
-use crate::view::pipeline::{label, rank_names};
-use crate::view::shape::Shape;
-use crate::view::timeline::hit;
+use crate::view::charts::shape::Shape;
+use crate::view::charts::timeline::hit;
+use crate::view::node::markup::{Action, Node};
+use crate::view::panels::pipeline::{label, rank_names};
 use crate::web::browser;
 use crate::web::chart::{Frame, paint};
-use crate::web::html::html;
+use crate::web::render::{Handler, handled, nodes};
 use crate::web::state::State;
 use leptos::html::{Canvas, Div};
 use leptos::prelude::*;
+use std::sync::Arc;
 
 /// One picture: names, canvas, overlay.
 pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
@@ -65,19 +67,27 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let prepared = lane.prepared.get();
         prepared.map(|prepared| label(&prepared.evaluation).to_string())
     };
-    let names = move || {
+    // A pressed rank name draws that rank's in-flight activations.
+    let choose: Handler = Arc::new(move |action| {
+        let Action::Rank(rank) = action else {
+            return false;
+        };
+        lane.rank.set(*rank);
+        true
+    });
+    let names = Signal::derive(move || {
         let Some(prepared) = lane.prepared.get() else {
-            return crate::view::markup::Node::none();
+            return Node::none();
         };
         rank_names(
             &prepared.evaluation,
             Shape::of(prepared.ranks()),
             lane.rank.get(),
         )
-    };
+    });
     view! {
-        <div class="timeline" hidden=move || lane.ranks() == 0 on:click=move |event| choose_rank(lane, &event)>
-            {html("ranks", names)}
+        <div class="timeline" hidden=move || lane.ranks() == 0>
+            <div class="ranks" use:handled=(names, choose)></div>
             <div
                 class="surface"
                 class:dragging=move || drag.get().is_some()
@@ -105,7 +115,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
             >
                 <div class="paper hatch" style:height=move || format!("{:.0}px", Shape::of(lane.ranks()).rows_height())></div>
                 <canvas node_ref=canvas aria-hidden="true" style:height=height></canvas>
-                {html("over", move || overlay(look, lane))}
+                {nodes("over", move || overlay(look, lane))}
             </div>
         </div>
     }
@@ -144,14 +154,4 @@ fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
             }
         });
     });
-}
-
-/// A pressed rank name draws that rank's in-flight activations.
-fn choose_rank(lane: Lane, event: &web_sys::MouseEvent) {
-    if let Some((rank, button)) = browser::pressed_data(event, "data-rank")
-        && let Ok(rank) = rank.parse()
-    {
-        lane.rank.set(rank);
-        browser::focus_again(&button, "data-rank");
-    }
 }

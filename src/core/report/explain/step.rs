@@ -107,7 +107,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
         "P_d/N"
     };
     let states = precision.optimizer(scenario.run.optimizer);
-    let (whole, scale) = scaled(evaluation, "((2 o + g + w) U + 1.5 g P)/β + e");
+    let (whole, scale) = scaled(evaluation, "k ((2 o + g + w) U + 1.5 g P)/β + e");
     let book = [
         bytes("o", "bytes of states a parameter, read and written", states),
         bytes(
@@ -128,6 +128,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
             clock.rates().elementwise.0,
             Unit::Bandwidth,
         ),
+        count("k", "updates of the weights", scenario.updates()),
         seconds("e", "the end of a step", STEP_END.0),
         scale,
     ];

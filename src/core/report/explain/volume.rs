@@ -196,68 +196,71 @@ impl<'a> Inputs<'a> {
                 bytes("w", "bytes a weight", precision.gathered_weight()),
                 count("m", "micro-batches", self.m),
                 count("R", "reductions of a stage's gradients", reductions),
+                count("k", "updates of the weights", scenario.updates()),
             ];
             let formula = match (zero.stage, scenario.reduction()) {
                 _ if gathered => "2 w P m (N - 1)/N",
-                (0, _) => "2 g P (N - 1)/N",
+                (0, _) => "2 g P k (N - 1)/N",
                 (3, _) => "g P m (N - 1)/N",
-                (_, Reduction::Step) => "(g + w) P (N - 1)/N",
-                (_, Reduction::MicroBatch) => "(g m + w) P (N - 1)/N",
-                (_, Reduction::Group) => "(g R + w) P (N - 1)/N",
+                (_, Reduction::Step) => "(g + w) P k (N - 1)/N",
+                (_, Reduction::MicroBatch) => "(g m + w k) P (N - 1)/N",
+                (_, Reduction::Group) => "(g R + w k) P (N - 1)/N",
             };
             parts.extend(self::part(name, formula, &book));
             if zero.stage > 0 && copies > 1 && !gathered {
                 let name = t!("{bytes}, between the groups", bytes = Message::plain(name));
-                parts.extend(self::part(name, "2 g P (y - 1)/(y N)", &book));
+                parts.extend(self::part(name, "2 g P k (y - 1)/(y N)", &book));
             }
         }
-        let model = &scenario.model;
         if !gathered {
-            let copies = layout.tp / model.key_value_ranks(layout.tp);
-            let shard = if scenario.shards_gradients() {
-                zero.shard
-            } else {
-                1
-            };
-            let book = [
-                Term::given(
-                    "P",
-                    "parameters of keys and values",
-                    self.held.copied,
-                    Unit::Parameters,
-                ),
-                count("y", "ranks that hold the same head", copies as f64),
-                count("N", "ranks that share the gradients", shard as f64),
-                bytes(
-                    "g",
-                    "bytes a gradient between ranks",
-                    scenario.reduced_gradient(),
-                ),
-            ];
-            parts.extend(self::part(
-                "keys and values, between the ranks that hold the same head",
-                "2 g P (y - 1)/(y N)",
-                &book,
-            ));
-        }
-        if model.tied_embeddings && layout.pp > 1 && !gathered {
-            let book = [
-                bytes(
-                    "g",
-                    "bytes a gradient between ranks",
-                    scenario.reduced_gradient(),
-                ),
-                count("v", "vocabulary", model.vocab as f64),
-                count("h", "hidden size", model.hidden as f64),
-                count("t", "tensor parallel", layout.tp as f64),
-            ];
-            parts.extend(self::part(
-                "tied embeddings, between the ends of the pipeline",
-                "g v h/t",
-                &book,
-            ));
+            parts.extend(self.copies());
         }
         plain.by("Σ V_i", parts)
+    }
+
+    /// Gradients between ranks that hold the same parameters besides data parallelism: heads of keys and values, and tied
+    /// embeddings.
+    fn copies(&self) -> impl Iterator<Item = Term> {
+        let (scenario, layout) = (self.scenario, &self.scenario.layout);
+        let model = &scenario.model;
+        let heads = layout.tp / model.key_value_ranks(layout.tp);
+        let shard = if scenario.shards_gradients() {
+            scenario.zero.shard
+        } else {
+            1
+        };
+        let copied = self.held.copied;
+        let book = [
+            Term::given(
+                "P",
+                "parameters of keys and values",
+                copied,
+                Unit::Parameters,
+            ),
+            count("y", "ranks that hold the same head", heads as f64),
+            count("N", "ranks that share the gradients", shard as f64),
+            count("k", "updates of the weights", scenario.updates()),
+            bytes(
+                "g",
+                "bytes a gradient between ranks",
+                scenario.reduced_gradient(),
+            ),
+            count("v", "vocabulary", model.vocab as f64),
+            count("h", "hidden size", model.hidden as f64),
+            count("t", "tensor parallel", layout.tp as f64),
+        ];
+        let tied = model.tied_embeddings && layout.pp > 1;
+        let heads = part(
+            "keys and values, between the ranks that hold the same head",
+            "2 g P k (y - 1)/(y N)",
+            &book,
+        );
+        let ends = part(
+            "tied embeddings, between the ends of the pipeline",
+            "g v h k/t",
+            &book,
+        );
+        heads.into_iter().chain(ends.filter(|_| tied))
     }
 }
 

@@ -70,7 +70,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
     });
     let end = ends.fold(0.0, f64::max) * scale;
     parts.push(part(
-        "gradients and weights once a step, slowest rank".to_owned(),
+        "gradients and weights at every update, slowest rank".to_owned(),
         end,
     ));
     parts.retain(|part| part.value > 0.0);

@@ -149,12 +149,9 @@ impl Check<'_> {
             .iter()
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
-        let works = values.join(" ");
-        let message = t!(
-            "this GPU has no fp8: {works} works, and so does a GPU whose fp8 peak is above its bf16 peak",
-            works = works.clone(),
-        );
-        let label = t!("use {setting}", setting = works);
+        let message =
+            "this GPU has no fp8, which needs a GPU whose fp8 peak is above its bf16 peak";
+        let label = t!("use {setting}", setting = values.join(" "));
         self.issues
             .push(Issue::error(set[0].0, message).with_fixes(label, set));
     }

@@ -1,0 +1,207 @@
+//! What a press does: the actions of a view, as values that the page's dispatcher carries out.
+
+use crate::core::pipeline::packing::Spread;
+use crate::core::pipeline::sync::Policy;
+use crate::core::report::Figure;
+use crate::core::run::Run;
+use crate::core::units::MemoryUnit;
+use std::sync::Arc;
+
+/// What a press on an element does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Explains a figure in the drawer.
+    Explain(Figure),
+    /// Goes to the input of the field with this key.
+    Focus(&'static str),
+    /// Sets fields, each from its text; an empty text unsets it.
+    Apply(Vec<(&'static str, String)>),
+    /// Makes a Run the page's own.
+    Load(Arc<Run>),
+    /// Opens a page of the dialog.
+    Open(Dialog),
+    /// Changes the second Run.
+    Compare(Compare),
+    /// Goes a step back in the history of the Run.
+    Undo,
+    /// Goes a step forth.
+    Redo,
+    /// Chooses a variant of a panel.
+    Choose(Choice),
+    /// Sorts the table of schedules by the column with this key; again: the other way round.
+    Sort(&'static str),
+    /// Tells the plan what to do.
+    Plan(String),
+    /// Zooms or saves the timeline.
+    Timeline(TimelineAction),
+    /// Draws the in-flight activations of this rank.
+    Rank(usize),
+    /// Starts an order of one's own from the one that is drawn.
+    StartOrder,
+    /// Copies or saves what stands beside the button.
+    Save(Save),
+}
+
+/// A page of the dialog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialog {
+    /// Where a run or a model is brought in.
+    Import,
+    /// The run in the form with this id.
+    Export(&'static str),
+    /// The published runs.
+    Published,
+    /// The formulas behind all figures.
+    Methods,
+    /// The words of the field.
+    Glossary,
+}
+
+/// What becomes of the second Run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Compare {
+    /// The page's Run becomes the second, unless there is one.
+    Begin,
+    /// The page's Run becomes the second.
+    Keep(Arc<Run>),
+    /// The second Run becomes the page's, and this one the second.
+    Swap(Arc<Run>, Arc<Run>),
+    /// There is no second Run any more.
+    Close,
+}
+
+/// A variant of a panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// When gradients leave.
+    Policy(Policy),
+    /// How sample lengths are spread.
+    Spread(Spread),
+}
+
+/// What is done with the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimelineAction {
+    /// Zooms in.
+    In,
+    /// Zooms out.
+    Out,
+    /// Shows all of it.
+    Fit,
+    /// Saves what is visible as PNG.
+    Png,
+    /// Saves what is visible as SVG.
+    Svg,
+    /// Saves every op as CSV.
+    Csv,
+    /// Saves a Chrome trace.
+    Trace,
+}
+
+/// What is saved, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Save {
+    /// The text beside the button goes to the clipboard.
+    Copy,
+    /// The text beside the button, as a file of this name.
+    Text(String),
+    /// A picture.
+    Picture {
+        /// Name of the file, without its end.
+        name: &'static str,
+        /// What `io::export` draws it as; empty: the SVG that stands beside the button.
+        drawn: &'static str,
+        /// Memory unit of a drawn picture.
+        unit: MemoryUnit,
+        /// As PNG; else as SVG.
+        png: bool,
+        /// The Run of a drawn picture.
+        run: Option<Arc<Run>>,
+    },
+}
+
+impl Action {
+    /// What it does, in a word or two: `apply tp=4`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Explain(figure) => format!("explain {}", figure.id()),
+            Self::Focus(key) => format!("focus {key}"),
+            Self::Apply(set) => format!("apply {}", pairs(set)),
+            Self::Load(_) => "load".to_owned(),
+            Self::Open(dialog) => format!("open {}", dialog.id()),
+            Self::Compare(_) => "compare".to_owned(),
+            Self::Undo => "undo".to_owned(),
+            Self::Redo => "redo".to_owned(),
+            Self::Choose(choice) => format!("choose {}", choice.id()),
+            Self::Sort(column) => format!("sort {column}"),
+            Self::Plan(word) => format!("plan {word}"),
+            Self::Timeline(action) => format!("timeline {}", action.id()),
+            Self::Rank(rank) => format!("rank {rank}"),
+            Self::StartOrder => "start-order".to_owned(),
+            Self::Save(save) => save.name(),
+        }
+    }
+}
+
+fn pairs<K: std::fmt::Display>(set: &[(K, String)]) -> String {
+    let pairs = set.iter().map(|(key, value)| format!("{key}={value}"));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+impl Dialog {
+    /// As a link names it: `export json`.
+    #[must_use]
+    pub fn id(self) -> String {
+        match self {
+            Self::Import => "import".to_owned(),
+            Self::Export(form) => format!("export {form}"),
+            Self::Published => "published".to_owned(),
+            Self::Methods => "methods".to_owned(),
+            Self::Glossary => "glossary".to_owned(),
+        }
+    }
+}
+
+impl Choice {
+    /// Its name.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Policy(Policy::Eager) => "eager",
+            Self::Policy(Policy::RankEnd) => "rank",
+            Self::Policy(Policy::StepEnd) => "end",
+            Self::Spread(Spread::LogNormal) => "log-normal",
+            Self::Spread(Spread::Bimodal) => "bimodal",
+            Self::Spread(Spread::Uniform) => "uniform",
+        }
+    }
+}
+
+impl TimelineAction {
+    /// Its name.
+    #[must_use]
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::In => "in",
+            Self::Out => "out",
+            Self::Fit => "fit",
+            Self::Png => "png",
+            Self::Svg => "svg",
+            Self::Csv => "csv",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+impl Save {
+    fn name(&self) -> String {
+        match self {
+            Self::Copy => "copy".to_owned(),
+            Self::Text(name) => format!("save {name}"),
+            Self::Picture { name, png, .. } => {
+                format!("save {name}.{}", if *png { "png" } else { "svg" })
+            }
+        }
+    }
+}

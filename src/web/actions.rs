@@ -1,0 +1,105 @@
+//! What a press does to the page: one dispatcher for the actions of all panels.
+
+use crate::core::report::evaluate;
+use crate::io::export::picture;
+use crate::view::node::action::{Choice, Compare, Save};
+use crate::view::node::markup::Action;
+use crate::web::compare::compare;
+use crate::web::field::input_id_of;
+use crate::web::state::State;
+use crate::web::{browser, dialog, history};
+use js_sys::{Object, Reflect};
+use leptos::prelude::*;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{CustomEvent, CustomEventInit, Element, MouseEvent};
+
+/// Carries out `action`. The plan and the timeline carry out their own.
+pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
+    match action {
+        Action::Explain(figure) => state.ask(figure),
+        Action::Focus(key) => {
+            if let Some(input) = browser::by_id(&input_id_of(key)) {
+                input.scroll_into_view();
+                let _ = input.focus();
+            }
+        }
+        Action::Apply(set) => state.apply(&set),
+        Action::Load(run) => {
+            state.run.set((*run).clone());
+            dialog::close();
+        }
+        Action::Open(page) => dialog::open(state, &page.id()),
+        Action::Compare(Compare::Begin) => compare(state),
+        Action::Compare(Compare::Keep(run)) => state.second.set(Some((*run).clone())),
+        Action::Compare(Compare::Swap(run, second)) => {
+            state.run.set((*run).clone());
+            state.second.set(Some((*second).clone()));
+        }
+        Action::Compare(Compare::Close) => state.second.set(None),
+        Action::Undo => history::step(state, true),
+        Action::Redo => history::step(state, false),
+        Action::Choose(choice) => state.chosen.update(|chosen| match choice {
+            Choice::Policy(policy) => chosen.policy = policy,
+            Choice::Spread(spread) => chosen.spread = spread,
+        }),
+        Action::Sort(column) => {
+            state
+                .chosen
+                .update(|chosen| chosen.sort = chosen.sort.pressed(column));
+        }
+        Action::Save(save) => {
+            let target = event.target().and_then(|target| target.dyn_into().ok());
+            let button = target.and_then(|target: Element| target.closest("button").ok()?);
+            if let Some(button) = button {
+                keep(state, save, button);
+            }
+        }
+        Action::Plan(_) | Action::Timeline(_) | Action::Rank(_) | Action::StartOrder => {}
+    }
+}
+
+/// Copies or saves what `save` says and `button` stands beside.
+fn keep(state: State, save: Save, button: Element) {
+    let text = || {
+        let beside = button.parent_element()?.query_selector("pre").ok()??;
+        beside.text_content()
+    };
+    match save {
+        Save::Copy => browser::copy(&text().unwrap_or_default(), move |done| {
+            button.set_text_content(Some(if done { "Copied" } else { "Select and copy" }));
+        }),
+        Save::Text(name) => browser::download(&name, "text/plain", &text().unwrap_or_default()),
+        Save::Picture {
+            name,
+            drawn,
+            unit,
+            png,
+            run,
+        } => {
+            let around = button.closest("section, dialog").ok().flatten();
+            let width = around.map_or(0, |around| around.client_width()) - 96;
+            let theme = state.theme.get_untracked();
+            let evaluation = run.and_then(|run| evaluate(&run).ok());
+            let svg = evaluation.and_then(|evaluation| {
+                picture(drawn, &evaluation, theme, f64::from(width.max(640)), unit)
+            });
+            let end = if png { "png" } else { "svg" };
+            let detail = Object::new();
+            for (key, value) in [
+                ("name", name.into()),
+                ("end", end.into()),
+                ("svg", svg.into()),
+            ] {
+                let value: JsValue = value;
+                let _ = Reflect::set(&detail, &key.into(), &value);
+            }
+            // What a style sheet says of a picture, and pixels, are the browser's: public/lazy/save.js.
+            let init = CustomEventInit::new();
+            init.set_bubbles(true);
+            init.set_detail(&detail);
+            if let Ok(event) = CustomEvent::new_with_event_init_dict("save-picture", &init) {
+                let _ = button.dispatch_event(&event);
+            }
+        }
+    }
+}

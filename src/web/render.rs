@@ -1,0 +1,167 @@
+//! View trees in the document: patched in place, so that the focus, open folds, selected text and scroll positions
+//! survive every change; one listener an element finds what a press does in the tree itself.
+
+use crate::core::message::Catalogue;
+use crate::view::node::markup::{Action, Node};
+use crate::view::node::patch::{Document, action_at, patch};
+use crate::web::actions::dispatch;
+use crate::web::state::State;
+use js_sys::Reflect;
+use leptos::prelude::*;
+use wasm_bindgen::prelude::Closure;
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::Element;
+
+/// Shows `view` in an element: `<div use:patched=view>`. What is pressed in it is carried out by [`dispatch`].
+#[allow(clippy::needless_pass_by_value)] // leptos calls it with what it holds
+pub fn patched(element: Element, view: Signal<Node>) {
+    follow(&element, view, &|_| false);
+}
+
+/// A handler of actions that only one panel can carry out: true where it did.
+pub type Handler = std::sync::Arc<dyn Fn(&Action) -> bool + Send + Sync>;
+
+/// The same, where `handler` comes before [`dispatch`].
+#[allow(clippy::needless_pass_by_value)]
+pub fn handled(element: Element, (view, handler): (Signal<Node>, Handler)) {
+    follow(&element, view, &move |action| handler(action));
+}
+
+/// A `div` of that class which shows `view`.
+pub fn nodes(class: &'static str, view: impl Fn() -> Node + Send + Sync + 'static) -> AnyView {
+    let view = Signal::derive(view);
+    view! { <div class=class use:patched=view></div> }.into_any()
+}
+
+fn follow(
+    root: &Element,
+    view: Signal<Node>,
+    handler: &(impl Fn(&Action) -> bool + Clone + 'static),
+) {
+    let Some(state) = use_context::<State>() else {
+        return;
+    };
+    let shown = StoredValue::new_local(Vec::new());
+    let target = root.clone();
+    Effect::new(move |_| {
+        let view = view.get();
+        // Taken out meanwhile: what loses the focus is heard at once.
+        let Some(old) = shown.try_update_value(std::mem::take) else {
+            return;
+        };
+        let page = Page {
+            document: document(),
+            catalogue: Catalogue::default(),
+        };
+        shown.set_value(patch(&page, target.unchecked_ref(), old, &view));
+    });
+    let (target, handler) = (root.clone(), handler.clone());
+    let pressed = Closure::<dyn FnMut(_)>::new(move |event: web_sys::MouseEvent| {
+        let Some(inner) = event.target().and_then(|inner| inner.dyn_into().ok()) else {
+            return;
+        };
+        let path = path(&target, inner);
+        let action = shown.try_with_value(|shown| action_at(shown, &path).cloned());
+        if let Some(action) = action.flatten() {
+            // The view says what is open: a fold does not open by itself as well.
+            event.prevent_default();
+            if !handler(&action) {
+                dispatch(state, action, &event);
+            }
+        }
+    });
+    let listener = pressed.as_ref().unchecked_ref();
+    let _ = root.add_event_listener_with_callback("click", listener);
+    // As long as the element.
+    StoredValue::new_local(pressed);
+}
+
+/// The nodes from the one below `root` to `inner`.
+fn path(root: &Element, inner: web_sys::Node) -> Vec<web_sys::Node> {
+    let root: &web_sys::Node = root;
+    let mut path = Vec::new();
+    let mut next = Some(inner);
+    while let Some(node) = next.filter(|node| node != root) {
+        next = node.parent_node();
+        path.push(node);
+    }
+    path.reverse();
+    path
+}
+
+/// The browser's document.
+struct Page {
+    document: web_sys::Document,
+    catalogue: Catalogue,
+}
+
+const SVG: &str = "http://www.w3.org/2000/svg";
+
+impl Document for Page {
+    type Node = web_sys::Node;
+
+    fn element(&self, tag: &str, svg: bool) -> web_sys::Node {
+        let namespace = svg.then_some(SVG);
+        let element = match namespace {
+            Some(_) => self.document.create_element_ns(namespace, tag),
+            None => self.document.create_element(tag),
+        };
+        // Only a name that is none fails.
+        element.map_or_else(|_| self.text(""), Into::into)
+    }
+
+    fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    fn text(&self, text: &str) -> web_sys::Node {
+        self.document.create_text_node(text).into()
+    }
+
+    fn picture(&self, svg: &str) -> web_sys::Node {
+        let around = self.document.create_element("div").ok();
+        let drawn = around.and_then(|around| {
+            around.set_inner_html(svg);
+            around.first_child()
+        });
+        drawn.unwrap_or_else(|| self.text(""))
+    }
+
+    fn set_text(&self, node: &web_sys::Node, text: &str) {
+        node.set_text_content(Some(text));
+    }
+
+    fn set_attribute(&self, node: &web_sys::Node, name: &str, value: Option<&str>) {
+        let element: &Element = node.unchecked_ref();
+        let _ = match value {
+            Some(value) => element.set_attribute(name, value),
+            None => element.remove_attribute(name),
+        };
+        let property = match name {
+            "value" => JsValue::from(value.unwrap_or_default()),
+            "checked" | "selected" => value.is_some().into(),
+            _ => return,
+        };
+        let _ = Reflect::set(node, &name.into(), &property);
+    }
+
+    fn insert(
+        &self,
+        parent: &web_sys::Node,
+        child: &web_sys::Node,
+        before: Option<&web_sys::Node>,
+    ) {
+        let _ = parent.insert_before(child, before);
+    }
+
+    fn remove(&self, node: &web_sys::Node) {
+        if let Some(parent) = node.parent_node() {
+            let _ = parent.remove_child(node);
+        }
+    }
+
+    fn has_focus(&self, node: &web_sys::Node) -> bool {
+        let focused = self.document.active_element();
+        focused.is_some_and(|focused| node.contains(Some(&focused)))
+    }
+}

@@ -1,0 +1,17 @@
+//! Long work beside the page: a [`Job`] is asked of a worker, which answers with [`Reply`]s. Where the browser refuses
+//! workers (a sandboxed frame), the same jobs run in the page, reply by reply.
+
+pub mod job;
+
+#[cfg(feature = "ui")]
+mod page;
+#[cfg(feature = "ui")]
+mod serve;
+#[cfg(feature = "ui")]
+mod turn;
+
+pub use job::{Job, Reply};
+#[cfg(feature = "ui")]
+pub use page::{Progress, Request, request};
+#[cfg(feature = "ui")]
+pub use turn::next_turn;

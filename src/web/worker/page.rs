@@ -1,0 +1,211 @@
+//! The page's side: starts the worker when the first job comes, hands out replies, cancels.
+
+use super::job::{Job, Reply, from_bytes, to_bytes};
+use super::next_turn;
+use crate::core::units::whole;
+use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use wasm_bindgen::prelude::{Closure, wasm_bindgen};
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{Event, MessageEvent, Url, Worker, WorkerOptions, WorkerType};
+
+#[wasm_bindgen]
+extern "C" {
+    /// The address of the module's JavaScript.
+    #[wasm_bindgen(thread_local_v2, js_namespace = ["import", "meta"], js_name = url)]
+    static MODULE_URL: String;
+}
+
+/// What becomes of a job.
+pub enum Progress {
+    /// A part of the result.
+    Reply(Reply),
+    /// Everything has been replied.
+    Done,
+    /// The worker ended with a fault: no more will come.
+    Failed,
+}
+
+/// A job that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request(u32);
+
+type Handler = Rc<RefCell<dyn FnMut(Progress)>>;
+
+#[derive(Default)]
+struct Connection {
+    /// Resolves to the worker, or is rejected where there can be none.
+    worker: Option<Promise>,
+    waiting: BTreeMap<u32, Handler>,
+    last: u32,
+}
+
+thread_local! {
+    static CONNECTION: RefCell<Connection> = RefCell::default();
+}
+
+/// Asks for `job`; `handle` is told of its progress until it is done or cancelled.
+pub fn request(job: Job, handle: impl FnMut(Progress) + 'static) -> Request {
+    let number = CONNECTION.with_borrow_mut(|connection| {
+        connection.last += 1;
+        let handler = Rc::new(RefCell::new(handle));
+        connection.waiting.insert(connection.last, handler);
+        connection.last
+    });
+    spawn_local(async move {
+        match worker().await {
+            Some(worker) => {
+                let bytes = Uint8Array::from(&to_bytes(&job)[..]);
+                if is_waiting(number) {
+                    let _ = worker.post_message(&Array::of2(&number.into(), &bytes));
+                }
+            }
+            None => work_here(number, job).await,
+        }
+    });
+    Request(number)
+}
+
+impl Request {
+    /// Drops the job: nothing more is told of it. A worker that has nothing else to do is ended, whatever it is at.
+    pub fn cancel(self) {
+        let (known, idle, worker) = CONNECTION.with_borrow_mut(|connection| {
+            let known = connection.waiting.remove(&self.0).is_some();
+            let idle = connection.waiting.is_empty();
+            (known, idle, connection.worker.clone())
+        });
+        let (true, Some(opening)) = (known, worker) else {
+            return;
+        };
+        if idle {
+            CONNECTION.with_borrow_mut(|connection| connection.worker = None);
+        }
+        spawn_local(async move {
+            let Some(worker) = opened(opening).await else {
+                return;
+            };
+            if idle {
+                worker.terminate();
+            } else {
+                let _ = worker.post_message(&Array::of1(&self.0.into()));
+            }
+        });
+    }
+}
+
+fn is_waiting(number: u32) -> bool {
+    CONNECTION.with_borrow(|connection| connection.waiting.contains_key(&number))
+}
+
+/// Tells the handler of `number`, which may ask for more or cancel meanwhile.
+fn tell(number: u32, progress: Progress) {
+    let handler = CONNECTION.with_borrow_mut(|connection| match progress {
+        Progress::Reply(_) => connection.waiting.get(&number).cloned(),
+        Progress::Done | Progress::Failed => connection.waiting.remove(&number),
+    });
+    if let Some(handler) = handler {
+        handler.borrow_mut()(progress);
+    }
+}
+
+/// The worker is gone, and with it all that was asked of it; the next job starts another.
+fn fail_all() {
+    let waiting = CONNECTION.with_borrow_mut(|connection| {
+        connection.worker = None;
+        std::mem::take(&mut connection.waiting)
+    });
+    for handler in waiting.into_values() {
+        handler.borrow_mut()(Progress::Failed);
+    }
+}
+
+/// The job in the page itself: one reply a turn of the event loop.
+async fn work_here(number: u32, job: Job) {
+    let mut replies = job.replies();
+    loop {
+        next_turn().await;
+        if !is_waiting(number) {
+            return;
+        }
+        match replies.next() {
+            Some(reply) => tell(number, Progress::Reply(reply)),
+            None => return tell(number, Progress::Done),
+        }
+    }
+}
+
+async fn worker() -> Option<Worker> {
+    let opening = CONNECTION.with_borrow(|connection| connection.worker.clone());
+    let opening = opening.unwrap_or_else(|| {
+        let opening = Promise::new(&mut |resolve, reject| {
+            if start(&resolve, &reject).is_err() {
+                let _ = reject.call0(&JsValue::UNDEFINED);
+            }
+        });
+        CONNECTION.with_borrow_mut(|connection| connection.worker = Some(opening.clone()));
+        opening
+    });
+    opened(opening).await
+}
+
+async fn opened(opening: Promise) -> Option<Worker> {
+    JsFuture::from(opening).await.ok()?.dyn_into().ok()
+}
+
+/// Starts the worker with this very module, already compiled.
+fn start(resolve: &Function, reject: &Function) -> Result<(), JsValue> {
+    let module_url = MODULE_URL.with(String::clone);
+    let address = Url::new_with_base("worker.js", &module_url)?.href();
+    let options = WorkerOptions::new();
+    options.set_type(WorkerType::Module);
+    let worker = Worker::new_with_options(&address, &options)?;
+
+    let is_open = Rc::new(Cell::new(false));
+    let (resolve, opened, opens) = (resolve.clone(), worker.clone(), Rc::clone(&is_open));
+    let receive = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        let Some(message) = event.data().dyn_ref::<Array>().cloned() else {
+            opens.set(true);
+            let _ = resolve.call1(&JsValue::UNDEFINED, &opened);
+            return;
+        };
+        let Some(number) = number_of(&message) else {
+            return;
+        };
+        let bytes = message.get(1).dyn_into::<Uint8Array>();
+        match bytes.map(|bytes| from_bytes(&bytes.to_vec())) {
+            Ok(Some(reply)) => tell(number, Progress::Reply(reply)),
+            Ok(None) => tell(number, Progress::Failed),
+            Err(_) => tell(number, Progress::Done),
+        }
+    });
+    worker.set_onmessage(Some(receive.as_ref().unchecked_ref()));
+    receive.forget();
+
+    let (reject, failed) = (reject.clone(), worker.clone());
+    let fail = Closure::<dyn FnMut(Event)>::new(move |event: Event| {
+        event.prevent_default();
+        failed.terminate();
+        if is_open.get() {
+            fail_all();
+        } else {
+            // Without a worker the page works itself.
+            let _ = reject.call0(&JsValue::UNDEFINED);
+        }
+    });
+    worker.set_onerror(Some(fail.as_ref().unchecked_ref()));
+    fail.forget();
+
+    let first = Object::new();
+    Reflect::set(&first, &"url".into(), &module_url.into())?;
+    Reflect::set(&first, &"module".into(), &wasm_bindgen::module())?;
+    worker.post_message(&first)
+}
+
+/// The number of a message.
+pub(super) fn number_of(message: &Array) -> Option<u32> {
+    let number = message.get(0).as_f64().and_then(whole)?;
+    u32::try_from(number).ok()
+}

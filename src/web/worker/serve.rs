@@ -1,0 +1,58 @@
+//! The worker's side: takes jobs, posts replies.
+
+use super::job::{Job, from_bytes, to_bytes};
+use super::next_turn;
+use js_sys::{Array, Uint8Array};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use wasm_bindgen::prelude::{Closure, wasm_bindgen};
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
+
+thread_local! {
+    /// Jobs that are under way.
+    static ACTIVE: RefCell<BTreeSet<u32>> = const { RefCell::new(BTreeSet::new()) };
+}
+
+/// Takes jobs from now on, and says so: `[number, job]` starts one, `[number]` cancels it; `[number, reply]` is a part
+/// of its result, `[number]` its end.
+#[wasm_bindgen(js_name = serveJobs)]
+pub fn serve_jobs() {
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    let post = scope.clone();
+    let receive = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        let message = Array::from(&event.data());
+        let Some(number) = super::page::number_of(&message) else {
+            return;
+        };
+        let bytes = message.get(1).dyn_into::<Uint8Array>();
+        match bytes.ok().and_then(|bytes| from_bytes(&bytes.to_vec())) {
+            Some(job) => {
+                ACTIVE.with_borrow_mut(|active| active.insert(number));
+                wasm_bindgen_futures::spawn_local(work(post.clone(), number, job));
+            }
+            None => {
+                ACTIVE.with_borrow_mut(|active| active.remove(&number));
+            }
+        }
+    });
+    scope.set_onmessage(Some(receive.as_ref().unchecked_ref()));
+    // Lives as long as the worker.
+    receive.forget();
+    let _ = scope.post_message(&JsValue::from_str("open"));
+}
+
+async fn work(scope: DedicatedWorkerGlobalScope, number: u32, job: Job) {
+    for reply in job.replies() {
+        if !ACTIVE.with_borrow(|active| active.contains(&number)) {
+            return;
+        }
+        let bytes = Uint8Array::from(&to_bytes(&reply)[..]);
+        let transfer = Array::of1(&bytes.buffer());
+        let message = Array::of2(&number.into(), &bytes);
+        let _ = scope.post_message_with_transfer(&message, &transfer);
+        next_turn().await;
+    }
+    ACTIVE.with_borrow_mut(|active| active.remove(&number));
+    let _ = scope.post_message(&Array::of1(&number.into()));
+}
