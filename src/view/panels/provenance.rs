@@ -109,13 +109,9 @@ fn of_presets() -> Node {
     let models = MODELS.iter().map(|preset| {
         vec![
             text(preset.choice.label),
-<<<<<<< HEAD
-            text(&show_count(preset.published)),
-            text(&show_count(preset.architecture.elements().total() as f64)),
-            text(&active(&preset.architecture)),
-=======
             text(show_count(preset.published)),
->>>>>>> main
+            text(show_count(preset.architecture.elements().total() as f64)),
+            text(active(&preset.architecture)),
             name(preset.place),
             cite(preset.source),
         ]
