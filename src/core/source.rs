@@ -49,6 +49,7 @@ macro_rules! sources {
     ($($name:ident = $short:literal, $title:literal, $locator:literal;)*) => {
         $(
             #[doc = $title]
+            #[allow(clippy::doc_markdown)] // titles as they are printed
             pub static $name: Source = Source { short: $short, title: $title, locator: $locator };
         )*
         /// All of them, for the sources page and the tests.

@@ -97,6 +97,7 @@ impl Vision {
 
 /// A decoder-only transformer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent facts of a model
 pub struct Architecture {
     /// Transformer layers.
     pub layers: u64,

@@ -6,6 +6,6 @@ mod published;
 mod stacks;
 
 pub use gpus::{GPUS, GpuPreset, gpu};
-pub use models::{MODELS, ModelPreset, model};
+pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, published};
 pub use stacks::{MEGATRON_2024, STACKS, Stack};
