@@ -20,6 +20,7 @@ pub struct StackParts {
 }
 
 /// Everything that the software decides.
+#[allow(clippy::struct_excessive_bools)] // they are what it decides
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Software {
     /// The attention kernel.

@@ -76,6 +76,7 @@ pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::AttentionKernel::{self, Cudnn, Flash3};
     use crate::run::{Based, Run, Scenario};
 
     fn rates() -> Rates {
@@ -135,92 +136,92 @@ mod tests {
         assert!(shared.0 > fused.0 / 4.0 && shared.0 < fused.0 / 2.5);
     }
 
+    // GPU, kernel, heads, sequences (none: 16k tokens), error allowed forward and backward, rows.
+    type Bench = (
+        &'static str,
+        AttentionKernel,
+        f64,
+        Option<f64>,
+        (f64, f64),
+        &'static [(f64, f64, f64)],
+    );
+    const BENCHES: [Bench; 6] = [
+        (
+            "h200-sxm-141gb",
+            Cudnn,
+            64.0,
+            Some(1.0),
+            (0.03, 0.22),
+            &[
+                (2048.0, 484.0, 370.0),
+                (4096.0, 591.0, 474.0),
+                (8192.0, 644.0, 541.0),
+                (16384.0, 673.0, 579.0),
+                (32768.0, 688.0, 581.0),
+            ],
+        ),
+        (
+            "h100-sxm-80gb",
+            Cudnn,
+            16.0,
+            None,
+            (0.04, 0.0),
+            &[
+                (2048.0, 484.0, 0.0),
+                (4096.0, 518.0, 0.0),
+                (8192.0, 529.0, 0.0),
+                (16384.0, 539.0, 0.0),
+            ],
+        ),
+        (
+            "h100-sxm-80gb",
+            Flash3,
+            16.0,
+            None,
+            (0.03, 0.0),
+            &[
+                (2048.0, 521.0, 0.0),
+                (4096.0, 579.0, 0.0),
+                (8192.0, 602.0, 0.0),
+                (16384.0, 616.0, 0.0),
+            ],
+        ),
+        (
+            "gb200",
+            Cudnn,
+            64.0,
+            Some(2.0),
+            (0.06, 0.2),
+            &[
+                (2048.0, 1097.0, 885.0),
+                (4096.0, 1408.0, 1148.0),
+                (8192.0, 1574.0, 1332.0),
+                (16384.0, 1708.0, 1328.0),
+            ],
+        ),
+        (
+            "b200-sxm",
+            Cudnn,
+            64.0,
+            Some(1.0),
+            (0.03, 0.12),
+            &[(4096.0, 980.0, 821.0)],
+        ),
+        (
+            "b200-sxm",
+            Cudnn,
+            8.0,
+            Some(1.0),
+            (0.1, 0.25),
+            &[(4096.0, 357.0, 712.0)],
+        ),
+    ];
+
     /// The benchmarks behind `KERNELS`, as printed: TFLOP/s forward and backward by length; 0 where none was printed for
     /// the causal mask.
     #[test]
     fn every_kernel_runs_as_its_benchmark_printed() {
-        use crate::run::AttentionKernel::{Cudnn, Flash3};
-        // GPU, kernel, heads, sequences (none: 16k tokens), error allowed forward and backward, rows.
-        type Bench = (
-            &'static str,
-            crate::run::AttentionKernel,
-            f64,
-            Option<f64>,
-            (f64, f64),
-            &'static [(f64, f64, f64)],
-        );
-        let benches: [Bench; 6] = [
-            (
-                "h200-sxm-141gb",
-                Cudnn,
-                64.0,
-                Some(1.0),
-                (0.03, 0.22),
-                &[
-                    (2048.0, 484.0, 370.0),
-                    (4096.0, 591.0, 474.0),
-                    (8192.0, 644.0, 541.0),
-                    (16384.0, 673.0, 579.0),
-                    (32768.0, 688.0, 581.0),
-                ],
-            ),
-            (
-                "h100-sxm-80gb",
-                Cudnn,
-                16.0,
-                None,
-                (0.04, 0.0),
-                &[
-                    (2048.0, 484.0, 0.0),
-                    (4096.0, 518.0, 0.0),
-                    (8192.0, 529.0, 0.0),
-                    (16384.0, 539.0, 0.0),
-                ],
-            ),
-            (
-                "h100-sxm-80gb",
-                Flash3,
-                16.0,
-                None,
-                (0.03, 0.0),
-                &[
-                    (2048.0, 521.0, 0.0),
-                    (4096.0, 579.0, 0.0),
-                    (8192.0, 602.0, 0.0),
-                    (16384.0, 616.0, 0.0),
-                ],
-            ),
-            (
-                "gb200",
-                Cudnn,
-                64.0,
-                Some(2.0),
-                (0.06, 0.2),
-                &[
-                    (2048.0, 1097.0, 885.0),
-                    (4096.0, 1408.0, 1148.0),
-                    (8192.0, 1574.0, 1332.0),
-                    (16384.0, 1708.0, 1328.0),
-                ],
-            ),
-            (
-                "b200-sxm",
-                Cudnn,
-                64.0,
-                Some(1.0),
-                (0.03, 0.12),
-                &[(4096.0, 980.0, 821.0)],
-            ),
-            (
-                "b200-sxm",
-                Cudnn,
-                8.0,
-                Some(1.0),
-                (0.1, 0.25),
-                &[(4096.0, 357.0, 712.0)],
-            ),
-        ];
-        for (gpu, kernel, heads, batch, within, rows) in benches {
+        for (gpu, kernel, heads, batch, within, rows) in BENCHES {
             let mut run = Run {
                 gpu: Based::preset(gpu),
                 ..Run::default()
@@ -245,7 +246,7 @@ mod tests {
         }
     }
 
-    /// SimuMax, A100 PCIe, s 4096: 185 to 80 TFLOP/s forward from 64 to 4 heads, 157 to 105 backward.
+    /// `SimuMax`, A100 PCIe, s 4096: 185 to 80 TFLOP/s forward from 64 to 4 heads, 157 to 105 backward.
     #[test]
     fn few_heads_slow_a_kernel_down_as_measured() {
         let run = Run {

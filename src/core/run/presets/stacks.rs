@@ -60,7 +60,7 @@ pub const MEGATRON_2024: Software = Software {
     loader_ns: 0.0,
 };
 
-/// NeMo 2 and Megatron Core of 2025 on Transformer Engine.
+/// `NeMo` 2 and Megatron Core of 2025 on Transformer Engine.
 const MEGATRON_2025: Software = Software {
     attention: AttentionKernel::Cudnn,
     cross_entropy: CrossEntropy::TeFused,

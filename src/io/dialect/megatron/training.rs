@@ -187,10 +187,10 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
     }
     writer.text(
         "--attention-backend",
-        if software.attention != AttentionKernel::Eager {
-            "flash"
-        } else {
+        if software.attention == AttentionKernel::Eager {
             "unfused"
+        } else {
+            "flash"
         },
     );
     if matches!(
