@@ -34,7 +34,10 @@ pub fn too_deep(field: &str) -> Issue {
 /// That it is no JSON, too long, or nested too deep.
 pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
     if text.len() > MAX_BYTES as usize {
-        let message = t!("longer than {bytes} bytes: not read", bytes = MAX_BYTES);
+        let message = t!(
+            "longer than {bytes} bytes: not read",
+            bytes = MAX_BYTES.to_string()
+        );
         return Err(vec![Issue::error("", message)]);
     }
     if depth(text) > MAX_DEPTH {

@@ -171,7 +171,7 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Node {
         Err(why) => el(
             "td",
             &[("colspan", "8"), ("class", "note muted")],
-            &[text("– "), text(why.to_string())],
+            &[text("– "), text(why.clone())],
         ),
         Ok(figures) => cells(figures, unit),
     };
