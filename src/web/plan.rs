@@ -1,8 +1,8 @@
 //! The plan: a search that goes on in slices between the page's other work, and does what its buttons say.
 
 use crate::core::search::desk::Desk;
-use crate::view::markup::{Action, Node, leaf};
-use crate::view::plan;
+use crate::view::node::markup::{Action, Node, leaf};
+use crate::view::panels::plan;
 use crate::web::html::text;
 use crate::web::render::{Handler, handled};
 use crate::web::state::State;

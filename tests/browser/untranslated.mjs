@@ -2,7 +2,7 @@
 
 /** Names and terms that Chinese engineers write in Latin letters too. */
 const NAMES = new Set(`
-  Shardscope Llama Mistral Qwen Mixtral DeepSeek Megatron Core Bridge NVIDIA Moore Threads Triton PyTorch torchtitan nanotron
+  Shardscope Llama Mistral Qwen Gemma Mixtral DeepSeek Megatron Core Bridge NVIDIA Rubin DGX Lockwood Moore Threads Triton PyTorch torchtitan nanotron
   Nanotron InternEvo InternLM SimuMax Trainy BLOOM MPT llm-foundry llm foundry Fujii He Narayanan Korthikanti Ultra-Scale Ultra Scale Playbook
   Hugging Face Fudan TeraPipe GPipe Chimera Hanayo DualPipe DualPipeV PipeDream Seq1F1B Eager eager Half Min V-Half V-Min sail-sg sail
   FlashAttention FlashAttention-2 Transformer Engine SwiGLU RMSNorm LayerNorm Dropout dropout Adam Adafactor Lion Muon Ulysses DeepSpeed
@@ -10,6 +10,7 @@ const NAMES = new Set(`
   config.json CUDA Graph NVLink SXM PCIe Hopper GiB MiB KiB TiB TFLOP FLOPs FLOP Gb GB TB PFLOP bytes
   all-gather all-to-all all gather to reduce-scatter scatter reduce ZB-V Zero Bubble auto embed markdown Markdown naive base
   Schedule1F1B ScheduleDualPipeV ring-attention MoE MLA SUMMA Simple max true false gpus etp public/data lamb qqq mistral ministral yi mixtral aquila gemma phi llama deepseek dgxc Engineering fujii uneven-pp
+  Gemma Rubin Lockwood Kimi Coder Large Moonlight Moonshot Zhipu Meta Alibaba Primus
 `.split(/\s+/).filter(Boolean));
 
 /** The words of `text` that are English: not in the list above, no code, no formula, no short symbol. */
