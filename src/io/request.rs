@@ -115,12 +115,11 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
         Verb::Import => {
-            let run = run(&request)?;
-            Answer::Imported(import::read(text(&request, "text")?, &run)?.into())
+            let (run, text) = run_and_text(&request, "text")?;
+            Answer::Imported(import::read(text, &run)?.into())
         }
         Verb::Export => {
-            let run = run(&request)?;
-            let format = text(&request, "format")?;
+            let (run, format) = run_and_text(&request, "format")?;
             Answer::Exported(export::export(&run, format, &Stamp::default())?.into())
         }
     })
@@ -141,15 +140,23 @@ fn report_of_link(text: &str) -> Result<Report, Vec<Issue>> {
     Ok(report)
 }
 
-/// The Run of a request; the default one where it has none.
-fn run(request: &Value) -> Result<Run, Vec<Issue>> {
+/// The Run and the text under `key` of a request that holds nothing else; the default Run where it has none.
+fn run_and_text<'a>(request: &'a Value, key: &'static str) -> Result<(Run, &'a str), Vec<Issue>> {
+    if let Value::Map(entries) = request {
+        let unknown = entries
+            .iter()
+            .filter(|(name, _)| name != "run" && name != key);
+        let unknown: Vec<_> = unknown
+            .map(|(name, _)| Issue::error(name, "no such field"))
+            .collect();
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
+    }
     let empty = Value::Map(Vec::new());
-    Run::from_value(request.get("run").unwrap_or(&empty))
-}
-
-fn text<'a>(request: &'a Value, key: &'static str) -> Result<&'a str, Vec<Issue>> {
+    let run = Run::from_value(request.get("run").unwrap_or(&empty))?;
     match request.get(key) {
-        Some(Value::Text(text)) => Ok(text),
+        Some(Value::Text(text)) => Ok((run, text)),
         _ => Err(vec![Issue::error(key, "needs a text")]),
     }
 }

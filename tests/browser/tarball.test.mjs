@@ -45,7 +45,8 @@ const LINES = {
   import: [JSON.stringify({ text: MEGATRON, run: { gpus: 8 } }), '{"text":"v=1&tp=4"}', '{"text":7}', '{"text":"what is this?"}',
     JSON.stringify({ text: '{"hidden_size":4096,\u2028"num_hidden_layers":40}' })],
   export: [...['megatron', 'torchtitan', 'deepspeed', 'nanotron', 'markdown', 'json', 'csv', 'nonsense']
-    .map((format) => JSON.stringify({ run: { gpus: 64, tp: 4 }, format })), '{"run":{"tp":7},"format":"csv"}', '{"format":5}'],
+    .map((format) => JSON.stringify({ run: { gpus: 64, tp: 4 }, format })), '{"run":{"tp":7},"format":"csv"}', '{"format":5}',
+    '{"rum":{"tp":2},"format":"csv"}'],
 };
 
 for (const [verb, lines] of Object.entries(LINES)) {
