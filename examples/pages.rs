@@ -1,7 +1,7 @@
 //! Writes the pages that stand beside the calculator: `pages FOLDER` makes `sources.html` and `limits.html` in it.
 
-use shardscope::view::limits::limits;
-use shardscope::view::provenance::{document, sources};
+use shardscope::view::panels::limits::limits;
+use shardscope::view::panels::provenance::{document, sources};
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {

@@ -49,6 +49,7 @@ macro_rules! sources {
     ($($name:ident = $short:literal, $title:literal, $locator:literal;)*) => {
         $(
             #[doc = $title]
+            #[allow(clippy::doc_markdown)] // titles as they are printed
             pub static $name: Source = Source { short: $short, title: $title, locator: $locator };
         )*
         /// All of them, for the sources page and the tests.
@@ -89,6 +90,14 @@ sources! {
     FLASH_3 = "FlashAttention-3", "Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision, 2024", "https://arxiv.org/abs/2407.08608";
     NCCL = "NCCL", "NVIDIA, NCCL: tuning model (src/graph/tuning.cc) and nccl-tests PERFORMANCE.md", "https://github.com/NVIDIA/nccl";
     PUBLISHED_RUNS = "Published runs", "The published training runs that the accuracy panel computes: tables 3 and 4 of Fujii 2024, throughput tables of frameworks and papers, NVIDIA's benchmark summaries", "data/fujii_measured.csv and data/throughput.csv beside the page";
+    LOCKWOOD = "Lockwood", "Glenn K. Lockwood's notes on processors: B300", "https://www.glennklockwood.com/garden/processors/B300";
+    MAXTEXT = "MaxText", "Google, MaxText: configurations of models (src/maxtext/configs/models, commit e591f30)", "https://github.com/AI-Hypercomputer/maxtext";
+    QWEN_3 = "Qwen 3", "Qwen team, Qwen3 Technical Report, 2025", "https://arxiv.org/abs/2505.09388";
+    CLUSTER_SIMULATOR = "LLM cluster simulator", "Zhebrak, LLM cluster simulator: architectures.ts (commit 1db1341)", "https://github.com/zhebrak/llm-cluster-simulator";
+    PRIMUS = "Primus", "AMD, Primus: Megatron configurations of models (commit fd1eeab)", "https://github.com/AMD-AGI/Primus";
+    GPT_OSS = "gpt-oss", "OpenAI, gpt-oss-120b and gpt-oss-20b Model Card, 2025, and its reference code", "https://arxiv.org/abs/2508.10925";
+    TRANSFORMERS = "transformers", "Hugging Face, transformers: configurations of models", "https://github.com/huggingface/transformers";
+    KIMI_K2 = "Kimi K2", "Kimi team, Kimi K2: Open Agentic Intelligence, 2025", "https://arxiv.org/abs/2507.20534";
     H20_SHEET = "H20 data", "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)", "H20 96GB specification";
 }
 

@@ -3,8 +3,8 @@
 //! The tables are static files beside the page; the worker computes their rows.
 
 use crate::core::accuracy::{Bench, FILES, read};
-use crate::view::accuracy::panel;
-use crate::view::markup::Node;
+use crate::view::node::markup::Node;
+use crate::view::panels::accuracy::panel;
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::render::patched;

@@ -2,8 +2,8 @@
 
 use crate::core::report::evaluate;
 use crate::io::export::picture;
-use crate::view::action::{Choice, Compare, Save};
-use crate::view::markup::Action;
+use crate::view::node::action::{Choice, Compare, Save};
+use crate::view::node::markup::Action;
 use crate::web::compare::compare;
 use crate::web::field::input_id_of;
 use crate::web::state::State;

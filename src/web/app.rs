@@ -2,11 +2,11 @@
 
 use crate::core::run::registry::field;
 use crate::core::units::MemoryUnit;
-use crate::view::action::{Compare, Dialog};
-use crate::view::issues::refused;
-use crate::view::markup::{self, Action, Node, el, leaf};
-use crate::view::palette::Theme;
-use crate::view::words;
+use crate::view::charts::palette::Theme;
+use crate::view::node::action::{Compare, Dialog};
+use crate::view::node::markup::{self, Action, Node, el, leaf};
+use crate::view::panels::issues::refused;
+use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
 use crate::web::compare::{compare, compare_panel};

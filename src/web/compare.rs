@@ -1,7 +1,7 @@
 //! A second Run beside the first: kept in the link.
 
-use crate::view::compare::{Second, compare as view};
-use crate::view::markup::Node;
+use crate::view::node::markup::Node;
+use crate::view::panels::compare::{Second, compare as view};
 use crate::web::evaluated::evaluated;
 use crate::web::panel::panel;
 use crate::web::render::nodes;

@@ -1,7 +1,7 @@
 //! The dialog: import, export, and what has no place of its own on the page.
 
 use crate::io::export::Stamp;
-use crate::view::markup::Node;
+use crate::view::node::markup::Node;
 use crate::web::browser;
 use crate::web::html::flag;
 use crate::web::panels;

@@ -4,8 +4,8 @@
 //! follows.
 
 use crate::io::link;
-use crate::view::issues::framed;
-use crate::view::words;
+use crate::view::panels::issues::framed;
+use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::browser;
 use crate::web::html::{flag, text};

@@ -4,7 +4,7 @@ use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
-use crate::view::issues::line;
+use crate::view::panels::issues::line;
 use crate::web::html::{flag, text};
 use crate::web::render::patched;
 use crate::web::state::State;

@@ -1,7 +1,7 @@
 //! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
 
 use crate::core::run::registry::{FIELDS, Field, Group};
-use crate::view::derived::derived;
+use crate::view::panels::derived::derived;
 use crate::web::browser;
 use crate::web::field::field_row;
 use crate::web::history;

@@ -4,7 +4,7 @@
 
 use crate::core::run::Run;
 use crate::io::link;
-use crate::view::markup::{Action, Node, el, text};
+use crate::view::node::markup::{Action, Node, el, text};
 use crate::web::browser;
 use crate::web::panel::fold;
 use crate::web::render::nodes;

@@ -2,7 +2,7 @@
 
 use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;
-use crate::view::markup::Node;
+use crate::view::node::markup::Node;
 use crate::web::panels::{Question, named};
 use crate::web::render::patched;
 use crate::web::state::State;

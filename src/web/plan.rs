@@ -2,8 +2,8 @@
 //! buttons.
 
 use crate::core::search::session::{PlanCommand, PlanSession};
-use crate::view::markup::{Action, Node, leaf};
-use crate::view::plan;
+use crate::view::node::markup::{Action, Node, leaf};
+use crate::view::panels::plan;
 use crate::web::html::text;
 use crate::web::render::{Handler, handled};
 use crate::web::state::State;

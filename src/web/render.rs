@@ -2,8 +2,8 @@
 //! survive every change; one listener an element finds what a press does in the tree itself.
 
 use crate::core::message::Catalogue;
-use crate::view::markup::{Action, Node};
-use crate::view::patch::{Document, action_at, patch};
+use crate::view::node::markup::{Action, Node};
+use crate::view::node::patch::{Document, action_at, patch};
 use crate::web::actions::dispatch;
 use crate::web::state::State;
 use js_sys::Reflect;

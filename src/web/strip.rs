@@ -2,10 +2,10 @@
 
 use crate::core::report::work;
 use crate::core::units::show_count;
-use crate::view::issues::{fault, list};
-use crate::view::markup::{Node, text as plain};
-use crate::view::strip::strip;
-use crate::view::words;
+use crate::view::node::markup::{Node, text as plain};
+use crate::view::panels::issues::{fault, list};
+use crate::view::panels::strip::strip;
+use crate::view::panels::words;
 use crate::web::html::{flag, text};
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;

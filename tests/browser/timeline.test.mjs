@@ -61,6 +61,7 @@ test('the table has every schedule, sorts, and one click chooses', async () => {
 test('a second schedule lies on the same axis, and the link holds it', async () => {
   const { page, problems, panel } = await open();
   assert.equal(await panel.locator('.surface:visible').count(), 1);
+  assert.equal(await panel.locator('#compare').inputValue(), '', 'nothing is compared at first');
   await panel.locator('#compare').selectOption('gpipe');
   await page.waitForFunction(() => document.querySelectorAll('.surface canvas').length === 2);
   assert.equal(await panel.locator('.surface:visible').count(), 2);

@@ -2,7 +2,7 @@
 
 /** Names and terms that Chinese engineers write in Latin letters too. */
 const NAMES = new Set(`
-  Shardscope Llama Mistral Qwen Mixtral DeepSeek Megatron Core Bridge NVIDIA Moore Threads Triton PyTorch torchtitan nanotron
+  Shardscope Llama Mistral Qwen Gemma Mixtral DeepSeek Megatron Core Bridge NVIDIA Rubin DGX Lockwood Moore Threads Triton PyTorch torchtitan nanotron
   Nanotron InternEvo InternLM SimuMax Trainy BLOOM MPT llm-foundry llm foundry Fujii He Narayanan Korthikanti Ultra-Scale Ultra Scale Playbook
   Hugging Face Fudan TeraPipe GPipe Chimera Hanayo DualPipe DualPipeV PipeDream Seq1F1B Eager eager Half Min V-Half V-Min sail-sg sail
   FlashAttention FlashAttention-2 Transformer Engine SwiGLU RMSNorm LayerNorm Dropout dropout Adam Adafactor Lion Muon Ulysses DeepSpeed

@@ -13,6 +13,8 @@ pub struct Gpu {
     pub bf16: FlopsPerSecond,
     /// Dense fp8 peak; the bf16 peak where there is no fp8.
     pub fp8: FlopsPerSecond,
+    /// Dense fp4 peak; the fp8 peak where there is no fp4.
+    pub fp4: FlopsPerSecond,
     /// Memory bandwidth.
     pub hbm: BytesPerSecond,
     /// Scale-up link, one direction, per GPU.

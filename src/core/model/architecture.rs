@@ -20,6 +20,17 @@ pub enum Biases {
     All,
 }
 
+/// Which norm queries and keys pass before attention (latent attention has its own).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QkNorm {
+    /// None (Llama).
+    None,
+    /// One over each head, its weights shared by all (Qwen 3).
+    Head,
+    /// One over all heads (`MiniMax` M2, `OLMo` 3).
+    All,
+}
+
 /// Mixture of experts: the FFN of every layer but the first `dense_layers`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moe {
@@ -86,6 +97,7 @@ impl Vision {
 
 /// A decoder-only transformer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent facts of a model
 pub struct Architecture {
     /// Transformer layers.
     pub layers: u64,
@@ -107,6 +119,10 @@ pub struct Architecture {
     pub tied_embeddings: bool,
     /// Normalisation.
     pub norm: Norm,
+    /// A norm after attention and FFN as well as before them (Gemma 2 and 3).
+    pub post_norms: bool,
+    /// Norm of queries and keys.
+    pub qk_norm: QkNorm,
     /// Which linears have a bias.
     pub biases: Biases,
     /// Dropout after attention and FFN (its masks are kept for the backward pass).
@@ -145,6 +161,8 @@ impl Architecture {
             gated_ffn: true,
             tied_embeddings: false,
             norm: Norm::Rms,
+            post_norms: false,
+            qk_norm: QkNorm::None,
             biases: Biases::None,
             dropout: false,
             learned_positions: 0,

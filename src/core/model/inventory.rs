@@ -4,7 +4,7 @@
 //! element, the softmax statistics of FlashAttention and the router four whatever it is. Source: Korthikanti 2022 section 4 for the GPT block; Megatron Core and
 //! Transformer Engine for the Llama, MoE and MLA blocks, held against the peaks that SimuMax published.
 
-use super::architecture::Architecture;
+use super::architecture::{Architecture, QkNorm};
 use super::routed;
 
 /// How one rank sees a layer.
@@ -72,6 +72,8 @@ pub enum Role {
     Routed,
     /// Input of the experts' down projection.
     RoutedDown,
+    /// What norms of queries and keys, and norms after attention and FFN, read.
+    NormInput,
     /// Dropout masks.
     Mask,
 }
@@ -147,6 +149,13 @@ pub fn layer_inventory(model: &Architecture, index: u64, cut: &Cut) -> Vec<Kept>
     } else {
         kept.extend(dense_ffn(model, cut));
     }
+    if model.post_norms {
+        kept.push(Kept::new(
+            "inputs of the norms after attention and FFN",
+            Role::NormInput,
+            4.0 * cut.tokens * model.hidden as f64 / cut.residual,
+        ));
+    }
     if model.dropout {
         let mask = cut.tokens * model.hidden as f64 / cut.residual;
         kept.push(Kept::new("dropout masks", Role::Mask, 2.0 * mask));
@@ -189,6 +198,14 @@ fn attention(model: &Architecture, cut: &Cut) -> Vec<Kept> {
             Role::KeyValue,
             4.0 * t * kv_heads * model.head_dim as f64,
         ));
+        if model.qk_norm != QkNorm::None {
+            let width = model.query_width() as f64 / tp + kv_heads * model.head_dim as f64;
+            kept.push(Kept::new(
+                "inputs of the query and key norms",
+                Role::NormInput,
+                2.0 * t * width,
+            ));
+        }
         model.query_width() as f64
     };
     kept.push(core(model, cut));

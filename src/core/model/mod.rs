@@ -9,7 +9,7 @@ mod routed;
 mod stage;
 mod vision;
 
-pub use architecture::{Architecture, Biases, Mla, Moe, Norm, Vision};
+pub use architecture::{Architecture, Biases, Mla, Moe, Norm, QkNorm, Vision};
 pub use conventions::{CONVENTIONS, Convention, as_nanotron, visited};
 pub use flops::{AttentionCount, head_forward_flops, layer_forward_flops, model_flops_per_token};
 pub use inventory::{Cut, Kept, Role, layer_inventory};

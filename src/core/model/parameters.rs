@@ -3,7 +3,7 @@
 //! Source: the shapes of the models themselves; the division over tensor- and expert-parallel ranks as Megatron Core
 //! does it (attention and FFN matrices cut, norms and router whole on every rank, experts over EP and expert-TP).
 
-use super::architecture::{Architecture, Biases, Norm};
+use super::architecture::{Architecture, Biases, Norm, QkNorm};
 
 /// Elements of one block, by how they are divided among ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub fn layer_elements(model: &Architecture, index: u64) -> LayerElements {
     attention(model)
         .plus(ffn(model, index))
         .plus(LayerElements {
-            replicated: 2 * norm_width(model, model.hidden),
+            replicated: if model.post_norms { 4 } else { 2 } * norm_width(model, model.hidden),
             ..LayerElements::default()
         })
 }
@@ -75,7 +75,7 @@ fn norm_width(model: &Architecture, width: u64) -> u64 {
     }
 }
 
-/// Attention: q, k, v and output projections; or the latent form `q_down + q_up + kv_down + kv_up + out`.
+/// Attention: q, k, v and output projections with the norms of q and k; or the latent form `q_down + q_up + kv_down + kv_up + out`.
 fn attention(model: &Architecture) -> LayerElements {
     let (h, q, kv) = (model.hidden, model.query_width(), model.kv_width());
     if let Some(mla) = model.mla {
@@ -101,10 +101,15 @@ fn attention(model: &Architecture) -> LayerElements {
         Biases::Qkv => (1, 0),
         Biases::All => (1, h),
     };
+    let (head_norms, query_norm, key_norm) = match model.qk_norm {
+        QkNorm::None => (0, 0, 0),
+        QkNorm::Head => (2 * norm_width(model, model.head_dim), 0, 0),
+        QkNorm::All => (0, norm_width(model, q), norm_width(model, kv)),
+    };
     LayerElements {
-        sharded: 2 * h * q + column_bias * q,
-        key_value: 2 * (h + column_bias) * kv,
-        replicated: row_bias,
+        sharded: 2 * h * q + column_bias * q + query_norm,
+        key_value: 2 * (h + column_bias) * kv + key_norm,
+        replicated: row_bias + head_norms,
         ..LayerElements::default()
     }
 }
@@ -116,10 +121,15 @@ fn ffn(model: &Architecture, index: u64) -> LayerElements {
     if let Some(moe) = model.moe
         && model.is_moe_layer(index)
     {
-        let expert = matrices * h * moe.expert_ffn;
+        // Every expert has its own biases, and the router one number an expert (gpt-oss).
+        let (bias, router_bias) = match model.biases {
+            Biases::All => ((matrices - 1) * moe.expert_ffn + h, moe.experts),
+            _ => (0, 0),
+        };
+        let expert = matrices * h * moe.expert_ffn + bias;
         return LayerElements {
             sharded: moe.shared_experts * expert,
-            replicated: h * moe.experts,
+            replicated: h * moe.experts + router_bias,
             experts: moe.experts * expert,
             experts_active: moe.top_k * expert,
             ..LayerElements::default()
@@ -200,6 +210,20 @@ impl Architecture {
                 sharded: vision.hidden * self.hidden + self.hidden * self.hidden,
                 ..LayerElements::default()
             })
+    }
+
+    /// What one token visits by the three conventions in use: without embedding and head, with the head (a tied one
+    /// counts), with the input embedding too (a tied one counts once).
+    #[must_use]
+    pub fn active_by_convention(&self) -> [u64; 3] {
+        let all = self.elements().active() - self.vision_tower().total();
+        let ends = self.embedding().total();
+        let head = self.head().total();
+        if self.tied_embeddings {
+            [all - ends, all, all]
+        } else {
+            [all - ends - head, all - ends, all]
+        }
     }
 
     /// The whole model; a tied head counts once, multi-token prediction not at all.

@@ -1,7 +1,7 @@
 //! The settings that are one of a list: their ids in links and JSON (which never change) and their labels.
 
 use crate::message::Message;
-use crate::model::{AttentionCount, Biases, Norm};
+use crate::model::{AttentionCount, Biases, Norm, QkNorm};
 use crate::t;
 
 /// One possible value of a setting.
@@ -228,6 +228,12 @@ one_of!(impl AttentionCount {
 one_of!(impl Norm {
     Rms = "rmsnorm" "RMSNorm",
     Layer = "layernorm" "LayerNorm",
+});
+
+one_of!(impl QkNorm {
+    None = "none" "none",
+    Head = "head" "by head",
+    All = "all" "over all heads",
 });
 
 one_of!(impl Biases {

@@ -9,7 +9,7 @@ use super::choices::{
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS};
 use super::registry::{Field, Group, Slot, Steps};
-use crate::model::{AttentionCount, Biases, Norm};
+use crate::model::{AttentionCount, Biases, Norm, QkNorm};
 
 /// Larger than any cluster or batch that was ever trained on. Products of two are taken as `f64`.
 pub const MAX_COUNT: u64 = 1 << 40;
@@ -170,6 +170,8 @@ pub static FIELDS: &[Field] = &[
     row("model.gated_ffn", Model, "Gated FFN", "", "", "SwiGLU's third matrix", maybe_toggle!(model.parts.gated_ffn)).advanced(),
     row("model.tied_embeddings", Model, "Tied embeddings", "", "", "the head shares the embedding's weights", maybe_toggle!(model.parts.tied_embeddings)).advanced(),
     row("model.norm", Model, "Normalisation", "", "", "RMSNorm has no bias", maybe_choice!(Norm, model.parts.norm)).advanced(),
+    row("model.post_norms", Model, "Norms after", "", "", "a norm after attention and FFN too (Gemma 2 and 3)", maybe_toggle!(model.parts.post_norms)).advanced(),
+    row("model.qk_norm", Model, "Query-key norm", "", "", "a norm of queries and keys: by head, or over all heads", maybe_choice!(QkNorm, model.parts.qk_norm)).advanced(),
     row("model.biases", Model, "Biases", "", "", "which linears carry one", maybe_choice!(Biases, model.parts.biases)).advanced(),
     row("model.dropout", Model, "Dropout", "", "", "its masks are kept for the backward pass", maybe_toggle!(model.parts.dropout)).advanced(),
     row("model.learned_positions", Model, "Learned positions", "", "rows", "0 with rotary positions", maybe_count!(0, 1 << 26, Double, model.parts.learned_positions)).advanced(),
@@ -200,6 +202,7 @@ pub static FIELDS: &[Field] = &[
     row("gpu.usable_gib", Cluster, "Usable memory", "", "GiB", "what the driver shows a process", maybe_number!(0.1, 1e6, 1.0, gpu.parts.usable_gib)).advanced(),
     row("gpu.bf16_tflops", Cluster, "bf16 peak", "", "TFLOP/s", "dense, without sparsity", maybe_number!(0.1, 1e6, 10.0, gpu.parts.bf16_tflops)).advanced(),
     row("gpu.fp8_tflops", Cluster, "fp8 peak", "", "TFLOP/s", "dense, without sparsity", maybe_number!(0.1, 1e6, 10.0, gpu.parts.fp8_tflops)).advanced(),
+    row("gpu.fp4_tflops", Cluster, "fp4 peak", "", "TFLOP/s", "dense, without sparsity", maybe_number!(0.1, 1e6, 10.0, gpu.parts.fp4_tflops)).advanced(),
     row("gpu.hbm_gb_per_s", Cluster, "Memory bandwidth", "", "GB/s", "of the GPU's own memory", maybe_number!(0.1, 1e6, 100.0, gpu.parts.hbm_gb_per_s)).advanced(),
     row("gpu.intra_gb_per_s", Cluster, "Scale-up link", "", "GB/s", "one direction, per GPU (NVLink 900 is 450)", maybe_number!(0.1, 1e6, 50.0, gpu.parts.intra_gb_per_s)).advanced(),
     row("gpu.inter_gb_per_s", Cluster, "Network", "", "GB/s", "one direction, per GPU (400 Gb/s is 50)", maybe_number!(0.01, 1e6, 12.5, gpu.parts.inter_gb_per_s)).advanced(),

@@ -16,6 +16,7 @@ pub struct GpuParts {
     pub usable_gib: Option<f64>,
     pub bf16_tflops: Option<f64>,
     pub fp8_tflops: Option<f64>,
+    pub fp4_tflops: Option<f64>,
     pub hbm_gb_per_s: Option<f64>,
     pub intra_gb_per_s: Option<f64>,
     pub inter_gb_per_s: Option<f64>,
@@ -55,6 +56,14 @@ impl Based<GpuParts> {
             base.map(|g| g.bf16.0 / 1e12),
             1.0,
         );
+        let fp8 = parts
+            .fp8_tflops
+            .or(base.map(|g| g.fp8.0 / 1e12))
+            .unwrap_or(bf16);
+        let fp4 = parts
+            .fp4_tflops
+            .or(base.map(|g| g.fp4.0 / 1e12))
+            .unwrap_or(fp8);
         let rate =
             |key, given: Option<f64>, base: Option<BytesPerSecond>, missing: &mut Missing| {
                 BytesPerSecond(missing.need(key, given, base.map(|b| b.0 / 1e9), 1.0) * 1e9)
@@ -68,13 +77,8 @@ impl Based<GpuParts> {
                 })
             })),
             bf16: FlopsPerSecond(bf16 * 1e12),
-            fp8: FlopsPerSecond(
-                parts
-                    .fp8_tflops
-                    .or(base.map(|g| g.fp8.0 / 1e12))
-                    .unwrap_or(bf16)
-                    * 1e12,
-            ),
+            fp8: FlopsPerSecond(fp8 * 1e12),
+            fp4: FlopsPerSecond(fp4 * 1e12),
             hbm: rate(
                 "gpu.hbm_gb_per_s",
                 parts.hbm_gb_per_s,
@@ -168,6 +172,7 @@ impl From<Gpu> for GpuParts {
             usable_gib: tidy(gpu.usable.gib()),
             bf16_tflops: tidy(gpu.bf16.0 / 1e12),
             fp8_tflops: tidy(gpu.fp8.0 / 1e12),
+            fp4_tflops: tidy(gpu.fp4.0 / 1e12),
             hbm_gb_per_s: tidy(gpu.hbm.0 / 1e9),
             intra_gb_per_s: tidy(gpu.intra.0 / 1e9),
             inter_gb_per_s: tidy(gpu.inter.0 / 1e9),

@@ -3,7 +3,7 @@
 use super::based::{Based, Missing, title};
 use super::presets;
 use crate::issue::Issue;
-use crate::model::{Architecture, Biases, Mla, Moe, Norm, Vision};
+use crate::model::{Architecture, Biases, Mla, Moe, Norm, QkNorm, Vision};
 
 /// Shapes of a model that were set one by one; none: the preset's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +19,8 @@ pub struct ModelParts {
     pub gated_ffn: Option<bool>,
     pub tied_embeddings: Option<bool>,
     pub norm: Option<Norm>,
+    pub post_norms: Option<bool>,
+    pub qk_norm: Option<QkNorm>,
     pub biases: Option<Biases>,
     pub dropout: Option<bool>,
     pub learned_positions: Option<u64>,
@@ -89,6 +91,14 @@ impl Based<ModelParts> {
                 .or(base.map(|m| m.tied_embeddings))
                 .unwrap_or(false),
             norm: parts.norm.or(base.map(|m| m.norm)).unwrap_or(Norm::Rms),
+            post_norms: parts
+                .post_norms
+                .or(base.map(|m| m.post_norms))
+                .unwrap_or(false),
+            qk_norm: parts
+                .qk_norm
+                .or(base.map(|m| m.qk_norm))
+                .unwrap_or(QkNorm::None),
             biases: parts
                 .biases
                 .or(base.map(|m| m.biases))
@@ -269,6 +279,8 @@ impl From<Architecture> for ModelParts {
             gated_ffn: Some(model.gated_ffn),
             tied_embeddings: Some(model.tied_embeddings),
             norm: Some(model.norm),
+            post_norms: Some(model.post_norms),
+            qk_norm: Some(model.qk_norm),
             biases: Some(model.biases),
             dropout: Some(model.dropout),
             learned_positions: Some(model.learned_positions),

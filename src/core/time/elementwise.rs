@@ -5,7 +5,7 @@
 //! Source: counted from the kernels: norms and residuals move 40 to 60 h bytes a token and layer.
 
 use super::rates::Rates;
-use crate::model::Architecture;
+use crate::model::{Architecture, QkNorm};
 use crate::run::{CrossEntropy, Optimizer, Precision};
 
 /// Bytes a token that one layer's elementwise kernels move on a rank, forward and backward.
@@ -17,6 +17,8 @@ pub struct LayerBytes {
     pub activation: (f64, f64),
     /// Rotary embedding of queries and keys.
     pub rotary: (f64, f64),
+    /// Norm of queries and keys.
+    pub qk_norm: (f64, f64),
 }
 
 impl LayerBytes {
@@ -30,11 +32,26 @@ impl LayerBytes {
         } else {
             0.0
         };
+        // A norm reads and writes; its backward pass reads its input and a gradient, and writes one.
+        let post = if model.post_norms {
+            (4.0, 6.0)
+        } else {
+            (0.0, 0.0)
+        };
+        let normed = model.qk_norm != QkNorm::None && model.mla.is_none();
         Self {
-            norms: (10.0 * e * h + mask, 12.0 * e * h + mask),
+            norms: (
+                (10.0 + post.0) * e * h + mask,
+                (12.0 + post.1) * e * h + mask,
+            ),
             activation: activation(model.gated_ffn, ffn, e),
             rotary: if model.learned_positions == 0 && model.gated_ffn {
                 (2.0 * e * rotary, 2.0 * e * rotary)
+            } else {
+                (0.0, 0.0)
+            },
+            qk_norm: if normed {
+                (2.0 * e * rotary, 3.0 * e * rotary)
             } else {
                 (0.0, 0.0)
             },
@@ -43,7 +60,7 @@ impl LayerBytes {
     /// Forward and backward bytes.
     #[must_use]
     pub fn total(self) -> (f64, f64) {
-        let parts = [self.norms, self.activation, self.rotary];
+        let parts = [self.norms, self.activation, self.rotary, self.qk_norm];
         parts
             .into_iter()
             .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1))

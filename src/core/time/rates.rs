@@ -70,13 +70,18 @@ pub struct Family {
 /// All families; the last one stands for GPUs that are in none.
 pub static FAMILIES: &[Family] = &[
     Family {
-        presets: &["a100-sxm-40gb", "a100-sxm-80gb", "a800-sxm-80gb"],
+        presets: &[
+            "a100-sxm-40gb",
+            "a100-sxm-80gb",
+            "a800-sxm-80gb",
+            "a100-pcie-80gb",
+        ],
         gemm: 0.835,
         gemm_fp8: 0.835,
         attention: (0.56, 0.44),
         multiprocessors: 108,
         source: &SIMUMAX,
-        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; attention 0.51 and 0.40 at 4096",
+        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; attention 0.51 and 0.40 at 4096; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
         presets: &[
@@ -86,13 +91,14 @@ pub static FAMILIES: &[Family] = &[
             "h800-sxm-80gb",
             "h200-sxm-141gb",
             "gh200-96gb",
+            "h100-pcie-80gb",
         ],
         gemm: 0.74,
         gemm_fp8: 0.655,
         attention: (0.349, 0.293),
         multiprocessors: 132,
         source: &STAS,
-        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward",
+        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
         presets: &["h20-sxm-96gb"],
@@ -110,7 +116,7 @@ pub static FAMILIES: &[Family] = &[
         attention: (0.4, 0.4),
         multiprocessors: 148,
         source: &SIMUMAX,
-        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096; fp8 by analogy",
+        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096; fp8, and B300 with the same shares of its peak, by analogy",
     },
     Family {
         presets: &["gb200", "gb300"],
@@ -119,16 +125,16 @@ pub static FAMILIES: &[Family] = &[
         attention: (0.4, 0.4),
         multiprocessors: 148,
         source: &STAS,
-        remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200",
+        remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200; GB300 with the same shares of its peak",
     },
     Family {
-        presets: &["mi300x", "mi325x"],
+        presets: &["mi300x", "mi325x", "mi355x"],
         gemm: 0.47,
         gemm_fp8: 0.47,
         attention: (0.3, 0.22),
         multiprocessors: 304,
         source: &STAS,
-        remark: "0.92 of MAMF (668.4); attention not seen in a table",
+        remark: "0.92 of MAMF (668.4); attention not seen in a table; MI325X and MI355X by analogy",
     },
     Family {
         presets: &[],
@@ -273,6 +279,10 @@ mod tests {
             ("b200-sxm", 1745.0),
             ("gb200", 1822.0),
             ("mi300x", 668.4),
+            ("b300-sxm", 1769.0),
+            ("mi325x", 784.9),
+            ("mi355x", 1565.0),
+            ("a100-pcie-80gb", 252.9),
         ] {
             let run = Run {
                 gpu: Based::preset(id),

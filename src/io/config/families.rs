@@ -2,7 +2,7 @@
 //!
 //! Source: huggingface/transformers, `models/<kind>/configuration_<kind>.py` and `modeling_<kind>.py`.
 
-use crate::core::model::{Biases, Norm};
+use crate::core::model::{Biases, Norm, QkNorm};
 
 /// A kind of model.
 #[allow(clippy::struct_excessive_bools)] // independent facts of a table
@@ -13,6 +13,10 @@ pub struct Family {
     pub norm: Norm,
     /// Gate, up and down projections.
     pub gated: bool,
+    /// Norm of queries and keys, unless `use_qk_norm` says no.
+    pub qk_norm: QkNorm,
+    /// Norms after attention and FFN too.
+    pub post_norms: bool,
     /// Biases, unless the file says.
     pub biases: Biases,
     /// Whether `attention_bias` decides.
@@ -45,6 +49,8 @@ const LLAMA: Family = Family {
     ],
     norm: Norm::Rms,
     gated: true,
+    qk_norm: QkNorm::None,
+    post_norms: false,
     biases: Biases::None,
     attention_bias_key: true,
     tied: false,
@@ -62,8 +68,6 @@ const EXPERTS: Family = Family {
 };
 
 const ROUTER: &str = "the load-balancing bias of the router (a number an expert) is not counted";
-const QK_NORM: &str = "norms of queries and keys (two head widths a layer) are not counted";
-const POST_NORM: &str = "norms after attention and FFN are not counted: two hidden sizes of weights a layer, and their inputs among the activations";
 
 static FAMILIES: &[Family] = &[
     LLAMA,
@@ -75,7 +79,7 @@ static FAMILIES: &[Family] = &[
     },
     Family {
         kinds: &["qwen3"],
-        notes: &[QK_NORM],
+        qk_norm: QkNorm::Head,
         ..LLAMA
     },
     Family {
@@ -86,13 +90,14 @@ static FAMILIES: &[Family] = &[
     Family {
         kinds: &["gemma2"],
         tied: true,
-        notes: &[POST_NORM],
+        post_norms: true,
         ..LLAMA
     },
     Family {
         kinds: &["gemma3", "gemma3_text"],
         tied: true,
-        notes: &[POST_NORM, QK_NORM],
+        post_norms: true,
+        qk_norm: QkNorm::Head,
         ..LLAMA
     },
     Family {
@@ -137,7 +142,21 @@ static FAMILIES: &[Family] = &[
     },
     Family {
         kinds: &["qwen3_moe"],
-        notes: &[QK_NORM],
+        qk_norm: QkNorm::Head,
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["glm4_moe"],
+        qk_norm: QkNorm::Head,
+        prediction: true,
+        notes: &[ROUTER],
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["minimax_m2"],
+        qk_norm: QkNorm::All,
+        attention_bias_key: false,
+        notes: &[ROUTER],
         ..EXPERTS
     },
     Family {

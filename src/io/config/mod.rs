@@ -6,6 +6,7 @@
 mod families;
 
 use crate::core::issue::Issue;
+use crate::core::model::QkNorm;
 use crate::core::run::registry::out_of_range;
 use crate::core::run::{Based, ModelParts, Run, Value};
 use families::{Family, family};
@@ -211,6 +212,7 @@ impl Reader<'_> {
             vocab: self.need(&["vocab_size"], "vocabulary"),
             gated_ffn: Some(family.gated),
             norm: Some(family.norm),
+            post_norms: Some(family.post_norms),
             biases: Some(family.biases),
             ..ModelParts::default()
         };
@@ -230,6 +232,10 @@ impl Reader<'_> {
         if family.attention_bias_key && self.yes("attention_bias", "attention biases", false) {
             parts.biases = Some(crate::core::model::Biases::Qkv);
         }
+        let normed = family.qk_norm != QkNorm::None
+            && (!matches!(self.config.get("use_qk_norm"), Some(Value::Bool(_)))
+                || self.yes("use_qk_norm", "norm of queries and keys", true));
+        parts.qk_norm = Some(if normed { family.qk_norm } else { QkNorm::None });
         parts.tied_embeddings =
             Some(self.yes("tie_word_embeddings", "tied embeddings", family.tied));
         let dropouts = ["resid_pdrop", "hidden_dropout", "resid_dropout"];

@@ -51,6 +51,17 @@ const DEEPSEEK_V3: &str = r#"{"architectures":["DeepseekV3ForCausalLM"],"attenti
 "n_routed_experts":256,"n_shared_experts":1,"num_attention_heads":128,"num_experts_per_tok":8,"num_hidden_layers":61,
 "num_key_value_heads":128,"num_nextn_predict_layers":1,"q_lora_rank":1536,"qk_nope_head_dim":128,"qk_rope_head_dim":64,
 "tie_word_embeddings":false,"topk_group":4,"v_head_dim":128,"vocab_size":129280}"#;
+/// As released: GLM-4.5-Air has no norm of queries and keys, GLM-4.5 has.
+const GLM_45_AIR: &str = r#"{"architectures":["Glm4MoeForCausalLM"],"attention_bias":true,"first_k_dense_replace":1,
+"head_dim":128,"hidden_act":"silu","hidden_size":4096,"intermediate_size":10944,"max_position_embeddings":131072,
+"model_type":"glm4_moe","moe_intermediate_size":1408,"n_group":1,"n_routed_experts":128,"n_shared_experts":1,
+"norm_topk_prob":true,"num_attention_heads":96,"num_experts_per_tok":8,"num_hidden_layers":46,"num_key_value_heads":8,
+"num_nextn_predict_layers":1,"partial_rotary_factor":0.5,"rope_theta":1000000,"routed_scaling_factor":1.0,
+"tie_word_embeddings":false,"topk_group":1,"use_qk_norm":false,"vocab_size":151552}"#;
+const MINIMAX_M2: &str = r#"{"architectures":["MiniMaxM2ForCausalLM"],"head_dim":128,"hidden_act":"silu","hidden_size":3072,
+"intermediate_size":1536,"max_position_embeddings":196608,"model_type":"minimax_m2","num_attention_heads":48,
+"num_experts_per_tok":8,"num_hidden_layers":62,"num_key_value_heads":8,"num_local_experts":256,"qk_norm_type":"per_layer",
+"rotary_dim":64,"scoring_func":"sigmoid","tie_word_embeddings":false,"use_qk_norm":true,"vocab_size":200064}"#;
 
 fn parse(json: &str) -> Value {
     serde_json::from_str(json).unwrap()
@@ -70,6 +81,8 @@ fn published_parameter_counts_are_met_to_half_a_percent() {
         (QWEN_15_MOE, 14_315_784_192.0),
         (QWEN_3_30B, 30_532_122_624.0),
         (DEEPSEEK_V2_LITE, 15_706_484_224.0),
+        (MINIMAX_M2, 228.69e9),
+        (GLM_45_AIR, 106.852e9),
         (DEEPSEEK_V3, 671.0e9),
     ] {
         let imported = read(&parse(config)).unwrap();
@@ -88,6 +101,7 @@ fn files_and_presets_of_a_model_agree() {
         (MISTRAL_7B, "mistral-7b"),
         (QWEN_25_7B, "qwen-2.5-7b"),
         (MIXTRAL_8X7B, "mixtral-8x7b"),
+        (MINIMAX_M2, "minimax-m2"),
     ] {
         let imported = read(&parse(config)).unwrap().model().resolve().unwrap();
         assert_eq!(
@@ -142,7 +156,7 @@ fn every_entry_is_used_or_listed_as_ignored() {
             .iter()
             .any(|line| line.starts_with("tied embeddings yes"))
     );
-    assert!(gemma.notes[0].contains("norms after attention"));
+    assert!(gemma.notes.is_empty() && gemma.parts.post_norms == Some(true));
 }
 
 #[test]

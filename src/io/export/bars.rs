@@ -3,10 +3,10 @@
 use crate::core::memory::Component;
 use crate::core::report::Evaluation;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
-use crate::view::drawing::{Anchor, Box, Drawing};
-use crate::view::ink::Ink;
-use crate::view::memory::bars;
-use crate::view::palette::Theme;
+use crate::view::charts::drawing::{Anchor, Box, Drawing};
+use crate::view::charts::ink::Ink;
+use crate::view::charts::palette::Theme;
+use crate::view::panels::memory::bars;
 
 /// Height of a bar and from one to the next.
 const BAR: f64 = 22.0;

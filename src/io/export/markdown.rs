@@ -8,7 +8,7 @@ use crate::core::units::{
     MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds,
     significant,
 };
-use crate::view::{uneven, words};
+use crate::view::panels::{uneven, words};
 
 /// Settings that are said even where they are the default.
 const ALWAYS: [&str; 11] = [

@@ -2,9 +2,9 @@
 
 use super::formats::{FORMATS, Stamp, export};
 use crate::core::run::Run;
-use crate::view::action::{Dialog, Save};
-use crate::view::issues::line;
-use crate::view::markup::{Action, Node, el, leaf, text};
+use crate::view::node::action::{Dialog, Save};
+use crate::view::node::markup::{Action, Node, el, leaf, text};
+use crate::view::panels::issues::line;
 
 /// The dialog with `id` chosen; the first form where it is none.
 #[must_use]

@@ -2,13 +2,13 @@
 
 use crate::core::pipeline::stats;
 use crate::core::report::Evaluation;
-use crate::view::lod::Sums;
+use crate::view::charts::lod::Sums;
+use crate::view::charts::palette::Theme;
+use crate::view::charts::shape::Shape;
+use crate::view::charts::timeline::cells;
+use crate::view::charts::viewport::Viewport;
 use crate::view::paint::timeline::{Frame, NAMES, TITLE, TimelinePicture};
-use crate::view::palette::Theme;
-use crate::view::shape::Shape;
-use crate::view::timeline::cells;
-use crate::view::viewport::Viewport;
-use crate::view::words;
+use crate::view::panels::words;
 use plotters::prelude::{DrawingBackend, SVGBackend};
 
 /// What is seen of which timeline.

@@ -5,9 +5,9 @@ use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
 use crate::core::units::{MemoryUnit, show_count};
-use crate::view::issues::{line, list};
-use crate::view::markup::{Node, el, fold, leaf, load, table, text};
-use crate::view::words;
+use crate::view::node::markup::{Node, el, fold, leaf, load, table, text};
+use crate::view::panels::issues::{line, list};
+use crate::view::panels::words;
 
 /// What `typed` would make of `present`; or why it cannot be read.
 #[must_use]
@@ -146,7 +146,7 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::markup::Action;
+    use crate::view::node::markup::Action;
 
     #[test]
     fn a_summary_names_size_changes_entries_and_what_is_assumed() {

@@ -5,9 +5,9 @@
 use super::{Painted, px};
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, group, show_seconds};
-use crate::view::over_time::Areas;
-use crate::view::palette::{Palette, Rgb};
-use crate::view::ticks::ticks;
+use crate::view::charts::palette::{Palette, Rgb};
+use crate::view::charts::ticks::ticks;
+use crate::view::panels::over_time::Areas;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendColor, DrawingBackend};
@@ -228,8 +228,8 @@ mod tests {
     use super::*;
     use crate::core::report::{evaluate, over_time::over_time};
     use crate::core::run::Run;
-    use crate::view::over_time::areas;
-    use crate::view::palette::Theme;
+    use crate::view::charts::palette::Theme;
+    use crate::view::panels::over_time::areas;
 
     #[test]
     fn an_svg_of_the_default_run_has_an_area_for_every_component() {

@@ -6,12 +6,12 @@
 use super::{Painted, px};
 use crate::core::pipeline::Kind;
 use crate::core::units::{Seconds, show_seconds};
-use crate::view::palette::{Palette, Rgb, blend, ink_on};
-use crate::view::shape::{AXIS, CURVE, Shape};
-use crate::view::strokes::steps;
-use crate::view::ticks::ticks;
-use crate::view::timeline::Cell;
-use crate::view::viewport::Viewport;
+use crate::view::charts::palette::{Palette, Rgb, blend, ink_on};
+use crate::view::charts::shape::{AXIS, CURVE, Shape};
+use crate::view::charts::strokes::steps;
+use crate::view::charts::ticks::ticks;
+use crate::view::charts::timeline::Cell;
+use crate::view::charts::viewport::Viewport;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendColor, BackendStyle, DrawingBackend};
@@ -302,9 +302,9 @@ mod tests {
     use super::*;
     use crate::core::report::evaluate;
     use crate::core::run::Run;
-    use crate::view::lod::Sums;
-    use crate::view::palette::Theme;
-    use crate::view::timeline::cells;
+    use crate::view::charts::lod::Sums;
+    use crate::view::charts::palette::Theme;
+    use crate::view::charts::timeline::cells;
 
     /// Filled rectangles of an SVG of `colour`: upper edge and height.
     fn rects(svg: &str, (r, g, b): Rgb) -> Vec<(i32, i32)> {

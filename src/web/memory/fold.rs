@@ -1,6 +1,6 @@
 //! A part of the panel that opens on request. The fold outlives what it shows, so it stays open from Run to Run.
 
-use crate::view::markup::Node;
+use crate::view::node::markup::Node;
 use crate::web::render::patched;
 use leptos::prelude::*;
 

@@ -1,6 +1,6 @@
 //! One stage over the step, drawn at the panel's width.
 
-use crate::view::markup::{Node, el, text as words};
+use crate::view::node::markup::{Node, el, text as words};
 use crate::web::browser;
 use crate::web::html::flag;
 use crate::web::panel::named_panel;

@@ -4,9 +4,10 @@ use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::io::export::{Stamp, menu::menu};
 use crate::io::import::summary::summary;
-use crate::view::issues::line;
-use crate::view::markup::{Node, leaf};
-use crate::view::{glossary, methods, published};
+use crate::view::node::glossary;
+use crate::view::node::markup::{Node, leaf};
+use crate::view::panels::issues::line;
+use crate::view::panels::{methods, published};
 
 /// The dialog's content; `of` names it and says what of it, with a blank between: "export megatron".
 #[must_use]

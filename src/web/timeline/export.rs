@@ -2,7 +2,7 @@
 
 use super::look::Look;
 use crate::io::export::{Picture, file_name};
-use crate::view::action::TimelineAction;
+use crate::view::node::action::TimelineAction;
 use crate::web::panels::{Question, named};
 use crate::web::state::State;
 use crate::web::{browser, chart};
@@ -14,7 +14,7 @@ pub fn export(state: State, look: Look, kind: TimelineAction) {
         return;
     };
     let evaluation = &prepared.evaluation;
-    let own = crate::view::viewport::Viewport::all(prepared.makespan());
+    let own = crate::view::charts::viewport::Viewport::all(prepared.makespan());
     let window = look.window.get_untracked();
     let picture = Picture {
         evaluation,

@@ -2,8 +2,8 @@
 
 use crate::core::pipeline::trace::Place;
 use crate::core::report::{Evaluation, with_schedule};
-use crate::view::prepared::Prepared;
-use crate::view::viewport::Viewport;
+use crate::view::charts::prepared::Prepared;
+use crate::view::charts::viewport::Viewport;
 use crate::web::evaluated::evaluated;
 use crate::web::state::State;
 use leptos::prelude::*;

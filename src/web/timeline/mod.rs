@@ -12,13 +12,13 @@ mod table;
 use crate::core::report::ScheduleFigures;
 use crate::core::run::registry::field;
 use crate::core::t;
-use crate::view::action::TimelineAction;
-use crate::view::markup::{Action, Node, el, text};
-use crate::view::pipeline::{critical, legend};
-use crate::view::schedules::{against, compare_options};
-use crate::view::shape::Shape;
-use crate::view::sync::sync;
-use crate::view::unequal::unequal as packed;
+use crate::view::charts::shape::Shape;
+use crate::view::node::action::TimelineAction;
+use crate::view::node::markup::{Action, Node, el, text};
+use crate::view::panels::pipeline::{critical, legend};
+use crate::view::panels::schedules::{against, compare_options};
+use crate::view::panels::sync::sync;
+use crate::view::panels::unequal::unequal as packed;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, text as text_of};
 use crate::web::panel::{fold, fold_of, named_panel, panel};
@@ -119,7 +119,7 @@ pub fn TimelinePanel() -> impl IntoView {
     }
 }
 
-fn own(look: Look) -> Option<std::sync::Arc<crate::view::prepared::Prepared>> {
+fn own(look: Look) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
     look.own.prepared.get()
 }
 
@@ -189,7 +189,7 @@ fn comparison(state: State, look: Look) -> Node {
     };
     let said = match look.other.prepared.get() {
         Some(other) => {
-            let of = |prepared: &crate::view::prepared::Prepared| {
+            let of = |prepared: &crate::view::charts::prepared::Prepared| {
                 let schedule = prepared.evaluation.report.pipeline.schedule;
                 let name =
                     crate::core::pipeline::schedule(schedule).map_or(schedule, |row| row.name);

@@ -1,10 +1,10 @@
 //! What lies over the canvas: the mark around an op and what it is, the critical path.
 
 use super::look::{Lane, Look};
-use crate::view::markup::{Node, el, leaf};
-use crate::view::pipeline::describe;
-use crate::view::shape::Shape;
-use crate::view::strokes::chain;
+use crate::view::charts::shape::Shape;
+use crate::view::charts::strokes::chain;
+use crate::view::node::markup::{Node, el, leaf};
+use crate::view::panels::pipeline::describe;
 use leptos::prelude::*;
 
 /// Everything over the canvas of `lane`.

@@ -2,7 +2,7 @@
 
 use crate::core::report::{ScheduleRow, schedule_ids, schedule_row, schedule_row_with};
 use crate::core::run::{OneOf, Run};
-use crate::view::schedules::table;
+use crate::view::panels::schedules::table;
 use crate::web::panel::is_open;
 use crate::web::render::patched;
 use crate::web::state::State;

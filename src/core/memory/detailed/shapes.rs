@@ -170,6 +170,8 @@ fn formula(scenario: &Scenario, name: &'static str) -> Option<&'static str> {
         "input of QKV" | "input of the FFN" => "2 T h/r_l",
         "queries" => "2 T a d/t",
         "keys and values" => "4 T max(k/t, 1) d",
+        "inputs of the query and key norms" => "2 T (a/t + max(k/t, 1)) d",
+        "inputs of the norms after attention and FFN" => "4 T h/r",
         "latents" => "4 T (q_r + k_r)/r",
         "queries, keys and values" => "2 T a (2 d_n + d_r + d_v)/t",
         "rotary keys" => "2 T a d_r/t",

@@ -44,7 +44,12 @@ impl Check<'_> {
                 );
             }
         }
-        // With FSDP "selective" is PyTorch's: every second matrix product is dropped.
+        if run.recompute == Recompute::Selective && run.zero == 3 {
+            self.warnings.push(Issue::notice(
+                "recompute",
+                t!("with ZeRO-3 selective recomputation is torchtitan's: every second matrix product runs again; recompute.modules=core_attn is Megatron-LM's"),
+            ));
+        }
         let core = match &run.recompute {
             Recompute::Selective => run.zero < 3,
             Recompute::Modules(modules) => modules.contains(&Module::CoreAttn),

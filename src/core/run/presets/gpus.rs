@@ -3,7 +3,9 @@
 
 use crate::cluster::Gpu;
 use crate::run::choices::Choice;
-use crate::source::{DEEPEP, FUJII_2024, H20_SHEET, STAS, Source, TORCH_OOM, TORCHTITAN, TSUBAME};
+use crate::source::{
+    DEEPEP, FUJII_2024, H20_SHEET, LOCKWOOD, STAS, Source, TORCH_OOM, TORCHTITAN, TSUBAME,
+};
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, GIB};
 
 /// A published accelerator.
@@ -33,8 +35,8 @@ struct Sheet {
     label: &'static str,
     /// Size on the box and what the driver shows, GiB.
     gib: (f64, f64),
-    /// Dense bf16 and fp8 peak, TFLOP/s.
-    tflops: (f64, f64),
+    /// Dense bf16, fp8 and fp4 peak, TFLOP/s.
+    tflops: (f64, f64, f64),
     /// Memory bandwidth, TB/s.
     hbm_tb: f64,
     /// Scale-up link, GB/s one direction.
@@ -44,6 +46,8 @@ struct Sheet {
     per_node: u64,
     source: &'static Source,
     remark: &'static str,
+    /// Where the usable memory was read.
+    usable_source: &'static Source,
 }
 
 impl Sheet {
@@ -58,6 +62,7 @@ impl Sheet {
                 usable: Bytes(self.gib.1 * GIB),
                 bf16: FlopsPerSecond(self.tflops.0 * 1e12),
                 fp8: FlopsPerSecond(self.tflops.1 * 1e12),
+                fp4: FlopsPerSecond(self.tflops.2 * 1e12),
                 hbm: BytesPerSecond(self.hbm_tb * 1e12),
                 intra: BytesPerSecond(self.intra_gb * 1e9),
                 inter: BytesPerSecond(self.nic_gbit / 8.0 * 1e9),
@@ -65,7 +70,7 @@ impl Sheet {
             },
             source: self.source,
             remark: self.remark,
-            usable_source: &TORCH_OOM,
+            usable_source: self.usable_source,
         }
     }
 }
@@ -76,143 +81,238 @@ pub static GPUS: &[GpuPreset] = &[
         id: "h100-sxm-80gb",
         label: "H100 80 GB",
         gib: (80.0, 79.2),
-        tflops: (989.0, 1979.0),
+        tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 3.35,
         intra_gb: 450.0,
         nic_gbit: 400.0,
         per_node: 8,
         source: &STAS,
         remark: "700 W, 989 TFLOP/s at 1830 MHz",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
     Sheet {
         id: "h100-sxm-94gb",
         label: "H100 94 GB",
         gib: (94.0, 93.1),
-        tflops: (989.0, 1979.0),
+        tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 2.4,
         intra_gb: 450.0,
         nic_gbit: 200.0,
         per_node: 4,
         source: &TSUBAME,
         remark: "HBM2e; four a node in Fujii 2024, bandwidth and NIC inferred",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
     Sheet {
         id: "h100-sxm-96gb",
         label: "H100 96 GB (500 W)",
         gib: (96.0, 95.0),
-        tflops: (989.0, 1979.0),
+        tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 2.4,
         intra_gb: 450.0,
         nic_gbit: 400.0,
         per_node: 8,
         source: &TORCHTITAN,
         remark: "HBM2e at 500 W: the part behind the torchtitan and Llama 3 figures",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
     Sheet {
         id: "h800-sxm-80gb",
         label: "H800 80 GB",
         gib: (80.0, 79.2),
-        tflops: (989.0, 1979.0),
+        tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 3.35,
         intra_gb: 200.0,
         nic_gbit: 400.0,
         per_node: 8,
         source: &DEEPEP,
         remark: "NVLink cut to 200 GB/s a direction; 160 reached",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
     Sheet {
         id: "h200-sxm-141gb",
         label: "H200 141 GB",
         gib: (141.0, 139.8),
-        tflops: (989.0, 1979.0),
+        tflops: (989.0, 1979.0, 1979.0),
         hbm_tb: 4.8,
         intra_gb: 450.0,
         nic_gbit: 400.0,
         per_node: 8,
         source: &STAS,
         remark: "the compute of an H100",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
     Sheet {
         id: "h20-sxm-96gb",
         label: "H20 96 GB",
         gib: (96.0, 95.0),
-        tflops: (148.0, 296.0),
+        tflops: (148.0, 296.0, 296.0),
         hbm_tb: 4.0,
         intra_gb: 450.0,
         nic_gbit: 400.0,
         per_node: 8,
         source: &H20_SHEET,
         remark: "37 FLOP a byte: memory-bound operations are nearly free",
+        usable_source: &TORCH_OOM,
+    }
+    .preset(),
+    Sheet {
+        id: "h100-pcie-80gb",
+        label: "H100 80 GB PCIe",
+        gib: (80.0, 79.2),
+        tflops: (756.0, 1513.0, 1513.0),
+        hbm_tb: 2.0,
+        intra_gb: 63.0,
+        nic_gbit: 200.0,
+        per_node: 8,
+        source: &STAS,
+        remark: "PCIe 5, of which a bridge joins pairs only; 350 W",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
     Sheet {
         id: "a100-sxm-40gb",
         label: "A100 40 GB",
         gib: (40.0, 39.5),
-        tflops: (312.0, 312.0),
+        tflops: (312.0, 312.0, 312.0),
         hbm_tb: 1.555,
         intra_gb: 300.0,
         nic_gbit: 200.0,
         per_node: 8,
         source: &FUJII_2024,
         remark: "no fp8",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
     Sheet {
         id: "a100-sxm-80gb",
         label: "A100 80 GB",
         gib: (80.0, 79.25),
-        tflops: (312.0, 312.0),
+        tflops: (312.0, 312.0, 312.0),
         hbm_tb: 2.04,
         intra_gb: 300.0,
         nic_gbit: 200.0,
         per_node: 8,
         source: &STAS,
         remark: "no fp8",
+        usable_source: &TORCH_OOM,
+    }
+    .preset(),
+    Sheet {
+        id: "a100-pcie-80gb",
+        label: "A100 80 GB PCIe",
+        gib: (80.0, 79.2),
+        tflops: (312.0, 312.0, 312.0),
+        hbm_tb: 1.94,
+        intra_gb: 31.0,
+        nic_gbit: 200.0,
+        per_node: 8,
+        source: &STAS,
+        remark: "no fp8; PCIe 4, of which a bridge joins pairs only; power-limited: the best GEMM reaches 81 % of the peak",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
     Sheet {
         id: "b200-sxm",
         label: "B200 180 GB",
         gib: (180.0, 178.35),
-        tflops: (2250.0, 4500.0),
+        tflops: (2250.0, 4500.0, 9000.0),
         hbm_tb: 8.0,
         intra_gb: 900.0,
         nic_gbit: 400.0,
         per_node: 8,
         source: &STAS,
         remark: "some sheets print 192 GB",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
     Sheet {
         id: "gb200",
         label: "GB200 186 GB (NVL72)",
         gib: (186.0, 184.31),
-        tflops: (2500.0, 5000.0),
+        tflops: (2500.0, 5000.0, 10000.0),
         hbm_tb: 8.0,
         intra_gb: 900.0,
         nic_gbit: 400.0,
         per_node: 72,
         source: &STAS,
         remark: "72 GPUs on one NVLink",
+        usable_source: &TORCH_OOM,
+    }
+    .preset(),
+    Sheet {
+        id: "b300-sxm",
+        label: "B300 288 GB",
+        gib: (288.0, 262.5),
+        tflops: (2250.0, 4500.0, 12600.0),
+        hbm_tb: 8.0,
+        intra_gb: 900.0,
+        nic_gbit: 800.0,
+        per_node: 8,
+        source: &STAS,
+        remark: "fp4: 12.6 PFLOP/s there, 13.1 in Lockwood; usable: the 2.1 TB that a DGX prints, over 8",
+        usable_source: &LOCKWOOD,
+    }
+    .preset(),
+    Sheet {
+        id: "gb300",
+        label: "GB300 288 GB (NVL72)",
+        gib: (288.0, 277.7),
+        tflops: (2500.0, 5000.0, 15000.0),
+        hbm_tb: 8.0,
+        intra_gb: 900.0,
+        nic_gbit: 800.0,
+        per_node: 72,
+        source: &STAS,
+        remark: "72 GPUs on one NVLink; usable: the 20 TB that a rack prints, over 72",
+        usable_source: &LOCKWOOD,
     }
     .preset(),
     Sheet {
         id: "mi300x",
         label: "MI300X 192 GB",
         gib: (192.0, 191.7),
-        tflops: (1307.0, 2614.0),
+        tflops: (1307.0, 2614.0, 2614.0),
         hbm_tb: 5.3,
         intra_gb: 448.0,
         nic_gbit: 400.0,
         per_node: 8,
         source: &STAS,
         remark: "full mesh without a switch: a pair gets 64 GB/s of the 448",
+        usable_source: &TORCH_OOM,
+    }
+    .preset(),
+    Sheet {
+        id: "mi325x",
+        label: "MI325X 256 GB",
+        gib: (256.0, 255.7),
+        tflops: (1307.0, 2614.0, 2614.0),
+        hbm_tb: 6.0,
+        intra_gb: 448.0,
+        nic_gbit: 400.0,
+        per_node: 8,
+        source: &STAS,
+        remark: "full mesh without a switch, as MI300X, from which the part that the driver keeps is taken",
+        usable_source: &TORCH_OOM,
+    }
+    .preset(),
+    Sheet {
+        id: "mi355x",
+        label: "MI355X 288 GB",
+        gib: (288.0, 287.7),
+        tflops: (2500.0, 5000.0, 10100.0),
+        hbm_tb: 8.0,
+        intra_gb: 535.5,
+        nic_gbit: 400.0,
+        per_node: 8,
+        source: &STAS,
+        remark: "full mesh of 7 x 76.5 GB/s without a switch; the part that the driver keeps is taken from MI300X",
+        usable_source: &TORCH_OOM,
     }
     .preset(),
 ];
@@ -228,6 +328,7 @@ mod tests {
             assert!(gpu.usable.0 <= gpu.memory.0, "{}", preset.choice.id);
             assert!(gpu.inter.0 < gpu.intra.0, "{}", preset.choice.id);
             assert!(gpu.fp8.0 >= gpu.bf16.0, "{}", preset.choice.id);
+            assert!(gpu.fp4.0 >= gpu.fp8.0, "{}", preset.choice.id);
         }
     }
 }

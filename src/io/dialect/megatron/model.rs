@@ -3,7 +3,7 @@
 use super::super::settings_reader::SettingsReader;
 use super::super::settings_writer::SettingsWriter;
 use crate::core::issue::Issue;
-use crate::core::model::{Biases, Norm};
+use crate::core::model::{Biases, Norm, QkNorm};
 use crate::core::run::{ModelParts, Scenario};
 
 /// Takes the model, if the text says one: `--num-layers` is required of one.
@@ -69,6 +69,13 @@ pub fn read(reader: &mut SettingsReader) {
         } else {
             Norm::Layer
         }),
+        qk_norm: Some(
+            if reader.flag("--qk-layernorm", "norm of queries and keys") {
+                QkNorm::Head
+            } else {
+                QkNorm::None
+            },
+        ),
         biases: Some(match (bare, qkv) {
             (true, true) => Biases::Qkv,
             (true, false) => Biases::None,
@@ -206,6 +213,9 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
             "LayerNorm"
         },
     );
+    if m.qk_norm == QkNorm::Head {
+        writer.yes("--qk-layernorm");
+    }
     if m.gated_ffn {
         writer.yes("--swiglu");
     }

@@ -1,0 +1,311 @@
+//! Small pictures as SVG: across in shares of the width, so that they fill whatever room they get and text keeps its
+//! size; down in CSS pixels.
+//!
+//! In the page colours are its tokens and follow its theme; a file of its own names them.
+
+use super::ink::Ink;
+use super::lod::Sums;
+use super::palette::Theme;
+use super::timeline::cells;
+use super::viewport::Viewport;
+use crate::core::message::Message;
+use crate::core::pipeline::{TimedOp, Timeline};
+use crate::view::node::markup::{Node, el, text};
+
+/// Where words stand to their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// They begin there.
+    Start,
+    /// They are centred there.
+    Middle,
+    /// They end there.
+    End,
+}
+
+/// A rectangle: across in shares of the width, down in pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Box {
+    /// Left edge, 0 to 1.
+    pub x: f64,
+    /// Width, 0 to 1.
+    pub width: f64,
+    /// Upper edge, pixels.
+    pub y: f64,
+    /// Height, pixels.
+    pub height: f64,
+}
+
+/// Room for names on the left, CSS pixels; the style sheet has it too.
+pub const NAMES: f64 = 64.0;
+/// The width that decides what is told apart, pixels.
+pub const DETAIL: f64 = 800.0;
+/// Ops from this width on are kept apart, pixels, by so much paper.
+const APART: f64 = 3.0;
+const PAPER: f64 = 0.7;
+/// Room on the right for what stands over the edge.
+const MARGIN: f64 = 12.0;
+/// Room above a file's picture for its title.
+const TITLE: f64 = 28.0;
+
+/// A picture being drawn.
+#[derive(Clone, Debug, Default)]
+pub struct Drawing {
+    height: f64,
+    hatched: bool,
+    pieces: Vec<Node>,
+}
+
+fn share(x: f64) -> String {
+    format!("{:.3}%", x * 100.0)
+}
+
+fn px(y: f64) -> String {
+    format!("{y:.1}")
+}
+
+impl Drawing {
+    /// Nothing yet, `height` pixels high.
+    #[must_use]
+    pub fn new(height: f64) -> Self {
+        Self {
+            height,
+            ..Self::default()
+        }
+    }
+    /// A filled rectangle; `said` is its tooltip, if anything.
+    pub fn fill(&mut self, at: Box, ink: Ink, opacity: f64, said: impl Into<Message>) {
+        let mut style = format!("fill:var({})", ink.token());
+        if opacity < 1.0 {
+            style = format!("{style};fill-opacity:{opacity}");
+        }
+        self.rect(at, &style, said);
+    }
+    /// The outline of a rectangle.
+    pub fn frame(&mut self, at: Box, ink: Ink) {
+        self.rect(at, &format!("fill:none;stroke:var({})", ink.token()), "");
+    }
+    /// The 45 degree lines of idle time.
+    pub fn hatch(&mut self, at: Box) {
+        self.hatched = true;
+        self.rect(at, "fill:url(#hatched)", "");
+    }
+    /// The ops of every `stride`-th rank that `view` shows; a row's `place` is its upper edge and height, `said` the
+    /// tooltip of an op.
+    pub fn ops(
+        &mut self,
+        timeline: &Timeline,
+        stride: usize,
+        view: Viewport,
+        place: impl Fn(usize) -> (f64, f64),
+        said: impl Fn(TimedOp) -> Message,
+    ) {
+        let sums = Sums::of(timeline);
+        for cell in cells(&sums.rows(timeline, stride), view, DETAIL) {
+            let (top, height) = place(cell.row);
+            let apart = cell.op.is_some() && cell.width > APART;
+            let gap = if apart { PAPER } else { 0.0 };
+            let at = Box {
+                x: cell.x / DETAIL,
+                width: (cell.width - gap) / DETAIL,
+                y: top + cell.band.0 * height,
+                height: (cell.band.1 - cell.band.0) * height,
+            };
+            let said = cell.op.map_or_else(Message::default, &said);
+            self.fill(at, Ink::of(cell.kind), 1.0, said);
+        }
+    }
+    fn rect(&mut self, at: Box, style: &str, said: impl Into<Message>) {
+        let attributes = [
+            ("x", &*share(at.x)),
+            ("y", &px(at.y)),
+            ("width", &share(at.width.max(0.0))),
+            ("height", &px(at.height)),
+            ("style", style),
+        ];
+        let said = said.into();
+        let title = if said.is_empty() {
+            Node::none()
+        } else {
+            el("title", &[], &[text(said)])
+        };
+        self.pieces.push(el("rect", &attributes, &[title]));
+    }
+    /// A line `width` pixels thick.
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), ink: Ink, width: f64) {
+        let style = format!("stroke:var({});stroke-width:{width}", ink.token());
+        let attributes = [
+            ("x1", &*share(from.0)),
+            ("y1", &px(from.1)),
+            ("x2", &share(to.0)),
+            ("y2", &px(to.1)),
+            ("style", &style),
+        ];
+        self.pieces.push(el("line", &attributes, &[]));
+    }
+    /// Words of 11 pixels whose middle is at `y`.
+    pub fn words(&mut self, at: (f64, f64), anchor: Anchor, ink: Ink, said: impl Into<Message>) {
+        self.write(at, 0.0, anchor, ink, "", said);
+    }
+    /// Words on a rectangle, left out where the page is narrow.
+    pub fn label(&mut self, at: (f64, f64), ink: Ink, said: impl Into<Message>) {
+        self.write(at, 0.0, Anchor::Middle, ink, "in", said);
+    }
+    fn write(
+        &mut self,
+        (x, y): (f64, f64),
+        aside: f64,
+        anchor: Anchor,
+        ink: Ink,
+        class: &str,
+        said: impl Into<Message>,
+    ) {
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let attributes = [
+            ("class", class),
+            ("x", &*share(x)),
+            ("y", &px(y)),
+            ("dx", &px(aside)),
+            ("dy", "4"),
+            ("text-anchor", anchor),
+            ("style", &format!("fill:var({})", ink.token())),
+        ];
+        self.pieces.push(el("text", &attributes, &[text(said)]));
+    }
+    /// A name left of the picture.
+    pub fn name(&mut self, y: f64, said: impl Into<Message>) {
+        self.write((0.0, y), -NAMES, Anchor::Start, Ink::Muted, "", said);
+    }
+    /// What is drawn, and the pattern that it needs.
+    fn content(self) -> Vec<Node> {
+        let mut pieces = self.pieces;
+        if self.hatched {
+            let lines = [
+                ("d", "M-1 1l2-2M0 6l6-6M5 7l2-2"),
+                ("style", "stroke:var(--line)"),
+            ];
+            let pattern = [
+                ("id", "hatched"),
+                ("width", "6"),
+                ("height", "6"),
+                ("patternUnits", "userSpaceOnUse"),
+            ];
+            let pattern = el("pattern", &pattern, &[el("path", &lines, &[])]);
+            pieces.insert(0, el("defs", &[], &[pattern]));
+        }
+        pieces
+    }
+    /// For the page; `label` says to those who do not see it what is shown.
+    #[must_use]
+    pub fn inline(self, label: impl Into<Message>) -> Node {
+        let height = format!("height:{}px", px(self.height));
+        let attributes = [("class", "drawing"), ("role", "img"), ("style", &height)];
+        el("svg", &attributes, &self.content()).label(label)
+    }
+    /// As a file: `width` pixels for the picture, names beside it, the title above it.
+    #[must_use]
+    pub fn file(self, width: f64, theme: Theme, title: impl Into<Message>) -> String {
+        let across = width + NAMES + MARGIN;
+        let down = self.height + TITLE + MARGIN;
+        let height = px(self.height);
+        let inner = el(
+            "svg",
+            &[
+                ("x", &*px(NAMES)),
+                ("y", &px(TITLE)),
+                ("width", &px(width)),
+                ("height", &height),
+                ("overflow", "visible"),
+            ],
+            &self.content(),
+        );
+        let paper = el(
+            "rect",
+            &[
+                ("width", "100%"),
+                ("height", "100%"),
+                ("style", "fill:var(--bg)"),
+            ],
+            &[],
+        );
+        let title = el(
+            "text",
+            &[
+                ("x", "8"),
+                ("y", "18"),
+                ("style", "fill:var(--text);font-size:13px"),
+            ],
+            &[text(title)],
+        );
+        let whole = el(
+            "svg",
+            &[
+                ("xmlns", "http://www.w3.org/2000/svg"),
+                ("width", &px(across)),
+                ("height", &px(down)),
+                ("font-family", "system-ui, sans-serif"),
+                ("font-size", "11"),
+            ],
+            &[paper, title, inner],
+        );
+        themed(&whole, theme)
+    }
+}
+
+/// Tokens replaced by the colours of `theme`.
+fn themed(svg: &Node, theme: Theme) -> String {
+    let mut out = svg.to_html();
+    let palette = theme.palette();
+    for ink in Ink::ALL {
+        let (r, g, b) = ink.rgb(&palette);
+        out = out.replace(
+            &format!("var({})", ink.token()),
+            &format!("#{r:02x}{g:02x}{b:02x}"),
+        );
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_names_its_colours_and_the_page_its_tokens() {
+        let mut drawing = Drawing::new(40.0);
+        for (at, ink) in Ink::ALL.into_iter().enumerate() {
+            let at = Box {
+                x: at as f64 / 16.0,
+                width: 0.05,
+                y: 0.0,
+                height: 20.0,
+            };
+            drawing.fill(at, ink, 0.5, "<said>");
+        }
+        drawing.name(10.0, "rank 0");
+        let page = drawing.clone().inline("A picture").to_html();
+        assert!(page.contains("var(--t-exposed)") && page.contains("&lt;said&gt;"));
+        for theme in [Theme::Light, Theme::Dark] {
+            let file = drawing.clone().file(600.0, theme, "Title");
+            assert!(file.starts_with("<svg xmlns=") && !file.contains("var("));
+        }
+    }
+
+    #[test]
+    fn the_style_sheet_has_the_same_colours_and_the_same_room_for_names() {
+        let css = include_str!("../../../style/main.css").to_ascii_lowercase();
+        let (light, dark) = css.split_once("[data-theme=dark]").unwrap();
+        for (sheet, theme) in [(light, Theme::Light), (dark, Theme::Dark)] {
+            for ink in Ink::ALL {
+                let (r, g, b) = ink.rgb(&theme.palette());
+                let rule = format!("{}: #{r:02x}{g:02x}{b:02x}", ink.token());
+                assert!(sheet.contains(&rule), "{rule}");
+            }
+        }
+        assert!(css.contains(&format!("margin-left: {NAMES}px")), "{NAMES}");
+    }
+}

@@ -1,0 +1,74 @@
+//! A picture in a panel: the words above it, and the buttons that save it.
+
+use crate::core::message::Message;
+use crate::core::run::Run;
+use crate::core::t;
+use crate::core::units::MemoryUnit;
+use crate::view::node::action::Save;
+use crate::view::node::markup::{Action, Node, el, leaf, text};
+use std::sync::Arc;
+
+/// The buttons that save the SVG picture of the same panel as `name`.
+#[must_use]
+pub fn save(name: &'static str) -> Node {
+    buttons(name, "", MemoryUnit::default(), None)
+}
+
+/// The buttons that save `run`'s picture called `drawn`, which the page shows otherwise, as `name`.
+#[must_use]
+pub fn save_drawn(name: &'static str, drawn: &'static str, unit: MemoryUnit, run: &Run) -> Node {
+    buttons(name, drawn, unit, Some(&Arc::new(run.clone())))
+}
+
+fn buttons(
+    name: &'static str,
+    drawn: &'static str,
+    unit: MemoryUnit,
+    run: Option<&Arc<Run>>,
+) -> Node {
+    let button = |png: bool, label: &'static str| {
+        let title = t!("Save this picture as {label}", label);
+        let run = run.cloned();
+        let save = Save::Picture {
+            name,
+            drawn,
+            unit,
+            png,
+            run,
+        };
+        el("button", &[("class", "link")], &[text(label)])
+            .title(title)
+            .on(Action::Save(save))
+    };
+    el(
+        "span",
+        &[("class", "save")],
+        &[button(false, "SVG"), text(" "), button(true, "PNG")],
+    )
+}
+
+/// What the colours of a picture stand for: class of the swatch and words.
+#[must_use]
+pub fn key(kinds: &[(&str, &'static str)]) -> Node {
+    let item = |(class, said): &(&str, &'static str)| {
+        let swatch = leaf("i", &format!("swatch {class}"), "");
+        el("span", &[], &[swatch, text(said)])
+    };
+    let items: Vec<Node> = kinds.iter().map(item).collect();
+    el("div", &[("class", "legend")], &items)
+}
+
+/// A picture of a panel with a line of words and the buttons that save it as `name`.
+#[must_use]
+pub fn figure(name: &'static str, words: impl Into<Message>, picture: Node) -> Node {
+    let head = [
+        leaf("small", "", words),
+        leaf("span", "spring", ""),
+        save(name),
+    ];
+    el(
+        "figure",
+        &[],
+        &[el("div", &[("class", "panel-head")], &head), picture],
+    )
+}

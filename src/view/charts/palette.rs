@@ -1,0 +1,212 @@
+//! The data colours, which have fixed roles everywhere; computed to stay apart under every kind of colour vision.
+//!
+//! `style/main.css` holds the same colours as tokens; a test holds the two together.
+
+/// An RGB colour.
+pub type Rgb = (u8, u8, u8);
+
+/// Light paper or dark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark ink on white paper.
+    #[default]
+    Light,
+    /// Light ink on dark paper.
+    Dark,
+}
+
+/// The colours that pictures need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Palette {
+    /// Background.
+    pub paper: Rgb,
+    /// Hairlines.
+    pub line: Rgb,
+    /// Text.
+    pub text: Rgb,
+    /// Secondary text.
+    pub muted: Rgb,
+    /// Focus and selection.
+    pub accent: Rgb,
+    /// Forward.
+    pub forward: Rgb,
+    /// Backward, whole or for the input.
+    pub backward: Rgb,
+    /// Gradient of the weight.
+    pub weight: Rgb,
+    /// Communication that may show.
+    pub exposed: Rgb,
+    /// The optimizer's step.
+    pub step: Rgb,
+    /// In-flight activations.
+    pub activations: Rgb,
+    /// Weights in memory.
+    pub weights: Rgb,
+    /// Gradients in memory.
+    pub gradients: Rgb,
+    /// Optimizer states.
+    pub optimizer: Rgb,
+    /// Transient and communication buffers.
+    pub buffers: Rgb,
+    /// Context, communicators, fragmentation.
+    pub overhead: Rgb,
+}
+
+impl Palette {
+    /// The memory components in the order of the bars.
+    #[must_use]
+    pub const fn components(&self) -> [Rgb; 6] {
+        [
+            self.weights,
+            self.gradients,
+            self.optimizer,
+            self.activations,
+            self.buffers,
+            self.overhead,
+        ]
+    }
+}
+
+const fn hex(rgb: u32) -> Rgb {
+    let [_, r, g, b] = rgb.to_be_bytes();
+    (r, g, b)
+}
+
+const LIGHT: Palette = Palette {
+    paper: hex(0xFF_FF_FF),
+    line: hex(0xD5_DA_E0),
+    text: hex(0x14_18_1D),
+    muted: hex(0x59_61_6B),
+    accent: hex(0x1A_5F_B0),
+    forward: hex(0x0C_3E_81),
+    backward: hex(0xE0_70_05),
+    weight: hex(0x2A_A7_89),
+    exposed: hex(0x7F_02_19),
+    step: hex(0x68_68_68),
+    activations: hex(0xB8_75_21),
+    weights: hex(0x21_73_C1),
+    gradients: hex(0x03_A3_BD),
+    optimizer: hex(0x6D_20_7B),
+    buffers: hex(0x05_4E_2A),
+    overhead: hex(0x62_63_63),
+};
+
+const DARK: Palette = Palette {
+    paper: hex(0x0F_13_17),
+    line: hex(0x2B_32_3A),
+    text: hex(0xE8_EC_F0),
+    muted: hex(0x9A_A4_AF),
+    accent: hex(0x67_B6_FE),
+    forward: hex(0x67_B6_FE),
+    backward: hex(0xEE_93_10),
+    weight: hex(0x95_F4_CD),
+    exposed: hex(0xC6_33_36),
+    step: hex(0x95_96_98),
+    activations: hex(0xEB_95_26),
+    weights: hex(0x62_94_ED),
+    gradients: hex(0x9D_E9_FF),
+    optimizer: hex(0x84_4A_B2),
+    buffers: hex(0x25_7B_59),
+    overhead: hex(0xAE_AF_B3),
+};
+
+impl Theme {
+    /// As links and the page's styles name it.
+    #[must_use]
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    /// The theme with this id.
+    #[must_use]
+    pub fn named(id: &str) -> Option<Self> {
+        match id {
+            "light" => Some(Self::Light),
+            "dark" => Some(Self::Dark),
+            _ => None,
+        }
+    }
+
+    /// Its colours.
+    #[must_use]
+    pub const fn palette(self) -> Palette {
+        match self {
+            Self::Light => LIGHT,
+            Self::Dark => DARK,
+        }
+    }
+}
+
+/// `colour`, `share` of the way to `other`.
+#[must_use]
+pub fn blend(colour: Rgb, other: Rgb, share: f64) -> Rgb {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // stays between two bytes
+    let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
+    (
+        mix(colour.0, other.0),
+        mix(colour.1, other.1),
+        mix(colour.2, other.2),
+    )
+}
+
+/// Black or white ink, whichever reads better on `colour` (WCAG relative luminance).
+#[must_use]
+pub fn ink_on(colour: Rgb) -> Rgb {
+    let channel = |byte: u8| {
+        let c = f64::from(byte) / 255.0;
+        if c <= 0.04045 {
+            c / 12.92
+        } else {
+            ((c + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    let luminance =
+        0.2126 * channel(colour.0) + 0.7152 * channel(colour.1) + 0.0722 * channel(colour.2);
+    if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) {
+        LIGHT.text
+    } else {
+        LIGHT.paper
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_style_sheet_has_the_same_colours() {
+        let css = include_str!("../../../style/main.css").to_ascii_lowercase();
+        let (light, dark) = css.split_once("[data-theme=dark]").unwrap();
+        for (sheet, palette) in [(light, LIGHT), (dark, DARK)] {
+            for (token, (r, g, b)) in [
+                ("--bg", palette.paper),
+                ("--line", palette.line),
+                ("--text", palette.text),
+                ("--muted", palette.muted),
+                ("--accent", palette.accent),
+                ("--t-forward", palette.forward),
+                ("--t-backward", palette.backward),
+                ("--t-weight", palette.weight),
+                ("--m-activations", palette.activations),
+                ("--m-weights", palette.weights),
+                ("--m-gradients", palette.gradients),
+                ("--m-optimizer", palette.optimizer),
+                ("--m-buffers", palette.buffers),
+                ("--m-overhead", palette.overhead),
+            ] {
+                let rule = format!("{token}: #{r:02x}{g:02x}{b:02x}");
+                assert!(sheet.contains(&rule), "{rule}");
+            }
+        }
+    }
+
+    #[test]
+    fn ink_reads_on_every_block() {
+        assert_eq!(ink_on(LIGHT.forward), LIGHT.paper);
+        assert_eq!(ink_on(LIGHT.backward), LIGHT.text);
+        assert_eq!(ink_on(DARK.forward), LIGHT.text);
+    }
+}

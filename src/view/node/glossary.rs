@@ -1,0 +1,308 @@
+//! The field's words, each with a source; marked where they stand, so that pointing at one or focusing it says what it is.
+
+use super::markup::{Node, cited_at, el, leaf, text};
+use crate::core::message::{Catalogue, Message, verbatim};
+use crate::core::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
+use crate::core::run::registry::FIELDS;
+use crate::core::source::{
+    DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL,
+    NARAYANAN_2021, PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
+};
+
+/// A word of the field.
+pub struct Word {
+    /// As it is written, and how else.
+    pub names: &'static [&'static str],
+    /// What it is, in a sentence.
+    pub meaning: &'static str,
+    /// Who says so.
+    pub source: &'static Source,
+    /// Where.
+    pub place: &'static str,
+}
+
+const fn word(
+    names: &'static [&'static str],
+    source: (&'static Source, &'static str),
+    meaning: &'static str,
+) -> Word {
+    Word {
+        names,
+        meaning,
+        source: source.0,
+        place: source.1,
+    }
+}
+
+/// All words, in the order of the panel; longer names before shorter ones that they contain.
+#[rustfmt::skip]
+pub static WORDS: &[Word] = &[
+    word(&["micro-batch", "micro-batches"], (&GPIPE, "section 2.2"), "The sequences that a rank works on at once; a batch is cut into several so that pipeline stages work at the same time."),
+    word(&["global batch"], (&MEGATRON, "arguments"), "All sequences between two updates of the weights, over all ranks."),
+    word(&["data parallel"], (&ZERO, "section 2"), "Ranks with a copy of the model each, or shards of one, that work on different sequences and add up their gradients."),
+    word(&["expert tensor parallel"], (&MEGATRON, "arguments"), "Ranks that share the matrices of one expert."),
+    word(&["tensor parallel", "tensor parallelism"], (&NARAYANAN_2021, "section 2.3"), "Ranks that share every matrix of a layer; they exchange activations twice a layer and pass."),
+    word(&["sequence parallel", "sequence parallelism"], (&KORTHIKANTI_2022, "section 4.2.2"), "Norms and dropouts cut along the sequence over the tensor-parallel ranks; saves their activations at no traffic."),
+    word(&["context parallel", "context parallelism"], (&LLAMA_3, "section 3.3.2"), "Ranks that share a sequence in every layer; attention needs the keys and values of the others."),
+    word(&["CP exchange"], (&LLAMA_3, "section 3.3.2"), "How context-parallel ranks meet all keys and values: round a ring, gathered at once, or heads for tokens (Ulysses)."),
+    word(&["expert parallel", "expert parallelism"], (&DEEPSEEK_V3, "section 3.2"), "Ranks that hold different experts; tokens travel to theirs and back, by all-to-all."),
+    word(&["pipeline parallel", "pipeline"], (&GPIPE, "section 2"), "Ranks that hold different layers; micro-batches pass from one to the next."),
+    word(&["ZeRO stage", "ZeRO-1", "ZeRO-2", "ZeRO-3", "ZeRO"], (&ZERO, "section 5"), "What data-parallel ranks shard instead of copying: 1 optimizer states, 2 also gradients, 3 also weights."),
+    word(&["HSDP shard group", "HSDP"], (&TORCHTITAN, "parallelism"), "Shards within a group of ranks, copies between the groups: less traffic between nodes for more memory."),
+    word(&["virtual stages", "virtual stage"], (&NARAYANAN_2021, "section 2.2"), "Chunks of layers that a rank holds apart from each other, so that the pipeline fills sooner."),
+    word(&["micro-batch group"], (&LLAMA_3, "section 3.3.2"), "Micro-batches of one chunk in a row before an interleaved schedule turns to the next chunk."),
+    word(&["layers by stage", "uneven pipeline"], (&UNEVEN_PP, "introduction"), "A number of layers for every stage, so that stages with embedding, head or vision tower hold fewer."),
+    word(&["activation limit"], (&ZERO_BUBBLE, "section 3"), "How many activations an automatic schedule may keep at once."),
+    word(&["sequence splits"], (&SEQ1F1B, "cutting sequences"), "Pieces of a sequence that pass the pipeline one after another."),
+    word(&["Chimera variant"], (&CHIMERA, "section 3.5"), "How Chimera goes on where a batch has more micro-batches than the pipeline has ranks."),
+    word(&["Hanayo waves"], (&HANAYO, "wave-like pipelines"), "How often the stages of Hanayo snake over the ranks, forth and back."),
+    word(&["own order", "schedule"], (&PLAYBOOK, "pipeline parallelism"), "The order in which a rank works through forwards and backwards of its micro-batches."),
+    word(&["bubble"], (&GPIPE, "section 2.3"), "Time in which a rank waits because the pipeline fills, drains or is uneven."),
+    word(&["in flight", "in-flight activations"], (&NARAYANAN_2021, "section 2.2"), "Activations of micro-batches whose backward pass has not freed them yet."),
+    word(&["recomputation", "recomputed layers", "recomputed modules", "recompute"], (&KORTHIKANTI_2022, "section 5"), "Activations dropped after the forward pass and computed again in the backward pass: time for memory."),
+    word(&["MFU", "model FLOPs utilisation"], (&KORTHIKANTI_2022, "section 6.3"), "FLOPs that the model needs, a second, over what the hardware could do."),
+    word(&["HFU", "hardware FLOPs utilisation"], (&KORTHIKANTI_2022, "section 6.3"), "The same with the FLOPs that recomputation adds."),
+    word(&["exposed communication"], (&PLAYBOOK, "overlapping"), "Time on the wire that no compute hides: it lengthens the step."),
+    word(&["grouped-query attention", "key-value heads"], (&LLAMA_3, "section 3.2"), "Several query heads share a key and a value head: fewer keys and values to keep and to send."),
+    word(&["latent attention", "query rank", "key-value rank"], (&DEEPSEEK_V3, "section 2.1.1"), "Keys and values squeezed into one narrow vector a token, from which every head unfolds its own."),
+    word(&["FlashAttention"], (&FLASH_3, "section 2.3"), "Attention computed tile by tile on the chip, so that its scores are never stored."),
+    word(&["gated FFN", "SwiGLU"], (&LLAMA_2, "section 2.2"), "An FFN with a third matrix, whose output scales the inner values one by one."),
+    word(&["tied embeddings"], (&MEGATRON, "arguments"), "One matrix for embedding and output head; first and last stage add up its gradients."),
+    word(&["MTP modules", "multi-token prediction"], (&DEEPSEEK_V3, "section 2.2"), "Layers behind the last that predict tokens further ahead, each with the head's logits once more."),
+    word(&["shared experts"], (&DEEPSEEK_V3, "section 2.1.2"), "FFNs that every token passes, beside those it is routed to."),
+    word(&["routed experts", "experts a token", "experts"], (&MIXTRAL, "section 2.1"), "FFNs side by side, of which a router sends every token to a few."),
+    word(&["capacity factor"], (&MEGATRON, "mixture of experts"), "How many tokens an expert takes, over the average; the rest is dropped."),
+    word(&["dummy weight gradients"], (&TRANSFORMER_ENGINE, "linear layers"), "Buffers that Transformer Engine hands to autograd in place of gradients it accumulates itself."),
+    word(&["master weights"], (&FP8_LM, "section 2.2"), "The optimizer's own, more exact copy of the weights."),
+    word(&["optimizer states", "optimizer"], (&ZERO, "section 3.1"), "What is kept a parameter besides its weight and gradient: Adam's two moments, and a more exact weight."),
+    word(&["mixed precision", "precision"], (&ZERO, "section 3.1"), "Passes compute in 16 or 8 bits a number, the optimizer in 32."),
+    word(&["loss kernel", "cross-entropy"], (&MEGATRON, "arguments"), "How the loss is made of the logits; the less it fuses, the more copies of them it keeps."),
+    word(&["CUDA graphs"], (&MEGATRON, "arguments"), "Kernels recorded once and launched together, so that the host does not set the pace."),
+    word(&["DP overlap", "TP overlap", "CP overlap", "EP overlap", "overlap"], (&PLAYBOOK, "overlapping"), "Communication that runs beside compute and takes no time of its own, as far as the compute reaches."),
+    word(&["scale-up link"], (&STAS, "network"), "The wires between GPUs of one node or rack, such as NVLink: many times as fast as the network."),
+    word(&["gradient accumulation"], (&PLAYBOOK, "first steps"), "Gradients of several micro-batches added up before they are exchanged."),
+];
+
+/// The word that stands at the start of `text`, and how long it is written there.
+fn at(text: &str) -> Option<(&'static Word, usize)> {
+    let mut found: Option<(&'static Word, usize)> = None;
+    for word in WORDS {
+        for name in word.names {
+            let Some(start) = text.get(..name.len()) else {
+                continue;
+            };
+            // "ZeRO-1" is ZeRO, "zero-bubble" is another word.
+            let mut behind = text[name.len()..].chars();
+            let ends = match behind.next() {
+                Some('-') => behind.next().is_none_or(|c| !c.is_alphabetic()),
+                next => next.is_none_or(|c| !c.is_alphanumeric()),
+            };
+            if ends
+                && start.eq_ignore_ascii_case(name)
+                && found.is_none_or(|(_, longest)| name.len() > longest)
+            {
+                found = Some((word, name.len()));
+            }
+        }
+    }
+    found
+}
+
+/// The word that `text` uses first.
+#[must_use]
+pub fn find(text: &str) -> Option<&'static Word> {
+    starts(text)
+        .find_map(|start| at(&text[start..]))
+        .map(|(word, _)| word)
+}
+
+/// Where words begin in `text`.
+fn starts(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let mut before = ' ';
+    text.char_indices().filter_map(move |(index, c)| {
+        let starts = c.is_alphanumeric() && !before.is_alphanumeric() && before != '-';
+        before = c;
+        starts.then_some(index)
+    })
+}
+
+/// A sentence in the language of `catalogue`; its words of the field, each the first time only, say what they mean.
+#[must_use]
+pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
+    let english = message.to_string();
+    let sentence = message.translated(catalogue);
+    let mut marks: Vec<(usize, usize, &Word)> = Vec::new();
+    let mut done = 0;
+    for start in starts(&english) {
+        let Some((word, length)) = at(&english[start..]).filter(|_| start >= done) else {
+            continue;
+        };
+        done = start + length;
+        // In another language the word stands elsewhere in the sentence.
+        let name = &english[start..done];
+        let name = catalogue.get(name).map_or(name, String::as_str);
+        let Some(place) = sentence.find(name) else {
+            continue;
+        };
+        let is_new = |(from, length, other): &(usize, usize, &Word)| {
+            !std::ptr::eq(*other, word) && (place >= from + length || place + name.len() <= *from)
+        };
+        if marks.iter().all(is_new) {
+            marks.push((place, name.len(), word));
+        }
+    }
+    marks.sort_unstable_by_key(|(place, ..)| *place);
+    let mut pieces = Vec::new();
+    let mut done = 0;
+    for (place, length, word) in marks {
+        pieces.push(text(verbatim(&sentence[done..place])));
+        done = place + length;
+        let name = text(verbatim(&sentence[place..done]));
+        pieces.push(el("abbr", &[("tabindex", "0")], &[name]).title(word.meaning));
+    }
+    pieces.push(text(verbatim(&sentence[done..])));
+    el("span", &[], &pieces)
+}
+
+/// What the labels of the form mean: a paragraph a field, which `public/lazy/words.js` puts under it; none for a label
+/// that is no such word.
+#[must_use]
+pub fn terms() -> Node {
+    // A name and no link: who walks through the form by keyboard meets settings only.
+    let term = |(key, word): (&str, &Word)| {
+        let source = text(format!("{}, {}", word.source.short, word.place));
+        let named = el("small", &[("translate", "no")], &[source]);
+        el(
+            "p",
+            &[("data-term", key)],
+            &[text(word.meaning), text(" "), named],
+        )
+    };
+    let words = FIELDS
+        .iter()
+        .filter_map(|field| Some((field.key, find(field.label)?)));
+    words.map(term).collect()
+}
+
+/// The panel: every word with its meaning and source; `of` alone, where it names one.
+#[must_use]
+pub fn panel(of: &str) -> Node {
+    let one = find(of);
+    let words = WORDS
+        .iter()
+        .filter(|word| one.is_none_or(|one| std::ptr::eq(one, *word)));
+    let mut words: Vec<&Word> = words.collect();
+    words.sort_by_key(|word| word.names[0].to_lowercase());
+    let rows: Node = words
+        .into_iter()
+        .flat_map(|word| {
+            let names = word.names.join(", ");
+            [
+                leaf("dt", "", &names),
+                el(
+                    "dd",
+                    &[],
+                    &[
+                        text(word.meaning),
+                        text(" "),
+                        el(
+                            "small",
+                            &[("class", "muted")],
+                            &[cited_at(word.source, word.place)],
+                        ),
+                    ],
+                ),
+            ]
+        })
+        .collect();
+    [
+        leaf("h2", "", "Glossary"),
+        el("dl", &[("class", "glossary")], &[rows]),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::run::registry::Group;
+
+    #[test]
+    fn every_setting_of_parallelism_is_explained() {
+        for field in FIELDS
+            .iter()
+            .filter(|field| field.group == Group::Parallelism)
+        {
+            assert!(find(field.label).is_some(), "{}", field.label);
+        }
+        for label in [
+            "Micro-batch",
+            "Global batch",
+            "Recompute",
+            "Capacity factor",
+            "Dummy weight gradients",
+            "Master weights",
+        ] {
+            assert!(
+                FIELDS.iter().any(|field| field.label == label),
+                "{label} is no label any more"
+            );
+            assert!(find(label).is_some(), "{label}");
+        }
+    }
+
+    #[test]
+    fn the_form_has_a_paragraph_for_every_label_that_is_a_word() {
+        let html = terms().to_html();
+        for key in [
+            "tp",
+            "zero",
+            "micro_batch",
+            "recompute.layers",
+            "model.moe.top_k",
+        ] {
+            assert!(html.contains(&format!("data-term=\"{key}\"")), "{key}");
+        }
+        // A longer name wins over one that it contains.
+        let etp = html.split("data-term=\"etp\">").nth(1).unwrap();
+        assert!(etp.starts_with("Ranks that share the matrices of one expert."));
+        assert!(!html.contains("data-term=\"price_per_gpu_hour\""));
+    }
+
+    #[test]
+    fn words_are_marked_once_whole_and_escaped() {
+        let html = marked(
+            &"micro-batches <in flight>, and micro-batches of a pipelined stage".into(),
+            &Catalogue::default(),
+        )
+        .to_html();
+        assert_eq!(html.matches("<abbr").count(), 2, "{html}");
+        assert!(html.contains(">micro-batches</abbr> &lt;"), "{html}");
+        assert_eq!(
+            marked(&"nothing to say".into(), &Catalogue::default()).to_html(),
+            "<span>nothing to say</span>"
+        );
+        assert_eq!(
+            find("ZeRO-1 shards").map(|word| word.names[0]),
+            Some("ZeRO stage")
+        );
+    }
+
+    #[test]
+    fn every_word_stands_once_with_a_sentence() {
+        for (index, word) in WORDS.iter().enumerate() {
+            assert!(word.meaning.ends_with('.') && !word.place.is_empty());
+            for name in word.names {
+                assert!(
+                    WORDS[..index]
+                        .iter()
+                        .all(|other| !other.names.contains(name)),
+                    "{name}"
+                );
+            }
+        }
+        assert!(panel("").to_html().matches("<dt>").count() == WORDS.len());
+        assert_eq!(panel("bubble").to_html().matches("<dt>").count(), 1);
+    }
+}

@@ -1,0 +1,191 @@
+//! The builders of view trees: elements, text, and the parts that panels share.
+
+pub use super::action::Action;
+pub use crate::view::node::Node;
+
+use crate::core::message::{Message, verbatim};
+use crate::core::report::Figure;
+use crate::core::run::Run;
+use crate::core::source::Source;
+use crate::view::node::Element;
+use std::sync::Arc;
+
+/// Text for people.
+#[must_use]
+pub fn text(message: impl Into<Message>) -> Node {
+    Node::Text(Arc::new(message.into()))
+}
+
+/// A sentence whose words of the field say what they mean.
+#[must_use]
+pub fn prose(message: &Message) -> Node {
+    Node::Prose(Arc::new(message.clone()))
+}
+
+/// An element with attributes (an empty value leaves one out) and children. What people read in an attribute is said by
+/// [`Node::label`], [`Node::title`] or [`Node::say`].
+#[must_use]
+pub fn el(tag: &'static str, attributes: &[(&'static str, &str)], children: &[Node]) -> Node {
+    let given = attributes.iter().filter(|(_, value)| !value.is_empty());
+    let attributes = given.map(|(key, value)| (*key, verbatim(*value)));
+    let mut inside = Vec::with_capacity(children.len());
+    for child in children {
+        child.flatten_into(&mut inside);
+    }
+    Node::Element(Arc::new(Element {
+        tag,
+        attributes: attributes.collect(),
+        action: None,
+        key: String::new(),
+        children: inside,
+    }))
+}
+
+/// What a writer of its own has made: an SVG picture.
+#[must_use]
+pub fn raw(svg: &str) -> Node {
+    Node::Picture(svg.into())
+}
+
+/// An element of a class that holds only text.
+#[must_use]
+pub fn leaf(name: &'static str, class: &str, content: impl Into<Message>) -> Node {
+    el(name, &[("class", class)], &[text(content)])
+}
+
+/// A length as a style: `left:12.5%`.
+#[must_use]
+pub fn percent(property: &str, share: f64) -> String {
+    format!("{property}:{:.3}%", share * 100.0)
+}
+
+/// A table that scrolls sideways where it must; the first column is named, the others are figures. `marked` rows are
+/// the ones to notice.
+#[must_use]
+pub fn table<H>(label: impl Into<Message>, head: &[H], rows: &[(bool, Vec<Node>)]) -> Node
+where
+    for<'a> &'a H: Into<Message>,
+{
+    // A column of buttons has no name.
+    let cell = |name: Message| leaf(if name.is_empty() { "td" } else { "th" }, "", name);
+    let head: Node = head.iter().map(|name| cell(name.into())).collect();
+    let rows: Node = rows
+        .iter()
+        .map(|(marked, cells)| {
+            let cells: Node = cells
+                .iter()
+                .map(|cell| el("td", &[], std::slice::from_ref(cell)))
+                .collect();
+            el(
+                "tr",
+                &[("class", if *marked { "peak" } else { "" })],
+                &[cells],
+            )
+        })
+        .collect();
+    let table = el(
+        "table",
+        &[],
+        &[
+            el("thead", &[], &[el("tr", &[], &[head])]),
+            el("tbody", &[], &[rows]),
+        ],
+    );
+    scrolled(label, table)
+}
+
+/// What is wider than some screens, as a region of its own that scrolls sideways; `label` names it.
+#[must_use]
+pub fn scrolled(label: impl Into<Message>, table: Node) -> Node {
+    let region = [("class", "scroll-x"), ("tabindex", "0"), ("role", "region")];
+    el("div", &region, &[table]).label(label)
+}
+
+/// A panel's head with one thing to choose: what is read before it and what the group is called, then what each button
+/// does, what it says and whether it is the chosen one; `beside` stands at the other end.
+#[must_use]
+pub fn choices(
+    [words, label]: [&'static str; 2],
+    options: impl IntoIterator<Item = (Action, Message, bool)>,
+    beside: Node,
+) -> Node {
+    let button = |(action, label, chosen): (Action, Message, bool)| {
+        let attributes = [
+            ("class", "toggle-link"),
+            ("aria-pressed", if chosen { "true" } else { "false" }),
+        ];
+        el("button", &attributes, &[text(label)]).on(action)
+    };
+    let group = [("class", "tools"), ("role", "group")];
+    let buttons: Node = options.into_iter().map(button).collect();
+    let head = [
+        leaf("small", "", words),
+        el("span", &group, &[buttons]).label(label),
+        beside,
+    ];
+    el("div", &[("class", "panel-head")], &head)
+}
+
+/// A fold with a summary line.
+#[must_use]
+pub fn fold(summary: impl Into<Message>, content: Node) -> Node {
+    let summary = summary.into();
+    let key = summary.to_string();
+    el(
+        "details",
+        &[("class", "twin")],
+        &[leaf("summary", "", summary), content],
+    )
+    .keyed(&key)
+}
+
+/// A button that explains `figure`.
+#[must_use]
+pub fn ask(class: &str, figure: Figure, content: &[Node]) -> Node {
+    el("button", &[("class", class)], content).on(Action::Explain(figure))
+}
+
+/// A button that sets fields; `title` where its words do not say all.
+#[must_use]
+pub fn apply(
+    class: &str,
+    set: Vec<(&'static str, String)>,
+    title: impl Into<Message>,
+    label: impl Into<Message>,
+) -> Node {
+    el("button", &[("class", class)], &[text(label)])
+        .title(title)
+        .on(Action::Apply(set))
+}
+
+/// A button that loads `run`.
+#[must_use]
+pub fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node]) -> Node {
+    el("button", &[("class", class)], content)
+        .title(title)
+        .on(Action::Load(Arc::new(run.clone())))
+}
+
+/// A source by `name`, as a link where it has an address. A name is the same in every language.
+#[must_use]
+pub fn cited(source: &Source, name: &str) -> Node {
+    let name = [text(verbatim(name))];
+    let node = if source.locator.starts_with("http") {
+        let link = [
+            ("href", source.locator),
+            ("target", "_blank"),
+            ("rel", "noopener"),
+            ("translate", "no"),
+        ];
+        el("a", &link, &name)
+    } else {
+        el("span", &[("translate", "no")], &name)
+    };
+    node.title(verbatim(source.title))
+}
+
+/// A place in a document, as a link.
+#[must_use]
+pub fn cited_at(source: &Source, place: &str) -> Node {
+    cited(source, &format!("{}, {place}", source.short))
+}

@@ -1,0 +1,255 @@
+//! About a number: the formula, the same with this run's values, the source, what it leaves out.
+
+use crate::core::explain::Term;
+use crate::core::message::{Message, verbatim};
+use crate::core::t;
+use crate::core::units::MemoryUnit;
+use crate::view::node::action::Save;
+use crate::view::node::markup::{Action, Node, cited_at, el, fold, leaf, prose, text};
+
+/// A term with everything below it, memory in `unit`.
+#[must_use]
+pub fn about(term: &Term, unit: MemoryUnit) -> Node {
+    el(
+        "div",
+        &[("class", "term")],
+        &[
+            leaf("h2", "", &term.name),
+            body(term, unit),
+            form("As text", &term.text(unit)),
+            form("As LaTeX", &term.latex(unit)),
+        ],
+    )
+}
+
+/// A fold with a text to copy.
+fn form(label: &'static str, content: &str) -> Node {
+    let inside = [
+        el(
+            "pre",
+            &[("class", "file"), ("tabindex", "0")],
+            &[text(verbatim(content))],
+        ),
+        el("button", &[], &[text("Copy")]).on(Action::Save(Save::Copy)),
+    ];
+    fold(label, el("div", &[], &inside))
+}
+
+fn body(term: &Term, unit: MemoryUnit) -> Node {
+    let opens = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
+    let deeper: Node = term
+        .parts
+        .iter()
+        .filter(opens)
+        .map(|part| {
+            let title = t!("{symbol}: {name}", symbol = part.symbol, name = &part.name);
+            [leaf("h3", "", title), body(part, unit)]
+                .into_iter()
+                .collect()
+        })
+        .collect();
+    [
+        formula(term, unit),
+        inputs(term, unit),
+        source(term),
+        notes(term),
+        deeper,
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Whether `part` is one of the summands that a formula adds up, which are shown together.
+pub(super) fn of_a_family(part: &Term, parts: &[Term]) -> bool {
+    part.symbol.ends_with("_i")
+        || parts
+            .iter()
+            .filter(|other| other.symbol == part.symbol)
+            .count()
+            > 1
+}
+
+fn formula(term: &Term, unit: MemoryUnit) -> Node {
+    let result = leaf("p", "result", format!("= {}", term.shown(unit)));
+    if let Some((mark, rule)) = term.provenance() {
+        return [result, marked_as(mark.word(), rule)].into_iter().collect();
+    }
+    let Some(formula) = term.formula() else {
+        return result;
+    };
+    let said = format!("{} = {}", term.symbol, formula.text());
+    let numbers = match term.with_values(unit) {
+        numbers if numbers.is_empty() => Node::none(),
+        numbers => code("numbers", &format!("= {numbers}")),
+    };
+    [code("formula", &said), numbers, result]
+        .into_iter()
+        .collect()
+}
+
+/// How a value comes about that no formula over the parts gives.
+pub(super) fn marked_as(word: &'static str, rule: &str) -> Node {
+    let mut pieces = vec![text(word)];
+    if !rule.is_empty() {
+        let attributes = [("class", "rule"), ("translate", "no")];
+        pieces.push(text(": "));
+        pieces.push(el("span", &attributes, &[subscripted(rule)]));
+    }
+    el("p", &[("class", "muted")], &pieces)
+}
+
+/// A formula with its indices lowered: `N_e`.
+fn subscripted(formula: &str) -> Node {
+    let mut pieces = Vec::new();
+    let mut rest = formula;
+    while let Some((before, behind)) = rest.split_once('_') {
+        let end = behind
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(behind.len());
+        let (index, after) = behind.split_at(end);
+        pieces.push(text(verbatim(before)));
+        pieces.push(leaf("sub", "", verbatim(index)));
+        rest = after;
+    }
+    pieces.push(text(verbatim(rest)));
+    pieces.into_iter().collect()
+}
+
+/// What is the same in every language.
+pub(super) fn code(class: &str, formula: &str) -> Node {
+    let attributes = [("class", class), ("translate", "no")];
+    el("p", &attributes, &[subscripted(formula)])
+}
+
+/// A symbol in the list of inputs.
+pub(super) fn symbol(symbol: &str) -> Node {
+    el("dt", &[("translate", "no")], &[subscripted(symbol)])
+}
+
+fn inputs(term: &Term, unit: MemoryUnit) -> Node {
+    if term.parts.is_empty() {
+        return Node::none();
+    }
+    let mut legend: Vec<&Term> = Vec::new();
+    let mut rows = Vec::new();
+    for part in &term.parts {
+        rows.push(symbol(part.symbol));
+        rows.push(el("dd", &[], &[prose(&part.name)]));
+        rows.push(leaf("dd", "amount", part.shown(unit)));
+        if of_a_family(part, &term.parts) {
+            rows.push(how(part, unit, &mut legend));
+        }
+    }
+    for part in legend {
+        rows.push(symbol(part.symbol));
+        rows.push(el("dd", &[("class", "legend-of")], &[prose(&part.name)]));
+    }
+    el("dl", &[], &rows)
+}
+
+/// How one of several summands comes about, in a line or two; its symbols are added to those to be explained.
+fn how<'a>(part: &'a Term, unit: MemoryUnit, legend: &mut Vec<&'a Term>) -> Node {
+    let mut lines = Vec::new();
+    let mut inside = vec![part];
+    while let Some(term) = inside.pop() {
+        for one in &term.parts {
+            let known = |other: &&Term| other.symbol == one.symbol && other.name == one.name;
+            if !legend.iter().any(known) {
+                legend.push(one);
+            }
+        }
+        if let Some(formula) = term.formula() {
+            let left = if std::ptr::eq(term, part) {
+                ""
+            } else {
+                term.symbol
+            };
+            let mut line = format!("{left} = {}", formula.text());
+            let numbers = term.with_values(unit);
+            if !numbers.is_empty() {
+                line = format!("{line} = {numbers}");
+            }
+            lines.push(el(
+                "div",
+                &[("translate", "no")],
+                &[subscripted(line.trim_start())],
+            ));
+        } else if let Some((mark, rule)) = term.provenance() {
+            lines.push(marked_as(mark.word(), rule));
+        }
+        inside.extend(term.parts.iter().filter(|one| one.opens()));
+    }
+    el("dd", &[("class", "how")], &lines)
+}
+
+/// Where a term stands, as a link.
+pub(super) fn source(term: &Term) -> Node {
+    let Some((source, place)) = term.source else {
+        return Node::none();
+    };
+    el(
+        "p",
+        &[("class", "muted")],
+        &[text("Source: "), cited_at(source, place)],
+    )
+}
+
+fn notes(term: &Term) -> Node {
+    if term.notes.is_empty() {
+        return Node::none();
+    }
+    let item = |note: &Message| el("li", &[], &[prose(note)]);
+    let items: Node = term.notes.iter().map(item).collect();
+    el("ul", &[], &[items])
+}
+
+pub(super) fn capitalised(text: &str) -> String {
+    let mut out = text.to_owned();
+    if let Some(first) = out.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::{Figure, evaluate, explain};
+    use crate::core::run::Run;
+
+    /// Where a term and everything with a formula below it stand.
+    fn links(term: &Term) -> Vec<String> {
+        let own = term.source.iter();
+        let mut all: Vec<String> = own
+            .map(|(source, place)| cited_at(source, place).to_html())
+            .collect();
+        let deeper = term
+            .parts
+            .iter()
+            .filter(|part| part.opens() && !of_a_family(part, &term.parts));
+        all.extend(deeper.flat_map(links));
+        all
+    }
+
+    #[test]
+    fn a_figure_is_shown_with_formula_numbers_and_source() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        for figure in [Figure::Memory(0), Figure::Step, Figure::Bubble, Figure::Mfu] {
+            let term = explain(&evaluation, figure).unwrap();
+            let html = about(&term, MemoryUnit::Gib).to_html();
+            assert!(html.contains("class=\"formula\""), "{figure:?}");
+            assert!(html.contains(&term.shown(MemoryUnit::Gib)), "{figure:?}");
+            let numbers = term.with_values(MemoryUnit::Gib);
+            assert!(!numbers.is_empty(), "{figure:?}");
+            let numbers = text(format!("= {numbers}")).to_html();
+            assert!(html.contains(&numbers), "{figure:?}: {numbers}");
+            let links = links(&term);
+            assert!(!links.is_empty(), "{figure:?}");
+            for link in links {
+                // Our own published runs stand in a panel, not at an address.
+                assert!(link.contains("href=") || link.contains("title="), "{link}");
+                assert!(html.contains(&link), "{figure:?}: {link}");
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Predicted against measured: errors by source, verdicts, worst misses, constants, and what is not modelled.
+
+mod scatter;
+mod tables;
+
+use super::limits::NOT_MODELLED;
+use crate::core::accuracy::Bench;
+use crate::core::t;
+use crate::core::units::show_percent;
+use crate::view::node::markup::{Node, el, fold, leaf, text};
+use scatter::picture;
+use tables::{bands, by_source, constants_table, misses, uneven};
+
+/// The whole panel.
+#[must_use]
+pub fn panel(bench: &Bench) -> Node {
+    [
+        summary(bench),
+        picture(bench, false),
+        picture(bench, true),
+        details(bench),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Rows shown without a fold.
+const FIRST: usize = 20;
+
+/// What came out, above the pictures.
+fn summary(bench: &Bench) -> Node {
+    let mut pieces = vec![el(
+        "p",
+        &[],
+        &[text(t!(
+            "{rows} published runs, computed just now in this page as it computes yours. {rows_2} further lines of the same tables are other hardware or frameworks, or leave out what a run needs.",
+            rows = bench.rows.len(),
+            rows_2 = bench.lines.saturating_sub(bench.rows.len())
+        ))],
+    )];
+    if let Some((mean, worst, groups)) = bench.choice_loss() {
+        pieces.push(el(
+            "p",
+            &[],
+            &[text(t!("Choosing: in {groups} groups of layouts on the same GPUs (tables 3 and 4) the one predicted fastest was {mean} slower than the fastest measured on average, {worst} at worst.", groups, mean = show_percent(mean), worst = show_percent(worst)))],
+        ));
+    }
+    pieces.push(leaf("h3", "", "Error by source"));
+    pieces.push(by_source(bench));
+    pieces.push(leaf(
+        "p",
+        "muted",
+        "Mean and worst of |predicted/measured - 1|; bias over 0: predicted too slow or too large. Bold: a mean over 15 %.",
+    ));
+    let outcomes = t!(
+        "Verdicts against {verdicts} outcomes",
+        verdicts = bench.verdicts.len()
+    );
+    pieces.push(leaf("h3", "", &outcomes));
+    pieces.push(bands(bench));
+    pieces.into_iter().collect()
+}
+
+/// What stands below the pictures: worst misses first, the uneven pipeline, the constants, what is left out.
+fn details(bench: &Bench) -> Node {
+    let facts = bench.worst_first();
+    let (first, rest) = facts.split_at(facts.len().min(FIRST));
+    [
+        leaf("h3", "", "Worst misses first"),
+        misses("Worst misses", bench, first),
+        fold(
+            t!("The other {rest} runs", rest = rest.len()),
+            misses("The other runs", bench, rest),
+        ),
+        uneven(bench),
+        fold("How each constant was obtained", constants_table()),
+        fold("What is not modelled", list(NOT_MODELLED)),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn list(items: &[&'static str]) -> Node {
+    let items: Node = items.iter().map(|item| leaf("li", "", item)).collect();
+    el("ul", &[("class", "plain")], &[items])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scatter::{points, points_in_words};
+    use super::*;
+    use crate::core::accuracy::read;
+    use crate::core::run::Run;
+
+    fn bench() -> Bench {
+        let mut bench = Bench::default();
+        bench.add(read(
+            "uneven_pp_h20.csv",
+            "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n",
+        ));
+        bench.add(read(
+            "fujii_measured.csv",
+            "table,model,gpu,seq_len,tp,cp,pp,micro_batch,gpus,tflops_per_gpu_or_oom\n\
+             3,llama-3.1-8b,a100-sxm-40gb,8192,4,1,2,1,8,182.6\n3,llama-3.1-8b,a100-sxm-40gb,8192,1,1,1,4,8,OOM\n",
+        ));
+        while bench.advance() {}
+        bench
+    }
+
+    #[test]
+    fn a_miss_is_shown_as_plainly_as_a_hit() {
+        let bench = bench();
+        let html = details(&bench).to_html();
+        let (miss, hit) = (
+            html.find("10 and 18 layers"),
+            html.find("tp 4 cp 1 pp 2 b 1 on 8"),
+        );
+        assert!(miss.unwrap() < hit.unwrap());
+        assert!(html.contains("measured was 1.448"), "{html}");
+        assert!(summary(&bench).to_html().contains("Out of memory"));
+        assert_eq!(
+            (points(&bench, false).len(), points(&bench, true).len()),
+            (3, 0)
+        );
+        assert!(points_in_words(&bench, false).starts_with("3 step times: 1 within 10 %"));
+    }
+
+    /// A row's button holds the whole Run.
+    #[test]
+    fn a_row_opens_the_run_that_was_computed() {
+        let bench = bench();
+        for row in &bench.rows {
+            let (run, issues) = Run::from_pairs(&row.run.changed_texts());
+            assert!(issues.is_empty());
+            assert_eq!(run, row.run);
+        }
+    }
+}

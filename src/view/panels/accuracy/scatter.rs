@@ -1,0 +1,70 @@
+//! Predicted over measured as points, and the same in words.
+
+use crate::core::accuracy::{Bench, Fact, Kind};
+use crate::core::t;
+use crate::view::charts::figure::save;
+use crate::view::charts::scatter::{Point, scatter, svg};
+use crate::view::node::markup::{Node, el, leaf};
+
+/// The scatter with its text twin.
+pub fn picture(bench: &Bench, memory: bool) -> Node {
+    let (title, unit) = if memory {
+        ("Memory peaks: predicted over measured", "GiB")
+    } else {
+        ("Step times: predicted over measured", "s")
+    };
+    let Some(scatter) = scatter(&points(bench, memory)) else {
+        return Node::none();
+    };
+    let words = t!(
+        "{memory} Across: measured. Filled: dense runs; square: experts; hollow: shown only. Beyond half and twice: on the edge.",
+        memory = points_in_words(bench, memory)
+    );
+    let pieces = [
+        leaf("h3", "", title),
+        svg(&scatter, unit),
+        leaf("figcaption", "muted", &words),
+        save(if memory {
+            "accuracy-memory"
+        } else {
+            "accuracy-step"
+        }),
+    ];
+    el("figure", &[("class", "scatter")], &pieces)
+}
+
+/// The series of a row in the scatter: dense, experts, and what was only shown.
+fn series(bench: &Bench, row: usize) -> usize {
+    let row = &bench.rows[row];
+    if row.source().kind == Kind::Shown {
+        2
+    } else {
+        usize::from(row.run.ep > 1)
+    }
+}
+
+/// The points of step times, or of memory peaks.
+pub fn points(bench: &Bench, memory: bool) -> Vec<Point> {
+    let point = |fact: Fact| Point {
+        measured: fact.measured,
+        ratio: fact.ratio(),
+        series: series(bench, fact.row),
+    };
+    bench.about(memory).map(point).collect()
+}
+
+/// The scatter in words.
+pub fn points_in_words(bench: &Bench, memory: bool) -> String {
+    let errors: Vec<f64> = bench.about(memory).map(Fact::error).collect();
+    let within = |share: f64| errors.iter().filter(|error| **error <= share).count();
+    let worst = errors.iter().copied().fold(0.0, f64::max);
+    format!(
+        "{} {}: {} within 10 %, {} within 25 %, the worst misses by {:.0} %. Over 1: predicted too {}.",
+        errors.len(),
+        if memory { "memory peaks" } else { "step times" },
+        within(0.1),
+        within(0.25),
+        worst * 100.0,
+        if memory { "large" } else { "slow" },
+    )
+}

@@ -1,0 +1,169 @@
+//! The tables: errors by source, verdicts by band, misses, the constants; and the one miss that is told in words.
+
+use crate::core::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
+use crate::core::message::{Message, verbatim};
+use crate::core::report::Pair;
+use crate::core::run::{Run, Scenario};
+use crate::core::t;
+use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
+use crate::view::node::markup::{Node, el, leaf, load, table, text};
+use crate::view::panels::words;
+
+/// A mean error above which a source is called a miss.
+const MISS: f64 = 0.15;
+
+fn signed(share: f64) -> String {
+    show_off(share, 1)
+}
+
+pub fn by_source(bench: &Bench) -> Node {
+    let rows: Vec<_> = bench
+        .errors()
+        .into_iter()
+        .map(|error| {
+            let cells = [
+                error.source.name.to_owned(),
+                error.source.kind.words().to_owned(),
+                error.count.to_string(),
+                show_percent(error.mean),
+                signed(error.bias),
+                show_percent(error.worst),
+            ];
+            (error.mean > MISS, cells.iter().map(text).collect())
+        })
+        .collect();
+    table(
+        "Error by source",
+        &["source", "used as", "runs", "mean", "bias", "worst"],
+        &rows,
+    )
+}
+
+pub fn bands(bench: &Bench) -> Node {
+    let rows: Vec<_> = verdict_bands(&bench.verdicts)
+        .iter()
+        .map(|band| {
+            let rate = band.ran_out as f64 / band.runs.max(1) as f64;
+            let cells = [
+                words::verdict(band.verdict).to_owned(),
+                band.runs.to_string(),
+                band.ran_out.to_string(),
+                show_percent(rate),
+            ];
+            (false, cells.iter().map(text).collect())
+        })
+        .collect();
+    table(
+        "Verdicts",
+        &["verdict given", "runs", "ran out of memory", "rate"],
+        &rows,
+    )
+}
+
+pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node {
+    let rows: Vec<_> = facts
+        .iter()
+        .map(|fact| {
+            let row = &bench.rows[fact.row];
+            let show = |value: f64| match row.measured {
+                Measured::Memory(_) => verbatim(format!("{} GiB", significant(value, 3))),
+                _ => show_seconds(Seconds(value)).into(),
+            };
+            let name = load("link", &row.run, &row.note, &[text(&row.label)]);
+            let source = leaf("small", "", format!(" {}", row.source().name));
+            // Runs and sources are called what their tables call them.
+            let named = [("class", "wrap"), ("translate", "no")];
+            let cells = vec![
+                el("span", &named, &[name, source]),
+                text(show(fact.measured)),
+                text(show(fact.predicted)),
+                text(signed(fact.ratio() - 1.0)),
+            ];
+            (fact.error() > MISS, cells)
+        })
+        .collect();
+    let head = ["run (opens it)", "measured", "predicted", "error"];
+    table(label, &head, &rows)
+}
+
+/// Two splits of the same layers of which both were measured, with the figures of each: even first.
+fn splits(bench: &Bench) -> Option<(Pair, [&Fact; 2])> {
+    let run = |fact: &Fact| &bench.rows[fact.row].run;
+    let split: Vec<&Fact> = bench
+        .facts
+        .iter()
+        .filter(|fact| run(fact).stage_layers.is_some())
+        .collect();
+    let alike = |a: &Fact, b: &Fact| {
+        let other = Run {
+            stage_layers: run(b).stage_layers.clone(),
+            ..run(a).clone()
+        };
+        other == *run(b)
+    };
+    split.iter().enumerate().find_map(|(at, one)| {
+        let other = split[at + 1..].iter().find(|other| alike(one, other))?;
+        let layers = |fact: &Fact| run(fact).stage_layers.as_deref().unwrap_or_default();
+        let steps = [one, other].map(|fact| (layers(fact), fact.measured));
+        let pair = Pair::of(&steps)?;
+        let first_is_even = layers(one) == pair.even;
+        let both = if first_is_even {
+            [*one, *other]
+        } else {
+            [*other, *one]
+        };
+        Some((pair, both))
+    })
+}
+
+/// The uneven pipeline that the model does not explain.
+pub fn uneven(bench: &Bench) -> Node {
+    let Some((pair, [even, uneven])) = splits(bench) else {
+        return Node::none();
+    };
+    let run = &bench.rows[uneven.row].run;
+    let (Some((most, longest)), Ok(scenario)) = (pair.bound(), Scenario::new(run)) else {
+        return Node::none();
+    };
+    let (Some(before), Some(after)) = (pair.even.first(), pair.uneven.first()) else {
+        return Node::none();
+    };
+    let peak = uneven.measured * run.gpus as f64 * scenario.gpu.bf16.0;
+    let said = t!(
+        "Moving {after} of {before} layers off the rank that holds the vision tower is predicted to be {predicted} times as fast; measured was {gain}. With layers of equal cost the slowest rank goes from the tower and {before} layers to {longest}, and no tower makes that more than {most}/{longest} = {longest_2}; the faster step was measured at {peak} of peak, so most of its time is not in the layers at all. No constant was bent to meet it.",
+        after = before.saturating_sub(*after),
+        before,
+        predicted = significant(even.predicted / uneven.predicted, 3),
+        gain = significant(pair.gain, 4),
+        longest,
+        most,
+        longest_2 = significant(most as f64 / longest as f64, 3),
+        peak = show_percent(scenario.model_flops() / peak)
+    );
+    let head = t!(
+        "A known miss: uneven pipeline on {gpu}",
+        gpu = run.gpu.title()
+    );
+    Node::from_iter([leaf("h3", "", &head), leaf("p", "", &said)])
+}
+
+pub fn constants_table() -> Node {
+    let rows: Vec<_> = constants()
+        .into_iter()
+        .map(|constant| {
+            let place = format!("{}: {}", constant.source.short, constant.how);
+            let cells = vec![
+                text(constant.name.to_string()),
+                text(constant.value.to_string()),
+                leaf("span", "wrap", &place),
+            ];
+            (constant.fitted, cells)
+        })
+        .collect();
+    [
+        leaf("p", "muted", "Bold: fitted to training runs. The others were measured on kernels and wires by themselves, or are judgement where the text says so."),
+        table("Constants", &["constant", "value", "how"], &rows),
+    ]
+    .into_iter()
+    .collect()
+}

@@ -1,0 +1,180 @@
+//! Two Runs setting by setting, in people's words: what was changed of the default, what a second Run has otherwise.
+
+use crate::core::message::{Message, verbatim};
+use crate::core::run::registry::{FIELDS, Field, Slot};
+use crate::core::run::{Run, Value};
+use crate::core::t;
+use crate::view::node::markup::{Action, Node, el, leaf, load, text};
+
+/// A setting that differs.
+pub struct Change {
+    /// Which.
+    pub field: &'static Field,
+    /// What it was or is elsewhere, as people read it.
+    pub from: Message,
+    /// What it is.
+    pub to: Message,
+    /// The text that sets it to what it was; empty where it was not set.
+    pub back: String,
+}
+
+impl Change {
+    /// Sets the field to what it was.
+    #[must_use]
+    pub fn undo(&self) -> Action {
+        Action::Apply(vec![(self.field.key, self.back.clone())])
+    }
+}
+
+/// What `run` has otherwise than `other`. What is unset reads as what it then means.
+#[must_use]
+pub fn changes(run: &Run, other: &Run) -> Vec<Change> {
+    let (meant, elsewhere) = (run.resolved(), other.resolved());
+    let differs = |field: &&Field| field.get(run) != field.get(other);
+    let change = |field: &'static Field| Change {
+        field,
+        from: shown(field, other, &elsewhere),
+        to: shown(field, run, &meant),
+        back: field.text(other).unwrap_or_default(),
+    };
+    FIELDS.iter().filter(differs).map(change).collect()
+}
+
+/// What was changed: of the defaults, and of the presets that the Run names.
+#[must_use]
+pub fn changed(run: &Run) -> Vec<Change> {
+    let presets = Run {
+        model: run.model.bare(true),
+        gpu: run.gpu.bare(true),
+        precision: run.precision.bare(true),
+        ..Run::default()
+    };
+    // The presets themselves against the default's, then all else against the presets.
+    let mut all = changes(&presets, &Run::default());
+    all.extend(changes(run, &presets));
+    all
+}
+
+/// A setting's value with its unit; a choice by its label.
+fn shown(field: &Field, run: &Run, meant: &Run) -> Message {
+    let value = match field.get(run) {
+        Value::Null => field.get(meant),
+        value => value,
+    };
+    let label = |id: &str| match &field.slot {
+        Slot::Choice { options, .. } => options()
+            .into_iter()
+            .find(|option| option.id == id)
+            .map_or_else(|| verbatim(id), |option| option.label.into()),
+        _ => verbatim(id),
+    };
+    match value {
+        Value::Null => t!("not set"),
+        Value::Bool(yes) => if yes { "on" } else { "off" }.into(),
+        Value::Text(id) => label(&id),
+        value => {
+            let plain = crate::core::run::registry::plain(&value).unwrap_or_default();
+            verbatim(format!("{plain} {}", field.unit).trim_end())
+        }
+    }
+}
+
+/// The name of a setting, which leads to it in the form.
+#[must_use]
+pub fn name(field: &Field) -> Node {
+    el("button", &[("class", "link")], &[text(field.label)]).on(Action::Focus(field.key))
+}
+
+/// What was changed, each with a way back.
+#[must_use]
+pub fn what_changed(run: &Run) -> Node {
+    let all = changed(run);
+    if all.is_empty() {
+        return leaf("p", "muted", "Nothing: this is the default run.");
+    }
+    let line = |change: &Change| {
+        let back = t!("Back to {from}", from = &change.from);
+        let values = el(
+            "span",
+            &[],
+            &[
+                leaf("s", "", &change.from),
+                text(" → "),
+                leaf("b", "", &change.to),
+            ],
+        );
+        let button = el("button", &[("class", "choose")], &[text("↶")])
+            .label(t!(
+                "{field}: {back}",
+                field = change.field.label,
+                back = &back
+            ))
+            .title(back)
+            .on(change.undo());
+        el("li", &[], &[name(change.field), values, button]).keyed(change.field.key)
+    };
+    let lines: Node = all.iter().map(line).collect();
+    let reset = text("Back to the default run");
+    Node::from_iter([
+        el("ul", &[("class", "changes")], &[lines]),
+        load("choose", &Run::default(), "", &[reset]),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(pairs: &[(&str, &str)]) -> Run {
+        let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Run::from_pairs(&pairs.iter().map(own).collect::<Vec<_>>()).0
+    }
+
+    #[test]
+    fn every_way_back_leads_to_what_it_says() {
+        let mut run = run(&[
+            ("model", "llama-3.1-70b"),
+            ("model.layers", "40"),
+            ("tp", "8"),
+            ("schedule", "zb-v"),
+            ("stage_layers", "4,6"),
+            ("sequence_parallel", "false"),
+            ("recompute.layers", "3"),
+        ]);
+        let all = changed(&run);
+        let keys: Vec<_> = all.iter().map(|change| change.field.key).collect();
+        for key in [
+            "model",
+            "model.layers",
+            "tp",
+            "schedule",
+            "stage_layers",
+            "recompute.layers",
+        ] {
+            assert!(keys.contains(&key), "{keys:?}");
+        }
+        let layers = all.iter().find(|change| change.field.key == "model.layers");
+        // Llama 3.1 70B has 80 layers (its paper, table 3).
+        assert_eq!(
+            layers.map(|change| (change.from.to_string(), change.to.to_string())),
+            Some(("80".to_owned(), "40".to_owned()))
+        );
+        for change in all.iter().rev() {
+            let Action::Apply(set) = change.undo() else {
+                panic!("a way back sets fields");
+            };
+            run = run.with_texts(&set).unwrap();
+        }
+        assert_eq!(run, Run::default());
+    }
+
+    #[test]
+    fn the_default_run_has_no_changes() {
+        assert!(changed(&Run::default()).is_empty());
+        assert!(
+            what_changed(&Run::default())
+                .to_html()
+                .contains("default run")
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! The figures of two Runs beside each other: second minus first.
+
+use crate::core::memory::{Component, Verdict};
+use crate::core::message::{Message, verbatim};
+use crate::core::report::Report;
+use crate::core::t;
+use crate::core::units::{
+    Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant,
+};
+use crate::view::node::markup::{Node, text};
+use crate::view::panels::words;
+
+/// What one gives and takes against the other, in a sentence.
+pub fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
+    let time = b.step.time_s / a.step.time_s - 1.0;
+    let time = if time.abs() < SAME {
+        t!("takes the same time per step")
+    } else {
+        let share = show_percent(time.abs());
+        if time < 0.0 {
+            t!("takes {share} less time per step", share)
+        } else {
+            t!("takes {share} more time per step", share)
+        }
+    };
+    let bytes = b.memory.peak_bytes.0 - a.memory.peak_bytes.0;
+    let memory = if bytes.abs() < SAME * a.memory.peak_bytes.0 {
+        t!("as much memory on its fullest GPU")
+    } else {
+        let bytes_apart = unit.show(Bytes(bytes.abs()));
+        if bytes < 0.0 {
+            t!("{bytes_apart} less memory on its fullest GPU", bytes_apart)
+        } else {
+            t!("{bytes_apart} more memory on its fullest GPU", bytes_apart)
+        }
+    };
+    let verdict = |report: &Report| match report.memory.verdict {
+        Verdict::Fits => "fits",
+        Verdict::Tight => "may not fit",
+        Verdict::Oom => "runs out of memory",
+    };
+    let fits = if a.memory.verdict == b.memory.verdict {
+        match a.memory.verdict {
+            Verdict::Fits => t!("both fit"),
+            Verdict::Tight => t!("both may not fit"),
+            Verdict::Oom => t!("both run out of memory"),
+        }
+    } else {
+        t!("it {b}, the first {a}", b = verdict(b), a = verdict(a))
+    };
+    t!(
+        "The second {time} and {memory}; {fits}.",
+        time,
+        memory,
+        fits
+    )
+}
+
+/// Shares nearer than this are printed alike.
+const SAME: f64 = 5e-4;
+
+type TableRow = (bool, Vec<Node>);
+
+/// A figure of both: second minus first, and in percent of the first.
+fn row(name: impl Into<Message>, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String) -> TableRow {
+    let same = show(a) == show(b);
+    let difference = if same {
+        t!("same")
+    } else {
+        verbatim(format!("{}{}", sign(b - a), show((b - a).abs())))
+    };
+    let share = if same || a == 0.0 {
+        String::new()
+    } else {
+        format!(
+            "{}{} %",
+            sign(b - a),
+            significant(((b - a) / a).abs() * 100.0, 3)
+        )
+    };
+    let cells = [
+        name.into(),
+        show(a).into(),
+        show(b).into(),
+        difference,
+        share.into(),
+    ];
+    (false, cells.map(text).into())
+}
+
+/// A share of something: its difference is in points.
+fn points(name: &'static str, [a, b]: [f64; 2]) -> TableRow {
+    let (shown, other) = (show_percent(a), show_percent(b));
+    let difference = if shown == other {
+        t!("same")
+    } else {
+        t!(
+            "{difference} points",
+            difference = format!("{}{:.1}", sign(b - a), ((b - a) * 100.0).abs())
+        )
+    };
+    (
+        false,
+        [
+            name.into(),
+            shown.into(),
+            other.into(),
+            difference,
+            Message::default(),
+        ]
+        .map(text)
+        .into(),
+    )
+}
+
+fn sign(difference: f64) -> &'static str {
+    if difference < 0.0 { "−" } else { "+" }
+}
+
+/// What the key figures say, and what they are made of.
+pub fn figures(reports: [&Report; 2], unit: MemoryUnit) -> [Vec<TableRow>; 2] {
+    let bytes = |bytes: f64| unit.show(Bytes(bytes));
+    let seconds = |seconds: f64| show_seconds(Seconds(seconds));
+    let whole = |count: f64| group(&format!("{count:.0}"));
+    let three = |figure: f64| significant(figure, 3);
+    let of = |figure: fn(&Report) -> f64| reports.map(figure);
+    let word = |report: &Report| words::verdict(report.memory.verdict);
+    let verdict = ["Verdict", word(reports[0]), word(reports[1]), "", ""];
+    let headline = vec![
+        (true, verdict.map(text).into()),
+        row("Memory", of(|r| r.memory.peak_bytes.0), &bytes),
+        row("Step", of(|r| r.step.time_s.0), &seconds),
+        row("Tokens/s/GPU", of(|r| r.step.tokens_per_s_per_gpu), &whole),
+        points("MFU", of(|r| r.step.mfu)),
+        points("Bubble", of(|r| r.pipeline.bubble_fraction)),
+        points("Bubble in span", of(|r| r.pipeline.bubble_span)),
+        points("Exposed", of(|r| r.step.exposed_comm_s / r.step.time_s)),
+    ];
+    // What neither has is no figure of theirs.
+    let part = |name: Message, both: [f64; 2], show: &dyn Fn(f64) -> String| {
+        (both != [0.0, 0.0]).then(|| row(name, both, show))
+    };
+    let mut parts = vec![part(
+        t!("Usable memory"),
+        of(|r| r.memory.capacity_bytes.0),
+        &bytes,
+    )];
+    for (index, component) in Component::ALL.into_iter().enumerate() {
+        let own = |report: &Report| {
+            let rank = report.memory.per_stage.get(report.memory.peak_stage);
+            rank.map_or(0.0, |rank| rank.components()[index].1.0)
+        };
+        let name = t!("Fullest GPU: {component}", component = component.name());
+        parts.push(part(name, reports.map(own), &bytes));
+    }
+    let both =
+        |figure: fn(&Report) -> Option<f64>| reports.map(|report| figure(report).unwrap_or(0.0));
+    parts.extend([
+        part(t!("Step: compute"), of(|r| r.step.compute_s.0), &seconds),
+        part(t!("Step: bubble"), of(|r| r.step.bubble_s.0), &seconds),
+        part(
+            t!("Step: exposed communication"),
+            of(|r| r.step.exposed_comm_s.0),
+            &seconds,
+        ),
+        part(
+            t!("Step: optimizer"),
+            of(|r| r.step.optimizer_s.0),
+            &seconds,
+        ),
+        part(t!("Step: data loader"), of(|r| r.step.host_s.0), &seconds),
+        part(t!("TFLOP/s/GPU"), of(|r| r.step.tflops_per_gpu), &three),
+        part(t!("Tokens/s"), of(|r| r.step.tokens_per_s), &whole),
+        part(
+            t!("Tokens a step"),
+            of(|r| r.layout.tokens_per_step),
+            &whole,
+        ),
+        part(
+            t!("Parameters"),
+            of(|r| r.parameters.total as f64),
+            &show_count,
+        ),
+        part(t!("Data-parallel size"), of(|r| r.layout.dp as f64), &whole),
+        part(
+            t!("Micro-batches a step"),
+            of(|r| r.layout.microbatches as f64),
+            &whole,
+        ),
+        part(t!("Days"), both(|r| r.step.days), &three),
+        part(t!("GPU-hours"), both(|r| r.step.gpu_hours), &whole),
+        part(t!("Cost"), both(|r| r.step.cost), &whole),
+    ]);
+    [headline, parts.into_iter().flatten().collect()]
+}

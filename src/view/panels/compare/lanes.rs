@@ -1,0 +1,54 @@
+//! The timelines of two Runs on one axis.
+
+use crate::core::pipeline::schedule as schedule_row;
+use crate::core::report::Evaluation;
+use crate::core::t;
+use crate::core::units::{Seconds, show_percent, show_seconds};
+use crate::view::charts::figure::{figure, key};
+use crate::view::charts::strips::strips;
+use crate::view::node::markup::{Node, leaf};
+use crate::view::panels::words;
+
+/// Both timelines over one axis that ends with the longer one, and what each says in words.
+pub fn timelines(runs: [&Evaluation; 2]) -> Node {
+    let both = runs.iter().zip(["first", "second"]);
+    let drawn: Vec<_> = both
+        .clone()
+        .map(|(run, which)| {
+            let pipeline = &run.report.pipeline;
+            let schedule = schedule_row(pipeline.schedule);
+            let name = schedule.map_or(pipeline.schedule, |row| row.name);
+            let length = show_seconds(Seconds(run.timeline.makespan()));
+            let bubble = show_percent(pipeline.bubble_fraction);
+            (
+                t!(
+                    "{which}: {name}, {length}, {bubble} bubble",
+                    which,
+                    name,
+                    length,
+                    bubble
+                ),
+                &run.timeline,
+            )
+        })
+        .collect();
+    if drawn.iter().all(|(_, timeline)| timeline.makespan() <= 0.0) {
+        return Node::none();
+    }
+    let picture = strips(&drawn).inline("Pipeline timelines on one axis");
+    let said = both.map(|(run, which)| {
+        let said = words::pipeline(&run.report.pipeline, run.report.layout.microbatches);
+        leaf("p", "muted", t!("{which}: {said}", which, said))
+    });
+    let pictures = [
+        leaf("h3", "", "Pipeline timelines on one axis"),
+        key(&[
+            ("c-forward", "forward"),
+            ("c-backward", "backward"),
+            ("c-weight", "weight gradient, where it is an op of its own"),
+            ("hatch", "bubble"),
+        ]),
+        figure("compared", "", picture),
+    ];
+    pictures.into_iter().chain(said).collect()
+}

@@ -1,0 +1,107 @@
+//! The page of limits beside the calculator: what is not modelled. Made at build time like the page of sources.
+
+use crate::core::memory::methods::METHODS;
+use crate::core::pipeline::spec::MAX_OPS;
+use crate::core::run::registry::LONGEST_TEXT;
+use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
+use crate::core::t;
+use crate::view::node::markup::{Node, cited, el, leaf, text};
+
+/// What no method and no formula here knows of, beside [`NOT_MODELLED`].
+const SCOPE: &[&str] = &[
+    "It estimates training. Inference, serving and fine-tuning with adapters are other calculations.",
+    "Every GPU, link and node is the same; ranks are placed in Megatron's order (tp fastest, then cp, dp, pp).",
+    "TPUs and other machines without NVIDIA's or AMD's GPUs are not covered: they are a torus under a compiler (XLA) that decides what overlaps, and neither has a model here.",
+    "Rubin and Ascend 910B have no preset: their published peaks contradict each other.",
+    "The step is one in steady state: no warm-up, no first allocation, no compilation.",
+    "Communication has a time by latency and bandwidth; messages on one link do not wait for each other.",
+    "Host memory, disks, energy and the price of anything but GPU-hours are not computed.",
+];
+
+/// What the model of time does not know about.
+pub(super) const NOT_MODELLED: &[&str] = &[
+    "stragglers, other jobs on the network, congestion between groups of one job",
+    "checkpoints, evaluation, restarts",
+    "kernels tuned to one shape: NVIDIA's own stacks run up to 26 % faster than predicted",
+    "old kernels: the Triton attention of llm-foundry from 16 k tokens on is 35 % slower than predicted",
+    "DeepSpeed of 2021 and 2022, whose ZeRO-1 sent more than it had to (BLOOM)",
+    "the host's data loader, unless its floor is given",
+    "experts that are not evenly loaded, unless the imbalance is given",
+    "in-network reduction (NVLS, SHARP), asynchronous tensor parallelism, overlapped all-to-all",
+];
+
+/// What the calculator does not model.
+#[must_use]
+pub fn limits() -> Node {
+    let list = |items: Vec<Node>| {
+        el(
+            "ul",
+            &[],
+            &[items
+                .into_iter()
+                .map(|item| el("li", &[], &[item]))
+                .collect()],
+        )
+    };
+    let plain = |lines: &[&'static str]| list(lines.iter().map(text).collect());
+    let methods = METHODS.iter().map(|row| {
+        let label = leaf("b", "", row.method.choice().label);
+        [
+            label,
+            text(": "),
+            leaf("span", "", row.leaves_out.join("; ")),
+            text(" ("),
+            cited(row.source, row.source.short),
+            text(")"),
+        ]
+        .into_iter()
+        .collect()
+    });
+    let power = |value: f64| format!("10^{:.0}", value.log10());
+    let sizes = [
+        t!(
+            "At most {ops} ops of a schedule are simulated: pipeline ranks times chunks times micro-batches times two or three.",
+            ops = MAX_OPS
+        ),
+        t!(
+            "An order of your own may have {letters} letters: as many as a link holds.",
+            letters = LONGEST_TEXT
+        ),
+        t!(
+            "Models of more than {parameters} parameters, clusters of more than {gpus} GPUs and pipelines of more than {stages} stages are refused.",
+            parameters = power(MAX_PARAMETERS),
+            gpus = power(MAX_COUNT as f64),
+            stages = MAX_STAGES
+        ),
+    ];
+    [
+        leaf("h1", "", "What Shardscope does not model"),
+        leaf("p", "", "A figure here is an estimate from published constants. The accuracy panel shows how far it was off where runs were published; this page says what it knows nothing of."),
+        leaf("h2", "", "Scope"),
+        plain(SCOPE),
+        leaf("h2", "", "Step time"),
+        plain(NOT_MODELLED),
+        leaf("h2", "", "Memory, by method"),
+        list(methods.collect()),
+        leaf("h2", "", "Sizes"),
+        list(sizes.iter().map(text).collect()),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::panels::provenance::document;
+
+    #[test]
+    fn the_limits_page_names_every_method_and_its_gaps() {
+        let page = document("Limits", limits());
+        for row in METHODS {
+            assert!(page.contains(&text(row.leaves_out.join("; ")).to_html()));
+        }
+        assert!(page.contains("stragglers"));
+        assert_eq!(page.matches("<script").count(), 1, "the language alone");
+    }
+}

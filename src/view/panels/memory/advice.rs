@@ -1,0 +1,168 @@
+//! What would make a Run fit, and how to narrow down one that should have.
+
+use super::verdict;
+use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
+use crate::core::report::fit::{Fit, Suggestion};
+use crate::core::report::narrow::{self as room, Counted, Narrowing};
+use crate::core::report::{Evaluation, Memory};
+use crate::core::source::HE_BLOG;
+use crate::core::t;
+use crate::core::units::{MemoryUnit, show_percent, show_seconds};
+use crate::view::node::markup::{Node, apply, el, leaf, table, text};
+
+/// The changes that a search found to make a Run fit, or to take less where it does.
+#[must_use]
+pub fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
+    let list = search.suggestions();
+    let fits = memory.verdict == Verdict::Fits;
+    let words = match (list.is_empty(), fits) {
+        (true, true) => "No single setting takes less and still fits.",
+        (true, false) if search.is_cut() => "No change that was tried makes it fit.",
+        (true, false) => {
+            "No change of up to three settings makes it fit, nor up to 64 times as many GPUs. A smaller model or shorter sequences would."
+        }
+        (false, true) => {
+            "The smallest change of each setting that takes less, the cheapest in GPU time first."
+        }
+        (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
+    };
+    let note = leaf("p", "muted", words);
+    let note = if search.is_cut() {
+        let words = "The search ended at its limit of work: some changes were not tried.";
+        Node::from_iter([note, leaf("p", "muted", words)])
+    } else {
+        note
+    };
+    if list.is_empty() {
+        return note;
+    }
+    let rows: Vec<(bool, Vec<Node>)> = list
+        .iter()
+        .map(|one| (false, suggestion(memory, one, unit)))
+        .collect();
+    let peak = t!("peak {value}", value = unit.name());
+    let head = [
+        t!("change"),
+        peak,
+        t!("saves"),
+        t!("step"),
+        t!("GPU time per token"),
+    ];
+    let table = table("Suggestions", &head, &rows);
+    [note, table].into_iter().collect()
+}
+
+fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> {
+    let button = apply("fix", one.fix.set.clone(), "", one.fix.label.to_string());
+    let batch = one.global_batch.map_or_else(Node::none, |batch| {
+        let words = t!("global batch {batch}", batch);
+        leaf("small", "", &words)
+    });
+    let more = one.dearer - 1.0;
+    let cost = if more.abs() < 5e-4 {
+        t!("the same")
+    } else if more > 0.0 {
+        verbatim(format!("+{}", show_percent(more)))
+    } else {
+        verbatim(format!("−{}", show_percent(-more)))
+    };
+    vec![
+        el("span", &[], &[button, batch]),
+        text(unit.number(one.peak)),
+        text(unit.number(memory.peak_bytes - one.peak)),
+        text(show_seconds(one.step)),
+        text(&cost),
+    ]
+}
+
+/// The way back from everything small, and what no estimate sees.
+#[must_use]
+pub fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
+    way_back(&room::narrow(base), &room::gaps(base), unit)
+}
+
+fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
+    let before = [None].into_iter().chain(way.iter().map(Some));
+    let rows: Vec<(bool, Vec<Node>)> = way
+        .iter()
+        .zip(before)
+        .enumerate()
+        .map(|(at, (step, before))| {
+            let more = before.map_or_else(String::new, |before| {
+                let more = step.peak.0 - before.peak.0;
+                let sign = if more < 0.0 { "−" } else { "+" };
+                format!(
+                    "{sign}{}",
+                    unit.number(crate::core::units::Bytes(more.abs()))
+                )
+            });
+            let cells = vec![
+                text(t!("{n}. {step}", n = at + 1, step = step.label)),
+                verdict(step.verdict),
+                text(unit.number(step.peak)),
+                text(&more),
+                text(step.stage.to_string()),
+            ];
+            (false, cells)
+        })
+        .collect();
+    let peak = t!("peak {value}", value = unit.name());
+    let head = [t!("try"), t!("verdict"), peak, t!("more"), t!("stage")];
+    let intro = t!(
+        "Start with everything small, then put the settings back one by one: the step at which it fails again names the cause ({short}). What each step should take:",
+        short = HE_BLOG.short
+    );
+    let list: Node = gaps
+        .iter()
+        .map(|(gap, counted)| {
+            let counted = counted
+                .map(|bytes| t!("{bytes} of it are counted above", bytes = unit.show(bytes)));
+            let clauses = std::iter::once(gap.words().into()).chain(counted);
+            leaf("li", "", Message::joined("; ", clauses))
+        })
+        .collect();
+    [
+        leaf("p", "muted", &intro),
+        el(
+            "div",
+            &[("class", "steps")],
+            &[table("Narrowing it down", &head, &rows)],
+        ),
+        leaf("h4", "", "What stands between the estimate and the driver"),
+        el("ul", &[("class", "gaps")], &[list]),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+    use crate::view::node::markup::Action;
+
+    #[test]
+    fn every_suggestion_is_a_button_that_sets_what_it_says() {
+        let run = Run {
+            micro_batch: 4,
+            ..Run::default()
+        };
+        let base = evaluate(&run).unwrap();
+        let search = Fit::finished(&base);
+        let list = search.suggestions();
+        let sets = list.iter().map(|one| Action::Apply(one.fix.set.clone()));
+        let sets: Vec<Action> = sets.collect();
+        let shown = suggestions(&base.report.memory, &search, MemoryUnit::Gib);
+        assert_eq!(shown.actions(), sets.iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_way_is_told_step_by_step_in_gib() {
+        let base = evaluate(&Run::default()).unwrap();
+        let html = narrow(&base, MemoryUnit::Gib).to_html();
+        assert!(html.contains("1. everything small") && html.contains("peak GiB"));
+        assert!(html.contains("fragmentation") && !html.contains("GB"));
+    }
+}

@@ -1,0 +1,77 @@
+//! The memory panel: geometry of its bars, and what it says, as HTML text.
+
+mod advice;
+mod bars;
+mod methods;
+mod panel;
+mod table;
+
+pub use advice::{narrow, suggestions};
+pub use bars::{Bar, Bars, PartRow, Segment, bars, bars_on, part_rows, scale};
+pub use methods::methods;
+pub use panel::{measured, picture};
+pub use table::twin;
+
+use crate::core::memory::{Component, Verdict};
+use crate::core::message::Message;
+use crate::view::node::markup::{Node, el, leaf, text};
+
+/// A component's swatch and name.
+#[must_use]
+pub(super) fn legend_entry(component: Component) -> Node {
+    el("span", &[], &[swatch(component), text(component.name())])
+}
+
+/// The legend of the components that any of `pictures` has.
+#[must_use]
+pub fn legend(pictures: &[&Bars]) -> Node {
+    let used = |component: &Component| {
+        let mut pictures = pictures.iter();
+        pictures.any(|picture| picture.used().any(|one| one == *component))
+    };
+    let entries: Node = Component::ALL
+        .into_iter()
+        .filter(used)
+        .map(legend_entry)
+        .collect();
+    let attributes = [("class", "legend"), ("aria-hidden", "true")];
+    el("div", &attributes, &[entries])
+}
+
+fn swatch(component: Component) -> Node {
+    el(
+        "i",
+        &[("class", &format!("swatch c-{}", component.name()))],
+        &[],
+    )
+}
+
+/// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
+#[must_use]
+pub fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) -> Node {
+    let lines: Node = parts
+        .iter()
+        .flat_map(|(name, figure)| [leaf("i", "", name), leaf("b", "", figure)])
+        .collect();
+    [
+        leaf("strong", "", title),
+        el("span", &[("class", "figures")], &[lines]),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// The mark and word of a verdict.
+fn verdict(verdict: Verdict) -> Node {
+    let (class, mark) = match verdict {
+        Verdict::Fits => ("fits", "✓ "),
+        Verdict::Tight => ("tight", "≈ "),
+        Verdict::Oom => ("oom", "✕ "),
+    };
+    let word = leaf("span", "word", super::words::verdict(verdict));
+    el(
+        "span",
+        &[("class", class)],
+        &[leaf("span", "mark", mark), word],
+    )
+}

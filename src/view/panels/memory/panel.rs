@@ -1,0 +1,236 @@
+//! The bars themselves, and the verdict against what was measured.
+
+use super::{Bar, Segment, bars, legend, parts_tip};
+use crate::core::memory::StageMemory;
+use crate::core::message::Message;
+use crate::core::report::{Evaluation, Figure, Memory};
+use crate::core::run::{Method, OneOf};
+use crate::core::t;
+use crate::core::units::{Bytes, MemoryUnit};
+use crate::view::node::markup::{Action, Node, ask, el, leaf, percent, text};
+use crate::view::panels::words;
+
+/// Named parts in a tip; the rest in one line.
+const MOST_PARTS: usize = 9;
+/// Bars that end before this share of the plot leave room for words beside them.
+const ROOMY: f64 = 0.55;
+
+/// One stacked bar a pipeline rank against the capacity; every part tells what it is made of and opens its formula.
+#[must_use]
+pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+    let memory = &evaluation.report.memory;
+    let picture = bars(memory);
+    // Where what is told of a part stands beside the bars and hides none.
+    let end = picture.bars.iter().map(Bar::end).fold(0.0, f64::max);
+    let beside = (end < ROOMY).then_some(end);
+    let rows: Node = picture
+        .bars
+        .iter()
+        .filter_map(|bar| {
+            let rank = memory.per_stage.get(bar.stages.0)?;
+            Some(row(bar, rank, (picture.capacity, beside), unit))
+        })
+        .collect();
+    let note = if on_the_box(memory) {
+        t!(
+            "{capacity} on the box, as the paper counts",
+            capacity = unit.show(memory.capacity_bytes)
+        )
+    } else {
+        t!(
+            "{usable} usable of a \"{box_gb} GB\" GPU",
+            usable = unit.show(memory.capacity_bytes),
+            box_gb = format!("{:.0}", evaluation.scenario.gpu.memory.gib())
+        )
+    };
+    [
+        leaf("p", "visually-hidden", words::memory(memory, unit)),
+        legend(&[&picture]),
+        el("div", &[("class", "bars")], &[rows]),
+        el(
+            "p",
+            &[("class", "capacity-note")],
+            &[ask("plain", Figure::Capacity, &[text(&note)])],
+        ),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn on_the_box(memory: &Memory) -> bool {
+    memory.method == Method::Fujii.id()
+}
+
+/// A bar with its name left and its total right of the plot; `beside` is where tips may stand.
+fn row(
+    bar: &Bar,
+    rank: &StageMemory,
+    (capacity, beside): (f64, Option<f64>),
+    unit: MemoryUnit,
+) -> Node {
+    let name = bar.name();
+    // The fullest rank's parts take the Tab key; the arrows walk on from there.
+    let tab = if bar.is_peak { "0" } else { "-1" };
+    let mut track: Vec<Node> = bar
+        .segments
+        .iter()
+        .map(|part| segment(rank, part, tab, beside, unit))
+        .collect();
+    let end = bar.end();
+    let place = |class: &str, style: &str| el("i", &[("class", class), ("style", style)], &[]);
+    if end < capacity {
+        let style = format!(
+            "{};{}",
+            percent("left", end),
+            percent("width", capacity - end)
+        );
+        track.push(place("free", &style));
+    } else {
+        let style = format!(
+            "{};{}",
+            percent("left", capacity),
+            percent("width", end - capacity)
+        );
+        track.push(place("over", &style));
+    }
+    track.push(place("capacity", &percent("left", capacity)));
+    let class = if bar.is_peak { "total bold" } else { "total" };
+    let total = unit.number(bar.total);
+    let label = t!(
+        "{ranks}, {bytes}",
+        ranks = &name,
+        bytes = unit.show(bar.total)
+    );
+    el(
+        "div",
+        &[("class", "bar-row"), ("role", "group")],
+        &[
+            ask("who", Figure::Memory(bar.stages.0), &[text(&name)]),
+            el("div", &[("class", "track")], &track),
+            leaf("span", class, &total),
+        ],
+    )
+    .label(label)
+}
+
+fn segment(
+    rank: &StageMemory,
+    part: &Segment,
+    tab: &str,
+    beside: Option<f64>,
+    unit: MemoryUnit,
+) -> Node {
+    let component = part.component;
+    let style = percent("width", part.length);
+    let label = t!(
+        "{component} of rank {stage}: {bytes}",
+        component = component.name(),
+        stage = rank.stage,
+        bytes = unit.show(part.bytes)
+    );
+    let mut items = rank.parts(component);
+    // What would read as nothing is left out.
+    items.retain(|item| unit.show(item.bytes) != unit.show(Bytes::ZERO));
+    let shown = items.iter().take(MOST_PARTS);
+    let mut parts: Vec<(Message, String)> = shown
+        .map(|item| ((&item.name).into(), unit.show(item.bytes)))
+        .collect();
+    let rest: Bytes = items.iter().skip(MOST_PARTS).map(|item| item.bytes).sum();
+    if rest.0 > 0.0 {
+        let name = t!("{n} more", n = items.len() - MOST_PARTS);
+        parts.push((name, unit.show(rest)));
+    }
+    let (side, place) = match beside {
+        Some(end) => ("tip parts beside", percent("left", end)),
+        None if part.start < 0.5 => ("tip parts", percent("left", part.start)),
+        None => (
+            "tip parts",
+            percent("right", (1.0 - part.start - part.length).max(0.0)),
+        ),
+    };
+    let attributes = [
+        ("class", part.class()),
+        ("style", style),
+        ("tabindex", tab.to_owned()),
+    ];
+    let attributes = attributes
+        .each_ref()
+        .map(|(key, value)| (*key, value.as_str()));
+    let tip = el(
+        "span",
+        &[("class", side), ("style", &place), ("aria-hidden", "true")],
+        &[parts_tip(&label, &parts)],
+    );
+    let figure = Figure::Component(rank.stage, component);
+    el("button", &attributes, &[tip])
+        .label(label)
+        .on(Action::Explain(figure))
+        .keyed(component.name())
+}
+
+/// The share of the capacity that is needed, its range, and what became of measured runs like this one.
+#[must_use]
+pub fn measured(memory: &Memory, unit: MemoryUnit) -> Node {
+    let range = t!(
+        "likely {low} to {high}, in view of measured runs",
+        low = unit.number(memory.need_low_bytes),
+        high = unit.show(memory.need_high_bytes)
+    );
+    [
+        leaf("span", "", words::known(memory)),
+        leaf("span", "", &range),
+        ask("link", Figure::Capacity, &[text("the rule")]),
+    ]
+    .into_iter()
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::memory::Component;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+
+    #[test]
+    fn every_part_of_a_bar_tells_its_parts_and_asks_for_its_formula() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let shown = picture(&evaluation, MemoryUnit::Gib);
+        let html = shown.to_html();
+        let segments: usize = bars(&evaluation.report.memory)
+            .bars
+            .iter()
+            .map(|bar| bar.segments.len())
+            .sum();
+        assert_eq!(html.matches("class=\"segment ").count(), segments);
+        for figure in [
+            Figure::Component(0, Component::Activations),
+            Figure::Component(3, Component::Buffers),
+            Figure::Memory(2),
+            Figure::Capacity,
+        ] {
+            let explain = Action::Explain(figure);
+            assert!(shown.actions().contains(&&explain), "{figure:?}");
+        }
+        assert!(html.contains("logits") && !html.contains("NaN"));
+    }
+
+    #[test]
+    fn the_range_of_the_need_stands_beside_what_is_known_of_it() {
+        let memory = evaluate(&Run::default()).unwrap().report.memory;
+        let html = measured(&memory, MemoryUnit::Gib).to_html();
+        for part in [
+            MemoryUnit::Gib.number(memory.need_low_bytes),
+            MemoryUnit::Gib.show(memory.need_high_bytes),
+            words::known(&memory).to_string(),
+        ] {
+            assert!(html.contains(&part), "{html}");
+        }
+        let run = Run {
+            memory_method: Method::Fujii,
+            ..Run::default()
+        };
+        let html = measured(&evaluate(&run).unwrap().report.memory, MemoryUnit::Gib);
+        assert!(html.to_html().contains("on the box"));
+    }
+}

@@ -1,0 +1,25 @@
+//! What panels and pages say, as view trees: a module a panel.
+
+pub mod about;
+pub mod accuracy;
+pub mod changes;
+pub mod compare;
+pub mod cuts;
+pub mod derived;
+pub mod issues;
+pub mod limits;
+pub mod memory;
+pub mod mesh;
+pub mod methods;
+pub mod over_time;
+pub mod overlap;
+pub mod pipeline;
+pub mod plan;
+pub mod provenance;
+pub mod published;
+pub mod schedules;
+pub mod strip;
+pub mod sync;
+pub mod unequal;
+pub mod uneven;
+pub mod words;

@@ -1,0 +1,559 @@
+//! The overlap table, and the step as the sum of its parts.
+
+use crate::core::cluster::{Gpu, Link};
+use crate::core::message::{Message, verbatim};
+use crate::core::model::CONVENTIONS;
+use crate::core::report::{Evaluation, Figure};
+use crate::core::run::Schedule;
+use crate::core::t;
+use crate::core::time::{Step, range};
+use crate::core::traffic::OverlapRow;
+use crate::core::units::{MemoryUnit, Seconds, group, show_percent, show_seconds, significant};
+use crate::view::node::markup::{Node, apply, ask, el, leaf, percent, scrolled, text};
+
+/// The page's name of a row, and what it may hide behind.
+fn names(name: &str) -> (&'static str, &'static str) {
+    match name {
+        "dp" => ("DP gradients", "passes"),
+        "zero3" => ("ZeRO-3 weights", "all passes"),
+        "tp" => ("TP activations", "wgrads"),
+        "pp" => ("PP sends", "stage"),
+        "cp" => ("CP keys, values", "attention"),
+        _ => ("EP tokens", "linears"),
+    }
+}
+
+/// Heads of the table: class, words, explanation.
+const HEADS: [(&str, &str, &str); 9] = [
+    ("", "in a step", ""),
+    ("phone-hide", "sent", "By one GPU of the busiest rank"),
+    ("", "wire time", ""),
+    ("phone-hide", "may hide behind", ""),
+    (
+        "grow phone-hide",
+        "against 1",
+        "The ratio as a bar; the rule is 1",
+    ),
+    ("", "ratio", "Wire time over the compute it may hide behind"),
+    (
+        "phone-hide",
+        "link",
+        "What the data sheet gives a GPU in one direction",
+    ),
+    (
+        "",
+        "not hidden",
+        "Longer than the compute beside it, or nothing runs beside it",
+    ),
+    (
+        "",
+        "slows compute",
+        "What hidden traffic costs the compute beside it",
+    ),
+];
+
+/// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio among them.
+#[must_use]
+pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+    let overlap = &evaluation.report.overlap;
+    if overlap.is_empty() {
+        return leaf("p", "muted", "One GPU sends nothing.");
+    }
+    let head: Node = HEADS
+        .iter()
+        .map(|(class, name, title)| el("th", &[("class", class)], &[text(name)]).title(title))
+        .collect();
+    let body: Node = overlap
+        .iter()
+        .enumerate()
+        .map(|(index, line)| row(index, line, &evaluation.scenario.gpu, unit))
+        .collect();
+    let table = el(
+        "table",
+        &[],
+        &[
+            el("thead", &[], &[el("tr", &[], &[head])]),
+            el("tbody", &[], &[body]),
+        ],
+    );
+    let tensor = overlap.iter().any(|row| row.name == "tp");
+    let kernels = if tensor {
+        let said = [
+            leaf("span", "", names("tp").0),
+            text(": "),
+            leaf(
+                "span",
+                "",
+                "reductions of the backward pass only: the other messages stand between two kernels that need them",
+            ),
+        ];
+        el("p", &[("class", "muted")], &said)
+    } else {
+        Node::none()
+    };
+    let notes = [
+        sharing(evaluation),
+        kernels,
+        average(evaluation),
+        not_hidden(evaluation),
+    ];
+    std::iter::once(scrolled("Overlap table", table))
+        .chain(notes)
+        .collect()
+}
+
+/// Which rows go over one wire, and how they share it.
+fn sharing(evaluation: &Evaluation) -> Node {
+    let overlap = &evaluation.report.overlap;
+    let wires = [(Link::Inter, "network"), (Link::Intra, "node link")];
+    let wires = wires.into_iter().filter_map(|(link, name)| {
+        let rows = overlap
+            .iter()
+            .filter(|row| row.link == link && !row.shares_wire_with.is_empty());
+        let rows: Vec<Message> = rows.map(|row| names(row.name).0.into()).collect();
+        (!rows.is_empty()).then(|| {
+            let rows = Message::joined(" · ", rows);
+            t!("The {wire} is shared by: {rows}.", wire = name, rows)
+        })
+    });
+    let mut said: Vec<Message> = wires.collect();
+    if said.is_empty() {
+        return Node::none();
+    }
+    if overlap.iter().any(|row| row.name == "zero3") {
+        said.push(t!(
+            "ZeRO-3 weights go first; gradients hide behind what they leave of the backward passes."
+        ));
+    }
+    said.push(t!("Other rows are counted as if each had its wire alone."));
+    let said: Node = said
+        .iter()
+        .flat_map(|sentence| [leaf("span", "", sentence), text(" ")])
+        .collect();
+    el("p", &[("class", "muted")], &[said])
+}
+
+/// Why the rows do not add up to the step's exposed communication.
+fn average(evaluation: &Evaluation) -> Node {
+    let report = &evaluation.report;
+    let rows: f64 = report.overlap.iter().map(|row| row.exposed_s.0).sum();
+    let all = report.step.exposed_comm_s;
+    if (rows - all.0).abs() <= all.0 * 0.005 {
+        return Node::none();
+    }
+    let said = t!(
+        "The rows are the busiest rank's and add up to {rows} exposed; the step counts the average rank:",
+        rows = show_seconds(Seconds(rows))
+    );
+    let open = ask("link", Figure::Exposed, &[text(show_seconds(all))]);
+    el(
+        "p",
+        &[("class", "muted")],
+        &[leaf("span", "", &said), text(" "), open],
+    )
+}
+
+/// A schedule that pairs passes, while nothing may hide behind them: what the setting means, and the way to change it.
+fn not_hidden(evaluation: &Evaluation) -> Node {
+    let run = &evaluation.scenario.run;
+    let pairs = matches!(
+        run.schedule,
+        Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
+    );
+    let mut rows = evaluation.report.overlap.iter();
+    if !pairs || run.overlap.ep > 0.0 || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
+    {
+        return Node::none();
+    }
+    let fix = vec![("overlap.ep", "1".to_owned())];
+    let said = [
+        leaf(
+            "span",
+            "",
+            "This schedule pairs passes so that the messages of one may hide behind the other.",
+        ),
+        text(" "),
+        leaf(
+            "span",
+            "",
+            "How much of them does is overlap.ep, the share of the linears that may hide EP tokens: at 0 all of it is exposed.",
+        ),
+        text(" "),
+        apply("fix", fix, "", "use overlap.ep=1"),
+    ];
+    el("p", &[("class", "muted")], &said)
+}
+
+fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
+    let (name, window) = names(row.name);
+    let (link, speed) = match row.link {
+        Link::Intra => ("node", gpu.intra),
+        Link::Inter => ("network", gpu.inter),
+    };
+    let speed = format!("{} GB/s", significant(speed.0 / 1e9, 3));
+    let open = Figure::Overlap(index);
+    let (not_hidden, slows) = if row.name == "pp" {
+        (t!("in bubble"), Message::default())
+    } else {
+        let shown = [row.not_hidden_s, row.slows_compute_s].map(show_seconds);
+        ((&shown[0]).into(), (&shown[1]).into())
+    };
+    let beside = if row.compute_s.0 > 0.0 {
+        both(&show_seconds(row.compute_s), "", window)
+    } else {
+        text("nothing")
+    };
+    let cells = [
+        ask("link", open, &[text(name)]),
+        text(unit.fitting(row.bytes_per_gpu)),
+        text(show_seconds(row.comm_s)),
+        beside,
+        ratio_bar(row.ratio),
+        ratio(row),
+        both(&speed, "", link),
+        text(&not_hidden),
+        text(&slows),
+    ];
+    let cells: Node = HEADS
+        .iter()
+        .zip(cells)
+        .map(|((class, ..), cell)| el("td", &[("class", class)], &[cell]))
+        .collect();
+    el("tr", &[], &[cells])
+}
+
+/// The ratio, and that of each pass where both have compute beside them.
+fn ratio(row: &OverlapRow) -> Node {
+    if row.compute_s.0 <= 0.0 {
+        return text("–");
+    }
+    let whole = significant(row.ratio, 3);
+    match &row.passes[..] {
+        [forward, backward] if forward.compute_s.0 > 0.0 && row.name != "pp" => {
+            let [forward, backward] =
+                [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
+            both(
+                &whole,
+                "",
+                t!("forward {forward}, backward {backward}", forward, backward),
+            )
+        }
+        _ => text(&whole),
+    }
+}
+
+fn both(figure: &str, class: &str, small: impl Into<Message>) -> Node {
+    [
+        text(verbatim(figure)),
+        text(" "),
+        leaf("small", class, small),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// The ratio against 1, which stands at 60 % of the bar.
+fn ratio_bar(ratio: f64) -> Node {
+    const ONE: f64 = 0.6;
+    let hidden = percent("width", ratio.min(1.0) * ONE);
+    let over = ((ratio - 1.0).max(0.0) * ONE).min(1.0 - ONE);
+    let rule = percent("left", ONE);
+    let over = format!("{rule};{}", percent("width", over));
+    el(
+        "div",
+        &[("class", "ratio"), ("aria-hidden", "true")],
+        &[
+            el("b", &[("style", &hidden)], &[]),
+            el("b", &[("class", "over"), ("style", &over)], &[]),
+            el("u", &[("style", &rule)], &[]),
+        ],
+    )
+}
+
+/// The step as a waterfall, how sure it is, and what a token budget takes.
+#[must_use]
+pub fn step(evaluation: &Evaluation) -> Node {
+    let step = &evaluation.report.step;
+    let parts = [
+        ("compute", "c-compute", step.compute_s, Figure::Compute),
+        ("bubble", "hatch", step.bubble_s, Figure::Bubble),
+        (
+            "communication not hidden",
+            "c-exposed",
+            step.not_hidden_s,
+            Figure::Exposed,
+        ),
+        (
+            "compute slowed by communication",
+            "c-exposed half",
+            step.slows_compute_s,
+            Figure::Exposed,
+        ),
+        ("optimizer", "c-opt-step", step.optimizer_s, Figure::Step),
+        ("data loader", "c-host", step.host_s, Figure::Step),
+    ];
+    let (mut bars, mut legend) = (Vec::new(), Vec::new());
+    for (name, class, time, figure) in parts {
+        if time.0 <= 0.0 {
+            continue;
+        }
+        let share = time / step.time_s;
+        bars.push(el(
+            "i",
+            &[("class", class), ("style", &percent("width", share))],
+            &[],
+        ));
+        let swatch = el("i", &[("class", &format!("swatch {class}"))], &[]);
+        let figures = format!(" {} ({})", show_seconds(time), show_percent(share));
+        let item = [swatch, ask("link", figure, &[text(name)]), text(figures)];
+        legend.push(el("span", &[], &item));
+    }
+    let head = [
+        el(
+            "h3",
+            &[],
+            &[text(t!(
+                "The step: {time}",
+                time = show_seconds(step.time_s)
+            ))],
+        ),
+        leaf("span", "spring", ""),
+        ask(
+            "link",
+            Figure::Step,
+            &[leaf("small", "", "how it is computed")],
+        ),
+    ];
+    [
+        el("div", &[("class", "panel-head step-head")], &head),
+        el(
+            "div",
+            &[("class", "waterfall"), ("aria-hidden", "true")],
+            &bars,
+        ),
+        el("div", &[("class", "legend")], &legend),
+        utilisation(step),
+        leaf("p", "muted step-note", certainty(evaluation)),
+        budget(step),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Utilisation with the peak it is counted against, and as others count it.
+fn utilisation(step: &Step) -> Node {
+    let own = t!(
+        "MFU {mfu} of the {precision} peak, {tflops} TFLOP/s a GPU.",
+        mfu = show_percent(step.mfu),
+        precision = step.peak.precision,
+        tflops = significant(step.peak.tflops, 4)
+    );
+    let others = step.mfu_by.iter().filter_map(|row| {
+        let convention = CONVENTIONS.iter().find(|one| one.id == row.name)?;
+        Some(format!("{} {}", convention.name, show_percent(row.mfu)))
+    });
+    let others: Vec<String> = others.collect();
+    let parts = [
+        leaf("span", "", &own),
+        text(" "),
+        ask("link", Figure::Mfu, &[text("As others count it")]),
+        text(format!(": {}", others.join(", "))),
+    ];
+    el("p", &[("class", "muted")], &parts)
+}
+
+/// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
+fn certainty(evaluation: &Evaluation) -> Message {
+    let step = &evaluation.report.step;
+    let range = range(&evaluation.scenario);
+    let Some(scale) = step.rescaled_by else {
+        return t!(
+            "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: {low} to {high} times the figure, which holds four of five of {runs} {of}.",
+            low_s = show_seconds(step.low_s),
+            high_s = show_seconds(step.high_s),
+            low = range.low,
+            high = range.high,
+            runs = range.runs,
+            of = range.of
+        );
+    };
+    let alone = step.time_s * (1.0 / scale);
+    let alone = show_seconds(alone);
+    let factor = significant(scale, 3);
+    let (low, high) = (range.low, range.high);
+    if (low..=high).contains(&scale) {
+        t!(
+            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, within the {low} to {high} of published runs. No range is shown.",
+            alone,
+            factor,
+            low,
+            high
+        )
+    } else {
+        t!(
+            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, outside the {low} to {high} of published runs. No range is shown.",
+            alone,
+            factor,
+            low,
+            high
+        )
+    }
+}
+
+/// Days, GPU-hours and cost of the token budget.
+fn budget(step: &Step) -> Node {
+    let Some((days, hours)) = step.days.zip(step.gpu_hours) else {
+        return Node::none();
+    };
+    let whole = |value: f64| group(&format!("{value:.0}"));
+    let days = if days < 10.0 {
+        significant(days, 3)
+    } else {
+        whole(days)
+    };
+    let mut facts = vec![("days", days), ("GPU-hours", whole(hours))];
+    if let Some(cost) = step.cost {
+        facts.push(("cost, in the price's currency", whole(cost)));
+    }
+    if step.high_s > step.low_s {
+        let at = |seconds: Seconds| whole(hours * (seconds / step.time_s));
+        facts.push((
+            "GPU-hours over the range",
+            format!("{} to {}", at(step.low_s), at(step.high_s)),
+        ));
+    }
+    let facts: Node = facts
+        .into_iter()
+        .map(|(name, figure)| {
+            el(
+                "span",
+                &[],
+                &[
+                    leaf("b", "", &figure),
+                    text(" "),
+                    leaf("span", "muted", name),
+                ],
+            )
+        })
+        .collect();
+    let lead = leaf("span", "", "The token budget");
+    el("p", &[("class", "budget")], &[lead, facts])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+    use crate::view::node::markup::Action;
+
+    /// NVIDIA's data sheets: NVLink of an H100 moves 900 GB/s in both directions together, its card 400 Gb/s in each.
+    #[test]
+    fn each_row_opens_its_own_formula_and_names_its_link() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let overlap = &evaluation.report.overlap;
+        let shown = rows(&evaluation, MemoryUnit::Gib);
+        let html = shown.to_html();
+        for (index, row) in overlap.iter().enumerate() {
+            let explain = Action::Explain(Figure::Overlap(index));
+            assert!(shown.actions().contains(&&explain));
+            let speed = match row.link {
+                Link::Intra => "450 GB/s",
+                Link::Inter => "50.0 GB/s",
+            };
+            assert!(html.contains(speed), "{}: {html}", row.name);
+        }
+        assert!(overlap.len() >= 3);
+    }
+
+    /// The run: weights and gradients of ZeRO-3 on one network, 936 of 1001 ms exposed.
+    #[test]
+    fn rows_on_one_wire_are_named_and_a_lone_row_only_slows_compute() {
+        let mut run = Run::default();
+        (run.gpus, run.tp, run.pp, run.zero) = (1024, 1, 1, 3);
+        (run.global_batch, run.seq_len) = (4096, 4096);
+        let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+        let shared = "The network is shared by: DP gradients · ZeRO-3 weights.";
+        assert!(
+            html.contains(shared) && html.contains("forward 1."),
+            "{html}"
+        );
+        run.zero = 1;
+        let html = rows(&evaluate(&run).unwrap(), MemoryUnit::Gib).to_html();
+        assert!(!html.contains("is shared by"), "{html}");
+    }
+
+    #[test]
+    fn one_gpu_sends_nothing_and_says_so() {
+        let alone = Run {
+            gpus: 1,
+            tp: 1,
+            pp: 1,
+            ..Run::default()
+        };
+        let html = rows(&evaluate(&alone).unwrap(), MemoryUnit::Gib).to_html();
+        assert!(html.contains("sends nothing"));
+    }
+
+    #[test]
+    fn rows_that_do_not_add_up_say_why_and_pairs_that_hide_nothing_how_they_would() {
+        let run = Run {
+            model: crate::core::run::Based::preset("mixtral-8x7b"),
+            gpus: 64,
+            tp: 1,
+            pp: 4,
+            ep: 8,
+            schedule: Schedule::DualPipe,
+            ..Run::default()
+        };
+        let shown = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib);
+        let hides = |run: &Run| {
+            let fix = Action::Apply(vec![("overlap.ep", "1".to_owned())]);
+            shown(run).actions().contains(&&fix)
+        };
+        assert!(hides(&run));
+        let mut hidden = run;
+        hidden.overlap.ep = 1.0;
+        assert!(!hides(&hidden));
+        assert!(
+            shown(&Run {
+                zero: 3,
+                ..Run::default()
+            })
+            .to_html()
+            .contains("average rank")
+        );
+    }
+
+    /// 15 T tokens at T tokens a second: 15e12/rate/86400 days; hours are days · 24 · GPUs.
+    #[test]
+    fn a_token_budget_is_days_gpu_hours_and_cost() {
+        let run = Run {
+            tokens_total: Some(15e12),
+            price_per_gpu_hour: Some(2.0),
+            ..Run::default()
+        };
+        let evaluation = evaluate(&run).unwrap();
+        let html = step(&evaluation).to_html();
+        let days = 15e12 / evaluation.report.step.tokens_per_s / 86_400.0;
+        let hours = days * 24.0 * 64.0;
+        for figure in [days, hours, hours * 2.0] {
+            assert!(
+                html.contains(&group(&format!("{figure:.0}"))),
+                "{figure} {html}"
+            );
+        }
+        let none = step(&evaluate(&Run::default()).unwrap()).to_html();
+        assert!(!none.contains("GPU-hours"));
+    }
+
+    #[test]
+    fn a_measured_step_is_said_to_rescale_the_model_and_by_how_much() {
+        let mut run = Run::default();
+        let alone = evaluate(&run).unwrap().report.step.time_s.0;
+        run.measured_step_s = Some(alone * 2.0);
+        let html = step(&evaluate(&run).unwrap()).to_html();
+        assert!(html.contains("multiplied by 2.00, outside"), "{html}");
+        assert!(!html.contains("45 %"));
+    }
+}

@@ -1,0 +1,377 @@
+//! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
+
+use super::words;
+use crate::core::message::Message;
+use crate::core::pipeline::trace::{Cause, Place};
+use crate::core::pipeline::{Half, Kind, TimedOp, Trace};
+use crate::core::report::{Evaluation, Figure};
+use crate::core::t;
+use crate::core::units::{Seconds, show_percent, show_seconds};
+use crate::view::charts::shape::Shape;
+use crate::view::node::markup::{Action, Node, ask, el, leaf, table, text};
+
+/// What "in span" means, wherever the two bubbles stand side by side.
+pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
+
+/// Ranks of the table: of more, the first.
+const MOST_ROWS: usize = 256;
+
+/// What the colours mean, and how much idles. `stride`: every `stride`-th rank is drawn; `other`: what is drawn below
+/// in the same colours.
+#[must_use]
+pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize) -> Node {
+    let pipeline = &evaluation.report.pipeline;
+    let drawn = || std::iter::once(evaluation).chain(other);
+    let any = |is: &dyn Fn(&TimedOp) -> bool| {
+        drawn().any(|one| one.timeline.ranks.iter().flatten().any(is))
+    };
+    let split = any(&|op| op.op.kind == Kind::W);
+    let paired = any(&|op| op.half != Half::Whole);
+    let swatch = |class: &str, name: &'static str| {
+        let square = leaf("i", &format!("swatch {class}"), "");
+        el("span", &[], &[square, text(name)])
+    };
+    let backward = match (split, any(&|op| op.op.kind == Kind::BW)) {
+        (true, false) => "B backward (input)",
+        (true, true) => "BW backward, B (input)",
+        _ => "BW backward",
+    };
+    let in_span = t!(
+        "{share} in span, as the zero-bubble papers count",
+        share = show_percent(pipeline.bubble_span)
+    );
+    let bubble = el(
+        "span",
+        &[],
+        &[
+            leaf("i", "swatch hatch", ""),
+            ask(
+                "link",
+                Figure::Bubble,
+                &[text(t!(
+                    "bubble {share} of the pipeline",
+                    share = show_percent(pipeline.bubble_fraction)
+                ))],
+            ),
+            text(" "),
+            text(t!(
+                "({share} of ideal)",
+                share = show_percent(pipeline.bubble_over_ideal)
+            )),
+        ],
+    );
+    let once = words::once(pipeline);
+    let note = |shown: bool, class: &str, message: Message| {
+        if shown {
+            leaf("span", class, message)
+        } else {
+            Node::none()
+        }
+    };
+    let thinned = t!(
+        "one rank of {stride} is drawn, of {ranks}",
+        stride,
+        ranks = evaluation.timeline.ranks.len()
+    );
+    Node::from_iter([
+        swatch("c-forward", "F forward"),
+        swatch("c-backward", backward),
+        if split {
+            swatch("c-weight", "W weight gradient")
+        } else {
+            Node::none()
+        },
+        bubble,
+        el("span", &[], &[text(&in_span)]).title(IN_SPAN),
+        note(once.is_some(), "", once.unwrap_or_default()),
+        note(
+            paired,
+            "",
+            t!("two halves in one block: an overlapped pair"),
+        ),
+        note(
+            drawn().any(|one| one.loads.iter().any(|load| load.stages.len() > 1)),
+            "",
+            t!("lighter: later chunk of the rank"),
+        ),
+        note(stride > 1, "", thinned),
+        note(true, "phone-hide", t!("Ctrl + wheel zooms, drag pans")),
+    ])
+}
+
+pub(super) fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::F => "forward",
+        Kind::B => "backward for the input",
+        Kind::W => "gradient of the weight",
+        Kind::BW => "backward",
+    }
+}
+
+pub(super) fn op_name(op: TimedOp) -> Message {
+    t!(
+        "{kind} of micro-batch {microbatch} on stage {stage}",
+        kind = kind_name(op.op.kind),
+        microbatch = op.op.microbatch,
+        stage = op.op.stage
+    )
+}
+
+/// What the tooltip says of the op at `place`, line by line.
+#[must_use]
+pub fn describe(trace: &Trace, place: Place) -> Vec<Message> {
+    let Some(op) = trace.get(place) else {
+        return Vec::new();
+    };
+    let named = |place: Place| trace.get(place).map(op_name).unwrap_or_default();
+    let waited = match trace.cause(place) {
+        Cause::Nothing => t!("starts with the step"),
+        Cause::Rank(before) => t!("follows the {before}", before = named(before)),
+        Cause::Result(result) => t!(
+            "waits for rank {rank}: {result}",
+            rank = result.rank,
+            result = named(result)
+        ),
+    };
+    vec![
+        t!("rank {rank}: {op}", rank = place.rank, op = op_name(op)),
+        t!(
+            "{start} to {end} ({length})",
+            start = show_seconds(Seconds(op.start)),
+            end = show_seconds(Seconds(op.end)),
+            length = show_seconds(Seconds(op.end - op.start))
+        ),
+        waited,
+    ]
+}
+
+/// The critical path in a sentence.
+#[must_use]
+pub fn critical(path: &[(Place, TimedOp)]) -> Message {
+    let Some((_, last)) = path.last() else {
+        return Message::default();
+    };
+    let crossings = path
+        .windows(2)
+        .filter(|two| two[0].0.rank != two[1].0.rank)
+        .count();
+    let mut on: Vec<(usize, f64)> = Vec::new();
+    for (place, op) in path {
+        let time = op.end - op.start;
+        match on.iter_mut().find(|(rank, _)| *rank == place.rank) {
+            Some((_, sum)) => *sum += time,
+            None => on.push((place.rank, time)),
+        }
+    }
+    let most = on.iter().fold(
+        (0, 0.0),
+        |most, next| if next.1 > most.1 { *next } else { most },
+    );
+    t!(
+        "Critical path: {ops} ops, {crossings} transfers between ranks, {share} of {time} on rank {rank}; only what is on it makes the step longer.",
+        ops = path.len(),
+        crossings,
+        share = show_percent(most.1 / last.end),
+        time = show_seconds(Seconds(last.end)),
+        rank = most.0
+    )
+}
+
+/// Rank names beside the rows, as many as there is room for, and what the chosen rank holds at most.
+#[must_use]
+pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+    let every = (14.0 / shape.rows.pitch).ceil().max(1.0) as usize;
+    let at = |y: f64| format!("top:{y:.1}px");
+    let names = (0..shape.count).step_by(every).map(|row| {
+        let rank = row * shape.stride;
+        let place = at(shape.middle(rank) - 6.0);
+        let attributes = [
+            ("style", place.as_str()),
+            (
+                "aria-pressed",
+                if rank == chosen { "true" } else { "false" },
+            ),
+        ];
+        let name = text(t!("rank {rank}", rank));
+        el("button", &attributes, &[name])
+            .title("Show this rank's in-flight activations")
+            .on(Action::Rank(rank))
+    });
+    let names: Node = names.collect();
+    let peaks = &evaluation.report.pipeline.peak_in_flight;
+    let peak = peaks.get(chosen).or(peaks.first()).copied().unwrap_or(0);
+    let foot = |y: f64, said: Message| {
+        el(
+            "span",
+            &[("style", &at(shape.rows_height() + y))],
+            &[text(said)],
+        )
+    };
+    Node::from_iter([
+        names,
+        foot(28.0, t!("peak {peak}", peak)),
+        foot(46.0, t!("in flight")),
+    ])
+}
+
+/// Busy and idle time of every rank.
+#[must_use]
+pub fn ranks(evaluation: &Evaluation) -> Node {
+    let pipeline = &evaluation.report.pipeline;
+    let makespan = Seconds(evaluation.timeline.makespan());
+    let rows: Vec<(bool, Vec<Node>)> = evaluation
+        .timeline
+        .ranks
+        .iter()
+        .zip(&pipeline.peak_in_flight)
+        .take(MOST_ROWS)
+        .enumerate()
+        .map(|(rank, (ops, peak))| {
+            let whole = ops.iter().filter(|op| op.half != Half::Second);
+            let busy = Seconds(whole.map(|op| op.end - op.start).sum());
+            let cells = [
+                rank.to_string(),
+                show_seconds(busy),
+                show_seconds(makespan - busy),
+                show_percent(1.0 - busy / makespan),
+                peak.to_string(),
+            ];
+            (false, cells.iter().map(text).collect())
+        })
+        .collect();
+    let head = ["rank", "busy", "idle", "idle share", "chunks in flight"];
+    table("Timeline table", &head, &rows)
+}
+
+/// The picture's name for screen readers.
+#[must_use]
+pub fn label(evaluation: &Evaluation) -> Message {
+    let report = &evaluation.report;
+    t!(
+        "Timeline. {summary} Arrow keys move, comma and full stop step through ops.",
+        summary = words::pipeline(&report.pipeline, report.layout.microbatches)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::pipeline::{Durations, Spec, build, measure, schedule};
+    use crate::core::report::{evaluate, explain};
+    use crate::core::run::{Run, Schedule};
+
+    #[test]
+    fn an_op_says_what_it_waits_for() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let trace = Trace::new(
+            &evaluation.order,
+            &evaluation.timeline,
+            evaluation.durations.p2p,
+        );
+        let first = describe(&trace, Place { rank: 0, at: 0 });
+        assert_eq!(first[2].to_string(), "starts with the step");
+        let second = describe(&trace, Place { rank: 1, at: 0 });
+        assert_eq!(
+            second[2].to_string(),
+            "waits for rank 0: forward of micro-batch 0 on stage 0"
+        );
+        assert!(describe(&trace, Place { rank: 9, at: 0 }).is_empty());
+    }
+
+    #[test]
+    fn legend_and_table_say_what_is_drawn() {
+        let run = Run {
+            schedule: Schedule::ZbV,
+            ..Run::default()
+        };
+        let evaluation = evaluate(&run).unwrap();
+        let shown = legend(&evaluation, None, 2);
+        let said = shown.to_html();
+        assert!(
+            said.contains("W weight gradient")
+                && said.contains("lighter")
+                && said.contains("one rank of 2"),
+            "{said}"
+        );
+        assert_eq!(shown.actions(), [&Action::Explain(Figure::Bubble)]);
+        assert_eq!(ranks(&evaluation).to_html().matches("<tr>").count(), 5);
+        assert!(
+            label(&evaluation)
+                .to_string()
+                .starts_with("Timeline. 4 ranks run 32")
+        );
+    }
+
+    /// ZB-H2 of 8 ranks and 24 micro-batches of equal passes: the paper's bubble is 0; of the makespan, 3 m + (p − 1)
+    /// forwards, p − 1 = 7 of 79 idle.
+    #[test]
+    fn both_bubbles_of_zb_h2_are_shown_and_named() {
+        let mut evaluation = evaluate(&Run::default()).unwrap();
+        let spec = Spec::new(schedule("zb-h2").unwrap(), 8, 24);
+        let order = build(&spec, &Durations::unit(8)).unwrap().order;
+        let (_, stats) = measure(&order, &Durations::unit(8)).unwrap();
+        let pipeline = &mut evaluation.report.pipeline;
+        pipeline.bubble_fraction = stats.bubble_fraction;
+        pipeline.bubble_over_ideal = stats.bubble_over_ideal;
+        pipeline.bubble_span = stats.bubble_span;
+        let legend = legend(&evaluation, None, 1).to_html();
+        for said in [
+            "bubble 8.9 % of the pipeline",
+            "(9.7 % of ideal)",
+            "0.0 % in span, as the zero-bubble papers count",
+            "between a rank's first and last op",
+        ] {
+            assert!(legend.contains(said), "{said}: {legend}");
+        }
+        let drawer = explain(&evaluation, Figure::Bubble)
+            .unwrap()
+            .notes
+            .iter()
+            .map(ToString::to_string)
+            .collect::<String>();
+        assert!(
+            drawer.contains("zero-bubble papers count: 0.0 %"),
+            "{drawer}"
+        );
+    }
+
+    /// PipeDream never drains: its figures are the steady state's, and the legend says what they leave out.
+    #[test]
+    fn a_schedule_that_never_drains_says_so() {
+        let of = |schedule| {
+            let run = Run {
+                schedule,
+                ..Run::default()
+            };
+            legend(&evaluate(&run).unwrap(), None, 1).to_html()
+        };
+        let said = "Fill (";
+        assert!(
+            of(Schedule::Pipedream).contains(said) && of(Schedule::Pipedream2bw).contains(said)
+        );
+        assert!(!of(Schedule::OneFOneB).contains(said));
+    }
+
+    /// Naive pipelines have one chain through every op: m (p + p) of them, 2 (p − 1) hand-overs each.
+    #[test]
+    fn the_critical_path_of_a_naive_pipeline_is_everything() {
+        let run = Run {
+            schedule: Schedule::Naive,
+            ..Run::default()
+        };
+        let evaluation = evaluate(&run).unwrap();
+        let trace = Trace::new(
+            &evaluation.order,
+            &evaluation.timeline,
+            evaluation.durations.p2p,
+        );
+        let path: Vec<_> = trace
+            .critical_path()
+            .into_iter()
+            .filter_map(|place| Some((place, trace.get(place)?)))
+            .collect();
+        let said = critical(&path).to_string();
+        assert!(said.contains("256 ops, 192 transfers"), "{said}");
+    }
+}

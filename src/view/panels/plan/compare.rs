@@ -1,0 +1,134 @@
+//! Pinned layouts side by side: every figure of each, and its difference from the first.
+
+use super::rows::{layout, schedule};
+use super::{View, button};
+use crate::core::message::{Message, verbatim};
+use crate::core::search::Found;
+use crate::core::search::session::PlanCommand;
+use crate::core::t;
+use crate::core::units::{Bytes, Seconds, group, show_percent, show_seconds};
+use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
+
+/// A figure: its name, its value, and how it is shown.
+type Figure = (&'static str, fn(&Found) -> f64, fn(&View, f64) -> String);
+
+const FIGURES: [Figure; 9] = [
+    ("step time", |one| one.report.step.time_s.0, seconds),
+    ("compute", |one| one.report.step.compute_s.0, seconds),
+    ("bubble", |one| one.report.step.bubble_s.0, seconds),
+    (
+        "exposed communication",
+        |one| one.report.step.exposed_comm_s.0,
+        seconds,
+    ),
+    ("optimizer", |one| one.report.step.optimizer_s.0, seconds),
+    (
+        "tokens/s/GPU",
+        |one| one.report.step.tokens_per_s_per_gpu,
+        |_, value| group(&format!("{value:.0}")),
+    ),
+    (
+        "MFU",
+        |one| one.report.step.mfu,
+        |_, value| show_percent(value),
+    ),
+    (
+        "peak memory",
+        |one| one.report.memory.peak_bytes.0,
+        |view, value| view.unit.show(Bytes(value)),
+    ),
+    (
+        "micro-batches",
+        |one| one.report.layout.microbatches as f64,
+        |_, value| group(&format!("{value:.0}")),
+    ),
+];
+
+fn seconds(_: &View, value: f64) -> String {
+    show_seconds(Seconds(value))
+}
+
+/// The layout in words, line by line.
+fn settings(one: &Found) -> [(&'static str, Message); 9] {
+    let run = &one.run;
+    [
+        ("TP", run.tp.to_string().into()),
+        ("PP", run.pp.to_string().into()),
+        ("CP", run.cp.to_string().into()),
+        ("EP", run.ep.to_string().into()),
+        ("DP", one.report.layout.dp.to_string().into()),
+        ("ZeRO", run.zero.to_string().into()),
+        ("micro-batch", run.micro_batch.to_string().into()),
+        ("schedule", schedule(run).into()),
+        ("recomputation", run.recompute.words()),
+    ]
+}
+
+/// The pinned layouts as columns; nothing where none is pinned.
+pub fn pinned(view: &View) -> Node {
+    let pinned = &view.session.pinned;
+    let Some(first) = pinned.first() else {
+        return Node::none();
+    };
+    let head: Node = pinned
+        .iter()
+        .enumerate()
+        .map(|(index, one)| {
+            let title = layout(one);
+            let letter = char::from(b'A' + u8::try_from(index).unwrap_or(0));
+            let name = t!("use {letter}", letter = letter.to_string());
+            el("th", &[], &[load("link", &one.run, &title, &[text(&name)])])
+        })
+        .collect();
+    let mut rows: Vec<Node> = Vec::new();
+    for (index, (name, value)) in settings(first).into_iter().enumerate() {
+        let cells = pinned.iter().map(|one| {
+            let own = settings(one)[index].1.clone();
+            let class = if own == value { "" } else { "differs" };
+            leaf("td", class, &own)
+        });
+        let name = std::iter::once(leaf("td", "muted", name));
+        rows.push(el("tr", &[], &[name.chain(cells).collect()]));
+    }
+    for (name, value, show) in FIGURES {
+        let base = value(first);
+        let cells = pinned.iter().enumerate().map(|(index, one)| {
+            let own = value(one);
+            let mut parts = vec![text(show(view, own))];
+            if index > 0 {
+                parts.push(leaf("small", "range", against(view, base, own, show)));
+            }
+            el("td", &[], &parts)
+        });
+        let name = std::iter::once(leaf("td", "muted", name));
+        rows.push(el("tr", &[], &[name.chain(cells).collect()]));
+    }
+    let head = [leaf("th", "", "Pinned"), head].into_iter().collect();
+    let table = el(
+        "table",
+        &[("class", "pinned")],
+        &[
+            el("thead", &[], &[el("tr", &[], &[head])]),
+            el("tbody", &[], &rows),
+        ],
+    );
+    let clear = button("link", PlanCommand::UnpinAll, None, "unpin all");
+    [scrolled("Pinned layouts", table), clear]
+        .into_iter()
+        .collect()
+}
+
+/// "+120 ms (+3.2 %)".
+fn against(view: &View, base: f64, own: f64, show: fn(&View, f64) -> String) -> Message {
+    let difference = own - base;
+    if difference.abs() <= 1e-9 * base.abs() {
+        return t!("the same");
+    }
+    let sign = if difference < 0.0 { "−" } else { "+" };
+    let amount = show(view, difference.abs());
+    if base == 0.0 {
+        return verbatim(format!("{sign}{amount}"));
+    }
+    let share = show_percent(difference.abs() / base.abs());
+    verbatim(format!("{sign}{amount} ({sign}{share})"))
+}

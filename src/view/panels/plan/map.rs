@@ -1,0 +1,152 @@
+//! The map: the best layout of every cell of two axes, by lightness of one hue and the number in it; an empty cell says
+//! why it is empty.
+
+use super::rows::layout;
+use super::{View, chips_of, fold};
+use crate::core::message::Message;
+use crate::core::search::filter::Axis;
+use crate::core::search::map::{Cell, Map, Picture};
+use crate::core::search::session::{Fold, PlanCommand};
+use crate::core::search::{Found, Space};
+use crate::core::t;
+use crate::core::units::{show_percent, show_seconds};
+use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
+
+/// Strongest tint of a cell: the ink stays readable on it, on light and on dark paper.
+const TINT: f64 = 50.0;
+
+/// The map's fold.
+pub fn map(view: &View, space: &Space) -> Node {
+    fold(
+        view,
+        Fold::Map,
+        "Map: the best layout over two axes",
+        || {
+            let grid = match &view.session.map {
+                Some(map) => grid(map),
+                None => leaf("p", "muted", "being searched…"),
+            };
+            [choices(view, space), grid].into_iter().collect()
+        },
+    )
+}
+
+fn choices(view: &View, space: &Space) -> Node {
+    let current = view.session.picture;
+    let chip =
+        |picture: Picture, label: Message| (PlanCommand::Map(picture), picture == current, label);
+    let axes = || {
+        let axes = Axis::ALL.into_iter();
+        axes.filter(|axis| axis.values(space).len() > 1)
+    };
+    let published = [
+        chip(Picture::Sizes, "model size by nodes".into()),
+        chip(Picture::Layouts, "TP, PP, CP by GPUs".into()),
+    ];
+    let across = axes().map(|axis| chip(current.with_across(axis), axis.name().into()));
+    let down = axes().map(|axis| chip(current.with_down(axis), axis.name().into()));
+    let lines = [
+        chips_of("Columns", across),
+        chips_of("Rows", down),
+        chips_of("As published", published.into_iter()),
+    ];
+    el("div", &[("class", "filters")], &lines)
+}
+
+fn grid(map: &Map) -> Node {
+    let by_time = matches!(map.picture, Picture::Fields(..));
+    let value = |found: &Found| {
+        let step = &found.report.step;
+        if by_time {
+            1.0 / step.time_s.0
+        } else {
+            step.mfu
+        }
+    };
+    let best = map.cells.iter().filter_map(|cell| match cell {
+        Cell::Best(found) => Some(value(found)),
+        _ => None,
+    });
+    let best = best.fold(f64::MIN_POSITIVE, f64::max);
+    let (corner, words) = match map.picture {
+        Picture::Fields(across, down) => (
+            t!(
+                "{down} by {across}",
+                down = down.name(),
+                across = across.name()
+            ),
+            "Best step time of each cell, all else free; the darker on light paper, the lighter on dark, the faster. Press a cell to load its layout.",
+        ),
+        Picture::Sizes => (
+            t!("model by nodes"),
+            "MFU of the best layout of each model on each number of nodes, with this run's GPUs, sequence and batch; 1F1B, even splits, with and without recomputation, as the playbook searched.",
+        ),
+        Picture::Layouts => (
+            t!("TP, PP, CP by GPUs"),
+            "MFU of the best layout of each (TP, PP, CP) on each number of GPUs, this batch; rows are the most promising here.",
+        ),
+    };
+    let head: Node = std::iter::once(leaf("th", "", &corner))
+        .chain(map.across.iter().map(|name| leaf("th", "", name)))
+        .collect();
+    let rows: Vec<Node> = map
+        .down
+        .iter()
+        .enumerate()
+        .map(|(row, name)| {
+            let cells = (0..map.across.len()).map(|column| match map.cell(column, row) {
+                Cell::Best(found) => {
+                    let shown = if by_time {
+                        show_seconds(found.report.step.time_s)
+                    } else {
+                        show_percent(found.report.step.mfu)
+                    };
+                    filled(found, shown, value(found) / best)
+                }
+                Cell::Open => leaf("td", "muted", "…"),
+                Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
+                Cell::Void => empty("–", "No layout divides here"),
+            });
+            let name = std::iter::once(el("th", &[("scope", "row")], &[text(name)]));
+            el("tr", &[], &[name.chain(cells).collect()])
+        })
+        .collect();
+    let table = el(
+        "table",
+        &[("class", "map")],
+        &[
+            el("thead", &[], &[el("tr", &[], &[head])]),
+            el("tbody", &[], &rows),
+        ],
+    );
+    let note = t!(
+        "{map} Empty cells: out of memory, or – where nothing divides.",
+        map = words
+    );
+    let again = if map.is_over() {
+        Node::none()
+    } else {
+        leaf("p", "muted note", "The rest is being searched…")
+    };
+    [
+        scrolled("Map of layouts", table),
+        again,
+        leaf("p", "muted note", &note),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn filled(found: &Found, shown: String, share: f64) -> Node {
+    let tint = format!(
+        "background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))",
+        share.powi(2) * TINT
+    );
+    let title = layout(found);
+    let button = load("plain", &found.run, &title, &[text(shown)]);
+    el("td", &[("style", &tint)], &[button])
+}
+
+fn empty(shown: &'static str, why: &'static str) -> Node {
+    el("td", &[("class", "muted void")], &[text(shown)]).title(why)
+}

@@ -1,0 +1,134 @@
+//! Questions with one answer: a button each, the last one's answer in a sentence, and a button to use it.
+
+use super::View;
+use super::rows::layout;
+use crate::core::message::Message;
+use crate::core::run::Run;
+use crate::core::search::answers::{Answer, MAX_GPUS, Question};
+use crate::core::search::session::PlanCommand;
+use crate::core::search::sweep::Sweep;
+use crate::core::t;
+use crate::core::units::{group, show_seconds, significant};
+use crate::view::node::markup::{Node, el, load, text};
+
+const BUTTONS: [(PlanCommand, &str); 4] = [
+    (PlanCommand::Ask(Question::FewestGpus), "Fewest GPUs"),
+    (
+        PlanCommand::Ask(Question::LongestSequence),
+        "Longest sequence",
+    ),
+    (PlanCommand::AskMicroBatch, "Largest micro-batch"),
+    (
+        PlanCommand::Ask(Question::Cheapest),
+        "Cheapest for the tokens",
+    ),
+];
+
+/// The buttons, and the last answer.
+pub fn buttons(view: &View) -> Node {
+    let answer = view.session.answer.as_ref();
+    let answer = answer.map_or_else(Node::none, |answer| show(view, answer));
+    let buttons = el("p", &[("class", "chips ask")], &[super::buttons(&BUTTONS)]);
+    [buttons, answer].into_iter().collect()
+}
+
+fn show(view: &View, answer: &Answer) -> Node {
+    let (words, run) = match answer {
+        Answer::MicroBatch(found) => match found.as_ref() {
+            None => (t!("No micro-batch fits in this run's layout."), None),
+            Some(run) => {
+                let count = run.micro_batch;
+                let set = count == view.session.run.micro_batch;
+                let largest = t!(
+                    "The largest micro-batch size that divides the batch and fits in this run's layout is {count}.",
+                    count
+                );
+                let already = set.then(|| t!("It is set already."));
+                (
+                    Message::joined(" ", std::iter::once(largest).chain(already)),
+                    (!set).then(|| run.clone()),
+                )
+            }
+        },
+        Answer::Sweep(_, sweep) if sweep.share() < 1.0 => {
+            let tried = sweep.points().last().map_or(0, |point| point.value);
+            (t!("Searching; {tried} tried.", tried), None)
+        }
+        Answer::Sweep(question, sweep) => swept(view, *question, sweep),
+    };
+    let used = run.map_or_else(Node::none, |run| load("fix", &run, "", &[text("use this")]));
+    el(
+        "p",
+        &[("class", "answer"), ("role", "status")],
+        &[text(&words), text(" "), used],
+    )
+}
+
+fn swept(view: &View, question: Question, sweep: &Sweep) -> (Message, Option<Run>) {
+    let run = view.session.question();
+    let Some((value, found)) = question.answer(sweep) else {
+        let none = match question {
+            Question::FewestGpus => {
+                t!(
+                    "No number of GPUs up to {max} can train this.",
+                    max = MAX_GPUS
+                )
+            }
+            Question::LongestSequence => {
+                t!("No sequence of this length or more fits on these GPUs.")
+            }
+            Question::Cheapest => t!("Nothing up to this number of GPUs can train this."),
+        };
+        return (none, None);
+    };
+    let (number, how) = (group(&value.to_string()), layout(found));
+    let step = &found.report.step;
+    let time = show_seconds(step.time_s);
+    let words = match question {
+        Question::FewestGpus => t!(
+            "{number} GPUs are the fewest of 1, 2, 4, 8, … that can train this: {how}, {time} per step.",
+            number,
+            how,
+            time
+        ),
+        Question::LongestSequence => t!(
+            "{number} tokens are the longest sequence of this one's doublings that fits: {how}, {time} per step.",
+            number,
+            how,
+            time
+        ),
+        Question::Cheapest => {
+            let tokens = run.tokens_total.unwrap_or(1e12);
+            let hours = tokens / step.tokens_per_s_per_gpu / 3600.0;
+            let days = hours / 24.0 / found.run.gpus as f64;
+            let mut figures = vec![
+                t!("{hours} GPU-hours", hours = significant(hours, 3)),
+                t!("{days} days", days = significant(days, 3)),
+            ];
+            if let Some(price) = run.price_per_gpu_hour {
+                figures.push(t!(
+                    "cost {cost} at {price} per GPU-hour",
+                    cost = significant(hours * price, 3),
+                    price
+                ));
+            }
+            let figures = Message::joined(", ", figures);
+            if run.tokens_total.is_some() {
+                t!(
+                    "{number} GPUs train the token budget in the fewest GPU-hours: {figures}; {how}.",
+                    number,
+                    figures,
+                    how
+                )
+            } else {
+                t!(
+                    "{number} GPUs train 10¹² tokens (no budget is set) in the fewest GPU-hours: {figures}; {how}.",
+                    number,
+                    figures,
+                    how
+                )
+            }
+        }
+    };
+    (words, Some(found.run.clone()))
+}

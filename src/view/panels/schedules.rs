@@ -1,0 +1,382 @@
+//! The schedules as text: a table over all of them for one Run, what one is about, two beside each other.
+
+use super::pipeline::IN_SPAN;
+use super::words::verdict;
+use crate::core::message::Message;
+use crate::core::pipeline::{Idea, SCHEDULES};
+use crate::core::report::{ScheduleFigures, ScheduleRow};
+use crate::core::t;
+use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
+use crate::view::node::markup::{Action, Node, apply, cited, el, leaf, scrolled, text};
+
+/// A column: its key in links and buttons, its head, and what it means.
+const COLUMNS: [(&str, &str, &str); 9] = [
+    ("name", "schedule", "as the menu names it"),
+    ("step", "step", "the whole step"),
+    ("bubble", "bubble", "idle share of the ranks' time"),
+    ("span", "bubble in span", IN_SPAN),
+    (
+        "held",
+        "held",
+        "activations of the rank that holds most, in stage-micro-batches",
+    ),
+    (
+        "activations",
+        "activations",
+        "bytes of activations on the rank that holds most",
+    ),
+    (
+        "peak",
+        "fullest GPU",
+        "all its memory, and whether that fits",
+    ),
+    (
+        "copies",
+        "weights",
+        "copies of its share of the weights on a rank",
+    ),
+    (
+        "messages",
+        "messages",
+        "tensors that cross ranks, per micro-batch",
+    ),
+];
+
+/// How the table is sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sort {
+    /// Column, from 0; none: as the menu has them.
+    pub column: Option<usize>,
+    /// Largest first.
+    pub down: bool,
+}
+
+impl Sort {
+    /// After a press on the head of the column `key`: by it, the other way round if it was so already.
+    #[must_use]
+    pub fn pressed(self, key: &str) -> Self {
+        let column = COLUMNS.iter().position(|column| column.0 == key);
+        let down = column.is_some() && column == self.column && !self.down;
+        Self { column, down }
+    }
+}
+
+fn key(row: &ScheduleRow, column: usize) -> f64 {
+    let Ok(figures) = &row.figures else {
+        return f64::INFINITY;
+    };
+    match column {
+        1 => figures.step_s.0,
+        2 => figures.bubble_fraction,
+        3 => figures.bubble_span,
+        4 => figures.in_flight,
+        5 => figures.activations_bytes.0,
+        6 => figures.peak_bytes.0,
+        7 => f64::from(figures.weight_copies),
+        8 => figures.messages,
+        _ => 0.0,
+    }
+}
+
+/// The rows in the order of `sort`; what cannot run comes last either way.
+#[must_use]
+pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
+    let mut out: Vec<&ScheduleRow> = rows.iter().collect();
+    let Some(column) = sort.column else {
+        return out;
+    };
+    out.sort_by(|a, b| {
+        let order = if column == 0 {
+            a.name.cmp(b.name)
+        } else {
+            key(a, column).total_cmp(&key(b, column))
+        };
+        let order = if sort.down { order.reverse() } else { order };
+        a.figures.is_err().cmp(&b.figures.is_err()).then(order)
+    });
+    out
+}
+
+/// The table. A press on a head sorts, one on a name chooses. `left` are still being
+/// simulated.
+#[must_use]
+pub fn table(
+    rows: &[ScheduleRow],
+    chosen: &str,
+    sort: Sort,
+    unit: MemoryUnit,
+    left: usize,
+) -> Node {
+    let head: Node = COLUMNS
+        .iter()
+        .enumerate()
+        .map(|(index, (key, name, title))| {
+            let state = match (sort.column == Some(index), sort.down) {
+                (false, _) => "none",
+                (true, false) => "ascending",
+                (true, true) => "descending",
+            };
+            let button = [("class", "link"), ("title", title)];
+            let arrow = match state {
+                "ascending" => " ↑",
+                "descending" => " ↓",
+                _ => "",
+            };
+            let label = format!("{name}{arrow}");
+            let button = el("button", &button, &[text(&label)]).on(Action::Sort(key));
+            el("th", &[("aria-sort", state), ("scope", "col")], &[button])
+        })
+        .collect();
+    let head = Node::from_iter([head, leaf("th", "note", "needs")]);
+    let body = sorted(rows, sort)
+        .into_iter()
+        .map(|row| line(row, chosen, unit))
+        .collect();
+    let table = el(
+        "table",
+        &[("class", "schedules")],
+        &[
+            el("thead", &[], &[el("tr", &[], &[head])]),
+            el("tbody", &[], &[body]),
+        ],
+    );
+    let note = if left == 0 {
+        t!(
+            "Press a name to choose it. Each is simulated with this run's stage times; schedules of several chunks take two. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
+        )
+    } else {
+        t!("{left} more are being simulated…", left)
+    };
+    Node::from_iter([
+        scrolled("Schedules for this run", table),
+        el(
+            "p",
+            &[("class", "muted"), ("role", "status")],
+            &[text(&note)],
+        ),
+    ])
+}
+
+fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Node {
+    let mine = row.id == chosen;
+    let name = if mine {
+        leaf("b", "", row.name)
+    } else {
+        let title = t!("Use {row}", row = row.name);
+        apply("link", row.set.clone(), &title, row.name)
+    };
+    let name = el("td", &[], &[name]);
+    let rest = match &row.figures {
+        Err(why) => el(
+            "td",
+            &[("colspan", "8"), ("class", "note muted")],
+            &[text("– "), text(why.to_string())],
+        ),
+        Ok(figures) => cells(figures, unit),
+    };
+    let needs = leaf("td", "note", row.needs);
+    el(
+        "tr",
+        &[("class", if mine { "peak" } else { "" })],
+        &[name, rest, needs],
+    )
+    .keyed(row.id)
+}
+
+fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
+    let peak = format!(
+        "{} · {}",
+        unit.number(figures.peak_bytes),
+        verdict(figures.verdict)
+    );
+    [
+        show_seconds(figures.step_s),
+        show_percent(figures.bubble_fraction),
+        show_percent(figures.bubble_span),
+        number(figures.in_flight, 3),
+        unit.number(figures.activations_bytes),
+        peak,
+        format!("{}×", figures.weight_copies),
+        number(figures.messages, 3),
+    ]
+    .iter()
+    .map(|cell| leaf("td", "", cell))
+    .collect()
+}
+
+/// The options of the list of schedules to compare with.
+#[must_use]
+pub fn compare_options(chosen: &str) -> Node {
+    let option = |id: &str, name: &'static str| {
+        let selected = if id == chosen { "selected" } else { "" };
+        let value = [("value", id), ("selected", selected)];
+        el("option", &value, &[text(name)])
+    };
+    // No text would make its value the label; none makes it empty.
+    let selected = if chosen.is_empty() { "selected" } else { "" };
+    let none = [("selected", selected)];
+    let none = el("option", &none, &[]).say("label", "compare with…");
+    let others = SCHEDULES.iter().filter(|row| row.id != "custom");
+    let others: Node = others.map(|row| option(row.id, row.name)).collect();
+    Node::from_iter([none, others])
+}
+
+/// What the schedule's idea is, what it costs, what it needs, and who says so.
+#[must_use]
+pub fn about(idea: &Idea) -> Node {
+    let from = cited(idea.source, idea.source.short);
+    let term = |name: &'static str, said: &'static str| {
+        Node::from_iter([leaf("dt", "", name), leaf("dd", "", said)])
+    };
+    el(
+        "dl",
+        &[("class", "idea")],
+        &[
+            term("Idea", idea.idea),
+            term("Costs", idea.cost),
+            term("Needs", idea.needs),
+            leaf("dt", "", "Source"),
+            el("dd", &[], &[from]),
+        ],
+    )
+}
+
+/// Two schedules in a sentence: `b` against `a` in time, bubble and activations.
+#[must_use]
+pub fn against(
+    (name_a, a): (&'static str, &ScheduleFigures),
+    (name_b, b): (&'static str, &ScheduleFigures),
+    unit: MemoryUnit,
+) -> Message {
+    let ratio = b.makespan_s / a.makespan_s;
+    let share = show_percent((1.0 - ratio).abs());
+    let time = if (ratio - 1.0).abs() < 5e-4 {
+        t!("{name_b} takes as long as {name_a}", name_b, name_a)
+    } else if ratio < 1.0 {
+        t!(
+            "{name_b} takes {share} less time than {name_a}",
+            name_b,
+            share,
+            name_a
+        )
+    } else {
+        t!(
+            "{name_b} takes {share} more time than {name_a}",
+            name_b,
+            share,
+            name_a
+        )
+    };
+    let more = b.activations_bytes.0 - a.activations_bytes.0;
+    let bytes = unit.show(crate::core::units::Bytes(more.abs()));
+    let memory = if more.abs() < 5e-4 * a.activations_bytes.0 {
+        t!("the same activations")
+    } else if more > 0.0 {
+        t!("{bytes} more activations", bytes)
+    } else {
+        t!("{bytes} less activations", bytes)
+    };
+    t!(
+        "{time} ({own_time} against {other_time}), is idle {own_bubble} instead of {other_bubble} of it, and holds {memory} on its fullest rank ({own_held} instead of {other_held} stage-micro-batches).",
+        time,
+        own_time = show_seconds(b.makespan_s),
+        other_time = show_seconds(a.makespan_s),
+        own_bubble = show_percent(b.bubble_fraction),
+        other_bubble = show_percent(a.bubble_fraction),
+        memory,
+        own_held = number(b.in_flight, 3),
+        other_held = number(a.in_flight, 3)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::{schedule_ids, schedule_row};
+    use crate::core::run::Run;
+
+    fn rows() -> Vec<ScheduleRow> {
+        schedule_ids()
+            .filter_map(|id| schedule_row(&Run::default(), id))
+            .collect()
+    }
+
+    #[test]
+    fn every_column_sorts_both_ways_and_what_cannot_run_stays_last() {
+        let rows = rows();
+        for (index, (name, ..)) in COLUMNS.iter().enumerate() {
+            let sort = Sort::default().pressed(name);
+            assert_eq!(
+                sort,
+                Sort {
+                    column: Some(index),
+                    down: false
+                }
+            );
+            for sort in [sort, sort.pressed(name)] {
+                let sorted = sorted(&rows, sort);
+                assert_eq!(sorted.last().map(|row| row.id), Some("custom"), "{name}");
+                let keys: Vec<f64> = sorted[..24].iter().map(|row| key(row, index)).collect();
+                let ordered = |a: &f64, b: &f64| if sort.down { a >= b } else { a <= b };
+                assert!(keys.is_sorted_by(ordered), "{name} {keys:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_chooses_its_schedule_and_the_chosen_one_is_marked() {
+        let shown = table(&rows(), "1f1b", Sort::default(), MemoryUnit::Gib, 0);
+        let own = |set: &[(&'static str, &str)]| {
+            let set = set.iter().map(|(key, text)| (*key, (*text).to_owned()));
+            Action::Apply(set.collect())
+        };
+        let interleaved = own(&[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]);
+        assert!(shown.actions().contains(&&interleaved));
+        assert!(!shown.actions().contains(&&own(&[("schedule", "1f1b")])));
+        let html = shown.to_html();
+        assert_eq!(html.matches("class=\"peak\"").count(), 1);
+        assert!(html.contains("needs an order of your own"));
+    }
+
+    /// The zero-bubble papers' own measure has a column of its own beside the idle share of the whole.
+    #[test]
+    fn both_bubbles_have_a_column() {
+        let rows: Vec<ScheduleRow> = rows().into_iter().filter(|row| row.id == "zb-h2").collect();
+        let figures = rows[0].figures.clone().unwrap();
+        let html = table(&rows, "1f1b", Sort::default(), MemoryUnit::Gib, 0).to_html();
+        let [share, span] = [figures.bubble_fraction, figures.bubble_span].map(show_percent);
+        let cells = format!("<td>{share}</td><td>{span}</td>");
+        assert!(html.contains(&cells), "{cells}: {html}");
+        let heads = [">bubble<", ">bubble in span<"].map(|head| html.find(head).unwrap());
+        assert!(heads[0] < heads[1]);
+    }
+
+    #[test]
+    fn a_comparison_says_time_bubble_and_memory() {
+        let of = |id| schedule_row(&Run::default(), id).unwrap().figures.unwrap();
+        let said = against(
+            ("1F1B", &of("1f1b")),
+            ("GPipe", &of("gpipe")),
+            MemoryUnit::Gib,
+        )
+        .to_string();
+        assert!(
+            said.starts_with("GPipe ") && said.contains("instead of 4"),
+            "{said}"
+        );
+        assert!(
+            said.contains("more activations") && said.contains("32"),
+            "{said}"
+        );
+        let same = against(
+            ("1F1B", &of("1f1b")),
+            ("1F1B", &of("1f1b")),
+            MemoryUnit::Gib,
+        )
+        .to_string();
+        assert!(
+            same.contains("takes as long as") && same.contains("the same activations"),
+            "{same}"
+        );
+    }
+}

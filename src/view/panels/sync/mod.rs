@@ -1,0 +1,264 @@
+//! Gradients on the timeline: the end of the step drawn rank by rank, what hides and what shows, in words and a table.
+
+mod picture;
+
+use crate::core::message::Message;
+use crate::core::pipeline::sync::Policy;
+use crate::core::report::sync::{Charged, GradientSync, gradient_sync};
+use crate::core::report::{Evaluation, Figure};
+use crate::core::t;
+use crate::core::traffic::CONTENTION;
+use crate::core::units::{Seconds, show_percent, show_seconds};
+use crate::view::charts::figure::{key, save};
+use crate::view::node::action::Choice;
+use crate::view::node::markup::{Action, Node, ask, choices, el, leaf, table, text};
+use picture::picture;
+
+/// Rows of the table; of more, the first.
+const MOST_ROWS: usize = 256;
+/// The choices, and what the page calls them.
+pub const CHOICES: [(Policy, &str); 3] = [
+    (Policy::Eager, "eagerly, bucket by bucket"),
+    (Policy::RankEnd, "when a rank is done"),
+    (Policy::StepEnd, "at the end of the step"),
+];
+
+/// The panel for gradients that leave by `policy`.
+#[must_use]
+pub fn sync(evaluation: &Evaluation, policy: Policy) -> Node {
+    let Some(found) = gradient_sync(evaluation, policy) else {
+        return leaf("p", "muted", nothing(evaluation));
+    };
+    Node::from_iter([
+        choices(
+            ["Gradients leave", "When gradients leave"],
+            CHOICES.map(|(known, label)| {
+                let choice = Action::Choose(Choice::Policy(known));
+                (choice, label.into(), known == policy)
+            }),
+            Node::from_iter([leaf("span", "spring", ""), save("gradients")]),
+        ),
+        picture(evaluation, &found)
+            .inline("The end of the step by rank: ops, and the gradients on each rank's wire"),
+        key(&KEY),
+        el("p", &[("role", "status")], &[text(said(&found))]),
+        el("p", &[("class", "muted")], &[relation(&found)]),
+        buckets(&found),
+    ])
+}
+
+/// Why there is nothing to draw.
+fn nothing(evaluation: &Evaluation) -> &'static str {
+    let layout = &evaluation.scenario.layout;
+    if layout.dp * layout.cp <= 1 {
+        "There is one copy of the model: no gradients are sent."
+    } else if evaluation.scenario.updates() > 1.0 {
+        "PipeDream updates the weights after every micro-batch: gradients are sent then, and nothing is left for the end of the step."
+    } else {
+        "ZeRO-2 and 3 scatter gradients in every micro-batch or group of them: that is inside the backward passes above, and nothing is left for the end of the step."
+    }
+}
+
+/// What the picture's colours stand for.
+const KEY: [(&str, &str); 5] = [
+    (
+        "c-exposed half",
+        "gradients, hidden behind ops or in a bubble",
+    ),
+    ("c-exposed", "gradients after the pipeline's end: exposed"),
+    ("c-forward", "F"),
+    ("c-backward", "B, BW"),
+    ("c-weight", "W"),
+];
+
+/// The three policies in a sentence.
+fn said(found: &GradientSync) -> Message {
+    let [end, rank, eager] = found.exposed.map(show_seconds);
+    let hidden: f64 = found
+        .ranks
+        .iter()
+        .map(|rank| rank.behind + rank.bubble)
+        .sum();
+    let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
+    // Beside a step of years the traffic is too short to be told from nothing.
+    let share = if total > 0.0 { hidden / total } else { 1.0 };
+    let rank_of = found.ranks.get(found.charged.rank);
+    let slowed = rank_of.map_or(0.0, |rank| rank.slowed);
+    t!(
+        "The step waits {eager} for its gradients when they leave eagerly, {rank} when a rank first ends its own work, {end} when all wait for the last op. As drawn, {share} of the traffic is hidden; it slows the ops beside it by {contention} of the time they share, {slowed} on rank {busiest}.",
+        eager,
+        rank,
+        end,
+        share = show_percent(share),
+        contention = show_percent(CONTENTION.value),
+        slowed = show_seconds(Seconds(slowed)),
+        busiest = found.charged.rank
+    )
+}
+
+/// How the picture and the step's exposed communication belong together.
+fn relation(found: &GradientSync) -> Node {
+    let Charged {
+        rank,
+        gradients,
+        weights,
+        tied,
+        inside,
+    } = found.charged;
+    let mut parts = vec![
+        t!("gradients {time}", time = show_seconds(gradients.exposed())),
+        t!(
+            "updated weights {time}",
+            time = show_seconds(weights.exposed())
+        ),
+    ];
+    if tied.0 > 0.0 {
+        parts.push(t!(
+            "embeddings that both ends hold {time}",
+            time = show_seconds(tied)
+        ));
+    }
+    if inside.0 > 0.0 {
+        parts.push(t!(
+            "what passes wait for inside the pipeline {time}",
+            time = show_seconds(inside)
+        ));
+    }
+    let parts = Message::joined(", ", parts);
+    let split = t!(
+        "Of the gradients {not_hidden} do not hide and {slows} are compute that they slow.",
+        not_hidden = show_seconds(gradients.not_hidden),
+        slows = show_seconds(gradients.slows)
+    );
+    let (eager, gradients) = (found.exposed[2], gradients.exposed());
+    let differs = gradients.0 - eager.0;
+    let tie = if differs.abs() <= 1e-3 * gradients.0 {
+        "The eager picture leaves the same: no bubble follows its last op."
+    } else if differs > 0.0 {
+        "The eager picture leaves less: the step, as calibrated, lets gradients hide behind one backward pass and no bubble; the bubble after a rank's last op hides more of them."
+    } else {
+        "The eager picture leaves more: the step, as calibrated, lets gradients hide behind a backward pass of all of a rank's chunks; in this order its last op is a smaller one."
+    };
+    Node::from_iter([
+        ask(
+            "link",
+            Figure::Exposed,
+            &[text("Exposed communication of the step")],
+        ),
+        text(" "),
+        text(t!(
+            "for rank {rank}, which is left with most: {parts}. {split} {tie} A stage's traffic may begin within its last op, for the share that overlap.dp names.",
+            rank,
+            parts,
+            split,
+            tie
+        )),
+    ])
+}
+
+/// The picture as a table.
+fn buckets(found: &GradientSync) -> Node {
+    let rows: Vec<_> = found
+        .buckets
+        .iter()
+        .take(MOST_ROWS)
+        .map(|bucket| {
+            let times = [
+                bucket.complete,
+                bucket.start,
+                bucket.end - bucket.start,
+                bucket.behind,
+                bucket.bubble,
+                bucket.after,
+                bucket.behind * CONTENTION.value,
+            ];
+            let mut cells = vec![bucket.rank.to_string(), bucket.stage.to_string()];
+            cells.extend(times.map(|time| show_seconds(Seconds(time))));
+            (false, cells.iter().map(text).collect())
+        })
+        .collect();
+    let head = [
+        "rank",
+        "stage",
+        "complete at",
+        "leave at",
+        "on the wire",
+        "behind ops",
+        "in bubbles",
+        "after the end",
+        "slows ops by",
+    ];
+    table("Gradients on the wire", &head, &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::{Reduction, Run, Schedule};
+
+    fn panel(run: &Run, policy: Policy) -> Node {
+        sync(&evaluate(run).unwrap(), policy)
+    }
+
+    #[test]
+    fn each_policy_is_one_press_and_the_pressed_one_is_drawn() {
+        let run = Run::default();
+        for (policy, label) in CHOICES {
+            let shown = panel(&run, policy);
+            let choice = Action::Choose(Choice::Policy(policy));
+            assert!(shown.actions().contains(&&choice), "{label}");
+            let html = shown.to_html();
+            assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
+            assert_eq!(html.matches("<tr").count(), 1 + 4);
+            assert!(!html.contains("NaN") && html.contains("rank 3"));
+        }
+        // At the end of the step nothing hides.
+        let html = |policy| panel(&run, policy).to_html();
+        assert!(!html(Policy::StepEnd).contains("fill-opacity"));
+        assert!(html(Policy::Eager).contains("fill-opacity"));
+    }
+
+    #[test]
+    fn chunks_and_many_ranks_stay_within_a_small_picture() {
+        let run = Run {
+            schedule: Schedule::Interleaved,
+            virtual_stages: 2,
+            pp: 16,
+            tp: 1,
+            gpus: 128,
+            ..Run::default()
+        };
+        let html = panel(&run, Policy::Eager).to_html();
+        assert_eq!(html.matches("<tr").count(), 1 + 32);
+        assert!(html.len() < 1_000_000, "{}", html.len());
+    }
+
+    #[test]
+    fn a_run_that_sends_none_says_why() {
+        let alone = Run {
+            gpus: 8,
+            ..Run::default()
+        };
+        assert!(panel(&alone, Policy::Eager).to_html().contains("one copy"));
+        let sharded = Run {
+            zero: 3,
+            ..Run::default()
+        };
+        assert!(
+            panel(&sharded, Policy::Eager)
+                .to_html()
+                .contains("in every micro-batch")
+        );
+        // ZeRO-2 that reduces once a step has ZeRO-1's gradients to draw.
+        let once = |zero| Run {
+            zero,
+            zero2_reduce: Reduction::Step,
+            ..Run::default()
+        };
+        assert_eq!(
+            panel(&once(2), Policy::Eager),
+            panel(&once(1), Policy::Eager)
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! The end of the step, drawn: each rank's ops, and its gradients on the wire under them.
+
+use crate::core::pipeline::sync::Bucket;
+use crate::core::report::Evaluation;
+use crate::core::report::sync::GradientSync;
+use crate::core::t;
+use crate::core::units::{Seconds, show_seconds};
+use crate::view::charts::drawing::{Anchor, Box, Drawing};
+use crate::view::charts::ink::Ink;
+use crate::view::charts::ticks::ticks;
+use crate::view::charts::viewport::Viewport;
+use crate::view::panels::pipeline::op_name;
+
+/// Ranks drawn; of more, every n-th.
+const MOST_RANKS: usize = 32;
+/// Height of the time axis.
+const AXIS: f64 = 22.0;
+
+/// The end of the step: each rank's ops, its wire under them.
+pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
+    let timeline = &evaluation.timeline;
+    let makespan = timeline.makespan();
+    let all = &found.buckets;
+    // The same window under every policy.
+    let first = all
+        .iter()
+        .map(|b| b.complete - (b.end - b.start))
+        .fold(makespan, f64::min);
+    let longest = found
+        .ranks
+        .iter()
+        .map(|rank| rank.total)
+        .fold(0.0, f64::max);
+    let back = (makespan - first).max(longest).max(makespan * 0.02);
+    let start = (makespan - 1.5 * back).max(0.0);
+    let view = Viewport {
+        start,
+        end: makespan + longest * 1.05,
+        full: makespan + longest * 1.05,
+    };
+    let stride = timeline.ranks.len().div_ceil(MOST_RANKS).max(1);
+    let count = timeline.ranks.len().div_ceil(stride);
+    let pitch = (420.0 / count as f64).clamp(16.0, 40.0);
+    let (op, wire) = (pitch * 0.5, pitch * 0.28);
+    let height = pitch * count as f64 + AXIS;
+    let mut drawing = Drawing::new(height);
+    let x = |time: f64| view.x(time, 1.0).clamp(0.0, 1.0);
+    for row in 0..count {
+        let idle = Box {
+            x: 0.0,
+            width: x(makespan),
+            y: row as f64 * pitch,
+            height: op,
+        };
+        drawing.hatch(idle);
+    }
+    let place = |row: usize| (row as f64 * pitch, op);
+    drawing.ops(timeline, stride, view, place, op_name);
+    for rank in (0..timeline.ranks.len()).step_by(stride) {
+        let top = (rank / stride) as f64 * pitch;
+        drawing.name(top + op / 2.0, t!("rank {rank}", rank));
+        drawing.line((0.0, top + op), (1.0, top + op), Ink::Line, 1.0);
+        for bucket in all.iter().filter(|bucket| bucket.rank == rank) {
+            draw_bucket(&mut drawing, bucket, makespan, top + op + 1.0, wire, x);
+        }
+    }
+    let foot = height - AXIS;
+    drawing.line(
+        (x(makespan), 0.0),
+        (x(makespan), foot + 4.0),
+        Ink::Text,
+        2.0,
+    );
+    drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
+    // The end of the pipeline has a label of its own.
+    let (anchor, room) = if x(makespan) > 0.8 {
+        (Anchor::End, -0.38..0.1)
+    } else {
+        (Anchor::Middle, -0.2..0.2)
+    };
+    for tick in ticks(view.start, view.end, 6) {
+        let near = room.contains(&(x(tick) - x(makespan)));
+        if !near && x(tick) < 0.97 {
+            drawing.line((x(tick), foot), (x(tick), foot + 4.0), Ink::Line, 1.0);
+            drawing.words(
+                (x(tick), foot + 13.0),
+                Anchor::Middle,
+                Ink::Muted,
+                show_seconds(Seconds(tick)),
+            );
+        }
+    }
+    let end = t!(
+        "pipeline ends {makespan}",
+        makespan = show_seconds(Seconds(makespan))
+    );
+    drawing.words((x(makespan), foot + 13.0), anchor, Ink::Text, &end);
+    drawing
+}
+
+fn draw_bucket(
+    drawing: &mut Drawing,
+    bucket: &Bucket,
+    makespan: f64,
+    y: f64,
+    height: f64,
+    x: impl Fn(f64) -> f64,
+) {
+    let time = Seconds(bucket.end - bucket.start);
+    let said = t!(
+        "rank {rank}: gradients of stage {stage}, {time} from {start} to {end}",
+        rank = bucket.rank,
+        stage = bucket.stage,
+        time = show_seconds(time),
+        start = show_seconds(Seconds(bucket.start)),
+        end = show_seconds(Seconds(bucket.end))
+    );
+    let mut part = |from: f64, to: f64, opacity: f64| {
+        if to > from {
+            let place = Box {
+                x: x(from),
+                width: x(to) - x(from),
+                y,
+                height,
+            };
+            drawing.fill(place, Ink::Exposed, opacity, &said);
+        }
+    };
+    part(bucket.start, bucket.end.min(makespan), 0.45);
+    part(bucket.start.max(makespan), bucket.end, 1.0);
+    // The name stands on the longer part, where it fits.
+    let hidden = (bucket.start, bucket.end.min(makespan).max(bucket.start));
+    let shown = (bucket.start.max(makespan), bucket.end);
+    let (part, ink) = if hidden.1 - hidden.0 > shown.1 - shown.0 {
+        (hidden, Ink::Text)
+    } else {
+        (shown, Ink::Paper)
+    };
+    if x(part.1) - x(part.0) > 0.075 && height >= 10.0 {
+        let middle = f64::midpoint(x(part.0), x(part.1));
+        let at = (middle, y + height / 2.0);
+        drawing.label(at, ink, t!("stage {stage}", stage = bucket.stage));
+    }
+}

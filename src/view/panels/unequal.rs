@@ -1,0 +1,299 @@
+//! Micro-batches of unequal length: how samples are packed, and what each way of running them takes, drawn and in a table.
+
+use crate::core::message::{Message, verbatim};
+use crate::core::pipeline::Timeline;
+use crate::core::pipeline::packing::Spread;
+use crate::core::report::Evaluation;
+use crate::core::report::unequal::{Unequal, Way, unequal as ways};
+use crate::core::t;
+use crate::core::units::{Seconds, show_percent, show_seconds, significant};
+use crate::view::charts::drawing::{Anchor, Box, DETAIL, Drawing};
+use crate::view::charts::figure::figure;
+use crate::view::charts::ink::Ink;
+use crate::view::charts::strips::strips;
+use crate::view::node::action::Choice;
+use crate::view::node::markup::{Action, Node, apply, choices, el, leaf, table, text};
+
+/// The distributions, and what the page calls them.
+pub const SPREADS: [(Spread, &str); 3] = [
+    (Spread::LogNormal, "log-normal"),
+    (Spread::Bimodal, "bimodal"),
+    (Spread::Uniform, "uniform"),
+];
+
+/// The panel for lengths that are spread like this.
+#[must_use]
+pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
+    let own = own(evaluation);
+    let Some(found) = ways(evaluation, spread) else {
+        let why = "The stages of this run cannot be timed at other sequence lengths.";
+        return Node::from_iter([own, leaf("p", "muted", why)]);
+    };
+    let said = t!(
+        "{samples} samples of up to {longest} tokens, drawn with a fixed seed, for one pipeline of {ranks} ranks; a micro-batch has at most the {most_tokens} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
+        samples = found.samples,
+        longest = found.longest,
+        ranks = found.ranks,
+        most_tokens = found.most_tokens
+    );
+    Node::from_iter([
+        own,
+        choices(
+            ["Sample lengths", "Distribution of sample lengths"],
+            SPREADS.map(|(known, label)| {
+                let choice = Action::Choose(Choice::Spread(known));
+                (choice, label.into(), known == spread)
+            }),
+            Node::none(),
+        ),
+        leaf("p", "muted", &said),
+        figure(
+            "packing",
+            "Micro-batches by time: samples, and what is padding (hatched)",
+            packing(&found).inline("Samples in their micro-batches, in three ways"),
+        ),
+        figure(
+            "unequal",
+            "The pipeline that they make, on one axis",
+            pipelines(&found).inline("The simulated pipeline of each way, on one axis"),
+        ),
+        figures(&found),
+        leaf(
+            "p",
+            "muted",
+            "Let in as memory allows: a rank takes the next micro-batch whenever what it holds stays within the tokens of as many full ones as there are ranks, and a backward pass as soon as it can. A run that uses a row takes time in proportion to its tokens, padding included; here short sequences pay for what each micro-batch costs at least.",
+        ),
+    ])
+}
+
+/// What the run's own lengths give, where it has any.
+fn own(evaluation: &Evaluation) -> Node {
+    let scenario = &evaluation.scenario;
+    if scenario.run.microbatch_lengths.is_none() {
+        return Node::none();
+    }
+    let pipeline = &evaluation.report.pipeline;
+    let said = t!(
+        "This run has {microbatches} micro-batches of its own lengths: {makespan_s} simulated, {bubble_fraction} of it bubble. ",
+        microbatches = scenario.layout.microbatches,
+        makespan_s = show_seconds(pipeline.makespan_s),
+        bubble_fraction = show_percent(pipeline.bubble_fraction)
+    );
+    let mut set = vec![("microbatch_lengths", String::new())];
+    if evaluation.order.splits == 1 && pipeline.schedule == "custom" {
+        set.push(("schedule_options.order", String::new()));
+        set.push(("schedule", "1f1b".to_owned()));
+    }
+    let equal = apply("fix", set, "", "make them equal");
+    el("p", &[], &[text(&said), equal])
+}
+
+/// Height of a strip of micro-batches, and of the words above it.
+const STRIP: f64 = 32.0;
+const WORDS: f64 = 18.0;
+/// A strip with its words and the gap below it.
+const PITCH: f64 = STRIP + WORDS + 8.0;
+
+/// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
+/// one below the other.
+#[must_use]
+pub fn packing(found: &Unequal) -> Drawing {
+    let mut drawn: Vec<&Way> = Vec::new();
+    for way in &found.ways {
+        if drawn.last().is_none_or(|last| last.tokens != way.tokens) {
+            drawn.push(way);
+        }
+    }
+    drawn.truncate(3);
+    let sum = |way: &Way| way.times.iter().sum::<f64>();
+    let longest = drawn
+        .iter()
+        .copied()
+        .map(sum)
+        .fold(0.0, f64::max)
+        .max(1e-12);
+    let mut drawing = Drawing::new(PITCH * drawn.len() as f64);
+    for (at, way) in drawn.iter().enumerate() {
+        let top = PITCH * at as f64;
+        let said = t!(
+            "{way}: Σ t {way_2}, {padding} padding",
+            way = way.name,
+            way_2 = show_seconds(Seconds(sum(way))),
+            padding = show_percent(way.padding())
+        );
+        drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, &said);
+        let mut x = 0.0;
+        for ((samples, tokens), time) in way.microbatches.iter().zip(&way.tokens).zip(&way.times) {
+            let width = time / longest;
+            let place = Box {
+                x,
+                width: (width - 1.0 / DETAIL).max(width * 0.5),
+                y: top + WORDS,
+                height: STRIP,
+            };
+            microbatch(&mut drawing, place, samples, *tokens);
+            x += width;
+        }
+    }
+    drawing
+}
+
+fn microbatch(drawing: &mut Drawing, place: Box, samples: &[u64], tokens: u64) {
+    drawing.hatch(place);
+    let count = samples.len().max(1);
+    let each = place.height / count as f64;
+    let padded = tokens as f64 / count as f64;
+    for (row, length) in samples.iter().enumerate() {
+        let gap = if each > 3.0 { 0.5 } else { 0.0 };
+        let sample = Box {
+            width: place.width * *length as f64 / padded.max(1.0),
+            y: place.y + row as f64 * each,
+            height: each - gap,
+            ..place
+        };
+        drawing.fill(sample, Ink::Memory(3), 1.0, t!("{length} tokens", length));
+    }
+    if place.width > 0.012 {
+        drawing.frame(place, Ink::Line);
+    }
+}
+
+/// The ways that can be simulated, one below the other.
+#[must_use]
+pub fn pipelines(found: &Unequal) -> Drawing {
+    let drawn: Vec<(Message, &Timeline)> = found
+        .ways
+        .iter()
+        .filter_map(|way| {
+            let timeline = way.timeline.as_ref()?;
+            let end = show_seconds(Seconds(timeline.makespan()));
+            Some((t!("{packing}: {end}", packing = way.name, end), timeline))
+        })
+        .collect();
+    strips(&drawn)
+}
+
+/// A row a way, with the button that makes it the run's own.
+fn figures(found: &Unequal) -> Node {
+    let first = found.ways.first().and_then(Way::simulated);
+    let best = found.ways.iter().filter_map(Way::simulated);
+    let best = best.map(|time| time.0).fold(f64::INFINITY, f64::min);
+    let rows: Vec<_> = found
+        .ways
+        .iter()
+        .map(|way| {
+            let longest = way.times.iter().copied().fold(0.0, f64::max);
+            let simulated = way.simulated();
+            let of_first = simulated.zip(first).map_or("–".to_owned(), |(own, first)| {
+                format!("{}×", significant(first / own, 3))
+            });
+            let cells = [
+                way.name.into(),
+                verbatim(way.times.len().to_string()),
+                verbatim(show_percent(way.padding())),
+                verbatim(show_seconds(Seconds(longest))),
+                verbatim(show_seconds(way.formula)),
+                simulated.map_or(t!("cannot run"), |time| verbatim(show_seconds(time))),
+                verbatim(of_first),
+                verbatim(format!("{} k", significant(way.held / 1e3, 3))),
+            ];
+            let mut cells: Vec<Node> = cells.map(text).into();
+            cells.push(use_way(way));
+            let marked = simulated.is_some_and(|own| own.0 <= best);
+            (marked, cells)
+        })
+        .collect();
+    let head = [
+        "way",
+        "micro-batches",
+        "padding",
+        "max t",
+        "formula",
+        "simulated",
+        "as fast",
+        "tokens held",
+        "",
+    ];
+    table("Ways to run unequal samples", &head, &rows)
+}
+
+fn use_way(way: &Way) -> Node {
+    if way.set.is_empty() || way.timeline.is_none() {
+        return Node::none();
+    }
+    let title = t!("Run it: {way}", way = way.name);
+    apply("choose", way.set.clone(), &title, "use")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::{Run, Schedule};
+
+    fn panel(run: &Run, spread: Spread) -> Node {
+        unequal(&evaluate(run).unwrap(), spread)
+    }
+
+    fn fixes(panel: &Node) -> Vec<Vec<(&'static str, String)>> {
+        let actions = panel.actions().into_iter();
+        let fixes = actions.filter_map(|action| match action {
+            Action::Apply(set) => Some(set.clone()),
+            _ => None,
+        });
+        fixes.collect()
+    }
+
+    #[test]
+    fn every_distribution_is_one_press_and_every_way_one_more() {
+        let run = Run::default();
+        for (spread, label) in SPREADS {
+            let shown = panel(&run, spread);
+            let choice = Action::Choose(Choice::Spread(spread));
+            assert!(shown.actions().contains(&&choice), "{label}");
+            let html = shown.to_html();
+            assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
+            assert!(!html.contains("NaN") && !html.contains("inf"), "{label}");
+            let ways = fixes(&shown);
+            assert!(ways.len() >= 4, "{label}: {ways:?}");
+            for fix in ways {
+                let own = run.with_texts(&fix).unwrap();
+                let shown = panel(&own, spread);
+                assert!(shown.to_html().contains("make them equal"), "{fix:?}");
+                let equal = own.with_texts(&fixes(&shown)[0]).unwrap();
+                assert!(equal.microbatch_lengths.is_none());
+                assert_eq!(equal.schedule, run.schedule);
+                assert!(evaluate(&equal).is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn a_schedule_that_refuses_says_so_in_its_row() {
+        // DualPipe on 16 ranks has no order for the 16 micro-batches that 64 samples of four each make; 1F1B has.
+        let run = |schedule| Run {
+            schedule,
+            pp: 16,
+            micro_batch: 4,
+            ..Run::default()
+        };
+        let (refused, runs) = (Schedule::DualPipe, Schedule::OneFOneB);
+        let html = |schedule| panel(&run(schedule), Spread::LogNormal).to_html();
+        let (refused, runs) = (html(refused), html(runs));
+        for way in ["padded to the longest", "each to its own length"] {
+            let row = |html: &str| {
+                let cell = format!("<td>{way}</td><td>16</td>");
+                let row = html.split("<tr").find(|row| row.contains(&cell));
+                row.unwrap_or_else(|| panic!("{way}: {html}")).to_owned()
+            };
+            let row_of_refused = row(&refused);
+            assert!(
+                row_of_refused.contains("<td>cannot run</td>"),
+                "{row_of_refused}"
+            );
+            assert!(!row_of_refused.contains("<button"), "{row_of_refused}");
+            assert!(row(&runs).contains("<button"), "{}", row(&runs));
+        }
+        assert!(!runs.contains("cannot run"));
+    }
+}

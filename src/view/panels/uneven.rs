@@ -1,0 +1,359 @@
+//! Even against uneven layers, in words, with the button that balances them.
+
+use super::words::verdict;
+use crate::core::memory::Verdict;
+use crate::core::message::Message;
+use crate::core::report::{Balance, Evaluation, Figure, Origin, Pair, Split, balance};
+use crate::core::source::UNEVEN_PP;
+use crate::core::t;
+use crate::core::units::{MemoryUnit, show_percent, show_seconds, significant};
+use crate::view::charts::figure::figure;
+use crate::view::charts::strips::strips;
+use crate::view::node::markup::{Node, apply, ask, cited, leaf, table, text};
+
+/// Less than this is not worth a button.
+const WORTH: f64 = 0.003;
+
+fn list(split: &[u64]) -> String {
+    let numbers: Vec<String> = split.iter().map(ToString::to_string).collect();
+    numbers.join(",")
+}
+
+/// Layers by stage, shortened in the middle.
+#[must_use]
+pub fn short(split: &[u64]) -> String {
+    if split.len() <= 16 {
+        return list(split).replace(',', "/");
+    }
+    let ends = |part: &[u64]| list(part).replace(',', "/");
+    format!(
+        "{}/…/{}",
+        ends(&split[..4]),
+        ends(&split[split.len() - 4..])
+    )
+}
+
+/// What was measured on GPUs of that name, and why no model of equal layers reaches it where none does.
+fn held_against(measured: &Pair, gpu: &str) -> Message {
+    let said = t!(
+        "Measured on {gpu}, {uneven} against {even}: {gain}×.",
+        gpu = gpu.to_owned(),
+        uneven = short(&measured.uneven),
+        even = short(&measured.even),
+        gain = significant(measured.gain, 4)
+    );
+    let bound = measured.bound().map(|(all, longest)| {
+        let most = all as f64 / longest as f64;
+        (most, format!("{all}/{longest} = {}×", significant(most, 4)))
+    });
+    match bound {
+        Some((most, bound)) if most < measured.gain => t!(
+            "{measured} Layers of equal cost cannot give more than {bound}: the rest of the measured gain is not in its layers.",
+            measured = said,
+            bound
+        ),
+        _ => said,
+    }
+}
+
+/// What a split is called.
+fn name(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Even => "even",
+        Origin::Rule => "NVIDIA's rule",
+        Origin::Own => "this run",
+        Origin::Best => "best found",
+    }
+}
+
+/// All that a split is called.
+#[must_use]
+pub fn called(split: &Split) -> Message {
+    let names = split.origins.iter().map(|origin| name(*origin).into());
+    Message::joined(", ", names)
+}
+
+/// How much faster than the even split.
+fn speed(split: &Split, even: &Split) -> String {
+    format!("{}×", significant(even.step_s() / split.step_s(), 4))
+}
+
+/// The even split, that of the note's rule, the run's and the best on one axis, and as a table.
+#[must_use]
+pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+    let balance = balance(evaluation);
+    let Some((balance, even)) = balance
+        .as_ref()
+        .and_then(|balance| Some((balance, balance.of(Origin::Even)?)))
+    else {
+        return leaf("p", "muted", "One stage has nothing to balance.");
+    };
+    let drawn: Vec<_> = balance
+        .splits
+        .iter()
+        .map(|split| {
+            let (name, layers) = (called(split), short(&split.layers));
+            let time = show_seconds(split.step_s());
+            let words = match split.origins[0] {
+                Origin::Even => t!(
+                    "{name}: {layers} layers, a step of {time}",
+                    name,
+                    layers,
+                    time
+                ),
+                _ => t!(
+                    "{name}: {layers} layers, a step of {time}, {speed} as fast as even",
+                    name,
+                    layers,
+                    time,
+                    speed = speed(split, even)
+                ),
+            };
+            (words, &split.evaluation.timeline)
+        })
+        .collect();
+    let rows: Vec<(bool, Vec<Node>)> = balance
+        .splits
+        .iter()
+        .map(|split| {
+            let names = split.origins.iter().map(|origin| match origin {
+                Origin::Rule => ask("link", Figure::Rule, &[text(name(*origin))]),
+                _ => text(name(*origin)),
+            });
+            let comma = text(", ");
+            let names = names
+                .enumerate()
+                .flat_map(|(at, name)| [if at > 0 { comma.clone() } else { Node::none() }, name]);
+            let memory = &split.evaluation.report.memory;
+            let own = split.origins.contains(&Origin::Own);
+            let set = vec![("stage_layers", list(&split.layers))];
+            let cells = vec![
+                names.collect(),
+                text(short(&split.layers)),
+                text(show_seconds(split.step_s())),
+                text(speed(split, even)),
+                text(unit.show(memory.peak_bytes)),
+                text(verdict(split.verdict())),
+                if own {
+                    Node::none()
+                } else {
+                    apply("fix", set, "", "use")
+                },
+            ];
+            (own, cells)
+        })
+        .collect();
+    let head = [
+        "split",
+        "layers",
+        "step",
+        "against even",
+        "fullest GPU",
+        "memory",
+        "",
+    ];
+    Node::from_iter([
+        figure(
+            "uneven",
+            "Layers by stage: even and uneven",
+            strips(&drawn).inline("The pipeline with each split of the layers, on one axis"),
+        ),
+        table("Splits of the layers", &head, &rows),
+        leaf(
+            "p",
+            "muted",
+            outcome(balance, &evaluation.scenario.run.gpu.title()),
+        ),
+    ])
+}
+
+/// What the splits come to, in words.
+fn outcome(balance: &Balance, gpu: &str) -> Message {
+    let has = |origin, other| {
+        balance
+            .of(origin)
+            .is_some_and(|split| split.origins.contains(&other))
+    };
+    if let Some(measured) = &balance.measured {
+        held_against(measured, gpu)
+    } else if !has(Origin::Best, Origin::Even) {
+        t!(
+            "Layers move from the stages that have more to do beside them: embedding, head and loss, vision tower."
+        )
+    } else if balance.of(Origin::Rule).is_none() || has(Origin::Rule, Origin::Even) {
+        t!("The even split is the best there is: no stage works longer than it must.")
+    } else {
+        t!(
+            "No split is faster than the even one. The rule counts FLOPs of the vision tower and the layers; the steps here also have embedding, head and loss, and kernels at the rates they reach."
+        )
+    }
+}
+
+/// What balancing would give, and what it gave; `gpu` is the name of this run's.
+#[must_use]
+pub fn uneven(balance: &Balance, gpu: &str) -> Node {
+    let of = |origin| balance.of(origin);
+    let (Some(own), Some(even), Some(best)) = (of(Origin::Own), of(Origin::Even), of(Origin::Best))
+    else {
+        return Node::none();
+    };
+    let mut said = Vec::new();
+    if own.layers != even.layers {
+        let mut line = t!(
+            "Layers {layers} against an even split: {time} instead of {even_time}, {speed} as fast.",
+            layers = short(&own.layers),
+            time = show_seconds(own.step_s()),
+            even_time = show_seconds(even.step_s()),
+            speed = speed(own, even)
+        );
+        if let Some(measured) = &balance.measured {
+            line = Message::joined(" ", [line, held_against(measured, gpu)]);
+        }
+        said.push(text(&line));
+    }
+    let gain = 1.0 - best.step_s() / own.step_s();
+    if best.layers != own.layers && gain > WORTH {
+        let (layers, gain) = (short(&best.layers), show_percent(gain));
+        said.push(text(" "));
+        said.push(text(match best.verdict() {
+            Verdict::Fits => t!("With {layers} a step takes {gain} less time.", layers, gain),
+            other => t!(
+                "With {layers} a step takes {gain} less time ({verdict}).",
+                layers,
+                gain,
+                verdict = verdict(other)
+            ),
+        }));
+        said.push(text(" "));
+        let set = vec![("stage_layers", list(&best.layers))];
+        said.push(apply("fix", set, "", "balance the layers"));
+    }
+    if own.layers != even.layers {
+        let set = vec![("stage_layers", String::new())];
+        said.push(apply("fix", set, "", "split evenly"));
+    }
+    // Where the rule has something to say, it says it beside the other two, faster or not.
+    if let Some(rule) =
+        of(Origin::Rule).filter(|rule| rule.layers != even.layers || !said.is_empty())
+    {
+        let step =
+            |split: &Split| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
+        said.push(text(" "));
+        said.push(text(t!(
+            "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
+            rule = step(rule),
+            even = step(even),
+            best = step(best)
+        )));
+        said.push(text(" ("));
+        said.push(cited(&UNEVEN_PP, UNEVEN_PP.short));
+        said.push(text(")."));
+    }
+    Node::from_iter(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+    use crate::core::run::presets::PUBLISHED;
+    use crate::view::node::markup::Action;
+
+    #[test]
+    fn the_button_sets_the_split_that_was_promised() {
+        let run = Run::default();
+        let found = balance(&evaluate(&run).unwrap()).unwrap();
+        let fix = |shown: &Node| match shown.actions()[..] {
+            [Action::Apply(set), ..] => set.clone(),
+            _ => panic!("the first button sets fields"),
+        };
+        let balanced = run.with_texts(&fix(&uneven(&found, "H20"))).unwrap();
+        let best = found.of(Origin::Best).unwrap();
+        assert_eq!(balanced.stage_layers.as_ref(), Some(&best.layers));
+        let after = balance(&evaluate(&balanced).unwrap()).unwrap();
+        assert_eq!(after.of(Origin::Own).unwrap().step_s(), best.step_s());
+        let shown = uneven(&after, "H20");
+        let html = shown.to_html();
+        assert!(
+            !html.contains("balance the layers") && html.contains("split evenly"),
+            "{html}"
+        );
+        assert_eq!(balanced.with_texts(&fix(&shown)), Some(run));
+    }
+
+    /// Uneven-PP note: Qwen2-VL with a vision tower of width 4096 on H20, two ranks: 28388.7 ms against 19607.1 ms.
+    fn qwen2_vl(split: &[u64]) -> Run {
+        let published = PUBLISHED.iter().find(|run| run.id == "qwen2-vl-even");
+        Run {
+            stage_layers: Some(split.to_vec()),
+            ..published.unwrap().run()
+        }
+    }
+
+    #[test]
+    fn the_h20_case_stands_beside_its_measured_1_448() {
+        let uneven_run = evaluate(&qwen2_vl(&[10, 18])).unwrap();
+        let found = balance(&uneven_run).unwrap();
+        let step = |origin| found.of(origin).unwrap().step_s();
+        let predicted = step(Origin::Even) / step(Origin::Own);
+        assert!(predicted > 1.1 && predicted < 22.0 / 18.0, "{predicted}");
+        let words = uneven(&found, "H20").to_html();
+        let sentence = format!(
+            "{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.",
+            significant(predicted, 4)
+        );
+        assert!(words.contains(&sentence), "{words}");
+        let html = picture(&uneven_run, MemoryUnit::Gib).to_html();
+        for said in [
+            "14/14 layers",
+            "10/18 layers",
+            "as fast as even",
+            "1.448×",
+            "22/18",
+        ] {
+            assert!(html.contains(said), "{said}");
+        }
+        assert_eq!(html.matches("<svg").count(), 1);
+        // The even Run has the same picture.
+        assert!(
+            picture(&evaluate(&qwen2_vl(&[14, 14])).unwrap(), MemoryUnit::Gib)
+                .to_html()
+                .contains("1.448×")
+        );
+    }
+
+    /// Uneven-PP note, case 1: a tower of width 1280 gives 13/15. No move is worth it by this page's times, and the rule's
+    /// split stands beside the even and the best one all the same.
+    #[test]
+    fn the_rules_split_is_shown_whatever_the_outcome() {
+        for (width, printed) in [(1280, "13/15"), (4096, "10/18"), (8000, "0/28")] {
+            let mut run = qwen2_vl(&[14, 14]);
+            run.stage_layers = None;
+            run.model.parts.vision_hidden = Some(width);
+            run.model.parts.vision_ffn = Some(4 * width);
+            let evaluation = evaluate(&run).unwrap();
+            let found = balance(&evaluation).unwrap();
+            let words = uneven(&found, "H20").to_html();
+            for said in [
+                &format!("NVIDIA's rule gives {printed}: "),
+                "the even split 14/14: ",
+                "the best found ",
+            ] {
+                assert!(words.contains(said), "{said}: {words}");
+            }
+            let html = picture(&evaluation, MemoryUnit::Gib).to_html();
+            assert!(
+                html.contains(&format!("<td>{printed}</td>")) && html.contains("<td>14/14</td>"),
+                "{html}"
+            );
+            assert!(html.contains("data-action=\"explain rule\""), "{html}");
+        }
+    }
+
+    #[test]
+    fn many_stages_are_shortened() {
+        assert_eq!(short(&[7; 20]), "7/7/7/7/…/7/7/7/7");
+        assert_eq!(short(&[13, 15]), "13/15");
+    }
+}

@@ -1,0 +1,58 @@
+//! The models of 2026 against their published sizes and against counts of the same shapes made elsewhere.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::table;
+use shardscope::core::run::presets;
+
+/// Preset and row of `presets_2026.csv`.
+const ROWS: [(&str, &str); 12] = [
+    ("qwen-3-8b", "qwen3-8b"),
+    ("qwen-3-32b", "qwen3-32b"),
+    ("qwen-3-30b-a3b", "qwen3-30b-a3b"),
+    ("qwen-3-235b-a22b", "qwen3-235b-a22b"),
+    ("qwen-3-coder-480b-a35b", "qwen3-coder-480b-a35b"),
+    ("deepseek-v3", "deepseek-v3"),
+    ("glm-4.5", "glm-4.5"),
+    ("glm-4.5-air", "glm-4.5-air"),
+    ("minimax-m2", "minimax-m2"),
+    ("mixtral-8x22b", "mixtral-8x22b"),
+    ("mistral-large-3", "mistral-large-3"),
+    ("moonlight-16b-a3b", "moonlight-16b-a3b"),
+];
+
+/// Total within 1 % of what is published, and within the last printed digit of what the table's own formulas give; active
+/// parameters likewise by their three conventions: without embedding and head, with the head, with both.
+#[test]
+fn totals_are_within_one_percent_of_the_published_ones() {
+    let rows = table("presets_2026.csv");
+    assert_eq!(rows.len(), 33);
+    for (id, name) in ROWS {
+        let row = rows.iter().find(|row| row["id"] == name).unwrap();
+        let number = |key: &str| row[key].parse::<f64>().unwrap();
+        let model = presets::model(id).unwrap().architecture;
+        let total = model.elements().total() as f64 / 1e9;
+        let published = number("total_params_published_b");
+        println!(
+            "{id}: {total:.3} B, published {published} ({:+.2} %)",
+            100.0 * (total / published - 1.0)
+        );
+        assert!((total / published - 1.0).abs() < 0.01, "{id}: {total}");
+        assert!(
+            (total - number("total_computed_b")).abs() < 1e-3,
+            "{id}: {total}"
+        );
+        for (ours, column) in model.active_by_convention().into_iter().zip([
+            "active_computed_no_emb_no_head_b",
+            "active_computed_with_head_b",
+            "active_computed_with_head_and_emb_b",
+        ]) {
+            let ours = ours as f64 / 1e9;
+            assert!(
+                (ours - number(column)).abs() < 1e-3,
+                "{id} {column}: {ours}"
+            );
+        }
+    }
+}
