@@ -2,6 +2,7 @@
 
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
+use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
 use crate::view::panels::issues::line;
@@ -249,7 +250,14 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
     view! {
         <select aria-label=label title=field.hint on:change=choose>
             <option value="" hidden=flag(move || !unset()) prop:selected=flag(unset)>{text(meant)}</option>
-            {options.into_iter().map(option).collect_view()}
+            {if field.key == "model" {
+                let group = |(maker, models): (&'static str, Vec<Choice>)| {
+                    view! { <optgroup label=maker>{models.into_iter().map(option).collect_view()}</optgroup> }
+                };
+                by_maker().into_iter().map(group).collect_view().into_any()
+            } else {
+                options.into_iter().map(option).collect_view().into_any()
+            }}
         </select>
     }
 }

@@ -10,6 +10,7 @@ const NAMES = new Set(`
   config.json CUDA Graph NVLink SXM PCIe Hopper GiB MiB KiB TiB TFLOP FLOPs FLOP Gb GB TB PFLOP bytes
   all-gather all-to-all all gather to reduce-scatter scatter reduce ZB-V Zero Bubble auto embed markdown Markdown naive base
   Schedule1F1B ScheduleDualPipeV ring-attention MoE MLA SUMMA Simple max true false gpus etp public/data lamb qqq mistral ministral yi mixtral aquila gemma phi llama deepseek dgxc Engineering fujii uneven-pp
+  Gemma Rubin Lockwood Kimi Coder Large Moonlight Moonshot Zhipu Meta Alibaba Primus
 `.split(/\s+/).filter(Boolean));
 
 /** The words of `text` that are English: not in the list above, no code, no formula, no short symbol. */

@@ -67,6 +67,8 @@ const EXPERTS: Family = Family {
     ..LLAMA
 };
 
+const WINDOW: &str = "sliding windows are not modelled: the layers that have one are counted and timed as full attention";
+const UNKNOWN: &str = "this kind of model is not known: it is read as a Llama with the experts and the latent attention that its entries name; whatever else it has is not counted";
 const ROUTER: &str = "the load-balancing bias of the router (a number an expert) is not counted";
 
 static FAMILIES: &[Family] = &[
@@ -91,6 +93,7 @@ static FAMILIES: &[Family] = &[
         kinds: &["gemma2"],
         tied: true,
         post_norms: true,
+        notes: &[WINDOW],
         ..LLAMA
     },
     Family {
@@ -98,6 +101,7 @@ static FAMILIES: &[Family] = &[
         tied: true,
         post_norms: true,
         qk_norm: QkNorm::Head,
+        notes: &[WINDOW],
         ..LLAMA
     },
     Family {
@@ -176,6 +180,33 @@ static FAMILIES: &[Family] = &[
 /// The family of a `model_type`.
 pub fn family(kind: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.kinds.contains(&kind))
+}
+
+/// What a kind that is not known is read as: dense, with experts, with latent attention, with both.
+static STRANGERS: [Family; 4] = [
+    Family {
+        notes: &[UNKNOWN],
+        ..LLAMA
+    },
+    Family {
+        notes: &[UNKNOWN],
+        ..EXPERTS
+    },
+    Family {
+        latent: true,
+        notes: &[UNKNOWN],
+        ..LLAMA
+    },
+    Family {
+        latent: true,
+        notes: &[UNKNOWN],
+        ..EXPERTS
+    },
+];
+
+/// The family for a kind that is not known, by what its entries name.
+pub fn unknown(experts: bool, latent: bool) -> &'static Family {
+    &STRANGERS[usize::from(experts) + 2 * usize::from(latent)]
 }
 
 /// All that are known, for a message.

@@ -9,7 +9,7 @@ use crate::core::issue::Issue;
 use crate::core::model::QkNorm;
 use crate::core::run::registry::out_of_range;
 use crate::core::run::{Based, ModelParts, Run, Value};
-use families::{Family, family};
+use families::{Family, family, unknown};
 
 /// What was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +39,30 @@ impl Config {
     }
 }
 
+/// What every decoder in the manner of Llama says.
+const SHARED: [&str; 3] = ["hidden_act", "num_key_value_heads", "intermediate_size"];
+/// Names that a count of experts goes by.
+const EXPERTS: [&str; 3] = ["num_local_experts", "num_experts", "n_routed_experts"];
+/// Entries of layers that differ from a Llama's: linear attention, state spaces, indexers, several shapes in one model.
+const UNLIKE: [&str; 16] = [
+    "layer_types",
+    "layers_block_type",
+    "hybrid_override_pattern",
+    "hybrid_layer_pattern",
+    "full_attention_interval",
+    "linear_attn_config",
+    "linear_num_key_heads",
+    "mamba_num_heads",
+    "compress_ratios",
+    "index_topk",
+    "attn_type_list",
+    "intermediate_size_mlp",
+    "interleave_moe_layer_step",
+    "sliding_window_pattern",
+    "attention_k_eq_v",
+    "moe_latent_size",
+];
+
 /// Reads a `config.json`.
 ///
 /// # Errors
@@ -61,11 +85,16 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
             "no model_type: is it a model's config.json?".to_owned(),
         ));
     };
-    let Some(family) = family(kind) else {
-        return Err(refuse(format!(
-            "model_type \"{kind}\" is not known; known are {}",
-            families::names()
-        )));
+    let says = |key: &&str| !matches!(text.get(key), None | Some(Value::Null));
+    let family = match family(kind) {
+        Some(family) => family,
+        None if UNLIKE.iter().any(says) || !SHARED.iter().all(|key| says(&key)) => {
+            return Err(refuse(format!(
+                "model_type \"{kind}\" is not known, and its layers are no Llama's; known are {}",
+                families::names()
+            )));
+        }
+        None => unknown(EXPERTS.iter().any(says), says(&"kv_lora_rank")),
     };
     let mut reader = Reader {
         config: text,
@@ -254,8 +283,7 @@ impl Reader<'_> {
     }
 
     fn experts(&mut self, family: &Family, parts: &mut ModelParts) {
-        let keys = ["num_local_experts", "num_experts", "n_routed_experts"];
-        parts.experts = self.need(&keys, "routed experts");
+        parts.experts = self.need(&EXPERTS, "routed experts");
         parts.top_k = self.need(&["num_experts_per_tok"], "experts a token");
         // Mixtral's experts are as wide as a dense FFN would be.
         parts.expert_ffn = self

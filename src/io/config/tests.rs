@@ -156,7 +156,7 @@ fn every_entry_is_used_or_listed_as_ignored() {
             .iter()
             .any(|line| line.starts_with("tied embeddings yes"))
     );
-    assert!(gemma.notes.is_empty() && gemma.parts.post_norms == Some(true));
+    assert!(gemma.notes[0].contains("sliding windows") && gemma.parts.post_norms == Some(true));
 }
 
 #[test]
@@ -177,12 +177,36 @@ fn an_imported_model_makes_a_run_and_survives_its_link() {
     }
 }
 
+/// A kind that nobody knows says what it shares with those that are known, and that there may be more.
+#[test]
+fn an_unknown_kind_is_read_by_its_entries_and_says_so() {
+    for (config, kind) in [
+        (LLAMA_31_8B, "llama"),
+        (MIXTRAL_8X7B, "mixtral"),
+        (DEEPSEEK_V3, "deepseek_v3"),
+    ] {
+        let named = format!("\"model_type\":\"{kind}\"");
+        let strange = config.replace(&named, "\"model_type\":\"stranger\"");
+        let known = read(&parse(config)).unwrap().model().resolve().unwrap();
+        let imported = read(&parse(&strange)).unwrap();
+        let model = imported.model().resolve().unwrap();
+        assert_eq!(model.elements(), known.elements(), "{kind}");
+        assert!(imported.notes[0].contains("not known"));
+    }
+}
+
 #[test]
 fn what_cannot_be_read_says_why() {
     let message = |json: &str| read(&parse(json)).unwrap_err()[0].message.to_string();
     assert!(message("[1]").contains("object"));
     assert!(message("{}").contains("model_type"));
     assert!(message(r#"{"model_type":"bert"}"#).contains("bert"));
+    // Linear attention and layers of several kinds are not read as a Llama's.
+    let mixed = LLAMA_31_8B.replace(
+        "\"model_type\":\"llama\"",
+        "\"full_attention_interval\":4,\"model_type\":\"qwen3_next\"",
+    );
+    assert!(message(&mixed).contains("qwen3_next"));
     let bare = read(&parse(r#"{"model_type":"llama"}"#)).unwrap_err();
     assert!(bare.len() >= 4 && bare[0].message.to_string().contains("hidden_size"));
     let odd = LLAMA_31_8B.replace("4096", "\"wide\"");

@@ -5,5 +5,5 @@ mod models;
 mod published;
 
 pub use gpus::{GPUS, GpuPreset, gpu};
-pub use models::{MODELS, ModelPreset, model};
+pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, published};

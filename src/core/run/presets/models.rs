@@ -22,6 +22,33 @@ pub struct ModelPreset {
     pub place: &'static str,
 }
 
+/// Makers by how the ids of their models begin.
+const MAKERS: &[(&str, &[&str])] = &[
+    ("Meta", &["llama"]),
+    ("Alibaba", &["qwen"]),
+    ("DeepSeek", &["deepseek"]),
+    ("Mistral AI", &["mistral", "mixtral"]),
+    ("Moonshot AI", &["kimi", "moonlight"]),
+    ("Zhipu AI", &["glm"]),
+    ("MiniMax", &["minimax"]),
+    ("OpenAI", &["gpt"]),
+];
+
+/// The models under the name of their maker, in the order of [`MODELS`] inside each.
+#[must_use]
+pub fn by_maker() -> Vec<(&'static str, Vec<Choice>)> {
+    let of = |begins: &[&str]| {
+        let choices = MODELS.iter().map(|preset| preset.choice);
+        choices
+            .filter(|choice| begins.iter().any(|begin| choice.id.starts_with(begin)))
+            .collect()
+    };
+    MAKERS
+        .iter()
+        .map(|(maker, begins)| (*maker, of(begins)))
+        .collect()
+}
+
 /// The preset with this id.
 #[must_use]
 pub fn model(id: &str) -> Option<&'static ModelPreset> {
@@ -392,7 +419,7 @@ pub static MODELS: &[ModelPreset] = &[
     ),
     preset(
         "mistral-large-3",
-        "Mistral Large 3 (language model)",
+        "Mistral Large 3",
         like_deepseek(
             Architecture::llama(61, 7168, 16384, 128, 128, 131_072),
             1536,
@@ -432,6 +459,16 @@ mod tests {
                 "{id}: {ours} against {}",
                 preset.published
             );
+        }
+    }
+
+    #[test]
+    fn every_model_has_one_maker() {
+        for preset in MODELS {
+            let makers = by_maker();
+            let lists = makers.iter().flat_map(|(_, choices)| choices);
+            let count = lists.filter(|choice| choice.id == preset.choice.id).count();
+            assert_eq!(count, 1, "{}", preset.choice.id);
         }
     }
 
