@@ -131,10 +131,10 @@ test('a sweep draws its curves, and a table says the same', async () => {
   await panel(page).locator('.curves svg circle').first().waitFor();
   await idle(page);
   await chip(page, 'toggle:sweep-table').click();
-  const twin = panel(page).getByRole('region', { name: 'How the cost grows' }).locator('tbody tr');
-  await twin.first().waitFor();
-  assert.equal(await twin.count(), 17);
-  const known = await twin.locator('[data-action=load]').count();
+  const table = panel(page).getByRole('region', { name: 'How the cost grows' }).locator('tbody tr');
+  await table.first().waitFor();
+  assert.equal(await table.count(), 17);
+  const known = await table.locator('[data-action=load]').count();
   assert.equal(await panel(page).locator('.curves figure').first().locator('circle').count(), known);
   assert.deepEqual(problems, []);
 });

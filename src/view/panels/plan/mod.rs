@@ -148,7 +148,7 @@ fn fold(view: &View, fold: Fold, summary: &'static str, inside: impl FnOnce() ->
     let state = if open { "open" } else { "" };
     el(
         "details",
-        &[("class", "twin"), ("open", state)],
+        &[("class", "data-table"), ("open", state)],
         &[head, content],
     )
     .keyed(fold.name())
