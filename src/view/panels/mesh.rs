@@ -58,8 +58,8 @@ fn hidden_nodes(mesh: Mesh) -> Node {
         return Node::none();
     }
     let words = t!(
-        "{MAX_NODES} of {all} nodes, those first that hold someone of rank 0's groups.",
-        MAX_NODES,
+        "{MOST_NODES} of {all} nodes, those first that hold someone of rank 0's groups.",
+        MOST_NODES = MAX_NODES,
         all
     );
     leaf("p", "muted", &words)
