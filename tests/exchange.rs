@@ -62,6 +62,8 @@ const NOBODYS: &[&str] = &[
     "moe_imbalance",
     "fp8_activations",
     "fp8_dispatch",
+    "stack",
+    "stack.*",
     "dummy_wgrad",
     "measured_step_s",
     "loader_ns",

@@ -303,8 +303,8 @@ fn every_recomputation_attention_and_exchange() {
             {
                 let run = Run {
                     recompute: recompute.clone(),
-                    flash_attention,
-                    fused_swiglu,
+                    flash_attention: Some(flash_attention),
+                    fused_swiglu: Some(fused_swiglu),
                     zero,
                     ..base.clone()
                 };
@@ -353,7 +353,7 @@ fn every_exchange_of_copied_key_value_heads() {
                 cp: 2,
                 cp_comm,
                 zero,
-                dummy_wgrad: true,
+                dummy_wgrad: Some(true),
                 ..model("llama-3.1-70b")
             };
             runs.push((format!("{cp_comm:?} zero={zero}"), run));
@@ -397,10 +397,10 @@ fn every_precision_optimizer_and_loss() {
         CrossEntropy::Chunked,
     ] {
         let run = Run {
-            cross_entropy,
-            dummy_wgrad: true,
+            cross_entropy: Some(cross_entropy),
+            dummy_wgrad: Some(true),
             measured_step_s: Some(7.0),
-            loader_ns: 2.0,
+            loader_ns: Some(2.0),
             moe_imbalance: 1.5,
             ..deepseek()
         };
@@ -412,8 +412,8 @@ fn every_precision_optimizer_and_loss() {
         (MoeDispatch::AllToAll, true),
     ] {
         let run = Run {
-            moe_dispatch,
-            fp8_dispatch: low,
+            moe_dispatch: Some(moe_dispatch),
+            fp8_dispatch: Some(low),
             fp8_activations: low,
             ..deepseek()
         };

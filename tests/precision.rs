@@ -78,7 +78,7 @@ fn every_method_counts_activations_in_the_bytes_of_the_precision() {
                 seq_len: 1024,
                 micro_batch: 2,
                 global_batch: 64,
-                flash_attention: false,
+                flash_attention: Some(false),
                 memory_method,
                 ..Run::default()
             };

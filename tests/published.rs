@@ -175,8 +175,8 @@ fn deepseek_v3_needs_its_dispatch_and_its_low_precision_activations() {
         report(&run).unwrap()
     };
     let whole = with(&|_| {});
-    let copies = with(&|run| run.moe_dispatch = shardscope::core::run::MoeDispatch::AllToAll);
-    let bf16 = with(&|run| run.fp8_dispatch = false);
+    let copies = with(&|run| run.moe_dispatch = Some(shardscope::core::run::MoeDispatch::AllToAll));
+    let bf16 = with(&|run| run.fp8_dispatch = Some(false));
     let free = with(&|run| {
         run.model.parts.groups = Some(1);
     });

@@ -79,6 +79,10 @@ sources! {
     NANOTRON = "nanotron", "Hugging Face, nanotron", "https://github.com/huggingface/nanotron";
     PALM = "PaLM", "Chowdhery et al., PaLM: Scaling Language Modeling with Pathways, 2022", "https://arxiv.org/abs/2204.02311";
     TORCHTITAN = "torchtitan", "PyTorch, torchtitan (benchmarks, footnotes on hardware)", "https://github.com/pytorch/torchtitan";
+    NEMO = "NeMo", "NVIDIA, NeMo Framework 2: recipes and performance summaries", "https://github.com/NVIDIA/NeMo";
+    MEGATRON_BRIDGE = "Megatron-Bridge", "NVIDIA, Megatron-Bridge: recipes and performance summaries", "https://github.com/NVIDIA-NeMo/Megatron-Bridge";
+    LLM_FOUNDRY = "llm-foundry", "MosaicML, llm-foundry: scripts/train/benchmarking", "https://github.com/mosaicml/llm-foundry";
+    DEEPSPEED = "DeepSpeed", "Microsoft, DeepSpeed", "https://github.com/deepspeedai/DeepSpeed";
     TRANSFORMER_ENGINE = "Transformer Engine", "NVIDIA, Transformer Engine", "https://github.com/NVIDIA/TransformerEngine";
     ZERO = "ZeRO", "Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter Models, 2020", "https://arxiv.org/abs/1910.02054";
     FP8_LM = "FP8-LM", "Peng et al., FP8-LM: Training FP8 Large Language Models, 2023", "https://arxiv.org/abs/2310.18313";
@@ -87,6 +91,8 @@ sources! {
     STAS = "ML Engineering", "Bekman, Machine Learning Engineering: compute/accelerator and network", "https://github.com/stas00/ml-engineering";
     TORCH_OOM = "PyTorch OOM", "\"GiB total capacity\" as PyTorch's out-of-memory message prints it", "torch.cuda.OutOfMemoryError, total capacity";
     TSUBAME = "TSUBAME 4.0", "TSUBAME 4.0 hardware: H100 SXM5 94 GB, 2.4 TB/s, four a node", "TSUBAME4 hardware specifications";
+    FLASH_2 = "FlashAttention-2", "Dao, FlashAttention-2: Faster Attention with Better Parallelism and Work Partitioning, 2023", "https://arxiv.org/abs/2307.08691";
+    CUDNN_BENCHMARK = "cuDNN benchmark", "NVIDIA, cuDNN frontend: benchmark/sdpa_benchmark_training, results by model and GPU", "https://github.com/NVIDIA/cudnn-frontend";
     FLASH_3 = "FlashAttention-3", "Shah et al., FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision, 2024", "https://arxiv.org/abs/2407.08608";
     NCCL = "NCCL", "NVIDIA, NCCL: tuning model (src/graph/tuning.cc) and nccl-tests PERFORMANCE.md", "https://github.com/NVIDIA/nccl";
     PUBLISHED_RUNS = "Published runs", "The published training runs that the accuracy panel computes: tables 3 and 4 of Fujii 2024, throughput tables of frameworks and papers, NVIDIA's benchmark summaries", "data/fujii_measured.csv and data/throughput.csv beside the page";

@@ -4,7 +4,7 @@ use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
 use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot};
-use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, Value};
+use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, StackParts, Value};
 use crate::view::panels::issues::line;
 use crate::web::html::{flag, text};
 use crate::web::render::patched;
@@ -238,6 +238,7 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
                 "model" => run.model.parts = ModelParts::default(),
                 "gpu" => run.gpu.parts = GpuParts::default(),
                 "precision" => run.precision.parts = PrecisionParts::default(),
+                "stack" => run.stack.parts = StackParts::default(),
                 _ => {}
             }
             // Every id of the list is accepted.

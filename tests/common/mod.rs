@@ -127,7 +127,7 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
     }
     let run = &scenario.run;
     let samples = run.global_batch as f64 / layout.dp as f64;
-    let floor = run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples;
+    let floor = scenario.software.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples;
     let seconds = with_loader(Seconds(pipeline + exposed + end), Seconds(floor)).0;
     Estimate {
         seconds,

@@ -3,12 +3,13 @@
 use crate::memory::detailed::LOSS_KERNELS;
 use crate::memory::verdict::{FRAGMENTATION, HALF_BAND, PROCESS};
 use crate::message::{Message, verbatim};
+use crate::run::OneOf;
 use crate::source::{Cited, Source};
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, ELEMENTWISE, FAMILIES, GROUPED, HOST_PER_EXPERT_LAYER,
-    HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, RANGE,
-    RANGE_EXPERTS, Range,
+    ATTENTION_HALF, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, HOST_PER_EXPERT_LAYER,
+    HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, KERNELS, LAST_WAVE, LAUNCH, OPERANDS, PERMUTE,
+    RANGE, RANGE_EXPERTS, Range,
 };
 use crate::traffic::{
     ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, INTER, INTRA, LATENCY,
@@ -87,6 +88,16 @@ pub fn constants() -> Vec<Constant> {
             "tokens at which attention runs at half its rate",
             &ATTENTION_HALF,
         ),
+        number("FlashAttention-2 over FlashAttention-1", &FLASH_1),
+        Constant::new(
+            "last wave of attention in mean tiles, forward and backward",
+            t!(
+                "{forward} and {backward}",
+                forward = LAST_WAVE.value.0,
+                backward = LAST_WAVE.value.1
+            ),
+            &LAST_WAVE,
+        ),
         time("gap of a launch", &LAUNCH),
         time("host, a routed layer", &HOST_PER_EXPERT_LAYER),
     ];
@@ -117,6 +128,7 @@ pub fn constants() -> Vec<Constant> {
         ));
     }
     all.extend(families());
+    all.extend(kernels());
     all
 }
 
@@ -137,6 +149,25 @@ fn families() -> impl Iterator<Item = Constant> {
         ),
         source: family.source,
         how: family.remark.into(),
+        fitted: false,
+    })
+}
+
+/// The attention kernels that a family's own figures do not stand for.
+fn kernels() -> impl Iterator<Item = Constant> {
+    KERNELS.iter().map(|row| Constant {
+        name: t!(
+            "attention by {kernel}, {gpus}",
+            kernel = row.kernel.choice().label,
+            gpus = verbatim(row.presets.join(", "))
+        ),
+        value: t!(
+            "{forward} and {backward} of the bf16 peak",
+            forward = row.shares.0,
+            backward = row.shares.1
+        ),
+        source: row.source,
+        how: row.remark.into(),
         fitted: false,
     })
 }

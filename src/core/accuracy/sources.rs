@@ -130,7 +130,7 @@ macro_rules! outside {
 }
 
 /// Torchtitan's FSDP, whose H100 have 96 GiB; a local batch is cut into as many micro-batches as there are stages.
-const TORCHTITAN: &str = "model={id}&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}\
+const TORCHTITAN: &str = "stack=torchtitan&model={id}&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}\
     &zero=3&precision=fsdp-mixed&recompute={first_word}&seq_len={seq}&micro_batch={local}&global_batch={local_batch}";
 
 /// `SimuMax`'s Megatron-LM: fused cross-entropy, Transformer Engine, four micro-batches.
@@ -138,7 +138,7 @@ macro_rules! simumax {
     ($($model:tt)+) => {
         concat!(
             $($model)+,
-            "&gpu=b200-sxm&gpus=8&tp={tp}&pp={pp}&cp={cp}&ep={ep}&cp_comm=ulysses&seq_len={seq}&micro_batch=1",
+            "&stack.base=megatron-2024&stack.attention=cudnn&gpu=b200-sxm&gpus=8&tp={tp}&pp={pp}&cp={cp}&ep={ep}&cp_comm=ulysses&seq_len={seq}&micro_batch=1",
             "&cross_entropy=te-fused&dummy_wgrad=true&capacity_factor=1&global_batch={four_dp}"
         )
     };
@@ -164,59 +164,59 @@ pub static SOURCES: &[Source] = &[
     // its loader, but the coupling feels it: the H100 host's is chosen for the smallest error (1.9, which another survey
     // inferred, gives 4.6 % on table 4 instead of 4.0).
     source("Fujii 2024, table 3 (A100 40 GB)", Kind::Fitted, FUJII, &[("table", "=3")], Quantity::FujiiTflops,
-        "model={model}&gpu.base={gpu}&gpu.inter_gb_per_s=12.5&gpus={gpus}&tp={tp}&cp={cp}&pp={pp}&micro_batch={micro_batch}&seq_len={seq_len}&global_batch=1024&loader_ns=2.75",
+        "stack=megatron-2024&model={model}&gpu.base={gpu}&gpu.inter_gb_per_s=12.5&gpus={gpus}&tp={tp}&cp={cp}&pp={pp}&micro_batch={micro_batch}&seq_len={seq_len}&global_batch=1024&loader_ns=2.75",
         "tp {tp} cp {cp} pp {pp} b {micro_batch} on {gpus}"),
     source("Fujii 2024, table 4 (H100 94 GB)", Kind::Fitted, FUJII, &[("table", "=4")], Quantity::FujiiTflops,
-        "model={model}&gpu.base={gpu}&gpu.inter_gb_per_s=25&gpus={gpus}&tp={tp}&cp={cp}&pp={pp}&micro_batch={micro_batch}&seq_len={seq_len}&global_batch=1024&loader_ns=3",
+        "stack=megatron-2024&model={model}&gpu.base={gpu}&gpu.inter_gb_per_s=25&gpus={gpus}&tp={tp}&cp={cp}&pp={pp}&micro_batch={micro_batch}&seq_len={seq_len}&global_batch=1024&loader_ns=3",
         "tp {tp} cp {cp} pp {pp} b {micro_batch} on {gpus}"),
     // FSDP with bf16 gradients; MPT runs without dropout.
     source("llm-foundry, MPT on A100", Kind::Fitted, THROUGHPUT, &[("source", "llm-foundry"), ("held", "=yes"), ("gpu_type", "a100")], Quantity::StepSeconds,
-        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=25&sequence_parallel=false&precision=bf16"), LAYOUT),
+        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=25&sequence_parallel=false&precision=bf16&stack=composer-2023"), LAYOUT),
     source("llm-foundry, MPT on H100", Kind::Fitted, THROUGHPUT, &[("source", "llm-foundry"), ("held", "=yes"), ("gpu_type", "h100")], Quantity::StepSeconds,
-        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=50&sequence_parallel=false&precision=bf16"), LAYOUT),
-    // Megatron with sequence parallelism.
+        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=50&sequence_parallel=false&precision=bf16&stack=composer-2023"), LAYOUT),
+    // Megatron with sequence parallelism; of its software the table says Transformer Engine, which picks cuDNN's kernel.
     source("SimuMax, Llama on B200", Kind::Fitted, THROUGHPUT, &[("source", "SimuMax"), ("held", "=yes")], Quantity::StepSeconds,
-        gpt!("model.gated_ffn=true&model.tied_embeddings=false&model.dropout=false&gpu.inter_gb_per_s=50&sequence_parallel=true&precision=bf16-fp32-grads"), LAYOUT),
+        gpt!("model.gated_ffn=true&model.tied_embeddings=false&model.dropout=false&gpu.inter_gb_per_s=50&sequence_parallel=true&precision=bf16-fp32-grads&stack.base=megatron-2024&stack.attention=cudnn"), LAYOUT),
     // Jean Zay: four 100 Gbit/s cards for eight GPUs. Its fork of Megatron-DeepSpeed, like Megatron of 2021, had neither
     // FlashAttention nor overlapped gradients or tensor-parallel reductions.
     source("BLOOM candidates, 176B to 203B on A100", Kind::Fitted, THROUGHPUT, &[("source", "bigscience"), ("held", "=yes")], Quantity::StepSeconds,
-        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=6.25&sequence_parallel=false&precision=bf16-fp32-grads&flash_attention=false&overlap.dp=0&overlap.tp=0"), LAYOUT),
+        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=6.25&sequence_parallel=false&precision=bf16-fp32-grads&stack=megatron-2021"), LAYOUT),
     source("Narayanan 2021, GPT on A100", Kind::Fitted, THROUGHPUT, &[("source", "images/cases_april2021"), ("held", "=yes")], Quantity::StepSeconds,
-        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=true&gpu.inter_gb_per_s=25&sequence_parallel={sp}&precision=bf16-fp32-grads&flash_attention=false&overlap.dp=0&overlap.tp=0"), LAYOUT),
+        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=true&gpu.inter_gb_per_s=25&sequence_parallel={sp}&precision=bf16-fp32-grads&stack=megatron-2021"), LAYOUT),
     source("Korthikanti 2022, GPT on A100", Kind::Fitted, THROUGHPUT, &[("source", "calculon"), ("held", "=yes")], Quantity::StepSeconds,
-        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=true&gpu.inter_gb_per_s=25&sequence_parallel={sp}&precision=bf16-fp32-grads&flash_attention=false"), LAYOUT),
+        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=true&gpu.inter_gb_per_s=25&sequence_parallel={sp}&precision=bf16-fp32-grads&stack=megatron-2021&overlap.dp=0.8&overlap.tp=0.3"), LAYOUT),
     // Outside the fit; the dense ones were in view when Hopper's GEMM share and the contention were chosen.
     source("InternEvo, InternLM-7B on A100", Kind::Held, THROUGHPUT, &[("source", "InternEvo"), ("model", "InternLM-7B"), ("experts", "=")], Quantity::TokensPerGpu,
-        outside!("model.layers=32&model.hidden=4096&model.ffn=11008&model.heads=32&model.kv_heads=32&model.vocab=103168&model.gated_ffn=true&model.tied_embeddings=false&model.norm=rmsnorm&model.biases=none&model.dropout=false&gpu.base=a100-sxm-80gb&gpu.inter_gb_per_s=6.25&sequence_parallel=false"), LAYOUT),
+        outside!("model.layers=32&model.hidden=4096&model.ffn=11008&model.heads=32&model.kv_heads=32&model.vocab=103168&model.gated_ffn=true&model.tied_embeddings=false&model.norm=rmsnorm&model.biases=none&model.dropout=false&gpu.base=a100-sxm-80gb&gpu.inter_gb_per_s=6.25&sequence_parallel=false&stack=megatron-2024"), LAYOUT),
     source("NVIDIA dgxc, Llama 3.1 405B on H100", Kind::Held, THROUGHPUT, &[("source", "v24.11.1:llama3.1/README_405b"), ("model", "405B")], Quantity::TokensPerGpu,
-        outside!("model.base=llama-3.1-405b&model.layers={layers|}&gpu=h100-sxm-80gb"), PRECISE),
+        outside!("model.base=llama-3.1-405b&model.layers={layers|}&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
     source("NVIDIA dgxc, Llama 3.1 70B on H100", Kind::Held, THROUGHPUT, &[("source", "v24.11.1:llama3.1/README_70b"), ("model", "70B")], Quantity::TokensPerGpu,
-        outside!("model.base=llama-3.1-70b&model.layers={layers|}&gpu=h100-sxm-80gb"), PRECISE),
+        outside!("model.base=llama-3.1-70b&model.layers={layers|}&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
     source("NVIDIA dgxc, Llama 3.1 8B on H100", Kind::Held, THROUGHPUT, &[("source", "v25.02:llama3.1/README_8b"), ("model", "8B")], Quantity::TokensPerGpu,
-        outside!("model.base=llama-3.1-8b&model.layers={layers|}&gpu=h100-sxm-80gb"), PRECISE),
+        outside!("model.base=llama-3.1-8b&model.layers={layers|}&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
     // Routed experts: no constant was fitted to them.
     Source {
         without: &[("experts", "=")],
         ..source("SimuMax, DeepSeek-V2 layers on B200", Kind::Held, THROUGHPUT, &[("source", "SimuMax"), ("model", "deepseek-v2")], Quantity::TokensPerGpu,
-            outside!("model.base=deepseek-v3&model.layers=4&model.hidden=5120&model.ffn=12288&model.vocab=102400&model.mtp_modules=0&model.moe.experts=160&model.moe.top_k=6&model.moe.expert_ffn=1536&model.moe.shared_experts=2&model.moe.dense_layers=1&gpu=b200-sxm"), PRECISE)
+            outside!("model.base=deepseek-v3&model.layers=4&model.hidden=5120&model.ffn=12288&model.vocab=102400&model.mtp_modules=0&model.moe.experts=160&model.moe.top_k=6&model.moe.expert_ffn=1536&model.moe.shared_experts=2&model.moe.dense_layers=1&gpu=b200-sxm&stack.base=megatron-2024&stack.attention=cudnn"), PRECISE)
     },
     Source {
         without: &[("experts", "=")],
         ..source("SimuMax, DeepSeek-V3 layers on B200", Kind::Held, THROUGHPUT, &[("source", "SimuMax"), ("model", "deepseek-v3")], Quantity::TokensPerGpu,
-            outside!("model.base=deepseek-v3&model.layers=4&model.mtp_modules=0&model.moe.dense_layers=1&gpu=b200-sxm"), PRECISE)
+            outside!("model.base=deepseek-v3&model.layers=4&model.mtp_modules=0&model.moe.dense_layers=1&gpu=b200-sxm&stack.base=megatron-2024&stack.attention=cudnn"), PRECISE)
     },
     Source {
         without: &[("experts", "=")],
         ..source("Megatron-Bridge, DeepSeek-V3", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "DeepSeekV3")], Quantity::TokensPerGpu,
-            outside!("model.base=deepseek-v3&model.layers={layers|}&model.mtp_modules=0&gpu={gpu_id}"), PRECISE)
+            outside!("model.base=deepseek-v3&model.layers={layers|}&model.mtp_modules=0&gpu={gpu_id}&stack=megatron-{year}"), PRECISE)
     },
     Source {
         without: &[("experts", "=")],
         ..source("Megatron-Bridge, Qwen3-235B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Qwen3_235B")], Quantity::TokensPerGpu,
-            outside!("model.layers=94&model.hidden=4096&model.ffn=12288&model.heads=64&model.kv_heads=4&model.head_dim=128&model.vocab=151936&model.gated_ffn=true&model.tied_embeddings=false&model.norm=rmsnorm&model.biases=none&model.dropout=false&model.moe.experts=128&model.moe.top_k=8&model.moe.expert_ffn=1536&model.moe.shared_experts=0&model.moe.dense_layers=0&gpu={gpu_id}"), PRECISE)
+            outside!("model.layers=94&model.hidden=4096&model.ffn=12288&model.heads=64&model.kv_heads=4&model.head_dim=128&model.vocab=151936&model.gated_ffn=true&model.tied_embeddings=false&model.norm=rmsnorm&model.biases=none&model.dropout=false&model.moe.experts=128&model.moe.top_k=8&model.moe.expert_ffn=1536&model.moe.shared_experts=0&model.moe.dense_layers=0&gpu={gpu_id}&stack=megatron-{year}"), PRECISE)
     },
     source("Uneven PP note, vision-language on H20", Kind::Shown, "uneven_pp_h20.csv", &[], Quantity::StepSeconds,
-        "model.layers=28&model.hidden=3584&model.ffn=18944&model.heads=28&model.kv_heads=28&model.vocab=152064&model.gated_ffn=false&model.tied_embeddings=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&model.vision.image_height=224&model.vision.channels=3&model.vision.patch=14&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16&stage_layers={first},{second}",
+        "stack=megatron-2024&model.layers=28&model.hidden=3584&model.ffn=18944&model.heads=28&model.kv_heads=28&model.vocab=152064&model.gated_ffn=false&model.tied_embeddings=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&model.vision.image_height=224&model.vision.channels=3&model.vision.patch=14&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16&stage_layers={first},{second}",
         "{first} and {second} layers on the two ranks"),
     // Memory.
     source("SimuMax peaks, Llama on B200", Kind::Held, SIMUMAX, &[("model", "llama")], Quantity::Allocated,
@@ -226,7 +226,7 @@ pub static SOURCES: &[Source] = &[
     source("SimuMax peaks, DeepSeek-V3 on B200", Kind::Held, SIMUMAX, &[("model", "deepseek-v3")], Quantity::Allocated,
         simumax!(deepseek!("&model.hidden=7168&model.ffn=18432&model.vocab=129280&model.moe.experts=256&model.moe.top_k=8&model.moe.expert_ffn=2048&model.moe.shared_experts=1")), "{layers} layers, tp {tp} pp {pp} ep {ep} s {seq}"),
     source("Megatron-LM's functional tests, GPT-7B", Kind::Held, MEMORY, &[("source", "/gpt3_7b_")], Quantity::AllocatedLast,
-        "model.layers={layers}&model.hidden={hidden}&model.ffn={ffn}&model.heads={heads}&model.kv_heads={kv_heads}&model.vocab={vocab}&model.gated_ffn=false&model.norm=layernorm&model.biases=all&model.dropout=true&gpu=h100-sxm-80gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}&sequence_parallel={sp}&seq_len={seq}&micro_batch={mbs}&global_batch={four_batches}",
+        "stack=megatron-2024&model.layers={layers}&model.hidden={hidden}&model.ffn={ffn}&model.heads={heads}&model.kv_heads={kv_heads}&model.vocab={vocab}&model.gated_ffn=false&model.norm=layernorm&model.biases=all&model.dropout=true&gpu=h100-sxm-80gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}&sequence_parallel={sp}&seq_len={seq}&micro_batch={mbs}&global_batch={four_batches}",
         "{model} on {gpu_type}, tp {tp} pp {pp}"),
     Source {
         without: &[("source", "trainy")],

@@ -3,7 +3,7 @@
 use crate::issue::Issue;
 use crate::model::{Biases, Norm};
 use crate::run::registry::field;
-use crate::run::{Recompute, Scenario, Schedule};
+use crate::run::{CrossEntropy, Recompute, Scenario, Schedule};
 use crate::t;
 
 /// Something a method assumes about a Run.
@@ -89,15 +89,15 @@ pub const MEGATRON: &[Assumption] = &[
         s.run.microbatch_lengths.is_none()
     }),
     assume("cross_entropy", "fp32 logits, 4 bytes each", |s| {
-        default(s, "cross_entropy")
+        s.software.cross_entropy == CrossEntropy::Megatron
     }),
     assume(
         "fused_swiglu",
         "an unfused SwiGLU, 8 bytes a token and FFN channel",
-        |s| default(s, "fused_swiglu"),
+        |s| s.software.fused_swiglu,
     ),
     assume("dummy_wgrad", "no dummy weight gradients", |s| {
-        !s.run.dummy_wgrad
+        !s.software.dummy_wgrad
     }),
     BF16,
 ];
@@ -156,11 +156,11 @@ const TENSORS_ONLY: [Assumption; 5] = [
         s.run.microbatch_lengths.is_none()
     }),
     assume("cross_entropy", "no logits", |s| {
-        default(s, "cross_entropy")
+        s.software.cross_entropy == CrossEntropy::Megatron
     }),
-    assume("fused_swiglu", "no SwiGLU", |s| default(s, "fused_swiglu")),
+    assume("fused_swiglu", "no SwiGLU", |s| s.software.fused_swiglu),
     assume("dummy_wgrad", "no dummy weight gradients", |s| {
-        !s.run.dummy_wgrad
+        !s.software.dummy_wgrad
     }),
     assume("hsdp_shard", "shards over all ranks", |s| {
         s.run.hsdp_shard.is_none()

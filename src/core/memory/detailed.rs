@@ -116,7 +116,7 @@ pub fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     });
     let gathered = sharding::buffers(scenario, load, &parts);
     let gathered: f64 = gathered.iter().map(|buffer| buffer.bytes).sum();
-    let dummies = if scenario.run.dummy_wgrad {
+    let dummies = if scenario.software.dummy_wgrad {
         dummies::bytes(scenario, load)
     } else {
         0.0
@@ -198,7 +198,7 @@ fn buffer_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
         Buffer::held("logits", heads * logits::held(scenario)),
         Buffer::held("inputs of the head", heads * logits::inputs(scenario)),
     ];
-    if scenario.run.dummy_wgrad {
+    if scenario.software.dummy_wgrad {
         parts.push(Buffer::held(
             "dummy weight gradients",
             dummies::bytes(scenario, load),

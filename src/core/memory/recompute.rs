@@ -107,7 +107,7 @@ mod tests {
             pp: 1,
             gpus: 8,
             seq_len: 2048,
-            flash_attention: false,
+            flash_attention: Some(false),
             ..Run::default()
         };
         let selective = saved(&run, Recompute::Selective).0;
@@ -134,7 +134,7 @@ mod tests {
         let dropped = saved(&run, Recompute::Selective).gb();
         assert!((dropped - (36.618 - 36.614)).abs() < 0.0006, "{dropped}");
         for flash_attention in [true, false] {
-            run.flash_attention = flash_attention;
+            run.flash_attention = Some(flash_attention);
             assert_eq!(
                 saved(&run, Recompute::Selective),
                 saved(&run, module.clone())

@@ -13,7 +13,7 @@ const SHORT: u64 = 128;
 #[must_use]
 pub fn fused_loss(scenario: &Scenario, loads: &[RankLoad], verdict: Verdict) -> Option<Issue> {
     use CrossEntropy::{Megatron, MegatronFused, TeFused};
-    let fused: &[CrossEntropy] = match scenario.run.cross_entropy {
+    let fused: &[CrossEntropy] = match scenario.software.cross_entropy {
         _ if verdict == Verdict::Fits => &[],
         Megatron => &[MegatronFused, TeFused],
         MegatronFused => &[TeFused],
@@ -21,7 +21,7 @@ pub fn fused_loss(scenario: &Scenario, loads: &[RankLoad], verdict: Verdict) -> 
     };
     let fits = |kernel: &&CrossEntropy| {
         let mut with = scenario.clone();
-        with.run.cross_entropy = **kernel;
+        with.software.cross_entropy = **kernel;
         estimate(&with, loads).verdict() == Verdict::Fits
     };
     let kernel = fused.iter().find(fits)?;

@@ -49,7 +49,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
         return None;
     }
     let overlap = Overlap {
-        share: scenario.run.overlap.dp,
+        share: scenario.software.overlap.dp,
         tax: CONTENTION.value,
     };
     // The timeline is that of the measured step, where there is one.
@@ -109,7 +109,7 @@ fn charged(evaluation: &Evaluation) -> Charged {
         });
         Seconds(all.sum::<f64>() * pieces)
     };
-    let share = scenario.run.overlap.dp;
+    let share = scenario.software.overlap.dp;
     let measured = evaluation.report.step.rescaled_by.unwrap_or(1.0);
     let rank = |(rank, load): (usize, &crate::memory::RankLoad)| {
         let stages = &load.stages;

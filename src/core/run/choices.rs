@@ -189,6 +189,36 @@ one_of! {
 }
 
 one_of! {
+    /// The kernel that computes attention.
+    AttentionKernel {
+        /// Scores are written to memory.
+        Eager = "eager" "eager, scores in memory",
+        /// FlashAttention-1, or its Triton form.
+        Flash1 = "flash-1" "FlashAttention-1",
+        /// FlashAttention-2.
+        Flash2 = "flash-2" "FlashAttention-2",
+        /// FlashAttention-3: Hopper only.
+        Flash3 = "flash-3" "FlashAttention-3",
+        /// cuDNN's, which Transformer Engine picks from Hopper on.
+        Cudnn = "cudnn" "cuDNN",
+        /// cuDNN's in fp8.
+        Fp8 = "fp8" "cuDNN, fp8",
+    }
+}
+
+one_of! {
+    /// What hides tensor-parallel messages behind the products beside them.
+    TpOverlap {
+        /// Only reductions of the backward pass, behind weight gradients.
+        None = "none" "weight gradients only",
+        /// PyTorch's, chunk by chunk, forward and backward.
+        AsyncTp = "async-tp" "async TP",
+        /// Transformer Engine's, chunk by chunk, forward and backward.
+        Userbuffers = "userbuffers" "userbuffers",
+    }
+}
+
+one_of! {
     /// The memory method.
     Method {
         /// Per tensor and stage.

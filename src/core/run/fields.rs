@@ -3,11 +3,11 @@
 //! To add a setting: a field in [`Run`](super::Run) with its default, and a row here.
 
 use super::choices::{
-    Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
-    Reduction, Schedule, Variant,
+    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
+    Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
 use super::precision::POLICIES;
-use super::presets::{GPUS, MODELS};
+use super::presets::{GPUS, MODELS, STACKS};
 use super::registry::{Field, Group, Slot, Steps};
 use crate::model::{AttentionCount, Biases, Norm, QkNorm};
 
@@ -246,6 +246,11 @@ pub static FIELDS: &[Field] = &[
     }).advanced(),
     row("tokens_total", Training, "Token budget", "", "tokens", "15T for days, GPU-hours and cost", maybe_number!(1.0, 1e18, 1e12, tokens_total)).advanced(),
     row("price_per_gpu_hour", Training, "Price", "", "a GPU-hour", "in any currency", maybe_number!(0.0, 1e6, 0.5, price_per_gpu_hour)).advanced(),
+    row("stack", Training, "Software", "", "", "what you train with; sets what software decides, and what is set besides wins", preset!(STACKS, stack)),
+    row("stack.attention", Training, "Attention kernel", "", "", "how fast attention runs", maybe_choice!(AttentionKernel, stack.parts.attention)).advanced(),
+    row("stack.tp_overlap", Training, "TP overlap by", "", "", "what hides tensor-parallel messages behind the products beside them", maybe_choice!(TpOverlap, stack.parts.tp_overlap)).advanced(),
+    row("stack.grad_reduce_bytes", Training, "Reduced gradients", "", "B", "bytes a gradient between ranks; unset: as it is kept", maybe_number!(1.0, 4.0, 1.0, stack.parts.grad_reduce_bytes)).advanced(),
+    row("stack.host_us_per_layer", Training, "Host time", "", "us a layer", "launches that no kernel hides, a layer and micro-batch, before CUDA graphs", maybe_number!(0.0, 1e6, 50.0, stack.parts.host_us_per_layer)).advanced(),
     row("precision", Training, "Precision", "", "", "bytes a parameter as weight, gradient and state", preset!(POLICIES, precision)),
     row("precision.weights", Training, "Weights", "", "B", "bytes of the weights that compute", maybe_number!(0.0, 16.0, 1.0, precision.parts.weights)).advanced(),
     row("precision.grads", Training, "Gradients", "", "B", "bytes a gradient", maybe_number!(0.0, 16.0, 1.0, precision.parts.grads)).advanced(),
@@ -308,22 +313,22 @@ pub static FIELDS: &[Field] = &[
             true
         },
     }).advanced(),
-    row("flash_attention", Training, "FlashAttention", "", "", "attention without stored scores", toggle!(flash_attention)).advanced(),
+    row("flash_attention", Training, "FlashAttention", "", "", "attention without stored scores", maybe_toggle!(flash_attention)).advanced(),
     row("attention_flops", How, "Attention FLOPs", "", "", "how model FLOPs and MFU count attention; never changes time", choice!(AttentionCount, attention_flops)),
-    row("cross_entropy", Training, "Loss kernel", "", "", "bytes a logit held and at peak", choice!(CrossEntropy, cross_entropy)).advanced(),
-    row("fused_swiglu", Training, "Fused SwiGLU", "", "", "keeps 6 rather than 8 bytes a token and FFN channel", toggle!(fused_swiglu)).advanced(),
+    row("cross_entropy", Training, "Loss kernel", "", "", "bytes a logit held and at peak", maybe_choice!(CrossEntropy, cross_entropy)).advanced(),
+    row("fused_swiglu", Training, "Fused SwiGLU", "", "", "keeps 6 rather than 8 bytes a token and FFN channel", maybe_toggle!(fused_swiglu)).advanced(),
     row("fp8_activations", Training, "fp8 activations", "", "", "inputs of linears and of the experts' SwiGLU wait in fp8", toggle!(fp8_activations)).advanced(),
-    row("dummy_wgrad", Training, "Dummy weight gradients", "", "", "Transformer Engine's buffers, one a weight shape", toggle!(dummy_wgrad)).advanced(),
+    row("dummy_wgrad", Training, "Dummy weight gradients", "", "", "Transformer Engine's buffers, one a weight shape", maybe_toggle!(dummy_wgrad)).advanced(),
     row("moe_imbalance", Training, "Expert imbalance", "", "x", "tokens of the busiest expert rank over the average", number!(1.0, 64.0, 0.1, moe_imbalance)).advanced(),
     row("capacity_factor", Training, "Capacity factor", "", "x", "padded expert capacity; unset: dropless", maybe_number!(0.1, 64.0, 0.25, capacity_factor)).advanced(),
-    row("moe_dispatch", Training, "Expert dispatch", "", "", "a copy of a token for every expert, or one a node that is passed on inside", choice!(MoeDispatch, moe_dispatch)).advanced(),
-    row("fp8_dispatch", Training, "fp8 dispatch", "", "", "tokens go to experts, and their gradients back, in fp8", toggle!(fp8_dispatch)).advanced(),
-    row("cuda_graphs", Training, "CUDA graphs", "", "", "removes most of the host's launch overhead", toggle!(cuda_graphs)).advanced(),
+    row("moe_dispatch", Training, "Expert dispatch", "", "", "a copy of a token for every expert, or one a node that is passed on inside", maybe_choice!(MoeDispatch, moe_dispatch)).advanced(),
+    row("fp8_dispatch", Training, "fp8 dispatch", "", "", "tokens go to experts, and their gradients back, in fp8", maybe_toggle!(fp8_dispatch)).advanced(),
+    row("cuda_graphs", Training, "CUDA graphs", "", "", "removes most of the host's launch overhead", maybe_toggle!(cuda_graphs)).advanced(),
     row("measured_step_s", How, "Measured step", "", "s", "one step you measured; the time model is scaled to it", maybe_number!(1e-6, 1e7, 1.0, measured_step_s)).advanced(),
-    row("loader_ns", How, "Loader floor", "", "ns", "host data loader: ns times seq² a sample and rank", number!(0.0, 1e6, 0.5, loader_ns)).advanced(),
-    row("overlap.dp", How, "DP overlap", "", "share", "of the last backward pass that may hide gradients", number!(0.0, 1.0, 0.1, overlap.dp)),
-    row("overlap.tp", How, "TP overlap", "", "share", "of the linears that may hide tensor-parallel traffic", number!(0.0, 1.0, 0.1, overlap.tp)),
-    row("overlap.cp", How, "CP overlap", "", "share", "of attention that may hide context-parallel traffic", number!(0.0, 1.0, 0.1, overlap.cp)).advanced(),
-    row("overlap.ep", How, "EP overlap", "", "share", "of other work that may hide expert all-to-all", number!(0.0, 1.0, 0.1, overlap.ep)).advanced(),
+    row("loader_ns", How, "Loader floor", "", "ns", "host data loader: ns times seq² a sample and rank", maybe_number!(0.0, 1e6, 0.5, loader_ns)).advanced(),
+    row("overlap.dp", How, "DP overlap", "", "share", "of the last backward pass that may hide gradients", maybe_number!(0.0, 1.0, 0.1, overlap.dp)),
+    row("overlap.tp", How, "TP overlap", "", "share", "of the linears that may hide tensor-parallel traffic", maybe_number!(0.0, 1.0, 0.1, overlap.tp)),
+    row("overlap.cp", How, "CP overlap", "", "share", "of attention that may hide context-parallel traffic", maybe_number!(0.0, 1.0, 0.1, overlap.cp)).advanced(),
+    row("overlap.ep", How, "EP overlap", "", "share", "of other work that may hide expert all-to-all", maybe_number!(0.0, 1.0, 0.1, overlap.ep)).advanced(),
     row("memory_method", How, "Memory method", "", "", "whose estimate the memory panel shows", choice!(Method, memory_method)),
 ];

@@ -53,7 +53,7 @@ impl Run {
         }
     }
 
-    /// A model, GPU or precision said in parts, with no base named, has none.
+    /// A model, GPU or precision said in parts, with no base named, has none; a stack keeps its own.
     fn forget_base<V>(&mut self, key: &str, pairs: &[(String, V)]) {
         let Some((whole, _)) = key.split_once('.') else {
             return;
@@ -98,7 +98,7 @@ impl Run {
             .collect()
     }
 
-    /// A model, GPU or precision that differs is written whole: its base, then all that is set besides.
+    /// A model, GPU, precision or stack that differs is written whole: its base, then all that is set besides.
     fn changes_from(&self, from: &Self) -> Vec<(String, Value)> {
         let mut pairs = Vec::new();
         for field in FIELDS {
@@ -111,6 +111,7 @@ impl Run {
                     self.precision != from.precision,
                     self.precision.is_changed(),
                 ),
+                "stack" => (self.stack != from.stack, self.stack.is_changed()),
                 _ => (value != field.get(from), false),
             };
             let is_part = is_based(whole) && whole != field.key;
@@ -178,6 +179,7 @@ impl Run {
                 "model" => run.model = run.model.bare(named),
                 "gpu" => run.gpu = run.gpu.bare(named),
                 "precision" => run.precision = run.precision.bare(named),
+                "stack" => run.stack = run.stack.bare(named),
                 _ => {}
             }
         }
@@ -201,6 +203,7 @@ impl Run {
         run.gpu.or_base(self.gpu.base.or(usual.gpu.base));
         run.precision
             .or_base(self.precision.base.or(usual.precision.base));
+        run.stack.base = run.stack.base.or(self.stack.base);
         (run, issues)
     }
 
@@ -244,7 +247,7 @@ impl Run {
 
 /// Whether `whole` is said by a base and what is changed of it.
 fn is_based(whole: &str) -> bool {
-    matches!(whole, "model" | "gpu" | "precision")
+    matches!(whole, "model" | "gpu" | "precision" | "stack")
 }
 
 /// Whether keys below `prefix` exist: `model`, `model.moe`, `overlap`, `recompute`.

@@ -17,14 +17,15 @@ pub mod registry;
 mod resolved;
 mod scenario;
 mod set;
+mod stack;
 mod text;
 mod value;
 
 pub use based::Based;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
-    Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer, Recompute,
-    Reduction, Schedule, Variant,
+    AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
+    Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
@@ -32,6 +33,7 @@ pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
 pub use precision::{Format, Precision};
 pub use scenario::Scenario;
+pub use stack::{Software, StackParts};
 pub use value::Value;
 
 use crate::model::AttentionCount;
@@ -88,40 +90,43 @@ pub struct Run {
     pub tokens_total: Option<f64>,
     /// Price of one GPU for one hour.
     pub price_per_gpu_hour: Option<f64>,
+    /// The training software: what it decides, the fields that may be unset follow.
+    pub stack: Based<StackParts>,
     /// Bytes a parameter.
     pub precision: Based<PrecisionParts>,
     /// Optimizer.
     pub optimizer: Optimizer,
     /// Recomputation.
     pub recompute: Recompute,
-    /// Attention without stored scores.
-    pub flash_attention: bool,
+    /// Attention without stored scores; none: the stack's.
+    pub flash_attention: Option<bool>,
     /// How model FLOPs count attention.
     pub attention_flops: AttentionCount,
-    /// Loss kernel.
-    pub cross_entropy: CrossEntropy,
-    /// One kernel for the SwiGLU, which does not keep its intermediate product.
-    pub fused_swiglu: bool,
+    /// Loss kernel; none: the stack's.
+    pub cross_entropy: Option<CrossEntropy>,
+    /// One kernel for the SwiGLU, which does not keep its intermediate product; none: the
+    /// stack's.
+    pub fused_swiglu: Option<bool>,
     /// Inputs of linears and of the experts' SwiGLU wait for the backward pass in fp8.
     pub fp8_activations: bool,
-    /// Transformer Engine's dummy weight-gradient buffers.
-    pub dummy_wgrad: bool,
+    /// Transformer Engine's dummy weight-gradient buffers; none: the stack's.
+    pub dummy_wgrad: Option<bool>,
     /// Tokens of the busiest expert rank over the average.
     pub moe_imbalance: f64,
     /// Padded expert capacity; none: dropless.
     pub capacity_factor: Option<f64>,
-    /// How tokens travel to experts.
-    pub moe_dispatch: MoeDispatch,
-    /// Tokens on their way to experts, and gradients on theirs, in fp8.
-    pub fp8_dispatch: bool,
-    /// CUDA graphs.
-    pub cuda_graphs: bool,
+    /// How tokens travel to experts; none: the stack's.
+    pub moe_dispatch: Option<MoeDispatch>,
+    /// Tokens on their way to experts, and gradients on theirs, in fp8; none: the stack's.
+    pub fp8_dispatch: Option<bool>,
+    /// CUDA graphs; none: the stack's.
+    pub cuda_graphs: Option<bool>,
     /// One measured step, to which the time model is scaled.
     pub measured_step_s: Option<f64>,
-    /// Host data loader: nanoseconds · `seq_len`² a sample and data-parallel rank.
-    pub loader_ns: f64,
-    /// Share of each window that may hide communication.
-    pub overlap: OverlapShares,
+    /// Host data loader: nanoseconds · `seq_len`² a sample and data-parallel rank; none: the stack's.
+    pub loader_ns: Option<f64>,
+    /// Share of each window that may hide communication; none: the stack's.
+    pub overlap: OverlapParts,
     /// Memory method.
     pub memory_method: Method,
 }
@@ -156,6 +161,16 @@ pub struct OverlapShares {
     pub ep: f64,
 }
 
+/// The same as far as a person sets them; none: the stack's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs)] // each is the field of `OverlapShares` of the same name
+pub struct OverlapParts {
+    pub dp: Option<f64>,
+    pub tp: Option<f64>,
+    pub cp: Option<f64>,
+    pub ep: Option<f64>,
+}
+
 impl Default for Run {
     fn default() -> Self {
         Self {
@@ -183,28 +198,24 @@ impl Default for Run {
             microbatch_lengths: None,
             tokens_total: None,
             price_per_gpu_hour: None,
+            stack: Based::preset("megatron-2024"),
             precision: Based::preset("bf16-fp32-grads"),
             optimizer: Optimizer::Adam,
             recompute: Recompute::None,
-            flash_attention: true,
+            flash_attention: None,
             attention_flops: AttentionCount::Causal,
-            cross_entropy: CrossEntropy::Megatron,
-            fused_swiglu: true,
+            cross_entropy: None,
+            fused_swiglu: None,
             fp8_activations: false,
-            dummy_wgrad: false,
+            dummy_wgrad: None,
             moe_imbalance: 1.0,
             capacity_factor: None,
-            moe_dispatch: MoeDispatch::AllToAll,
-            fp8_dispatch: false,
-            cuda_graphs: false,
+            moe_dispatch: None,
+            fp8_dispatch: None,
+            cuda_graphs: None,
             measured_step_s: None,
-            loader_ns: 0.0,
-            overlap: OverlapShares {
-                dp: 0.8,
-                tp: 0.3,
-                cp: 0.8,
-                ep: 0.0,
-            },
+            loader_ns: None,
+            overlap: OverlapParts::default(),
             memory_method: Method::Detailed,
         }
     }
@@ -214,7 +225,8 @@ impl Run {
     /// Whether attention stores no scores: FlashAttention has no fp32 kernel.
     #[must_use]
     pub fn runs_flash_attention(&self) -> bool {
-        self.flash_attention && self.precision.computes() != Format::Fp32
+        self.software().attention != AttentionKernel::Eager
+            && self.precision.computes() != Format::Fp32
     }
 
     /// In words: how model FLOPs count attention.

@@ -163,13 +163,14 @@ pub fn out_of_range(run: &Run) -> Vec<Issue> {
         .collect()
 }
 
-/// The field with this dotted key; `model`, `gpu` and `precision` also answer to `.base`.
+/// The field with this dotted key; `model`, `gpu`, `precision` and `stack` also answer to `.base`.
 #[must_use]
 pub fn field(key: &str) -> Option<&'static Field> {
     let key = match key {
         "model.base" => "model",
         "gpu.base" => "gpu",
         "precision.base" => "precision",
+        "stack.base" => "stack",
         other => other,
     };
     FIELDS.iter().find(|field| field.key == key)

@@ -24,6 +24,7 @@ impl Run {
         if let Ok(precision) = self.precision.resolve() {
             run.precision.parts = PrecisionParts::from(precision);
         }
+        run.spell_stack();
         if let (None, Ok(scenario)) = (&self.stage_layers, Scenario::new(self)) {
             run.stage_layers = Some(scenario.stage_layers);
         }

@@ -5,6 +5,7 @@ use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
 use super::layout::{Layout, Zero};
 use super::precision::Precision;
+use super::stack::Software;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::model::{Architecture, model_flops_per_token};
@@ -24,6 +25,8 @@ pub struct Scenario {
     pub zero: Zero,
     /// Bytes a parameter.
     pub precision: Precision,
+    /// What the training software decides.
+    pub software: Software,
     /// Model chunks a rank.
     pub chunks: u64,
     /// Layers of each global stage.
@@ -66,6 +69,7 @@ impl Scenario {
             layout,
             zero,
             precision,
+            software: run.software(),
             chunks: run.schedule.stages(run) / run.pp,
             stage_layers,
             warnings,
@@ -161,6 +165,13 @@ impl Scenario {
         self.run.seq_len as f64 * self.run.micro_batch as f64 / self.layout.cp as f64
     }
 
+    /// Bytes of a gradient on its way between ranks.
+    #[must_use]
+    pub fn reduced_gradient(&self) -> f64 {
+        let kept = self.precision.gradients();
+        self.software.grad_reduce_bytes.unwrap_or(kept)
+    }
+
     /// Model FLOPs a step, counted as the Run says.
     #[must_use]
     pub fn model_flops(&self) -> f64 {
@@ -222,6 +233,30 @@ mod tests {
             run.tp = 1;
         });
         assert_eq!(layers.field, "pp");
+    }
+
+    #[test]
+    fn an_attention_kernel_that_cannot_run_is_refused_with_one_that_can() {
+        use crate::run::{AttentionKernel, Based};
+        let kernel = |gpu, kernel, flash_attention| {
+            let run = &mut Run::default();
+            run.gpu = Based::preset(gpu);
+            run.stack.parts.attention = Some(kernel);
+            run.flash_attention = flash_attention;
+            let issue = Scenario::new(run).unwrap_err().remove(0);
+            let set = issue.fix.unwrap().set;
+            let set: Vec<_> = set.iter().map(|(k, v)| (*k, v.clone())).collect();
+            assert!(Scenario::new(&run.with_texts(&set).unwrap()).is_ok());
+            (issue.field, set)
+        };
+        let flash_2 = vec![("stack.attention", "flash-2".to_owned())];
+        for wrong in [AttentionKernel::Flash3, AttentionKernel::Fp8] {
+            let issue = kernel("a100-sxm-80gb", wrong, None);
+            assert_eq!(issue, ("stack.attention".into(), flash_2.clone()));
+        }
+        let off = vec![("flash_attention", "true".to_owned())];
+        let issue = kernel("h100-sxm-80gb", AttentionKernel::Cudnn, Some(false));
+        assert_eq!(issue, ("stack.attention".into(), off));
     }
 
     #[test]

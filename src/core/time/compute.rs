@@ -136,7 +136,8 @@ impl Clock {
             model.vocab as f64 / t,
         );
         let heads = 1.0 + model.mtp_modules as f64;
-        let loss = loss_bytes(scenario.run.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
+        let loss =
+            loss_bytes(scenario.software.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
         let head = |m, n, k, output| plain_gemm(&self.rates, m, n, k, output);
         let weight = head(v, h, n, self.weight);
         time.forward += Seconds(heads * (head(n, v, h, Output::Plain) + loss));
@@ -257,7 +258,7 @@ mod tests {
             let time = |recompute| {
                 let run = Run {
                     recompute,
-                    flash_attention,
+                    flash_attention: Some(flash_attention),
                     ..Run::default()
                 };
                 stage_compute(&Scenario::new(&run).unwrap(), 1)

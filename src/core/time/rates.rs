@@ -4,6 +4,8 @@
 //! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
 //! every GPU, model and layout.
 
+use super::kernels::kernel_shares;
+use crate::run::presets::MEGATRON_2024;
 use crate::run::{Format, Scenario};
 use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
@@ -17,9 +19,10 @@ pub const IN_TRAINING: Cited<f64> = Cited::fitted(
     &FUJII_2024,
     "fitted to tables 3 and 4, and to the throughput rows",
 );
-/// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches. Fitted likewise.
+/// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches of Megatron-LM of
+/// 2024. Fitted likewise.
 pub const HOST_PER_LAYER: Cited<Seconds> =
-    Cited::fitted(Seconds(0.5e-3), IN_TRAINING.source, IN_TRAINING.place);
+    Cited::fitted(MEGATRON_2024.host, IN_TRAINING.source, IN_TRAINING.place);
 /// The same for each further step of ring attention. Fitted likewise.
 pub const HOST_PER_RING_STEP: Cited<Seconds> =
     Cited::fitted(Seconds(30e-6), IN_TRAINING.source, IN_TRAINING.place);
@@ -57,10 +60,13 @@ pub struct Family {
     pub gemm: f64,
     /// Large fp8 GEMMs.
     pub gemm_fp8: f64,
-    /// Attention forward and backward, causal count, long sequences, head width 128.
+    /// The attention kernel of Megatron-LM of 2024, forward and backward, causal count, long sequences, head width 128, all
+    /// multiprocessors busy. Others are in [`KERNELS`](super::KERNELS).
     pub attention: (f64, f64),
     /// Multiprocessors: tiles come in waves of so many.
     pub multiprocessors: u64,
+    /// Query rows of a tile of the attention kernel.
+    pub attention_tile: u64,
     /// Where the figures stand.
     pub source: &'static Source,
     /// What they are.
@@ -78,10 +84,11 @@ pub static FAMILIES: &[Family] = &[
         ],
         gemm: 0.835,
         gemm_fp8: 0.835,
-        attention: (0.56, 0.44),
+        attention: (0.72, 0.57),
         multiprocessors: 108,
+        attention_tile: 128,
         source: &SIMUMAX,
-        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; attention 0.51 and 0.40 at 4096; PCIe cards are taken for SXM ones of their own peak",
+        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 forward and 157 backward on the PCIe card at 4096 with 64 heads; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
         presets: &[
@@ -95,10 +102,11 @@ pub static FAMILIES: &[Family] = &[
         ],
         gemm: 0.74,
         gemm_fp8: 0.655,
-        attention: (0.349, 0.293),
+        attention: (0.394, 0.306),
         multiprocessors: 132,
+        attention_tile: 128,
         source: &STAS,
-        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward; PCIe cards are taken for SXM ones of their own peak",
+        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward with 16k tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
     },
     Family {
         presets: &["h20-sxm-96gb"],
@@ -106,6 +114,7 @@ pub static FAMILIES: &[Family] = &[
         gemm_fp8: 0.9,
         attention: (0.8, 0.7),
         multiprocessors: 78,
+        attention_tile: 128,
         source: &crate::source::H20_SHEET,
         remark: "no benchmark seen: power does not limit a part this slow",
     },
@@ -113,17 +122,19 @@ pub static FAMILIES: &[Family] = &[
         presets: &["b200-sxm", "b300-sxm"],
         gemm: 0.515,
         gemm_fp8: 0.515,
-        attention: (0.4, 0.4),
+        attention: (0.515, 0.44),
         multiprocessors: 148,
+        attention_tile: 256,
         source: &SIMUMAX,
-        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096; fp8, and B300 with the same shares of its peak, by analogy",
+        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8, and B300 with the same shares of its peak, by analogy",
     },
     Family {
         presets: &["gb200", "gb300"],
         gemm: 0.68,
         gemm_fp8: 0.67,
-        attention: (0.4, 0.4),
+        attention: (0.515, 0.44),
         multiprocessors: 148,
+        attention_tile: 256,
         source: &STAS,
         remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200; GB300 with the same shares of its peak",
     },
@@ -133,6 +144,7 @@ pub static FAMILIES: &[Family] = &[
         gemm_fp8: 0.47,
         attention: (0.3, 0.22),
         multiprocessors: 304,
+        attention_tile: 128,
         source: &STAS,
         remark: "0.92 of MAMF (668.4); attention not seen in a table; MI325X and MI355X by analogy",
     },
@@ -140,8 +152,9 @@ pub static FAMILIES: &[Family] = &[
         presets: &[],
         gemm: 0.74,
         gemm_fp8: 0.65,
-        attention: (0.35, 0.29),
+        attention: (0.394, 0.306),
         multiprocessors: 132,
+        attention_tile: 128,
         source: &STAS,
         remark: "a GPU outside the table is taken for a Hopper of its own peak",
     },
@@ -163,6 +176,8 @@ pub struct Rates {
     pub gemm: FlopsPerSecond,
     /// GEMMs that do not run in fp8: head, router, attention without `FlashAttention`.
     pub gemm_plain: FlopsPerSecond,
+    /// Query rows of a tile of attention.
+    pub attention_tile: f64,
     /// Attention forward, long sequences.
     pub attention_forward: FlopsPerSecond,
     /// Attention backward, long sequences.
@@ -224,7 +239,9 @@ impl Rates {
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let family = family(scenario);
-        let (gpu, run) = (&scenario.gpu, &scenario.run);
+        let (gpu, software) = (&scenario.gpu, &scenario.software);
+        let id = scenario.run.gpu.base.unwrap_or("");
+        let shares = kernel_shares(software.attention, id, family);
         let computes = scenario.precision.computes;
         let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
         let plain = gpu.bf16 * (half * family.gemm * IN_TRAINING.value);
@@ -232,19 +249,24 @@ impl Rates {
             Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
             _ => plain,
         };
-        let host = if run.cuda_graphs { GRAPH_SHARE } else { 1.0 };
+        let host = if software.cuda_graphs {
+            GRAPH_SHARE
+        } else {
+            1.0
+        };
         Self {
             gemm,
             gemm_plain: plain,
-            attention_forward: gpu.bf16 * family.attention.0,
-            attention_backward: gpu.bf16 * family.attention.1,
+            attention_tile: family.attention_tile as f64,
+            attention_forward: gpu.bf16 * shares.0,
+            attention_backward: gpu.bf16 * shares.1,
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
             permute: gpu.hbm * PERMUTE.value,
             element: scenario.precision.computes.activation(),
             multiprocessors: family.multiprocessors as f64,
-            launch: LAUNCH.value * if run.cuda_graphs { 0.3 } else { 1.0 },
-            host: HOST_PER_LAYER.value * host,
+            launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 },
+            host: software.host * host,
             host_ring: HOST_PER_RING_STEP.value * host,
             host_experts: HOST_PER_EXPERT_LAYER.value * host,
         }
@@ -297,7 +319,7 @@ mod tests {
     fn cuda_graphs_take_most_of_the_host_overhead_away() {
         let mut run = Run::default();
         let eager = Rates::of(&Scenario::new(&run).unwrap());
-        run.cuda_graphs = true;
+        run.cuda_graphs = Some(true);
         let graphs = Rates::of(&Scenario::new(&run).unwrap());
         assert!(graphs.host.0 <= 0.2 * eager.host.0);
     }

@@ -79,7 +79,7 @@ pub fn loader_floor(scenario: &Scenario) -> Seconds {
         Some(_) => scenario.usual_microbatches() * run.micro_batch as f64,
         None => run.global_batch as f64 / scenario.layout.dp as f64,
     };
-    Seconds(run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples)
+    Seconds(scenario.software.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples)
 }
 
 /// The parts that others computed.

@@ -68,7 +68,7 @@ fn allowed_nodes(moe: Moe, nodes: f64) -> f64 {
 /// Whether `scenario` sends a token once a node.
 #[must_use]
 pub fn is_once_a_node(scenario: &Scenario) -> bool {
-    scenario.run.moe_dispatch == MoeDispatch::PerNode
+    scenario.software.moe_dispatch == MoeDispatch::PerNode
 }
 
 /// Bytes of an element on its way to the experts, and on its way back: forward tokens and sums, backward gradients of
@@ -77,7 +77,7 @@ pub fn is_once_a_node(scenario: &Scenario) -> bool {
 #[must_use]
 pub fn element_bytes(scenario: &Scenario) -> (f64, f64) {
     let back = scenario.precision.computes.activation();
-    let there = if scenario.run.fp8_dispatch {
+    let there = if scenario.software.fp8_dispatch {
         FP8_ELEMENT.value
     } else {
         back

@@ -70,7 +70,7 @@ pub struct StepMessages {
 pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.precision);
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
-    let grads = precision.gradients();
+    let grads = scenario.reduced_gradient();
     let weights = precision.gathered_weight();
     let (mut reduce, mut gather, mut bytes) = (Seconds::ZERO, Seconds::ZERO, 0.0);
     for (elements, shard, ranks, experts) in [
@@ -125,7 +125,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
 pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Seconds) -> Wait {
     let sent = step_messages(scenario, held);
     let beside =
-        |comm, window| Beside::new(comm, window, scenario.run.overlap.dp, CONTENTION.value);
+        |comm, window| Beside::new(comm, window, scenario.software.overlap.dp, CONTENTION.value);
     let once = Wait {
         bytes: sent.bytes,
         forward: beside(sent.gather, forward),
@@ -141,7 +141,7 @@ fn tied_ends(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
         return (0.0, Seconds::ZERO);
     }
     let bytes =
-        scenario.precision.gradients() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
+        scenario.reduced_gradient() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
     let apart = layout.tp * layout.cp * layout.dp * (layout.pp - 1);
     let in_node = if apart < layout.per_node { 2 } else { 1 };
     let pair = Group { size: 2, in_node };
@@ -161,7 +161,7 @@ fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Secon
     } else {
         1
     };
-    let own = scenario.precision.gradients() * held.copied / shard as f64;
+    let own = scenario.reduced_gradient() * held.copied / shard as f64;
     let group = Group::new(copies, 1, layout.per_node);
     let n = copies as f64;
     (

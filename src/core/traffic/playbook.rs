@@ -22,7 +22,7 @@ pub struct PlaybookRatio {
 /// Bytes an element of what the row `name` sends.
 fn element(scenario: &Scenario, name: &str) -> f64 {
     if name == "dp" {
-        scenario.precision.gradients()
+        scenario.reduced_gradient()
     } else {
         scenario.precision.computes.activation()
     }

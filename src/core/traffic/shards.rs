@@ -50,11 +50,11 @@ pub(super) fn shards(
                 (sum.0 + sent, sum.1 + time)
             })
     };
-    let share = scenario.run.overlap.dp;
+    let share = scenario.software.overlap.dp;
     let tax = CONTENTION.value;
     // A micro-batch's share of the reductions of the step.
     let often = scenario.reductions() as f64 / scenario.layout.microbatches as f64;
-    let (sent, scatter) = all(scenario.precision.gradients());
+    let (sent, scatter) = all(scenario.reduced_gradient());
     let (sent, scatter) = (sent * often, scatter * often);
     let (fetched, gather) = if zero.stage == 3 {
         all(scenario.precision.gathered_weight())

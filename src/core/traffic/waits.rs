@@ -11,7 +11,7 @@ use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::shards;
 use super::volume::{MicrobatchTraffic, microbatch_traffic, ring_block, stage_message};
 use crate::model::stage_range;
-use crate::run::{CpComm, Recompute, Scenario};
+use crate::run::{CpComm, Recompute, Scenario, TpOverlap};
 use crate::units::{Bytes, Seconds};
 use std::ops::{Add, Mul};
 
@@ -150,7 +150,8 @@ pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) ->
 }
 
 /// Tensor parallel: two pairs of messages a layer and pass (one where a layer's FFN is routed), the embedding's and the
-/// head's. Only the reductions of the backward pass run beside a kernel: the weight gradients of the column-cut linears.
+/// head's. Reductions of the backward pass run beside the weight gradients of the column-cut linears; the others stand
+/// alone, or run beside the linears where the software cuts both into chunks.
 fn tensor(
     scenario: &Scenario,
     stage: usize,
@@ -184,11 +185,21 @@ fn tensor(
     let once = fabric.gather(group, message) * f64::from(ends);
     let forward = pair * pairs;
     let half = forward * 0.5;
-    let reductions = Beside::new(half, windows.column_weight, scenario.run.overlap.tp, 0.0);
+    let software = &scenario.software;
+    let share = software.overlap.tp;
+    let reductions = Beside::new(half, windows.column_weight, share, 0.0);
+    // In as many chunks as ranks, each behind the product of the chunk before: the first is alone.
+    let pass = |comm: Seconds| match software.tp_overlap {
+        TpOverlap::None => Beside::alone(comm),
+        TpOverlap::AsyncTp | TpOverlap::Userbuffers => {
+            let first = comm / layout.tp as f64;
+            Beside::alone(first) + Beside::new(comm - first, windows.linear / 3.0, share, 0.0)
+        }
+    };
     Wait {
         bytes: traffic.tp,
-        forward: Beside::alone(forward + once),
-        backward: Beside::alone(forward * (again - 1.0) + half + once) + reductions,
+        forward: pass(forward) + Beside::alone(once),
+        backward: pass(forward) * (again - 1.0) + pass(half) + Beside::alone(once) + reductions,
     }
 }
 
@@ -211,7 +222,7 @@ fn context(
     let (forward, backward) = match scenario.run.cp_comm {
         CpComm::Ring => {
             let block = ring_block(scenario);
-            let share = scenario.run.overlap.cp;
+            let share = scenario.software.overlap.cp;
             let c = layout.cp as f64;
             let pass = |factor: f64, window: Seconds| {
                 let send = fabric.send(group.link(), block * factor);
@@ -279,7 +290,7 @@ fn experts(
     } else {
         0.0
     };
-    let both = Beside::new(comm, windows.linear, scenario.run.overlap.ep, tax);
+    let both = Beside::new(comm, windows.linear, scenario.software.overlap.ep, tax);
     let forward = 1.0 / (1.0 + again);
     Wait {
         bytes: traffic.ep,

@@ -88,7 +88,7 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     let says = |key: &&str| !matches!(text.get(key), None | Some(Value::Null));
     let family = match family(kind) {
         Some(family) => family,
-        None if UNLIKE.iter().any(says) || !SHARED.iter().all(|key| says(&key)) => {
+        None if UNLIKE.iter().any(says) || !SHARED.iter().all(says) => {
             return Err(refuse(format!(
                 "model_type \"{kind}\" is not known, and its layers are no Llama's; known are {}",
                 families::names()

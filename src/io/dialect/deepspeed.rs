@@ -7,7 +7,7 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::{Dialect, Entries, computes, is_precision};
 use crate::core::issue::Issue;
-use crate::core::run::{CpComm, Optimizer, Recompute, Run, Scenario, Value};
+use crate::core::run::{CpComm, Optimizer, Recompute, Scenario, Value};
 use crate::io::json::pretty;
 
 /// DeepSpeed.
@@ -87,9 +87,9 @@ fn read(reader: &mut SettingsReader) {
         stage == 3
     };
     if !overlap {
-        reader.run.overlap.dp = 0.0;
-    } else if reader.run.overlap.dp == 0.0 {
-        reader.run.overlap.dp = Run::default().overlap.dp;
+        reader.run.overlap.dp = Some(0.0);
+    } else if reader.run.overlap.dp == Some(0.0) {
+        reader.run.overlap.dp = None;
     }
     let of_launcher = |name: &str| reader.value(name) == Some(Value::Text("auto".to_owned()));
     let auto = ["bf16.enabled", "fp16.enabled"].map(of_launcher) != [false; 2];
@@ -190,7 +190,10 @@ fn write(s: &Scenario) -> Entries {
     writer.count("train_micro_batch_size_per_gpu", run.micro_batch);
     writer.count("gradient_accumulation_steps", s.layout.microbatches);
     writer.count("zero_optimization.stage", run.zero);
-    writer.flag("zero_optimization.overlap_comm", run.overlap.dp > 0.0);
+    writer.flag(
+        "zero_optimization.overlap_comm",
+        run.software().overlap.dp > 0.0,
+    );
     // MiCS shards what stage 3 shards.
     if run.zero == 3 && s.zero.shard < s.layout.dp * s.layout.cp {
         writer.count("zero_optimization.mics_shard_size", s.zero.shard);

@@ -200,7 +200,7 @@ mod tests {
             gpus: 128,
             ..Run::default()
         };
-        made.overlap.tp = 0.5;
+        made.overlap.tp = Some(0.5);
         let scenario = Scenario::new(&made).unwrap();
         for dialect in super::super::dialect::DIALECTS {
             let comment = format!("https://example.org/#{}", link::encode(&made));
@@ -210,7 +210,7 @@ mod tests {
         let script = "# https://example.org/#v=1&gpus=128&overlap.tp=0.5\ntorchrun --nnodes 16 --nproc-per-node 8 x.py --tensor-model-parallel-size 8 --seq-length 4096";
         let read = run(script).run;
         assert_eq!(
-            (read.tp, read.seq_len, read.overlap.tp, read.gpus),
+            (read.tp, read.seq_len, read.software().overlap.tp, read.gpus),
             (8, 4096, 0.5, 128)
         );
     }

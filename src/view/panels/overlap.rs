@@ -161,7 +161,9 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
         Schedule::DualPipe | Schedule::DualPipeV | Schedule::Overlap | Schedule::InterleavedOverlap
     );
     let mut rows = evaluation.report.overlap.iter();
-    if !pairs || run.overlap.ep > 0.0 || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
+    if !pairs
+        || run.software().overlap.ep > 0.0
+        || !rows.any(|row| row.name == "ep" && row.exposed_s.0 > 0.0)
     {
         return Node::none();
     }
@@ -513,7 +515,7 @@ mod tests {
         };
         assert!(hides(&run));
         let mut hidden = run;
-        hidden.overlap.ep = 1.0;
+        hidden.overlap.ep = Some(1.0);
         assert!(!hides(&hidden));
         assert!(
             shown(&Run {

@@ -164,7 +164,7 @@ mod tests {
             };
             let with = |cross_entropy| {
                 let run = Run {
-                    cross_entropy,
+                    cross_entropy: Some(cross_entropy),
                     ..run.clone()
                 };
                 report(&run).unwrap()

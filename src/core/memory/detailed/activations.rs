@@ -98,7 +98,7 @@ pub fn cut(scenario: &Scenario) -> Cut {
         routed: run.capacity_factor.unwrap_or(run.moe_imbalance),
         outputs: if ulysses { 2.0 } else { 1.0 },
         flash: run.runs_flash_attention(),
-        fused_swiglu: run.fused_swiglu,
+        fused_swiglu: scenario.software.fused_swiglu,
         fp8: run.fp8_activations,
         element: scenario.precision.computes.activation(),
     }

@@ -236,7 +236,7 @@ impl Explained<'_> {
             )
             .over(inputs, &book),
         ];
-        if scenario.run.dummy_wgrad {
+        if scenario.software.dummy_wgrad {
             parts.push(self.momentary("dummy weight gradients", dummies::bytes(scenario, load)));
         }
         let transients = transient::transients(scenario, load);

@@ -79,7 +79,7 @@ pub fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     } else {
         MEGATRON_UNFUSED
     };
-    match scenario.run.cross_entropy {
+    match scenario.software.cross_entropy {
         CrossEntropy::Megatron => unfused,
         CrossEntropy::MegatronFused => MEGATRON_FUSED,
         CrossEntropy::TeFused => TE_FUSED,
@@ -91,7 +91,7 @@ pub fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
 /// gets a gradient beside it, Transformer Engine's gradient stands in theirs, PyTorch keeps the log-probabilities too.
 fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
     let pytorch = scenario.zero.stage == 3;
-    let (logits, held, peak) = match scenario.run.cross_entropy {
+    let (logits, held, peak) = match scenario.software.cross_entropy {
         CrossEntropy::TeFused => (TE_FUSED, 4.0, 4.0),
         CrossEntropy::MegatronFused => (MEGATRON_FUSED, 4.0, 8.0),
         CrossEntropy::Megatron if pytorch => (PYTORCH, 8.0, 8.0),
@@ -156,7 +156,7 @@ mod tests {
     fn logits_of_llama_8b_at_2_6_and_10_bytes() {
         let run = |cross_entropy| Run {
             tp: 1,
-            cross_entropy,
+            cross_entropy: Some(cross_entropy),
             ..Run::default()
         };
         let fused = Scenario::new(&run(CrossEntropy::TeFused)).unwrap();
@@ -174,7 +174,7 @@ mod tests {
         let run = Run {
             model,
             tp: 1,
-            cross_entropy: CrossEntropy::Chunked,
+            cross_entropy: Some(CrossEntropy::Chunked),
             ..Run::default()
         };
         let scenario = Scenario::new(&run).unwrap();

@@ -157,9 +157,9 @@ fn rule(name: &'static str) -> &'static str {
 
 #[allow(clippy::match_same_arms)] // a line a tensor
 fn formula(scenario: &Scenario, name: &'static str) -> Option<&'static str> {
-    let (model, run) = (&scenario.model, &scenario.run);
+    let model = &scenario.model;
     let latent = model.mla.is_some();
-    let unfused = model.gated_ffn && !run.fused_swiglu;
+    let unfused = model.gated_ffn && !scenario.software.fused_swiglu;
     Some(match name {
         "input of the attention norm"
         | "input of the FFN norm"

@@ -144,14 +144,15 @@ fn loader(evaluation: &Evaluation) -> Term {
     let samples = run.global_batch as f64 / scenario.layout.dp as f64;
     let (formula, scale) = scaled(evaluation, "l s² n");
     let scale_of = step.rescaled_by.unwrap_or(1.0);
-    let floor = run.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples * scale_of;
+    let floor =
+        scenario.software.loader_ns * 1e-9 * (run.seq_len as f64).powi(2) * samples * scale_of;
     let floor = seconds("f", "what the loader needs", floor).over(
         formula,
         &[
             seconds(
                 "l",
                 "for a sample, over the square of its tokens",
-                run.loader_ns * 1e-9,
+                scenario.software.loader_ns * 1e-9,
             ),
             Term::given("s", "tokens a sequence", run.seq_len as f64, Unit::Tokens),
             count("n", "samples of a rank", samples),
@@ -199,14 +200,15 @@ pub fn compute(evaluation: &Evaluation) -> Term {
     let mut parts = vec![
         linears(evaluation, rates, linear),
         seconds("A", "attention core, forward and backward", attention)
-            .marked(Provenance::AddedUp, "n (1 + k/s) (1/a + 2.5/o)")
+            .marked(Provenance::AddedUp, "n (1 + k/s) ((1 + 2 S/q)/a + 2.5 (1 + 0.7 S/q)/o)")
             .with(vec![
                 Term::given("a", "rate on long sequences", rates.attention_forward.0, Unit::FlopRate),
                 Term::given("o", "the same of the backward pass", rates.attention_backward.0, Unit::FlopRate),
+                count("S", "multiprocessors", rates.multiprocessors),
                 Term::given("k", "tokens at which it runs at half of it", ATTENTION_HALF.value, Unit::Tokens),
             ])
             .from(ATTENTION_HALF.source, ATTENTION_HALF.place)
-            .note("n: causal half of 4 a d s FLOPs a token; s: tokens a rank sees"),
+            .note("n: causal half of 4 a d s FLOPs a token; s: tokens a rank sees; q: tiles of all heads"),
         seconds("G", "gaps that the host leaves, a layer and micro-batch", host)
             .marked(Provenance::AddedUp, "g layers micro-batches")
             .with(vec![seconds("g", "a layer and micro-batch", rates.host.0)])
@@ -294,7 +296,7 @@ mod tests {
         let full = Run {
             recompute: Recompute::Full,
             measured_step_s: Some(30.0),
-            loader_ns: 2.0,
+            loader_ns: Some(2.0),
             ..Run::default()
         };
         let experts = Run {

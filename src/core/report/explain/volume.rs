@@ -190,8 +190,8 @@ impl<'a> Inputs<'a> {
                 count("y", "groups that hold the same shards", copies as f64),
                 bytes(
                     "g",
-                    "bytes a gradient and its accumulation",
-                    precision.gradients(),
+                    "bytes a gradient between ranks",
+                    scenario.reduced_gradient(),
                 ),
                 bytes("w", "bytes a weight", precision.gathered_weight()),
                 count("m", "micro-batches", self.m),
@@ -242,8 +242,8 @@ impl<'a> Inputs<'a> {
             count("k", "updates of the weights", scenario.updates()),
             bytes(
                 "g",
-                "bytes a gradient and its accumulation",
-                scenario.precision.gradients(),
+                "bytes a gradient between ranks",
+                scenario.reduced_gradient(),
             ),
             count("v", "vocabulary", model.vocab as f64),
             count("h", "hidden size", model.hidden as f64),

@@ -6,7 +6,7 @@ use super::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
 use crate::explain::{Provenance, Term, Unit};
-use crate::run::{CpComm, Scenario};
+use crate::run::{CpComm, Scenario, TpOverlap};
 use crate::source::NCCL;
 use crate::t;
 use crate::time::Clock;
@@ -101,7 +101,7 @@ fn title(name: &'static str) -> &'static str {
 /// `S = x H`; the volume behind W, the window behind H, and the playbook's ratio.
 pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
     let (scenario, row) = (&evaluation.scenario, evaluation.report.overlap.get(index)?);
-    let window = simulated_window(row);
+    let window = simulated_window(scenario, row);
     let wire = wire(evaluation, row);
     let ratio = ratio(row, &window);
     let mut term = if row.name == "pp" {
@@ -163,8 +163,8 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
 }
 
 /// The compute that a row may hide behind.
-fn simulated_window(row: &OverlapRow) -> Term {
-    seconds("w", window_of(row.name), row.compute_s.0).marked(Provenance::AddedUp, "")
+fn simulated_window(scenario: &Scenario, row: &OverlapRow) -> Term {
+    seconds("w", window_of(scenario, row.name), row.compute_s.0).marked(Provenance::AddedUp, "")
 }
 
 /// Wire time over window, where there is one.
@@ -174,10 +174,13 @@ fn ratio(row: &OverlapRow, window: &Term) -> Option<Term> {
     (row.compute_s.0 > 0.0).then(|| term.by("W/w", vec![wire, window.clone()]))
 }
 
-fn window_of(name: &'static str) -> &'static str {
+fn window_of(scenario: &Scenario, name: &'static str) -> &'static str {
     match name {
         "dp" => "backward pass that reduces, forward pass that gathers",
         "zero3" => "all passes",
+        "tp" if scenario.software.tp_overlap != TpOverlap::None => {
+            "linears whose messages may run beside them"
+        }
         "tp" => "weight gradients of the column-cut linears",
         "pp" => "passes of the stage",
         "cp" => "attention",
@@ -214,6 +217,7 @@ fn hiding_note(scenario: &Scenario, name: &'static str) -> String {
         "ep" if is_once_a_node(scenario) => {
             "x: multiprocessors that pass tokens on are missing in the compute beside them".to_owned()
         }
+        "tp" if scenario.software.tp_overlap != TpOverlap::None => "in as many chunks as ranks, each but the first behind a linear; reductions of the backward pass behind weight gradients".to_owned(),
         "tp" => "reductions of the backward pass only: the other messages stand between two kernels that need them".to_owned(),
         "cp" => "block by block of the ring, W and w those of one".to_owned(),
         _ => "of each micro-batch, layer by layer".to_owned(),
@@ -221,7 +225,7 @@ fn hiding_note(scenario: &Scenario, name: &'static str) -> String {
 }
 
 fn share(scenario: &Scenario, name: &'static str) -> Term {
-    let overlap = &scenario.run.overlap;
+    let overlap = &scenario.software.overlap;
     let share = match name {
         "tp" => overlap.tp,
         "cp" => overlap.cp,
@@ -311,12 +315,12 @@ mod tests {
             ..base()
         };
         let dispatched = Run {
-            moe_dispatch: MoeDispatch::PerNode,
-            fp8_dispatch: true,
+            moe_dispatch: Some(MoeDispatch::PerNode),
+            fp8_dispatch: Some(true),
             ..experts.clone()
         };
         let halved = Run {
-            moe_dispatch: MoeDispatch::AllToAll,
+            moe_dispatch: Some(MoeDispatch::AllToAll),
             ..dispatched.clone()
         };
         vec![

@@ -1,7 +1,7 @@
 //! Which settings of a Run may make it smaller, and their values from the smallest change to the largest.
 
 use super::{Ladder, Set};
-use crate::run::{Format, OneOf, Recompute, Run, Scenario};
+use crate::run::{AttentionKernel, Format, OneOf, Recompute, Run, Scenario};
 
 /// Context parallelism beyond this is not suggested.
 const MAX_CP: u64 = 64;
@@ -41,7 +41,9 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
             [one("sequence_parallel", "true")].into_iter(),
         ));
     }
-    if !run.flash_attention && run.precision.computes() != Format::Fp32 {
+    if run.software().attention == AttentionKernel::Eager
+        && run.precision.computes() != Format::Fp32
+    {
         all.push(ladder(
             "flash_attention",
             [one("flash_attention", "true")].into_iter(),
@@ -147,7 +149,7 @@ fn modules(scenario: &Scenario) -> Vec<Set> {
 
 fn loss_kernels(run: &Run) -> Vec<Set> {
     use crate::run::CrossEntropy::{Megatron, MegatronFused, TeFused};
-    let fused: &[_] = match run.cross_entropy {
+    let fused: &[_] = match run.software().cross_entropy {
         Megatron => &[MegatronFused, TeFused],
         MegatronFused => &[TeFused],
         _ => &[],

@@ -4,7 +4,7 @@ use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::model::{AttentionCount, Moe, model_flops_per_token};
-use crate::run::Format;
+use crate::run::{AttentionKernel, Format};
 use crate::t;
 
 /// More parameters than anything that will be trained soon; keeps every count an exact integer.
@@ -119,6 +119,7 @@ impl Check<'_> {
             );
         }
         self.low_precision(gpu);
+        self.attention_kernel(gpu);
     }
 
     /// fp8 needs a GPU that computes in it.
@@ -126,13 +127,18 @@ impl Check<'_> {
         let run = self.run;
         let settings = [
             ("precision", run.precision.computes() == Format::Fp8),
+            (
+                "stack.attention",
+                run.software().attention == AttentionKernel::Fp8,
+            ),
             ("fp8_activations", run.fp8_activations),
-            ("fp8_dispatch", run.fp8_dispatch),
+            ("fp8_dispatch", run.software().fp8_dispatch),
         ];
         let wrong = settings.into_iter().filter(|(_, wrong)| *wrong);
         let set: Vec<(&'static str, String)> = wrong
             .map(|(field, _)| match field {
                 "precision" => (field, "bf16-fp32-grads".to_owned()),
+                "stack.attention" => (field, "flash-2".to_owned()),
                 _ => (field, "false".to_owned()),
             })
             .collect();
@@ -148,6 +154,27 @@ impl Check<'_> {
         let label = t!("use {setting}", setting = values.join(" "));
         self.issues
             .push(Issue::error(set[0].0, message).with_fixes(label, set));
+    }
+
+    /// A kernel that the GPU cannot run, or that another field rules out.
+    fn attention_kernel(&mut self, gpu: &Gpu) {
+        let Some(kernel) = self.run.stack.parts.attention else {
+            return;
+        };
+        let fused = kernel != AttentionKernel::Eager;
+        if kernel == AttentionKernel::Flash3 && gpu.fp8.0 <= gpu.bf16.0 {
+            let message = t!("FlashAttention-3 is written for Hopper; this GPU runs flash-2");
+            let issue = Issue::error("stack.attention", message);
+            self.issues
+                .push(issue.with_fix("stack.attention", "flash-2"));
+        } else if self.run.flash_attention.is_some_and(|on| on != fused) {
+            let message = t!(
+                "flash_attention says otherwise: {works} works",
+                works = format!("flash_attention={fused}")
+            );
+            let issue = Issue::error("stack.attention", message);
+            self.issues.push(issue.with_fix("flash_attention", fused));
+        }
     }
 
     /// What tensor parallelism must divide.

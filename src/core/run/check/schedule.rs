@@ -3,7 +3,7 @@
 use super::{Check, divisors};
 use crate::issue::Issue;
 use crate::run::layout::even_split;
-use crate::run::{CpComm, Format, Module, Recompute, Schedule};
+use crate::run::{AttentionKernel, CpComm, Format, Module, Recompute, Schedule};
 use crate::t;
 
 /// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
@@ -69,7 +69,7 @@ impl Check<'_> {
         if run.precision.computes() != Format::Fp32 {
             return;
         }
-        if run.flash_attention {
+        if run.software().attention != AttentionKernel::Eager {
             self.warnings.push(
                 Issue::warning(
                     "flash_attention",

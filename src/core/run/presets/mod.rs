@@ -3,7 +3,9 @@
 mod gpus;
 mod models;
 mod published;
+mod stacks;
 
 pub use gpus::{GPUS, GpuPreset, gpu};
 pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, published};
+pub use stacks::{MEGATRON_2024, STACKS, Stack};

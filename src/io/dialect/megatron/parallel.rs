@@ -1,6 +1,6 @@
 //! How the work is divided in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
-use crate::core::run::{CpComm, Run, Scenario, Value};
+use crate::core::run::{CpComm, Scenario, Value};
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{Same, same};
@@ -97,12 +97,12 @@ pub fn read(reader: &mut SettingsReader) {
         "--overlap-grad-reduce",
         "gradients overlap with the backward pass",
     ) {
-        if reader.run.overlap.dp == 0.0 {
-            reader.run.overlap.dp = Run::default().overlap.dp;
+        if reader.run.overlap.dp == Some(0.0) {
+            reader.run.overlap.dp = None;
         }
     } else {
         reader.assume("DP overlap 0: --overlap-grad-reduce is not there");
-        reader.run.overlap.dp = 0.0;
+        reader.run.overlap.dp = Some(0.0);
     }
     reader.flag(
         "--overlap-param-gather",
@@ -146,7 +146,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
             group / s.zero.shard.max(1),
         );
     }
-    if run.overlap.dp > 0.0 {
+    if s.software.overlap.dp > 0.0 {
         writer.yes("--overlap-grad-reduce");
         if run.zero > 0 {
             writer.yes("--overlap-param-gather");

@@ -1,6 +1,8 @@
 //! How the model is trained in Megatron-LM's arguments: precision, optimizer, recomputation, kernels, steps.
 
-use crate::core::run::{CrossEntropy, Module, MoeDispatch, Optimizer, Recompute, Run, Value};
+use crate::core::run::{
+    AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Optimizer, Recompute, Run, Value,
+};
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{computes, is_precision, steps};
@@ -101,11 +103,12 @@ fn kernels(reader: &mut SettingsReader) {
     reader.set("flash_attention", &Value::Bool(legacy || !stored));
     let fused = reader.flag("--cross-entropy-loss-fusion", "fused loss");
     let implementation = reader.word("--cross-entropy-fusion-impl", "fused loss of");
-    reader.run.cross_entropy = match implementation.as_deref() {
+    let loss = match implementation.as_deref() {
         Some("te") if fused => CrossEntropy::TeFused,
         _ if fused => CrossEntropy::MegatronFused,
         _ => CrossEntropy::Megatron,
     };
+    reader.set("cross_entropy", &Value::Text(loss.id().to_owned()));
     let apart = reader.flag("--no-bias-swiglu-fusion", "SwiGLU in several kernels");
     reader.set("fused_swiglu", &Value::Bool(!apart));
     let graphs = reader.flag("--enable-cuda-graph", "CUDA graphs");
@@ -123,15 +126,17 @@ fn kernels(reader: &mut SettingsReader) {
     let old = reader.flag("--moe-enable-deepep", "expert dispatch by DeepEP");
     let backend = reader.word("--moe-flex-dispatcher-backend", "expert dispatch by");
     // DeepEP and HybridEP both; `flex` alone is DeepEP.
-    reader.run.moe_dispatch = if dispatcher.as_deref() == Some("flex") || old || backend.is_some() {
+    let dispatch = if dispatcher.as_deref() == Some("flex") || old || backend.is_some() {
         MoeDispatch::PerNode
     } else {
         MoeDispatch::AllToAll
     };
+    reader.set("moe_dispatch", &Value::Text(dispatch.id().to_owned()));
 }
 
 /// Says the same.
 pub fn write(run: &Run, writer: &mut SettingsWriter) {
+    let software = run.software();
     match computes(&run.precision) {
         "fp16" => writer.yes("--fp16"),
         "fp32" => {}
@@ -182,30 +187,30 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
     }
     writer.text(
         "--attention-backend",
-        if run.flash_attention {
-            "flash"
-        } else {
+        if software.attention == AttentionKernel::Eager {
             "unfused"
+        } else {
+            "flash"
         },
     );
     if matches!(
-        run.cross_entropy,
+        software.cross_entropy,
         CrossEntropy::MegatronFused | CrossEntropy::TeFused
     ) {
         writer.yes("--cross-entropy-loss-fusion");
-        let te = run.cross_entropy == CrossEntropy::TeFused;
+        let te = software.cross_entropy == CrossEntropy::TeFused;
         writer.text(
             "--cross-entropy-fusion-impl",
             if te { "te" } else { "native" },
         );
     }
-    if !run.fused_swiglu {
+    if !software.fused_swiglu {
         writer.yes("--no-bias-swiglu-fusion");
     }
-    if run.cuda_graphs {
+    if software.cuda_graphs {
         writer.text("--cuda-graph-impl", "local");
     }
-    if run.moe_dispatch == MoeDispatch::PerNode {
+    if software.moe_dispatch == MoeDispatch::PerNode {
         writer.text("--moe-token-dispatcher-type", "flex");
         writer.text("--moe-flex-dispatcher-backend", "deepep");
     }

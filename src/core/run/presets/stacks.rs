@@ -1,0 +1,239 @@
+//! The training software one can name, and what each decides. Ids never change.
+//!
+//! Rows say what release notes, recipes and published runs say of the software; what they leave open is as in
+//! `megatron-2024`, the default of the format, which holds what fields meant before there were stacks.
+
+use crate::run::choices::{AttentionKernel, Choice, CrossEntropy, MoeDispatch, TpOverlap};
+use crate::run::{OverlapShares, Software};
+use crate::source::{
+    DEEPSEEK_V3, DEEPSPEED, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE, NARAYANAN_2021, NEMO,
+    Source, TORCHTITAN,
+};
+use crate::units::Seconds;
+
+/// Named training software.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack {
+    /// Id and name.
+    pub choice: Choice,
+    /// What it decides.
+    pub software: Software,
+    /// Where that stands.
+    pub source: &'static Source,
+    /// What it is, and what was taken from where.
+    pub remark: &'static str,
+}
+
+const fn stack(
+    id: &'static str,
+    label: &'static str,
+    software: Software,
+    source: &'static Source,
+    remark: &'static str,
+) -> Stack {
+    Stack {
+        choice: Choice { id, label },
+        software,
+        source,
+        remark,
+    }
+}
+
+/// Megatron Core of 2024; its host time is fitted to its runs.
+pub const MEGATRON_2024: Software = Software {
+    attention: AttentionKernel::Flash2,
+    cross_entropy: CrossEntropy::Megatron,
+    fused_swiglu: true,
+    dummy_wgrad: false,
+    cuda_graphs: false,
+    tp_overlap: TpOverlap::None,
+    overlap: OverlapShares {
+        dp: 0.8,
+        tp: 0.3,
+        cp: 0.8,
+        ep: 0.0,
+    },
+    grad_reduce_bytes: None,
+    moe_dispatch: MoeDispatch::AllToAll,
+    fp8_dispatch: false,
+    host: Seconds(0.5e-3),
+    loader_ns: 0.0,
+};
+
+/// `NeMo` 2 and Megatron Core of 2025 on Transformer Engine.
+const MEGATRON_2025: Software = Software {
+    attention: AttentionKernel::Cudnn,
+    cross_entropy: CrossEntropy::TeFused,
+    tp_overlap: TpOverlap::Userbuffers,
+    overlap: OverlapShares {
+        tp: 1.0,
+        ..MEGATRON_2024.overlap
+    },
+    grad_reduce_bytes: Some(2.0),
+    ..MEGATRON_2024
+};
+
+/// PyTorch's FSDP without tensor parallelism of Megatron's kind, kernels one by one.
+const FSDP: Software = Software {
+    fused_swiglu: false,
+    ..MEGATRON_2024
+};
+
+/// All stacks; the first is the default of the format.
+pub static STACKS: &[Stack] = &[
+    stack(
+        "megatron-2024",
+        "Megatron-LM 2024",
+        MEGATRON_2024,
+        &MEGATRON,
+        "core 0.6 to 0.9: FlashAttention-2, unfused loss, eager launches",
+    ),
+    stack(
+        "megatron-2021",
+        "Megatron-LM 2021",
+        Software {
+            attention: AttentionKernel::Eager,
+            overlap: OverlapShares {
+                dp: 0.0,
+                tp: 0.0,
+                ..MEGATRON_2024.overlap
+            },
+            ..MEGATRON_2024
+        },
+        &NARAYANAN_2021,
+        "scores in memory; neither gradients nor tensor-parallel messages overlap",
+    ),
+    stack(
+        "megatron-2025",
+        "NeMo 2, Megatron-LM 2025",
+        MEGATRON_2025,
+        &NEMO,
+        "core 0.10 to 0.15: Transformer Engine picks cuDNN's attention; tp_comm_overlap by userbuffers, cross_entropy_fusion_impl te and grad_reduce_in_fp32 false in the recipes",
+    ),
+    stack(
+        "megatron-2026",
+        "Megatron-LM 2026",
+        Software {
+            dummy_wgrad: true,
+            cuda_graphs: true,
+            moe_dispatch: MoeDispatch::PerNode,
+            ..MEGATRON_2025
+        },
+        &MEGATRON_BRIDGE,
+        "as 2025, with CUDA graphs and HybridEP or DeepEP in the recipes",
+    ),
+    stack(
+        "composer-2023",
+        "llm-foundry 2023",
+        Software {
+            attention: AttentionKernel::Flash1,
+            ..FSDP
+        },
+        &LLM_FOUNDRY,
+        "FSDP 1 with FlashAttention-1 or its Triton form",
+    ),
+    stack(
+        "fsdp2",
+        "PyTorch FSDP2, eager",
+        FSDP,
+        &TORCHTITAN,
+        "Hugging Face Trainer and Automodel: scaled_dot_product_attention runs FlashAttention-2",
+    ),
+    stack(
+        "torchtitan",
+        "torchtitan, compiled",
+        MEGATRON_2024,
+        &TORCHTITAN,
+        "FSDP2; the compiler fuses the SwiGLU",
+    ),
+    stack(
+        "torchtitan-eager",
+        "torchtitan, eager",
+        FSDP,
+        &TORCHTITAN,
+        "FSDP2 without the compiler",
+    ),
+    stack(
+        "deepspeed",
+        "DeepSpeed",
+        FSDP,
+        &DEEPSPEED,
+        "Hugging Face models: FlashAttention-2, kernels one by one",
+    ),
+    stack(
+        "deepseek-v3",
+        "DeepSeek-V3's own",
+        Software {
+            overlap: OverlapShares {
+                ep: 1.0,
+                ..MEGATRON_2024.overlap
+            },
+            moe_dispatch: MoeDispatch::PerNode,
+            fp8_dispatch: true,
+            ..MEGATRON_2024
+        },
+        &DEEPSEEK_V3,
+        "sections 3.2 and 3.3: tokens cross nodes once and in fp8, behind computation; the attention kernel is not named",
+    ),
+    stack(
+        "maxtext",
+        "MaxText (XLA on GPU)",
+        Software {
+            attention: AttentionKernel::Cudnn,
+            ..MEGATRON_2024
+        },
+        &MAXTEXT,
+        "attention cudnn_flash_te in the GPU configurations",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Based, Run, Scenario};
+
+    /// The contract's ids, and the first means what no stack means.
+    #[test]
+    fn the_stacks_are_those_of_the_contract_and_the_default_is_the_first() {
+        let ids: Vec<_> = STACKS.iter().map(|row| row.choice.id).collect();
+        assert_eq!(
+            ids,
+            [
+                "megatron-2024",
+                "megatron-2021",
+                "megatron-2025",
+                "megatron-2026",
+                "composer-2023",
+                "fsdp2",
+                "torchtitan",
+                "torchtitan-eager",
+                "deepspeed",
+                "deepseek-v3",
+                "maxtext"
+            ]
+        );
+        assert_eq!(Run::default().stack.base, Some(ids[0]));
+    }
+
+    /// Every stack makes sense, alone and with the fields that win over it.
+    #[test]
+    fn a_field_that_is_set_wins_over_every_stack() {
+        for row in STACKS {
+            let mut run = Run {
+                stack: Based::preset(row.choice.id),
+                ..Run::default()
+            };
+            assert_eq!(run.software(), row.software);
+            assert!(Scenario::new(&run).is_ok(), "{}", row.choice.id);
+            run.flash_attention = Some(false);
+            run.cuda_graphs = Some(!row.software.cuda_graphs);
+            run.overlap.dp = Some(0.5);
+            run.stack.parts.host_us_per_layer = Some(250.0);
+            let software = Scenario::new(&run).unwrap().software;
+            assert_eq!(software.attention, AttentionKernel::Eager);
+            assert_eq!(software.cuda_graphs, !row.software.cuda_graphs);
+            assert_eq!((software.overlap.dp, software.host.0), (0.5, 250e-6));
+            assert_eq!(run.resolved().software(), software, "{}", row.choice.id);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What the training software decides: a preset ("what do you train with?"), and every field that wins over it.
+
+use super::based::Based;
+use super::choices::{AttentionKernel, CrossEntropy, MoeDispatch, TpOverlap};
+use super::presets::{STACKS, Stack};
+use super::{OverlapShares, Run};
+use crate::units::Seconds;
+
+/// Parts of a stack that no other field says; none: the preset's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StackParts {
+    /// The attention kernel.
+    pub attention: Option<AttentionKernel>,
+    /// What hides tensor-parallel messages.
+    pub tp_overlap: Option<TpOverlap>,
+    /// Bytes a gradient on its way between ranks.
+    pub grad_reduce_bytes: Option<f64>,
+    /// Microseconds of host time a layer and micro-batch.
+    pub host_us_per_layer: Option<f64>,
+}
+
+/// Everything that the software decides.
+#[allow(clippy::struct_excessive_bools)] // they are what it decides
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Software {
+    /// The attention kernel.
+    pub attention: AttentionKernel,
+    /// Loss kernel.
+    pub cross_entropy: CrossEntropy,
+    /// One kernel for the SwiGLU.
+    pub fused_swiglu: bool,
+    /// Transformer Engine's dummy weight-gradient buffers.
+    pub dummy_wgrad: bool,
+    /// CUDA graphs.
+    pub cuda_graphs: bool,
+    /// What hides tensor-parallel messages.
+    pub tp_overlap: TpOverlap,
+    /// Share of each window that may hide communication.
+    pub overlap: OverlapShares,
+    /// Bytes a gradient on its way between ranks; none: as it is kept.
+    pub grad_reduce_bytes: Option<f64>,
+    /// How tokens travel to experts.
+    pub moe_dispatch: MoeDispatch,
+    /// Tokens on their way to experts in fp8.
+    pub fp8_dispatch: bool,
+    /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches.
+    pub host: Seconds,
+    /// Nanoseconds of the data loader: times `seq_len`² a sample and rank.
+    pub loader_ns: f64,
+}
+
+impl Based<StackParts> {
+    /// The preset it starts from.
+    #[must_use]
+    pub fn preset_row(&self) -> &'static Stack {
+        let named = STACKS.iter().find(|row| Some(row.choice.id) == self.base);
+        // The table is not empty: its first row is the default of the format.
+        named.unwrap_or(&STACKS[0])
+    }
+}
+
+impl Run {
+    /// What the software decides: the stack's preset, its parts, and the fields of their own, which win.
+    #[must_use]
+    pub fn software(&self) -> Software {
+        let preset = self.stack.preset_row().software;
+        let parts = &self.stack.parts;
+        let kernel = parts.attention.unwrap_or(preset.attention);
+        Software {
+            attention: match self.flash_attention {
+                Some(false) => AttentionKernel::Eager,
+                Some(true) if kernel == AttentionKernel::Eager => AttentionKernel::Flash2,
+                _ => kernel,
+            },
+            cross_entropy: self.cross_entropy.unwrap_or(preset.cross_entropy),
+            fused_swiglu: self.fused_swiglu.unwrap_or(preset.fused_swiglu),
+            dummy_wgrad: self.dummy_wgrad.unwrap_or(preset.dummy_wgrad),
+            cuda_graphs: self.cuda_graphs.unwrap_or(preset.cuda_graphs),
+            tp_overlap: parts.tp_overlap.unwrap_or(preset.tp_overlap),
+            overlap: OverlapShares {
+                dp: self.overlap.dp.unwrap_or(preset.overlap.dp),
+                tp: self.overlap.tp.unwrap_or(preset.overlap.tp),
+                cp: self.overlap.cp.unwrap_or(preset.overlap.cp),
+                ep: self.overlap.ep.unwrap_or(preset.overlap.ep),
+            },
+            grad_reduce_bytes: parts.grad_reduce_bytes.or(preset.grad_reduce_bytes),
+            moe_dispatch: self.moe_dispatch.unwrap_or(preset.moe_dispatch),
+            fp8_dispatch: self.fp8_dispatch.unwrap_or(preset.fp8_dispatch),
+            host: parts
+                .host_us_per_layer
+                .map_or(preset.host, |micro| Seconds(micro * 1e-6)),
+            loader_ns: self.loader_ns.unwrap_or(preset.loader_ns),
+        }
+    }
+
+    /// Spells out what the stack means in every field that was left alone.
+    pub(super) fn spell_stack(&mut self) {
+        let software = self.software();
+        self.flash_attention = Some(software.attention != AttentionKernel::Eager);
+        self.cross_entropy = Some(software.cross_entropy);
+        self.fused_swiglu = Some(software.fused_swiglu);
+        self.dummy_wgrad = Some(software.dummy_wgrad);
+        self.cuda_graphs = Some(software.cuda_graphs);
+        self.overlap.dp = Some(software.overlap.dp);
+        self.overlap.tp = Some(software.overlap.tp);
+        self.overlap.cp = Some(software.overlap.cp);
+        self.overlap.ep = Some(software.overlap.ep);
+        self.moe_dispatch = Some(software.moe_dispatch);
+        self.fp8_dispatch = Some(software.fp8_dispatch);
+        self.loader_ns = Some(software.loader_ns);
+        self.stack.parts = StackParts {
+            attention: Some(software.attention),
+            tp_overlap: Some(software.tp_overlap),
+            grad_reduce_bytes: software.grad_reduce_bytes,
+            // 500, not 499.99999999999994.
+            host_us_per_layer: Some((software.host.0 * 1e12).round() / 1e6),
+        };
+    }
+}

@@ -1,0 +1,133 @@
+//! How fast each attention kernel runs on each family of GPUs, from published kernel benchmarks.
+//!
+//! A kernel works through tiles of query rows, a head at a time: with n tiles over S multiprocessors it reaches
+//! `R / ((1 + 400/s) (1 + x S/n))`. The first factor is the pipeline of one tile, over the keys that it sees; the second
+//! the last wave, which waits for its longest tile.
+
+use super::rates::Family;
+use crate::run::AttentionKernel;
+use crate::source::{CUDNN_BENCHMARK, Cited, FLASH_2, FLASH_3, SIMUMAX, Source};
+
+/// What a pass waits for the last wave, in mean tiles: forward, where the longest tile of a causal mask is twice the
+/// mean, and backward, whose tiles are cut finer.
+pub const LAST_WAVE: Cited<(f64, f64)> = Cited::new(
+    (2.0, 0.7),
+    &SIMUMAX,
+    "64 to 4 heads on A100: 185 to 80 forward, 157 to 105 backward",
+);
+
+/// FlashAttention-2 over FlashAttention-1 and its Triton form.
+pub const FLASH_1: Cited<f64> = Cited::new(
+    1.8,
+    &FLASH_2,
+    "1.7 to 3.0 times FlashAttention, 1.3 to 2.5 times its Triton form: the mean of the latter",
+);
+
+/// What a kernel reaches on one family of GPUs: long sequences, causal count, head width 128, all multiprocessors busy.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelRate {
+    /// The kernel.
+    pub kernel: AttentionKernel,
+    /// Ids of the GPUs.
+    pub presets: &'static [&'static str],
+    /// Forward and backward, as shares of the bf16 peak.
+    pub shares: (f64, f64),
+    /// Where the figures stand.
+    pub source: &'static Source,
+    /// What they are.
+    pub remark: &'static str,
+}
+
+/// H100 and its like.
+const H100: &[&str] = &[
+    "h100-sxm-80gb",
+    "h100-sxm-94gb",
+    "h100-sxm-96gb",
+    "h800-sxm-80gb",
+    "h100-pcie-80gb",
+];
+/// Hopper with more memory.
+const H200: &[&str] = &["h200-sxm-141gb", "gh200-96gb"];
+
+/// Rates of the kernels that are not the family's own.
+pub static KERNELS: &[KernelRate] = &[
+    KernelRate {
+        kernel: AttentionKernel::Cudnn,
+        presets: H100,
+        shares: (0.64, 0.52),
+        source: &FLASH_3,
+        remark: "484 to 539 forward at 2k to 16k; backward as on H200, times 516/612 without a mask at 16k",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Cudnn,
+        presets: H200,
+        shares: (0.73, 0.59),
+        source: &CUDNN_BENCHMARK,
+        remark: "cuDNN 9.19, 64 heads: 484 to 688 forward, 370 to 581 backward at 2k to 32k",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Flash3,
+        presets: H100,
+        shares: (0.72, 0.53),
+        source: &FLASH_3,
+        remark: "521 to 616 forward at 2k to 16k; backward 1.74 times FlashAttention-2, without a mask",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Flash3,
+        presets: H200,
+        shares: (0.72, 0.53),
+        source: &FLASH_3,
+        remark: "as on H100",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Fp8,
+        presets: H100,
+        shares: (0.96, 0.38),
+        source: &CUDNN_BENCHMARK,
+        remark: "as on H200, times 0.88: an older library and less power",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Fp8,
+        presets: H200,
+        shares: (1.09, 0.43),
+        source: &CUDNN_BENCHMARK,
+        remark: "cuDNN 9.19: 698 to 1042 forward, 370 to 471 backward",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Cudnn,
+        presets: &["b200-sxm", "b300-sxm"],
+        shares: (0.62, 0.49),
+        source: &SIMUMAX,
+        remark: "Transformer Engine at 4096, 128 to 4 heads: 1121 to 188 forward, 936 to 389 backward",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Cudnn,
+        presets: &["gb200", "gb300"],
+        shares: (0.7, 0.55),
+        source: &CUDNN_BENCHMARK,
+        remark: "cuDNN 9.22, 64 heads: 1097 to 1708 forward, 885 to 1332 backward at 2k to 16k",
+    },
+    KernelRate {
+        kernel: AttentionKernel::Fp8,
+        presets: &["b200-sxm", "b300-sxm", "gb200", "gb300"],
+        shares: (0.91, 0.68),
+        source: &CUDNN_BENCHMARK,
+        remark: "cuDNN 9.22 on GB200: 1420 to 2197 forward, 831 to 1687 backward",
+    },
+];
+
+/// Shares of the bf16 peak that `kernel` reaches on `gpu` of `family`: the family's own kernel where no table has it.
+#[must_use]
+pub fn kernel_shares(kernel: AttentionKernel, gpu: &str, family: &Family) -> (f64, f64) {
+    let measured = KERNELS
+        .iter()
+        .find(|row| row.kernel == kernel && row.presets.contains(&gpu));
+    match (measured, kernel) {
+        (Some(row), _) => row.shares,
+        (None, AttentionKernel::Flash1) => {
+            let slower = FLASH_1.value;
+            (family.attention.0 / slower, family.attention.1 / slower)
+        }
+        (None, _) => family.attention,
+    }
+}
