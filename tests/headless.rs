@@ -20,9 +20,9 @@ fn program() -> PathBuf {
 const LONG: Duration = Duration::from_mins(1);
 
 /// Sends each request only after the answer to the one before; the answers.
-fn conversation(door: &str, requests: &[&str]) -> Vec<serde_json::Value> {
+fn conversation(command: &str, requests: &[&str]) -> Vec<serde_json::Value> {
     let mut process = Command::new(program())
-        .arg(door)
+        .arg(command)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -40,7 +40,7 @@ fn conversation(door: &str, requests: &[&str]) -> Vec<serde_json::Value> {
         .map(|request| {
             writeln!(input, "{request}").unwrap();
             let line = lines.recv_timeout(LONG);
-            let line = line.unwrap_or_else(|_| panic!("{door}: no answer to {request}"));
+            let line = line.unwrap_or_else(|_| panic!("{command}: no answer to {request}"));
             serde_json::from_str(&line).unwrap()
         })
         .collect();
