@@ -10,7 +10,7 @@ DESKTOP := $(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Darwin,$(shell uname)))
 WASM := --target wasm32-unknown-unknown
 SOURCES := index.html Cargo.toml Cargo.lock Trunk.toml package-lock.json tools/build tools/pkg.mjs tools/csp.mjs tools/trim.mjs \
 	tools/licences.mjs examples/pages.rs \
-	$(wildcard tools/offline/*) \
+	$(wildcard tools/offline/* tools/npm/*) \
 	$(shell find src style public -type f)
 
 .DEFAULT_GOAL := help

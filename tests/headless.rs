@@ -20,9 +20,9 @@ fn program() -> PathBuf {
 const LONG: Duration = Duration::from_mins(1);
 
 /// Sends each request only after the answer to the one before; the answers.
-fn conversation(door: &str, requests: &[&str]) -> Vec<serde_json::Value> {
+fn conversation(command: &str, requests: &[&str]) -> Vec<serde_json::Value> {
     let mut process = Command::new(program())
-        .arg(door)
+        .arg(command)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -40,7 +40,7 @@ fn conversation(door: &str, requests: &[&str]) -> Vec<serde_json::Value> {
         .map(|request| {
             writeln!(input, "{request}").unwrap();
             let line = lines.recv_timeout(LONG);
-            let line = line.unwrap_or_else(|_| panic!("{door}: no answer to {request}"));
+            let line = line.unwrap_or_else(|_| panic!("{command}: no answer to {request}"));
             serde_json::from_str(&line).unwrap()
         })
         .collect();
@@ -77,10 +77,12 @@ fn a_run_comes_in_and_goes_out_as_another_programs_arguments() {
     let text = written[0]["text"].as_str().unwrap();
     assert!(text.contains("--tensor-model-parallel-size 4"), "{text}");
     let request = serde_json::json!({ "text": text, "run": { "gpus": 8 } }).to_string();
-    let read = conversation("import", &[&request, "{}"]);
+    let misspelt = r#"{"text":"v=1","rum":{"gpus":8}}"#;
+    let read = conversation("import", &[&request, "{}", misspelt]);
     assert_eq!(read[0]["run"]["tp"].as_u64(), Some(4));
     assert_eq!(read[0]["run"]["pp"].as_u64(), Some(2));
     assert_eq!(read[1]["errors"][0]["field"], "text");
+    assert_eq!(read[2]["errors"][0]["field"], "rum");
 }
 
 /// 2,000 levels are a message, as they are to a page: no program ends of it.

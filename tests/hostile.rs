@@ -1,7 +1,7 @@
 //! Whatever somebody pastes, types or links: nothing panics, nothing shown is NaN or infinite, a refusal names its
 //! field, and what is taken can be written down and read back.
 //!
-//! `SHARDSCOPE_CASES=1000000 make fuzz` tries as many inputs as it says (through the doors
+//! `SHARDSCOPE_CASES=1000000 make fuzz` tries as many inputs as it says (through the entries
 //! that `SHARDSCOPE_DOOR` names in part, if it is set); `make test` a short round of the same.
 
 #![allow(clippy::unwrap_used)] // a test that cannot be set up has failed
@@ -28,26 +28,26 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A way into the calculator, what is put through it, and what it does with it: true where it answers, false where it
 /// refuses, or what is wrong with what it says.
-struct Door {
+struct Entry {
     name: &'static str,
     inputs: fn() -> BoxedStrategy<String>,
     ask: fn(&str) -> Result<bool, String>,
 }
 
 /// Every way in. A new importer is a line here, with a few files that it reads as seeds.
-#[rustfmt::skip] // a table: one door a line
-static DOORS: &[Door] = &[
-    Door { name: "link", inputs: links, ask: link },
-    Door { name: "JSON run", inputs: json_runs, ask: json_run },
-    Door { name: "config.json", inputs: || mutated(pasted::examples("src/io/config/tests.rs")), ask: |text| imported(text, any_format) },
-    Door { name: "export", inputs: || mutated(files(exports())), ask: |text| imported(text, any_format) },
-    Door { name: "own order", inputs: orders, ask: own_order },
-    Door { name: "schedule request", inputs: schedules, ask: schedule_request },
-    Door { name: "plan request", inputs: plans, ask: plan_request },
-    Door { name: "panels", inputs: panels, ask: every_panel },
+#[rustfmt::skip] // a table: one entry a line
+static ENTRIES: &[Entry] = &[
+    Entry { name: "link", inputs: links, ask: link },
+    Entry { name: "JSON run", inputs: json_runs, ask: json_run },
+    Entry { name: "config.json", inputs: || mutated(pasted::examples("src/io/config/tests.rs")), ask: |text| imported(text, any_format) },
+    Entry { name: "export", inputs: || mutated(files(exports())), ask: |text| imported(text, any_format) },
+    Entry { name: "own order", inputs: orders, ask: own_order },
+    Entry { name: "schedule request", inputs: schedules, ask: schedule_request },
+    Entry { name: "plan request", inputs: plans, ask: plan_request },
+    Entry { name: "panels", inputs: panels, ask: every_panel },
 ];
 
-/// Inputs over all doors where nothing else is asked for: some seconds' worth.
+/// Inputs over all entries where nothing else is asked for: some seconds' worth.
 const SHORT: u32 = 2800;
 
 /// Ops of a run that is simulated here; sizes above are the business of `sizes_*` below.
@@ -57,13 +57,13 @@ const FEW_OPS: u64 = 3000;
 fn no_input_breaks_a_door() {
     let asked = std::env::var("SHARDSCOPE_CASES").ok();
     let cases: u32 = asked.map_or(SHORT, |cases| cases.parse().unwrap());
-    let share = cases.div_ceil(u32::try_from(DOORS.len()).unwrap());
+    let share = cases.div_ceil(u32::try_from(ENTRIES.len()).unwrap());
     let only = std::env::var("SHARDSCOPE_DOOR").unwrap_or_default();
     let broken: Vec<String> = std::thread::scope(|scope| {
-        let rounds: Vec<_> = DOORS
+        let rounds: Vec<_> = ENTRIES
             .iter()
-            .filter(|door| door.name.contains(&only))
-            .map(|door| scope.spawn(move || round(door, share)))
+            .filter(|entry| entry.name.contains(&only))
+            .map(|entry| scope.spawn(move || round(entry, share)))
             .collect();
         rounds
             .into_iter()
@@ -71,12 +71,15 @@ fn no_input_breaks_a_door() {
             .collect()
     });
     assert!(broken.is_empty(), "\n{}", broken.join("\n\n"));
-    let doors = DOORS.iter().filter(|door| door.name.contains(&only));
-    println!("hostile: {} inputs in all", share as usize * doors.count());
+    let entries = ENTRIES.iter().filter(|entry| entry.name.contains(&only));
+    println!(
+        "hostile: {} inputs in all",
+        share as usize * entries.count()
+    );
 }
 
-/// Puts `cases` inputs through a door; the smallest that breaks it, and how.
-fn round(door: &Door, cases: u32) -> Result<(), String> {
+/// Puts `cases` inputs through a entry; the smallest that breaks it, and how.
+fn round(entry: &Entry, cases: u32) -> Result<(), String> {
     let (answered, refused) = (AtomicU32::new(0), AtomicU32::new(0));
     let config = Config {
         cases,
@@ -91,21 +94,21 @@ fn round(door: &Door, cases: u32) -> Result<(), String> {
     } else {
         TestRunner::new(config)
     };
-    let found = runner.run(&(door.inputs)(), |text| {
-        let good = (door.ask)(&text).map_err(TestCaseError::fail)?;
+    let found = runner.run(&(entry.inputs)(), |text| {
+        let good = (entry.ask)(&text).map_err(TestCaseError::fail)?;
         if good { &answered } else { &refused }.fetch_add(1, Relaxed);
         Ok(())
     });
     let (answered, refused) = (answered.into_inner(), refused.into_inner());
     println!(
         "hostile: {:<18}{cases:>9} inputs, {answered} answered, {refused} refused",
-        door.name
+        entry.name
     );
     match found {
-        Ok(()) if answered == 0 => Err(format!("{}: nothing was ever answered", door.name)),
+        Ok(()) if answered == 0 => Err(format!("{}: nothing was ever answered", entry.name)),
         Ok(()) => Ok(()),
-        Err(TestError::Fail(why, text)) => Err(format!("{}: {why}\n{text:?}", door.name)),
-        Err(TestError::Abort(why)) => Err(format!("{}: {why}", door.name)),
+        Err(TestError::Fail(why, text)) => Err(format!("{}: {why}\n{text:?}", entry.name)),
+        Err(TestError::Abort(why)) => Err(format!("{}: {why}", entry.name)),
     }
 }
 
@@ -153,8 +156,8 @@ fn what_somebody_thought_of_breaks_no_door() {
     let broken: Vec<String> = cases
         .iter()
         .filter_map(|(name, text)| {
-            let door = DOORS.iter().find(|door| door.name == *name).unwrap();
-            let why = (door.ask)(text).err()?;
+            let entry = ENTRIES.iter().find(|entry| entry.name == *name).unwrap();
+            let why = (entry.ask)(text).err()?;
             Some(format!("{name}: {why:.3000}\n{text:.100}"))
         })
         .collect();
@@ -186,8 +189,8 @@ fn json_run(text: &str) -> Result<bool, String> {
             let Some(evaluation) = sound(text, &run)? else {
                 return Ok(false);
             };
-            let door = report_value(&value).map_err(|_| "the door refuses what is sound")?;
-            same(&door, &evaluation.report, "report")?;
+            let entry = report_value(&value).map_err(|_| "the entry refuses what is sound")?;
+            same(&entry, &evaluation.report, "report")?;
             Ok(true)
         }
     }
@@ -394,7 +397,7 @@ fn issues(text: &str, all: &[Issue]) -> Result<(), String> {
         }
         if let Some(fix) = &issue.fix {
             for (key, value) in &fix.set {
-                // The schedule door has names of its own.
+                // The schedule entry has names of its own.
                 if let Some(field) = field(key)
                     && let Err(why) = field.parse(value)
                     && !value.is_empty()

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value as Json, json};
 use shardscope::core::explain::Term;
-use shardscope::core::memory::{self as room, Component, StageMemory, methods};
+use shardscope::core::memory::{self as memory_model, Component, StageMemory, methods};
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
 use shardscope::core::run::{Run, Scenario, Value};
 use shardscope::core::units::MemoryUnit;
@@ -100,7 +100,7 @@ fn changed(run: &Json, field: &str, value: impl Into<Json>) -> Json {
 
 fn ranks(run: &Json) -> Option<Vec<StageMemory>> {
     let scenario = understood(run)?;
-    Some(room::estimate(&scenario, &loads(&scenario)).per_stage)
+    Some(memory_model::estimate(&scenario, &loads(&scenario)).per_stage)
 }
 
 fn near(a: f64, b: f64) -> bool {
@@ -268,7 +268,7 @@ proptest! {
         };
         if cut.model.kv_heads.is_multiple_of(tp) {
             for stage in 0..cut.stage_layers.len() - 1 {
-                let kept = |scenario| room::chunk_activation_bytes(scenario, stage).0;
+                let kept = |scenario| memory_model::chunk_activation_bytes(scenario, stage).0;
                 prop_assert!(near(kept(&cut) * tp as f64, kept(&whole)));
             }
         }
@@ -289,7 +289,7 @@ proptest! {
     fn recomputation_never_keeps_more(run in any_run()) {
         let kept = |recompute: Json| -> Option<f64> {
             let scenario = understood(&changed(&run, "recompute", recompute))?;
-            Some(room::chunk_activation_bytes(&scenario, 0).0)
+            Some(memory_model::chunk_activation_bytes(&scenario, 0).0)
         };
         if let Some(none) = kept(json!("none")) {
             let full = kept(json!("full")).unwrap();

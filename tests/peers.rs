@@ -27,7 +27,7 @@ fn seconds(request: &Value, key: &str, default: f64) -> f64 {
     request.get(key).map_or(default, |n| n.as_f64().unwrap())
 }
 
-/// Spec and durations of a request as the headless door reads them.
+/// Spec and durations of a request as the headless program reads them.
 fn ask(request: &Value) -> (Spec, Durations) {
     let id = request["schedule"].as_str().unwrap();
     let row = schedule(id).unwrap_or_else(|| panic!("no schedule {id}"));

@@ -1,18 +1,40 @@
 #!/usr/bin/env node
 // Writes the JavaScript package into the folder pkg beside the page: after every trunk build, by a hook in Trunk.toml.
 //
-// The package is the page's own module under an address that no hash changes.
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+// For browsers it is the page's own module under an address that no hash changes. What `npm pack` takes of the folder works
+// without the page: package.json, the guide, and in node/ the command and copies of the module, which no page loads.
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 
 const dist = process.env.TRUNK_STAGING_DIR;
+const pkg = `${dist}/pkg`;
+const source = (path) => new URL(`../${path}`, import.meta.url);
 const glue = readdirSync(dist).find((name) => /^shardscope-page-[0-9a-f]+\.js$/.test(name));
 const wasm = glue.replace(/\.js$/, '_bg.wasm');
 
 // wasm-bindgen does not know the name that trunk gives the WebAssembly.
 const code = readFileSync(`${dist}/${glue}`, 'utf8');
-writeFileSync(`${dist}/${glue}`, code.replace("'shardscope-page_bg.wasm'", `'${wasm}'`));
+const naming = (file) => code.replace("'shardscope-page_bg.wasm'", `'${file}'`);
+writeFileSync(`${dist}/${glue}`, naming(wasm));
 
-mkdirSync(`${dist}/pkg`, { recursive: true });
-writeFileSync(`${dist}/pkg/shardscope.js`, `export * from '../${glue}';\nexport { default } from '../${glue}';\n`);
-const types = readFileSync(new URL('../src/web/api.d.ts', import.meta.url), 'utf8');
-writeFileSync(`${dist}/pkg/shardscope.d.ts`, types);
+mkdirSync(`${pkg}/node`, { recursive: true });
+writeFileSync(`${pkg}/shardscope.js`, `export * from '../${glue}';\nexport { default } from '../${glue}';\n`);
+copyFileSync(source('src/web/api.d.ts'), `${pkg}/shardscope.d.ts`);
+
+writeFileSync(`${pkg}/node/calculator.js`, naming('calculator.wasm'));
+copyFileSync(`${dist}/${wasm}`, `${pkg}/node/calculator.wasm`);
+for (const file of ['command.js', 'index.js']) copyFileSync(source(`tools/npm/${file}`), `${pkg}/node/${file}`);
+copyFileSync(source('tools/npm/GUIDE.md'), `${pkg}/GUIDE.md`);
+copyFileSync(source('LICENSE'), `${pkg}/LICENSE`);
+const said = (key) => new RegExp(`^${key} = "(.*)"$`, 'm').exec(readFileSync(source('Cargo.toml'), 'utf8'))[1];
+writeFileSync(`${pkg}/package.json`, `${JSON.stringify({
+  name: 'shardscope',
+  version: said('version'),
+  description: said('description'),
+  license: said('license'),
+  type: 'module',
+  engines: { node: '>=20' },
+  bin: { shardscope: 'node/command.js' },
+  exports: { types: './shardscope.d.ts', default: './node/index.js' },
+  types: './shardscope.d.ts',
+  files: ['node', 'shardscope.d.ts', 'GUIDE.md', 'licences.txt'],
+}, null, 2)}\n`);

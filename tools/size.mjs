@@ -22,7 +22,7 @@ if (argv[1] === fileURLToPath(import.meta.url)) {
   console.log(`${'kB'.padEnd(48)}${'raw'.padStart(9)}${'brotli'.padStart(9)}`);
   let sum = 0;
   for (const name of readdirSync(dist, { recursive: true }).sort()) {
-    if (!/\.(wasm|js|css|html)$/.test(name) || name.startsWith('single')) continue;
+    if (!/\.(wasm|js|css|html)$/.test(name) || /^(single|pkg\/node)/.test(name)) continue;
     const bytes = readFileSync(join(dist, name));
     const small = compressed(bytes);
     const first = !LATER.test(name);

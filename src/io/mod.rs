@@ -1,4 +1,4 @@
-//! A Run out of the calculator and back in: the link, its timeline as files, and what other programs
+//! A Run out of the calculator and back in: the link, its timeline as files, requests as lines, and what other programs
 //! read and write.
 
 pub mod config;
@@ -7,3 +7,4 @@ pub mod export;
 pub mod import;
 pub mod json;
 pub mod link;
+pub mod request;

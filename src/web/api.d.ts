@@ -108,6 +108,9 @@ export function importText(text: string, run?: Run): Imported | Refusal;
 /** `date` is printed as given; `address` is the page's, before the `#` of the link. */
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
+/** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
+export function answerLine(verb: "report" | "schedule" | "plan" | "import" | "export", line: string):
+  Report | ScheduleReply | Plan | Imported | { errors: Issue[]; text: string } | Refusal | undefined;
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
 export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):

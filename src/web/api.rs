@@ -4,7 +4,6 @@
 mod plain;
 
 use crate::core::issue::{Issue, Severity};
-use crate::core::message::Message;
 use crate::core::pipeline;
 use crate::core::report::{self, Refusal};
 use crate::core::run::{Run, Value};
@@ -12,6 +11,7 @@ use crate::core::search::Request;
 use crate::core::units::MemoryUnit;
 use crate::io;
 use crate::io::export::Stamp;
+use crate::io::request::{self, Exported, Imported, Verb};
 use crate::web::browser::today;
 use crate::web::panels::{self, Question, dialog};
 use crate::web::worker::next_turn;
@@ -99,16 +99,6 @@ pub fn decode_link(link: JsValue) -> JsValue {
     }))
 }
 
-#[derive(Serialize)]
-struct Imported {
-    errors: Vec<Issue>,
-    format: Message,
-    run: Value,
-    used: Vec<(String, Message)>,
-    assumed: Vec<Message>,
-    ignored: Vec<Message>,
-}
-
 /// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
 #[wasm_bindgen(js_name = importText)]
 #[must_use]
@@ -117,20 +107,7 @@ pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
         let present = Run::from_value(&value(run)?)?;
         io::import::read(&text(of, "an import")?, &present)
     };
-    reply(read().map(|read| Imported {
-        errors: Vec::new(),
-        format: read.format,
-        run: read.run.to_value(),
-        used: read.used,
-        assumed: read.assumed,
-        ignored: read.ignored,
-    }))
-}
-
-#[derive(Serialize)]
-struct Exported {
-    errors: Vec<Issue>,
-    text: String,
+    reply(read().map(Imported::from))
 }
 
 /// A Run in one of the forms of [`io::export::FORMATS`]; `stamp` may hold `date` and `address`.
@@ -155,10 +132,17 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
         };
         io::export::export(&run, &text(format, "a format")?, &stamp)
     };
-    reply(written().map(|text| Exported {
-        errors: Vec::new(),
-        text,
-    }))
+    reply(written().map(Exported::from))
+}
+
+/// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none.
+#[wasm_bindgen(js_name = answerLine)]
+#[must_use]
+pub fn answer_line(verb: &str, line: &str) -> JsValue {
+    let Some(verb) = Verb::named(verb) else {
+        return JsValue::UNDEFINED;
+    };
+    reply(request::answer(verb, line))
 }
 
 /// A panel of a Run as HTML text, by its name in [`panels::PANELS`], or with the name `room` a page of the dialog;

@@ -56,7 +56,7 @@ pub fn dialog(state: State) -> AnyView {
         Effect::new(move |_| open(state, &page));
     }
     view! {
-        <dialog id="room" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(String::new())>
+        <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(String::new())>
             <div hidden=flag(move || state.dialog.with(|of| of != "import"))>
                 <h2>{say("Bring in a run or a model")}</h2>
                 <p class="muted">{say("A link, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML, or an export: paste it, drop it here, or choose the file. It is read in this browser and goes nowhere.")}</p>
@@ -80,7 +80,7 @@ pub fn dialog(state: State) -> AnyView {
 }
 
 fn element() -> Option<web_sys::HtmlDialogElement> {
-    browser::by_id("room").and_then(|element| element.dyn_into().ok())
+    browser::by_id("dialog").and_then(|element| element.dyn_into().ok())
 }
 
 /// Opens the dialog on what `of` names, or turns to it.

@@ -64,7 +64,7 @@ pub fn fold_of(
     let open = RwSignal::new(false);
     let content = content(open);
     view! {
-        <details class="twin" on:toggle=move |event| open.set(is_open(&event))>
+        <details class="data-table" on:toggle=move |event| open.set(is_open(&event))>
             <summary>{say(summary)}</summary>
             <div use:patched=content></div>
         </details>

@@ -1,6 +1,7 @@
-//! The plan: a search that goes on in slices between the page's other work, and does what its buttons say.
+//! The plan panel: runs a planner session in slices between the page's other work and applies the commands of its
+//! buttons.
 
-use crate::core::search::desk::Desk;
+use crate::core::search::session::{PlanCommand, PlanSession};
 use crate::view::node::markup::{Action, Node, leaf};
 use crate::view::panels::plan;
 use crate::web::html::text;
@@ -13,44 +14,40 @@ use std::sync::Arc;
 
 /// Milliseconds of work between two turns of the event loop: a frame stays in time.
 const SLICE_MS: f64 = 10.0;
-/// Units of the search between two looks at the clock.
+/// Units of the search between two reads of the clock.
 const UNITS: u64 = 1000;
-/// Milliseconds between two pictures of a search that goes on.
+/// Milliseconds between two redraws while the work is under way.
 const REDRAW_MS: f64 = 120.0;
 
 /// The search and what is shown of it.
 #[derive(Clone, Copy)]
 struct Panel {
     state: State,
-    session: StoredValue<Option<Desk>, LocalStorage>,
-    /// Commands so far: each has a number.
-    commands: StoredValue<u32>,
-    /// How far it is, and everything else.
+    session: StoredValue<Option<PlanSession>, LocalStorage>,
+    /// The progress line, and everything else.
     parts: RwSignal<[Node; 2]>,
-    /// Whether the work goes on.
+    /// Whether work is under way.
     works: RwSignal<bool>,
 }
 
 impl Panel {
-    /// Takes the Run of the page, which may be another question.
+    /// Takes the Run of the page, which may restart the search.
     fn follow(self) {
         let evaluation = self.state.evaluation();
         let Some(run) = evaluation.map(|evaluation| evaluation.scenario.run.clone()) else {
             return;
         };
         self.session.update_value(|session| match session {
-            Some(session) => session.look_at(&run),
-            None => *session = Desk::new(&run).ok(),
+            Some(session) => session.set_run(&run),
+            None => *session = PlanSession::new(&run).ok(),
         });
         self.work();
     }
 
-    fn apply(self, command: &str) {
-        self.commands.update_value(|number| *number += 1);
-        let command = format!("{}|{command}", self.commands.get_value());
+    fn apply(self, command: PlanCommand) {
         self.session.update_value(|session| {
             if let Some(session) = session {
-                session.hear(&command);
+                session.apply(command);
             }
         });
         self.work();
@@ -110,12 +107,11 @@ fn nothing_to_plan() -> [Node; 2] {
     [Node::none(), leaf("p", "muted", words)]
 }
 
-/// The plan panel: nothing is searched until it is asked for; then the answer follows the Run.
+/// The plan panel: the Plan button starts the search; from then on it follows the Run.
 pub fn plan_panel(state: State) -> AnyView {
     let panel = Panel {
         state,
         session: StoredValue::new_local(None),
-        commands: StoredValue::new(0),
         parts: RwSignal::default(),
         works: RwSignal::new(false),
     };
@@ -127,16 +123,16 @@ pub fn plan_panel(state: State) -> AnyView {
     let label = text(move || said(if panel.works.get() { "Stop" } else { "Plan" }));
     let press = move |_| {
         panel.apply(if panel.works.get_untracked() {
-            "stop"
+            PlanCommand::Stop
         } else {
-            "search"
+            PlanCommand::Search
         });
     };
     let handler: Handler = Arc::new(move |action| {
         let Action::Plan(command) = action else {
             return false;
         };
-        panel.apply(command);
+        panel.apply(*command);
         true
     });
     view! {

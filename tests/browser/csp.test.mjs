@@ -75,15 +75,15 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   // Every sheet that a button opens, and a model brought in.
   for (const of of await page.locator('[data-action^="open "]').evaluateAll((all) => all.map((button) => button.dataset.action.slice(5)))) {
     await page.evaluate((of) => document.querySelector(`[data-action="open ${of}"]`).click(), of);
-    await page.locator('#room').waitFor();
+    await page.locator('#dialog').waitFor();
     await page.waitForTimeout(100);
-    await page.evaluate(() => document.querySelector('#room').close());
+    await page.evaluate(() => document.querySelector('#dialog').close());
   }
   await page.evaluate(() => document.querySelector('[data-action="open import"]').click());
   await page.getByLabel('What to bring in').fill(CONFIG);
-  await page.locator('#room .summary', { hasText: '8.03 B parameters' }).waitFor();
-  await page.locator('#room .summary [data-action=load]').first().click();
-  await page.evaluate(() => document.querySelector('#room').close());
+  await page.locator('#dialog .summary', { hasText: '8.03 B parameters' }).waitFor();
+  await page.locator('#dialog .summary [data-action=load]').first().click();
+  await page.evaluate(() => document.querySelector('#dialog').close());
   await quiet('dialogs');
 
   // Every file that is offered.

@@ -13,7 +13,7 @@ const site = calculator({
   </script>` },
 });
 
-const room = (page) => page.locator('#room');
+const dialog = (page) => page.locator('#dialog');
 const MEGATRON = `TP=4
 torchrun --nnodes 4 --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size $TP \\
   --pipeline-model-parallel-size 2 --num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 \\
@@ -25,17 +25,17 @@ torchrun --nnodes 4 --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-s
 test('a launch script says what it changes, and becomes the run', async () => {
   const { page, problems } = await site.open();
   await page.getByRole('button', { name: 'Import' }).first().click();
-  const text = room(page).getByRole('textbox');
+  const text = dialog(page).getByRole('textbox');
   await text.fill('--tensor-model-parallel-size four');
-  await room(page).locator('.issue.error').waitFor();
+  await dialog(page).locator('.issue.error').waitFor();
   await text.fill(MEGATRON);
-  const changes = room(page).getByRole('region', { name: 'What changes' });
+  const changes = dialog(page).getByRole('region', { name: 'What changes' });
   await changes.waitFor();
   assert.deepEqual(await changes.locator('tbody td:first-child').allInnerTexts(),
     ['GPUs', 'Tensor parallel TP', 'Pipeline parallel PP', 'Global batch']);
-  await room(page).getByRole('button', { name: 'Use this' }).click();
+  await dialog(page).getByRole('button', { name: 'Use this' }).click();
   await addressIs(page, '#v=1&gpus=32&tp=4&pp=2&global_batch=512');
-  await eventually(() => room(page).isVisible(), (open) => !open);
+  await eventually(() => dialog(page).isVisible(), (open) => !open);
   assert.deepEqual(problems, []);
 });
 
@@ -45,25 +45,25 @@ test('every form is taken out as text, and comes back as the same run', async ()
   await page.getByRole('button', { name: 'Export' }).first().click();
   const taken = {};
   for (const name of ['Markdown', 'JSON', 'Megatron-LM', 'torchtitan', 'DeepSpeed', 'Nanotron']) {
-    await room(page).getByRole('button', { name, exact: true }).click();
-    await room(page).locator(`[aria-pressed=true]:text-is("${name}")`).waitFor();
-    taken[name] = await room(page).locator('pre').textContent();
+    await dialog(page).getByRole('button', { name, exact: true }).click();
+    await dialog(page).locator(`[aria-pressed=true]:text-is("${name}")`).waitFor();
+    taken[name] = await dialog(page).locator('pre').textContent();
     assert.ok(taken[name].includes(`${site.url}${link}`), taken[name]);
     assert.match(taken[name], /\d{4}-\d\d-\d\d/);
   }
   const saved = page.waitForEvent('download');
-  await room(page).getByRole('button', { name: 'Save' }).click();
+  await dialog(page).getByRole('button', { name: 'Save' }).click();
   const file = await saved;
   assert.equal(file.suggestedFilename(), 'shardscope.nanotron.yaml');
   assert.equal(await readFile(await file.path(), 'utf8'), taken.Nanotron);
-  await room(page).getByRole('button', { name: 'Close' }).click();
+  await dialog(page).getByRole('button', { name: 'Close' }).click();
   const { page: other } = await site.open();
   for (const [name, text] of Object.entries(taken)) {
     await other.evaluate(() => { location.hash = '#v=1'; });
     await addressIs(other, '#v=1');
     await other.getByRole('button', { name: 'Import' }).first().click();
-    await room(other).getByRole('textbox').fill(text);
-    await room(other).getByRole('button', { name: 'Use this' }).click();
+    await dialog(other).getByRole('textbox').fill(text);
+    await dialog(other).getByRole('button', { name: 'Use this' }).click();
     await addressIs(other, link);
     assert.equal(await figures(other), await figures(page), name);
   }
@@ -72,15 +72,15 @@ test('every form is taken out as text, and comes back as the same run', async ()
 
 test('a file that is dropped is read', async () => {
   const { page, problems } = await site.open('#v=1&view.page=import');
-  await room(page).getByLabel('Choose the file').setInputFiles({
+  await dialog(page).getByLabel('Choose the file').setInputFiles({
     name: 'config.json', mimeType: 'application/json', buffer: Buffer.from(JSON.stringify({
       model_type: 'mixtral', hidden_size: 4096, intermediate_size: 14336, num_attention_heads: 32,
       num_hidden_layers: 32, num_key_value_heads: 8, num_local_experts: 8, num_experts_per_tok: 2, vocab_size: 32000,
       tie_word_embeddings: false, rope_theta: 1e6,
     })),
   });
-  await room(page).locator('.summary', { hasText: '46.7 B parameters, 12.9 B active' }).waitFor();
-  await room(page).getByRole('button', { name: 'Use this' }).click();
+  await dialog(page).locator('.summary', { hasText: '46.7 B parameters, 12.9 B active' }).waitFor();
+  await dialog(page).getByRole('button', { name: 'Use this' }).click();
   await page.waitForFunction(() => location.hash.includes('model=mixtral-8x7b'));
   assert.deepEqual(problems, []);
 });
@@ -88,7 +88,7 @@ test('a file that is dropped is read', async () => {
 test('a published run shows its figures beside ours until it is changed', async () => {
   const { page, problems } = await site.open();
   await page.getByRole('button', { name: 'Published runs' }).click();
-  await room(page).getByRole('button', { name: 'GPT-3 175B, 64 A100' }).click();
+  await dialog(page).getByRole('button', { name: 'GPT-3 175B, 64 A100' }).click();
   const beside = page.getByRole('region', { name: /published and computed/ }).first();
   await beside.waitFor();
   assert.match(await beside.innerText(), /13\.8 s/);
@@ -99,12 +99,12 @@ test('a published run shows its figures beside ours until it is changed', async 
 
 test('methods and glossary open by link, and a formula is taken along', async () => {
   const { page, problems } = await site.open('#v=1&view.page=methods', PHONE);
-  await room(page).getByRole('heading', { name: 'Methods', exact: true }).waitFor();
+  await dialog(page).getByRole('heading', { name: 'Methods', exact: true }).waitFor();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   assert.match(await fragment(page), /view\.page=methods/);
   const { page: other } = await site.open('#v=1&view.page=glossary');
-  await room(other).getByText('micro-batch, micro-batches').waitFor();
-  await room(other).getByRole('button', { name: 'Close' }).click();
+  await dialog(other).getByText('micro-batch, micro-batches').waitFor();
+  await dialog(other).getByRole('button', { name: 'Close' }).click();
   await other.locator('.detail summary', { hasText: 'As LaTeX' }).click();
   assert.match(await other.locator('.detail details[open] pre').textContent(), /\\begin\{aligned\}/);
   assert.deepEqual(problems, []);

@@ -27,7 +27,7 @@ test('every part of a bar names its parts and opens its formula', async () => {
 
 test('the table behind the bars adds up, in GiB', async () => {
   const { page } = await site.open();
-  await panel(page).locator('.twin summary').first().click();
+  await panel(page).locator('.data-table summary').first().click();
   const table = panel(page).getByRole('region', { name: 'Memory table' });
   await table.waitFor();
   const rows = await table.locator('tbody tr').all();

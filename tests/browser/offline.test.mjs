@@ -75,19 +75,19 @@ test('a newer build waits until the reload that a person asks for; no page mixes
   await page.reload();
   await started(page);
   const before = await running(page);
-  const room = () => page.evaluate(() => fetch('pkg/shardscope.js').then((answer) => answer.text()));
-  assert.match(await room(), /\/\/ old\s*$/);
+  const packageText = () => page.evaluate(() => fetch('pkg/shardscope.js').then((answer) => answer.text()));
+  assert.match(await packageText(), /\/\/ old\s*$/);
   assert.equal(await page.locator('#update').isVisible(), false);
 
   rmSync(site, { recursive: true });
   renameSync(next, site);
   // Whatever the server has by now: this page's files stay those of its build.
-  assert.match(await room(), /\/\/ old\s*$/);
+  assert.match(await packageText(), /\/\/ old\s*$/);
   await page.reload();
   await started(page);
   await page.locator('#update').waitFor();
   assert.equal(await running(page), before);
-  assert.match(await room(), /\/\/ old\s*$/);
+  assert.match(await packageText(), /\/\/ old\s*$/);
 
   const other = await page.context().newPage();
   await other.goto(server.url);
@@ -99,7 +99,7 @@ test('a newer build waits until the reload that a person asks for; no page mixes
     await eventually(() => running(one).catch(() => before), (build) => build !== before);
   }
   await started(page);
-  assert.match(await room(), /\/\/ next\s*$/);
+  assert.match(await packageText(), /\/\/ next\s*$/);
   assert.equal(await page.locator('#update').isVisible(), false);
   await eventually(() => page.evaluate(() => caches.keys().then((names) => names.length)), (count) => count === 1);
   assert.deepEqual(problems, []);

@@ -128,7 +128,7 @@ test('whatever is handed over comes back as errors: nothing throws, nothing is e
     const wrong = [];
     const values = Object.entries(eval(`(${hostile})`)());
     for (const [what, value] of values) {
-      const doors = {
+      const functions = {
         report: () => shardscope.report(value),
         schedule: () => shardscope.schedule(value),
         'schedule, below': () => shardscope.schedule({ schedule: '1f1b', pp: 2, microbatches: 2, order: value, stage_scale: value }),
@@ -142,14 +142,14 @@ test('whatever is handed over comes back as errors: nothing throws, nothing is e
         'importText, the text': () => shardscope.importText(value),
         'importText, the run': () => shardscope.importText('v=1', value),
       };
-      for (const [door, call] of Object.entries(doors)) {
+      for (const [name, call] of Object.entries(functions)) {
         try {
           const { errors } = await call();
           const good = Array.isArray(errors) && errors.length > 0
             && errors.every(({ field, message }) => typeof field === 'string' && field.length < 1000 && message.length > 0 && message.length < 1000);
-          if (!good) wrong.push(`${what}, ${door}: ${JSON.stringify(errors)?.slice(0, 200)}`);
+          if (!good) wrong.push(`${what}, ${name}: ${JSON.stringify(errors)?.slice(0, 200)}`);
         } catch (error) {
-          wrong.push(`${what}, ${door} throws: ${error}`.slice(0, 200));
+          wrong.push(`${what}, ${name} throws: ${error}`.slice(0, 200));
         }
       }
     }

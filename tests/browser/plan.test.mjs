@@ -84,7 +84,7 @@ test('chips filter the rows, and show all again', async () => {
   await pressed(page, 'filter:ZeRO=3');
   const names = () => rows(page).locator('[data-action=load]').allInnerTexts();
   await eventually(names, (all) => all.length > 0 && all.every((name) => name.includes('ZeRO-3')));
-  await chip(page, 'filter:TP=1').click();
+  await chip(page, 'filter:max-TP=1').click();
   await eventually(names, (all) => all.length > 0 && all.every((name) => !/(^|\s)TP \d/.test(name)));
   await chip(page, 'filter:none').click();
   await eventually(names, (all) => all.some((name) => !name.includes('ZeRO-3')));
@@ -106,14 +106,14 @@ test('pinned rows stand side by side with differences', async () => {
 
 test('the map opens, changes its axes, and a cell loads', async () => {
   const { page, problems } = await planned();
-  await chip(page, 'open:map').click();
+  await chip(page, 'toggle:map').click();
   const map = panel(page).getByRole('region', { name: 'Map of layouts' });
   await map.waitFor();
   await idle(page);
   const first = await rows(page).first().locator('td').nth(1).innerText();
   const cells = await map.locator('td button').allInnerTexts();
   assert.ok(cells.includes(first.split('\n')[0]), `${first} of ${cells}`);
-  await chip(page, 'map:across=ZeRO').click();
+  await chip(page, 'map:ZeRO,PP').click();
   await eventually(() => map.locator('thead th').allInnerTexts(), (heads) => heads.slice(1).join() === '0,1,2,3');
   await idle(page);
   await chip(page, 'map:layouts').click();
@@ -130,11 +130,11 @@ test('a sweep draws its curves, and a table says the same', async () => {
   await chip(page, 'sweep:global_batch').click();
   await panel(page).locator('.curves svg circle').first().waitFor();
   await idle(page);
-  await chip(page, 'open:sweep-table').click();
-  const twin = panel(page).getByRole('region', { name: 'How the cost grows' }).locator('tbody tr');
-  await twin.first().waitFor();
-  assert.equal(await twin.count(), 17);
-  const known = await twin.locator('[data-action=load]').count();
+  await chip(page, 'toggle:sweep-table').click();
+  const table = panel(page).getByRole('region', { name: 'How the cost grows' }).locator('tbody tr');
+  await table.first().waitFor();
+  assert.equal(await table.count(), 17);
+  const known = await table.locator('[data-action=load]').count();
   assert.equal(await panel(page).locator('.curves figure').first().locator('circle').count(), known);
   assert.deepEqual(problems, []);
 });

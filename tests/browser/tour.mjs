@@ -93,8 +93,8 @@ export const panels = (page, link) => page.evaluate(async ([link, names, brought
   }
   // The dialog: what opens it, and what opens from there.
   const opens = (of) => [...of.querySelectorAll('[data-action^="open "]')].map((button) => button.dataset.action.slice(5));
-  const rooms = new Set(opens(document).filter((of) => of !== 'import'));
-  for (const of of rooms) opens(put('room', of)).forEach((next) => rooms.add(next));
+  const pages = new Set(opens(document).filter((of) => of !== 'import'));
+  for (const of of pages) opens(put('room', of)).forEach((next) => pages.add(next));
   for (const text of brought) put('room', `import ${text}`);
   const asked = [...document.querySelectorAll('[data-action^="explain "]'), ...box.querySelectorAll('[data-action^="explain "]')];
   for (const id of new Set(asked.map((button) => button.dataset.action.slice(8)))) put('about', id);

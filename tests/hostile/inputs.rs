@@ -1,4 +1,4 @@
-//! What is put through the doors: what a person might send, then cut, doubled, spliced and spiked.
+//! What is put through the entry points: what a person might send, then cut, doubled, spliced and spiked.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -83,7 +83,7 @@ const SPIKES: &[&str] = &[
     "__proto__",
 ];
 
-/// Files that some door reads, read from where the tests of the calculator keep them.
+/// Files that some entry point reads, read from where the tests of the calculator keep them.
 pub mod pasted {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The papers and code that schedules come from and that no other room cites.
+//! The papers and code that schedules come from and that no other module cites.
 
 use crate::source::Source;
 

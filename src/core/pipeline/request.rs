@@ -1,4 +1,4 @@
-//! The `schedule` door: one schedule under given durations, as an object in and an object out.
+//! The `schedule` request: one schedule under given durations, as an object in and an object out.
 //!
 //! For tests, scripts and the JavaScript API; the names are the contract's.
 
@@ -28,7 +28,7 @@ fn or_none(number: f64) -> f64 {
     if number < SMALLEST { 0.0 } else { number }
 }
 
-/// What the door answers.
+/// The response.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reply {
     /// Empty where there is an answer.

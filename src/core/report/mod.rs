@@ -132,7 +132,7 @@ pub struct Pipeline {
     pub weight_copies: Vec<u32>,
 }
 
-/// What a door answers to a bad Run.
+/// The response to a Run with errors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Refusal {
     /// What is wrong, field by field.

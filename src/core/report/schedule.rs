@@ -5,7 +5,7 @@ use crate::pipeline::{self, Spec};
 use crate::run::{OneOf, Scenario};
 use crate::t;
 
-/// The schedule as the pipeline room asks for it.
+/// The schedule as the pipeline module takes it.
 pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     let (run, layout) = (&scenario.run, &scenario.layout);
     let small = |field: &str, value: u64| {
@@ -31,7 +31,7 @@ pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
     Ok(spec)
 }
 
-/// An issue of the pipeline room in the Run's own fields: micro-batches are the global batch's, options have a prefix.
+/// An issue of the pipeline module in the Run's own fields: micro-batches are the global batch's, options have a prefix.
 pub fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
     let each = scenario.layout.dp * scenario.run.micro_batch;
     let key = |field: &str| match field {

@@ -24,6 +24,15 @@ pub enum Question {
     Cheapest,
 }
 
+/// What is known of the answer to a question.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// The sweep that answers a [`Question`].
+    Sweep(Question, Box<Sweep>),
+    /// The run's own layout with the largest micro-batch that fits, if any does.
+    MicroBatch(Box<Option<Run>>),
+}
+
 impl Question {
     /// The sweep that answers it for `run`.
     #[must_use]

@@ -53,12 +53,6 @@ impl Axis {
         }
     }
 
-    /// The axis called `name`.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|axis| axis.name() == name)
-    }
-
     /// The values that `space` tries, in order.
     #[must_use]
     pub fn values(self, space: &Space) -> Vec<u64> {
@@ -123,7 +117,7 @@ pub struct Filter {
     /// Tight ones are left out.
     pub fits: bool,
     /// TP at most.
-    pub most_tp: Option<u64>,
+    pub max_tp: Option<u64>,
     chosen: Vec<(Axis, u64)>,
 }
 
@@ -143,12 +137,13 @@ impl Filter {
         self.chosen.contains(&(axis, value))
     }
 
-    /// Shows only `value` of `axis`, or all again; `tp` at most.
-    pub fn press(&mut self, axis: Axis, value: u64) {
-        if axis == Axis::Tp {
-            self.most_tp = Some(value).filter(|tp| self.most_tp != Some(*tp));
-            return;
-        }
+    /// Keeps only layouts up to this tensor-parallel size; if that is set already, removes the limit.
+    pub fn toggle_max_tp(&mut self, tp: u64) {
+        self.max_tp = Some(tp).filter(|tp| self.max_tp != Some(*tp));
+    }
+
+    /// Keeps only `value` of `axis`; if that is set already, keeps all values again.
+    pub fn toggle(&mut self, axis: Axis, value: u64) {
         let had = self.has(axis, value);
         self.chosen.retain(|(other, _)| *other != axis);
         if !had {
@@ -160,7 +155,7 @@ impl Filter {
     #[must_use]
     pub fn keeps(&self, space: &Space, block: &Block, member: Member) -> bool {
         let same = |(axis, value): &(Axis, u64)| axis.of(space, block, member) == *value;
-        self.most_tp.is_none_or(|tp| block.tp <= tp) && self.chosen.iter().all(same)
+        self.max_tp.is_none_or(|tp| block.tp <= tp) && self.chosen.iter().all(same)
     }
 }
 
@@ -175,8 +170,8 @@ mod tests {
         let request = Request::new(&Run::default(), &[], 1).unwrap();
         let space = request.search.space();
         let mut filter = Filter::default();
-        filter.press(Axis::Zero, 3);
-        filter.press(Axis::Tp, 2);
+        filter.toggle(Axis::Zero, 3);
+        filter.toggle_max_tp(2);
         let kept = space.blocks.iter().flat_map(|block| {
             let members = space.members(block).into_iter();
             members.map(move |member| (block, member))
@@ -188,17 +183,16 @@ mod tests {
             shown += u32::from(keeps);
         }
         assert!(shown > 0);
-        filter.press(Axis::Zero, 3);
-        filter.press(Axis::Tp, 2);
+        filter.toggle(Axis::Zero, 3);
+        filter.toggle_max_tp(2);
         assert!(filter.is_empty());
     }
 
     #[test]
-    fn every_axis_is_found_by_its_name_and_labels_its_values() {
+    fn every_axis_labels_its_values() {
         let request = Request::new(&Run::default(), &[], 1).unwrap();
         let space = request.search.space();
         for axis in Axis::ALL {
-            assert_eq!(Axis::named(axis.name()), Some(axis));
             for value in axis.values(space) {
                 assert!(!axis.label(space, value).is_empty());
             }

@@ -37,6 +37,36 @@ pub enum Picture {
     Layouts,
 }
 
+impl Default for Picture {
+    fn default() -> Self {
+        Self::Fields(Axis::Tp, Axis::Pp)
+    }
+}
+
+impl Picture {
+    /// The axes across and down; the default ones where it has none.
+    fn axes(self) -> (Axis, Axis) {
+        match self {
+            Self::Fields(across, down) => (across, down),
+            Self::Sizes | Self::Layouts => (Axis::Tp, Axis::Pp),
+        }
+    }
+
+    /// With `axis` across; where it was down, the two axes are exchanged.
+    #[must_use]
+    pub fn with_across(self, axis: Axis) -> Self {
+        let (across, down) = self.axes();
+        Self::Fields(axis, if axis == down { across } else { down })
+    }
+
+    /// With `axis` down; where it was across, the two axes are exchanged.
+    #[must_use]
+    pub fn with_down(self, axis: Axis) -> Self {
+        let (across, down) = self.axes();
+        Self::Fields(if axis == across { down } else { across }, axis)
+    }
+}
+
 /// A cell.
 #[derive(Clone, Debug)]
 pub enum Cell {
@@ -348,6 +378,15 @@ mod tests {
             global_batch: 16,
             ..Run::default()
         }
+    }
+
+    #[test]
+    fn choosing_the_other_sides_axis_exchanges_the_axes() {
+        let exchanged = Picture::Fields(Axis::Pp, Axis::Tp);
+        assert_eq!(Picture::default().with_across(Axis::Pp), exchanged);
+        assert_eq!(Picture::default().with_down(Axis::Tp), exchanged);
+        let other = Picture::Fields(Axis::Pp, Axis::Zero);
+        assert_eq!(exchanged.with_down(Axis::Zero), other);
     }
 
     /// Each cell against a search of its own, pinned to it.

@@ -30,7 +30,7 @@ pub struct Row {
     pub layout: Run,
 }
 
-/// The answer of the `plan` door.
+/// The response to a `plan` request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// Empty where there is an answer.

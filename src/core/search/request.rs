@@ -1,4 +1,4 @@
-//! What the `plan` door is asked: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}}`.
+//! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}}`.
 
 use super::axes::Axes;
 use super::engine::Search;

@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    /// `SimuMax`, A100 PCIe, s 4096: 185 to 80 TFLOP/s forward from 64 to 4 heads, 157 to 105 backward.
+    /// `SimuMax`, A100 `PCIe`, s 4096: 185 to 80 TFLOP/s forward from 64 to 4 heads, 157 to 105 backward.
     #[test]
     fn few_heads_slow_a_kernel_down_as_measured() {
         let run = Run {

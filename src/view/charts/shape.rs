@@ -34,7 +34,7 @@ impl Rows {
 }
 
 /// Ranks that are drawn; of more, every n-th.
-const MOST_ROWS: usize = 128;
+const MAX_ROWS: usize = 128;
 /// Which ranks are rows of the picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
@@ -50,7 +50,7 @@ impl Shape {
     /// The shape of a picture of `ranks` pipeline ranks.
     #[must_use]
     pub fn of(ranks: usize) -> Self {
-        let stride = ranks.div_ceil(MOST_ROWS).max(1);
+        let stride = ranks.div_ceil(MAX_ROWS).max(1);
         let count = ranks.div_ceil(stride);
         Self {
             count,

@@ -10,10 +10,10 @@ use crate::core::t;
 use crate::core::units::{Seconds, show_seconds};
 
 /// Ranks drawn; of more, every n-th.
-const MOST_RANKS: usize = 8;
+const MAX_RANKS: usize = 8;
 /// Height of a rank's row at least and at most, and of a pipeline's rows together where that lies between.
-const LEAST_ROW: f64 = 10.0;
-const MOST_ROW: f64 = 18.0;
+const MIN_ROW: f64 = 10.0;
+const MAX_ROW: f64 = 18.0;
 const ROWS: f64 = 96.0;
 /// Room for the words above a strip, and for the gap below it.
 const WORDS: f64 = 18.0;
@@ -28,9 +28,9 @@ pub fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     let longest = ends.fold(0.0, f64::max);
     let ranks = drawn.iter().map(|(_, timeline)| timeline.ranks.len());
     let most = ranks.max().unwrap_or(1).max(1);
-    let stride = most.div_ceil(MOST_RANKS);
+    let stride = most.div_ceil(MAX_RANKS);
     let rows = most.div_ceil(stride);
-    let row = (ROWS / rows as f64).clamp(LEAST_ROW, MOST_ROW);
+    let row = (ROWS / rows as f64).clamp(MIN_ROW, MAX_ROW);
     let height =
         |timeline: &Timeline| WORDS + row * timeline.ranks.len().div_ceil(stride) as f64 + GAP;
     let foot: f64 = drawn.iter().map(|(_, timeline)| height(timeline)).sum();

@@ -9,7 +9,7 @@ use super::viewport::Viewport;
 use crate::core::pipeline::{Half, Kind, TimedOp};
 
 /// Most cells in one picture.
-pub const MOST_CELLS: usize = 4000;
+pub const MAX_CELLS: usize = 4000;
 /// An op at least this wide on average is drawn by itself, pixels.
 const NARROWEST: f64 = 1.5;
 /// How finely a column is shared out.
@@ -39,9 +39,9 @@ pub fn cells(rows: &[Row], view: Viewport, width: f64) -> Vec<Cell> {
         .iter()
         .map(|row| row.visible(view.start, view.end))
         .collect();
-    let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= MOST_CELLS;
+    let few = seen.iter().map(|ops| ops.len()).sum::<usize>() <= MAX_CELLS;
     // Columns of a power of two of the axis: they stay where they are while the window moves.
-    let least = (rows.len() as f64 * width / (2.0 * MOST_CELLS as f64)).max(NARROWEST);
+    let least = (rows.len() as f64 * width / (2.0 * MAX_CELLS as f64)).max(NARROWEST);
     let mut column = view.full;
     while view.x(view.start + column / 2.0, width) >= least {
         column /= 2.0;
@@ -55,7 +55,7 @@ pub fn cells(rows: &[Row], view: Viewport, width: f64) -> Vec<Cell> {
                 columns(index, *row, ops, view, width, column, &mut out);
             }
         }
-        if out.len() <= MOST_CELLS || column >= view.full {
+        if out.len() <= MAX_CELLS || column >= view.full {
             return out;
         }
         column *= 2.0;
@@ -208,7 +208,7 @@ mod tests {
         for zoom in [1.0, 3.0, 17.0, 60.0, 400.0, 1e4] {
             let view = all.zoomed(zoom, all.full * 0.3);
             let drawn = drawn(&timeline, view, 760.0);
-            assert!(drawn.len() <= MOST_CELLS, "{} at {zoom}", drawn.len());
+            assert!(drawn.len() <= MAX_CELLS, "{} at {zoom}", drawn.len());
             for row in 0..64 {
                 let ops = &timeline.ranks[row];
                 let (first, last) = (ops[0].start, ops[ops.len() - 1].end);

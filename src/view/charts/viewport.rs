@@ -11,8 +11,8 @@ pub struct Viewport {
     pub full: f64,
 }
 
-/// The most that one can zoom in: this share of the axis fills the picture.
-const DEEPEST: f64 = 1e-6;
+/// Share of the axis that fills the picture at the deepest zoom.
+const MIN_SPAN: f64 = 1e-6;
 
 impl Viewport {
     /// All of an axis of length `full`.
@@ -43,7 +43,7 @@ impl Viewport {
     /// Zooms by `factor` (above 1: closer) and keeps the time `at` where it is.
     #[must_use]
     pub fn zoomed(self, factor: f64, at: f64) -> Self {
-        let span = (self.span() / factor).clamp(self.full * DEEPEST, self.full);
+        let span = (self.span() / factor).clamp(self.full * MIN_SPAN, self.full);
         let share = (at - self.start) / self.span();
         self.placed(at - share * span, span)
     }
@@ -55,7 +55,7 @@ impl Viewport {
     /// Shows `[start, end]` with a little room on both sides.
     #[must_use]
     pub fn showing(self, start: f64, end: f64) -> Self {
-        let span = ((end - start) * 6.0).clamp(self.full * DEEPEST, self.full);
+        let span = ((end - start) * 6.0).clamp(self.full * MIN_SPAN, self.full);
         self.placed(f64::midpoint(start, end) - span / 2.0, span)
     }
     fn placed(self, start: f64, span: f64) -> Self {

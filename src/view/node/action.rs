@@ -4,6 +4,7 @@ use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::Figure;
 use crate::core::run::Run;
+use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
 use std::sync::Arc;
 
@@ -30,8 +31,8 @@ pub enum Action {
     Choose(Choice),
     /// Sorts the table of schedules by the column with this key; again: the other way round.
     Sort(&'static str),
-    /// Tells the plan what to do.
-    Plan(String),
+    /// A command for the planner.
+    Plan(PlanCommand),
     /// Zooms or saves the timeline.
     Timeline(TimelineAction),
     /// Draws the in-flight activations of this rank.
@@ -135,7 +136,7 @@ impl Action {
             Self::Redo => "redo".to_owned(),
             Self::Choose(choice) => format!("choose {}", choice.id()),
             Self::Sort(column) => format!("sort {column}"),
-            Self::Plan(word) => format!("plan {word}"),
+            Self::Plan(command) => format!("plan {}", command.name()),
             Self::Timeline(action) => format!("timeline {}", action.id()),
             Self::Rank(rank) => format!("rank {rank}"),
             Self::StartOrder => "start-order".to_owned(),

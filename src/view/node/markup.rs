@@ -133,7 +133,7 @@ pub fn fold(summary: impl Into<Message>, content: Node) -> Node {
     let key = summary.to_string();
     el(
         "details",
-        &[("class", "twin")],
+        &[("class", "data-table")],
         &[leaf("summary", "", summary), content],
     )
     .keyed(&key)

@@ -7,9 +7,9 @@ use crate::core::t;
 use crate::view::node::markup::{Node, el, leaf, table, text};
 
 /// Nodes drawn; of more, those where rank 0's groups have members come first.
-const MOST_NODES: usize = 12;
+const MAX_NODES: usize = 12;
 /// GPUs drawn of a node: more than any scale-up domain that is built has.
-const MOST_GPUS: u64 = 576;
+const MAX_GPUS: u64 = 576;
 
 fn names(axis: Axis) -> (&'static str, &'static str) {
     match axis {
@@ -54,12 +54,12 @@ fn nodes(mesh: Mesh) -> u64 {
 
 fn hidden_nodes(mesh: Mesh) -> Node {
     let all = nodes(mesh);
-    if all <= MOST_NODES as u64 {
+    if all <= MAX_NODES as u64 {
         return Node::none();
     }
     let words = t!(
         "{MOST_NODES} of {all} nodes, those first that hold someone of rank 0's groups.",
-        MOST_NODES,
+        MOST_NODES = MAX_NODES,
         all
     );
     leaf("p", "muted", &words)
@@ -68,7 +68,7 @@ fn hidden_nodes(mesh: Mesh) -> Node {
 /// Nodes to draw: where rank 0's groups have members, then the others, in order.
 fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
     let all = nodes(mesh);
-    if all <= MOST_NODES as u64 {
+    if all <= MAX_NODES as u64 {
         return (0..all).collect();
     }
     let mut shown: Vec<u64> = Vec::new();
@@ -86,11 +86,11 @@ fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
                 shown.push(node);
             }
         }
-        if shown.len() >= MOST_NODES {
+        if shown.len() >= MAX_NODES {
             break;
         }
     }
-    shown.truncate(MOST_NODES);
+    shown.truncate(MAX_NODES);
     shown.sort_unstable();
     shown
 }
@@ -98,7 +98,7 @@ fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
 fn node_box(mesh: Mesh, node: u64) -> Node {
     let first = node * mesh.per_node;
     let last = (first + mesh.per_node).min(mesh.ranks());
-    let drawn = last.min(first + MOST_GPUS);
+    let drawn = last.min(first + MAX_GPUS);
     let cells: Node = (first..drawn).map(|rank| cell(mesh, rank)).collect();
     let name = leaf("span", "muted", t!("node {node}", node));
     let gpus = el("div", &[("class", "gpus")], &[cells]);
@@ -205,7 +205,7 @@ mod tests {
             ..Run::default()
         };
         let html = html(&run);
-        assert_eq!(html.matches("class=\"node\"").count(), MOST_NODES);
+        assert_eq!(html.matches("class=\"node\"").count(), MAX_NODES);
         assert!(html.contains("12 of 2048 nodes"));
         for kind in ["g-T", "g-D", "g-P"] {
             assert!(html.contains(kind), "{kind}");
@@ -222,7 +222,7 @@ mod tests {
             ..Run::default()
         };
         let html = html(&run);
-        assert_eq!(html.matches("<i").count() as u64, MOST_GPUS);
+        assert_eq!(html.matches("<i").count() as u64, MAX_GPUS);
         assert!(
             html.contains("and 1\u{2009}048\u{2009}000 more GPUs"),
             "{html}"

@@ -14,7 +14,7 @@ use crate::view::node::markup::{Action, Node, ask, el, leaf, table, text};
 pub(super) const IN_SPAN: &str = "idle time between a rank's first and last op over its work, on the worst rank: waiting before its start and after its end is left out";
 
 /// Ranks of the table: of more, the first.
-const MOST_ROWS: usize = 256;
+const MAX_ROWS: usize = 256;
 
 /// What the colours mean, and how much idles. `stride`: every `stride`-th rank is drawn; `other`: what is drawn below
 /// in the same colours.
@@ -225,7 +225,7 @@ pub fn ranks(evaluation: &Evaluation) -> Node {
         .ranks
         .iter()
         .zip(&pipeline.peak_in_flight)
-        .take(MOST_ROWS)
+        .take(MAX_ROWS)
         .enumerate()
         .map(|(rank, (ops, peak))| {
             let whole = ops.iter().filter(|op| op.half != Half::Second);

@@ -11,9 +11,9 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 
 /// Entries of all lists and objects together.
-const MOST_ENTRIES: usize = 1 << 20;
+const MAX_ENTRIES: usize = 1 << 20;
 /// Requests that a getter of a request may make, one within the other; beyond, the stack would end somewhere.
-const MOST_WITHIN: u32 = 4;
+const MAX_NESTED_READS: u32 = 4;
 /// Letters of a key, and about as many of a path of them.
 const LONGEST_KEY: u32 = 200;
 
@@ -40,12 +40,12 @@ thread_local! {
 /// Where it is not plain, by its dotted key.
 pub fn value(given: JsValue) -> Result<Value, Vec<Issue>> {
     let within = READING.get();
-    if within > MOST_WITHIN {
+    if within > MAX_NESTED_READS {
         let message = "is read while it is read, by a getter of its own";
         return Err(vec![Issue::error("", message)]);
     }
     let mut reader = Reader {
-        entries: MOST_ENTRIES,
+        entries: MAX_ENTRIES,
         letters: MAX_BYTES,
     };
     READING.set(within + 1);
@@ -156,7 +156,7 @@ impl Reader {
     fn take(&mut self, entries: u32, path: &str) -> Result<u32, Issue> {
         let left = self.entries.checked_sub(entries as usize);
         self.entries = left.ok_or_else(|| {
-            Issue::error(path, format!("more than {MOST_ENTRIES} entries: not read"))
+            Issue::error(path, format!("more than {MAX_ENTRIES} entries: not read"))
         })?;
         Ok(entries)
     }

@@ -62,7 +62,7 @@ pub fn MemoryPanel() -> impl IntoView {
             </div>
             <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
                 <div style=text(bars) use:patched=picture></div>
-                <details class="twin" on:toggle=move |_| table.set(true)>
+                <details class="data-table" on:toggle=move |_| table.set(true)>
                     <summary>{say("Show as a table, with the named parts")}</summary>
                     <div use:patched=rows></div>
                 </details>

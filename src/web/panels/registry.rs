@@ -57,7 +57,7 @@ pub static PANELS: &[NamedPanel] = &[
         memory::measured(&asked.evaluation.report.memory, asked.unit)
     }),
     entry("memory-table", |asked| {
-        memory::twin(&asked.evaluation.report.memory, asked.unit)
+        memory::data_table(&asked.evaluation.report.memory, asked.unit)
     }),
     entry("methods", |asked| {
         memory::methods(&methods::rows(asked.evaluation), asked.unit)

@@ -172,12 +172,12 @@ fn path_note(look: Look) -> Node {
 }
 
 /// Ops of a step above which layers are not balanced unasked: every split that is tried is simulated.
-const MOST_OPS: usize = 50_000;
+const MAX_OPS: usize = 50_000;
 
 /// Asks what another split of the layers would give, where that is quick to say.
 fn split(look: Look) -> Option<String> {
     let items = own(look)?.evaluation.order.items();
-    (items <= MOST_OPS).then(String::new)
+    (items <= MAX_OPS).then(String::new)
 }
 
 /// The second schedule against the first, or why there is none.

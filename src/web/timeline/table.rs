@@ -54,7 +54,7 @@ pub fn schedules(state: State) -> AnyView {
         })
     });
     view! {
-        <details class="twin" id="schedules" on:toggle=move |event| open.set(is_open(&event))>
+        <details class="data-table" id="schedules" on:toggle=move |event| open.set(is_open(&event))>
             <summary>{say("All schedules for this run")}</summary>
             <div use:patched=content></div>
         </details>

@@ -7,7 +7,7 @@ use crate::view::charts::figure::save;
 use crate::view::charts::scatter::{Point, scatter, svg};
 use crate::view::node::markup::{Node, el, leaf};
 
-/// The scatter with its text twin.
+/// The scatter with its data table.
 pub fn picture(bench: &Bench, memory: bool) -> Node {
     let (title, unit) = if memory {
         ("Memory peaks: predicted over measured", "GiB")

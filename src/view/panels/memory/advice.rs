@@ -4,7 +4,7 @@ use super::verdict;
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::fit::{Fit, Suggestion};
-use crate::core::report::narrow::{self as room, Counted, Narrowing};
+use crate::core::report::narrow::{self, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
 use crate::core::t;
@@ -79,7 +79,7 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> 
 /// The way back from everything small, and what no estimate sees.
 #[must_use]
 pub fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
-    way_back(&room::narrow(base), &room::gaps(base), unit)
+    way_back(&narrow::narrow(base), &narrow::gaps(base), unit)
 }
 
 fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {

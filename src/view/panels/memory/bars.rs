@@ -92,7 +92,7 @@ impl Bars {
 }
 
 /// More ranks than this: equal neighbours share a bar.
-const MOST_BARS: usize = 16;
+const MAX_BARS: usize = 16;
 
 /// Lays the bars out on a scale of their own.
 #[must_use]
@@ -128,7 +128,7 @@ pub fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
         let is_peak = rank.stage == memory.peak_stage;
         match bars.last_mut() {
             Some(last)
-                if memory.per_stage.len() > MOST_BARS
+                if memory.per_stage.len() > MAX_BARS
                     && last.segments == segments
                     && !last.is_peak
                     && !is_peak =>

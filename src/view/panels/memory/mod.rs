@@ -10,7 +10,7 @@ pub use advice::{narrow, suggestions};
 pub use bars::{Bar, Bars, PartRow, Segment, bars, bars_on, part_rows, scale};
 pub use methods::methods;
 pub use panel::{measured, picture};
-pub use table::twin;
+pub use table::data_table;
 
 use crate::core::memory::{Component, Verdict};
 use crate::core::message::Message;

@@ -11,7 +11,7 @@ use crate::view::node::markup::{Action, Node, ask, el, leaf, percent, text};
 use crate::view::panels::words;
 
 /// Named parts in a tip; the rest in one line.
-const MOST_PARTS: usize = 9;
+const MAX_PARTS: usize = 9;
 /// Bars that end before this share of the plot leave room for words beside them.
 const ROOMY: f64 = 0.55;
 
@@ -131,13 +131,13 @@ fn segment(
     let mut items = rank.parts(component);
     // What would read as nothing is left out.
     items.retain(|item| unit.show(item.bytes) != unit.show(Bytes::ZERO));
-    let shown = items.iter().take(MOST_PARTS);
+    let shown = items.iter().take(MAX_PARTS);
     let mut parts: Vec<(Message, String)> = shown
         .map(|item| (item.name.into(), unit.show(item.bytes)))
         .collect();
-    let rest: Bytes = items.iter().skip(MOST_PARTS).map(|item| item.bytes).sum();
+    let rest: Bytes = items.iter().skip(MAX_PARTS).map(|item| item.bytes).sum();
     if rest.0 > 0.0 {
-        let name = t!("{n} more", n = items.len() - MOST_PARTS);
+        let name = t!("{n} more", n = items.len() - MAX_PARTS);
         parts.push((name, unit.show(rest)));
     }
     let (side, place) = match beside {

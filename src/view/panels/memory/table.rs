@@ -10,7 +10,7 @@ use crate::view::node::markup::{Node, ask, el, leaf, table, text};
 
 /// The table behind the bars.
 #[must_use]
-pub fn twin(memory: &Memory, unit: MemoryUnit) -> Node {
+pub fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
     [components(memory, unit), parts(memory, unit)]
         .into_iter()
         .collect()
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn every_figure_of_the_table_opens_its_formula() {
         let memory = report(&Run::default()).unwrap().memory;
-        let shown = twin(&memory, MemoryUnit::Gib);
+        let shown = data_table(&memory, MemoryUnit::Gib);
         assert_eq!(shown.actions().len(), 4 * 8);
         let html = shown.to_html();
         assert!(html.contains("fragmentation") && html.contains("total GiB"));

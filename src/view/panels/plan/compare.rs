@@ -4,6 +4,7 @@ use super::rows::{layout, schedule};
 use super::{View, button};
 use crate::core::message::{Message, verbatim};
 use crate::core::search::Found;
+use crate::core::search::session::PlanCommand;
 use crate::core::t;
 use crate::core::units::{Bytes, Seconds, group, show_percent, show_seconds};
 use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
@@ -65,7 +66,7 @@ fn settings(one: &Found) -> [(&'static str, Message); 9] {
 
 /// The pinned layouts as columns; nothing where none is pinned.
 pub fn pinned(view: &View) -> Node {
-    let pinned = &view.desk.pinned;
+    let pinned = &view.session.pinned;
     let Some(first) = pinned.first() else {
         return Node::none();
     };
@@ -111,7 +112,7 @@ pub fn pinned(view: &View) -> Node {
             el("tbody", &[], &rows),
         ],
     );
-    let clear = button("link", "unpin", None, "unpin all");
+    let clear = button("link", PlanCommand::UnpinAll, None, "unpin all");
     [scrolled("Pinned layouts", table), clear]
         .into_iter()
         .collect()

@@ -1,12 +1,12 @@
 //! How the cost grows: step time, memory and efficiency of the best layout at each number of GPUs, sequence length or
 //! batch, as small curves over a doubling axis; hover tells the layout, a table says the same.
 
-use super::map::ask_for;
 use super::pareto::label;
 use super::rows::layout;
-use super::{View, fold};
+use super::{View, buttons, fold};
 use crate::core::message::Message;
 use crate::core::search::Found;
+use crate::core::search::session::{Fold, PlanCommand};
 use crate::core::search::sweep::{Grown, Sweep};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, group, show_percent, show_seconds, significant};
@@ -14,20 +14,20 @@ use crate::view::charts::figure::save;
 use crate::view::charts::ticks::ticks;
 use crate::view::node::markup::{Node, el, leaf, load, table, text};
 
-const BUTTONS: [(&str, &str); 3] = [
-    ("sweep:gpus", "over GPUs"),
-    ("sweep:seq_len", "over the sequence"),
-    ("sweep:global_batch", "over the batch"),
+const BUTTONS: [(PlanCommand, &str); 3] = [
+    (PlanCommand::Sweep(Grown::Gpus), "over GPUs"),
+    (PlanCommand::Sweep(Grown::SeqLen), "over the sequence"),
+    (PlanCommand::Sweep(Grown::GlobalBatch), "over the batch"),
 ];
 
 /// The buttons, and the curves of the last sweep.
 pub fn sweeps(view: &View) -> Node {
     let name = leaf("span", "muted", "How the cost grows");
-    let buttons = el("p", &[("class", "chips ask")], &[name, ask_for(&BUTTONS)]);
-    let Some(sweep) = &view.desk.sweep else {
-        return buttons;
+    let chips = el("p", &[("class", "chips ask")], &[name, buttons(&BUTTONS)]);
+    let Some(sweep) = &view.session.sweep else {
+        return chips;
     };
-    [buttons, curves(view, sweep)].into_iter().collect()
+    [chips, curves(view, sweep)].into_iter().collect()
 }
 
 fn axis_name(grown: Grown) -> &'static str {
@@ -89,11 +89,13 @@ fn curves(view: &View, sweep: &Sweep) -> Node {
         )
     });
     let words = Message::joined(" ", std::iter::once(what).chain(without));
-    let twin = fold(view, "sweep-table", "Show as a table", || twin(view, sweep));
+    let data_table = fold(view, Fold::SweepTable, "Show as a table", || {
+        data_table(view, sweep)
+    });
     [
         el("div", &[("class", "curves")], &[pictures]),
         leaf("p", "muted note", &words),
-        twin,
+        data_table,
     ]
     .into_iter()
     .collect()
@@ -254,7 +256,7 @@ fn chart(
     el("figure", &[("class", "chart")], &[heading, picture, saves])
 }
 
-fn twin(view: &View, sweep: &Sweep) -> Node {
+fn data_table(view: &View, sweep: &Sweep) -> Node {
     let head = [
         axis_name(sweep.grown()),
         "step",

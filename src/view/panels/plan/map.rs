@@ -2,9 +2,11 @@
 //! why it is empty.
 
 use super::rows::layout;
-use super::{View, button, chips_of, fold};
+use super::{View, chips_of, fold};
+use crate::core::message::Message;
 use crate::core::search::filter::Axis;
 use crate::core::search::map::{Cell, Map, Picture};
+use crate::core::search::session::{Fold, PlanCommand};
 use crate::core::search::{Found, Space};
 use crate::core::t;
 use crate::core::units::{show_percent, show_seconds};
@@ -15,42 +17,38 @@ const TINT: f64 = 50.0;
 
 /// The map's fold.
 pub fn map(view: &View, space: &Space) -> Node {
-    fold(view, "map", "Map: the best layout over two axes", || {
-        let grid = match &view.desk.map {
-            Some(map) => grid(map),
-            None => leaf("p", "muted", "being searched…"),
-        };
-        [choices(view, space), grid].into_iter().collect()
-    })
+    fold(
+        view,
+        Fold::Map,
+        "Map: the best layout over two axes",
+        || {
+            let grid = match &view.session.map {
+                Some(map) => grid(map),
+                None => leaf("p", "muted", "being searched…"),
+            };
+            [choices(view, space), grid].into_iter().collect()
+        },
+    )
 }
 
 fn choices(view: &View, space: &Space) -> Node {
-    let picture = view.desk.picture;
-    let axes = |side: &'static str, chosen: Option<Axis>| {
-        let several = Axis::ALL.into_iter();
-        let several = several.filter(|axis| axis.values(space).len() > 1);
-        several
-            .map(|axis| {
-                let word = format!("map:{side}={axis}", axis = axis.name());
-                (word, chosen == Some(axis), axis.name().into())
-            })
-            .collect::<Vec<_>>()
-    };
-    let (across, down) = match picture {
-        Picture::Fields(across, down) => (Some(across), Some(down)),
-        _ => (None, None),
+    let current = view.session.picture;
+    let chip =
+        |picture: Picture, label: Message| (PlanCommand::Map(picture), picture == current, label);
+    let axes = || {
+        let axes = Axis::ALL.into_iter();
+        axes.filter(|axis| axis.values(space).len() > 1)
     };
     let published = [
-        ("map:sizes", Picture::Sizes, "model size by nodes"),
-        ("map:layouts", Picture::Layouts, "TP, PP, CP by GPUs"),
+        chip(Picture::Sizes, "model size by nodes".into()),
+        chip(Picture::Layouts, "TP, PP, CP by GPUs".into()),
     ];
-    let published = published
-        .into_iter()
-        .map(|(word, which, label)| (word.to_owned(), picture == which, label.into()));
+    let across = axes().map(|axis| chip(current.with_across(axis), axis.name().into()));
+    let down = axes().map(|axis| chip(current.with_down(axis), axis.name().into()));
     let lines = [
-        chips_of("Columns", axes("across", across).into_iter()),
-        chips_of("Rows", axes("down", down).into_iter()),
-        chips_of("As published", published),
+        chips_of("Columns", across),
+        chips_of("Rows", down),
+        chips_of("As published", published.into_iter()),
     ];
     el("div", &[("class", "filters")], &lines)
 }
@@ -151,12 +149,4 @@ fn filled(found: &Found, shown: String, share: f64) -> Node {
 
 fn empty(shown: &'static str, why: &'static str) -> Node {
     el("td", &[("class", "muted void")], &[text(shown)]).title(why)
-}
-
-/// Asks for a sweep, a button a kind; used by the curves too.
-pub fn ask_for(words: &[(&str, &'static str)]) -> Node {
-    let buttons = words
-        .iter()
-        .map(|(word, label)| button("", word, None, label));
-    buttons.collect()
 }

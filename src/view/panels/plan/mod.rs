@@ -1,5 +1,5 @@
 //! The plan: how far the search is, the ranked layouts and why each beats the next, what of them is
-//! compared, maps, curves, answers, and the playbook's walk. Every button tells the desk what to do.
+//! compared, maps, curves, answers, and the playbook's walk. Every button carries a [`PlanCommand`].
 
 mod compare;
 mod curves;
@@ -9,7 +9,7 @@ mod question;
 mod rows;
 
 use crate::core::message::Message;
-use crate::core::search::desk::Desk;
+use crate::core::search::session::{Fold, PlanCommand, PlanSession};
 use crate::core::search::{Request, measured, recipe};
 use crate::core::t;
 use crate::core::units::MemoryUnit;
@@ -17,16 +17,16 @@ use crate::view::node::markup::{Action, Node, el, leaf, percent, text};
 
 /// What the panel's parts are made from.
 struct View<'a> {
-    desk: &'a Desk,
+    session: &'a PlanSession,
     unit: MemoryUnit,
 }
 
 /// The panel: how far the work is, and everything else.
 #[must_use]
-pub fn panel(desk: &Desk, over: bool, unit: MemoryUnit) -> [Node; 2] {
-    let view = View { desk, unit };
+pub fn panel(session: &PlanSession, over: bool, unit: MemoryUnit) -> [Node; 2] {
+    let view = View { session, unit };
     let head = progress(&view, over);
-    let body = match &desk.request {
+    let body = match &session.request {
         Some(request) => body(&view, request),
         None => Node::from_iter([intro(), question::buttons(&view)]),
     };
@@ -39,8 +39,8 @@ fn intro() -> Node {
 }
 
 fn progress(view: &View, over: bool) -> Node {
-    let desk = view.desk;
-    let words = if let Some(request) = &desk.request {
+    let session = view.session;
+    let words = if let Some(request) = &session.request {
         let progress = request.search.progress();
         let counts = t!(
             "{evaluated} layouts looked at, {feasible} count as feasible, {reported} reported in full.",
@@ -48,7 +48,7 @@ fn progress(view: &View, over: bool) -> Node {
             feasible = progress.feasible,
             reported = progress.reported
         );
-        let stopped = desk.is_stopped().then(|| t!("Stopped."));
+        let stopped = session.is_stopped().then(|| t!("Stopped."));
         Message::joined(" ", std::iter::once(counts).chain(stopped))
     } else if over {
         return Node::none();
@@ -63,8 +63,8 @@ fn progress(view: &View, over: bool) -> Node {
     if over {
         return line;
     }
-    let done = format!("{}%", (desk.share() * 100.0).floor());
-    let bar = el("b", &[("style", &percent("width", desk.share()))], &[]);
+    let done = format!("{}%", (session.share() * 100.0).floor());
+    let bar = el("b", &[("style", &percent("width", session.share()))], &[]);
     let ratio = el(
         "div",
         &[
@@ -82,7 +82,7 @@ fn progress(view: &View, over: bool) -> Node {
 
 fn body(view: &View, request: &Request) -> Node {
     let (space, done) = (request.search.space(), request.search.progress().done);
-    let mut parts: Vec<Node> = measured(&view.desk.run)
+    let mut parts: Vec<Node> = measured(&view.session.run)
         .iter()
         .map(|issue| leaf("p", "issue warning", &issue.message))
         .collect();
@@ -107,46 +107,58 @@ fn body(view: &View, request: &Request) -> Node {
     parts.into_iter().collect()
 }
 
-/// A button that tells the desk something.
-fn button(class: &str, word: &str, pressed: Option<bool>, label: impl Into<Message>) -> Node {
+/// A button for a command.
+fn button(
+    class: &str,
+    command: PlanCommand,
+    pressed: Option<bool>,
+    label: impl Into<Message>,
+) -> Node {
     let pressed = match pressed {
         Some(true) => "true",
         Some(false) => "false",
         None => "",
     };
     let attributes = [("class", class), ("aria-pressed", pressed)];
-    el("button", &attributes, &[text(label)]).on(Action::Plan(word.to_owned()))
+    el("button", &attributes, &[text(label)]).on(Action::Plan(command))
 }
 
-/// A row of chips behind a name; each with its word and whether it is on.
-fn chips_of(name: &'static str, chips: impl Iterator<Item = (String, bool, Message)>) -> Node {
-    let chips = chips.map(|(word, on, label)| button("toggle-link", &word, Some(on), label));
+/// Buttons with their commands and labels.
+fn buttons(commands: &[(PlanCommand, &'static str)]) -> Node {
+    let buttons = commands
+        .iter()
+        .map(|(command, label)| button("", *command, None, *label));
+    buttons.collect()
+}
+
+/// A row of chips behind a name; each with its command and whether it is on.
+fn chips_of(name: &'static str, chips: impl Iterator<Item = (PlanCommand, bool, Message)>) -> Node {
+    let chips = chips.map(|(command, on, label)| button("toggle-link", command, Some(on), label));
     let inside: Node = std::iter::once(leaf("span", "muted", name))
         .chain(chips)
         .collect();
     el("p", &[("class", "chips")], &[inside])
 }
 
-/// A fold whose state the desk keeps, so that it stays as it is when the panel is made again.
-fn fold(view: &View, name: &str, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
-    let open = view.desk.is_open(name);
-    let word = format!("open:{name}");
-    let head = leaf("summary", "", summary).on(Action::Plan(word));
+/// A fold whose state the session keeps, so that it survives a redraw of the panel.
+fn fold(view: &View, fold: Fold, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
+    let open = view.session.is_open(fold);
+    let head = leaf("summary", "", summary).on(Action::Plan(PlanCommand::Toggle(fold)));
     let content = if open { inside() } else { Node::none() };
     let state = if open { "open" } else { "" };
     el(
         "details",
-        &[("class", "twin"), ("open", state)],
+        &[("class", "data-table"), ("open", state)],
         &[head, content],
     )
-    .keyed(name)
+    .keyed(fold.name())
 }
 
 fn walk(view: &View, request: &Request) -> Node {
     let summary = "The playbook's recipe with this run's numbers";
-    fold(view, "recipe", summary, || {
+    fold(view, Fold::Recipe, summary, || {
         let best = request.search.best().first();
-        let walk = recipe::walk(view.desk.question(), best.map(|best| &**best));
+        let walk = recipe::walk(view.session.question(), best.map(|best| &**best));
         let steps = walk.steps.iter();
         let items: Node = steps
             .map(|step| {
@@ -166,65 +178,69 @@ fn walk(view: &View, request: &Request) -> Node {
 mod tests {
     use super::*;
     use crate::core::run::Run;
+    use crate::core::search::answers::Question;
+    use crate::core::search::filter::Axis;
+    use crate::core::search::map::Picture;
+    use crate::core::search::sweep::Grown;
 
     /// Both parts as HTML, and the Runs that their buttons load.
-    fn shown(desk: &Desk, over: bool) -> (String, usize) {
-        let panel = Node::from_iter(panel(desk, over, MemoryUnit::Gib));
+    fn shown(session: &PlanSession, over: bool) -> (String, usize) {
+        let panel = Node::from_iter(panel(session, over, MemoryUnit::Gib));
         let actions = panel.actions().into_iter();
         let loads = actions.filter(|action| matches!(action, Action::Load(_)));
         (panel.to_html(), loads.count())
     }
 
-    fn finished(words: &[&str]) -> (Desk, String) {
+    fn finished(commands: &[PlanCommand]) -> (PlanSession, String) {
         let run = Run {
             gpus: 8,
             global_batch: 16,
             ..Run::default()
         };
-        let mut desk = Desk::new(&run).unwrap();
-        for (number, word) in words.iter().enumerate() {
-            desk.hear(&format!("{number}|{word}"));
-            while !desk.step(100_000) {}
+        let mut session = PlanSession::new(&run).unwrap();
+        for command in commands {
+            session.apply(*command);
+            while !session.step(100_000) {}
         }
-        let (html, _) = shown(&desk, true);
-        (desk, html)
+        let (html, _) = shown(&session, true);
+        (session, html)
     }
 
     #[test]
     fn the_answer_says_its_rows_and_how_to_load_them() {
-        let (desk, html) = finished(&["search"]);
-        assert_eq!(shown(&desk, true).1, desk.rows().len());
+        let (session, html) = finished(&[PlanCommand::Search]);
+        assert_eq!(shown(&session, true).1, session.rows().len());
         assert!(html.contains("recommended") && !html.contains("progressbar"));
         assert!(!html.contains("NaN") && !html.contains("inf "));
-        let [under_way, _] = panel(&desk, false, MemoryUnit::Gib);
+        let [under_way, _] = panel(&session, false, MemoryUnit::Gib);
         assert!(under_way.to_html().contains("progressbar"));
     }
 
     #[test]
-    fn every_fold_opens_and_says_something() {
-        let mut words = vec!["search"];
-        words.extend([
-            "open:pareto",
-            "open:map",
-            "open:recipe",
-            "sweep:global_batch",
+    fn every_fold_shows_its_content() {
+        let (_, html) = finished(&[
+            PlanCommand::Search,
+            PlanCommand::Toggle(Fold::Pareto),
+            PlanCommand::Toggle(Fold::Map),
+            PlanCommand::Toggle(Fold::Recipe),
+            PlanCommand::Sweep(Grown::GlobalBatch),
+            PlanCommand::Toggle(Fold::SweepTable),
+            PlanCommand::Ask(Question::FewestGpus),
+            PlanCommand::Map(Picture::Fields(Axis::Schedule, Axis::Pp)),
         ]);
-        words.extend(["open:sweep-table", "ask:fewest", "map:across=schedule"]);
-        let (_, html) = finished(&words);
-        for said in ["<svg", "Step time, s", "Fit in memory", "train this"] {
-            assert!(html.contains(said), "{said}");
+        for part in ["<svg", "Step time, s", "Fit in memory", "train this"] {
+            assert!(html.contains(part), "{part}");
         }
         assert!(!html.contains("NaN"));
     }
 
     #[test]
     fn two_pinned_rows_are_compared() {
-        let (mut desk, _) = finished(&["search"]);
-        for (number, row) in [0, 2].into_iter().enumerate() {
-            let place = crate::core::search::desk::place(desk.rows()[row].place);
-            desk.hear(&format!("{}|pin:{place}", number + 10));
+        let (mut session, _) = finished(&[PlanCommand::Search]);
+        for row in [0, 2] {
+            session.apply(PlanCommand::Pin(session.rows()[row].place));
         }
-        let (html, _) = shown(&desk, true);
+        let (html, _) = shown(&session, true);
         let table = html.split("<table class=\"pinned\">").nth(1).unwrap();
         let (head, rows) = table.split_once("</thead>").unwrap();
         assert!(head.contains("Pinned") && head.contains(">use A<") && head.contains(">use B<"));
@@ -236,12 +252,16 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_desk_offers_what_can_be_asked() {
-        let (desk, _) = finished(&[]);
-        let [head, body] = panel(&desk, true, MemoryUnit::Gib);
+    fn an_empty_session_offers_the_questions() {
+        let (session, _) = finished(&[]);
+        let [head, body] = panel(&session, true, MemoryUnit::Gib);
         assert_eq!(head, Node::none());
-        let asks =
-            |action: &&&Action| matches!(action, Action::Plan(word) if word.starts_with("ask:"));
+        let asks = |action: &&&Action| {
+            matches!(
+                action,
+                Action::Plan(PlanCommand::Ask(_) | PlanCommand::AskMicroBatch)
+            )
+        };
         assert_eq!(body.actions().iter().filter(asks).count(), 4);
     }
 }

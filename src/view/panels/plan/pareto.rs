@@ -4,6 +4,7 @@ use super::rows::layout;
 use super::{View, fold};
 use crate::core::message::Message;
 use crate::core::report::report;
+use crate::core::search::session::Fold;
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, group};
 use crate::view::charts::figure::save;
@@ -12,14 +13,16 @@ use crate::view::node::markup::{Node, el, leaf, text};
 
 /// Memory against throughput: a dot a layout; filled where none is both leaner and faster.
 pub fn pareto(view: &View) -> Node {
-    if view.desk.rows().len() < 2 {
+    if view.session.rows().len() < 2 {
         return Node::none();
     }
-    fold(view, "pareto", "Memory against throughput", || dots(view))
+    fold(view, Fold::Pareto, "Memory against throughput", || {
+        dots(view)
+    })
 }
 
 fn dots(view: &View) -> Node {
-    let found = view.desk.rows();
+    let found = view.session.rows();
     let points: Vec<(f64, f64)> = found
         .iter()
         .map(|row| {
@@ -31,7 +34,7 @@ fn dots(view: &View) -> Node {
         .first()
         .map_or(0.0, |row| row.report.memory.capacity_bytes.0);
     // The page's own run, where it works.
-    let own = report(&view.desk.run).ok().map(|report| {
+    let own = report(&view.session.run).ok().map(|report| {
         let step = report.step.tokens_per_s_per_gpu;
         (report.memory.peak_bytes.0, step)
     });

@@ -1,39 +1,44 @@
 //! Questions with one answer: a button each, the last one's answer in a sentence, and a button to use it.
 
 use super::View;
-use super::map::ask_for;
 use super::rows::layout;
 use crate::core::message::Message;
 use crate::core::run::Run;
-use crate::core::search::answers::{MAX_GPUS, Question};
-use crate::core::search::desk::Asked;
+use crate::core::search::answers::{Answer, MAX_GPUS, Question};
+use crate::core::search::session::PlanCommand;
 use crate::core::search::sweep::Sweep;
 use crate::core::t;
 use crate::core::units::{group, show_seconds, significant};
 use crate::view::node::markup::{Node, el, load, text};
 
-const BUTTONS: [(&str, &str); 4] = [
-    ("ask:fewest", "Fewest GPUs"),
-    ("ask:longest", "Longest sequence"),
-    ("ask:micro-batch", "Largest micro-batch"),
-    ("ask:cheapest", "Cheapest for the tokens"),
+const BUTTONS: [(PlanCommand, &str); 4] = [
+    (PlanCommand::Ask(Question::FewestGpus), "Fewest GPUs"),
+    (
+        PlanCommand::Ask(Question::LongestSequence),
+        "Longest sequence",
+    ),
+    (PlanCommand::AskMicroBatch, "Largest micro-batch"),
+    (
+        PlanCommand::Ask(Question::Cheapest),
+        "Cheapest for the tokens",
+    ),
 ];
 
-/// The buttons, and what was answered last.
+/// The buttons, and the last answer.
 pub fn buttons(view: &View) -> Node {
-    let asked = view.desk.asked.as_ref();
-    let said = asked.map_or_else(Node::none, |asked| answer(view, asked));
-    let buttons = el("p", &[("class", "chips ask")], &[ask_for(&BUTTONS)]);
-    [buttons, said].into_iter().collect()
+    let answer = view.session.answer.as_ref();
+    let answer = answer.map_or_else(Node::none, |answer| show(view, answer));
+    let buttons = el("p", &[("class", "chips ask")], &[super::buttons(&BUTTONS)]);
+    [buttons, answer].into_iter().collect()
 }
 
-fn answer(view: &View, asked: &Asked) -> Node {
-    let (words, run) = match asked {
-        Asked::MicroBatch(found) => match found.as_ref() {
+fn show(view: &View, answer: &Answer) -> Node {
+    let (words, run) = match answer {
+        Answer::MicroBatch(found) => match found.as_ref() {
             None => (t!("No micro-batch fits in this run's layout."), None),
             Some(run) => {
                 let count = run.micro_batch;
-                let set = count == view.desk.run.micro_batch;
+                let set = count == view.session.run.micro_batch;
                 let largest = t!(
                     "The largest micro-batch size that divides the batch and fits in this run's layout is {count}.",
                     count
@@ -45,11 +50,11 @@ fn answer(view: &View, asked: &Asked) -> Node {
                 )
             }
         },
-        Asked::Sweep(_, sweep) if sweep.share() < 1.0 => {
+        Answer::Sweep(_, sweep) if sweep.share() < 1.0 => {
             let tried = sweep.points().last().map_or(0, |point| point.value);
             (t!("Searching; {tried} tried.", tried), None)
         }
-        Asked::Sweep(question, sweep) => swept(view, *question, sweep),
+        Answer::Sweep(question, sweep) => swept(view, *question, sweep),
     };
     let used = run.map_or_else(Node::none, |run| load("fix", &run, "", &[text("use this")]));
     el(
@@ -60,7 +65,7 @@ fn answer(view: &View, asked: &Asked) -> Node {
 }
 
 fn swept(view: &View, question: Question, sweep: &Sweep) -> (Message, Option<Run>) {
-    let run = view.desk.question();
+    let run = view.session.question();
     let Some((value, found)) = question.answer(sweep) else {
         let none = match question {
             Question::FewestGpus => {

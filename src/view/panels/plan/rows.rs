@@ -5,8 +5,8 @@ use crate::core::memory::Verdict;
 use crate::core::memory::verdict::HALF_BAND;
 use crate::core::message::{Message, verbatim};
 use crate::core::run::{OneOf, Recompute, Run};
-use crate::core::search::desk::place;
 use crate::core::search::filter::{Axis, Filter};
+use crate::core::search::session::{Fold, PlanCommand};
 use crate::core::search::{Found, Space, TIE, recommended, ties, why as reason};
 use crate::core::t;
 use crate::core::units::{group, show_percent, show_seconds, significant};
@@ -109,9 +109,9 @@ pub fn schedule(run: &Run) -> String {
 
 /// What rows are shown, as chips to press.
 pub fn chips(view: &View, space: &Space) -> Node {
-    let filter = &view.desk.filter;
+    let filter = &view.session.filter;
     let fits = (
-        "filter:fits".to_owned(),
+        PlanCommand::FilterFits,
         filter.fits,
         t!("none that may not fit"),
     );
@@ -121,8 +121,8 @@ pub fn chips(view: &View, space: &Space) -> Node {
         lines.push(chips_of(
             axis.name(),
             values.map(|value| {
-                let word = format!("filter:{axis}={value}", axis = axis.name());
-                (word, filter.has(axis, value), axis.label(space, value))
+                let command = PlanCommand::Filter(axis, value);
+                (command, filter.has(axis, value), axis.label(space, value))
             }),
         ));
     }
@@ -130,12 +130,17 @@ pub fn chips(view: &View, space: &Space) -> Node {
     lines.push(chips_of(
         "TP up to",
         sizes.map(|tp| {
-            let on = filter.most_tp == Some(tp);
-            (format!("filter:TP={tp}"), on, verbatim(tp.to_string()))
+            let on = filter.max_tp == Some(tp);
+            (PlanCommand::MaxTp(tp), on, verbatim(tp.to_string()))
         }),
     ));
     if !filter.is_empty() {
-        lines.push(button("link", "filter:none", None, "show all again"));
+        lines.push(button(
+            "link",
+            PlanCommand::ClearFilter,
+            None,
+            "show all again",
+        ));
     }
     el("div", &[("class", "filters")], &lines)
 }
@@ -153,9 +158,9 @@ const HEAD: [&str; 7] = [
 
 /// The ranked layouts; the recommended one is marked. `done`: the search is over.
 pub fn rows(view: &View, done: bool) -> Node {
-    let found = view.desk.rows();
+    let found = view.session.rows();
     if found.is_empty() {
-        return if done && !view.desk.filter.is_empty() {
+        return if done && !view.session.filter.is_empty() {
             leaf(
                 "p",
                 "muted",
@@ -200,7 +205,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<No
     let mine = one.run
         == Run {
             measured_step_s: None,
-            ..view.desk.run.clone()
+            ..view.session.run.clone()
         };
     let load = el(
         "button",
@@ -244,8 +249,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<No
             },
         ),
     ];
-    let here = place(one.place);
-    let pinned = view.desk.pinned.iter().any(|pin| pin.place == one.place);
+    let pinned = view.session.pinned.iter().any(|pin| pin.place == one.place);
     vec![
         name,
         time,
@@ -253,17 +257,22 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<No
         peak.into_iter().collect(),
         text(show_percent(report.pipeline.bubble_fraction)),
         text(show_percent(step.exposed_comm_s / step.time_s)),
-        button("toggle-link", &format!("pin:{here}"), Some(pinned), "pin"),
+        button(
+            "toggle-link",
+            PlanCommand::Pin(one.place),
+            Some(pinned),
+            "pin",
+        ),
     ]
 }
 
 /// One sentence a row.
 pub fn why(view: &View) -> Node {
-    let found = view.desk.rows();
+    let found = view.session.rows();
     if found.len() < 2 {
         return Node::none();
     }
-    fold(view, "why", "Why each beats the next", || {
+    fold(view, Fold::Why, "Why each beats the next", || {
         let pairs = found.windows(2);
         let items: Node = pairs
             .map(|pair| leaf("li", "", reason(&pair[0], &pair[1])))

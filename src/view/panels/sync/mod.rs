@@ -15,7 +15,7 @@ use crate::view::node::markup::{Action, Node, ask, choices, el, leaf, table, tex
 use picture::picture;
 
 /// Rows of the table; of more, the first.
-const MOST_ROWS: usize = 256;
+const MAX_ROWS: usize = 256;
 /// The choices, and what the page calls them.
 pub const CHOICES: [(Policy, &str); 3] = [
     (Policy::Eager, "eagerly, bucket by bucket"),
@@ -161,7 +161,7 @@ fn buckets(found: &GradientSync) -> Node {
     let rows: Vec<_> = found
         .buckets
         .iter()
-        .take(MOST_ROWS)
+        .take(MAX_ROWS)
         .map(|bucket| {
             let times = [
                 bucket.complete,

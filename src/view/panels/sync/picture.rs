@@ -12,7 +12,7 @@ use crate::view::charts::viewport::Viewport;
 use crate::view::panels::pipeline::op_name;
 
 /// Ranks drawn; of more, every n-th.
-const MOST_RANKS: usize = 32;
+const MAX_RANKS: usize = 32;
 /// Height of the time axis.
 const AXIS: f64 = 22.0;
 
@@ -38,7 +38,7 @@ pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
         end: makespan + longest * 1.05,
         full: makespan + longest * 1.05,
     };
-    let stride = timeline.ranks.len().div_ceil(MOST_RANKS).max(1);
+    let stride = timeline.ranks.len().div_ceil(MAX_RANKS).max(1);
     let count = timeline.ranks.len().div_ceil(stride);
     let pitch = (420.0 / count as f64).clamp(16.0, 40.0);
     let (op, wire) = (pitch * 0.5, pitch * 0.28);

@@ -1,14 +1,13 @@
-//! The planner's desk: one search with what a person asks of it. Filters, a map, pinned layouts, sweeps, single
-//! questions: each in a word ("pin:3.0"), each worked on in slices after what was asked before it.
+//! A planner session: one search with its filters, map, pinned layouts, sweeps and questions. Commands change what is
+//! wanted; [`PlanSession::step`] does the work in slices.
 
-mod asked;
-mod words;
+mod command;
 
-pub use asked::Asked;
-pub use words::place;
+pub use command::{Fold, PlanCommand};
 
+use super::answers::Answer;
 use super::engine::Search;
-use super::filter::{Axis, Filter};
+use super::filter::Filter;
 use super::map::{Map, Picture};
 use super::ranking::{Found, Promise, Ranking};
 use super::request::{Request, TOP};
@@ -17,35 +16,34 @@ use crate::issue::Issue;
 use crate::run::Run;
 use std::rc::Rc;
 
-/// The search of a run, and what was asked of it.
+/// The search of a run, and what is shown of it.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct PlanSession {
     /// The run as it stands on the page.
     pub run: Run,
-    /// The search, once it was asked for: its space is the dearest part of a desk.
+    /// The search, once started: its space takes more time and memory than the rest of a session.
     pub request: Option<Request>,
     /// What rows are shown.
     pub filter: Filter,
     /// The filtered rows, while something is filtered.
-    pub shown: Option<Ranking>,
+    pub filtered: Option<Ranking>,
     /// Layouts to compare.
     pub pinned: Vec<Rc<Found>>,
     /// What the map is drawn over.
     pub picture: Picture,
     /// The map, while its fold is open.
     pub map: Option<Map>,
-    /// A sweep that was asked for.
+    /// The last sweep.
     pub sweep: Option<Sweep>,
-    /// The last question.
-    pub asked: Option<Asked>,
+    /// The answer to the last question.
+    pub answer: Option<Answer>,
     question: Run,
     stopped: bool,
-    open: Vec<String>,
-    last: String,
+    open: Vec<Fold>,
 }
 
-impl Desk {
-    /// An empty desk for `run`; nothing is searched until it is asked for.
+impl PlanSession {
+    /// An empty session for `run`; [`PlanCommand::Search`] starts the search.
     ///
     /// # Errors
     /// A run that has no model, GPU or precision.
@@ -57,33 +55,32 @@ impl Desk {
             run: run.clone(),
             request: None,
             filter: Filter::default(),
-            shown: None,
+            filtered: None,
             pinned: Vec::new(),
-            picture: Picture::Fields(Axis::Tp, Axis::Pp),
+            picture: Picture::default(),
             map: None,
             sweep: None,
-            asked: None,
+            answer: None,
             question: Request::question(run),
             stopped: false,
-            open: vec!["why".to_owned()],
-            last: String::new(),
+            open: vec![Fold::Why],
         })
     }
 
-    /// Whether anything was searched.
+    /// Whether a search was started.
     #[must_use]
     pub fn is_searching(&self) -> bool {
         self.request.is_some()
     }
 
-    /// Begins the search, or lets it go on.
+    /// Starts the search unless it was started before.
     fn search(&mut self) {
         if self.request.is_none() {
             self.request = Request::new(&self.question, &[], TOP).ok();
         }
     }
 
-    /// Whether it was told to stop.
+    /// Whether the work is paused.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stopped
@@ -91,8 +88,8 @@ impl Desk {
 
     /// Whether a fold is open.
     #[must_use]
-    pub fn is_open(&self, fold: &str) -> bool {
-        self.open.iter().any(|open| open == fold)
+    pub fn is_open(&self, fold: Fold) -> bool {
+        self.open.contains(&fold)
     }
 
     /// The run without what a search changes.
@@ -105,21 +102,21 @@ impl Desk {
     #[must_use]
     pub fn rows(&self) -> &[Rc<Found>] {
         let all = self.request.as_ref().map(|request| request.search.best());
-        let shown = self.shown.as_ref().map(Ranking::best);
-        shown.or(all).unwrap_or_default()
+        let filtered = self.filtered.as_ref().map(Ranking::best);
+        filtered.or(all).unwrap_or_default()
     }
 
-    /// Takes the page's run: another question starts the search anew, another layout changes nothing.
-    pub fn look_at(&mut self, run: &Run) {
+    /// Takes the page's run: another question restarts the search, another layout changes nothing.
+    pub fn set_run(&mut self, run: &Run) {
         if self.run == *run {
             return;
         }
         self.run = run.clone();
         let question = Request::question(run);
         if question == self.question {
-            // The largest micro-batch is one layout's.
-            self.asked
-                .take_if(|asked| matches!(asked, Asked::MicroBatch(_)));
+            // The largest micro-batch belongs to one layout.
+            self.answer
+                .take_if(|answer| matches!(answer, Answer::MicroBatch(_)));
             return;
         }
         if let Ok(next) = Self::new(run) {
@@ -127,14 +124,13 @@ impl Desk {
             self.open = before.open;
             self.filter = before.filter;
             self.picture = before.picture;
-            self.last = before.last;
             if before.request.is_some() {
                 self.search();
             }
         }
     }
 
-    /// Works for about `budget` units on what is asked and not answered; true when nothing is left.
+    /// Works for about `budget` units on what is not finished; true when nothing is left to do.
     pub fn step(&mut self, budget: u64) -> bool {
         if self.stopped {
             return true;
@@ -145,19 +141,20 @@ impl Desk {
                 search.step(budget);
                 return false;
             }
-            if !self.filter.is_empty() && self.shown.is_none() {
+            if !self.filter.is_empty() && self.filtered.is_none() {
                 let kept = kept(search, &self.filter);
-                self.shown = Some(Ranking::new(kept, TOP, self.filter.fits));
+                self.filtered = Some(Ranking::new(kept, TOP, self.filter.fits));
             }
-            if let Some(shown) = self.shown.as_mut().filter(|shown| !shown.is_over()) {
+            let filtered = self.filtered.as_mut();
+            if let Some(ranking) = filtered.filter(|ranking| !ranking.is_over()) {
                 let mut left = budget;
-                while left > 0 && !shown.is_over() {
-                    left = left.saturating_sub(search.rank_more(shown).max(1));
+                while left > 0 && !ranking.is_over() {
+                    left = left.saturating_sub(search.rank_more(ranking).max(1));
                 }
                 return false;
             }
         }
-        if let Some(Asked::Sweep(_, sweep)) = &mut self.asked
+        if let Some(Answer::Sweep(_, sweep)) = &mut self.answer
             && !sweep.step(budget)
         {
             return false;
@@ -167,7 +164,7 @@ impl Desk {
         {
             return false;
         }
-        if self.is_open("map")
+        if self.is_open(Fold::Map)
             && let Some(request) = &mut self.request
         {
             let search = &mut request.search;
@@ -180,7 +177,7 @@ impl Desk {
         true
     }
 
-    /// Share of what is asked that is done, about.
+    /// Approximate share of the work that is done.
     #[must_use]
     pub fn share(&self) -> f64 {
         if let Some(request) = &self.request
@@ -189,8 +186,8 @@ impl Desk {
         {
             return progress.share;
         }
-        let sweep = match &self.asked {
-            Some(Asked::Sweep(_, sweep)) if sweep.share() < 1.0 => Some(&**sweep),
+        let sweep = match &self.answer {
+            Some(Answer::Sweep(_, sweep)) if sweep.share() < 1.0 => Some(&**sweep),
             _ => self.sweep.as_ref().filter(|sweep| sweep.share() < 1.0),
         };
         match (sweep, &self.map) {
@@ -220,60 +217,61 @@ fn kept(search: &Search, filter: &Filter) -> Vec<Promise> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::filter::Axis;
     use super::*;
 
-    pub(super) fn desk() -> Desk {
+    pub(super) fn session() -> PlanSession {
         let run = Run {
             gpus: 8,
             global_batch: 16,
             ..Run::default()
         };
-        Desk::new(&run).unwrap()
+        PlanSession::new(&run).unwrap()
     }
 
-    pub(super) fn finish(desk: &mut Desk) {
-        while !desk.step(10_000) {}
+    pub(super) fn finish(session: &mut PlanSession) {
+        while !session.step(10_000) {}
     }
 
-    fn is_done(desk: &Desk) -> bool {
-        let request = desk.request.as_ref().unwrap();
+    fn is_done(session: &PlanSession) -> bool {
+        let request = session.request.as_ref().unwrap();
         request.search.progress().done
     }
 
     #[test]
-    fn nothing_is_searched_until_asked_and_stop_stops() {
-        let mut desk = desk();
-        assert!(desk.step(1000) && desk.rows().is_empty());
-        desk.look_at(&Run {
+    fn nothing_is_searched_before_the_command_and_stop_pauses() {
+        let mut session = session();
+        assert!(session.step(1000) && session.rows().is_empty());
+        session.set_run(&Run {
             seq_len: 4096,
-            ..desk.run.clone()
+            ..session.run.clone()
         });
-        desk.hear("0|open:map");
-        assert!(desk.step(1000) && desk.request.is_none());
-        desk.hear("1|search");
-        assert!(!desk.step(500));
-        desk.hear("2|stop");
-        assert!(desk.step(1000));
-        assert!(!is_done(&desk));
-        desk.hear("3|search");
-        finish(&mut desk);
-        assert_eq!(desk.rows().len(), TOP);
+        session.apply(PlanCommand::Toggle(Fold::Map));
+        assert!(session.step(1000) && session.request.is_none());
+        session.apply(PlanCommand::Search);
+        assert!(!session.step(500));
+        session.apply(PlanCommand::Stop);
+        assert!(session.step(1000));
+        assert!(!is_done(&session));
+        session.apply(PlanCommand::Search);
+        finish(&mut session);
+        assert_eq!(session.rows().len(), TOP);
     }
 
     /// Rows of a filter against a search that is limited to it.
     #[test]
     fn filtered_rows_are_those_of_a_limited_search() {
-        let mut desk = desk();
-        desk.hear("1|search");
-        desk.hear("2|filter:ZeRO=2");
-        finish(&mut desk);
+        let mut session = session();
+        session.apply(PlanCommand::Search);
+        session.apply(PlanCommand::Filter(Axis::Zero, 2));
+        finish(&mut session);
         let run = Run {
             zero: 2,
-            ..desk.question().clone()
+            ..session.question().clone()
         };
         let mut alone = Request::new(&run, &["zero"], TOP).unwrap();
         alone.search.finish();
-        let ours: Vec<f64> = desk
+        let ours: Vec<f64> = session
             .rows()
             .iter()
             .map(|row| row.report.step.time_s.0)
@@ -281,39 +279,39 @@ mod tests {
         let best = alone.search.best().iter();
         let theirs: Vec<f64> = best.map(|row| row.report.step.time_s.0).collect();
         assert_eq!(ours, theirs);
-        assert!(desk.rows().iter().all(|row| row.run.zero == 2));
-        desk.hear("3|filter:none");
-        finish(&mut desk);
-        assert!(desk.rows().iter().any(|row| row.run.zero != 2));
+        assert!(session.rows().iter().all(|row| row.run.zero == 2));
+        session.apply(PlanCommand::ClearFilter);
+        finish(&mut session);
+        assert!(session.rows().iter().any(|row| row.run.zero != 2));
     }
 
     #[test]
-    fn another_layout_keeps_the_search_another_model_starts_anew() {
-        let mut desk = desk();
-        desk.hear("1|search");
-        finish(&mut desk);
-        let loaded = desk.rows()[3].run.clone();
-        desk.look_at(&loaded);
-        assert!(is_done(&desk));
-        desk.look_at(&Run {
+    fn another_layout_keeps_the_search_another_question_restarts_it() {
+        let mut session = session();
+        session.apply(PlanCommand::Search);
+        finish(&mut session);
+        let loaded = session.rows()[3].run.clone();
+        session.set_run(&loaded);
+        assert!(is_done(&session));
+        session.set_run(&Run {
             seq_len: 4096,
             ..loaded
         });
-        assert!(!is_done(&desk) && desk.is_searching());
+        assert!(!is_done(&session) && session.is_searching());
     }
 
     #[test]
-    fn the_largest_micro_batch_is_one_layouts() {
-        let mut desk = desk();
-        desk.hear("1|ask:micro-batch");
-        finish(&mut desk);
-        assert!(desk.asked.is_some());
-        let tp = desk.run.tp * 2;
+    fn the_largest_micro_batch_belongs_to_one_layout() {
+        let mut session = session();
+        session.apply(PlanCommand::AskMicroBatch);
+        finish(&mut session);
+        assert!(session.answer.is_some());
+        let tp = session.run.tp * 2;
         let other = Run {
             tp,
-            ..desk.run.clone()
+            ..session.run.clone()
         };
-        desk.look_at(&other);
-        assert!(desk.asked.is_none());
+        session.set_run(&other);
+        assert!(session.answer.is_none());
     }
 }

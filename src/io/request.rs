@@ -1,0 +1,163 @@
+//! Requests as lines of text: what the headless program and the npm package's `shardscope` command read and answer.
+
+use super::export::{self, Stamp};
+use super::{import, json, link};
+use crate::core::issue::{Issue, Severity};
+use crate::core::message::Message;
+use crate::core::pipeline::{self, request::Reply};
+use crate::core::report::{self, Report};
+use crate::core::run::{Run, Value};
+use crate::core::search::{self, Plan};
+use serde::Serialize;
+
+/// What can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// A Run, as JSON or as a link: its [`Report`].
+    Report,
+    /// A schedule and its durations: its order and times.
+    Schedule,
+    /// A Run, and which fields are searched: the best layouts.
+    Plan,
+    /// `{"text": ..., "run": ...}`: what the text of another program means, over `run`.
+    Import,
+    /// `{"run": ..., "format": ...}`: the Run as a text of another program.
+    Export,
+}
+
+impl Verb {
+    /// All of them, by the names that a command line gives them.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("report", Self::Report),
+        ("schedule", Self::Schedule),
+        ("plan", Self::Plan),
+        ("import", Self::Import),
+        ("export", Self::Export),
+    ];
+
+    /// The verb called `name`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, verb)| *verb)
+    }
+}
+
+/// What is answered, each as its own object.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// To [`Verb::Report`].
+    Report(Box<Report>),
+    /// To [`Verb::Schedule`].
+    Schedule(Box<Reply>),
+    /// To [`Verb::Plan`].
+    Plan(Box<Plan>),
+    /// To [`Verb::Import`].
+    Imported(Imported),
+    /// To [`Verb::Export`].
+    Exported(Exported),
+}
+
+/// The meaning of a text of another program, as plain data.
+#[derive(Serialize)]
+pub struct Imported {
+    errors: Vec<Issue>,
+    format: Message,
+    run: Value,
+    used: Vec<(String, Message)>,
+    assumed: Vec<Message>,
+    ignored: Vec<Message>,
+}
+
+impl From<import::Meaning> for Imported {
+    fn from(read: import::Meaning) -> Self {
+        Self {
+            errors: Vec::new(),
+            format: read.format,
+            run: read.run.to_value(),
+            used: read.used,
+            assumed: read.assumed,
+            ignored: read.ignored,
+        }
+    }
+}
+
+/// A Run as a text of another program.
+#[derive(Serialize)]
+pub struct Exported {
+    errors: Vec<Issue>,
+    text: String,
+}
+
+impl From<String> for Exported {
+    fn from(text: String) -> Self {
+        Self {
+            errors: Vec::new(),
+            text,
+        }
+    }
+}
+
+/// Answers one line.
+///
+/// # Errors
+/// What is wrong with the request, by field.
+pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
+    let line = line.trim();
+    if verb == Verb::Report && !line.starts_with('{') {
+        return report_of_link(line).map(|report| Answer::Report(Box::new(report)));
+    }
+    let request = json::read(line)?;
+    Ok(match verb {
+        Verb::Report => Answer::Report(Box::new(
+            report::report_value(&request).map_err(|no| no.errors)?,
+        )),
+        Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
+        Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
+        Verb::Import => {
+            let (run, text) = run_and_text(&request, "text")?;
+            Answer::Imported(import::read(text, &run)?.into())
+        }
+        Verb::Export => {
+            let (run, format) = run_and_text(&request, "format")?;
+            Answer::Exported(export::export(&run, format, &Stamp::default())?.into())
+        }
+    })
+}
+
+/// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.
+fn report_of_link(text: &str) -> Result<Report, Vec<Issue>> {
+    let link = link::decode(text);
+    let (bad, unknown): (Vec<_>, Vec<_>) = link
+        .notices
+        .into_iter()
+        .partition(|issue| issue.severity > Severity::Notice);
+    if !bad.is_empty() {
+        return Err(bad);
+    }
+    let mut report = report::report(&link.run).map_err(|no| no.errors)?;
+    report.warnings.splice(0..0, unknown);
+    Ok(report)
+}
+
+/// The Run and the text under `key` of a request that holds nothing else; the default Run where it has none.
+fn run_and_text<'a>(request: &'a Value, key: &'static str) -> Result<(Run, &'a str), Vec<Issue>> {
+    if let Value::Map(entries) = request {
+        let unknown = entries
+            .iter()
+            .filter(|(name, _)| name != "run" && name != key);
+        let unknown: Vec<_> = unknown
+            .map(|(name, _)| Issue::error(name, "no such field"))
+            .collect();
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
+    }
+    let empty = Value::Map(Vec::new());
+    let run = Run::from_value(request.get("run").unwrap_or(&empty))?;
+    match request.get(key) {
+        Some(Value::Text(text)) => Ok((run, text)),
+        _ => Err(vec![Issue::error(key, "needs a text")]),
+    }
+}
