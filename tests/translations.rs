@@ -179,7 +179,7 @@ fn shown() -> BTreeSet<&'static str> {
     let mut take = |node: &Node| {
         node.templates(&mut |template| {
             all.insert(template);
-        })
+        });
     };
     for text in RUNS {
         let read = link::decode(text);

@@ -396,11 +396,7 @@ mod tests {
         let playbook = term.parts.iter().find(|part| part.symbol == "Q").unwrap();
         let printed = shown.printed_ratio.unwrap();
         assert!((playbook.value / printed - 2.0).abs() < 1e-12);
-        let said = format!("printed: {}", significant(printed, 4));
-        assert!(
-            playbook.notes.iter().any(|note| note.to_string() == said),
-            "{:?}",
-            playbook.notes
-        );
+        let said = t!("printed: {printed}", printed = significant(printed, 4));
+        assert!(playbook.notes.contains(&said), "{:?}", playbook.notes);
     }
 }
