@@ -43,9 +43,11 @@ addEventListener('load', () => {
     await Promise.all(files.map((file) => fetch(file, { cache: 'reload' }).catch(() => {})));
     location.reload();
   };
-  find('crash-copy').onclick = ({ target }) => {
+  find('crash-copy').onclick = () => {
     find('crash-report').select();
-    target.textContent = document.execCommand('copy') ? 'Copied' : 'Select and copy';
+    const chinese = document.documentElement.lang === 'zh-CN';
+    const [copied, refused] = chinese ? ['已复制', '请选中后复制'] : ['Copied', 'Select and copy'];
+    find('crash-copy').textContent = document.execCommand('copy') ? copied : refused;
   };
   // Only what `make build` wrote has a copy to keep.
   if (build && top === self) import('./lazy/update.js').catch(() => {});
