@@ -2,6 +2,16 @@
 const find = (id) => document.getElementById(id);
 const { build } = document.currentScript.dataset;
 
+// The language: what the link asks for, else what was chosen here before, else the browser's. Simplified Chinese is no help
+// to who reads Traditional.
+let chosen;
+try {
+  chosen = localStorage['shardscope.language'];
+} catch { /* a frame without storage */ }
+const inLink = /[#?&]view\.lang=(\w+)/.exec(location.hash || location.search)?.[1];
+const browsers = /^zh(?!.*(TW|HK|MO|Hant))/.test(navigator.language) ? 'zh' : 'en';
+if ((inLink ?? chosen ?? browsers) === 'zh') document.documentElement.lang = 'zh-CN';
+
 function stop(when, what) {
   const { dataset } = document.body;
   if (dataset.stopped) return;
@@ -33,9 +43,11 @@ addEventListener('load', () => {
     await Promise.all(files.map((file) => fetch(file, { cache: 'reload' }).catch(() => {})));
     location.reload();
   };
-  find('crash-copy').onclick = ({ target }) => {
+  find('crash-copy').onclick = () => {
     find('crash-report').select();
-    target.textContent = document.execCommand('copy') ? 'Copied' : 'Select and copy';
+    const chinese = document.documentElement.lang === 'zh-CN';
+    const [copied, refused] = chinese ? ['已复制', '请选中后复制'] : ['Copied', 'Select and copy'];
+    find('crash-copy').textContent = document.execCommand('copy') ? copied : refused;
   };
   // Only what `make build` wrote has a copy to keep.
   if (build && top === self) import('./lazy/update.js').catch(() => {});

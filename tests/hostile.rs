@@ -232,10 +232,11 @@ fn exports() -> Vec<String> {
 
 fn own_order(text: &str) -> Result<bool, String> {
     let tokens = match torch_csv::to_tokens(text) {
-        Err(bad) => return words(text, &bad.to_string()).map(|()| false),
+        Err(bad) => return words(text, &bad.message().to_string()).map(|()| false),
         Ok(tokens) => tokens,
     };
-    let again = torch_csv::to_tokens(&tokens).map_err(|bad| format!("not its own: {bad}"))?;
+    let again =
+        torch_csv::to_tokens(&tokens).map_err(|bad| format!("not its own: {}", bad.message()))?;
     same(&again, &tokens, "tokens")?;
     let request = Value::Map(vec![
         ("schedule".to_owned(), Value::Text("custom".to_owned())),

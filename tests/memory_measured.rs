@@ -37,7 +37,7 @@ fn reserved(rank: &StageMemory) -> f64 {
     let process: f64 = rank
         .items
         .iter()
-        .filter(|item| outside(&item.name))
+        .filter(|item| outside(item.name))
         .map(|item| item.bytes.gib())
         .sum();
     rank.total.gib() - process

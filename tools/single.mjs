@@ -47,22 +47,15 @@ const makePage = lazy(
   'wasmFile',
 );
 const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => undefined)');
-/** These load each other: see below. */
-const SPEAKING = ['tongue.js', 'manners.js'];
 /** What the page loads when it is needed: a function each. */
-const modules = readdirSync(`${dist}/lazy`).filter((name) => !SPEAKING.includes(name)).map((name) => `lazy/${name}`).map((name) => {
+const modules = readdirSync(`${dist}/lazy`).filter((name) => name !== 'manners.js').map((name) => `lazy/${name}`).map((name) => {
   const code = read(name)
     .replace(/^import (\{[^}]*\}) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
     .replace(/^import \* as (\w+) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;');
   return `'${name}': async ${lazy(code)},`;
 });
 
-// The other language: the same modules and table, from this file.
-const makeTongue = lazy(swap(read('lazy/tongue.js'), "new URL('../strings/zh.json', import.meta.url)", "'strings/zh.json'"));
-const makeManners = lazy(swap(read('lazy/manners.js'), /import\('\.\/tongue\.js'\)/, "modules['lazy/tongue.js']()")
-  .replace("import('./words.js')", "modules['lazy/words.js']()")
-  .replace("import('./save.js')", "modules['lazy/save.js']()"));
-const language = swap(read('language.js'), 'import(new URL(`lazy/${file}.js`, document.baseURI))', 'Promise.resolve(modules[`lazy/${file}.js`]())');
+const makeManners = lazy(read('lazy/manners.js').replace("import('./save.js')", "modules['lazy/save.js']()"));
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -77,10 +70,7 @@ globalThis.fetch = async (name) => (document.getElementById(name) ? new Response
 const modules = {
 ${modules.join('\n')}
 };
-const once = (make) => { let made; return () => (made ??= make()); };
-modules['lazy/tongue.js'] = once(${makeTongue});
-modules['lazy/manners.js'] = once(${makeManners});
-${language}
+modules['lazy/manners.js'] = ${makeManners};
 const makePage = ${makePage};
 // From disk, browsers start no worker that is a module.
 globalThis.Worker = class extends globalThis.Worker {
@@ -91,8 +81,9 @@ globalThis.Worker = class extends globalThis.Worker {
 };
 const page = makePage(() => unpack(file('page.wasm')));
 const wasm = await page.default();
-page.mount();
+await page.mount();
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
+modules['lazy/manners.js']();
 if (parent !== self) modules['lazy/frame.js']();
 `;
 const guard = read('guard.js');
@@ -103,7 +94,7 @@ const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
 const blocks = [
   ['page.wasm', packed(wasm)],
   ['worker.js', worker],
-  ['strings/zh.json', read('strings/zh.json')],
+  ['locales/zh.json', read('locales/zh.json')],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),
 ];
 for (const [name, text] of [...blocks, ['the script', script], ['the guard', guard]]) {
@@ -127,7 +118,6 @@ let html = read('index.html')
   .replace(/<meta http-equiv="Content-Security-Policy"[^>]*>\n?/, '')
   .replace(/<script type="module">[\s\S]*?<\/script>\n?/g, '')
   .replace(/<link rel="(modulepreload|preload)"[^>]*>/g, '')
-  .replace(/<script src="language.js"[^>]*><\/script>\n?/, '')
   .replace(/<!-- In someone's page[^>]*-->\n?/, '')
   .replace(/\n{3,}/g, '\n');
 html = swap(html, /<meta charset=[^>]*>/, `<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="${policy}">`);

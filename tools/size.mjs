@@ -8,13 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 
 /** Every WebAssembly, JavaScript, CSS and HTML byte until all panels of the default run are filled, compressed. The aim is
- * 600: one module was 560, the readers of TOML and YAML took 50 and typed messages 50 more, to be won back. */
-export const BUDGET_KB = 680;
+ * 600: one module was 560; the readers of TOML and YAML took 50, typed messages 50, the models and software stacks of 2026
+ * 20 more. What is above 600 is to be won back. */
+export const BUDGET_KB = 700;
 /** Compressed size; the compressor's default quality is its best, 11. */
 export const compressed = (bytes) => brotliCompressSync(bytes).length;
 
 /** Files that a first visit does not need. */
-const LATER = /^(offline\.js|embed\.js|sources\.html|limits\.html|lazy\/(save|tongue|frame|update)\.js|single\/.*|pkg\/.*)$/;
+const LATER = /^(offline\.js|embed\.js|sources\.html|limits\.html|lazy\/(save|frame|update)\.js|single\/.*|pkg\/.*)$/;
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
   const dist = fileURLToPath(new URL('../dist/', import.meta.url));

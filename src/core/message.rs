@@ -219,6 +219,13 @@ impl From<String> for Argument {
     }
 }
 
+impl From<&String> for Argument {
+    /// A name or a quantity with its unit, the same in every language.
+    fn from(text: &String) -> Self {
+        Self::Text(text.into())
+    }
+}
+
 impl From<&'static str> for Argument {
     /// A template without holes: words with a row in the catalogue are translated, names without one are shown as they are.
     fn from(text: &'static str) -> Self {

@@ -2,6 +2,7 @@
 
 use crate::core::issue::Issue;
 use crate::core::run::Value;
+use crate::core::t;
 use serde::Serialize;
 
 /// Objects and lists within each other that a request may have: a plan's run's model's experts are four. The stack of a
@@ -20,7 +21,10 @@ pub fn pretty<T: Serialize>(value: &T) -> String {
 /// What is said of a value within more than [`MAX_DEPTH`] others, or within itself.
 #[must_use]
 pub fn too_deep(field: &str) -> Issue {
-    let message = format!("nested deeper than {MAX_DEPTH} levels, or within itself");
+    let message = t!(
+        "nested deeper than {depth} levels, or within itself",
+        depth = MAX_DEPTH
+    );
     Issue::error(field, message)
 }
 
@@ -30,13 +34,21 @@ pub fn too_deep(field: &str) -> Issue {
 /// That it is no JSON, too long, or nested too deep.
 pub fn read(text: &str) -> Result<Value, Vec<Issue>> {
     if text.len() > MAX_BYTES as usize {
-        let message = format!("longer than {MAX_BYTES} bytes: not read");
+        let message = t!(
+            "longer than {bytes} bytes: not read",
+            bytes = MAX_BYTES.to_string()
+        );
         return Err(vec![Issue::error("", message)]);
     }
     if depth(text) > MAX_DEPTH {
         return Err(vec![too_deep("")]);
     }
-    serde_json::from_str(text).map_err(|error| vec![Issue::error("", format!("not JSON: {error}"))])
+    serde_json::from_str(text).map_err(|error| {
+        vec![Issue::error(
+            "",
+            t!("not JSON: {error}", error = error.to_string()),
+        )]
+    })
 }
 
 /// How many brackets are open at most, outside of strings.

@@ -6,6 +6,7 @@
 
 use crate::core::issue::Issue;
 use crate::core::run::Run;
+use crate::core::t;
 
 /// The version that is written; defaults and presets are frozen under it.
 pub const VERSION: u64 = 1;
@@ -28,7 +29,7 @@ pub struct View {
     pub page: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
-    /// The language to show it in, en or zh; `public/lazy/tongue.js` speaks it.
+    /// The language to show it in, en or zh.
     pub lang: Option<String>,
     /// Version of the application that made the link.
     pub made: Option<String>,
@@ -148,11 +149,17 @@ fn version_notice(version: &str) -> Option<Issue> {
         Ok(VERSION) => None,
         Ok(newer) if newer > VERSION => Some(Issue::notice(
             "v",
-            format!("made by a newer version (link {newer}); what this one knows is shown"),
+            t!(
+                "made by a newer version (link {newer}); what this one knows is shown",
+                newer
+            ),
         )),
         _ => Some(Issue::notice(
             "v",
-            format!("link version 1 expected; read as version {VERSION}"),
+            t!(
+                "link version 1 expected; read as version {version}",
+                version = VERSION
+            ),
         )),
     }
 }

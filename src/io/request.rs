@@ -3,6 +3,7 @@
 use super::export::{self, Stamp};
 use super::{import, json, link};
 use crate::core::issue::{Issue, Severity};
+use crate::core::message::Message;
 use crate::core::pipeline::{self, request::Reply};
 use crate::core::report::{self, Report};
 use crate::core::run::{Run, Value};
@@ -62,11 +63,11 @@ pub enum Answer {
 #[derive(Serialize)]
 pub struct Imported {
     errors: Vec<Issue>,
-    format: String,
+    format: Message,
     run: Value,
-    used: Vec<(String, String)>,
-    assumed: Vec<String>,
-    ignored: Vec<String>,
+    used: Vec<(String, Message)>,
+    assumed: Vec<Message>,
+    ignored: Vec<Message>,
 }
 
 impl From<import::Meaning> for Imported {

@@ -3,10 +3,13 @@
 //! The tables are static files beside the page; the worker computes their rows.
 
 use crate::core::accuracy::{Bench, FILES, read};
+use crate::core::message::Message;
+use crate::core::t;
 use crate::view::node::markup::Node;
 use crate::view::panels::accuracy::panel;
 use crate::web::browser;
 use crate::web::html::{flag, text};
+use crate::web::i18n::{said, say};
 use crate::web::render::patched;
 use crate::web::worker::{Job, Progress, Reply, request};
 use js_sys::Promise;
@@ -22,7 +25,7 @@ const SLICE: usize = 16;
 /// The accuracy panel.
 #[component]
 pub fn AccuracyPanel() -> impl IntoView {
-    let words = RwSignal::new(String::new());
+    let words = RwSignal::new(Message::default());
     let content = RwSignal::new(Node::none());
     let begun = RwSignal::new(false);
     let begin = move |_| {
@@ -30,7 +33,7 @@ pub fn AccuracyPanel() -> impl IntoView {
         leptos::task::spawn_local(async move {
             match computed(words).await {
                 Some(view) => {
-                    words.set(String::new());
+                    words.set(Message::default());
                     content.set(view);
                 }
                 None => begun.set(false),
@@ -40,28 +43,31 @@ pub fn AccuracyPanel() -> impl IntoView {
     view! {
         <section id="accuracy" aria-labelledby="accuracy-title">
             <div class="panel-head">
-                <h2 id="accuracy-title">"Accuracy"</h2>
+                <h2 id="accuracy-title">{say("Accuracy")}</h2>
                 <span class="spring"></span>
-                <small>"predicted against measured"</small>
+                <small>{say("predicted against measured")}</small>
             </div>
             <div hidden=flag(move || begun.get())>
                 <p class="muted">
-                    "Published step times, memory peaks and out-of-memory outcomes, each as a run of its own, against what this calculator says of it: hits and misses."
+                    {say("Published step times, memory peaks and out-of-memory outcomes, each as a run of its own, against what this calculator says of it: hits and misses.")}
                 </p>
-                <button on:click=begin>"Compute them all"</button>
+                <button on:click=begin>{say("Compute them all")}</button>
             </div>
-            <p role="status" class="muted">{text(move || words.get())}</p>
+            <p role="status" class="muted">{text(move || said(words.get()))}</p>
             <div use:patched=content.into()></div>
         </section>
     }
 }
 
 /// Fetches the tables and has their rows computed; none where a part of it cannot be had, which `words` then says.
-async fn computed(words: RwSignal<String>) -> Option<Node> {
+async fn computed(words: RwSignal<Message>) -> Option<Node> {
     let bench = Rc::new(RefCell::new(Bench::default()));
     for file in FILES {
         let Some(csv) = browser::text_beside(&format!("data/{file}")).await else {
-            words.set(format!("data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data."));
+            words.set(t!(
+                "data/{file} could not be read: the page is offline, a single file, or in a frame that may not fetch. The same rows are in its source, in public/data.",
+                file = *file
+            ));
             return None;
         };
         bench.borrow_mut().add(read(file, &csv));
@@ -70,9 +76,9 @@ async fn computed(words: RwSignal<String>) -> Option<Node> {
             csv,
         };
         if !table(job, Rc::clone(&bench), words).await {
-            words.set(
-                "The part of the calculator that computes them could not be loaded.".to_owned(),
-            );
+            words.set(t!(
+                "The part of the calculator that computes them could not be loaded."
+            ));
             return None;
         }
     }
@@ -81,7 +87,7 @@ async fn computed(words: RwSignal<String>) -> Option<Node> {
 }
 
 /// Records the rows of one table; false where the worker ended.
-async fn table(job: Job, bench: Rc<RefCell<Bench>>, words: RwSignal<String>) -> bool {
+async fn table(job: Job, bench: Rc<RefCell<Bench>>, words: RwSignal<Message>) -> bool {
     let mut job = Some(job);
     let end = Promise::new(&mut |resolve, _| {
         let (Some(job), bench) = (job.take(), Rc::clone(&bench)) else {
@@ -92,7 +98,7 @@ async fn table(job: Job, bench: Rc<RefCell<Bench>>, words: RwSignal<String>) -> 
                 let mut bench = bench.borrow_mut();
                 bench.record(prediction);
                 if bench.done().is_multiple_of(SLICE) {
-                    words.set(format!("{} runs computed…", bench.done()));
+                    words.set(t!("{count} runs computed…", count = bench.done()));
                 }
             }
             Progress::Reply(_) => {}

@@ -6,6 +6,7 @@ use crate::view::node::action::{Choice, Compare, Save};
 use crate::view::node::markup::Action;
 use crate::web::compare::compare;
 use crate::web::field::input_id_of;
+use crate::web::i18n::said;
 use crate::web::state::State;
 use crate::web::{browser, dialog, history};
 use js_sys::{Object, Reflect};
@@ -66,7 +67,8 @@ fn keep(state: State, save: Save, button: Element) {
     };
     match save {
         Save::Copy => browser::copy(&text().unwrap_or_default(), move |done| {
-            button.set_text_content(Some(if done { "Copied" } else { "Select and copy" }));
+            let word = if done { "Copied" } else { "Select and copy" };
+            button.set_text_content(Some(&untrack(|| said(word))));
         }),
         Save::Text(name) => browser::download(&name, "text/plain", &text().unwrap_or_default()),
         Save::Picture {

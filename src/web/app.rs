@@ -1,6 +1,8 @@
 //! The frame of the page: header, inputs, results, drawer.
 
+use crate::core::message::{Message, verbatim};
 use crate::core::run::registry::field;
+use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::charts::palette::Theme;
 use crate::view::node::action::{Compare, Dialog};
@@ -16,6 +18,7 @@ use crate::web::field::choice_select;
 use crate::web::form::Form;
 use crate::web::history::history;
 use crate::web::html::{flag, text};
+use crate::web::i18n::{Language, said, say};
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
@@ -24,7 +27,7 @@ use crate::web::share::{ShareDialog, open_share};
 use crate::web::state::State;
 use crate::web::strip::{IssueList, Strip};
 use crate::web::timeline::TimelinePanel;
-use crate::web::{browser, link_sync};
+use crate::web::{browser, i18n, link_sync};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -35,10 +38,11 @@ extern "C" {
     fn report_error(message: &str);
 }
 
-/// Replaces the skeleton by the calculator.
+/// Replaces the skeleton by the calculator, in the language that the document names.
 #[wasm_bindgen]
-pub fn mount() {
+pub async fn mount() {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
+    i18n::speak(i18n::of_document()).await;
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {
         skeleton.remove();
@@ -50,6 +54,13 @@ fn App() -> impl IntoView {
     let state = State::from_address();
     provide_context(state);
     link_sync::keep(state);
+    // A link that the address changes to may ask for another language.
+    Effect::new(move |before: Option<()>| {
+        let asked = state.lang.get().and_then(|lang| Language::named(&lang));
+        if let Some(language) = asked.filter(|_| before.is_some()) {
+            leptos::task::spawn_local(i18n::speak(language));
+        }
+    });
     Effect::new(move |_| {
         let theme = state.theme.get();
         if let Some(root) = browser::document_element() {
@@ -58,14 +69,16 @@ fn App() -> impl IntoView {
     });
     Effect::new(move |_| {
         let verdict = match state.evaluation() {
-            _ if state.fault().is_some() => "✕ cannot run · ".to_owned(),
+            _ if state.fault().is_some() => t!("✕ cannot run"),
             Some(evaluation) if !state.is_stale() => {
-                format!("{} · ", words::peak(&evaluation.report, state.unit.get()))
+                words::peak(&evaluation.report, state.unit.get())
             }
-            _ => String::new(),
+            _ => Message::default(),
         };
         let name = state.run.with(words::name);
-        document().set_title(&format!("{verdict}{name} · Shardscope"));
+        let parts = [verdict, name, verbatim("Shardscope")].into_iter();
+        let title = Message::joined(" · ", parts.filter(|part| !part.is_empty()));
+        document().set_title(&said(title));
     });
     match state.embed() {
         Some(panel) => embed(state, &panel),
@@ -75,12 +88,8 @@ fn App() -> impl IntoView {
 
 /// Buttons of the header for the second Run and the dialog.
 fn exchange() -> Node {
-    let button = |action, class, title, label| {
-        let button = el(
-            "button",
-            &[("class", class), ("title", title)],
-            &[markup::text(label)],
-        );
+    let button = |action, class, title: &'static str, label: &'static str| {
+        let button = el("button", &[("class", class)], &[markup::text(label)]).title(title);
         Node::from_iter([button.on(action), markup::text(" ")])
     };
     let begin = Action::Compare(Compare::Begin);
@@ -100,8 +109,10 @@ fn exchange() -> Node {
 
 /// The line below everything.
 fn footer() -> Node {
-    let open = |page, label| leaf("button", "link", label).on(Action::Open(page));
-    let link = |address, label| el("a", &[("href", address)], &[markup::text(label)]);
+    let open = |page, label: &'static str| leaf("button", "link", label).on(Action::Open(page));
+    // A page of the other language stands at another address.
+    let link =
+        |address: &'static str, label: &'static str| leaf("a", "", label).say("href", address);
     let links = [
         open(Dialog::Published, "Published runs"),
         open(Dialog::Methods, "Methods"),
@@ -112,10 +123,9 @@ fn footer() -> Node {
         link("sources.html", "Sources"),
         link("licences.txt", "Licences"),
     ];
-    let words = concat!(
-        "Shardscope ",
-        env!("CARGO_PKG_VERSION"),
-        " estimates training (not inference). Everything is computed in this browser; nothing leaves it. "
+    let words = t!(
+        "Shardscope {version} estimates training (not inference). Everything is computed in this browser; nothing leaves it. ",
+        version = verbatim(env!("CARGO_PKG_VERSION"))
     );
     let mut pieces = vec![markup::text(words)];
     for (at, link) in links.into_iter().enumerate() {
@@ -141,15 +151,18 @@ fn page(state: State) -> impl IntoView {
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {
             <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| turn(name)>
-                {label}
+                {say(label)}
             </button>
         }
     };
     view! {
+        <button class="skip" on:click=move |_| if let Some(results) = browser::by_id("results") { let _ = results.focus(); }>
+            {say("Skip to the results")}
+        </button>
         <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
             <main class="page">
-                <aside class="inputs" aria-label="Inputs">
+                <aside class="inputs" aria-label=say("Inputs")>
                     {history(state)}
                     <Form/>
                 </aside>
@@ -166,20 +179,39 @@ fn page(state: State) -> impl IntoView {
                     <AccuracyPanel/>
                     <p class="footnote" use:patched=footer></p>
                 </div>
-                <aside class="detail stale-able" class:open=flag(move || state.drawer.get()) class:stale=flag(move || state.is_stale()) aria-label="About a number">
+                <aside class="detail stale-able" class:open=flag(move || state.drawer.get()) class:stale=flag(move || state.is_stale()) aria-label=say("About a number")>
                     <About/>
                 </aside>
             </main>
-            <nav class="tabbar" aria-label="Sections">
+            <nav class="tabbar" aria-label=say("Sections")>
                 {tab_button("inputs", "Inputs")}
                 {tab_button("results", "Results")}
                 {tab_button("compare", "Compare")}
-                <button on:click=move |_| open_share(state)>"Share"</button>
+                <button on:click=move |_| open_share()>{say("Share")}</button>
             </nav>
             <ShareDialog/>
             {dialog(state)}
         </div>
     }
+}
+
+/// Turns to the other language, which it names in its own words.
+fn language_button(state: State) -> AnyView {
+    let other = move || i18n::shown().0.other();
+    let turn = move |_| {
+        let to = untrack(other);
+        browser::store("language", to.id());
+        // A link that asks for a language asks for the other one now.
+        let asked = state.lang.get_untracked();
+        state.lang.set(asked.map(|_| to.id().to_owned()));
+        leptos::task::spawn_local(i18n::speak(to));
+    };
+    view! {
+        <button class="quiet" translate="no" lang=text(move || other().id().to_owned()) title=text(move || other().names()[1].to_owned()) on:click=turn>
+            {text(move || other().names()[0].to_owned())}
+        </button>
+    }
+    .into_any()
 }
 
 #[component]
@@ -212,12 +244,13 @@ fn Header() -> impl IntoView {
             {pick("model", "Model preset")}
             <span class="wide-only">{pick("gpu", "GPU preset")}</span>
             <span class="spring"></span>
-            <button class="quiet" title="Memory in GiB (2³⁰ bytes) or GB (10⁹ bytes)" on:click=other_unit>
+            {language_button(state)}
+            <button class="quiet" title=say("Memory in GiB (2³⁰ bytes) or GB (10⁹ bytes)") on:click=other_unit>
                 {text(move || state.unit.get().name().to_owned())}
             </button>
-            <button class="quiet" aria-label="Light or dark" title="Light or dark" on:click=flip>"◐"</button>
+            <button class="quiet" aria-label=say("Light or dark") title=say("Light or dark") on:click=flip>"◐"</button>
             <span class="wide-only" use:patched=exchange></span>
-            <button class="main wide-only" on:click=move |_| open_share(state)>"Share"</button>
+            <button class="main wide-only" on:click=move |_| open_share()>{say("Share")}</button>
         </header>
     }
 }

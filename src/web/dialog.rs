@@ -4,6 +4,7 @@ use crate::io::export::Stamp;
 use crate::view::node::markup::Node;
 use crate::web::browser;
 use crate::web::html::flag;
+use crate::web::i18n::say;
 use crate::web::panels;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -57,21 +58,21 @@ pub fn dialog(state: State) -> AnyView {
     view! {
         <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(String::new())>
             <div hidden=flag(move || state.dialog.with(|of| of != "import"))>
-                <h2>"Bring in a run or a model"</h2>
-                <p class="muted">"A link, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML, or an export: paste it, drop it here, or choose the file. It is read in this browser and goes nowhere."</p>
+                <h2>{say("Bring in a run or a model")}</h2>
+                <p class="muted">{say("A link, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML, or an export: paste it, drop it here, or choose the file. It is read in this browser and goes nowhere.")}</p>
                 <textarea
                     rows="6"
-                    aria-label="What to bring in"
+                    aria-label=say("What to bring in")
                     spellcheck="false"
                     maxlength="500000"
                     prop:value=typed
                     on:input=move |event| typed.set(event_target_value(&event))
                 ></textarea>
-                <input type="file" aria-label="Choose the file" on:change=chosen/>
+                <input type="file" aria-label=say("Choose the file") on:change=chosen/>
             </div>
             <div class="summary" aria-live="polite" use:patched=said></div>
             <div class="end">
-                <button on:click=move |_| close()>"Close"</button>
+                <button on:click=move |_| close()>{say("Close")}</button>
             </div>
         </dialog>
     }

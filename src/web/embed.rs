@@ -9,6 +9,7 @@ use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::browser;
 use crate::web::html::{flag, text};
+use crate::web::i18n::{said, say};
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
@@ -23,9 +24,9 @@ pub fn embed(state: State, panel: &str) -> AnyView {
     let shows = |name: &str| !known || panel == name;
     // A page that says its theme lends the frame its paper, too.
     let clear = state.view.with_value(|view| view.theme.is_some());
-    let title = move || state.run.with(words::line);
+    let title = move || said(state.run.with(words::line));
     let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
-    let said = move || {
+    let notes = move || {
         let notices = state.notices.get();
         state
             .shown
@@ -33,7 +34,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
     };
     view! {
         <div class="embed" class:clear=clear>
-            {nodes("said", said)}
+            {nodes("said", notes)}
             <main class="page">
                 <div class="results">
                     {shows("strip").then(|| view! { <Strip/> })}
@@ -43,13 +44,13 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                 </div>
             </main>
             // Where a figure comes from, below the panels.
-            <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label="About a number">
+            <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label=say("About a number")>
                 {move || state.drawer.get().then(|| view! { <About/> })}
             </aside>
             <footer class="embed-foot">
                 <h1>{text(title)}</h1>
                 <span class="spring"></span>
-                <a href=text(whole) target="_blank" rel="noopener">"Open in Shardscope"</a>
+                <a href=text(whole) target="_blank" rel="noopener">{say("Open in Shardscope")}</a>
             </footer>
         </div>
     }

@@ -5,8 +5,12 @@ use crate::core::message::Message;
 use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot};
 use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, StackParts, Value};
+use crate::core::t;
+use crate::view::node::glossary::{find, meaning};
+use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
 use crate::web::html::{flag, text};
+use crate::web::i18n::{said, say};
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -52,7 +56,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             .iter()
             .any(|issue| issue.severity == Severity::Error)
     };
-    let said = Signal::derive(move || issues().iter().map(line).collect());
+    let lines = Signal::derive(move || issues().iter().map(line).collect());
     let changed = move || state.run.with(|run| field.is_changed(run));
     let reset = move |_| {
         draft.set(None);
@@ -62,34 +66,42 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             let _ = field.set(run, &Value::Null);
         });
     };
+    // What its label means, from the first time that someone looks at it.
+    let looked = RwSignal::new(false);
+    let word = find(field.label);
+    let means = Signal::derive(move || match word {
+        Some(word) if looked.get() => meaning(word),
+        _ => Node::none(),
+    });
     let control = match &field.slot {
         Slot::Choice { .. } => choice_select(state, field, field.label)
             .add_any_attr(leptos::attr::id(input_id(field)))
+            .add_any_attr(leptos::attr::aria_describedby(described_by(field)))
             .into_any(),
         Slot::Toggle { .. } => toggle(state, field).into_any(),
         _ => text_input(state, field, draft, now, flag(invalid)).into_any(),
     };
     view! {
-        <div class="field" class:found=flag(move || !state.search.get().is_empty()) data-field=field.key>
+        <div class="field" class:found=flag(move || !state.search.get().is_empty()) data-field=field.key on:focusin=move |_| looked.set(true) on:pointerover=move |_| looked.set(true)>
             <div class="field-row">
-                <label for=input_id(field)>
-                    {field.label}
+                <label for=input_id(field) title=word.map(|word| say(word.meaning))>
+                    {say(field.label)}
                     {(!field.symbol.is_empty()).then(|| view! { <small>" " {field.symbol}</small> })}
                     <button
                         class="changed"
-                        title="Changed: back to the default"
-                        aria-label="Back to the default"
+                        title=say("Changed: back to the default")
+                        aria-label=say("Back to the default")
                         hidden=flag(move || !changed())
                         on:click=reset
                     ></button>
                 </label>
                 {control}
             </div>
-            <p class="hint" id=format!("{}-hint", input_id(field))>{field.hint}</p>
+            <p class="hint" id=format!("{}-hint", input_id(field))>{say(field.hint)} <span class="means" use:patched=means></span></p>
             <div
                 id=format!("{}-issues", input_id(field))
                 aria-live="polite"
-                use:patched=said
+                use:patched=lines
             ></div>
         </div>
     }
@@ -99,6 +111,11 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
 /// The id of the field's input, for its label.
 pub fn input_id(field: &Field) -> String {
     input_id_of(field.key)
+}
+
+/// The ids of what is said about the field.
+fn described_by(field: &Field) -> String {
+    format!("{0}-hint {0}-issues", input_id(field))
 }
 
 /// The same by the field's key.
@@ -166,8 +183,8 @@ fn text_input(
     let stepper = (!wide).then(|| {
         view! {
             <span class="stepper">
-                <button tabindex="-1" aria-label=format!("Less {}", field.label) on:click=move |_| step(false)>"‹"</button>
-                <button tabindex="-1" aria-label=format!("More {}", field.label) on:click=move |_| step(true)>"›"</button>
+                <button tabindex="-1" aria-label=say(t!("Less {setting}", setting = field.label)) on:click=move |_| step(false)>"‹"</button>
+                <button tabindex="-1" aria-label=say(t!("More {setting}", setting = field.label)) on:click=move |_| step(true)>"›"</button>
             </span>
         }
     });
@@ -181,8 +198,8 @@ fn text_input(
             autocomplete="off"
             spellcheck="false"
             aria-invalid=text(move || invalid.get().to_string())
-            aria-describedby=format!("{0}-hint {0}-issues", input_id(field))
-            title=if field.unit.is_empty() { field.hint.to_owned() } else { format!("{} ({})", field.hint, field.unit) }
+            aria-describedby=described_by(field)
+            title=say(if field.unit.is_empty() { field.hint.into() } else { t!("{hint} ({unit})", hint = field.hint, unit = field.unit) })
             prop:value=text(value)
             on:input=typed
             on:blur=left
@@ -221,7 +238,10 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
                 .iter()
                 .find(|option| option.id == id)
                 .map(|option| option.label);
-            label.map_or_else(|| "–".to_owned(), |label| format!("{label} (preset)"))
+            label.map_or_else(
+                || "–".to_owned(),
+                |label| said(t!("{value} (preset)", value = label)),
+            )
         }
     };
     let unset = move || current().is_empty();
@@ -246,10 +266,10 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
         });
     };
     let option = move |Choice { id, label }: Choice| {
-        view! { <option value=id prop:selected=flag(move || current() == id)>{label}</option> }
+        view! { <option value=id prop:selected=flag(move || current() == id)>{say(label)}</option> }
     };
     view! {
-        <select aria-label=label title=field.hint on:change=choose>
+        <select aria-label=say(label) title=say(field.hint) on:change=choose>
             <option value="" hidden=flag(move || !unset()) prop:selected=flag(unset)>{text(meant)}</option>
             {if field.key == "model" {
                 let group = |(maker, models): (&'static str, Vec<Choice>)| {
@@ -280,7 +300,7 @@ fn toggle(state: State, field: &'static Field) -> impl IntoView {
     };
     view! {
         <span class="toggle">
-            <input type="checkbox" id=input_id(field) title=field.hint prop:checked=flag(on) on:change=flip/>
+            <input type="checkbox" id=input_id(field) aria-describedby=described_by(field) title=say(field.hint) prop:checked=flag(on) on:change=flip/>
         </span>
     }
 }

@@ -1,11 +1,13 @@
 //! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
 
 use crate::core::run::registry::{FIELDS, Field, Group};
+use crate::core::t;
 use crate::view::panels::derived::derived;
 use crate::web::browser;
 use crate::web::field::field_row;
 use crate::web::history;
 use crate::web::html::{flag, text};
+use crate::web::i18n::{said, say};
 use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -56,8 +58,8 @@ pub fn Form() -> impl IntoView {
             type="text"
             class="find"
             maxlength="99"
-            placeholder="Find a setting   /"
-            aria-label="Find a setting"
+            placeholder=say("Find a setting")
+            aria-label=say("Find a setting")
             node_ref=find
             prop:value=text(move || state.search.get())
             on:input=move |event| state.search.set(event_target_value(&event))
@@ -65,15 +67,20 @@ pub fn Form() -> impl IntoView {
         />
         {SECTIONS.map(|(group, of, title)| section(state, group, of, title)).collect_view()}
         <p class="muted" hidden=flag(any)>
-            "No setting is called that."
+            {say("No setting is called that.")}
         </p>
     }
 }
 
 fn matches(field: &Field, words: &str) -> bool {
     let all = format!(
-        "{} {} {} {}",
-        field.label, field.symbol, field.key, field.hint
+        "{} {} {} {} {} {}",
+        field.label,
+        field.symbol,
+        field.key,
+        field.hint,
+        said(field.label),
+        said(field.hint)
     )
     .to_ascii_lowercase();
     words
@@ -125,9 +132,9 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         <div class="group" class:sub=is_part hidden=flag(move || !any_found())>
             <button class="fold" aria-expanded=text(move || open.get().to_string()) on:click=move |_| open.update(|open| *open = !*open)>
                 <span class="mark">{text(move || if open.get() || searching() { "▾" } else { "▸" }.to_owned())}</span>
-                {title}
+                {say(title)}
                 <span class="count">
-                    {text(move || match changed() { 0 => String::new(), n => format!("{n} changed") })}
+                    {text(move || match changed() { 0 => String::new(), n => said(t!("{n} changed", n)) })}
                 </span>
             </button>
             {fields().map(row).collect_view()}
@@ -138,7 +145,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
                     aria-expanded=text(move || more.get().to_string())
                     on:click=move |_| more.update(|more| *more = !*more)
                 >
-                    {text(move || if more.get() { "fewer settings" } else { "more settings" }.to_owned())}
+                    {text(move || said(if more.get() { "fewer settings" } else { "more settings" }))}
                 </button>
             })}
         </div>

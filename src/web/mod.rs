@@ -34,6 +34,8 @@ mod history;
 #[cfg(feature = "ui")]
 mod html;
 #[cfg(feature = "ui")]
+mod i18n;
+#[cfg(feature = "ui")]
 mod link_sync;
 #[cfg(feature = "ui")]
 mod memory;

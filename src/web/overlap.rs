@@ -1,6 +1,7 @@
 //! What is sent, what hides it, what stays visible; and the step as the sum of its parts.
 
 use crate::web::html::flag;
+use crate::web::i18n::say;
 use crate::web::panel::{fold, named_panel};
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -28,9 +29,9 @@ pub fn OverlapPanel() -> impl IntoView {
     view! {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
-                <h2 id="overlap-title">"Overlap"</h2>
+                <h2 id="overlap-title">{say("Overlap")}</h2>
                 <span class="spring"></span>
-                <small>"ratio at most 1: compute can hide it"</small>
+                <small>{say("ratio at most 1: compute can hide it")}</small>
             </div>
             <div use:patched=rows></div>
             {state.embed().is_none().then(|| FOLDS.map(|(name, summary)| fold(state, name, summary)))}

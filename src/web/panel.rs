@@ -3,6 +3,7 @@
 use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;
 use crate::view::node::markup::Node;
+use crate::web::i18n::say;
 use crate::web::panels::{Question, named};
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -64,7 +65,7 @@ pub fn fold_of(
     let content = content(open);
     view! {
         <details class="data-table" on:toggle=move |event| open.set(is_open(&event))>
-            <summary>{summary}</summary>
+            <summary>{say(summary)}</summary>
             <div use:patched=content></div>
         </details>
     }

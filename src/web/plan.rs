@@ -5,6 +5,7 @@ use crate::core::search::session::{PlanCommand, PlanSession};
 use crate::view::node::markup::{Action, Node, leaf};
 use crate::view::panels::plan;
 use crate::web::html::text;
+use crate::web::i18n::{said, say};
 use crate::web::render::{Handler, handled};
 use crate::web::state::State;
 use crate::web::worker::next_turn;
@@ -119,7 +120,7 @@ pub fn plan_panel(state: State) -> AnyView {
         panel.follow();
     });
     let parts = Signal::derive(move || panel.parts.get().into_iter().collect());
-    let label = text(move || if panel.works.get() { "Stop" } else { "Plan" }.to_owned());
+    let label = text(move || said(if panel.works.get() { "Stop" } else { "Plan" }));
     let press = move |_| {
         panel.apply(if panel.works.get_untracked() {
             PlanCommand::Stop
@@ -137,7 +138,7 @@ pub fn plan_panel(state: State) -> AnyView {
     view! {
         <section aria-labelledby="plan-title">
             <div class="panel-head">
-                <h2 id="plan-title">"Plan: the fastest layouts that fit"</h2>
+                <h2 id="plan-title">{say("Plan: the fastest layouts that fit")}</h2>
                 <span class="spring"></span>
                 <button class="main" on:click=press>{label}</button>
             </div>

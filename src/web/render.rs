@@ -5,9 +5,11 @@ use crate::core::message::Catalogue;
 use crate::view::node::markup::{Action, Node};
 use crate::view::node::patch::{Document, action_at, patch};
 use crate::web::actions::dispatch;
+use crate::web::i18n::{self, Language};
 use crate::web::state::State;
 use js_sys::Reflect;
 use leptos::prelude::*;
+use std::sync::Arc;
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::Element;
@@ -43,17 +45,24 @@ fn follow(
     };
     let shown = StoredValue::new_local(Vec::new());
     let target = root.clone();
-    Effect::new(move |_| {
+    Effect::new(move |before: Option<Language>| {
         let view = view.get();
+        let (language, catalogue) = i18n::shown();
         // Taken out meanwhile: what loses the focus is heard at once.
-        let Some(old) = shown.try_update_value(std::mem::take) else {
-            return;
+        let Some(mut old) = shown.try_update_value(std::mem::take) else {
+            return language;
         };
+        // The same view in another language is another text everywhere.
+        if before.is_some_and(|before| before != language) {
+            target.set_text_content(None);
+            old = Vec::new();
+        }
         let page = Page {
             document: document(),
-            catalogue: Catalogue::default(),
+            catalogue,
         };
         shown.set_value(patch(&page, target.unchecked_ref(), old, &view));
+        language
     });
     let (target, handler) = (root.clone(), handler.clone());
     let pressed = Closure::<dyn FnMut(_)>::new(move |event: web_sys::MouseEvent| {
@@ -92,7 +101,7 @@ fn path(root: &Element, inner: web_sys::Node) -> Vec<web_sys::Node> {
 /// The browser's document.
 struct Page {
     document: web_sys::Document,
-    catalogue: Catalogue,
+    catalogue: Arc<Catalogue>,
 }
 
 const SVG: &str = "http://www.w3.org/2000/svg";

@@ -3,22 +3,33 @@
 use crate::io::link::{View, encode, encode_with};
 use crate::web::browser;
 use crate::web::html::{flag, text};
+use crate::web::i18n::{said, say};
 use crate::web::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-const PANELS: &str = "<option value=memory>memory<option value=timeline>pipeline timeline<option value=overlap>overlap<option value=strip>key figures<option value=all>everything";
-const FORMS: &str = "<option value=frame>frame<option value=element>element, as high as its content<option value=markdown>Markdown link to the whole page";
+const PANELS: [(&str, &str); 5] = [
+    ("memory", "memory"),
+    ("timeline", "pipeline timeline"),
+    ("overlap", "overlap"),
+    ("strip", "key figures"),
+    ("all", "everything"),
+];
+const FORMS: [(&str, &str); 3] = [
+    ("frame", "frame"),
+    ("element", "element, as high as its content"),
+    ("markdown", "Markdown link to the whole page"),
+];
 
-fn choice(label: &'static str, options: &'static str, to: RwSignal<String>) -> AnyView {
+fn choice(label: &'static str, options: &'static [(&str, &str)], to: RwSignal<String>) -> AnyView {
+    let option =
+        |(id, label): &'static (&str, &str)| view! { <option value=*id>{say(*label)}</option> };
     let choose = move |event| to.set(event_target_value(&event));
-    view! { <select aria-label=label inner_html=options on:change=choose></select> }.into_any()
+    view! { <select aria-label=say(label) on:change=choose>{options.iter().map(option).collect_view()}</select> }.into_any()
 }
 
 /// Opens the dialog.
-pub fn open_share(state: State) {
-    // A button may have chosen another language since the code was written.
-    state.lang.notify();
+pub fn open_share() {
     if let Some(dialog) = dialog() {
         let _ = dialog.show_modal();
     }
@@ -83,25 +94,26 @@ pub fn ShareDialog() -> impl IntoView {
     let long = move || link().len() > 1000;
     view! {
         <dialog id="share" aria-labelledby="share-title">
-            <h2 id="share-title">"Share this run"</h2>
-            <p class="muted">"The link holds the whole configuration. Nothing is stored anywhere else."</p>
+            <h2 id="share-title">{say("Share this run")}</h2>
+            <p class="muted">{say("The link holds the whole configuration. Nothing is stored anywhere else.")}</p>
             <div class="row">
-                <textarea id="share-link" readonly rows="2" aria-label="Link" prop:value=text(link)></textarea>
+                <textarea id="share-link" readonly rows="2" aria-label=say("Link") prop:value=text(link)></textarea>
                 <CopyButton what=text(link)/>
             </div>
-            <p class="issue warning" hidden=flag(move || !long())>"Over 1000 characters: some chat programs cut it."</p>
+            <p class="issue warning" hidden=flag(move || !long())>{say("Over 1000 characters: some chat programs cut it.")}</p>
             <p>
-                "For a wiki: "
-                {choice("Panel", PANELS, panel)}
-                " as "
-                {choice("Form", FORMS, form)}
+                {say("For a wiki:")}
+                " "
+                {choice("Panel", &PANELS, panel)}
+                " "
+                {choice("Form", &FORMS, form)}
             </p>
             <div class="row">
-                <textarea readonly rows="3" aria-label="Code" prop:value=text(code)></textarea>
+                <textarea readonly rows="3" aria-label=say("Code") prop:value=text(code)></textarea>
                 <CopyButton what=text(code)/>
             </div>
             <div class="end">
-                <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>"Close"</button>
+                <button on:click=move |_| if let Some(dialog) = dialog() { dialog.close() }>{say("Close")}</button>
             </div>
         </dialog>
     }
@@ -109,11 +121,11 @@ pub fn ShareDialog() -> impl IntoView {
 
 #[component]
 fn CopyButton(what: Signal<String>) -> impl IntoView {
-    let said = RwSignal::new("Copy");
+    let word = RwSignal::new("Copy");
     let copy = move |_| {
         browser::copy(&what.get_untracked(), move |done| {
-            said.set(if done { "Copied" } else { "Select and copy" });
+            word.set(if done { "Copied" } else { "Select and copy" });
         });
     };
-    view! { <button class="main" on:click=copy aria-live="polite">{text(move || said.get().to_owned())}</button> }
+    view! { <button class="main" on:click=copy aria-live="polite">{text(move || said(word.get()))}</button> }
 }

@@ -1,12 +1,14 @@
 //! The key figures, and what is to be said about them.
 
 use crate::core::report::work;
+use crate::core::t;
 use crate::core::units::show_count;
 use crate::view::node::markup::{Node, text as plain};
 use crate::view::panels::issues::{fault, list};
 use crate::view::panels::strip::strip;
 use crate::view::panels::words;
 use crate::web::html::{flag, text};
+use crate::web::i18n::{said, say};
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -27,8 +29,8 @@ pub fn Strip() -> impl IntoView {
         issue.map_or_else(Node::none, |issue| fault(&issue, stands_in))
     };
     view! {
-        <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label="Key figures">
-            <p class="run-line">{text(move || state.run.with(words::line))}</p>
+        <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
+            <p class="run-line">{text(move || said(state.run.with(words::line)))}</p>
             {nodes("wait-note", move || waiting(state))}
             {nodes("stale-note", note)}
             {nodes("strip", figures)}
@@ -42,7 +44,7 @@ pub fn waiting(state: State) -> Node {
         return Node::none();
     }
     let ops = state.run.with(work).unwrap_or_default();
-    plain(&format!("simulating {} ops…", show_count(ops as f64)))
+    plain(t!("simulating {ops} ops…", ops = show_count(ops as f64)))
 }
 
 /// Everything to be said, with a way to the field.
@@ -53,7 +55,7 @@ pub fn IssueList() -> impl IntoView {
     view! {
         <ul
             class="issues"
-            aria-label="What to know"
+            aria-label=say("What to know")
             use:patched=issues
         ></ul>
     }

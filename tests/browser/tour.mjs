@@ -104,7 +104,7 @@ export const panels = (page, link) => page.evaluate(async ([link, names, brought
 
 /** Every text and every attribute that is read, once. */
 export const texts = (page) => page.evaluate(() => {
-  // As tongue.js: a sentence is said as a whole.
+  // A sentence is said as a whole.
   for (const word of document.querySelectorAll('abbr')) {
     const sentence = word.parentNode;
     word.replaceWith(word.textContent);
@@ -115,7 +115,7 @@ export const texts = (page) => page.evaluate(() => {
   const nodes = document.createTreeWalker(document.documentElement, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
   for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
     if (node.nodeType === Node.TEXT_NODE) {
-      if (!node.parentElement.closest('script,style,code,pre,noscript,textarea,[translate=no]')) put(node.data);
+      if (!node.parentElement.closest('script,style,code,pre,noscript,textarea,span[lang=en],[translate=no]')) put(node.data);
     } else if (!node.closest('[translate=no]')) {
       for (const name of ['title', 'aria-label', 'placeholder', 'alt']) put(node.getAttribute(name) ?? '');
     }

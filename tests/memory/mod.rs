@@ -64,7 +64,7 @@ pub fn states(rank: &StageMemory) -> f64 {
 pub fn items(rank: &StageMemory, names: &[&str]) -> f64 {
     rank.items
         .iter()
-        .filter(|item| names.contains(&item.name.as_str()))
+        .filter(|item| names.contains(&item.name))
         .map(|item| item.bytes.gib())
         .sum()
 }

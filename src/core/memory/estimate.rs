@@ -88,7 +88,7 @@ pub struct Item {
     /// The component it is part of.
     pub component: Component,
     /// What it is.
-    pub name: String,
+    pub name: &'static str,
     /// How large.
     pub bytes: Bytes,
     /// How long it is there, and who holds it.
@@ -102,7 +102,7 @@ impl Item {
     pub fn held(component: Component, name: &'static str, bytes: f64) -> Self {
         Self {
             component,
-            name: name.to_owned(),
+            name,
             bytes: Bytes(bytes),
             nature: Nature::Held,
         }

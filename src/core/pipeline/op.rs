@@ -3,6 +3,8 @@
 //! Tokens: `0F3` forward of global stage 0, micro-batch 3; `0B3` gradient of the input; `0W3` gradient of the weight;
 //! `0BW3` whole backward; `(0F7;7BW3)` an overlapped pair, run as one block.
 
+use crate::message::Message;
+use crate::t;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -151,12 +153,13 @@ pub struct BadToken(
     pub String,
 );
 
-impl fmt::Display for BadToken {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            out,
-            "`{}` is no op: write 0F3, 0B3, 0W3, 0BW3 or (0F7;7BW3), stage before and micro-batch after the letter",
-            self.0
+impl BadToken {
+    /// What would be an op.
+    #[must_use]
+    pub fn message(&self) -> Message {
+        t!(
+            "`{token}` is no op: write 0F3, 0B3, 0W3, 0BW3 or (0F7;7BW3), stage before and micro-batch after the letter",
+            token = self.0.clone()
         )
     }
 }
@@ -231,7 +234,7 @@ mod tests {
             "0é3",
         ] {
             let error = token.parse::<Item>().unwrap_err();
-            assert!(error.to_string().contains(&error.0), "{token}");
+            assert!(error.message().to_string().contains(&error.0), "{token}");
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
 use crate::pipeline::steady::step_seconds;
 use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
 use crate::run::{OneOf, Run, Scenario};
+use crate::t;
 use crate::time::{Clock, Step, StepParts, step_end};
 use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
 use crate::units::Seconds;
@@ -349,7 +350,10 @@ fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> Option<Issu
     if stats.bubble_fraction <= MUCH_BUBBLE {
         return None;
     }
-    let (layout, percent) = (&scenario.layout, stats.bubble_fraction * 100.0);
+    let (layout, percent) = (
+        &scenario.layout,
+        format!("{:.0}", stats.bubble_fraction * 100.0),
+    );
     let longest = stats.busy_s.iter().copied().fold(0.0, f64::max);
     let uneven = longest / stats.ideal_s - 1.0;
     if uneven > stats.bubble_over_ideal / 2.0 {
@@ -360,14 +364,23 @@ fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> Option<Issu
             .unwrap_or(0);
         // Where no stage has a layer to give, there is nothing to say but why.
         let spare = scenario.stage_layers.iter().any(|layers| *layers > 1);
-        let remedy = if spare { "; give it fewer layers" } else { "" };
-        let issue = Issue::warning(
-            "stage_layers",
-            format!(
-                "{percent:.0} % of the pipeline is bubble: rank {rank} works {:.0} % longer than the average and the others wait{remedy}",
-                uneven * 100.0
-            ),
-        );
+        let longer = format!("{:.0}", uneven * 100.0);
+        let message = if spare {
+            t!(
+                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the others wait; give it fewer layers",
+                percent,
+                rank,
+                longer
+            )
+        } else {
+            t!(
+                "{percent} % of the pipeline is bubble: rank {rank} works {longer} % longer than the average and the others wait",
+                percent,
+                rank,
+                longer
+            )
+        };
+        let issue = Issue::warning("stage_layers", message);
         // A rank of one stage says what its layers take.
         let alone = scenario.stage_layers.len() == stats.busy_s.len()
             && stats.weight_copies.iter().all(|copies| *copies == 1);
@@ -383,9 +396,11 @@ fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> Option<Issu
     if endless {
         return None;
     }
-    let message = format!(
-        "{percent:.0} % of the pipeline is bubble: {} micro-batches are few for {} pipeline ranks",
-        layout.microbatches, layout.pp
+    let message = t!(
+        "{percent} % of the pipeline is bubble: {microbatches} micro-batches are few for {pp} pipeline ranks",
+        percent,
+        microbatches = layout.microbatches,
+        pp = layout.pp
     );
     let twice = scenario.run.global_batch.saturating_mul(2);
     Some(Issue::warning("global_batch", message).with_fix("global_batch", twice))

@@ -14,7 +14,7 @@ use crate::pipeline::steady::{slowest_cycle, totals};
 use crate::run::{Method, OneOf, presets};
 use crate::source::{GPIPE, PIPEDREAM};
 use crate::t;
-use crate::units::{MemoryUnit, show_seconds};
+use crate::units::{MemoryUnit, show_percent, show_seconds};
 
 /// A figure that the page can be asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -247,18 +247,18 @@ fn bubble(evaluation: &Evaluation) -> Term {
         ],
     )
     .from(source.0, source.1)
-    .note(format!(
-        "idle over ideal time, as Megatron-LM and the playbook count: {:.1} %",
-        pipeline.bubble_over_ideal * 100.0
+    .note(t!(
+        "idle over ideal time, as Megatron-LM and the playbook count: {share}",
+        share = show_percent(pipeline.bubble_over_ideal)
     ))
-    .note(format!(
-        "bubble in span: idle between a rank's first and last op over its work, on the worst rank, as the zero-bubble papers count: {:.1} %",
-        pipeline.bubble_span * 100.0
+    .note(t!(
+        "bubble in span: idle between a rank's first and last op over its work, on the worst rank, as the zero-bubble papers count: {share}",
+        share = show_percent(pipeline.bubble_span)
     ))
-    .note(format!(
-        "the step of {} also has what follows the pipeline: optimizer and last messages; of it the bubble is {:.1} %",
-        show_seconds(step.time_s),
-        step.bubble_s / step.time_s * 100.0
+    .note(t!(
+        "the step of {time} also has what follows the pipeline: optimizer and last messages; of it the bubble is {share}",
+        time = show_seconds(step.time_s),
+        share = show_percent(step.bubble_s / step.time_s)
     ));
     match pipeline.fill_s.zip(pipeline.drain_s) {
         Some((fill, drain)) => term.note(t!("never drained between steps: the fill of {fill} and the drain of {drain} happen once in a training and are not in it", fill = show_seconds(fill), drain = show_seconds(drain))),

@@ -48,7 +48,7 @@ pub struct OverTime {
     /// The op that began last then.
     pub op: Option<TimedOp>,
     /// Buffers that exist while a backward op runs, with their names.
-    pub momentary: Vec<(String, Bytes)>,
+    pub momentary: Vec<(&'static str, Bytes)>,
 }
 
 impl OverTime {
@@ -163,11 +163,11 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
 }
 
 /// The buffers of a rank that exist while a backward op runs.
-fn momentary(estimate: &StageMemory) -> Vec<(String, Bytes)> {
+fn momentary(estimate: &StageMemory) -> Vec<(&'static str, Bytes)> {
     let buffers = estimate.parts(Component::Buffers).into_iter();
     buffers
         .filter(|item| item.nature == Nature::Momentary)
-        .map(|item| (item.name.clone(), item.bytes))
+        .map(|item| (item.name, item.bytes))
         .collect()
 }
 

@@ -1,6 +1,7 @@
 //! "A preset, or a preset with changes, or all of it": the three ways to say a model, a GPU or a precision.
 
 use crate::issue::Issue;
+use crate::message::{Message, verbatim};
 use crate::t;
 
 /// A preset's id, if one is named, and what differs from it.
@@ -75,10 +76,10 @@ impl Missing {
 }
 
 /// How the page names a preset, a changed one, or none.
-pub fn title(name: Option<&'static str>, own: &str, changed: bool) -> String {
+pub fn title(name: Option<&'static str>, own: &'static str, changed: bool) -> Message {
     match (name, changed) {
-        (Some(name), false) => name.to_owned(),
-        (Some(name), true) => format!("{name}, modified"),
-        (None, _) => own.to_owned(),
+        (Some(name), false) => verbatim(name),
+        (Some(name), true) => t!("{name}, modified", name),
+        (None, _) => Message::plain(own),
     }
 }

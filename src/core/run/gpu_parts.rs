@@ -6,6 +6,7 @@ use super::precision::{Format, POLICIES, Precision};
 use super::presets;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond};
 
 /// Figures of a GPU that were set one by one; none: the preset's.
@@ -107,7 +108,7 @@ impl Based<GpuParts> {
 
     /// How the page names it.
     #[must_use]
-    pub fn title(&self) -> String {
+    pub fn title(&self) -> Message {
         let name = self
             .base
             .and_then(presets::gpu)

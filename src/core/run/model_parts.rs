@@ -3,6 +3,7 @@
 use super::based::{Based, Missing, title};
 use super::presets;
 use crate::issue::Issue;
+use crate::message::Message;
 use crate::model::{Architecture, Biases, Mla, Moe, Norm, QkNorm, Vision};
 
 /// Shapes of a model that were set one by one; none: the preset's.
@@ -256,7 +257,7 @@ impl Based<ModelParts> {
 
     /// How the page names it: the preset's name, "modified" where shapes differ.
     #[must_use]
-    pub fn title(&self) -> String {
+    pub fn title(&self) -> Message {
         let name = self
             .base
             .and_then(presets::model)

@@ -86,7 +86,7 @@ pub fn show_flops(flops: f64) -> String {
 pub fn show_seconds(seconds: Seconds) -> String {
     let s = seconds.0;
     if s >= 2.0 * 86_400.0 {
-        return format!("{} days", significant(s / 86_400.0, 3));
+        return format!("{} d", significant(s / 86_400.0, 3));
     }
     if s >= 2.0 * 3600.0 {
         return format!("{} h", significant(s / 3600.0, 3));

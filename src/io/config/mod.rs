@@ -6,9 +6,11 @@
 mod families;
 
 use crate::core::issue::Issue;
+use crate::core::message::{Argument, Message, verbatim};
 use crate::core::model::QkNorm;
 use crate::core::run::registry::out_of_range;
 use crate::core::run::{Based, ModelParts, Run, Value};
+use crate::core::t;
 use families::{Family, family, unknown};
 
 /// What was read.
@@ -19,9 +21,9 @@ pub struct Config {
     /// The shapes, for a Run's model without a base.
     pub parts: ModelParts,
     /// Entry and what it says of the model.
-    pub used: Vec<(String, String)>,
+    pub used: Vec<(String, Message)>,
     /// What the file does not say, and what is taken instead.
-    pub assumed: Vec<String>,
+    pub assumed: Vec<Message>,
     /// Entries that say nothing of shapes.
     pub ignored: Vec<String>,
     /// What this kind has that the calculator does not count.
@@ -68,11 +70,11 @@ const UNLIKE: [&str; 16] = [
 /// # Errors
 /// An issue for what is no such file, for a kind that is not known, and for every shape that it lacks.
 pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
-    let refuse = |message: String| vec![Issue::error("model", message)];
+    let refuse = |message: Message| vec![Issue::error("model", message)];
     if !matches!(config, Value::Map(_)) {
-        return Err(refuse(format!(
-            "a config.json is an object of settings, this is {}",
-            config.kind()
+        return Err(refuse(t!(
+            "a config.json is an object of settings, this is {kind}",
+            kind = config.kind()
         )));
     }
     // Vision-language models keep the language model's shapes one level down.
@@ -81,17 +83,16 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
         .filter(|text| matches!(text, Value::Map(_)));
     let text = inner.unwrap_or(config);
     let Some(Value::Text(kind)) = text.get("model_type").or(config.get("model_type")) else {
-        return Err(refuse(
-            "no model_type: is it a model's config.json?".to_owned(),
-        ));
+        return Err(refuse(t!("no model_type: is it a model's config.json?")));
     };
     let says = |key: &&str| !matches!(text.get(key), None | Some(Value::Null));
     let family = match family(kind) {
         Some(family) => family,
         None if UNLIKE.iter().any(says) || !SHARED.iter().all(says) => {
-            return Err(refuse(format!(
-                "model_type \"{kind}\" is not known, and its layers are no Llama's; known are {}",
-                families::names()
+            return Err(refuse(t!(
+                "model_type \"{kind}\" is not known, and its layers are no Llama's; known are {kinds}",
+                kind,
+                kinds = families::names()
             )));
         }
         None => unknown(EXPERTS.iter().any(says), says(&"kv_lora_rank")),
@@ -110,7 +111,9 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
         used, mut assumed, ..
     } = reader;
     if inner.is_some() {
-        assumed.push("only the language model is read; set the vision tower by hand".to_owned());
+        assumed.push(t!(
+            "only the language model is read; set the vision tower by hand"
+        ));
     }
     let model = Based {
         base: None,
@@ -145,28 +148,33 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
 /// Walks over a file and keeps book of what it takes.
 struct Reader<'a> {
     config: &'a Value,
-    used: Vec<(String, String)>,
-    assumed: Vec<String>,
+    used: Vec<(String, Message)>,
+    assumed: Vec<Message>,
     errors: Vec<Issue>,
 }
 
 impl Reader<'_> {
-    fn take(&mut self, key: &str, what: &str, said: &str) {
-        self.used.push((key.to_owned(), format!("{what} {said}")));
+    fn take(&mut self, key: &str, what: &'static str, value: Argument) {
+        self.used
+            .push((key.to_owned(), t!("{what} {value}", what, value)));
     }
 
     /// The whole number under the first of `keys` that is there.
-    fn count(&mut self, keys: &[&str], what: &str) -> Option<u64> {
+    fn count(&mut self, keys: &[&str], what: &'static str) -> Option<u64> {
         for key in keys {
             match self.config.get(key) {
                 None | Some(Value::Null) => {}
                 Some(Value::Number(number)) if crate::core::units::whole(*number).is_some() => {
                     let count = crate::core::units::whole(*number)?;
-                    self.take(key, what, &count.to_string());
+                    self.take(key, what, count.into());
                     return Some(count);
                 }
                 Some(other) => {
-                    let message = format!("{key} takes a whole number, this is {}", other.kind());
+                    let message = t!(
+                        "{key} takes a whole number, this is {kind}",
+                        key = (*key).to_owned(),
+                        kind = other.kind()
+                    );
                     self.errors.push(Issue::error("model", message));
                     return None;
                 }
@@ -176,33 +184,46 @@ impl Reader<'_> {
     }
 
     /// The same, refused where it is missing.
-    fn need(&mut self, keys: &[&str], what: &str) -> Option<u64> {
+    fn need(&mut self, keys: &[&str], what: &'static str) -> Option<u64> {
         let errors = self.errors.len();
         let count = self.count(keys, what);
         if count.is_none() && self.errors.len() == errors {
-            let message = format!("{} is missing ({what})", keys.join(" or "));
+            let message = t!(
+                "{keys} is missing ({what})",
+                keys = Message::joined(" or ", keys.iter().map(|key| verbatim(*key))),
+                what
+            );
             self.errors.push(Issue::error("model", message));
         }
         count
     }
 
     /// The same with what the library takes where it is missing.
-    fn count_or(&mut self, keys: &[&str], what: &str, default: u64, why: &str) -> u64 {
+    fn count_or(
+        &mut self,
+        keys: &[&str],
+        what: &'static str,
+        default: u64,
+        why: &'static str,
+    ) -> u64 {
         self.count(keys, what).unwrap_or_else(|| {
-            self.assumed.push(format!("{what} {default}: {why}"));
+            self.assumed
+                .push(t!("{what} {default}: {why}", what, default, why));
             default
         })
     }
 
-    fn yes(&mut self, key: &str, what: &str, default: bool) -> bool {
+    fn yes(&mut self, key: &str, what: &'static str, default: bool) -> bool {
         if let Some(Value::Bool(yes)) = self.config.get(key) {
             let yes = *yes;
-            self.take(key, what, if yes { "yes" } else { "no" });
+            self.take(key, what, if yes { "yes" } else { "no" }.into());
             return yes;
         }
         let word = if default { "yes" } else { "no" };
-        self.assumed.push(format!(
-            "{what} {word}: the library's default for this kind"
+        self.assumed.push(t!(
+            "{what} {word}: the library's default for this kind",
+            what,
+            word
         ));
         default
     }
@@ -213,7 +234,7 @@ impl Reader<'_> {
         for key in keys {
             if let Some(Value::Number(share)) = self.config.get(key) {
                 let share = *share;
-                self.take(key, "dropout", &share.to_string());
+                self.take(key, "dropout", share.into());
                 any |= share > 0.0;
             }
         }
@@ -300,18 +321,19 @@ impl Reader<'_> {
                 .count(&[key], "layers from one with experts to the next")
                 .is_some_and(|step| step > 1)
             {
-                let message = format!(
-                    "{key} above 1: layers with and without experts in turn are not modelled"
+                let message = t!(
+                    "{key} above 1: layers with and without experts in turn are not modelled",
+                    key
                 );
                 self.errors.push(Issue::error("model", message));
             }
         }
         if let Some(Value::List(dense)) = self.config.get("mlp_only_layers") {
             let count = dense.len();
-            self.take("mlp_only_layers", "dense layers", &count.to_string());
+            self.take("mlp_only_layers", "dense layers", count.into());
             if count > 0 {
                 self.assumed
-                    .push(format!("the {count} dense layers are the first ones"));
+                    .push(t!("the {count} dense layers are the first ones", count));
                 parts.dense_layers = Some(count as u64);
             }
         }
@@ -332,10 +354,7 @@ impl Reader<'_> {
             .unwrap_or(0);
         let each = parts.expert_ffn.unwrap_or(1).max(1);
         if !width.is_multiple_of(each) {
-            self.assumed.push(format!(
-                "shared experts {}: their width {width} is no multiple of the routed experts' {each}",
-                width.div_ceil(each)
-            ));
+            self.assumed.push(t!("shared experts {count}: their width {width} is no multiple of the routed experts' {each}", count = width.div_ceil(each), width, each));
         }
         width.div_ceil(each)
     }

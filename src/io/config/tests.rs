@@ -147,14 +147,14 @@ fn every_entry_is_used_or_listed_as_ignored() {
         llama
             .assumed
             .iter()
-            .any(|line| line.starts_with("head width 128"))
+            .any(|line| line.to_string().starts_with("head width 128"))
     );
     let gemma = read(&parse(GEMMA_2_9B)).unwrap();
     assert!(
         gemma
             .assumed
             .iter()
-            .any(|line| line.starts_with("tied embeddings yes"))
+            .any(|line| line.to_string().starts_with("tied embeddings yes"))
     );
     assert!(gemma.notes[0].contains("sliding windows") && gemma.parts.post_norms == Some(true));
 }

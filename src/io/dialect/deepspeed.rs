@@ -8,6 +8,7 @@ use super::settings_writer::SettingsWriter;
 use super::{Dialect, Entries, computes, is_precision};
 use crate::core::issue::Issue;
 use crate::core::run::{CpComm, Optimizer, Recompute, Scenario, Value};
+use crate::core::t;
 use crate::io::json::pretty;
 
 /// DeepSpeed.
@@ -41,7 +42,7 @@ pub fn knows(object: &Value) -> bool {
 
 fn entries(text: &str) -> Result<Entries, Issue> {
     let value: Value = serde_json::from_str(text)
-        .map_err(|error| Issue::error("", format!("not JSON: {error}")))?;
+        .map_err(|error| Issue::error("", t!("not JSON: {error}", error = error.to_string())))?;
     let mut entries = value.flat(|_| true);
     entries.retain(|(name, _)| name != COMMENT);
     Ok(entries)
@@ -117,7 +118,10 @@ fn read(reader: &mut SettingsReader) {
         Some("muon") => reader.run.optimizer = Optimizer::Muon,
         Some("sgd") => reader.run.optimizer = Optimizer::Sgd,
         Some(other) => {
-            let said = format!("the optimizer, as on this page: {other} is not known");
+            let said = t!(
+                "the optimizer, as on this page: {other} is not known",
+                other = other.to_owned()
+            );
             reader.assume(said);
         }
         None => reader.assume("the optimizer, as on this page: the program has it"),
@@ -161,15 +165,19 @@ fn batch(reader: &mut SettingsReader) {
             reader.set("global_batch", &Value::from(global));
             let all = each(1).saturating_mul(here);
             let micro = (global / all).max(1);
-            reader.assume(format!(
-                "micro-batch {micro}: what {here} ranks make of the global batch"
+            reader.assume(t!(
+                "micro-batch {micro}: what {here} ranks make of the global batch",
+                micro,
+                here
             ));
             reader.set("micro_batch", &Value::from(micro));
         }
         (None, Some(micro)) => {
             let global = each(micro).saturating_mul(here);
-            reader.assume(format!(
-                "global batch {global}: what {here} ranks make of the micro-batch"
+            reader.assume(t!(
+                "global batch {global}: what {here} ranks make of the micro-batch",
+                global,
+                here
             ));
             reader.set("global_batch", &Value::from(global));
         }
@@ -177,8 +185,9 @@ fn batch(reader: &mut SettingsReader) {
     }
     if !told {
         let gpus = reader.run.gpus;
-        reader.assume(format!(
-            "{gpus} GPUs, as on this page: with all three batch sizes they would follow"
+        reader.assume(t!(
+            "{gpus} GPUs, as on this page: with all three batch sizes they would follow",
+            gpus
         ));
     }
 }

@@ -5,6 +5,7 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::words::Script;
 use crate::core::run::{Scenario, Value};
+use crate::core::t;
 
 /// What a program's scripts call the nodes and the GPUs of each.
 pub struct Launcher {
@@ -49,8 +50,9 @@ impl Launcher {
             }
             _ => {
                 let gpus = reader.run.gpus;
-                reader.assume(format!(
-                    "{gpus} GPUs, as on this page: the launcher says how many"
+                reader.assume(t!(
+                    "{gpus} GPUs, as on this page: the launcher says how many",
+                    gpus
                 ));
             }
         }

@@ -9,6 +9,7 @@ use crate::core::issue::Issue;
 use crate::core::model::Biases;
 use crate::core::run::registry::plain;
 use crate::core::run::{Optimizer, Recompute, Scenario, Schedule, Value};
+use crate::core::t;
 use crate::io::config;
 
 /// Nanotron.
@@ -109,7 +110,10 @@ fn read(reader: &mut SettingsReader) {
         None | Some("adamW") => reader.run.optimizer = Optimizer::Adam,
         Some("sgd") => reader.run.optimizer = Optimizer::Sgd,
         Some(other) => {
-            let said = format!("the optimizer, as on this page: {other} is not known");
+            let said = t!(
+                "the optimizer, as on this page: {other} is not known",
+                other = other.to_owned()
+            );
             reader.assume(said);
         }
     }

@@ -2,10 +2,12 @@
 
 use super::{Entries, Same};
 use crate::core::issue::Issue;
+use crate::core::message::Message;
 use crate::core::model::Architecture;
 use crate::core::run::presets::MODELS;
 use crate::core::run::registry::field;
 use crate::core::run::{Based, ModelParts, PrecisionParts, Recompute, Run, Value};
+use crate::core::t;
 use crate::core::units::whole;
 
 /// A setting, and whether it was taken.
@@ -21,9 +23,9 @@ pub struct SettingsReader {
     /// What is read into; what the program says nothing of stays.
     pub run: Run,
     /// Entry and what it says.
-    pub used: Vec<(String, String)>,
+    pub used: Vec<(String, Message)>,
     /// What the text leaves out, and what is taken instead.
-    pub assumed: Vec<String>,
+    pub assumed: Vec<Message>,
     /// What cannot be read.
     pub errors: Vec<Issue>,
     /// Names that were asked for and say nothing of a Run.
@@ -81,38 +83,48 @@ impl SettingsReader {
     }
 
     /// Notes what `name` was used for.
-    pub fn note(&mut self, name: &str, said: impl Into<String>) {
+    pub fn note(&mut self, name: &str, said: impl Into<Message>) {
         self.used.push((name.to_owned(), said.into()));
     }
 
     /// Notes what is taken where the text is silent.
-    pub fn assume(&mut self, said: impl Into<String>) {
+    pub fn assume(&mut self, said: impl Into<Message>) {
         self.assumed.push(said.into());
     }
 
     /// A number; the first where there are several.
-    pub fn number(&mut self, name: &str, what: &str) -> Option<f64> {
+    pub fn number(&mut self, name: &str, what: &'static str) -> Option<f64> {
         let value = match self.value(name)? {
             Value::List(items) => items.into_iter().next()?,
             value => value,
         };
         match value {
             Value::Number(number) => {
-                self.note(name, format!("{what} {number}"));
+                self.note(name, t!("{what} {value}", what, value = number));
                 Some(number)
             }
             Value::Text(text) if text.starts_with('$') => {
-                self.assume(format!(
-                    "{what} as on this page: {text} is not set in the text"
+                self.assume(t!(
+                    "{what} as on this page: {text} is not set in the text",
+                    what,
+                    text
                 ));
                 None
             }
             Value::Text(text) if text == "auto" => {
-                self.assume(format!("{what} as on this page: {name} is \"auto\""));
+                self.assume(t!(
+                    "{what} as on this page: {name} is \"auto\"",
+                    what,
+                    name = name.to_owned()
+                ));
                 None
             }
             other => {
-                let message = format!("{name} takes a number, this is {}", other.kind());
+                let message = t!(
+                    "{name} takes a number, this is {kind}",
+                    name = name.to_owned(),
+                    kind = other.kind()
+                );
                 self.errors.push(Issue::error(place(name), message));
                 None
             }
@@ -120,18 +132,22 @@ impl SettingsReader {
     }
 
     /// A whole number.
-    pub fn count(&mut self, name: &str, what: &str) -> Option<u64> {
+    pub fn count(&mut self, name: &str, what: &'static str) -> Option<u64> {
         let number = self.number(name, what)?;
         let count = whole(number);
         if count.is_none() {
-            let message = format!("{name} takes a whole number, this is {number}");
+            let message = t!(
+                "{name} takes a whole number, this is {number}",
+                name = name.to_owned(),
+                number
+            );
             self.errors.push(Issue::error(place(name), message));
         }
         count
     }
 
     /// Text; several words with blanks.
-    pub fn word(&mut self, name: &str, what: &str) -> Option<String> {
+    pub fn word(&mut self, name: &str, what: &'static str) -> Option<String> {
         let text = match self.value(name)? {
             Value::Text(text) => text,
             Value::Number(number) => number.to_string(),
@@ -146,12 +162,12 @@ impl SettingsReader {
             }
             Value::Null | Value::Map(_) => return None,
         };
-        self.note(name, format!("{what} {text}"));
+        self.note(name, t!("{what} {value}", what, value = text.clone()));
         Some(text)
     }
 
     /// Whether a switch is set; one that is only named is.
-    pub fn flag(&mut self, name: &str, what: &str) -> bool {
+    pub fn flag(&mut self, name: &str, what: &'static str) -> bool {
         let Some(value) = self.value(name) else {
             return false;
         };
@@ -159,9 +175,9 @@ impl SettingsReader {
         self.note(
             name,
             if yes {
-                what.to_owned()
+                Message::plain(what)
             } else {
-                format!("no {what}")
+                t!("no {what}", what)
             },
         );
         yes
@@ -179,7 +195,7 @@ impl SettingsReader {
     }
 
     /// Reads rows that both count alike; what the program takes in silence is assumed.
-    pub fn same(&mut self, rows: &[Same], program: &str) {
+    pub fn same(&mut self, rows: &[Same], program: &'static str) {
         for row in rows {
             let Some(field) = field(row.field) else {
                 continue;
@@ -194,13 +210,20 @@ impl SettingsReader {
                 self.set(row.field, &Value::from(count));
             } else if let Some(default) = row.default.filter(|_| !known) {
                 if field.get(&self.run) != Value::from(default) {
-                    self.assume(format!("{what} {default}: {program} where it is silent"));
+                    self.assume(t!(
+                        "{what} {default}: {program} where it is silent",
+                        what,
+                        default,
+                        program
+                    ));
                     self.set(row.field, &Value::from(default));
                 }
             } else if !known {
                 let now = field.text(&self.run).unwrap_or_default();
-                self.assume(format!(
-                    "{what} {now}, as on this page: the text does not say"
+                self.assume(t!(
+                    "{what} {now}, as on this page: the text does not say",
+                    what,
+                    now
                 ));
             }
         }
@@ -269,7 +292,7 @@ mod tests {
         let mut reader = SettingsReader::new(entries, Run::default());
         assert_eq!(reader.count("tp", "TP"), Some(4));
         assert_eq!(reader.count("pp", "PP"), None);
-        assert!(reader.assumed[0].contains("$PP") && reader.errors.is_empty());
+        assert!(reader.assumed[0].to_string().contains("$PP") && reader.errors.is_empty());
         assert_eq!(reader.left(), ["wings"]);
     }
 

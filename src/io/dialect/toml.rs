@@ -3,6 +3,7 @@
 use super::{Entries, words::scalar};
 use crate::core::issue::Issue;
 use crate::core::run::Value;
+use crate::core::t;
 use toml::de::{DeTable, DeValue};
 
 /// Braces within each other. The crate takes keys of up to 80 parts and calls itself for each part of each table.
@@ -30,7 +31,14 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
         let before = text.bytes().take(start);
         let line = 1 + before.filter(|byte| *byte == b'\n').count();
         let what = error.message().split(", expected").next();
-        Issue::error("", format!("line {line}: {}", what.unwrap_or_default()))
+        Issue::error(
+            "",
+            t!(
+                "line {line}: {what}",
+                line,
+                what = what.unwrap_or_default().to_owned()
+            ),
+        )
     })?;
     let mut found = Vec::new();
     // A stack of its own: keys of many parts can nest deeper than calls may.

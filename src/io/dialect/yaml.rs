@@ -5,7 +5,9 @@
 
 use super::words::scalar;
 use crate::core::issue::Issue;
+use crate::core::message::Message;
 use crate::core::run::Value;
+use crate::core::t;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,16 +23,18 @@ const MAX_REPEATED: usize = 400_000;
 pub fn read(text: &str) -> Result<Value, Issue> {
     // What is missing at the end is missing in the last line, not behind it.
     let lines = text.lines().count();
-    let wrong =
-        |line: usize, what: &str| Issue::error("", format!("line {}: {what}", line.min(lines)));
+    let wrong = |line: usize, what: Message| {
+        Issue::error("", t!("line {line}: {what}", line = line.min(lines), what))
+    };
     let mut reader = Reader::default();
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| wrong(error.marker().line(), error.info()))?;
+        let (event, span) =
+            event.map_err(|error| wrong(error.marker().line(), error.info().to_owned().into()))?;
         if matches!(event, Event::DocumentStart(_)) && reader.document != Value::Null {
             break;
         }
         let taken = reader.take(event);
-        taken.map_err(|what| wrong(span.start.line(), what))?;
+        taken.map_err(|what| wrong(span.start.line(), what.into()))?;
     }
     Ok(reader.document)
 }

@@ -71,8 +71,8 @@ fn settings(evaluation: &Evaluation) -> String {
     let usable = format!("{} usable", MemoryUnit::Gib.show(scenario.gpu.usable));
     let (dp, microbatches) = (report.layout.dp, report.layout.microbatches);
     let mut rows = vec![
-        cells(&["Model", &run.model.title(), &parameters]),
-        cells(&["GPU", &run.gpu.title(), &usable]),
+        cells(&["Model", &run.model.title().to_string(), &parameters]),
+        cells(&["GPU", &run.gpu.title().to_string(), &usable]),
         cells(&["Data parallel", &dp.to_string(), "dp"]),
         cells(&[
             "Micro-batches",

@@ -12,8 +12,10 @@ use super::config;
 use super::dialect::{Dialect, settings_reader::SettingsReader};
 use super::{json, link};
 use crate::core::issue::Issue;
+use crate::core::message::Message;
 use crate::core::run::registry::out_of_range;
 use crate::core::run::{Run, Scenario, Value};
+use crate::core::t;
 use sniff::{Kind, sniff};
 
 /// Longer texts are not read; the longest settings known have some 10 kB.
@@ -42,15 +44,15 @@ fn depth(text: &str) -> usize {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning {
     /// What it was recognised as: "Megatron-LM's arguments".
-    pub format: String,
+    pub format: Message,
     /// The Run; what the text says nothing of is as it was.
     pub run: Run,
     /// Entry and what it says.
-    pub used: Vec<(String, String)>,
+    pub used: Vec<(String, Message)>,
     /// What the text leaves out, and what is taken instead.
-    pub assumed: Vec<String>,
+    pub assumed: Vec<Message>,
     /// Entries that say nothing of a Run.
-    pub ignored: Vec<String>,
+    pub ignored: Vec<Message>,
 }
 
 /// Reads any text that says a Run or a part of one; `present` is what the rest is taken from.
@@ -65,10 +67,10 @@ pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
     }
     let read = match sniff(text).map_err(|issue| vec![issue])? {
         Kind::Link(address) => Ok(from_link(&address)),
-        Kind::Run(object) => from_object(&object, "a run as JSON"),
+        Kind::Run(object) => from_object(&object, t!("a run as JSON")),
         Kind::Export(object) => from_object(
             object.get("run").unwrap_or(&Value::Null),
-            "an export as JSON",
+            t!("an export as JSON"),
         ),
         Kind::Model(object) => from_model(&object, present),
         Kind::Dialect(dialect) => from_dialect(dialect, text, present),
@@ -81,27 +83,39 @@ pub fn read(text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
     }
 }
 
+/// What differs from the defaults, by key.
+fn said(run: &Run) -> Vec<(String, Message)> {
+    let texts = run.changed_texts().into_iter();
+    texts.map(|(key, text)| (key, text.into())).collect()
+}
+
 fn from_link(address: &str) -> Meaning {
     let read = link::decode(address);
-    let used = read.run.changed_texts();
+    let used = said(&read.run);
     Meaning {
-        format: "a link".to_owned(),
+        format: t!("a link"),
         run: read.run,
         used,
         assumed: Vec::new(),
         ignored: read
             .notices
             .into_iter()
-            .map(|notice| format!("{}: {}", notice.field, notice.message))
+            .map(|notice| {
+                t!(
+                    "{field}: {message}",
+                    field = notice.field,
+                    message = notice.message
+                )
+            })
             .collect(),
     }
 }
 
-fn from_object(object: &Value, format: &str) -> Result<Meaning, Vec<Issue>> {
+fn from_object(object: &Value, format: Message) -> Result<Meaning, Vec<Issue>> {
     let run = Run::from_value(object)?;
     Ok(Meaning {
-        format: format.to_owned(),
-        used: run.changed_texts(),
+        format,
+        used: said(&run),
         run,
         assumed: Vec::new(),
         ignored: Vec::new(),
@@ -113,25 +127,25 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let mut reader = SettingsReader::new(Vec::new(), present.clone());
     reader.model(read.parts);
     let mut assumed = read.assumed;
-    assumed.extend(read.notes.iter().map(|note| (*note).to_owned()));
+    assumed.extend(read.notes.iter().map(Message::from));
     Ok(Meaning {
-        format: format!("a model's config.json: {}", read.kind),
+        format: t!("a model's config.json: {kind}", kind = read.kind),
         run: reader.run,
         used: read.used,
         assumed,
-        ignored: read.ignored,
+        ignored: read.ignored.into_iter().map(Message::from).collect(),
     })
 }
 
 fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let entries = (dialect.entries)(text).map_err(|issue| vec![issue])?;
     let exported = sniff::link_in(text).map(|address| link::decode(&address).run);
-    let format = format!("settings of {}", dialect.name);
+    let format = t!("settings of {dialect}", dialect = dialect.name);
     if let Some(run) = &exported
         && let Ok(scenario) = Scenario::new(run)
         && (dialect.write)(&scenario) == entries
     {
-        let what = "the whole run: the settings are as they were exported".to_owned();
+        let what = t!("the whole run: the settings are as they were exported");
         return Ok(Meaning {
             format,
             run: run.clone(),
@@ -158,7 +172,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
         run: reader.run,
         used: reader.used,
         assumed: reader.assumed,
-        ignored,
+        ignored: ignored.into_iter().map(Message::from).collect(),
     })
 }
 

@@ -1,8 +1,10 @@
 //! What a text is, by its content.
 
 use crate::core::issue::Issue;
+use crate::core::message::Message;
 use crate::core::run::Value;
 use crate::core::run::registry::FIELDS;
+use crate::core::t;
 use crate::io::dialect::words::Script;
 use crate::io::dialect::{Dialect, deepspeed, megatron, nanotron, toml, torchtitan};
 
@@ -21,7 +23,11 @@ pub enum Kind {
 }
 
 /// What is read, for a message.
-const READ: &str = "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM or torchtitan, torchtitan's TOML, DeepSpeed's JSON, Nanotron's YAML";
+fn readable() -> Message {
+    t!(
+        "what is read: a link, a run as JSON, a model's config.json, arguments of Megatron-LM or torchtitan, torchtitan's TOML, DeepSpeed's JSON, Nanotron's YAML"
+    )
+}
 
 /// Recognises `text`.
 ///
@@ -57,18 +63,24 @@ pub fn sniff(text: &str) -> Result<Kind, Issue> {
     }
     link_in(text)
         .map(Kind::Link)
-        .ok_or_else(|| Issue::error("", format!("this is none of {READ}")))
+        .ok_or_else(|| Issue::error("", t!("this is none of {readable}", readable = readable())))
 }
 
 fn object(text: &str) -> Result<Kind, Issue> {
     let object: Value = serde_json::from_str(text).map_err(|error| {
         Issue::error(
             "",
-            format!("not JSON: {error}; paste the whole file, from {{ to }}"),
+            t!(
+                "not JSON: {error}; paste the whole file",
+                error = error.to_string()
+            ),
         )
     })?;
     let Value::Map(entries) = &object else {
-        return Err(Issue::error("", format!("this is none of {READ}")));
+        return Err(Issue::error(
+            "",
+            t!("this is none of {readable}", readable = readable()),
+        ));
     };
     let ours = |key: &str| {
         let begins = |field: &str| {
@@ -99,7 +111,10 @@ fn object(text: &str) -> Result<Kind, Issue> {
     }
     Err(Issue::error(
         "",
-        format!("none of its entries is known; {READ}"),
+        t!(
+            "none of its entries is known; {readable}",
+            readable = readable()
+        ),
     ))
 }
 

@@ -1,9 +1,11 @@
 //! What an import says before it is taken: what it was recognised as, what it changes, what it used, assumed, ignored.
 
 use super::read;
+use crate::core::message::Message;
 use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
+use crate::core::t;
 use crate::core::units::{MemoryUnit, show_count};
 use crate::view::node::markup::{Node, el, fold, leaf, load, table, text};
 use crate::view::panels::issues::{line, list};
@@ -19,7 +21,7 @@ pub fn summary(typed: &str, present: &Run) -> Node {
         Ok(read) => read,
         Err(issues) => return issues.iter().map(line).collect(),
     };
-    let items = |lines: &[String]| -> Node {
+    let items = |lines: &[Message]| -> Node {
         let items: Node = lines.iter().map(|line| leaf("li", "", line)).collect();
         el("ul", &[("class", "gaps")], &[items])
     };
@@ -31,7 +33,7 @@ pub fn summary(typed: &str, present: &Run) -> Node {
         "Use this"
     };
     let mut parts = vec![
-        leaf("p", "size", format!("Read as {}.", read.format)),
+        leaf("p", "size", t!("Read as {format}.", format = read.format)),
         size(&read.run),
         outcome(&read.run),
         load("main", &read.run, "", &[text(words)]),
@@ -50,18 +52,21 @@ pub fn summary(typed: &str, present: &Run) -> Node {
             .iter()
             .map(|(key, what)| (false, vec![leaf("code", "", key), text(what)]))
             .collect();
-        let count = format!("entries used: {}", rows.len());
+        let count = t!("entries used: {count}", count = rows.len());
         parts.push(fold(
             &count,
             table("Entries used", &["entry", "read as"], &rows),
         ));
     }
     if !read.ignored.is_empty() {
-        let count = format!(
-            "ignored, for they say nothing of a layout: {}",
-            read.ignored.len()
+        let count = t!(
+            "ignored, for they say nothing of a layout: {count}",
+            count = read.ignored.len()
         );
-        parts.push(fold(&count, leaf("code", "muted", read.ignored.join(", "))));
+        parts.push(fold(
+            &count,
+            leaf("code", "muted", Message::joined(", ", read.ignored)),
+        ));
     }
     el("div", &[("class", "imported")], &parts)
 }
@@ -74,14 +79,22 @@ fn size(run: &Run) -> Node {
     let all = model.elements();
     let total = show_count(all.total() as f64);
     let active = if all.active() == all.total() {
-        String::new()
+        Message::default()
     } else {
-        format!(", {} active", show_count(all.active() as f64))
+        t!(
+            ", {active} active",
+            active = show_count(all.active() as f64)
+        )
     };
     leaf(
         "p",
         "",
-        format!("{}: {total} parameters{active}", run.model.title()),
+        t!(
+            "{model}: {total} parameters{active}",
+            model = run.model.title(),
+            total,
+            active
+        ),
     )
 }
 
@@ -91,10 +104,11 @@ fn outcome(run: &Run) -> Node {
         Ok(evaluation) => {
             let report = &evaluation.report;
             let peak = MemoryUnit::Gib.show(report.memory.peak_bytes);
-            let said = format!(
-                "{} at {peak}, on {} GPUs",
-                words::verdict(report.memory.verdict),
-                run.gpus
+            let said = t!(
+                "{verdict} at {peak}, on {gpus} GPUs",
+                verdict = words::verdict(report.memory.verdict),
+                peak,
+                gpus = run.gpus
             );
             leaf("p", "muted", &said)
         }

@@ -3,7 +3,6 @@
 use super::markup::{Node, cited_at, el, leaf, text};
 use crate::core::message::{Catalogue, Message, verbatim};
 use crate::core::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
-use crate::core::run::registry::FIELDS;
 use crate::core::source::{
     DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL,
     NARAYANAN_2021, PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
@@ -164,24 +163,13 @@ pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
     el("span", &[], &pieces)
 }
 
-/// What the labels of the form mean: a paragraph a field, which `public/lazy/words.js` puts under it; none for a label
-/// that is no such word.
+/// What a word means, and where that is written.
 #[must_use]
-pub fn terms() -> Node {
+pub fn meaning(word: &Word) -> Node {
     // A name and no link: who walks through the form by keyboard meets settings only.
-    let term = |(key, word): (&str, &Word)| {
-        let source = text(format!("{}, {}", word.source.short, word.place));
-        let named = el("small", &[("translate", "no")], &[source]);
-        el(
-            "p",
-            &[("data-term", key)],
-            &[text(word.meaning), text(" "), named],
-        )
-    };
-    let words = FIELDS
-        .iter()
-        .filter_map(|field| Some((field.key, find(field.label)?)));
-    words.map(term).collect()
+    let source = text(verbatim(format!("{}, {}", word.source.short, word.place)));
+    let named = el("small", &[("translate", "no")], &[source]);
+    Node::from_iter([text(word.meaning), text(" "), named])
 }
 
 /// The panel: every word with its meaning and source; `of` alone, where it names one.
@@ -226,7 +214,7 @@ pub fn panel(of: &str) -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::run::registry::Group;
+    use crate::core::run::registry::{FIELDS, Group};
 
     #[test]
     fn every_setting_of_parallelism_is_explained() {
@@ -253,21 +241,14 @@ mod tests {
     }
 
     #[test]
-    fn the_form_has_a_paragraph_for_every_label_that_is_a_word() {
-        let html = terms().to_html();
-        for key in [
-            "tp",
-            "zero",
-            "micro_batch",
-            "recompute.layers",
-            "model.moe.top_k",
-        ] {
-            assert!(html.contains(&format!("data-term=\"{key}\"")), "{key}");
-        }
-        // A longer name wins over one that it contains.
-        let etp = html.split("data-term=\"etp\">").nth(1).unwrap();
-        assert!(etp.starts_with("Ranks that share the matrices of one expert."));
-        assert!(!html.contains("data-term=\"price_per_gpu_hour\""));
+    fn a_longer_name_wins_over_one_that_it_contains() {
+        let label = |key: &str| FIELDS.iter().find(|field| field.key == key).unwrap().label;
+        let html = meaning(find(label("etp")).unwrap()).to_html();
+        assert!(
+            html.starts_with("Ranks that share the matrices of one expert."),
+            "{html}"
+        );
+        assert!(find(label("price_per_gpu_hour")).is_none());
     }
 
     #[test]

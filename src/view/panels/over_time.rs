@@ -123,7 +123,7 @@ pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
         for (name, bytes) in &curve.momentary {
             then.push(t!(
                 "{part}, {bytes}",
-                part = name.clone(),
+                part = *name,
                 bytes = unit.show(*bytes)
             ));
         }

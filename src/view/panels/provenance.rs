@@ -195,7 +195,6 @@ pub fn document(title: &'static str, content: Node) -> String {
         meta("color-scheme", "light dark"),
         leaf("title", "", title),
         el("link", &icon, &[]),
-        el("script", &[("src", "language.js"), ("defer", "defer")], &[]),
         leaf("style", "", STYLE),
     ];
     let back = el(

@@ -2,7 +2,7 @@
 
 use super::pipeline::IN_SPAN;
 use super::words::verdict;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::{Idea, SCHEDULES};
 use crate::core::report::{ScheduleFigures, ScheduleRow};
 use crate::core::t;
@@ -116,14 +116,15 @@ pub fn table(
                 (true, false) => "ascending",
                 (true, true) => "descending",
             };
-            let button = [("class", "link"), ("title", title)];
+            let button = [("class", "link")];
             let arrow = match state {
                 "ascending" => " ↑",
                 "descending" => " ↓",
                 _ => "",
             };
-            let label = format!("{name}{arrow}");
-            let button = el("button", &button, &[text(&label)]).on(Action::Sort(key));
+            let button = el("button", &button, &[text(*name), text(verbatim(arrow))])
+                .title(*title)
+                .on(Action::Sort(key));
             el("th", &[("aria-sort", state), ("scope", "col")], &[button])
         })
         .collect();
@@ -170,7 +171,7 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Node {
         Err(why) => el(
             "td",
             &[("colspan", "8"), ("class", "note muted")],
-            &[text("– "), text(why.to_string())],
+            &[text("– "), text(why.clone())],
         ),
         Ok(figures) => cells(figures, unit),
     };

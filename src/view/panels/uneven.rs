@@ -34,10 +34,10 @@ pub fn short(split: &[u64]) -> String {
 }
 
 /// What was measured on GPUs of that name, and why no model of equal layers reaches it where none does.
-fn held_against(measured: &Pair, gpu: &str) -> Message {
+fn held_against(measured: &Pair, gpu: &Message) -> Message {
     let said = t!(
         "Measured on {gpu}, {uneven} against {even}: {gain}×.",
-        gpu = gpu.to_owned(),
+        gpu,
         uneven = short(&measured.uneven),
         even = short(&measured.even),
         gain = significant(measured.gain, 4)
@@ -168,7 +168,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
 }
 
 /// What the splits come to, in words.
-fn outcome(balance: &Balance, gpu: &str) -> Message {
+fn outcome(balance: &Balance, gpu: &Message) -> Message {
     let has = |origin, other| {
         balance
             .of(origin)
@@ -191,7 +191,7 @@ fn outcome(balance: &Balance, gpu: &str) -> Message {
 
 /// What balancing would give, and what it gave; `gpu` is the name of this run's.
 #[must_use]
-pub fn uneven(balance: &Balance, gpu: &str) -> Node {
+pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
     let of = |origin| balance.of(origin);
     let (Some(own), Some(even), Some(best)) = (of(Origin::Own), of(Origin::Even), of(Origin::Best))
     else {
@@ -268,12 +268,14 @@ mod tests {
             [Action::Apply(set), ..] => set.clone(),
             _ => panic!("the first button sets fields"),
         };
-        let balanced = run.with_texts(&fix(&uneven(&found, "H20"))).unwrap();
+        let balanced = run
+            .with_texts(&fix(&uneven(&found, &"H20".into())))
+            .unwrap();
         let best = found.of(Origin::Best).unwrap();
         assert_eq!(balanced.stage_layers.as_ref(), Some(&best.layers));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
         assert_eq!(after.of(Origin::Own).unwrap().step_s(), best.step_s());
-        let shown = uneven(&after, "H20");
+        let shown = uneven(&after, &"H20".into());
         let html = shown.to_html();
         assert!(
             !html.contains("balance the layers") && html.contains("split evenly"),
@@ -298,7 +300,7 @@ mod tests {
         let step = |origin| found.of(origin).unwrap().step_s();
         let predicted = step(Origin::Even) / step(Origin::Own);
         assert!(predicted > 1.1 && predicted < 22.0 / 18.0, "{predicted}");
-        let words = uneven(&found, "H20").to_html();
+        let words = uneven(&found, &"H20".into()).to_html();
         let sentence = format!(
             "{}× as fast. Measured on H20, 10/18 against 14/14: 1.448×.",
             significant(predicted, 4)
@@ -334,7 +336,7 @@ mod tests {
             run.model.parts.vision_ffn = Some(4 * width);
             let evaluation = evaluate(&run).unwrap();
             let found = balance(&evaluation).unwrap();
-            let words = uneven(&found, "H20").to_html();
+            let words = uneven(&found, &"H20".into()).to_html();
             for said in [
                 &format!("NVIDIA's rule gives {printed}: "),
                 "the even split 14/14: ",

@@ -2,11 +2,11 @@
 
 use crate::core::memory::Verdict;
 use crate::core::memory::verdict::Chance;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::report::{Memory, Pipeline, Report};
 use crate::core::run::{Method, OneOf, Run};
 use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent, show_seconds, thousands};
+use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 
 /// The verdict's word.
 #[must_use]
@@ -142,26 +142,21 @@ pub fn name(run: &Run) -> Message {
 
 /// The Run in a line: "Llama 3.1 8B · 64 × H100 80 GB · TP2 PP4".
 #[must_use]
-pub fn line(run: &Run) -> String {
-    let mut line = format!(
-        "{} · {} × {}",
-        run.model.title(),
-        thousands(run.gpus),
-        run.gpu.title()
-    );
-    let mut joint = " · ";
-    for (name, size) in [
+pub fn line(run: &Run) -> Message {
+    let degrees = [
         ("TP", run.tp),
         ("PP", run.pp),
         ("CP", run.cp),
         ("EP", run.ep),
-    ] {
-        if size > 1 {
-            line.extend([joint, name, &size.to_string()]);
-            joint = " ";
-        }
-    }
-    line
+    ];
+    let shown = degrees.iter().filter(|(_, degree)| *degree > 1);
+    let degrees: Vec<_> = shown
+        .map(|(name, degree)| format!("{name}{degree}"))
+        .collect();
+    let gpus = t!("{gpus} × {gpu}", gpus = run.gpus, gpu = run.gpu.title());
+    let parts = [run.model.title(), gpus, verbatim(degrees.join(" "))];
+    let said = parts.into_iter().filter(|part| !part.is_empty());
+    Message::joined(" · ", said)
 }
 
 #[cfg(test)]
@@ -210,7 +205,7 @@ mod tests {
         };
         assert_eq!(name(&run).to_string(), "Llama 3.1 8B on 16\u{2009}384 GPUs");
         assert_eq!(
-            line(&run),
+            line(&run).to_string(),
             "Llama 3.1 8B · 16\u{2009}384 × H100 80 GB · TP2 PP4"
         );
     }

@@ -8,6 +8,7 @@ use crate::core::report::fit::{Fit, LIMIT};
 use crate::view::node::markup::{Node, leaf};
 use crate::view::panels::memory::suggestions;
 use crate::web::html::{flag, text};
+use crate::web::i18n::{said, say};
 use crate::web::panel::named_panel;
 use crate::web::state::State;
 use crate::web::worker::next_turn;
@@ -16,14 +17,14 @@ use std::sync::Arc;
 
 /// The same Run by every method.
 pub fn methods(state: State) -> AnyView {
-    let title = text(|| "The same run by every method".to_owned());
+    let title = say("The same run by every method");
     let content = move |open: Signal<bool>| named(state, "methods", open);
     part("methods", title, flag(|| false), content)
 }
 
 /// How to narrow down a run that should have fitted.
 pub fn narrowing(state: State) -> AnyView {
-    let title = text(|| "Fits, but ran out of memory?".to_owned());
+    let title = say("Fits, but ran out of memory?");
     let content = move |open: Signal<bool>| named(state, "narrow", open);
     part("narrow", title, flag(|| false), content)
 }
@@ -35,12 +36,11 @@ pub fn fit(state: State) -> AnyView {
         evaluation.is_none_or(|evaluation| evaluation.report.memory.verdict == Verdict::Fits)
     };
     let title = move || {
-        let title = if fits() {
+        said(if fits() {
             "What would take less memory"
         } else {
             "What would make it fit"
-        };
-        title.to_owned()
+        })
     };
     let content = move |open: Signal<bool>| found(state, open);
     part("fit", text(title), flag(move || !fits()), content)

@@ -8,6 +8,7 @@ mod over_time;
 use crate::core::run::registry::field;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, text};
+use crate::web::i18n::say;
 use crate::web::panel::named_panel;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -24,7 +25,7 @@ pub fn MemoryPanel() -> impl IntoView {
     let alone = state.embed().is_some();
     let method = (!alone).then(|| {
         field("memory_method").map(|field| {
-            view! { <span class="tools"><small>"method "</small>{choice_select(state, field, "Memory method")}</span> }
+            view! { <span class="tools"><small>{say("method")}" "</small>{choice_select(state, field, "Memory method")}</span> }
         })
     });
     let toggle = move |to: bool, label: &'static str| {
@@ -33,7 +34,7 @@ pub fn MemoryPanel() -> impl IntoView {
                 class="toggle-link"
                 aria-pressed=text(move || (over_time.get() == to).to_string())
                 on:click=move |_| over_time.set(to)
-            >{label}</button>
+            >{say(label)}</button>
         }
     };
     // Room for as many bars as will come.
@@ -51,10 +52,10 @@ pub fn MemoryPanel() -> impl IntoView {
     view! {
         <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
-                <h2 id="memory-title">"Memory per GPU, by pipeline rank"</h2>
+                <h2 id="memory-title">{say("Memory per GPU, by pipeline rank")}</h2>
                 <span class="spring"></span>
                 {method}
-                <span class="tools" role="group" aria-label="Picture">
+                <span class="tools" role="group" aria-label=say("Picture")>
                     {toggle(false, "by component")}
                     {toggle(true, "over the step")}
                 </span>
@@ -62,7 +63,7 @@ pub fn MemoryPanel() -> impl IntoView {
             <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
                 <div style=text(bars) use:patched=picture></div>
                 <details class="data-table" on:toggle=move |_| table.set(true)>
-                    <summary>"Show as a table, with the named parts"</summary>
+                    <summary>{say("Show as a table, with the named parts")}</summary>
                     <div use:patched=rows></div>
                 </details>
             </div>

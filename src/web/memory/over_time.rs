@@ -1,8 +1,10 @@
 //! One stage over the step, drawn at the panel's width.
 
+use crate::core::t;
 use crate::view::node::markup::{Node, el, text as words};
 use crate::web::browser;
 use crate::web::html::flag;
+use crate::web::i18n::say;
 use crate::web::panel::named_panel;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -29,7 +31,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
     view! {
         <div class="over-time" node_ref=frame hidden=flag(move || !visible.get())>
             <select
-                aria-label="Stage"
+                aria-label=say("Stage")
                 use:patched=choices
                 on:change=move |event| stage.set(event_target_value(&event))
             ></select>
@@ -48,7 +50,7 @@ fn stages(state: State) -> Node {
         el(
             "option",
             &[("value", &value)],
-            &[words(&format!("rank {rank}"))],
+            &[words(t!("rank {rank}", rank))],
         )
     };
     let fullest = el("option", &[("value", "-")], &[words("fullest rank")]);

@@ -24,7 +24,6 @@ pub fn dialog(of: &str, run: &Run, stamp: &Stamp) -> Node {
         ),
         "glossary" => glossary::panel(of),
         "" => Node::none(),
-        "terms" => glossary::terms(),
         _ => leaf("p", "muted", "There is no page of that name."),
     }
 }
@@ -48,7 +47,6 @@ mod tests {
             "glossary",
             "glossary bubble",
             "nonsense",
-            "terms",
         ] {
             for run in [&Run::default(), &broken] {
                 assert_ne!(dialog(of, run, &Stamp::default()), Node::none(), "{of}");

@@ -1,13 +1,15 @@
 //! An order of one's own: tokens or PyTorch's CSV, pasted or typed.
 
+use crate::core::message::Message;
 use crate::core::pipeline::torch_csv::to_tokens;
 use crate::core::run::Schedule;
 use crate::core::run::registry::{LONGEST_TEXT, field};
-use crate::core::units::group;
+use crate::core::t;
 use crate::view::node::markup::{Action, Node, el, leaf, text};
 use crate::view::panels::issues::line;
 use crate::web::field::commit;
 use crate::web::html::flag;
+use crate::web::i18n::say;
 use crate::web::render::{Handler, handled};
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 
 pub fn custom(state: State) -> AnyView {
     let draft = RwSignal::new(String::new());
-    let bad = RwSignal::new(String::new());
+    let bad = RwSignal::new(Message::default());
     let order = move || {
         state
             .run
@@ -25,7 +27,7 @@ pub fn custom(state: State) -> AnyView {
     let shown = Memo::new(move |_| {
         let (order, draft) = (order(), draft.get());
         match to_tokens(&draft) {
-            Ok(tokens) if tokens != lines(&order) && bad.with(String::is_empty) => lines(&order),
+            Ok(tokens) if tokens != lines(&order) && bad.with(Message::is_empty) => lines(&order),
             _ => draft,
         }
     });
@@ -35,17 +37,13 @@ pub fn custom(state: State) -> AnyView {
         let taken = field.map_or(Ok(()), |field| {
             commit(state, field, &tokens.replace('\n', "|"))
         });
-        bad.set(
-            taken
-                .err()
-                .map_or_else(String::new, |message| message.to_string()),
-        );
+        bad.set(taken.err().unwrap_or_default());
     };
     let typed = move |event| {
         let text = event_target_value(&event);
         match to_tokens(&text) {
             Ok(tokens) => set(&tokens),
-            Err(error) => bad.set(error.to_string()),
+            Err(error) => bad.set(error.message()),
         }
         draft.set(text);
     };
@@ -56,7 +54,7 @@ pub fn custom(state: State) -> AnyView {
             said.push(el(
                 "p",
                 &[("class", "issue error")],
-                &[text("✕ "), text(&unread)],
+                &[text("✕ "), text(unread)],
             ));
         }
         let errors = state.shown.with(|shown| shown.errors.clone());
@@ -76,16 +74,16 @@ pub fn custom(state: State) -> AnyView {
         true
     });
     let said = Signal::derive(said);
-    let label = format!(
-        "Your order, a line a rank, {} letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV",
-        group(&LONGEST_TEXT.to_string())
+    let label = t!(
+        "Your order, a line a rank, {letters} letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV",
+        letters = LONGEST_TEXT
     );
     view! {
         <div
             class="own-order"
             hidden=flag(move || state.run.with(|run| run.schedule != Schedule::Custom))
         >
-            <label for="own-order">{label}</label>
+            <label for="own-order">{say(label)}</label>
             <textarea
                 id="own-order"
                 rows="6"

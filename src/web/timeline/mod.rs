@@ -21,6 +21,7 @@ use crate::view::panels::sync::sync;
 use crate::view::panels::unequal::unequal as packed;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, text as text_of};
+use crate::web::i18n::say;
 use crate::web::panel::{fold, fold_of, named_panel, panel};
 use crate::web::render::{Handler, handled, nodes, patched};
 use crate::web::state::State;
@@ -85,18 +86,18 @@ pub fn TimelinePanel() -> impl IntoView {
     view! {
         <section aria-labelledby="timeline-title">
             <div class="panel-head">
-                <h2 id="timeline-title">"Pipeline timeline"</h2>
+                <h2 id="timeline-title">{say("Pipeline timeline")}</h2>
                 <span class="spring"></span>
                 <span class="tools">
                     {(!embedded).then(|| field("schedule").map(|field| choice_select(state, field, "Pipeline schedule")))}
-                    <select id="compare" aria-label="Compare with another schedule" on:change=compare use:patched=options hidden=embedded></select>
+                    <select id="compare" aria-label=say("Compare with another schedule") on:change=compare use:patched=options hidden=embedded></select>
                     <button
                         id="critical"
-                        title="Draw the chain of ops that fixes the time"
+                        title=say("Draw the chain of ops that fixes the time")
                         aria-pressed=text_of(move || look.path.get().to_string())
                         on:click=move |_| look.path.update(|shown| *shown = !*shown)
                     >
-                        "critical path"
+                        {say("critical path")}
                     </button>
                     <div class="buttons" use:handled=(tools, handler)></div>
                 </span>
@@ -113,7 +114,7 @@ pub fn TimelinePanel() -> impl IntoView {
             </div>
             {(!embedded).then(|| view! { <div use:patched=idea></div> })}
             {fold(state, "ranks", "Show as a table")}
-            {(!embedded).then(|| folds())}
+            {(!embedded).then(folds)}
             {(!embedded).then(|| table::schedules(state))}
         </section>
     }
@@ -165,7 +166,7 @@ fn shown_legend(look: Look) -> Node {
 /// What the critical path goes through, while it is drawn.
 fn path_note(look: Look) -> Node {
     match own(look) {
-        Some(own) if look.path.get() => text(&critical(own.critical_path())),
+        Some(own) if look.path.get() => text(critical(own.critical_path())),
         _ => Node::none(),
     }
 }

@@ -10,6 +10,7 @@ use crate::view::node::markup::{Action, Node};
 use crate::view::panels::pipeline::{label, rank_names};
 use crate::web::browser;
 use crate::web::chart::{Frame, paint};
+use crate::web::i18n::said;
 use crate::web::render::{Handler, handled, nodes};
 use crate::web::state::State;
 use leptos::html::{Canvas, Div};
@@ -63,9 +64,9 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         look.set(view.zoomed((-event.delta_y() * 0.002).exp(), at));
     };
     let height = move || format!("{:.0}px", Shape::of(lane.ranks()).height());
-    let said = move || {
+    let name = move || {
         let prepared = lane.prepared.get();
-        prepared.map(|prepared| label(&prepared.evaluation).to_string())
+        prepared.map(|prepared| said(label(&prepared.evaluation)))
     };
     // A pressed rank name draws that rank's in-flight activations.
     let choose: Handler = Arc::new(move |action| {
@@ -94,7 +95,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
                 node_ref=surface
                 tabindex="0"
                 role="application"
-                aria-label=said
+                aria-label=name
                 style:height=height
                 on:wheel=wheel
                 on:pointerdown=move |event: web_sys::PointerEvent| {

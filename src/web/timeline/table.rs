@@ -3,6 +3,7 @@
 use crate::core::report::{ScheduleRow, schedule_ids, schedule_row, schedule_row_with};
 use crate::core::run::{OneOf, Run};
 use crate::view::panels::schedules::table;
+use crate::web::i18n::say;
 use crate::web::panel::is_open;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -54,7 +55,7 @@ pub fn schedules(state: State) -> AnyView {
     });
     view! {
         <details class="data-table" id="schedules" on:toggle=move |event| open.set(is_open(&event))>
-            <summary>"All schedules for this run"</summary>
+            <summary>{say("All schedules for this run")}</summary>
             <div use:patched=content></div>
         </details>
     }

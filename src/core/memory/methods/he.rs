@@ -9,6 +9,7 @@ use crate::memory::assumptions::{HE, MULTI_HEAD_GPT, ignored};
 use crate::memory::estimate::{Component, Estimate, Item, RankLoad};
 use crate::run::{Recompute, Scenario};
 use crate::source::HE_BLOG;
+use crate::t;
 use crate::units::Bytes;
 
 /// What checkpointing the pre-norm input of the MLP divides activations by. Source: He blog, activation checkpointing.
@@ -177,7 +178,7 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         states("M_o", "optimizer", memory.optimizer, "o", 1),
         bytes("A", "activations", memory.activations.0)
             .over(activations, &book)
-            .note(format!("of the whole model: {:.3e} B", x.activations()))
+            .note(t!("of the whole model: {bytes} B", bytes = format!("{:.3e}", x.activations())))
             .note("for Llama 3 405B at 131072 tokens the blog prints 147 366 233 505 792 B: that has s where its own formula has s²"),
     ];
     Some(

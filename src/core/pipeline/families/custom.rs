@@ -17,7 +17,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, Issue> {
         );
         return Err(Issue::error("order", message));
     }
-    let ranks = parse_ranks(text).map_err(|bad| Issue::error("order", bad.to_string()))?;
+    let ranks = parse_ranks(text).map_err(|bad| Issue::error("order", bad.message()))?;
     let ops = || ranks.iter().flatten().flat_map(|item: &Item| item.ops());
     let end = |number: fn(Op) -> u32| ops().map(number).max().map(|last| u64::from(last) + 1);
     let (Some(stages), Some(microbatches)) = (end(|op| op.stage), end(|op| op.microbatch)) else {

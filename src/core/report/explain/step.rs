@@ -215,9 +215,9 @@ pub fn compute(evaluation: &Evaluation) -> Term {
             .from(HOST_PER_LAYER.source, HOST_PER_LAYER.place),
         seconds(
             "E",
-            format!(
-                "norms, activation functions and rotary at {:.0} % of the memory bandwidth; embedding, head, loss",
-                ELEMENTWISE.value * 100.0
+            t!(
+                "norms, activation functions and rotary at {share} % of the memory bandwidth; embedding, head, loss",
+                share = ELEMENTWISE.value * 100.0
             ),
             rest,
         )

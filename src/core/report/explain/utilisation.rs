@@ -179,9 +179,9 @@ pub fn mfu(evaluation: &Evaluation) -> Term {
     let term = Term::given("U", "model FLOPs utilisation", step.mfu, Unit::Share)
         .by("M/(T N F)", parts)
         .from(&NARAYANAN_2021, "section 5.1, without recomputation")
-        .note(format!(
-            "hardware FLOPs utilisation (HFU), with what recomputation executes: {:.1} %",
-            step.hfu * 100.0
+        .note(t!(
+            "hardware FLOPs utilisation (HFU), with what recomputation executes: {hfu}",
+            hfu = show_percent(step.hfu)
         ));
     let bf16 = evaluation.scenario.gpu.bf16.0 / 1e12;
     match step.peak.precision {

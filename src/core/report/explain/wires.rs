@@ -6,6 +6,7 @@ use super::seconds;
 use super::volume::volume;
 use crate::cluster::Link;
 use crate::explain::{Provenance, Term, Unit};
+use crate::message::Message;
 use crate::run::{CpComm, Scenario, TpOverlap};
 use crate::source::NCCL;
 use crate::t;
@@ -44,7 +45,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
         ("zero3", |waits| waits.zero3),
         ("dp", |waits| waits.gradients),
     ];
-    let part = |name: String, value: f64| {
+    let part = |name: Message, value: f64| {
         seconds("X_i", name, value).marked(Provenance::AddedUp, "W - H + x H")
     };
     let mut parts: Vec<Term> = kinds
@@ -55,7 +56,7 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
             } else {
                 title(name)
             };
-            part(format!("{when}, average rank"), mean(wait))
+            part(t!("{when}, average rank", when), mean(wait))
         })
         .collect();
     let ends = loads.iter().map(|load| {
@@ -70,17 +71,13 @@ pub fn exposed(evaluation: &Evaluation) -> Term {
     });
     let end = ends.fold(0.0, f64::max) * scale;
     parts.push(part(
-        "gradients and weights at every update, slowest rank".to_owned(),
+        t!("gradients and weights at every update, slowest rank"),
         end,
     ));
     parts.retain(|part| part.value > 0.0);
     seconds("X", "exposed communication", step.exposed_comm_s.0)
         .by("Σ X_i", parts)
-        .note(format!(
-            "{} of it do not hide; {} are compute that hidden traffic slows",
-            show_seconds(step.not_hidden_s),
-            show_seconds(step.slows_compute_s)
-        ))
+        .note(t!("{exposed} of it do not hide; {slowed} are compute that hidden traffic slows", exposed = show_seconds(step.not_hidden_s), slowed = show_seconds(step.slows_compute_s)))
         .note("the rows of the table are those of the busiest rank; pipeline sends wait inside the bubble")
         .note("the overlap table opens each row")
 }
@@ -135,7 +132,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         let mut parts = vec![not_hidden.by("W - H", vec![wire, hidden])];
         let formula = if slows.is_some() { "E + S" } else { "E" };
         parts.extend(slows);
-        let name = format!("exposed: {}", title(row.name));
+        let name = t!("exposed: {row}", row = title(row.name));
         row.passes
             .iter()
             .filter(|pass| pass.compute_s.0 > 0.0)
@@ -148,7 +145,11 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
                     } else {
                         "backward pass"
                     };
-                    term.note(format!("{words}: {ratio} of the compute beside it"))
+                    term.note(t!(
+                        "{pass}: {ratio} of the compute beside it",
+                        pass = words,
+                        ratio
+                    ))
                 },
             )
     };
@@ -157,7 +158,7 @@ pub fn row(evaluation: &Evaluation, index: usize) -> Option<Term> {
         let playbook = playbook_term(scenario, row.name, bandwidth(scenario, row.link), corrected);
         let printed = significant(printed, 4);
         term.parts
-            .push(playbook.note(format!("printed: {printed}")));
+            .push(playbook.note(t!("printed: {printed}", printed)));
     }
     Some(term.note("on the busiest rank, over a step"))
 }
@@ -261,13 +262,21 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let sheet = show_bandwidth(sheet.0);
     let reach = if row.name == "ep" && is_once_a_node(&evaluation.scenario) {
         let (link, card) = DISPATCH.value;
-        format!(
-            "data sheet: {sheet} a GPU ({place}); what crosses the network reaches {card} of the card while what is passed on reaches {link} of the link: the longer counts"
+        t!(
+            "data sheet: {sheet} a GPU ({place}); what crosses the network reaches {card} of the card while what is passed on reaches {link} of the link: the longer counts",
+            sheet,
+            place,
+            card,
+            link
         )
     } else {
-        format!(
-            "data sheet: {sheet} a GPU ({place}); collectives reach {} of it in a node, between nodes {} of the cards that the group has in a node; all-to-all {} in a node",
-            INTRA.value, INTER.value, ALL_TO_ALL.value
+        t!(
+            "data sheet: {sheet} a GPU ({place}); collectives reach {near} of it in a node, between nodes {far} of the cards that the group has in a node; all-to-all {all_to_all} in a node",
+            sheet,
+            place,
+            near = INTRA.value,
+            far = INTER.value,
+            all_to_all = ALL_TO_ALL.value
         )
     };
     let [launch, near, far] = LATENCY.value.map(|seconds| seconds * 1e6);
@@ -276,8 +285,11 @@ fn wire(evaluation: &Evaluation, row: &OverlapRow) -> Term {
         .with(parts)
         .from(&NCCL, "tuning.cc; efficiencies by measured curves")
         .note(reach)
-        .note(format!(
-            "a message: {launch:.0} µs, {near:.0} a hop in the node, {far:.0} a hop between nodes"
+        .note(t!(
+            "a message: {launch} µs, {near} a hop in the node, {far} a hop between nodes",
+            launch = format!("{launch:.0}"),
+            near = format!("{near:.0}"),
+            far = format!("{far:.0}")
         ))
 }
 
@@ -384,11 +396,7 @@ mod tests {
         let playbook = term.parts.iter().find(|part| part.symbol == "Q").unwrap();
         let printed = shown.printed_ratio.unwrap();
         assert!((playbook.value / printed - 2.0).abs() < 1e-12);
-        let said = format!("printed: {}", significant(printed, 4));
-        assert!(
-            playbook.notes.contains(&said.into()),
-            "{:?}",
-            playbook.notes
-        );
+        let said = t!("printed: {printed}", printed = significant(printed, 4));
+        assert!(playbook.notes.contains(&said), "{:?}", playbook.notes);
     }
 }

@@ -5,6 +5,7 @@ use super::super::settings_writer::SettingsWriter;
 use crate::core::issue::Issue;
 use crate::core::model::{Biases, Norm, QkNorm};
 use crate::core::run::{ModelParts, Scenario};
+use crate::core::t;
 
 /// Takes the model, if the text says one: `--num-layers` is required of one.
 pub fn read(reader: &mut SettingsReader) {
@@ -24,8 +25,9 @@ pub fn read(reader: &mut SettingsReader) {
         } else {
             4 * hidden
         };
-        reader.assume(format!(
-            "FFN size {ffn}: what Megatron-LM takes where it is not given"
+        reader.assume(t!(
+            "FFN size {ffn}: what Megatron-LM takes where it is not given",
+            ffn
         ));
         Some(ffn)
     });
@@ -33,8 +35,9 @@ pub fn read(reader: &mut SettingsReader) {
     let groups = reader.count("--num-query-groups", "key-value heads");
     let vocab = reader.count("--vocab-size", "vocabulary").or_else(|| {
         let vocab = now.map(|model| model.vocab)?;
-        reader.assume(format!(
-            "vocabulary {vocab}, as on this page: the tokenizer has it"
+        reader.assume(t!(
+            "vocabulary {vocab}, as on this page: the tokenizer has it",
+            vocab
         ));
         Some(vocab)
     });

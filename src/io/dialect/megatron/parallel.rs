@@ -1,6 +1,7 @@
 //! How the work is divided in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
 use crate::core::run::{CpComm, Scenario, Value};
+use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{Same, same};
@@ -32,8 +33,9 @@ pub fn batch(reader: &mut SettingsReader) {
     let run = &reader.run;
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
     let all = run.micro_batch.saturating_mul(dp);
-    reader.assume(format!(
-        "global batch {all}: one micro-batch a rank where Megatron-LM is not told"
+    reader.assume(t!(
+        "global batch {all}: one micro-batch a rank where Megatron-LM is not told",
+        all
     ));
     reader.set(global.field, &Value::from(all));
 }
@@ -50,7 +52,7 @@ pub fn read(reader: &mut SettingsReader) {
         // `args.expert_tensor_parallel_size = args.tensor_model_parallel_size` where it is not given.
         let etp = etp.unwrap_or_else(|| {
             let tp = reader.run.tp;
-            reader.assume(format!("ETP {tp}: as TP, unless Megatron-LM is told"));
+            reader.assume(t!("ETP {tp}: as TP, unless Megatron-LM is told", tp));
             tp
         });
         reader.set("etp", &Value::from(etp));
@@ -67,7 +69,10 @@ pub fn read(reader: &mut SettingsReader) {
         match (known, exchange) {
             (Some((exchange, _)), _) => reader.run.cp_comm = *exchange,
             (None, Some(other)) => {
-                reader.assume(format!("CP exchange as on this page: {other} is not known"));
+                reader.assume(t!(
+                    "CP exchange as on this page: {other} is not known",
+                    other = other.clone()
+                ));
             }
             (None, None) => reader.run.cp_comm = CpComm::Ring,
         }

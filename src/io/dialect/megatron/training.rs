@@ -3,6 +3,7 @@
 use crate::core::run::{
     AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Optimizer, Recompute, Run, Value,
 };
+use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{computes, is_precision, steps};
@@ -50,7 +51,10 @@ fn precision(reader: &mut SettingsReader) {
         Some("sgd") => Optimizer::SgdMomentum,
         Some("muon" | "dist_muon") => Optimizer::Muon,
         Some(other) => {
-            let said = format!("optimizer as on this page: {other} is not known");
+            let said = t!(
+                "optimizer as on this page: {other} is not known",
+                other = other.to_owned()
+            );
             reader.assume(said);
             reader.run.optimizer
         }
@@ -82,8 +86,9 @@ fn recompute(reader: &mut SettingsReader) {
                     .split_whitespace()
                     .partition(|name| known(name).is_some());
                 for name in other {
-                    reader.assume(format!(
-                        "module {name} is kept: its recomputation is not modelled"
+                    reader.assume(t!(
+                        "module {name} is kept: its recomputation is not modelled",
+                        name = name.to_owned()
                     ));
                 }
                 let modules = MODULES.iter().filter(|(_, name)| known.contains(name));

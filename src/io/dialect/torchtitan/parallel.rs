@@ -1,6 +1,7 @@
 //! How the work is divided in torchtitan's settings: experts, the pipeline, the exchange of context, shards.
 
 use crate::core::run::{CpComm, Reduction, Scenario, Schedule, Value, even_split};
+use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 
@@ -68,7 +69,7 @@ fn experts(reader: &mut SettingsReader) {
         let (tp, ep) = (run.tp, run.ep);
         let etp = if ep > 1 { told.unwrap_or(1) } else { tp };
         if told != Some(etp) {
-            reader.assume(format!("ETP {etp}: torchtitan where it is not told"));
+            reader.assume(t!("ETP {etp}: torchtitan where it is not told", etp));
         }
         reader.set("etp", &Value::from(etp));
     }
@@ -82,8 +83,9 @@ fn pipeline(reader: &mut SettingsReader) {
         .find(|(_, name)| name.eq_ignore_ascii_case(named))
     {
         Some((schedule, _)) => reader.run.schedule = *schedule,
-        None => reader.assume(format!(
-            "the schedule, as on this page: {named} is not known"
+        None => reader.assume(t!(
+            "the schedule, as on this page: {named} is not known",
+            named = named.to_owned()
         )),
     }
     let each = reader.count(

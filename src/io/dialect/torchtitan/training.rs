@@ -1,6 +1,7 @@
 //! What is trained and how in torchtitan's settings: model, batch, precision, recomputation.
 
 use crate::core::run::{Based, ModelParts, Optimizer, Recompute, Scenario, Value};
+use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{computes, steps};
@@ -34,10 +35,10 @@ pub fn model(reader: &mut SettingsReader) {
                 .map(|(name, flavor, _)| format!("{name} {flavor}"))
                 .collect();
             let words: Vec<String> = [name, flavor].into_iter().flatten().collect();
-            reader.assume(format!(
-                "the model, as on this page: {} is none of {}",
-                words.join(" "),
-                known.join(", ")
+            reader.assume(t!(
+                "the model, as on this page: {named} is none of {known}",
+                named = words.join(" "),
+                known = known.join(", ")
             ));
         }
     }
@@ -88,7 +89,10 @@ fn training(reader: &mut SettingsReader) {
     match reader.word("optimizer.name", "optimizer").as_deref() {
         None | Some("AdamW" | "Adam") => reader.run.optimizer = Optimizer::Adam,
         Some(other) => {
-            let said = format!("the optimizer, as on this page: {other} is not known");
+            let said = t!(
+                "the optimizer, as on this page: {other} is not known",
+                other = other.to_owned()
+            );
             reader.assume(said);
         }
     }
@@ -106,14 +110,17 @@ fn training(reader: &mut SettingsReader) {
             let run = &reader.run;
             let layers = run.model.resolve().map_or(0, |model| model.layers);
             let held = layers / run.pp.max(1) / every.max(1);
-            reader.assume(format!(
-                "every {every}th layer is recomputed: {held} of a stage"
+            reader.assume(t!(
+                "every {every}th layer is recomputed: {held} of a stage",
+                every,
+                held
             ));
             Recompute::Layers(held)
         }
         (other, _) => {
-            reader.assume(format!(
-                "nothing is recomputed: mode {other} is not modelled"
+            reader.assume(t!(
+                "nothing is recomputed: mode {other} is not modelled",
+                other = other.to_owned()
             ));
             Recompute::None
         }

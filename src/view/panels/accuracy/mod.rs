@@ -122,7 +122,11 @@ mod tests {
             (points(&bench, false).len(), points(&bench, true).len()),
             (3, 0)
         );
-        assert!(points_in_words(&bench, false).starts_with("3 step times: 1 within 10 %"));
+        assert!(
+            points_in_words(&bench, false)
+                .to_string()
+                .starts_with("3 step times: 1 within 10 %")
+        );
     }
 
     /// A row's button holds the whole Run.

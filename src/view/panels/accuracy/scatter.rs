@@ -1,6 +1,7 @@
 //! Predicted over measured as points, and the same in words.
 
 use crate::core::accuracy::{Bench, Fact, Kind};
+use crate::core::message::Message;
 use crate::core::t;
 use crate::view::charts::figure::save;
 use crate::view::charts::scatter::{Point, scatter, svg};
@@ -54,17 +55,27 @@ pub fn points(bench: &Bench, memory: bool) -> Vec<Point> {
 }
 
 /// The scatter in words.
-pub fn points_in_words(bench: &Bench, memory: bool) -> String {
+pub fn points_in_words(bench: &Bench, memory: bool) -> Message {
     let errors: Vec<f64> = bench.about(memory).map(Fact::error).collect();
     let within = |share: f64| errors.iter().filter(|error| **error <= share).count();
     let worst = errors.iter().copied().fold(0.0, f64::max);
-    format!(
-        "{} {}: {} within 10 %, {} within 25 %, the worst misses by {:.0} %. Over 1: predicted too {}.",
-        errors.len(),
-        if memory { "memory peaks" } else { "step times" },
-        within(0.1),
-        within(0.25),
-        worst * 100.0,
-        if memory { "large" } else { "slow" },
-    )
+    let (count, near, far) = (errors.len(), within(0.1), within(0.25));
+    let worst = format!("{:.0}", worst * 100.0);
+    if memory {
+        t!(
+            "{count} memory peaks: {near} within 10 %, {far} within 25 %, the worst misses by {worst} %. Over 1: predicted too large.",
+            count,
+            near,
+            far,
+            worst
+        )
+    } else {
+        t!(
+            "{count} step times: {near} within 10 %, {far} within 25 %, the worst misses by {worst} %. Over 1: predicted too slow.",
+            count,
+            near,
+            far,
+            worst
+        )
+    }
 }

@@ -1,6 +1,7 @@
 //! Memory of two Runs on one scale.
 
 use crate::core::report::Memory;
+use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::node::markup::{Node, el, leaf, percent};
 use crate::view::panels::memory::{Bar, Bars, bars_on, legend, scale};
@@ -10,7 +11,7 @@ use crate::view::panels::words;
 pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
     let scale = scale(memories[0]).max(scale(memories[1]));
     let pictures = memories.map(|memory| bars_on(memory, scale));
-    let group = |(memory, picture, which): (&Memory, &Bars, &str)| {
+    let group = |(memory, picture, which): (&Memory, &Bars, &'static str)| {
         let rows: Node = picture
             .bars
             .iter()
@@ -20,7 +21,11 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
             leaf(
                 "h4",
                 "",
-                format!("{which}: {}", words::memory(memory, unit)),
+                t!(
+                    "{which}: {memory}",
+                    which,
+                    memory = words::memory(memory, unit)
+                ),
             ),
             el("div", &[("class", "bars thin")], &[rows]),
         ])
@@ -39,7 +44,11 @@ fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
         .iter()
         .map(|part| {
             let (class, style) = (part.class(), percent("width", part.length));
-            let title = format!("{} {}", part.component.name(), unit.show(part.bytes));
+            let title = t!(
+                "{component} {size}",
+                component = part.component.name(),
+                size = unit.show(part.bytes)
+            );
             el("i", &[("class", &class), ("style", &style)], &[]).title(title)
         })
         .collect();

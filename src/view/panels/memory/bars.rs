@@ -155,7 +155,7 @@ pub struct PartRow {
     /// The component.
     pub component: Component,
     /// The part.
-    pub name: String,
+    pub name: &'static str,
     /// Bytes on each rank; 0 where a rank has none.
     pub bytes: Vec<Bytes>,
 }
@@ -180,7 +180,7 @@ pub fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
                     };
                     rows.push(PartRow {
                         component,
-                        name: part.name.clone(),
+                        name: part.name,
                         bytes: ranks.iter().map(on).collect(),
                     });
                 }

@@ -105,7 +105,7 @@ fn row(
         "div",
         &[("class", "bar-row"), ("role", "group")],
         &[
-            ask("who", Figure::Memory(bar.stages.0), &[text(&name)]),
+            ask("who", Figure::Memory(bar.stages.0), &[text(name.clone())]),
             el("div", &[("class", "track")], &track),
             leaf("span", class, &total),
         ],
@@ -133,7 +133,7 @@ fn segment(
     items.retain(|item| unit.show(item.bytes) != unit.show(Bytes::ZERO));
     let shown = items.iter().take(MAX_PARTS);
     let mut parts: Vec<(Message, String)> = shown
-        .map(|item| ((&item.name).into(), unit.show(item.bytes)))
+        .map(|item| (item.name.into(), unit.show(item.bytes)))
         .collect();
     let rest: Bytes = items.iter().skip(MAX_PARTS).map(|item| item.bytes).sum();
     if rest.0 > 0.0 {

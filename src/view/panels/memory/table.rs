@@ -63,7 +63,7 @@ fn parts(memory: &Memory, unit: MemoryUnit) -> Node {
             let name = el(
                 "span",
                 &[],
-                &[swatch(row.component), text(&row.name), component],
+                &[swatch(row.component), text(row.name), component],
             );
             let mut cells = vec![name];
             cells.extend(row.bytes.iter().map(cell));

@@ -1,0 +1,278 @@
+//! Holds `locales/zh.json` to the texts of the program: every template has a row with its holes, and every row a template.
+//!
+//! Templates come from two sides: the sources, read as text, and what the panels say of a number of runs.
+
+#![allow(clippy::unwrap_used)] // helpers of a test
+
+use shardscope::core::message::Catalogue;
+use shardscope::core::report::evaluate;
+use shardscope::core::run::registry::{FIELDS, Slot};
+use shardscope::core::units::MemoryUnit;
+use shardscope::io::export::Stamp;
+use shardscope::io::link;
+use shardscope::view::node::Node;
+use shardscope::view::node::glossary::WORDS;
+use shardscope::view::panels::issues::line;
+use shardscope::view::panels::limits::limits;
+use shardscope::view::panels::provenance::sources;
+use shardscope::web::panels::{PANELS, Question, dialog};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Calls whose first argument is a template, as they stand before it.
+const CALLS: [&str; 10] = [
+    "t!(", "plain(", "joined(", "say(", "said(", "text(", ".label(", ".title(", "fold(", ".note(",
+];
+
+/// Words that are the same in every language: names of programs, libraries, formats, units and symbols.
+const NAMES: &[&str] = &[
+    "rank",
+    "token",
+    "tokens",
+    "logit",
+    "softmax",
+    "all-to-all",
+    "config.json",
+    "all-gather",
+    "reduce-scatter",
+    "torchtitan",
+    "nanotron",
+    "llm-foundry",
+    "uneven-pp",
+    "auto",
+    "dropout",
+    "max",
+    "wiki",
+    "ring",
+];
+
+fn catalogue() -> Catalogue {
+    let text = fs::read_to_string("locales/zh.json").unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// A string literal of the sources, and what stands right before it.
+struct Literal {
+    text: String,
+    before: String,
+}
+
+/// The literals of a source file, tests and comments left out.
+fn literals(code: &str) -> Vec<Literal> {
+    let code = code.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let mut found = Vec::new();
+    let mut before = String::new();
+    let mut rest = code;
+    while let Some(c) = rest.chars().next() {
+        if rest.starts_with("//") {
+            rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+        } else if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") {
+            rest = &rest[3..];
+        } else if c == '"' {
+            let mut end = 1;
+            while !rest[end..].starts_with('"') {
+                end += if rest[end..].starts_with('\\') {
+                    2
+                } else {
+                    rest[end..].chars().next().unwrap().len_utf8()
+                };
+            }
+            let text = unescaped(&rest[1..end]);
+            found.push(Literal {
+                text,
+                before: std::mem::take(&mut before),
+            });
+            rest = &rest[end + 1..];
+        } else {
+            if !c.is_whitespace() {
+                before.push(c);
+            }
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    found
+}
+
+fn unescaped(literal: &str) -> String {
+    let mut out = String::new();
+    let mut rest = literal;
+    while let Some((before, after)) = rest.split_once('\\') {
+        out.push_str(before);
+        rest = match after.chars().next() {
+            Some('\n') => after.trim_start(),
+            Some('n') => {
+                out.push('\n');
+                &after[1..]
+            }
+            Some('u') => {
+                let (code, after) = after[2..].split_once('}').unwrap();
+                out.extend(u32::from_str_radix(code, 16).ok().and_then(char::from_u32));
+                after
+            }
+            Some(c) => {
+                out.push(c);
+                &after[c.len_utf8()..]
+            }
+            None => after,
+        };
+    }
+    out + rest
+}
+
+fn sources_of(folder: &Path, found: &mut Vec<Literal>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources_of(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.extend(literals(&fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+/// The holes of a template by name, sorted.
+fn holes(template: &str) -> Vec<&str> {
+    let mut holes: Vec<_> = template
+        .split('{')
+        .skip(1)
+        .filter_map(|piece| Some(piece.split_once('}')?.0))
+        .collect();
+    holes.sort_unstable();
+    holes.dedup();
+    holes
+}
+
+/// Whether a template has English words in it that are no names.
+fn is_english(template: &str) -> bool {
+    let mut plain = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        plain.push_str(before);
+        plain.push(' ');
+        rest = after.split_once('}').map_or("", |(_, after)| after);
+    }
+    plain.push_str(rest);
+    plain
+        .split(|c: char| !c.is_alphanumeric() && !"-._/".contains(c))
+        .any(|word| {
+            word.len() > 2 && word.chars().all(|c| c.is_ascii_lowercase()) && !NAMES.contains(&word)
+        })
+}
+
+/// Links of runs that between them show most of what there is to say.
+const RUNS: [&str; 9] = [
+    "v=1",
+    "v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&zero=1&schedule=dualpipe&global_batch=15360",
+    "v=1&model=llama-3.1-70b&gpus=64&tp=8&pp=4&cp=2&schedule=zb-h1&recompute=selective&memory_method=fujii",
+    "v=1&model=llama-3.1-405b&gpus=128&tp=8&pp=16&zero=1&seq_len=131072",
+    "v=1&pp=4&virtual_stages=2&schedule=interleaved&layers_by_stage=8",
+    "v=1&gpus=8&tp=1&pp=1&zero=3&tokens_total=1e12&price_per_gpu_hour=2",
+    "v=1&pp=4&schedule=pipedream-2bw&memory_method=playbook",
+    "v=1&model=gpt-3-175b&gpus=1024&tp=8&pp=16&memory_method=korthikanti&precision=fp16&recompute=full",
+    "v=1&tp=7&gpus=60&wings=2&seq_len=4q",
+];
+
+/// What the panels say of those runs, the pages beside the calculator, and the registries of static texts.
+fn shown() -> BTreeSet<&'static str> {
+    let mut all = BTreeSet::new();
+    let mut take = |node: &Node| {
+        node.templates(&mut |template| {
+            all.insert(template);
+        });
+    };
+    for text in RUNS {
+        let read = link::decode(text);
+        for issue in &read.notices {
+            take(&line(issue));
+        }
+        match evaluate(&read.run) {
+            Ok(evaluation) => {
+                // The other three are files.
+                for panel in PANELS
+                    .iter()
+                    .filter(|panel| !["csv", "trace", "svg"].contains(&panel.name))
+                {
+                    let question = Question {
+                        evaluation: &evaluation,
+                        of: "",
+                        unit: MemoryUnit::Gib,
+                    };
+                    take(&(panel.html)(&question));
+                }
+                for issue in &evaluation.report.warnings {
+                    take(&line(issue));
+                }
+            }
+            Err(issues) => issues.iter().for_each(|issue| take(&line(issue))),
+        }
+        for of in [
+            "import nothing",
+            "import v=1&tp=4",
+            "export",
+            "published",
+            "methods",
+            "glossary",
+            "beside",
+        ] {
+            take(&dialog(of, &read.run, &Stamp::default()));
+        }
+    }
+    take(&limits());
+    take(&sources());
+    for field in FIELDS {
+        all.extend([field.label, field.hint, field.unit]);
+        if let Slot::Choice { options, .. } = &field.slot {
+            all.extend(options().into_iter().map(|option| option.label));
+        }
+    }
+    all.extend(WORDS.iter().map(|word| word.meaning));
+    all
+}
+
+#[test]
+fn every_template_has_a_row_with_its_holes_and_every_row_a_template() {
+    let catalogue = catalogue();
+    let mut literals = Vec::new();
+    sources_of(Path::new("src"), &mut literals);
+    let mut templates = shown();
+    let called = |literal: &&Literal| {
+        let stands = |call: &str| literal.before.strip_suffix(call);
+        let word =
+            |before: &str| !before.ends_with(|c: char| c.is_alphanumeric() || "._".contains(c));
+        CALLS
+            .iter()
+            .any(|call| stands(call).is_some_and(|before| call.starts_with('.') || word(before)))
+    };
+    templates.extend(
+        literals
+            .iter()
+            .filter(called)
+            .map(|literal| literal.text.as_str()),
+    );
+    let missing: Vec<_> = templates
+        .iter()
+        .filter(|template| is_english(template) && !catalogue.contains_key(**template))
+        .collect();
+    let unlike: Vec<_> = catalogue
+        .iter()
+        .filter(|(template, row)| holes(template) != holes(row))
+        .collect();
+    let known: BTreeSet<_> = literals
+        .iter()
+        .map(|literal| literal.text.as_str())
+        .collect();
+    let unused: Vec<_> = catalogue
+        .keys()
+        .filter(|template| !known.contains(template.as_str()))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "templates without a row in locales/zh.json: {missing:#?}"
+    );
+    assert!(
+        unlike.is_empty(),
+        "rows with other holes than their template: {unlike:#?}"
+    );
+    assert!(unused.is_empty(), "rows that no source says: {unused:#?}");
+}
