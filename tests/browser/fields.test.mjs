@@ -213,7 +213,8 @@ test('slash goes to the search, which finds any setting', async () => {
   assert.deepEqual(await eventually(fields, (keys) => keys.length === 1), ['loader_ns']);
   // Enter goes to the first one found.
   await page.keyboard.press('Enter');
-  assert.equal(await page.evaluate(() => document.activeElement.closest('[data-field]')?.dataset.field), 'loader_ns');
+  const focused = () => page.evaluate(() => document.activeElement.closest('[data-field]')?.dataset.field);
+  await eventually(focused, (key) => key === 'loader_ns');
   await find.focus();
   await page.keyboard.press('Escape');
   await eventually(fields, (keys) => keys.includes('tp'));
