@@ -18,6 +18,7 @@ pub mod plan;
 pub mod provenance;
 pub mod published;
 pub mod schedules;
+pub mod step;
 pub mod strip;
 pub mod sync;
 pub mod unequal;

@@ -1,0 +1,218 @@
+//! The step as the sum of its parts, how sure it is, and what a token budget takes.
+
+use crate::core::message::Message;
+use crate::core::model::CONVENTIONS;
+use crate::core::report::{Evaluation, Figure};
+use crate::core::t;
+use crate::core::time::{Step, range};
+use crate::core::units::{Seconds, group, show_percent, show_seconds, significant};
+use crate::view::node::markup::{Node, ask, el, leaf, percent, text};
+
+/// The step as a waterfall, how sure it is, and what a token budget takes.
+#[must_use]
+pub fn step(evaluation: &Evaluation) -> Node {
+    let step = &evaluation.report.step;
+    let parts = [
+        ("compute", "c-compute", step.compute_s, Figure::Compute),
+        ("bubble", "hatch", step.bubble_s, Figure::Bubble),
+        (
+            "communication not hidden",
+            "c-exposed",
+            step.not_hidden_s,
+            Figure::Exposed,
+        ),
+        (
+            "compute slowed by communication",
+            "c-exposed half",
+            step.slows_compute_s,
+            Figure::Exposed,
+        ),
+        ("optimizer", "c-opt-step", step.optimizer_s, Figure::Step),
+        ("data loader", "c-host", step.host_s, Figure::Step),
+    ];
+    let (mut bars, mut legend) = (Vec::new(), Vec::new());
+    for (name, class, time, figure) in parts {
+        if time.0 <= 0.0 {
+            continue;
+        }
+        let share = time / step.time_s;
+        bars.push(el(
+            "i",
+            &[("class", class), ("style", &percent("width", share))],
+            &[],
+        ));
+        let swatch = el("i", &[("class", &format!("swatch {class}"))], &[]);
+        let figures = format!(" {} ({})", show_seconds(time), show_percent(share));
+        let item = [swatch, ask("link", figure, &[text(name)]), text(figures)];
+        legend.push(el("span", &[], &item));
+    }
+    let head = [
+        el(
+            "h3",
+            &[],
+            &[text(t!(
+                "The step: {time}",
+                time = show_seconds(step.time_s)
+            ))],
+        ),
+        leaf("span", "spring", ""),
+        ask(
+            "link",
+            Figure::Step,
+            &[leaf("small", "", "how it is computed")],
+        ),
+    ];
+    [
+        el("div", &[("class", "panel-head step-head")], &head),
+        el(
+            "div",
+            &[("class", "waterfall"), ("aria-hidden", "true")],
+            &bars,
+        ),
+        el("div", &[("class", "legend")], &legend),
+        utilisation(step),
+        leaf("p", "muted step-note", certainty(evaluation)),
+        budget(step),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// Utilisation with the peak it is counted against, and as others count it.
+fn utilisation(step: &Step) -> Node {
+    let own = t!(
+        "MFU {mfu} of the {precision} peak, {tflops} TFLOP/s a GPU.",
+        mfu = show_percent(step.mfu),
+        precision = step.peak.precision,
+        tflops = significant(step.peak.tflops, 4)
+    );
+    let others = step.mfu_by.iter().filter_map(|row| {
+        let convention = CONVENTIONS.iter().find(|one| one.id == row.name)?;
+        Some(format!("{} {}", convention.name, show_percent(row.mfu)))
+    });
+    let others: Vec<String> = others.collect();
+    let parts = [
+        leaf("span", "", &own),
+        text(" "),
+        ask("link", Figure::Mfu, &[text("As others count it")]),
+        text(format!(": {}", others.join(", "))),
+    ];
+    el("p", &[("class", "muted")], &parts)
+}
+
+/// What the model is, and how far it is from what was measured; with a measured step, by how much it was scaled.
+fn certainty(evaluation: &Evaluation) -> Message {
+    let step = &evaluation.report.step;
+    let range = range(&evaluation.scenario);
+    let Some(scale) = step.rescaled_by else {
+        return t!(
+            "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: {low} to {high} times the figure, which holds four of five of {runs} {of}.",
+            low_s = show_seconds(step.low_s),
+            high_s = show_seconds(step.high_s),
+            low = range.low,
+            high = range.high,
+            runs = range.runs,
+            of = range.of
+        );
+    };
+    let alone = step.time_s * (1.0 / scale);
+    let alone = show_seconds(alone);
+    let factor = significant(scale, 3);
+    let (low, high) = (range.low, range.high);
+    if (low..=high).contains(&scale) {
+        t!(
+            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, within the {low} to {high} of published runs. No range is shown.",
+            alone,
+            factor,
+            low,
+            high
+        )
+    } else {
+        t!(
+            "Scaled to your measured step: the model alone says {alone}; every part is multiplied by {factor}, outside the {low} to {high} of published runs. No range is shown.",
+            alone,
+            factor,
+            low,
+            high
+        )
+    }
+}
+
+/// Days, GPU-hours and cost of the token budget.
+fn budget(step: &Step) -> Node {
+    let Some((days, hours)) = step.days.zip(step.gpu_hours) else {
+        return Node::none();
+    };
+    let whole = |value: f64| group(&format!("{value:.0}"));
+    let days = if days < 10.0 {
+        significant(days, 3)
+    } else {
+        whole(days)
+    };
+    let mut facts = vec![("days", days), ("GPU-hours", whole(hours))];
+    if let Some(cost) = step.cost {
+        facts.push(("cost, in the price's currency", whole(cost)));
+    }
+    if step.high_s > step.low_s {
+        let at = |seconds: Seconds| whole(hours * (seconds / step.time_s));
+        facts.push((
+            "GPU-hours over the range",
+            format!("{} to {}", at(step.low_s), at(step.high_s)),
+        ));
+    }
+    let facts: Node = facts
+        .into_iter()
+        .map(|(name, figure)| {
+            el(
+                "span",
+                &[],
+                &[
+                    leaf("b", "", &figure),
+                    text(" "),
+                    leaf("span", "muted", name),
+                ],
+            )
+        })
+        .collect();
+    let lead = leaf("span", "", "The token budget");
+    el("p", &[("class", "budget")], &[lead, facts])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+
+    /// 15 T tokens at T tokens a second: 15e12/rate/86400 days; hours are days · 24 · GPUs.
+    #[test]
+    fn a_token_budget_is_days_gpu_hours_and_cost() {
+        let run = Run {
+            tokens_total: Some(15e12),
+            price_per_gpu_hour: Some(2.0),
+            ..Run::default()
+        };
+        let evaluation = evaluate(&run).unwrap();
+        let html = step(&evaluation).to_html();
+        let days = 15e12 / evaluation.report.step.tokens_per_s / 86_400.0;
+        let hours = days * 24.0 * 64.0;
+        for figure in [days, hours, hours * 2.0] {
+            assert!(
+                html.contains(&group(&format!("{figure:.0}"))),
+                "{figure} {html}"
+            );
+        }
+        let none = step(&evaluate(&Run::default()).unwrap()).to_html();
+        assert!(!none.contains("GPU-hours"));
+    }
+
+    #[test]
+    fn a_measured_step_is_said_to_rescale_the_model_and_by_how_much() {
+        let mut run = Run::default();
+        let alone = evaluate(&run).unwrap().report.step.time_s.0;
+        run.measured_step_s = Some(alone * 2.0);
+        let html = step(&evaluate(&run).unwrap()).to_html();
+        assert!(html.contains("multiplied by 2.00, outside"), "{html}");
+        assert!(!html.contains("45 %"));
+    }
+}
