@@ -48,14 +48,14 @@ const makePage = lazy(
 );
 const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => undefined)');
 /** What the page loads when it is needed: a function each. */
-const modules = readdirSync(`${dist}/lazy`).filter((name) => name !== 'manners.js').map((name) => `lazy/${name}`).map((name) => {
+const modules = readdirSync(`${dist}/lazy`).filter((name) => name !== 'shortcuts.js').map((name) => `lazy/${name}`).map((name) => {
   const code = read(name)
     .replace(/^import (\{[^}]*\}) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
     .replace(/^import \* as (\w+) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;');
   return `'${name}': async ${lazy(code)},`;
 });
 
-const makeManners = lazy(read('lazy/manners.js').replace("import('./save.js')", "modules['lazy/save.js']()"));
+const makeShortcuts = lazy(read('lazy/shortcuts.js').replace("import('./save.js')", "modules['lazy/save.js']()"));
 
 const script = `
 const file = (name) => document.getElementById(name).textContent;
@@ -70,7 +70,7 @@ globalThis.fetch = async (name) => (document.getElementById(name) ? new Response
 const modules = {
 ${modules.join('\n')}
 };
-modules['lazy/manners.js'] = ${makeManners};
+modules['lazy/shortcuts.js'] = ${makeShortcuts};
 const makePage = ${makePage};
 // From disk, browsers start no worker that is a module.
 globalThis.Worker = class extends globalThis.Worker {
@@ -83,7 +83,7 @@ const page = makePage(() => unpack(file('page.wasm')));
 const wasm = await page.default();
 await page.mount();
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
-modules['lazy/manners.js']();
+modules['lazy/shortcuts.js']();
 if (parent !== self) modules['lazy/frame.js']();
 `;
 const guard = read('guard.js');

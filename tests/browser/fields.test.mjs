@@ -8,7 +8,7 @@ import {
 
 const site = calculator();
 
-/** Types `text` into `key`, and holds the page to the manners of a wrong value. */
+/** Types `text` into `key`, and checks how the page treats a wrong value. */
 async function isRefused(page, key, text, message) {
   const [before, picture] = [await figures(page), await drawn(page)];
   await input(page, key).fill(text);
