@@ -6,12 +6,14 @@
 
 use shardscope::core::message::Catalogue;
 use shardscope::core::report::evaluate;
+use shardscope::core::run::Run;
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
 use shardscope::io::link;
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
+use shardscope::view::panels::derived::derived;
 use shardscope::view::panels::issues::line;
 use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
@@ -218,6 +220,7 @@ fn shown() -> BTreeSet<&'static str> {
             take(&dialog(of, &read.run, &Stamp::default()));
         }
     }
+    take(&derived(&Run::default()));
     take(&limits());
     take(&sources());
     for field in FIELDS {
