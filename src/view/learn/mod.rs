@@ -73,6 +73,11 @@ impl Dials {
             positions: positions.collect(),
         }
     }
+    /// Which value of each slider it is.
+    #[must_use]
+    pub fn positions(&self) -> &[usize] {
+        &self.positions
+    }
     /// The value of the slider `symbol`; 1 where there is none.
     #[must_use]
     pub fn get(&self, symbol: &str) -> u64 {
@@ -96,6 +101,8 @@ pub struct Live {
     pub formula: Option<[Message; 3]>,
     /// A line below the formula: what the simulation or the full model says instead.
     pub note: Message,
+    /// What the colours of the picture stand for.
+    pub legend: Node,
     /// The picture.
     pub picture: Node,
     /// What the picture shows, as a table.

@@ -82,12 +82,10 @@ pub fn words(current: StepId, dials: &Dials) -> Node {
         .text
         .iter()
         .map(|message| el("p", &[], &[prose(message)]));
-    let (source, place) = current.step().source;
-    let cite = [text("Source: "), cited_at(source, place)];
     [leaf("h2", "", current.step().title)]
         .into_iter()
         .chain(paragraphs)
-        .chain([formula(&live), el("p", &[("class", "muted")], &cite)])
+        .chain([formula(&live)])
         .collect()
 }
 
@@ -106,11 +104,13 @@ fn formula(live: &Live) -> Node {
     )
 }
 
-/// The picture of a step and the same as a table.
+/// The picture of a step, what its colours stand for, and the same as a table.
 #[must_use]
 pub fn picture(current: StepId, dials: &Dials) -> Node {
     let live = (current.step().live)(dials);
-    [live.picture, live.table].into_iter().collect()
+    [live.legend, live.picture, live.table]
+        .into_iter()
+        .collect()
 }
 
 /// What the step's settings make of `run`, and the way there. `evaluate` gives the report of a Run.
@@ -150,5 +150,12 @@ pub fn on_run(
         },
     );
     let button = leaf("button", "link", "See it on your run").on(Action::Try(set));
-    el("p", &[], &[button, text(" "), text(said)])
+    let (source, place) = current.step().source;
+    let cite = [text("Source: "), cited_at(source, place)];
+    [
+        el("p", &[], &[button, text(" "), text(said)]),
+        el("p", &[("class", "muted")], &cite),
+    ]
+    .into_iter()
+    .collect()
 }

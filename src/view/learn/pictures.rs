@@ -3,15 +3,16 @@
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::stats::in_flight_curve;
 use crate::core::pipeline::{
-    Durations, Half, Order, Spec, Stats, Timeline, build, measure, schedule,
+    Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure, schedule,
 };
 use crate::core::t;
 use crate::core::units::{number, show_percent};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
+use crate::view::charts::figure::key;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
 use crate::view::node::Node;
-use crate::view::node::markup::{fold, table, text};
+use crate::view::node::markup::{fold, leaf, table, text};
 
 /// A simulated pipeline: a forward pass of a rank's layers takes 1, each half of a backward pass 1.
 pub(super) struct Pipeline {
@@ -139,6 +140,9 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
                 op.op.microbatch
             );
             let opacity = FAINTER.powi(chunk.map_or(0, |chunk| chunk.min(3) as i32));
+            if opacity < 1.0 {
+                drawing.fill(at, Ink::Paper, 1.0, "");
+            }
             drawing.fill(at, Ink::of(op.op.kind), opacity, verbatim(token));
             if ops.len() <= MAX_NUMBERED {
                 let middle = (at.x + at.width / 2.0, at.y + at.height / 2.0);
@@ -174,6 +178,35 @@ fn curves(drawing: &mut Drawing, all: &[&Pipeline], end: f64, top: f64) {
             drawing.line((to.0, y(from.1)), (to.0, y(to.1)), ink, 1.5);
             from = to;
         }
+    }
+}
+
+/// The kinds of op that are drawn.
+pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
+    let ops = drawn
+        .iter()
+        .flat_map(|(_, one)| one.timeline.ranks.iter().flatten());
+    let split = ops.clone().any(|op| op.op.kind == Kind::W);
+    let chunks = drawn.iter().any(|(_, one)| one.order.chunks_per_rank() > 1);
+    let mut kinds = vec![
+        ("c-forward", "F forward"),
+        (
+            "c-backward",
+            if split { "B backward" } else { "BW backward" },
+        ),
+        ("hatch", "bubble"),
+    ];
+    if split {
+        kinds.insert(2, ("c-weight", "W weight gradient"));
+    }
+    let legend = key(&kinds);
+    if chunks {
+        Node::from_iter([
+            legend,
+            leaf("small", "muted", "Fainter: the later stages of a rank."),
+        ])
+    } else {
+        legend
     }
 }
 

@@ -1,6 +1,6 @@
 //! How pipelines fill up: from one micro-batch at a time to two directions at once.
 
-use super::pictures::{Pipeline, pipeline_table, pipelines};
+use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
 use super::{Dials, Lesson, Live, Slider, Step};
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::papers::{CHIMERA, HANAYO, ZERO_BUBBLE};
@@ -90,6 +90,7 @@ fn live(
         formula: formula
             .map(|(symbols, values)| [verbatim(symbols), verbatim(values), verbatim(bubble)]),
         note,
+        legend: legend(&drawn),
         picture: pipelines(&drawn),
         table: pipeline_table(&drawn),
     }
