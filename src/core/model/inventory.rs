@@ -138,11 +138,14 @@ impl Role {
     fn quantised(self, routed: bool, copy: Quantised, gated: bool, unfused: bool) -> f64 {
         let low = copy.element / BF16;
         match self {
-            Self::AttentionNorm | Self::Routed => low,
-            Self::FfnNorm if !routed => low,
             // An unfused SwiGLU keeps as much again in bf16.
             Self::DenseDown | Self::RoutedDown if gated && unfused => f64::midpoint(1.0, low),
-            Self::DenseDown | Self::RoutedDown => low,
+            Self::FfnNorm if routed => 1.0,
+            Self::AttentionNorm
+            | Self::FfnNorm
+            | Self::DenseDown
+            | Self::Routed
+            | Self::RoutedDown => low,
             Self::Shared => match (gated, unfused) {
                 (true, false) => (2.0 + low) / 3.0,
                 (true, true) => (3.0 + low) / 4.0,

@@ -5,6 +5,7 @@
 
 use crate::cluster::Gpu;
 
+#[allow(clippy::struct_excessive_bools)] // they are what tells recipes apart
 /// One recipe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recipe {
