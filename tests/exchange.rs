@@ -351,7 +351,7 @@ fn groups_of_experts_and_their_dispatch_come_back() {
         .unwrap();
     let run = run(
         r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
-            "moe_dispatch":"per-node","fp8_dispatch":true}"#,
+            "moe_dispatch":"per-node","fp8_dispatch":true,"rank_order":"tp-cp-ep-pp-dp","cp":8}"#,
     );
     comes_back(&run);
     let entries = (megatron.write)(&Scenario::new(&run).unwrap());
@@ -359,6 +359,7 @@ fn groups_of_experts_and_their_dispatch_come_back() {
     (megatron.read)(&mut reader);
     assert_eq!(reader.run.model.resolve(), run.model.resolve());
     assert_eq!(reader.run.moe_dispatch, run.moe_dispatch);
+    assert_eq!(reader.run.rank_order, run.rank_order);
     // It has no word for the precision of the dispatch alone.
     let lost = not_said(megatron, &Scenario::new(&run).unwrap());
     let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();

@@ -38,6 +38,7 @@ pub use scenario::Scenario;
 pub use stack::{Software, StackParts};
 pub use value::Value;
 
+use crate::cluster::RankOrder;
 use crate::model::AttentionCount;
 
 #[allow(clippy::struct_excessive_bools)] // they are what a person sets
@@ -66,6 +67,8 @@ pub struct Run {
     pub sequence_parallel: bool,
     /// How context-parallel ranks exchange keys and values.
     pub cp_comm: CpComm,
+    /// The order of the mesh axes that ranks are numbered along.
+    pub rank_order: RankOrder,
     /// ZeRO stage, 0 to 3.
     pub zero: u64,
     /// When ZeRO-2 reduces gradients.
@@ -187,6 +190,7 @@ impl Default for Run {
             etp: 1,
             sequence_parallel: true,
             cp_comm: CpComm::Ring,
+            rank_order: RankOrder::PpLast,
             zero: 1,
             zero2_reduce: Reduction::MicroBatch,
             hsdp_shard: None,
