@@ -260,6 +260,7 @@ pub static FIELDS: &[Field] = &[
     row("precision.master", Training, "Master weights", "", "B", "the optimizer's own copy", maybe_number!(0.0, 16.0, 1.0, precision.parts.master)).advanced(),
     row("precision.moment1", Training, "First moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment1)).advanced(),
     row("precision.moment2", Training, "Second moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment2)).advanced(),
+    row("precision.param_gather", Training, "Low-precision weights", "", "", "linears keep no bf16 copy (Megatron's fp8-param-gather)", maybe_toggle!(precision.parts.param_gather)).advanced(),
     row("optimizer", Training, "Optimizer", "", "", "by the states it keeps", choice!(Optimizer, optimizer)),
     row("recompute", Training, "Recompute", "", "", "activations dropped and computed again in the backward pass", Slot::Choice {
         options: || vec![
