@@ -45,7 +45,7 @@ impl Panel {
         self.result.update(|result| result.done = false);
         // The panel may be gone when a reply comes.
         let request = request(Job::Plan(query.clone()), move |progress| match progress {
-            Progress::Reply(Reply::Plan(result)) => drop(self.result.try_set(result)),
+            Progress::Reply(Reply::Plan(result)) => drop(self.result.try_set(*result)),
             Progress::Reply(_) => {}
             Progress::Done | Progress::Failed => {
                 self.result.try_update(|result| result.done = true);

@@ -31,7 +31,7 @@ pub enum Answer {
     /// The points of the sweep that answers it.
     Sweep(Question, Points),
     /// The run's own layout with the largest micro-batch that fits, if any does.
-    MicroBatch(Option<Run>),
+    MicroBatch(Box<Option<Run>>),
 }
 
 impl Question {

@@ -41,7 +41,7 @@ pub enum Reply {
     /// What the calculator predicts for a row; none where it cannot evaluate it.
     Predicted(Option<Prediction>),
     /// What is known of the plan.
-    Plan(PlanResult),
+    Plan(Box<PlanResult>),
     /// What would make the Run fit; none while the search takes long.
     Fit(Option<Suggestions>),
 }
@@ -136,7 +136,7 @@ fn plan(query: PlanQuery, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
                 return None;
             }
             (has_rows, replied) = (has_rows || first, now);
-            Some(Reply::Plan(session.result(done)))
+            Some(Reply::Plan(Box::new(session.result(done))))
         })
     })
 }
@@ -258,10 +258,7 @@ mod tests {
             ..small()
         });
         let looked_at = |reply: Option<Reply>| match reply {
-            Some(Reply::Plan(PlanResult {
-                progress: Some(progress),
-                ..
-            })) => progress.evaluated,
+            Some(Reply::Plan(result)) => result.progress.unwrap().evaluated,
             other => panic!("{other:?}"),
         };
         let before = Job::Plan(query.clone())

@@ -76,8 +76,8 @@ impl PlanResult {
 /// The work for an answer.
 #[derive(Clone, Debug)]
 enum Answering {
-    Sweep(Question, Sweep),
-    MicroBatch(Option<Run>),
+    Sweep(Question, Box<Sweep>),
+    MicroBatch(Box<Option<Run>>),
 }
 
 /// The work that answers the queries about one question, which is a run without what a search changes.
@@ -167,8 +167,10 @@ impl PlanSession {
         }
         if let Some(asked) = self.query.asked {
             let answering = self.answering.get_or_insert_with(|| match asked {
-                Asked::Sweep(one) => Answering::Sweep(one, one.sweep(&self.question)),
-                Asked::MicroBatch => Answering::MicroBatch(largest_micro_batch(&self.query.run)),
+                Asked::Sweep(one) => Answering::Sweep(one, Box::new(one.sweep(&self.question))),
+                Asked::MicroBatch => {
+                    Answering::MicroBatch(Box::new(largest_micro_batch(&self.query.run)))
+                }
             });
             if let Answering::Sweep(_, sweep) = answering
                 && !sweep.step(budget)
@@ -230,7 +232,7 @@ impl PlanSession {
             return progress.share;
         }
         let sweep = match &self.answering {
-            Some(Answering::Sweep(_, sweep)) if sweep.share() < 1.0 => Some(sweep),
+            Some(Answering::Sweep(_, sweep)) if sweep.share() < 1.0 => Some(&**sweep),
             _ => self.sweep.as_ref().filter(|sweep| sweep.share() < 1.0),
         };
         match (sweep, &self.map) {

@@ -80,7 +80,9 @@ fn progress(view: &View) -> Node {
         &[bar],
     )
     .label("Search")
-    .say("aria-valuetext", done);
+    .say("aria-valuetext", done)
+    // It comes and goes above other parts of its kind, which keep the focus.
+    .keyed("progress");
     [ratio, line].into_iter().collect()
 }
 

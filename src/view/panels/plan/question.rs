@@ -32,7 +32,7 @@ pub fn buttons(view: &View) -> Node {
 
 fn show(view: &View, answer: &Answer) -> Node {
     let (words, run) = match answer {
-        Answer::MicroBatch(found) => match found {
+        Answer::MicroBatch(found) => match found.as_ref() {
             None => (t!("No micro-batch fits in this run's layout."), None),
             Some(run) => {
                 let count = run.micro_batch;
