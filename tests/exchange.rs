@@ -107,7 +107,15 @@ const WORDS: [Words; 4] = [
             ),
             (
                 "precision",
-                &["bf16-fp32-grads", "bf16", "fp16", "fp32", "te-fp8"],
+                &[
+                    "bf16-fp32-grads",
+                    "bf16",
+                    "fp16",
+                    "fp32",
+                    "fp8-delayed",
+                    "fp8-current",
+                    "fp8-blockwise",
+                ],
             ),
             ("optimizer", &["adam", "sgd", "sgd-momentum", "muon"]),
             ("cross_entropy", &["megatron", "megatron-fused", "te-fused"]),
@@ -153,7 +161,7 @@ const WORDS: [Words; 4] = [
             ),
             ("cp_comm", &["ring", "all-gather"]),
             ("zero", &["2", "3"]),
-            ("recompute", &["none", "selective", "full"]),
+            ("recompute", &["none", "op-selective", "full"]),
             ("precision", &["fsdp-mixed", "fp32"]),
             ("optimizer", &["adam"]),
         ],
@@ -463,14 +471,14 @@ fn sensible() -> impl Strategy<Value = Run> {
     let choices = (
         0u64..4,
         0usize..Schedule::ALL.len(),
-        0usize..10,
+        0usize..13,
         0usize..7,
         0usize..4,
         any::<[bool; 6]>(),
         1u64..4,
     );
     (sizes, choices).prop_map(|((model, tp, pp, cp, dp, micro, count), (zero, schedule, precision, optimizer, loss, yes, chunks))| {
-        let precisions = ["bf16-fp32-grads", "bf16", "fp16", "fp32", "playbook-20", "fsdp-mixed", "te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8"];
+        let precisions = ["bf16-fp32-grads", "bf16", "fp16", "fp32", "playbook-20", "fsdp-mixed", "te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8", "fp8-delayed", "fp8-current", "fp8-blockwise"];
         let optimizers = ["adam", "sgd", "sgd-momentum", "adafactor", "adam-8bit", "lion", "muon"];
         let losses = ["megatron", "megatron-fused", "te-fused", "chunked"];
         let (tp, pp, cp, dp) = (1u64 << tp, 1u64 << pp, 1u64 << cp, 1u64 << dp);

@@ -260,16 +260,19 @@ pub static FIELDS: &[Field] = &[
     row("precision.master", Training, "Master weights", "", "B", "the optimizer's own copy", maybe_number!(0.0, 16.0, 1.0, precision.parts.master)).advanced(),
     row("precision.moment1", Training, "First moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment1)).advanced(),
     row("precision.moment2", Training, "Second moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment2)).advanced(),
+    row("precision.param_gather", Training, "Low-precision weights", "", "", "linears keep no bf16 copy (Megatron's fp8-param-gather)", maybe_toggle!(precision.parts.param_gather)).advanced(),
     row("optimizer", Training, "Optimizer", "", "", "by the states it keeps", choice!(Optimizer, optimizer)),
     row("recompute", Training, "Recompute", "", "", "activations dropped and computed again in the backward pass", Slot::Choice {
         options: || vec![
             Choice { id: "none", label: "none" },
             Choice { id: "selective", label: "selective (attention)" },
+            Choice { id: "op-selective", label: "between products (torchtitan)" },
             Choice { id: "full", label: "full" },
         ],
         get: |run| match run.recompute {
             Recompute::None => Some("none"),
             Recompute::Selective => Some("selective"),
+            Recompute::OpSelective => Some("op-selective"),
             Recompute::Full => Some("full"),
             Recompute::Layers(_) | Recompute::Modules(_) => None,
         },
@@ -277,6 +280,7 @@ pub static FIELDS: &[Field] = &[
             run.recompute = match id {
                 None | Some("none") => Recompute::None,
                 Some("selective") => Recompute::Selective,
+                Some("op-selective") => Recompute::OpSelective,
                 Some("full") => Recompute::Full,
                 Some(_) => return false,
             };
