@@ -62,8 +62,8 @@ const AXIS: f64 = 20.0;
 const CURVE: f64 = 60.0;
 /// Ranks drawn; of more, every n-th.
 const MAX_RANKS: usize = 8;
-/// A later stage of a rank is drawn so much fainter than the one before.
-const FAINTER: f64 = 0.6;
+/// Opacity of the first stages of a rank.
+const FAINTS: [f64; 4] = [1.0, 0.6, 0.36, 0.22];
 /// Paper between blocks, pixels.
 const GAP: f64 = 1.0;
 /// Blocks are numbered while there are at most so many on a rank.
@@ -139,7 +139,7 @@ fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
                 op.op.kind.letters(),
                 op.op.microbatch
             );
-            let opacity = FAINTER.powi(chunk.map_or(0, |chunk| chunk.min(3) as i32));
+            let opacity = FAINTS[chunk.unwrap_or(0).min(3)];
             if opacity < 1.0 {
                 drawing.fill(at, Ink::Paper, 1.0, "");
             }
