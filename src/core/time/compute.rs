@@ -196,7 +196,7 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
 #[must_use]
 pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> Seconds {
     let (precision, kind) = (scenario.precision, scenario.run.optimizer);
-    Seconds(optimizer(rates, precision, kind, sharded, held)) * scenario.updates() + STEP_END
+    Seconds(optimizer(rates, precision, kind, sharded, held)) * scenario.updates() + rates.end
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 use super::super::Evaluation;
 use super::{count, makespan, ratio, seconds, simulated, wires};
 use crate::explain::{Provenance, Term, Unit};
+use crate::run::Multiplier;
 use crate::t;
 use crate::time::{
     ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Peak,
-    Range, Rates, STEP_END, family, range, step_end,
+    Range, Rates, family, range, step_end,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
@@ -129,7 +130,7 @@ fn optimizer(evaluation: &Evaluation) -> Term {
             Unit::Bandwidth,
         ),
         count("k", "updates of the weights", scenario.updates()),
-        seconds("e", "the end of a step", STEP_END.0),
+        seconds("e", "the end of a step", clock.rates().end.0),
         scale,
     ];
     let time = evaluation.report.step.optimizer_s.0;
@@ -246,14 +247,21 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
     let family = family(scenario);
     let peak = Peak::of(scenario);
     let name = "GEMM rate in training";
+    let fitted = scenario.factors.of(Multiplier::Gemm);
+    let formula = if (fitted - 1.0).abs() > 0.0 {
+        "t g F/p"
+    } else {
+        "t g F"
+    };
     let mut rate = Term::given("r", name, rates.gemm.0, Unit::FlopRate);
     if (rates.gemm.0 - rates.gemm_plain.0).abs() < 1.0 {
         rate = rate
-            .by(
-                "t g F",
-                vec![
+            .over(
+                formula,
+                &[
                     ratio("t", "in training over alone, fitted", IN_TRAINING.value),
                     ratio("g", "share of peak that large GEMMs sustain", family.gemm),
+                    ratio("p", "what your runs say that it takes", fitted),
                     Term::given(
                         "F",
                         t!("{precision} peak", precision = peak.precision),
