@@ -63,10 +63,10 @@ fn draws() -> Option<usize> {
     std::env::var("SHARDSCOPE_DRAWS").ok()?.parse().ok()
 }
 
-/// The rows of each source, their components computed once.
-fn sources() -> &'static [Vec<Row>] {
-    static ROWS: OnceLock<Vec<Vec<Row>>> = OnceLock::new();
-    ROWS.get_or_init(|| {
+/// The runs of each source, with what they took.
+fn runs() -> &'static [Vec<(Run, f64)>] {
+    static RUNS: OnceLock<Vec<Vec<(Run, f64)>>> = OnceLock::new();
+    RUNS.get_or_init(|| {
         let mut all = BTreeMap::new();
         for row in FILES.iter().flat_map(|file| common::evidence(file)) {
             let name = row.source().name;
@@ -74,24 +74,29 @@ fn sources() -> &'static [Vec<Row>] {
                 .iter()
                 .position(|(begin, _)| name.starts_with(begin));
             if let (Some(source), Measured::Step(seconds)) = (source, row.measured) {
-                all.entry(source)
-                    .or_insert_with(Vec::new)
-                    .push((row.run, seconds));
+                let of: &mut Vec<_> = all.entry(source).or_default();
+                of.push((row.run, seconds));
             }
         }
-        let few = |rows: Vec<(Run, f64)>| {
-            let step = match draws() {
-                Some(_) => 1,
-                None => rows.len().div_ceil(FEW_ROWS),
-            };
-            let row = |(run, seconds): (Run, f64)| Row {
-                components: Components::of(&run, &[0.0; MULTIPLIERS]).unwrap(),
-                log_seconds: seconds.ln(),
-                run,
-            };
-            rows.into_iter().step_by(step).map(row).collect()
+        all.into_values().collect()
+    })
+}
+
+/// The rows of a source, their components computed once.
+fn source(index: usize) -> &'static [Row] {
+    static ROWS: [OnceLock<Vec<Row>>; SOURCES.len()] = [const { OnceLock::new() }; SOURCES.len()];
+    ROWS[index].get_or_init(|| {
+        let runs = &runs()[index];
+        let step = match draws() {
+            Some(_) => 1,
+            None => runs.len().div_ceil(FEW_ROWS),
         };
-        all.into_values().map(few).collect()
+        let row = |(run, seconds): &(Run, f64)| Row {
+            components: Components::of(run, &[0.0; MULTIPLIERS]).unwrap(),
+            log_seconds: seconds.ln(),
+            run: run.clone(),
+        };
+        runs.iter().step_by(step).map(row).collect()
     })
 }
 
@@ -194,14 +199,14 @@ fn usual(source: usize) -> f64 {
 
 /// A line of the protocol: mean error and held share of every source at each k.
 fn line(method: Method, unknown: bool, draws: usize) -> Vec<[(f64, f64); KS.len()]> {
-    let one = |(source, rows): (usize, &Vec<Row>)| {
+    let one = |index: usize| {
         KS.map(|k| {
             let once = if k == 0 && !unknown { 1 } else { draws };
-            let k = k.min(rows.len() - 1);
-            protocol(rows, method, unknown, k, once, usual(source))
+            let k = k.min(source(index).len() - 1);
+            protocol(source(index), method, unknown, k, once, usual(index))
         })
     };
-    sources().iter().enumerate().map(one).collect()
+    (0..SOURCES.len()).map(one).collect()
 }
 
 /// The aims of the whole protocol, printed beside the baseline. Those from a start that nobody fitted were measured with
@@ -220,13 +225,13 @@ fn the_whole_protocol_meets_its_aims() {
     ] {
         println!("{name}: mean error % (80 % range holds %) at k = {KS:?}");
         let line = line(method, unknown, draws);
-        for (source, cells) in line.iter().enumerate() {
+        for (index, cells) in line.iter().enumerate() {
             let cells: String = cells
                 .iter()
                 .map(|(error, held)| format!(" {error:5.1} ({held:3.0})"))
                 .collect();
-            let rows = sources()[source].len();
-            println!("  {:<32} {rows:>3} rows {cells}", SOURCES[source].0);
+            let rows = source(index).len();
+            println!("  {:<32} {rows:>3} rows {cells}", SOURCES[index].0);
         }
         let mean = |at: usize| line.iter().map(|cells| cells[at].0).sum::<f64>() / 12.0;
         println!("  mean {:.1?}", [0, 1, 2, 3, 4, 5].map(mean));
@@ -257,9 +262,9 @@ fn the_whole_protocol_meets_its_aims() {
     for experts in [false, true] {
         for at in 1..KS.len() {
             let (mut held, mut count) = (0.0, 0.0);
-            for (source, cells) in mixture.iter().enumerate() {
-                if SOURCES[source].1 == experts {
-                    let rows = sources()[source].len() as f64;
+            for (index, cells) in mixture.iter().enumerate() {
+                if SOURCES[index].1 == experts {
+                    let rows = source(index).len() as f64;
                     held += cells[at].1 * rows;
                     count += rows;
                 }
@@ -274,29 +279,26 @@ fn the_whole_protocol_meets_its_aims() {
 /// dgxc is one recipe scaled out: learned from one run.
 #[test]
 fn one_run_teaches_a_source_of_one_recipe() {
-    for source in [7, 9] {
-        let rows = &sources()[source];
-        let of = |k| protocol(rows, Method::Mixture, false, k, 20, usual(source)).0;
+    for index in [7, 9] {
+        let of = |k| protocol(source(index), Method::Mixture, false, k, 20, usual(index)).0;
+        let (before, after) = (of(0), of(1));
         println!(
-            "{}: {:.1} % before, {:.1} % after a run",
-            SOURCES[source].0,
-            of(0),
-            of(1)
+            "{}: {before:.1} % before, {after:.1} % after a run",
+            SOURCES[index].0
         );
-        assert!(of(1) < 0.7 * of(0));
+        assert!(after < 0.7 * before);
     }
 }
 
 /// From a start that nobody fitted, five runs and constants predict better than five runs and a median scale.
 #[test]
 fn constants_beat_a_scale_where_nothing_was_fitted() {
-    for source in [0, 6] {
-        let rows = &sources()[source];
-        let of = |method| protocol(rows, method, true, 5, 20, usual(source)).0;
+    for index in [0, 6] {
+        let of = |method| protocol(source(index), method, true, 5, 20, usual(index)).0;
         let (scale, constants) = (of(Method::Scale), of(Method::Mixture));
         println!(
             "{}: scale {scale:.1} %, constants {constants:.1} %",
-            SOURCES[source].0
+            SOURCES[index].0
         );
         assert!(constants < scale);
     }
@@ -305,7 +307,7 @@ fn constants_beat_a_scale_where_nothing_was_fitted() {
 /// The fit of the page takes its components where it arrives: there they say what the exact model says.
 #[test]
 fn a_fit_ends_where_its_components_are_exact() {
-    for rows in [&sources()[0], &sources()[6]] {
+    for rows in [source(0), source(6)] {
         let observations: Vec<Observation> = rows
             .iter()
             .take(3)
@@ -325,8 +327,8 @@ fn a_fit_ends_where_its_components_are_exact() {
 /// Latencies, launches, kernels, links, loader and the end of a step: twice of everything is twice the step.
 #[test]
 fn the_multiplier_of_everything_stretches_every_step_by_itself() {
-    for rows in sources() {
-        let mut run = rows[0].run.clone();
+    for runs in runs() {
+        let mut run = runs[0].0.clone();
         let alone = evaluate(&run).unwrap().report;
         let mut means = [1.0; MULTIPLIERS];
         means[Multiplier::All as usize] = 2.0;
@@ -340,9 +342,9 @@ fn the_multiplier_of_everything_stretches_every_step_by_itself() {
 
 /// A cluster whose constants are known, because the runs are computed with them: the fit finds what the runs show.
 #[test]
-fn a_network_that_is_half_as_fast_is_found_by_runs_that_use_it() {
+fn a_network_four_times_slower_is_found_by_runs_that_use_it() {
     let mut truth = [1.0; MULTIPLIERS];
-    truth[Multiplier::Network as usize] = 2.0;
+    truth[Multiplier::Network as usize] = 4.0;
     let layout = |edit: &dyn Fn(&mut Run)| {
         let mut run = Run::default();
         edit(&mut run);
@@ -361,7 +363,7 @@ fn a_network_that_is_half_as_fast_is_found_by_runs_that_use_it() {
     let lesson = |kind: Multiplier| fit.lessons[kind as usize];
     assert!(lesson(Multiplier::Network).informed);
     assert!(
-        lesson(Multiplier::Network).factor > 1.4,
+        lesson(Multiplier::Network).factor > 2.5,
         "{:?}",
         lesson(Multiplier::Network)
     );

@@ -108,13 +108,13 @@ impl Fit {
     /// The profile that a link holds.
     #[must_use]
     pub fn profile(&self, name: Option<&str>, gpu: Option<&str>) -> Profile {
-        let hundredth = |value: f64| (value * 100.0).round() / 100.0;
+        let thousandth = |value: f64| (value * 1000.0).round() / 1000.0;
         let memory = &self.memory;
         Profile {
             name: name.map(str::to_owned),
-            spread: Some((self.spread * 1000.0).round() / 1000.0),
+            spread: Some(thousandth(self.spread)),
             memory: (memory.runs > 0)
-                .then(|| vec![hundredth(memory.overhead_gib), hundredth(memory.ratio)]),
+                .then(|| vec![thousandth(memory.overhead_gib), thousandth(memory.ratio)]),
             runs: Some(self.steps.max(memory.runs) as u64).filter(|runs| *runs > 0),
             gpu: gpu.map(str::to_owned),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),

@@ -4,6 +4,7 @@ use super::axes::Axes;
 use super::engine::Search;
 use super::rank::Plan;
 use super::space::Space;
+use crate::calibrate::fit_step;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::report::report;
@@ -58,6 +59,11 @@ impl Request {
         }
         warnings.extend(measured(run));
         base.measured_step_s = None;
+        if let (Some(step_s), None) = (run.measured_step_s, &run.profile.means)
+            && let Ok(profile) = fit_step(&base, step_s)
+        {
+            base.profile = profile;
+        }
         if !pins.contains(&"schedule") {
             base.schedule_options = ScheduleOptions::default();
         }
@@ -174,7 +180,8 @@ impl Request {
     }
 }
 
-/// What is said of a measured step: it belongs to one layout, so the search goes without it.
+/// What is said of a measured step: it belongs to one layout; the search takes it as one observation of the constants,
+/// unless the run has a profile.
 #[must_use]
 pub fn measured(run: &Run) -> Option<Issue> {
     let measured = run.measured_step_s?;
@@ -182,9 +189,15 @@ pub fn measured(run: &Run) -> Option<Issue> {
         measured_step_s: None,
         ..run.clone()
     };
-    let mut clauses = vec![t!(
-        "a measured step belongs to one layout: the plan compares all layouts by the model's own times"
-    )];
+    let mut clauses = vec![if run.profile.means.is_some() {
+        t!(
+            "a measured step belongs to one layout: the plan compares all layouts under your profile"
+        )
+    } else {
+        t!(
+            "a measured step belongs to one layout: the plan takes yours as one observation, which moves what it shows most of"
+        )
+    }];
     if let Ok(report) = report(&own) {
         let factor = format!("{:.2}", measured / report.step.time_s.0);
         clauses.push(t!("yours took {factor} times its own estimate", factor));

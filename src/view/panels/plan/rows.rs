@@ -205,6 +205,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<No
     let mine = one.run
         == Run {
             measured_step_s: None,
+            profile: one.run.profile.clone(),
             ..view.session.run.clone()
         };
     let load = el(
