@@ -19,8 +19,8 @@ const OVERHEAD_SD: (f64, f64) = (1.5, 0.5);
 const RATIO_SD: (f64, f64) = (0.05, 0.03);
 /// An allocated peak further off than this is of another layout.
 const WRONG: f64 = 0.05;
-/// The smallest overhead that leaves a process something.
-const LEAST_OVERHEAD: f64 = -1.0;
+/// A process takes no less than the model says.
+const LEAST_OVERHEAD: f64 = 0.0;
 
 /// An allocated peak against the model's.
 #[derive(Clone, Debug, PartialEq)]

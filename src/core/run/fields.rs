@@ -353,7 +353,7 @@ pub static FIELDS: &[Field] = &[
     row("profile.widths", How, "Widths", "", "", "how sure each multiplier is: standard deviation of its logarithm", maybe_numbers!(MULTIPLIERS, 0.0, 3.0, profile.widths)).advanced(),
     row("profile.correlations", How, "Correlations", "", "", "of those, a letter a pair", maybe_text!(profile.correlations)).advanced(),
     row("profile.spread", How, "Spread", "", "", "how far a run lies from a model whose constants are all known", maybe_number!(0.0, 1.0, 0.01, profile.spread)).advanced(),
-    row("profile.memory", How, "Memory by your runs", "", "", "GiB beyond the model's overhead, and reserved over allocated", maybe_numbers!(2, -1.0, 64.0, profile.memory)).advanced(),
+    row("profile.memory", How, "Memory by your runs", "", "", "GiB beyond the model's overhead, and reserved over allocated", maybe_numbers!(2, 0.0, 64.0, profile.memory)).advanced(),
     row("profile.runs", How, "Runs in the profile", "", "", "how many it was fitted to", maybe_count!(1, 100_000, By(1.0), profile.runs)).advanced(),
     row("profile.gpu", How, "GPU of the profile", "", "", "what they ran on", maybe_text!(profile.gpu)).advanced(),
     row("profile.version", How, "Version of the profile", "", "", "of the calculator that fitted it", maybe_text!(profile.version)).advanced(),
