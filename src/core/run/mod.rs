@@ -14,6 +14,7 @@ mod model_parts;
 pub mod precision;
 pub mod presets;
 mod profile;
+pub mod recipe;
 pub mod registry;
 mod resolved;
 mod scenario;
@@ -37,10 +38,12 @@ pub use profile::{
     Factors, LETTERS, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Uncertainty, Vector,
     quadratic,
 };
+pub use recipe::Recipe;
 pub use scenario::Scenario;
 pub use stack::{Software, StackParts};
 pub use value::Value;
 
+use crate::cluster::RankOrder;
 use crate::model::AttentionCount;
 
 #[allow(clippy::struct_excessive_bools)] // they are what a person sets
@@ -69,6 +72,8 @@ pub struct Run {
     pub sequence_parallel: bool,
     /// How context-parallel ranks exchange keys and values.
     pub cp_comm: CpComm,
+    /// The order of the mesh axes that ranks are numbered along.
+    pub rank_order: RankOrder,
     /// ZeRO stage, 0 to 3.
     pub zero: u64,
     /// When ZeRO-2 reduces gradients.
@@ -192,6 +197,7 @@ impl Default for Run {
             etp: 1,
             sequence_parallel: true,
             cp_comm: CpComm::Ring,
+            rank_order: RankOrder::PpLast,
             zero: 1,
             zero2_reduce: Reduction::MicroBatch,
             hsdp_shard: None,
