@@ -117,7 +117,8 @@ impl Random {
     fn choose(&mut self, count: usize, of: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..of).collect();
         for at in 0..count.min(of) {
-            let other = at + (self.next() * (of - at) as f64) as usize;
+            let other = at + usize::try_from(self.0 >> 20).unwrap() % (of - at);
+            self.next();
             all.swap(at, other);
         }
         all.truncate(count);
@@ -169,7 +170,7 @@ fn protocol(
         let median = if scales.is_empty() {
             0.0
         } else {
-            (scales[(scales.len() - 1) / 2] + scales[scales.len() / 2]) / 2.0
+            f64::midpoint(scales[(scales.len() - 1) / 2], scales[scales.len() / 2])
         };
         let noise = if unknown || method != Method::Mixture {
             usual
@@ -226,10 +227,11 @@ fn the_whole_protocol_meets_its_aims() {
         println!("{name}: mean error % (80 % range holds %) at k = {KS:?}");
         let line = line(method, unknown, draws);
         for (index, cells) in line.iter().enumerate() {
-            let cells: String = cells
+            let cells: Vec<String> = cells
                 .iter()
-                .map(|(error, held)| format!(" {error:5.1} ({held:3.0})"))
+                .map(|(error, held)| format!("{error:5.1} ({held:3.0})"))
                 .collect();
+            let cells = cells.join(" ");
             let rows = source(index).len();
             println!("  {:<32} {rows:>3} rows {cells}", SOURCES[index].0);
         }

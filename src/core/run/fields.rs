@@ -284,11 +284,13 @@ pub static FIELDS: &[Field] = &[
         options: || vec![
             Choice { id: "none", label: "none" },
             Choice { id: "selective", label: "selective (attention)" },
+            Choice { id: "op-selective", label: "between products (torchtitan)" },
             Choice { id: "full", label: "full" },
         ],
         get: |run| match run.recompute {
             Recompute::None => Some("none"),
             Recompute::Selective => Some("selective"),
+            Recompute::OpSelective => Some("op-selective"),
             Recompute::Full => Some("full"),
             Recompute::Layers(_) | Recompute::Modules(_) => None,
         },
@@ -296,6 +298,7 @@ pub static FIELDS: &[Field] = &[
             run.recompute = match id {
                 None | Some("none") => Recompute::None,
                 Some("selective") => Recompute::Selective,
+                Some("op-selective") => Recompute::OpSelective,
                 Some("full") => Recompute::Full,
                 Some(_) => return false,
             };

@@ -68,7 +68,7 @@ impl Multiplier {
 /// A profile as a Run holds it; the constants are as shipped where there are no means.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// What its owner calls it: "our H100, NeMo 25.07".
+    /// What its owner calls it: "our H100, `NeMo` 25.07".
     pub name: Option<String>,
     /// The multipliers of [`Multiplier::ALL`].
     pub means: Option<Vec<f64>>,
@@ -135,18 +135,15 @@ impl Profile {
     #[must_use]
     pub fn uncertainty(&self) -> Option<Uncertainty> {
         let widths = numbers(Some(self.widths.as_ref()?), 0.0);
-        let letters = self.correlations.as_deref().unwrap_or_default().as_bytes();
+        let letters = self.correlations.as_deref().unwrap_or_default().bytes();
+        let shared = letters.map(correlation).chain(std::iter::repeat(0.0));
         let mut covariance = [[0.0; MULTIPLIERS]; MULTIPLIERS];
-        let mut pair = 0;
-        for row in 0..MULTIPLIERS {
-            covariance[row][row] = widths[row] * widths[row];
-            for column in 0..row {
-                let letter = letters.get(pair).and_then(|letter| position(*letter));
-                let shared = letter.map_or(0.0, |k| (k as f64 - 32.0) / 32.0);
-                covariance[row][column] = shared * widths[row] * widths[column];
-                covariance[column][row] = covariance[row][column];
-                pair += 1;
-            }
+        for (at, width) in widths.iter().enumerate() {
+            covariance[at][at] = width * width;
+        }
+        for ((row, column), shared) in pairs().zip(shared) {
+            covariance[row][column] = shared * widths[row] * widths[column];
+            covariance[column][row] = covariance[row][column];
         }
         Some(Uncertainty {
             covariance,
@@ -157,20 +154,16 @@ impl Profile {
     /// The profile of `means` (logarithms of the multipliers) and their `covariance`, rounded to what a link holds.
     #[must_use]
     pub fn of_logarithms(means: &Vector, covariance: &Matrix) -> Self {
-        let rounded = |value: f64, digits: i32| {
-            let unit = 10f64.powi(digits - 1 - value.abs().max(1e-9).log10().floor() as i32);
-            (value * unit).round() / unit
+        // Significant digits, by the exponential form.
+        let rounded = |value: f64, digits: usize| -> f64 {
+            let text = format!("{value:.*e}", digits - 1);
+            text.parse().unwrap_or(value)
         };
-        let width = |row: usize| covariance[row][row].max(0.0).sqrt();
-        let mut letters = String::new();
-        for row in 0..MULTIPLIERS {
-            for column in 0..row {
-                let scale = (width(row) * width(column)).max(1e-12);
-                let shared = (covariance[row][column] / scale).clamp(-1.0, 1.0);
-                let k = ((shared * 32.0).round() + 32.0).clamp(0.0, 63.0);
-                letters.push(char::from(LETTERS[k as usize]));
-            }
-        }
+        let width = |at: usize| covariance[at][at].max(0.0).sqrt();
+        let pairs = pairs().map(|(row, column)| {
+            let scale = (width(row) * width(column)).max(1e-12);
+            letter(covariance[row][column] / scale)
+        });
         let (low, high) = MEAN_RANGE;
         Self {
             means: Some(
@@ -180,7 +173,7 @@ impl Profile {
                     .collect(),
             ),
             widths: Some((0..MULTIPLIERS).map(|row| rounded(width(row), 2)).collect()),
-            correlations: Some(letters),
+            correlations: Some(pairs.collect()),
             ..Self::default()
         }
     }
@@ -200,8 +193,24 @@ impl Profile {
     }
 }
 
-fn position(letter: u8) -> Option<usize> {
-    LETTERS.iter().position(|known| *known == letter)
+/// The pairs of multipliers, row by row below the diagonal.
+fn pairs() -> impl Iterator<Item = (usize, usize)> {
+    (0..MULTIPLIERS).flat_map(|row| (0..row).map(move |column| (row, column)))
+}
+
+/// What a letter says; an unknown one says nothing.
+fn correlation(letter: u8) -> f64 {
+    let position = LETTERS.iter().position(|known| *known == letter);
+    position.map_or(0.0, |k| (k as f64 - 32.0) / 32.0)
+}
+
+/// The letter nearest to a correlation.
+fn letter(correlation: f64) -> char {
+    let distance = |letter: &u8| (self::correlation(*letter) - correlation).abs();
+    let nearest = LETTERS
+        .iter()
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    char::from(nearest.copied().unwrap_or(b'g'))
 }
 
 fn numbers(list: Option<&Vec<f64>>, usual: f64) -> Vector {

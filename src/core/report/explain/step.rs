@@ -7,7 +7,7 @@ use crate::run::Multiplier;
 use crate::t;
 use crate::time::{
     ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Peak,
-    Range, Rates, family, range, step_end,
+    Range, Rates, family, range, seconds_a_parameter, step_end,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
@@ -116,7 +116,13 @@ fn optimizer(evaluation: &Evaluation) -> Term {
         "P_d/N"
     };
     let states = precision.optimizer(scenario.run.optimizer);
-    let (whole, scale) = scaled(evaluation, "k ((2 o + g + w) U + 1.5 g P)/β + e");
+    let muon = seconds_a_parameter(scenario, clock.rates());
+    let formula_of_all = if muon > 0.0 {
+        "k ((2 o + g + w) U + 1.5 g P)/β + k m U + e"
+    } else {
+        "k ((2 o + g + w) U + 1.5 g P)/β + e"
+    };
+    let (whole, scale) = scaled(evaluation, formula_of_all);
     let book = [
         bytes("o", "bytes of states a parameter, read and written", states),
         bytes(
@@ -138,6 +144,15 @@ fn optimizer(evaluation: &Evaluation) -> Term {
             Unit::Bandwidth,
         ),
         count("k", "updates of the weights", scenario.updates()),
+        seconds(
+            "m",
+            "Muon's products, a parameter that the rank updates",
+            muon,
+        )
+        .marked(
+            Provenance::AddedUp,
+            "20 m² n + 10 m³ FLOPs for every matrix",
+        ),
         seconds("e", "the end of a step", clock.rates().end.0),
         scale,
     ];

@@ -77,6 +77,7 @@ fn short(found: &Found) -> Node {
     let others = [
         (run.recompute == Recompute::Full, "recompute"),
         (run.recompute == Recompute::Selective, "selective"),
+        (run.recompute == Recompute::OpSelective, "op-selective"),
         (run.tp > 1 && !run.sequence_parallel, "no SP"),
         (run.stage_layers.is_some(), "uneven"),
     ];
