@@ -5,8 +5,8 @@ use super::{count, makespan, ratio, seconds, simulated, wires};
 use crate::explain::{Provenance, Term, Unit};
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Peak,
-    Range, Rates, STEP_END, family, range, step_end,
+    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates,
+    STEP_END, family, range, step_end,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
@@ -43,18 +43,13 @@ pub fn step(evaluation: &Evaluation) -> Term {
 
 /// Where the range around the step comes from.
 fn spread(term: Term, evaluation: &Evaluation) -> Term {
-    let Range {
-        low,
-        high,
-        runs,
-        of,
-    } = range(&evaluation.scenario);
+    let range = range(&evaluation.scenario);
     term.note(t!(
         "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie",
-        low,
-        high,
-        runs,
-        of
+        low = range.low,
+        high = range.high,
+        runs = range.runs,
+        of = range.of
     ))
 }
 
@@ -252,7 +247,7 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
             .by(
                 "t g F",
                 vec![
-                    ratio("t", "in training over alone, fitted", IN_TRAINING.value),
+                    ratio("t", "in training over alone, fitted", rates.in_training),
                     ratio("g", "share of peak that large GEMMs sustain", family.gemm),
                     Term::given(
                         "F",
