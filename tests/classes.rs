@@ -10,6 +10,7 @@ use shardscope::core::accuracy::Measured;
 use shardscope::core::run::{Run, Scenario};
 use shardscope::core::time::{Products, RANGES, range};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 /// A row of a source that published step times.
 struct Row {
@@ -32,7 +33,13 @@ fn seconds(run: &Run, faster: f64) -> f64 {
     estimate(&Scenario::new(&run).unwrap()).seconds
 }
 
-fn rows() -> Vec<Row> {
+/// All rows, computed once for all tests.
+fn rows() -> &'static [Row] {
+    static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
+    ROWS.get_or_init(computed)
+}
+
+fn computed() -> Vec<Row> {
     const FASTER: f64 = 1.02;
     let files = ["fujii_measured.csv", "throughput.csv"];
     let rows = files.into_iter().flat_map(evidence);
@@ -134,7 +141,7 @@ fn show(name: &str, of: &[&Row], all: &[Row]) -> (f64, f64) {
 fn errors_and_ranges_by_class_with_each_source_left_out() {
     let rows = rows();
     let mut classes: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
-    for row in &rows {
+    for row in rows {
         let scenario = &row.scenario;
         let ffn = if scenario.model.moe.is_some() {
             "experts"
@@ -156,7 +163,7 @@ fn errors_and_ranges_by_class_with_each_source_left_out() {
         classes.entry(format!("all {kind}")).or_default().push(row);
     }
     for (class, of) in &classes {
-        let (mean, inside) = show(class, of, &rows);
+        let (mean, inside) = show(class, of, rows);
         let pooled = class.starts_with("all") || of.len() < 10;
         assert!(pooled || inside >= 0.8, "{class}: {inside}");
         let aims = [
@@ -175,7 +182,7 @@ fn errors_and_ranges_by_class_with_each_source_left_out() {
             .filter(|run| range(&run.scenario).of == row.of)
             .collect();
         if row.products.is_some() {
-            let (_, inside) = show(row.of, &of, &rows);
+            let (_, inside) = show(row.of, &of, rows);
             assert!(of.len() >= 10 && inside >= 0.8, "{}: {inside}", row.of);
         }
         let stands_for = |run: &&Row| {
@@ -199,7 +206,7 @@ fn errors_and_ranges_by_class_with_each_source_left_out() {
 fn runs_of_llm_foundry_at_16k_tokens_and_longer_are_met_to_12_percent() {
     for source in ["MPT on A100", "MPT on H100"] {
         let long = rows()
-            .into_iter()
+            .iter()
             .filter(|row| row.source.contains(source) && row.scenario.run.seq_len >= 16_384);
         let ratios: Vec<f64> = long.map(|row| row.error.exp()).collect();
         let (count, mean, bias, worst) = errors(&ratios);

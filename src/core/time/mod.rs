@@ -8,6 +8,7 @@ mod elementwise;
 mod gemm;
 mod kernels;
 mod layer;
+mod muon;
 mod range;
 mod rates;
 mod step;
@@ -15,6 +16,7 @@ mod vision;
 
 pub use compute::{Clock, ComputeTime, STEP_END, step_end};
 pub use kernels::{FLASH_1, KERNELS, KernelRate, LAST_WAVE};
+pub use muon::seconds_a_parameter;
 pub use range::{Products, RANGES, Range, RangeOf, range};
 pub use rates::{
     ATTENTION_HALF, ELEMENTWISE, FAMILIES, Family, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,

@@ -1,8 +1,8 @@
 //! How far published runs of a Run's class lie from what is predicted: software, precision, dense or routed.
 //!
 //! A range holds four of five runs of its class when what products reach is refitted without the runs' source
-//! (`tests/classes.rs` prints and holds it), measured over predicted; never less than 8 % on either side, since the same
-//! configuration differs by 4 % between releases of one framework.
+//! (`tests/classes.rs` prints and holds it), measured over predicted; never less than 10 % on either side, since sources
+//! of one class differ by more than the rows of one, and releases of one framework by 4 %.
 
 use crate::run::{Format, Scenario};
 use serde::Serialize;
@@ -76,15 +76,15 @@ const fn class(
 /// Classes of ten runs or more, then what stands for the others: all runs of a kind.
 #[rustfmt::skip]
 pub static RANGES: &[Range] = &[
-    class(&["megatron-2024"], Some(Products::Plain), false, (0.9, 1.16), 230, "published dense runs of Megatron-LM of 2024 in bf16"),
-    class(&["megatron-2021"], Some(Products::Plain), false, (0.92, 1.16), 98, "published dense runs of Megatron-LM of 2021 in 16 bits"),
-    class(MEGATRON_NOW, Some(Products::Plain), false, (0.92, 1.12), 31, "published dense runs of NVIDIA's stacks since 2025 in bf16"),
-    class(MEGATRON_NOW, Some(Products::Fp8), false, (0.86, 1.17), 79, "published dense runs of NVIDIA's stacks since 2025 in fp8"),
-    class(MEGATRON_NOW, Some(Products::Fp4), false, (0.86, 1.16), 13, "published dense runs of NVIDIA's stacks since 2025 in NVFP4"),
+    class(&["megatron-2024"], Some(Products::Plain), false, (0.88, 1.2), 230, "published dense runs of Megatron-LM of 2024 in bf16"),
+    class(&["megatron-2021"], Some(Products::Plain), false, (0.9, 1.18), 98, "published dense runs of Megatron-LM of 2021 in 16 bits"),
+    class(MEGATRON_NOW, Some(Products::Plain), false, (0.9, 1.15), 31, "published dense runs of NVIDIA's stacks since 2025 in bf16"),
+    class(MEGATRON_NOW, Some(Products::Fp8), false, (0.85, 1.18), 79, "published dense runs of NVIDIA's stacks since 2025 in fp8"),
+    class(MEGATRON_NOW, Some(Products::Fp4), false, (0.85, 1.17), 13, "published dense runs of NVIDIA's stacks since 2025 in NVFP4"),
     class(&["megatron-2025"], Some(Products::Fp8), true, (0.78, 1.37), 12, "published runs with experts of NeMo and Megatron-LM of 2025 in fp8"),
     class(&["megatron-2026"], Some(Products::Fp8), true, (0.85, 1.35), 52, "published runs with experts of Megatron-LM of 2026 in fp8"),
-    class(&["megatron-2024"], Some(Products::Plain), true, (0.92, 1.15), 12, "published runs with experts of Megatron-LM of 2024 in bf16"),
-    class(FSDP, Some(Products::Plain), false, (0.92, 1.12), 107, "published dense runs of PyTorch FSDP in bf16"),
+    class(&["megatron-2024"], Some(Products::Plain), true, (0.9, 1.15), 12, "published runs with experts of Megatron-LM of 2024 in bf16"),
+    class(FSDP, Some(Products::Plain), false, (0.9, 1.16), 107, "published dense runs of PyTorch FSDP in bf16"),
     class(&[], None, false, (0.85, 1.3), 566, "published dense runs"),
     class(&[], None, true, (0.8, 1.35), 82, "published runs with routed experts"),
 ];

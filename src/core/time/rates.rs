@@ -4,9 +4,10 @@
 //! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
 //! every GPU, model and layout.
 
+use super::compute::STEP_END;
 use super::kernels::kernel_shares;
 use crate::run::presets::{FSDP, MEGATRON_2024, MEGATRON_2025};
-use crate::run::{AttentionKernel, Format, Scenario, recipe};
+use crate::run::{AttentionKernel, Format, Multiplier, Scenario, recipe};
 use crate::source::{
     Cited, FUJII_2024, LLM_FOUNDRY, MEGATRON_BRIDGE, NEMO, SIMUMAX, STAS, Source, TORCHTITAN,
     TRANSFORMER_ENGINE,
@@ -288,6 +289,8 @@ pub struct Rates {
     pub host_ring: Seconds,
     /// Host overhead that a layer of experts adds.
     pub host_experts: Seconds,
+    /// What ends a step besides the optimizer's kernels.
+    pub end: Seconds,
 }
 
 /// The data-sheet peak of the precision that the layers' linears compute in: what utilisation is counted against.
@@ -333,15 +336,16 @@ impl Rates {
         let shares = kernel_shares(software.attention, id, family);
         let computes = scenario.precision.computes;
         let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
-        let slowest = slowest(scenario.layout.gpus);
-        let reached = software.gemm / slowest;
+        let compute = 1.0 / scenario.factors.of(Multiplier::Gemm) / slowest(scenario.layout.gpus);
+        let reached = software.gemm * compute;
         let plain = gpu.bf16 * (half * family.gemm * reached);
         let gemm = match computes {
             Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * reached)).max(plain),
             Format::Fp4 => (gpu.fp4 * (family.gemm_fp4 * reached)).max(plain),
             _ => plain,
         };
-        let quantising = QUANTISE.value.0.min(gpu.hbm.0 * ELEMENTWISE.value);
+        let quantising = (QUANTISE.value.0 / scenario.factors.of(Multiplier::Elementwise))
+            .min(gpu.hbm.0 * ELEMENTWISE.value);
         // fp8 without a recipe of Transformer Engine casts no less.
         let cast = (computes == Format::Fp8).then_some(&recipe::DELAYED);
         let recipe = scenario.precision.recipe.or(cast);
@@ -353,16 +357,17 @@ impl Rates {
         } else {
             1.0
         };
+        let fitted = scenario.factors.of(Multiplier::Host);
         Self {
-            in_training: reached,
+            in_training: software.gemm / slowest(scenario.layout.gpus),
             gemm,
             gemm_plain: plain,
             attention_tile: family.attention_tile as f64,
             fused: software.compile || software.fused_kernels,
             fused_experts,
             any_head: software.attention == AttentionKernel::Flash1,
-            attention_forward: gpu.bf16 * (shares.0 / slowest),
-            attention_backward: gpu.bf16 * (shares.1 / slowest),
+            attention_forward: gpu.bf16 * (shares.0 * compute),
+            attention_backward: gpu.bf16 * (shares.1 * compute),
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
             permute: gpu.hbm
@@ -376,10 +381,11 @@ impl Rates {
             quantise_normed: written / quantising,
             microbatches: scenario.layout.microbatches.max(1) as f64,
             multiprocessors: family.multiprocessors as f64,
-            launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 },
+            launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 } * fitted,
             host: software.host * host,
-            host_ring: HOST_PER_RING_STEP.value * host,
-            host_experts: HOST_PER_EXPERT_LAYER.value * host,
+            host_ring: HOST_PER_RING_STEP.value * (host * fitted),
+            host_experts: HOST_PER_EXPERT_LAYER.value * (host * fitted),
+            end: STEP_END * scenario.factors.of(Multiplier::All),
         }
     }
 }

@@ -124,6 +124,9 @@ pub struct Step {
     pub high_s: Seconds,
     /// The published runs behind the range.
     pub range: RangeOf,
+    /// Standard deviation of the logarithm of the time, where a profile says it: what the range then comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_sd: Option<f64>,
     /// Days for the token budget, where one is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<f64>,
@@ -190,6 +193,7 @@ impl Step {
                 time * range.high
             },
             range: range.behind(),
+            log_sd: None,
             days,
             gpu_hours,
             cost: gpu_hours
