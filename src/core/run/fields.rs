@@ -345,7 +345,7 @@ pub static FIELDS: &[Field] = &[
     row("fused_swiglu", Training, "Fused SwiGLU", "", "", "keeps 6 rather than 8 bytes a token and FFN channel", maybe_toggle!(fused_swiglu)).advanced(),
     row("fp8_activations", Training, "fp8 activations", "", "", "inputs of linears and of the experts' SwiGLU wait in fp8", toggle!(fp8_activations)).advanced(),
     row("dummy_wgrad", Training, "Dummy weight gradients", "", "", "Transformer Engine's buffers, one a weight shape", maybe_toggle!(dummy_wgrad)).advanced(),
-    row("moe_imbalance", Training, "Expert imbalance", "", "x", "tokens of the busiest expert rank over the average", number!(1.0, 64.0, 0.1, moe_imbalance)).advanced(),
+    row("moe_imbalance", Training, "Expert imbalance", "", "x", "tokens of the busiest expert rank over the average: about 1.5 where routing is natural, 1 in benchmarks that force balance", number!(1.0, 64.0, 0.1, moe_imbalance)).advanced(),
     row("capacity_factor", Training, "Capacity factor", "", "x", "padded expert capacity; unset: dropless", maybe_number!(0.1, 64.0, 0.25, capacity_factor)).advanced(),
     row("moe_dispatch", Training, "Expert dispatch", "", "", "a copy of a token for every expert, or one a node that is passed on inside", maybe_choice!(MoeDispatch, moe_dispatch)).advanced(),
     row("fp8_dispatch", Training, "fp8 dispatch", "", "", "tokens go to experts, and their gradients back, in fp8", maybe_toggle!(fp8_dispatch)).advanced(),

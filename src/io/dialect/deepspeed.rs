@@ -17,6 +17,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "DeepSpeed",
     file: "ds_config.json",
     entries,
+    stack: |_| "deepspeed",
     read,
     write,
     print,

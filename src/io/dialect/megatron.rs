@@ -14,7 +14,7 @@ use super::settings_writer::SettingsWriter;
 use super::words::{self, Script};
 use super::{Dialect, Entries};
 use crate::core::issue::Issue;
-use crate::core::run::Scenario;
+use crate::core::run::{Scenario, Value};
 use parallel::SAME;
 
 /// Megatron-LM.
@@ -23,6 +23,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "Megatron-LM",
     file: "megatron.sh",
     entries,
+    stack: generation,
     read,
     write,
     print,
@@ -50,6 +51,27 @@ pub fn knows(name: &str) -> bool {
 }
 
 #[allow(clippy::unnecessary_wraps)] // other programs' files can be wrong
+/// Arguments that Megatron-LM has since 2026.
+const OF_2026: [&str; 4] = [
+    "hybrid-layer-pattern",
+    "cuda-graph-impl",
+    "moe-flex-dispatcher-backend",
+    "fp4-format",
+];
+
+/// The release, by arguments that only the last one has.
+fn generation(entries: &Entries) -> &'static str {
+    let new = |(name, _): &(String, Value)| {
+        let name = name.trim_start_matches('-').replace('_', "-");
+        OF_2026.contains(&name.as_str())
+    };
+    if entries.iter().any(new) {
+        "megatron-2026"
+    } else {
+        "megatron-2025"
+    }
+}
+
 fn entries(text: &str) -> Result<Entries, Issue> {
     let script = Script::read(text);
     let mut entries: Entries = script.arguments();

@@ -33,6 +33,8 @@ pub struct Dialect {
     pub file: &'static str,
     /// The settings that a text says.
     pub entries: fn(&str) -> Result<Entries, Issue>,
+    /// The training software of the settings, as far as they tell its release.
+    pub stack: fn(&Entries) -> &'static str,
     /// Takes them into the Run of the reader.
     pub read: fn(&mut SettingsReader),
     /// The settings that say a Run.

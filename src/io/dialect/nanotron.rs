@@ -18,6 +18,7 @@ pub static DIALECT: Dialect = Dialect {
     name: "Nanotron",
     file: "nanotron.yaml",
     entries,
+    stack: |_| "megatron-2024",
     read,
     write,
     print,

@@ -154,6 +154,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
             ignored: Vec::new(),
         });
     }
+    let stack = (dialect.stack)(&entries);
     let mut reader =
         SettingsReader::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
     if exported.is_some() {
@@ -165,6 +166,14 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
     (dialect.read)(&mut reader);
     if !reader.errors.is_empty() {
         return Err(reader.errors);
+    }
+    if exported.is_none() {
+        reader.run.stack.base = Some(stack);
+        let label = reader.run.stack.preset_row().choice.label;
+        reader.assumed.push(t!(
+            "software: {label}; attention, overlap and fusion follow it",
+            label
+        ));
     }
     let ignored = reader.left();
     Ok(Meaning {

@@ -24,6 +24,7 @@ pub fn by_source(bench: &Bench) -> Node {
             let cells = [
                 error.source.name.to_owned(),
                 error.source.kind.words().to_owned(),
+                error.source.stack().to_owned(),
                 error.count.to_string(),
                 show_percent(error.mean),
                 signed(error.bias),
@@ -34,7 +35,9 @@ pub fn by_source(bench: &Bench) -> Node {
         .collect();
     table(
         "Error by source",
-        &["source", "used as", "runs", "mean", "bias", "worst"],
+        &[
+            "source", "used as", "software", "runs", "mean", "bias", "worst",
+        ],
         &rows,
     )
 }
