@@ -7,4 +7,5 @@
 pub mod charts;
 pub mod node;
 pub mod paint;
+pub mod panel;
 pub mod panels;

@@ -29,7 +29,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.run.set((*run).clone());
             dialog::close();
         }
-        Action::Open(page) => dialog::open(state, &page.id()),
+        Action::Open(page) => dialog::open(state, page),
         Action::Compare(Compare::Begin) => compare(state),
         Action::Compare(Compare::Keep(run)) => state.second.set(Some((*run).clone())),
         Action::Compare(Compare::Swap(run, second)) => {

@@ -8,11 +8,11 @@ use crate::view::charts::palette::Theme;
 use crate::view::node::action::{Compare, Dialog};
 use crate::view::node::markup::{self, Action, Node, el, leaf};
 use crate::view::panels::issues::refused;
-use crate::view::panels::words;
+use crate::view::panels::{published, words};
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
 use crate::web::compare::{compare, compare_panel};
-use crate::web::dialog::{content, dialog};
+use crate::web::dialog::dialog;
 use crate::web::embed::embed;
 use crate::web::field::choice_select;
 use crate::web::form::Form;
@@ -116,7 +116,7 @@ fn footer() -> Node {
     let links = [
         open(Dialog::Published, "Published runs"),
         open(Dialog::Methods, "Methods"),
-        open(Dialog::Glossary, "Glossary"),
+        open(Dialog::Glossary(None), "Glossary"),
         open(Dialog::Import, "Import"),
         open(Dialog::Export("markdown"), "Export"),
         link("limits.html", "What it does not model"),
@@ -146,7 +146,7 @@ fn page(state: State) -> impl IntoView {
             compare(state);
         }
     };
-    let beside = content(state, || Some("beside".to_owned()));
+    let beside = Signal::derive(move || state.run.with(published::beside));
     let footer = Signal::derive(footer);
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {

@@ -10,6 +10,7 @@ use crate::core::run::registry::{Field, field};
 use crate::core::units::MemoryUnit;
 use crate::io::link::{self, View};
 use crate::view::charts::palette::Theme;
+use crate::view::node::action::Dialog;
 use crate::view::panels::schedules::Sort;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
@@ -62,8 +63,8 @@ pub struct State {
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
-    /// What the dialog shows; empty while it is closed.
-    pub dialog: RwSignal<String>,
+    /// The page that the dialog shows; none while it is closed.
+    pub dialog: RwSignal<Option<Dialog>>,
     /// The variants of panels.
     pub chosen: RwSignal<Chosen>,
 }
@@ -91,7 +92,7 @@ impl State {
             theme: RwSignal::new(theme),
             view: StoredValue::new(link.view),
             search: RwSignal::new(String::new()),
-            dialog: RwSignal::new(String::new()),
+            dialog: RwSignal::new(None),
             chosen: RwSignal::new(Chosen::default()),
         }
     }
