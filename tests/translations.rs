@@ -27,7 +27,16 @@ use std::path::Path;
 
 /// Calls whose first argument is a template, as they stand before it.
 const CALLS: [&str; 10] = [
-    "t!(", "plain(", "joined(", "say(", "said(", "text(", ".label(", ".title(", "fold(", ".note(",
+    "t!(",
+    "plain(",
+    "joined(",
+    "say(",
+    "translated(",
+    "text(",
+    ".label(",
+    ".title(",
+    "fold(",
+    ".note(",
 ];
 
 /// Words that are the same in every language: names of programs, libraries, formats, units and symbols.

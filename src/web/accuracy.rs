@@ -9,7 +9,7 @@ use crate::view::node::markup::Node;
 use crate::view::panels::accuracy::panel;
 use crate::web::browser;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::worker::{Job, Progress, Reply, request};
 use js_sys::Promise;
@@ -53,7 +53,7 @@ pub fn AccuracyPanel() -> impl IntoView {
                 </p>
                 <button on:click=begin>{say("Compute them all")}</button>
             </div>
-            <p role="status" class="muted">{text(move || said(words.get()))}</p>
+            <p role="status" class="muted">{text(move || translated(words.get()))}</p>
             <div use:patched=content.into()></div>
         </section>
     }

@@ -6,7 +6,7 @@ use crate::view::node::action::{Choice, Compare, Save};
 use crate::view::node::markup::Action;
 use crate::web::compare::compare;
 use crate::web::field::input_id_of;
-use crate::web::i18n::said;
+use crate::web::i18n::translated;
 use crate::web::state::State;
 use crate::web::{browser, dialog, history};
 use js_sys::{Object, Reflect};
@@ -68,7 +68,7 @@ fn keep(state: State, save: Save, button: Element) {
     match save {
         Save::Copy => browser::copy(&text().unwrap_or_default(), move |done| {
             let word = if done { "Copied" } else { "Select and copy" };
-            button.set_text_content(Some(&untrack(|| said(word))));
+            button.set_text_content(Some(&untrack(|| translated(word))));
         }),
         Save::Text(name) => browser::download(&name, "text/plain", &text().unwrap_or_default()),
         Save::Picture {

@@ -114,7 +114,7 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     let written = move || {
         let run = Run::from_value(&value(run)?)?;
         let stamp = value(stamp)?;
-        let said = |key: &str| match stamp.get(key) {
+        let text_of = |key: &str| match stamp.get(key) {
             Some(Value::Text(text)) => Ok(text.clone()),
             None | Some(Value::Null) => Ok(String::new()),
             Some(other) => {
@@ -122,7 +122,7 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
                 Err(vec![Issue::error(key, message)])
             }
         };
-        let (date, address) = (said("date")?, said("address")?);
+        let (date, address) = (text_of("date")?, text_of("address")?);
         let stamp = Stamp {
             date: &date,
             address: &address,

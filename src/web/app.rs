@@ -18,7 +18,7 @@ use crate::web::field::choice_select;
 use crate::web::form::Form;
 use crate::web::history::history;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{Language, said, say};
+use crate::web::i18n::{Language, say, translated};
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
@@ -56,8 +56,8 @@ fn App() -> impl IntoView {
     link_sync::keep(state);
     // A link that the address changes to may ask for another language.
     Effect::new(move |before: Option<()>| {
-        let asked = state.lang.get().and_then(|lang| Language::named(&lang));
-        if let Some(language) = asked.filter(|_| before.is_some()) {
+        let wanted = state.lang.get().and_then(|lang| Language::named(&lang));
+        if let Some(language) = wanted.filter(|_| before.is_some()) {
             leptos::task::spawn_local(i18n::speak(language));
         }
     });
@@ -78,7 +78,7 @@ fn App() -> impl IntoView {
         let name = state.run.with(words::name);
         let parts = [verdict, name, verbatim("Shardscope")].into_iter();
         let title = Message::joined(" · ", parts.filter(|part| !part.is_empty()));
-        document().set_title(&said(title));
+        document().set_title(&translated(title));
     });
     match state.embed() {
         Some(panel) => embed(state, &panel),
@@ -202,8 +202,8 @@ fn language_button(state: State) -> AnyView {
         let to = untrack(other);
         browser::store("language", to.id());
         // A link that asks for a language asks for the other one now.
-        let asked = state.lang.get_untracked();
-        state.lang.set(asked.map(|_| to.id().to_owned()));
+        let wanted = state.lang.get_untracked();
+        state.lang.set(wanted.map(|_| to.id().to_owned()));
         leptos::task::spawn_local(i18n::speak(to));
     };
     view! {

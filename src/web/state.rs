@@ -172,6 +172,6 @@ impl State {
 
 /// The theme that a link asks for, else the visitor's own.
 pub fn theme_of(view: &View) -> Theme {
-    let asked = view.theme.as_deref().and_then(Theme::named);
-    asked.unwrap_or_else(browser::preferred_theme)
+    let wanted = view.theme.as_deref().and_then(Theme::named);
+    wanted.unwrap_or_else(browser::preferred_theme)
 }

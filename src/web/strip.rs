@@ -8,7 +8,7 @@ use crate::view::panels::issues::{fault, list};
 use crate::view::panels::strip::strip;
 use crate::view::panels::words;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -30,7 +30,7 @@ pub fn Strip() -> impl IntoView {
     };
     view! {
         <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
-            <p class="run-line">{text(move || said(state.run.with(words::line)))}</p>
+            <p class="run-line">{text(move || translated(state.run.with(words::line)))}</p>
             {nodes("wait-note", move || waiting(state))}
             {nodes("stale-note", note)}
             {nodes("strip", figures)}

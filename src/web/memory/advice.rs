@@ -9,7 +9,7 @@ use crate::view::node::markup::{Node, leaf};
 use crate::view::panel::Panel;
 use crate::view::panels::memory::suggestions;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::panel::shown;
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
@@ -39,7 +39,7 @@ pub fn fit(state: State) -> AnyView {
         evaluation.is_none_or(|evaluation| evaluation.report.memory.verdict == Verdict::Fits)
     };
     let title = move || {
-        said(if fits() {
+        translated(if fits() {
             "What would take less memory"
         } else {
             "What would make it fit"

@@ -181,7 +181,7 @@ fn comparison(state: State, look: Look) -> Node {
     let (Some(own), Some(name)) = (own(look), crate::core::pipeline::schedule(&id)) else {
         return Node::none();
     };
-    let said = match look.other.prepared.get() {
+    let note = match look.other.prepared.get() {
         Some(other) => {
             let of = |prepared: &crate::view::charts::prepared::Prepared| {
                 let schedule = prepared.evaluation.report.pipeline.schedule;
@@ -197,5 +197,5 @@ fn comparison(state: State, look: Look) -> Node {
             schedule = name.name
         ),
     };
-    el("p", &[("role", "status")], &[text(&said)])
+    el("p", &[("role", "status")], &[text(&note)])
 }
