@@ -42,7 +42,8 @@ impl Panel {
             self.result.set(PlanResult::default());
             return;
         };
-        self.result.update(|result| result.done = false);
+        let stopped = query.stopped;
+        self.result.update(|result| result.done = stopped);
         // The panel may be gone when a reply comes.
         let request = request(Job::Plan(query.clone()), move |progress| match progress {
             Progress::Reply(Reply::Plan(result)) => drop(self.result.try_set(*result)),
