@@ -10,6 +10,7 @@ use crate::core::run::registry::{Field, field};
 use crate::core::units::MemoryUnit;
 use crate::io::link::{self, View};
 use crate::view::charts::palette::Theme;
+use crate::view::learn::StepId;
 use crate::view::node::action::Dialog;
 use crate::view::panels::schedules::Sort;
 use crate::web::browser;
@@ -67,6 +68,8 @@ pub struct State {
     pub dialog: RwSignal<Option<Dialog>>,
     /// The variants of panels.
     pub chosen: RwSignal<Chosen>,
+    /// The step of a lesson that is shown instead of the Run.
+    pub lesson: RwSignal<Option<StepId>>,
 }
 
 impl State {
@@ -74,6 +77,7 @@ impl State {
     pub fn from_address() -> Self {
         let link = link::decode(&browser::link_text());
         let theme = theme_of(&link.view);
+        let lesson = link.view.lesson.as_deref().and_then(StepId::named);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         Self {
@@ -94,6 +98,7 @@ impl State {
             search: RwSignal::new(String::new()),
             dialog: RwSignal::new(None),
             chosen: RwSignal::new(Chosen::default()),
+            lesson: RwSignal::new(lesson),
         }
     }
 

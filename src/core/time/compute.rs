@@ -201,7 +201,7 @@ pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> 
     let (precision, kind) = (scenario.precision, scenario.run.optimizer);
     let moved = optimizer(rates, precision, kind, sharded, held);
     let steps = seconds_a_parameter(scenario, rates) * sharded;
-    Seconds(moved + steps) * scenario.updates() + STEP_END
+    Seconds(moved + steps) * scenario.updates() + rates.end
 }
 
 #[cfg(test)]
