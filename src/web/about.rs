@@ -1,4 +1,4 @@
-//! The drawer about a number; before anything is asked it explains the fullest GPU.
+//! The drawer that explains a figure; the fullest GPU until one is chosen.
 
 use crate::view::panel::Panel;
 use crate::web::i18n::say;

@@ -1,4 +1,4 @@
-//! The published runs that the calculator is held to, fetched and computed when asked for.
+//! The published runs that the calculator is compared with, fetched and computed on request.
 //!
 //! The tables are static files beside the page; the worker computes their rows.
 
@@ -19,7 +19,7 @@ use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 
-/// Rows between two words on how far it is.
+/// Rows between two messages of progress.
 const SLICE: usize = 16;
 
 /// The accuracy panel.

@@ -64,7 +64,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
     }
 }
 
-/// Copies or saves what `save` says and `button` stands beside.
+/// Copies or saves as `save` says; texts are beside `button`.
 fn keep(state: State, save: Save, button: Element) {
     let text = || {
         let beside = button.parent_element()?.query_selector("pre").ok()??;
@@ -100,7 +100,7 @@ fn keep(state: State, save: Save, button: Element) {
                 let value: JsValue = value;
                 let _ = Reflect::set(&detail, &key.into(), &value);
             }
-            // What a style sheet says of a picture, and pixels, are the browser's: public/lazy/save.js.
+            // public/lazy/save.js resolves the style sheet and rasterises.
             let init = CustomEventInit::new();
             init.set_bubbles(true);
             init.set_detail(&detail);

@@ -198,13 +198,13 @@ fn page(state: State) -> impl IntoView {
     }
 }
 
-/// Turns to the other language, which it names in its own words.
+/// Switches to the other language.
 fn language_button(state: State) -> AnyView {
     let other = move || i18n::shown().0.other();
     let turn = move |_| {
         let to = untrack(other);
         browser::store("language", to.id());
-        // A link that asks for a language asks for the other one now.
+        // A language in the link is replaced.
         let wanted = state.lang.get_untracked();
         state.lang.set(wanted.map(|_| to.id().to_owned()));
         leptos::task::spawn_local(i18n::speak(to));

@@ -22,7 +22,7 @@ use leptos::prelude::*;
 pub fn embed(state: State, panel: &str) -> AnyView {
     let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
     let shows = |name: &str| !known || panel == name;
-    // A page that says its theme lends the frame its paper, too.
+    // Where the host page names a theme, its background shows through.
     let clear = state.view.with_value(|view| view.theme.is_some());
     let title = move || translated(state.run.with(words::line));
     let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));

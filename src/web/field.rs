@@ -113,7 +113,7 @@ pub fn input_id(field: &Field) -> String {
     input_id_of(field.key)
 }
 
-/// The ids of what is said about the field.
+/// The ids of the elements that describe the field.
 fn described_by(field: &Field) -> String {
     format!("{0}-hint {0}-issues", input_id(field))
 }

@@ -105,7 +105,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             .run
             .with(|run| fields().filter(|field| field.is_changed(run)).count())
     };
-    // Visible: what the search finds; else the usual fields, the others on request or where something is to be said.
+    // Visible: what the search finds; else the usual fields, the others on request or where they have an issue.
     let visible = move |field: &'static Field| {
         if searching() {
             return found(field);

@@ -48,7 +48,7 @@ fn follow(
     Effect::new(move |before: Option<Language>| {
         let view = view.get();
         let (language, catalogue) = i18n::shown();
-        // Taken out meanwhile: what loses the focus is heard at once.
+        // Empty during the patch: `blur` handlers run while nodes are removed.
         let Some(mut old) = mounted.try_update_value(std::mem::take) else {
             return language;
         };
@@ -72,7 +72,7 @@ fn follow(
         let path = path(&target, inner);
         let action = mounted.try_with_value(|mounted| action_at(mounted, &path).cloned());
         if let Some(action) = action.flatten() {
-            // The view says what is open: a fold does not open by itself as well.
+            // The view tree decides which folds are open: suppress the default.
             event.prevent_default();
             if !handler(&action) {
                 dispatch(state, action, &event);

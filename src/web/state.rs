@@ -38,7 +38,7 @@ pub struct State {
     pub run: RwSignal<Run>,
     /// What follows from it.
     pub shown: Memo<Shown>,
-    /// What the link said that was not understood.
+    /// What was not understood in the link.
     pub notices: RwSignal<Vec<Issue>>,
     /// The figure that the drawer explains.
     pub figure: RwSignal<Option<Figure>>,
@@ -130,7 +130,7 @@ impl State {
         all
     }
 
-    /// Everything to be said, worst first.
+    /// All issues, worst first.
     pub fn issues(&self) -> Vec<Issue> {
         let mut all = self.of_run();
         all.extend(self.refused());
@@ -145,7 +145,7 @@ impl State {
         })
     }
 
-    /// What the link asked for and did not get. That the default is used is said while it is.
+    /// What was not understood in the link; of a field only while it has its default.
     pub fn refused(&self) -> Vec<Issue> {
         let holds = |notice: &Issue| match field(&notice.field) {
             Some(field) => self.run.with(|run| !field.is_changed(run)),

@@ -1,4 +1,4 @@
-//! The key figures, and what is to be said about them.
+//! The key figures, and the list of issues.
 
 use crate::core::report::work;
 use crate::core::t;
@@ -47,7 +47,7 @@ pub fn waiting(state: State) -> Node {
     plain(t!("simulating {ops} ops…", ops = show_count(ops as f64)))
 }
 
-/// Everything to be said, with a way to the field.
+/// All issues, each with a link to its field.
 #[component]
 pub fn IssueList() -> impl IntoView {
     let state = expect_context::<State>();

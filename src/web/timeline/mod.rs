@@ -164,10 +164,10 @@ fn path_note(look: Look) -> Node {
     }
 }
 
-/// Ops of a step above which layers are not balanced unasked: every split that is tried is simulated.
+/// Ops of a step above which splits are not compared automatically: each one is simulated.
 const MAX_OPS: usize = 50_000;
 
-/// Asks what another split of the layers would give, where that is quick to say.
+/// The panel of other splits of the layers, where they are quick to simulate.
 fn split(look: Look) -> Option<Panel> {
     let items = own(look)?.evaluation.order.items();
     (items <= MAX_OPS).then_some(Panel::Uneven)
