@@ -23,7 +23,7 @@ export function calculator(options) {
     Object.assign(site, {
       url: server.url,
       origin: server.origin,
-      async open(path = '', context) {
+      async open(path = '#v=1', context) {
         const opened = await browser.open(new URL(path, server.url).href, context);
         pages.push(opened.page);
         return opened;
