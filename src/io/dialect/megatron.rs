@@ -50,7 +50,6 @@ pub fn knows(name: &str) -> bool {
     SAME.iter().any(|row| row.name == name) || well_known.contains(&&*name)
 }
 
-#[allow(clippy::unnecessary_wraps)] // other programs' files can be wrong
 /// Arguments that Megatron-LM has since 2026.
 const OF_2026: [&str; 4] = [
     "hybrid-layer-pattern",
@@ -72,6 +71,7 @@ fn generation(entries: &Entries) -> &'static str {
     }
 }
 
+#[allow(clippy::unnecessary_wraps)] // other programs' files can be wrong
 fn entries(text: &str) -> Result<Entries, Issue> {
     let script = Script::read(text);
     let mut entries: Entries = script.arguments();

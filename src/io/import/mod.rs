@@ -193,6 +193,30 @@ mod tests {
         read(text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}"))
     }
 
+    /// torchtitan's `compile.enable` is off unless it is said (job_config.py).
+    #[test]
+    fn settings_name_the_software_that_they_are_of() {
+        for (text, stack) in [
+            (
+                "--num-layers 32 --tensor-model-parallel-size 2",
+                "megatron-2025",
+            ),
+            ("--num-layers 32 --cuda-graph-impl local", "megatron-2026"),
+            ("[training]\nseq_len = 8192\n", "torchtitan-eager"),
+            (
+                "[training]\nseq_len = 8192\n[compile]\nenable = true\n",
+                "torchtitan",
+            ),
+            ("{\"zero_optimization\": {\"stage\": 2}}", "deepspeed"),
+        ] {
+            let read = run(text);
+            assert_eq!(read.run.stack.base, Some(stack), "{text}");
+            let label = read.run.stack.preset_row().choice.label;
+            let says = |said: &Message| said.to_string().contains(label);
+            assert!(read.assumed.iter().any(says), "{text}");
+        }
+    }
+
     #[test]
     fn every_form_of_a_link_is_read() {
         for text in [
