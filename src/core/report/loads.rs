@@ -1,7 +1,8 @@
 //! What a schedule makes each rank hold: the instant when its activations weigh most.
 
 use crate::memory::{self, RankLoad};
-use crate::pipeline::{Item, Kind, Order};
+use crate::pipeline::row::{Row, Visit};
+use crate::pipeline::{Kind, Order};
 use crate::run::Scenario;
 
 /// What each rank holds when its activations are largest, by the bytes of its chunks.
@@ -13,7 +14,7 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
         .ranks
         .iter()
         .enumerate()
-        .map(|(rank, items)| {
+        .map(|(rank, row)| {
             let stages: Vec<usize> = order
                 .stages_of(rank)
                 .into_iter()
@@ -23,7 +24,7 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
             let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
             let copies = u64::from(copies) * scenario.chunks;
             RankLoad {
-                in_flight: worst_instant(items, &stages, &bytes)
+                in_flight: worst_instant(row, &stages, &bytes)
                     .into_iter()
                     .map(|count| f64::from(count) / f64::from(order.splits))
                     .collect(),
@@ -35,31 +36,43 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
 }
 
 /// Activations of each of `stages` alive at the instant when they weigh most.
-fn worst_instant(items: &[Item], stages: &[usize], bytes: &[f64]) -> Vec<u32> {
+fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64]) -> Vec<u32> {
     let slot = |stage: u32| stages.iter().position(|held| *held == stage as usize);
     let mut alive = vec![0u32; stages.len()];
     let mut worst = (alive.clone(), 0.0, 0);
-    for item in items {
-        for op in item.ops().filter(|op| op.kind == Kind::F) {
-            if let Some(slot) = slot(op.stage) {
-                alive[slot] += 1;
+    row.ends(|part| match part {
+        Visit::Item(item) => {
+            for op in item.ops().filter(|op| op.kind == Kind::F) {
+                if let Some(slot) = slot(op.stage) {
+                    alive[slot] += 1;
+                }
+            }
+            let weight: f64 = alive
+                .iter()
+                .zip(stages)
+                .map(|(count, stage)| f64::from(*count) * bytes.get(*stage).copied().unwrap_or(0.0))
+                .sum();
+            let count = alive.iter().sum::<u32>();
+            if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
+                worst = (alive.clone(), weight, count);
+            }
+            for op in item.ops().filter(|op| op.kind.frees()) {
+                if let Some(slot) = slot(op.stage) {
+                    alive[slot] = alive[slot].saturating_sub(1);
+                }
             }
         }
-        let weight: f64 = alive
-            .iter()
-            .zip(stages)
-            .map(|(count, stage)| f64::from(*count) * bytes.get(*stage).copied().unwrap_or(0.0))
-            .sum();
-        let count = alive.iter().sum::<u32>();
-        if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
-            worst = (alive.clone(), weight, count);
-        }
-        for op in item.ops().filter(|op| op.kind.frees()) {
-            if let Some(slot) = slot(op.stage) {
-                alive[slot] = alive[slot].saturating_sub(1);
+        Visit::Skipped(items, times) => {
+            for op in items.iter().flat_map(|item| item.ops()) {
+                let Some(slot) = slot(op.stage) else { continue };
+                if op.kind == Kind::F {
+                    alive[slot] += times;
+                } else if op.kind.frees() {
+                    alive[slot] = alive[slot].saturating_sub(times);
+                }
             }
         }
-    }
+    });
     worst.0
 }
 

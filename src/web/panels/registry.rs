@@ -111,7 +111,7 @@ pub static PANELS: &[NamedPanel] = &[
         let chosen = spreads.find(|one| Choice::Spread(*one).id() == asked.of);
         unequal(asked.evaluation, chosen.unwrap_or(SPREADS[0].0))
     }),
-    entry("csv", |asked| raw(&ops_csv(&asked.evaluation.timeline))),
+    entry("csv", |asked| raw(&ops_csv(asked.evaluation.timeline()))),
     entry("trace", |asked| raw(&chrome_trace(asked.evaluation))),
     entry("svg", timeline_svg),
     entry("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
@@ -140,7 +140,7 @@ fn timeline_svg(asked: &Question) -> Node {
     let mut parts = asked.of.split(':');
     let mut number = || parts.next().and_then(parse_number);
     let evaluation = asked.evaluation;
-    let all = Viewport::all(evaluation.timeline.makespan());
+    let all = Viewport::all(evaluation.timeline().makespan());
     let (start, end) = (number().unwrap_or(all.start), number().unwrap_or(all.end));
     let width = number().unwrap_or(1200.0).clamp(320.0, 8000.0);
     let rank = number()
@@ -149,7 +149,7 @@ fn timeline_svg(asked: &Question) -> Node {
     let theme = theme(parts.next());
     raw(&svg(&Picture {
         evaluation,
-        sums: &Sums::of(&evaluation.timeline),
+        sums: &Sums::of(evaluation.timeline()),
         view: Viewport {
             start,
             end: end.max(start + all.full * 1e-9),
@@ -158,7 +158,7 @@ fn timeline_svg(asked: &Question) -> Node {
         width,
         rank: rank
             .unwrap_or(0)
-            .min(evaluation.timeline.ranks.len().saturating_sub(1)),
+            .min(evaluation.timeline().ranks.len().saturating_sub(1)),
         theme,
     }))
 }

@@ -7,14 +7,14 @@ use super::slots::{Grid, chimera_concat, notice_units, units};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::spec::{Spec, repeated};
 use crate::run::Variant;
 use crate::t;
 use std::ops::Range;
 
 /// The order of the variant asked for.
 pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
-    let (d, m) = (spec.pp, spec.microbatches);
+    let d = spec.pp;
     if !d.is_multiple_of(2) {
         let message = t!(
             "Chimera pairs worker w with worker {d} − 1 − w: an odd number of workers has no order",
@@ -23,13 +23,15 @@ pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
         return Err(Issue::error("pp", message).with_near("pp", u64::from(d), spec.even_sizes()));
     }
     Ok(match spec.variant {
-        Variant::Concat => chimera_concat(spec),
-        Variant::ForwardDoubling => doubled(d, m),
-        Variant::BackwardHalving => Order {
-            microbatches: m,
+        Variant::Concat => repeated(spec, (4 * d, d), chimera_concat),
+        Variant::ForwardDoubling => repeated(spec, (6 * d, 2 * d), |spec| {
+            doubled(d, spec.microbatches)
+        }),
+        Variant::BackwardHalving => repeated(spec, (3 * d, d), |spec| Order {
+            microbatches: spec.microbatches,
             splits: 2,
-            ..doubled(d, 2 * m)
-        },
+            ..doubled(d, 2 * spec.microbatches)
+        }),
     })
 }
 
@@ -54,15 +56,14 @@ fn doubled(d: u32, m: u32) -> Order {
             grids[worker as usize].push(start + slot, op);
         }
     }
-    let mut grids = grids.into_iter();
-    let ranks = each_rank(d, |_| Vec::new());
-    let ranks = ranks
-        .into_iter()
-        .map(|empty| grids.next().map_or(empty, Grid::by_slot))
-        .collect();
     Order {
         weight_copies: vec![2; d as usize],
-        ..Order::new(ranks, d, Placement::Bidirectional, m)
+        ..Order::new(
+            grids.into_iter().map(Grid::by_slot),
+            d,
+            Placement::Bidirectional,
+            m,
+        )
     }
 }
 
@@ -185,11 +186,8 @@ mod tests {
         let (_, stats) = measure(&order, &Durations::unit(4)).unwrap();
         // Half of forward doubling's 2 D on the same unit: no extra memory.
         assert!(stats.in_flight.iter().all(|held| *held <= 4.0));
-        let first: Vec<String> = order.ranks[0]
-            .iter()
-            .take(2)
-            .map(ToString::to_string)
-            .collect();
+        let items = order.ranks[0].iter().take(2);
+        let first: Vec<String> = items.map(|item| item.to_string()).collect();
         assert_eq!(first, ["0F0", "0F1"]);
     }
 

@@ -9,7 +9,7 @@
 use super::pull::Tail;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::Spec;
+use crate::pipeline::spec::{Spec, repeated};
 
 /// Kinds in the order of the block; W comes behind them.
 pub(crate) const F_LO: usize = 0;
@@ -42,7 +42,12 @@ pub(crate) fn v_half(spec: &Spec) -> Order {
     })
 }
 
+/// Between the first gradient of rank 0 and the last micro-batch the block stands as it is.
 fn from_block(spec: &Spec, block: impl Fn(u64) -> [u64; 4]) -> Order {
+    repeated(spec, (4 * spec.pp + 8, 1), |spec| pulled(spec, &block))
+}
+
+fn pulled(spec: &Spec, block: impl Fn(u64) -> [u64; 4]) -> Order {
     let m = u64::from(spec.microbatches);
     let mut ranks: Vec<Rank> = (0..u64::from(spec.pp))
         .map(|i| {
@@ -61,10 +66,7 @@ fn from_block(spec: &Spec, block: impl Fn(u64) -> [u64; 4]) -> Order {
     }
     squeeze(&mut ranks);
     let p = spec.pp;
-    let lists = (0..p)
-        .zip(&ranks)
-        .map(|(r, rank)| write(r, p, rank))
-        .collect();
+    let lists = (0..p).zip(&ranks).map(|(r, rank)| write(r, p, rank));
     Order::new(lists, 2 * p, Placement::Snake, spec.microbatches)
 }
 
