@@ -100,6 +100,8 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
     let fewest = machine.lanes.iter().zip(phase).map(turns).min()?;
     let p = phase.len();
     let mut marks: Vec<Mark> = Vec::new();
+    // By how much the last rank is behind the first, and when: a quick look at what may repeat.
+    let mut spreads: Vec<(f64, f64)> = Vec::new();
     for turn in 0..fewest {
         machine.run(limit(turn));
         let lanes = machine.lanes.iter().zip(phase);
@@ -114,15 +116,23 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
             }
         }));
         let at = |back: usize| marks.get((turn.checked_sub(back)?) * p..)?.get(..p);
+        let last = machine.lanes.last().map_or(0.0, |lane| lane.free);
+        spreads.push((last - machine.lanes[0].free, last));
+        let alike = |c: usize| {
+            let ((now, size), (before, _)) = (spreads[turn], spreads[turn - c]);
+            open || (now - before).abs() <= 2.0 * ROUNDING * size
+        };
         let longest = LONGEST.min(turn / if open { 2 } else { 1 });
-        let found = (1..=longest).filter(|_| turn >= lead).find_map(|c| {
-            let (now, before) = (at(0)?, at(c)?);
-            let earlier = if open { Some(at(2 * c)?) } else { None };
-            let pace = (!open).then(|| now[0].free - before[0].free);
-            let same = repeats(now, before, earlier);
-            let waiting = same.then(|| pending(machine, phase, c, pace)).flatten()?;
-            Some((c, waiting))
-        });
+        let found = (1..=longest)
+            .filter(|c| turn >= lead && alike(*c))
+            .find_map(|c| {
+                let (now, before) = (at(0)?, at(c)?);
+                let earlier = if open { Some(at(2 * c)?) } else { None };
+                let pace = (!open).then(|| now[0].free - before[0].free);
+                let same = repeats(now, before, earlier);
+                let waiting = same.then(|| pending(machine, phase, c, pace)).flatten()?;
+                Some((c, waiting))
+            });
         let Some((c, waiting)) = found else { continue };
         // Where paces differ, one period behind what is left out has to show that they last.
         let rest = if open { 2 * c } else { 0 };
@@ -151,11 +161,17 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
             let end = |times: usize| wait.end + times as f64 * wait.pace;
             let cell = target(times);
             // What an earlier phase has made is there.
-            if machine.makers.get(cell).is_some_and(|maker| !is_made(*maker)) {
+            if machine
+                .makers
+                .get(cell)
+                .is_some_and(|maker| !is_made(*maker))
+            {
                 machine.ends[cell] = end(times);
                 machine.makers[cell] = machine.makers[wait.cell];
             }
-            shown.push((target(times + 1), end(times + 1)));
+            if (times + 1) * c < wait.left {
+                shown.push((target(times + 1), end(times + 1)));
+            }
         }
         if !open {
             return Some(true);
@@ -164,7 +180,10 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
         let lanes = machine.lanes.iter().zip(expected);
         let kept = lanes.map(|(lane, end)| (lane.free, end)).all(equal)
             && shown.into_iter().all(|(cell, end)| {
-                machine.makers.get(cell).is_some_and(|maker| is_made(*maker))
+                machine
+                    .makers
+                    .get(cell)
+                    .is_some_and(|maker| is_made(*maker))
                     && equal((machine.ends[cell], end))
             });
         return Some(kept);
@@ -201,6 +220,8 @@ struct Waiting {
     end: f64,
     /// By how much it is later than the one c turns before.
     pace: f64,
+    /// Turns until its loop ends, from the one that reads it on.
+    left: usize,
 }
 
 /// The results that wait to be read; none where they are not later than those of c turns before by the `common` pace, or
@@ -214,7 +235,10 @@ fn pending(
     let mut waiting = Vec::new();
     let end = |cell: isize| {
         let cell = usize::try_from(cell).ok()?;
-        let made = machine.makers.get(cell).is_some_and(|maker| is_made(*maker));
+        let made = machine
+            .makers
+            .get(cell)
+            .is_some_and(|maker| is_made(*maker));
         made.then(|| machine.ends[cell])
     };
     let back = c.cast_signed();
@@ -223,7 +247,7 @@ fn pending(
         let stride = part.stride;
         for first in machine.waits(part) {
             let mut cell = first + stride * lane.at.turn as isize;
-            let mut left = part.source.times - lane.at.turn;
+            let mut left = (part.source.times - lane.at.turn) as usize;
             while let Some(now) = end(cell).filter(|_| left > 0) {
                 let pace = now - end(cell - stride * back)?;
                 let expected = match common {
@@ -238,6 +262,7 @@ fn pending(
                     stride,
                     end: now,
                     pace,
+                    left,
                 });
                 cell += stride;
                 left -= 1;
@@ -245,4 +270,45 @@ fn pending(
         }
     }
     Some(waiting)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::{Durations, SCHEDULES, Spec, build};
+
+    /// Results that are computed of an order of so many micro-batches, and of how many there are.
+    fn made(spec: &Spec, durations: &Durations) -> Option<(usize, usize)> {
+        let order = build(spec, durations).ok()?.order;
+        let mut machine = Machine::new(&order, durations, true, false);
+        assert!(run(&mut machine), "{}", spec.schedule.id);
+        let made = machine.makers.iter().filter(|maker| is_made(**maker));
+        Some((made.count(), machine.makers.len()))
+    }
+
+    /// Every schedule but those that are laid out by their durations, with equal stages and with long ends.
+    #[test]
+    fn what_is_simulated_does_not_grow_with_the_micro_batches() {
+        for row in SCHEDULES.iter().filter(|row| !row.uses_durations) {
+            for longer in [1.0, 1.3] {
+                let spec = |m| Spec {
+                    virtual_stages: 2,
+                    ..Spec::new(row, 4, m)
+                };
+                let mut durations =
+                    Durations::uniform(spec(1).stages(), 1.0, 1.1, 0.9).with_p2p(0.01);
+                durations.forward[0] *= longer;
+                let last = durations.backward_input.len() - 1;
+                durations.backward_input[last] *= longer;
+                let (Some(few), Some(many)) =
+                    (made(&spec(400), &durations), made(&spec(2000), &durations))
+                else {
+                    assert_eq!(row.id, "custom");
+                    continue;
+                };
+                assert_eq!(few.0, many.0, "{}", row.id);
+                assert!(few.0 < few.1 * 3 / 5, "{} {few:?}", row.id);
+            }
+        }
+    }
 }

@@ -55,9 +55,10 @@ impl Lane<'_> {
     pub fn position(&self) -> usize {
         let before = self.parts[..self.at.part].iter();
         let before = before.map(|part| part.source.body.len() * part.source.times as usize);
-        let turns = self.parts.get(self.at.part).map_or(0, |part| {
-            part.source.body.len() * self.at.turn as usize
-        });
+        let turns = self
+            .parts
+            .get(self.at.part)
+            .map_or(0, |part| part.source.body.len() * self.at.turn as usize);
         before.sum::<usize>() + turns + self.at.step
     }
     /// Behind the last turn of a loop is the next.

@@ -1,9 +1,8 @@
 //! A rank's list, written as short as it repeats: an order is periodic for most of its length, whatever the number of
 //! micro-batches, and what repeats is written, simulated and counted once.
 
-use super::op::{Item, Op};
+use super::op::Item;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// A part of a row: its items, run some times over, each time `step` micro-batches on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -113,22 +112,21 @@ impl Row {
         }
     }
 
-    /// The row of these items with what repeats `step` op indices on, or back, written once.
+    /// The row of these items, with what repeats `step` op indices on, or back, written once: loops of at most `longest`
+    /// items.
     #[must_use]
-    pub fn folded(items: &[Item], step: i32) -> Self {
-        let at = |(at, item): (usize, &Item)| (item.first(), at);
-        let places: HashMap<Op, usize> = items.iter().enumerate().map(at).collect();
+    pub fn folded(items: &[Item], step: i32, longest: usize) -> Self {
         let mut row = Self::default();
         let mut from = 0;
         while let Some(item) = items.get(from) {
+            let ahead = &items[from + 1..];
             let found = [step, -step].into_iter().find_map(|step| {
-                let next = *places.get(&item.first().moved(step))?;
-                let length = next.checked_sub(from).filter(|length| *length > 0)?;
-                let pairs = items[from..].iter().zip(&items[next..]);
-                let run = pairs
-                    .take_while(|(item, next)| item.moved(step) == **next)
-                    .count();
-                (run >= length).then_some((step, length, 1 + run / length))
+                let next = item.moved(step);
+                let length = 1 + ahead.iter().take(longest).position(|item| *item == next)?;
+                let pairs = items[from..].iter().zip(&items[from + length..]);
+                let same = pairs.take_while(|(item, next)| item.moved(step) == **next);
+                let times = 1 + same.count() / length;
+                (times > 1).then_some((step, length, times))
             });
             let (step, length, times) = found.unwrap_or((0, 1, 1));
             let body = items[from..from + length].iter().copied();
@@ -137,16 +135,31 @@ impl Row {
         }
         row
     }
+    /// The row of items of which nothing is known: they are folded by what repeats behind their first quarter.
+    #[must_use]
+    pub fn of(items: Vec<Item>) -> Self {
+        let start = items.len() / 4;
+        let found = (1..=start).find_map(|length| {
+            let (one, next) = (items[start].first(), items[start + length].first());
+            let step = next.microbatch.cast_signed() - one.microbatch.cast_signed();
+            let both = items[start..start + length]
+                .iter()
+                .zip(&items[start + length..]);
+            let mut both = both.map(|(item, next)| item.moved(step) == *next);
+            (step != 0 && both.all(|same| same)).then_some((step, length))
+        });
+        match found {
+            Some((step, length)) => Self::folded(&items, step, length),
+            None => items.into(),
+        }
+    }
     /// The same with its longest loop run `more` times more and what follows moved on by as much; none where nothing
     /// repeats.
     #[must_use]
     pub fn stretched(mut self, more: u32) -> Option<Self> {
-        let longest = self.repeats.iter().enumerate();
-        let (at, _) = longest.max_by_key(|(_, repeat)| repeat.times)?;
+        let loops = self.loops().enumerate().filter(|(_, part)| part.times > 1);
+        let (at, _) = loops.max_by_key(|(_, part)| part.body.len() * part.times as usize)?;
         let repeat = &mut self.repeats[at];
-        if repeat.times < 2 {
-            return None;
-        }
         repeat.times += more;
         let by = repeat.step * i32::try_from(more).ok()?;
         for item in &mut self.items[repeat.end as usize..] {
@@ -190,5 +203,63 @@ impl FromIterator<Item> for Row {
 impl PartialEq for Row {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::order::parse_ranks;
+    use crate::pipeline::{Kind, Op};
+
+    fn items(text: &str) -> Vec<Item> {
+        parse_ranks(text).unwrap().remove(0)
+    }
+
+    #[test]
+    fn what_repeats_is_written_once() {
+        let items = items("0F0,0F1,0F2,0BW0,0F3,0BW1,0F4,0BW2,0F5,0BW3,0BW4,0BW5");
+        let row = Row::folded(&items, 1, 2);
+        assert!(row.iter().eq(items.iter().copied()));
+        let loops: Vec<(usize, u32)> = row
+            .loops()
+            .map(|part| (part.body.len(), part.times))
+            .collect();
+        assert_eq!(loops, [(1, 3), (2, 3), (1, 3)]);
+        assert_eq!(row, Row::of(items));
+    }
+
+    #[test]
+    fn a_stretched_row_has_more_of_what_repeats() {
+        let row = Row::folded(&items("0F0,0F1,0BW0,0F2,0BW1,0F3,0BW2,0BW3"), 1, 2);
+        let longer = items("0F0,0F1,0BW0,0F2,0BW1,0F3,0BW2,0F4,0BW3,0F5,0BW4,0BW5");
+        assert_eq!(row.stretched(2), Some(longer.into()));
+        let twice = Row::folded(&items("0F0,0BW0"), 1, 2);
+        assert_eq!(twice.stretched(1), None);
+    }
+
+    /// Held after each item: what is largest at the end of a loop of forwards, or at the start of one of backwards.
+    #[test]
+    fn both_ends_of_a_loop_tell_the_most_that_is_held() {
+        let mut row = Row::default();
+        row.repeat([Op::f(0, 0).into()], 9, 1);
+        row.repeat([Op::bw(0, 8).into()], 9, -1);
+        let (mut held, mut most, mut seen) = (0i32, 0, 0);
+        row.ends(|part| match part {
+            Visit::Item(item) => {
+                held += if item.first().kind == Kind::F { 1 } else { -1 };
+                most = most.max(held);
+                seen += 1;
+            }
+            Visit::Skipped(body, times) => {
+                let change = if body[0].first().kind == Kind::F {
+                    1
+                } else {
+                    -1
+                };
+                held += change * times.cast_signed();
+            }
+        });
+        assert_eq!((held, most, seen, row.len()), (0, 9, 4, 18));
     }
 }

@@ -300,7 +300,8 @@ pub(crate) fn repeated(
     let step = period * order.splits;
     let stretch = |row: &Row| {
         let items: Vec<Item> = row.iter().collect();
-        Row::folded(&items, step.cast_signed()).stretched(more)
+        let longest = items.len() * period as usize / few.microbatches as usize;
+        Row::folded(&items, step.cast_signed(), longest).stretched(more)
     };
     match order.ranks.iter().map(stretch).collect() {
         Some(ranks) if more > 0 => Order {

@@ -22,17 +22,24 @@ pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
         );
         return Err(Issue::error("pp", message).with_near("pp", u64::from(d), spec.even_sizes()));
     }
-    Ok(match spec.variant {
-        Variant::Concat => repeated(spec, (4 * d, d), chimera_concat),
-        Variant::ForwardDoubling => repeated(spec, (6 * d, 2 * d), |spec| {
-            doubled(d, spec.microbatches)
-        }),
-        Variant::BackwardHalving => repeated(spec, (3 * d, d), |spec| Order {
-            microbatches: spec.microbatches,
+    let unit = match spec.variant {
+        Variant::ForwardDoubling => 2 * d,
+        _ => d,
+    };
+    Ok(repeated(spec, (3 * unit, unit), laid_out))
+}
+
+fn laid_out(spec: &Spec) -> Order {
+    let (d, m) = (spec.pp, spec.microbatches);
+    match spec.variant {
+        Variant::Concat => chimera_concat(spec),
+        Variant::ForwardDoubling => doubled(d, m),
+        Variant::BackwardHalving => Order {
+            microbatches: m,
             splits: 2,
-            ..doubled(d, 2 * spec.microbatches)
-        }),
-    })
+            ..doubled(d, 2 * m)
+        },
+    }
 }
 
 /// What the paper does not draw.
@@ -166,6 +173,7 @@ fn greedy_unit(d: u32, unit: Range<u32>) -> Vec<(u32, u64, Op)> {
 mod tests {
     use super::*;
     use crate::pipeline::{Durations, build, measure, schedule};
+    use crate::run::OneOf;
 
     #[test]
     fn forward_doubling_takes_4d_minus_2_equal_slots() {
@@ -199,5 +207,25 @@ mod tests {
         let built = build(&spec, &Durations::unit(4)).unwrap();
         assert!(built.warnings[0].message.to_string().contains("even"));
         assert!(measure(&built.order, &Durations::unit(4)).is_ok());
+    }
+
+    #[test]
+    fn a_long_order_is_the_one_laid_out_in_full() {
+        let row = schedule("chimera").unwrap();
+        for d in [2, 4, 6, 8] {
+            for m in (3 * d..9 * d).chain([20 * d + 2]) {
+                for (variant, _) in Variant::ALL {
+                    let spec = Spec {
+                        variant: *variant,
+                        ..Spec::new(row, d, m)
+                    };
+                    assert_eq!(
+                        chimera(&spec).unwrap(),
+                        laid_out(&spec),
+                        "D={d} m={m} {variant:?}"
+                    );
+                }
+            }
+        }
     }
 }

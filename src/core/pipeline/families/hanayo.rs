@@ -236,4 +236,20 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn a_long_order_is_the_merged_one() {
+        let row = schedule("hanayo").unwrap();
+        for p in 1..=6 {
+            for waves in 1..=3 {
+                for m in (6 * p..9 * p + 3).chain([14 * p + 1]) {
+                    let spec = Spec {
+                        waves,
+                        ..Spec::new(row, p, m)
+                    };
+                    assert_eq!(hanayo(&spec), merged(&spec), "p={p} W={waves} m={m}");
+                }
+            }
+        }
+    }
 }
