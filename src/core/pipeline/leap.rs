@@ -11,7 +11,7 @@
 //! and once more behind what was left out. By how much the i-th time of the next state is above d_i later is a convex
 //! function of the turns left out, since maxima of sums are; it is 0 at three points, hence at all between them.
 
-use super::machine::{Lane, Machine, Part, Place, is_made};
+use super::machine::{Lane, Machine, Made, Part, Place};
 
 /// Times that differ by no more of what has passed are equal: what rounding leaves.
 const ROUNDING: f64 = 1e-13;
@@ -100,8 +100,7 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
     let fewest = machine.lanes.iter().zip(phase).map(turns).min()?;
     let p = phase.len();
     let mut marks: Vec<Mark> = Vec::new();
-    // By how much the last rank is behind the first, and when: a quick look at what may repeat.
-    let mut spreads: Vec<(f64, f64)> = Vec::new();
+    let mut prints: Vec<f64> = Vec::new();
     for turn in 0..fewest {
         machine.run(limit(turn));
         let lanes = machine.lanes.iter().zip(phase);
@@ -116,24 +115,37 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
             }
         }));
         let at = |back: usize| marks.get((turn.checked_sub(back)?) * p..)?.get(..p);
-        let last = machine.lanes.last().map_or(0.0, |lane| lane.free);
-        spreads.push((last - machine.lanes[0].free, last));
-        let alike = |c: usize| {
-            let ((now, size), (before, _)) = (spreads[turn], spreads[turn - c]);
-            open || (now - before).abs() <= 2.0 * ROUNDING * size
+        let waiting = waiting(machine, phase);
+        prints.push(print(&machine.lanes, &waiting, open));
+        let times = (p + waiting.len()) as f64;
+        let size = times
+            * machine
+                .lanes
+                .iter()
+                .map(|lane| lane.free)
+                .fold(0.0, f64::max);
+        let alike = |c: &usize| {
+            let one = prints[turn] - prints[turn - c];
+            let two = if open {
+                prints[turn - c] - prints[turn - 2 * c]
+            } else {
+                0.0
+            };
+            (one - two).abs() <= 4.0 * ROUNDING * size
         };
         let longest = LONGEST.min(turn / if open { 2 } else { 1 });
-        let found = (1..=longest)
-            .filter(|c| turn >= lead && alike(*c))
-            .find_map(|c| {
-                let (now, before) = (at(0)?, at(c)?);
-                let earlier = if open { Some(at(2 * c)?) } else { None };
-                let pace = (!open).then(|| now[0].free - before[0].free);
-                let same = repeats(now, before, earlier);
-                let waiting = same.then(|| pending(machine, phase, c, pace)).flatten()?;
-                Some((c, waiting))
-            });
-        let Some((c, waiting)) = found else { continue };
+        let candidates = (1..=longest).filter(alike).filter(|_| turn >= lead);
+        let found = candidates.into_iter().find_map(|c| {
+            let (now, before) = (at(0)?, at(c)?);
+            let earlier = if open { Some(at(2 * c)?) } else { None };
+            let mut ranks = 0..p;
+            if !ranks.all(|rank| repeats(now, before, earlier, rank)) {
+                return None;
+            }
+            let pace = (!open).then(|| now[0].free - before[0].free);
+            paces(machine, &waiting, c, pace).map(|paces| (c, paces))
+        });
+        let Some((c, paces)) = found else { continue };
         // Where paces differ, one period behind what is left out has to show that they last.
         let rest = if open { 2 * c } else { 0 };
         let times = (fewest - turn).checked_sub(rest)? / c;
@@ -152,22 +164,14 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
             lane.at.turn += left_out;
             lane.settle();
         }
-        let mut shown: Vec<(usize, f64)> = Vec::new();
-        for wait in waiting {
-            let target = |times: usize| {
-                let cells = wait.stride * (times * c).cast_signed();
-                (wait.cell.cast_signed() + cells).cast_unsigned()
-            };
-            let end = |times: usize| wait.end + times as f64 * wait.pace;
+        let mut shown: Vec<(isize, f64)> = Vec::new();
+        for (wait, pace) in waiting.iter().zip(paces) {
+            let target = |times: usize| wait.cell + wait.stride * (times * c).cast_signed();
+            let end = |times: usize| wait.made.end + times as f64 * pace;
             let cell = target(times);
             // What an earlier phase has made is there.
-            if machine
-                .makers
-                .get(cell)
-                .is_some_and(|maker| !is_made(*maker))
-            {
-                machine.ends[cell] = end(times);
-                machine.makers[cell] = machine.makers[wait.cell];
+            if machine.board.made(cell).is_none() {
+                machine.board.enter(cell, end(times), wait.made.maker);
             }
             if (times + 1) * c < wait.left {
                 shown.push((target(times + 1), end(times + 1)));
@@ -180,88 +184,73 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
         let lanes = machine.lanes.iter().zip(expected);
         let kept = lanes.map(|(lane, end)| (lane.free, end)).all(equal)
             && shown.into_iter().all(|(cell, end)| {
-                machine
-                    .makers
-                    .get(cell)
-                    .is_some_and(|maker| is_made(*maker))
-                    && equal((machine.ends[cell], end))
+                let made = machine.board.made(cell);
+                made.is_some_and(|made| equal((made.end, end)))
             });
         return Some(kept);
     }
     None
 }
 
+/// A number that is the same where the ranks are as far apart (in an `open` order: that moves on evenly where they do),
+/// and hardly ever else: the times weighed by the golden ratio's multiples.
+fn print(lanes: &[Lane], waiting: &[Waiting], open: bool) -> f64 {
+    let first = lanes.first().map_or(0.0, |lane| lane.free);
+    let (base, waiting) = if open {
+        (0.0, &[][..])
+    } else {
+        (first, waiting)
+    };
+    let ends = waiting.iter().map(|wait| wait.made.end);
+    let mut weight = 0.0;
+    let weighed = lanes.iter().map(|lane| lane.free).chain(ends).map(|time| {
+        weight = (weight + 0.618_033_988_749_895) % 1.0;
+        weight * (time - base)
+    });
+    weighed.sum()
+}
+
 fn equal((one, other): (f64, f64)) -> bool {
     (one - other).abs() <= ROUNDING * one.abs().max(other.abs())
 }
 
-/// Whether ranks are where they were c turns before, and as much later: all alike, or, where `earlier` is given, each
-/// twice by its own pace.
-fn repeats(now: &[Mark], before: &[Mark], earlier: Option<&[Mark]>) -> bool {
-    let pace = now[0].free - before[0].free;
-    let mut ranks = (0..now.len()).map(|rank| {
-        let (now, before) = (now[rank], before[rank]);
-        let expected = match earlier {
-            None => before.free + pace,
-            Some(earlier) => 2.0 * before.free - earlier[rank].free,
-        };
-        now.at.is_some()
-            && now.at == before.at
-            && earlier.is_none_or(|earlier| earlier[rank].at == now.at)
-            && equal((now.free, expected))
-    });
-    ranks.all(|same| same)
+/// Whether a rank is where it was c turns before, and as much later as the first, or, where `earlier` is given, twice by
+/// its own pace.
+fn repeats(now: &[Mark], before: &[Mark], earlier: Option<&[Mark]>, rank: usize) -> bool {
+    let (this, that) = (now[rank], before[rank]);
+    let expected = match earlier {
+        None => that.free + (now[0].free - before[0].free),
+        Some(earlier) => 2.0 * that.free - earlier[rank].free,
+    };
+    this.at.is_some()
+        && this.at == that.at
+        && earlier.is_none_or(|earlier| earlier[rank].at == this.at)
+        && equal((this.free, expected))
 }
 
 /// A result that has been made and not yet read.
 struct Waiting {
-    cell: usize,
+    cell: isize,
     stride: isize,
-    end: f64,
-    /// By how much it is later than the one c turns before.
-    pace: f64,
+    made: Made,
     /// Turns until its loop ends, from the one that reads it on.
     left: usize,
 }
 
-/// The results that wait to be read; none where they are not later than those of c turns before by the `common` pace, or
-/// twice by their own.
-fn pending(
-    machine: &Machine,
-    phase: &Phase,
-    c: usize,
-    common: Option<f64>,
-) -> Option<Vec<Waiting>> {
-    let mut waiting = Vec::new();
-    let end = |cell: isize| {
-        let cell = usize::try_from(cell).ok()?;
-        let made = machine
-            .makers
-            .get(cell)
-            .is_some_and(|maker| is_made(*maker));
-        made.then(|| machine.ends[cell])
-    };
-    let back = c.cast_signed();
+/// The results that the loops of `phase` have not read yet.
+fn waiting(machine: &Machine, phase: &Phase) -> Vec<Waiting> {
+    let mut all = Vec::new();
     for (lane, part) in machine.lanes.iter().zip(phase) {
         let part = &lane.parts[*part];
         let stride = part.stride;
         for first in machine.waits(part) {
             let mut cell = first + stride * lane.at.turn as isize;
-            let mut left = (part.source.times - lane.at.turn) as usize;
-            while let Some(now) = end(cell).filter(|_| left > 0) {
-                let pace = now - end(cell - stride * back)?;
-                let expected = match common {
-                    Some(pace) => pace,
-                    None => (now - end(cell - 2 * stride * back)?) / 2.0,
-                };
-                if (pace - expected).abs() > ROUNDING * now {
-                    return None;
-                }
-                waiting.push(Waiting {
-                    cell: cell.cast_unsigned(),
+            let mut left = (part.source.times.saturating_sub(lane.at.turn)) as usize;
+            while let Some(made) = machine.board.made(cell).filter(|_| left > 0) {
+                all.push(Waiting {
+                    cell,
                     stride,
-                    end: now,
-                    pace,
+                    made,
                     left,
                 });
                 cell += stride;
@@ -269,7 +258,31 @@ fn pending(
             }
         }
     }
-    Some(waiting)
+    all
+}
+
+/// By how much each of `waiting` is later than the one c turns before; none where that is not the `common` pace, or not
+/// twice its own.
+fn paces(
+    machine: &Machine,
+    waiting: &[Waiting],
+    c: usize,
+    common: Option<f64>,
+) -> Option<Vec<f64>> {
+    let pace = |wait: &Waiting| {
+        let now = wait.made.end;
+        let before = |times: isize| {
+            let cell = wait.cell - wait.stride * c.cast_signed() * times;
+            machine.board.made(cell).map(|made| made.end)
+        };
+        let pace = now - before(1)?;
+        let expected = match common {
+            Some(pace) => pace,
+            None => (now - before(2)?) / 2.0,
+        };
+        ((pace - expected).abs() <= ROUNDING * now).then_some(pace)
+    };
+    waiting.iter().map(pace).collect()
 }
 
 #[cfg(test)]
@@ -282,8 +295,9 @@ mod tests {
         let order = build(spec, durations).ok()?.order;
         let mut machine = Machine::new(&order, durations, true, false);
         assert!(run(&mut machine), "{}", spec.schedule.id);
-        let made = machine.makers.iter().filter(|maker| is_made(**maker));
-        Some((made.count(), machine.makers.len()))
+        let results = 2 * order.stages as isize * order.units() as isize;
+        let made = (0..results).filter(|cell| machine.board.made(*cell).is_some());
+        Some((made.count(), results.cast_unsigned()))
     }
 
     /// Every schedule but those that are laid out by their durations, with equal stages and with long ends.

@@ -16,6 +16,56 @@ use std::ops::Range;
 /// Marks a result that is not made yet and that the rank in the other bits sleeps on; ranks count from 1, 0 is nobody.
 const ASLEEP: u32 = 1 << 31;
 
+/// When a result was made, and on which rank, from 1.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Made {
+    pub end: f64,
+    pub maker: u32,
+}
+
+/// Cells of a page.
+const PAGE: usize = 512;
+
+/// The results, forwards and gradients, by unit and stage: in pages, of which those exist that something is written on.
+pub(super) struct Board(Vec<Vec<Made>>);
+
+impl Board {
+    fn new(cells: usize) -> Self {
+        Self(vec![Vec::new(); cells.div_ceil(PAGE)])
+    }
+    fn at(&self, cell: isize) -> Option<&Made> {
+        let cell = cell.cast_unsigned();
+        self.0.get(cell / PAGE)?.get(cell % PAGE)
+    }
+    /// The result in a cell, if there is one.
+    pub fn made(&self, cell: isize) -> Option<Made> {
+        let made = self.at(cell).copied();
+        made.filter(|made| made.maker != 0 && made.maker & ASLEEP == 0)
+    }
+    fn cell(&mut self, cell: isize) -> Option<&mut Made> {
+        let cell = cell.cast_unsigned();
+        let page = self.0.get_mut(cell / PAGE)?;
+        if page.is_empty() {
+            page.resize(PAGE, Made::default());
+        }
+        page.get_mut(cell % PAGE)
+    }
+    /// Writes a result; gives the rank that slept on it.
+    pub fn enter(&mut self, cell: isize, end: f64, maker: u32) -> Option<usize> {
+        let cell = self.cell(cell)?;
+        let before = cell.maker;
+        *cell = Made { end, maker };
+        (before & ASLEEP != 0).then(|| (before ^ ASLEEP) as usize - 1)
+    }
+    /// Has `rank` sleep until a result is made. Two ranks lack the same result only where one waits for itself, and that
+    /// one never wakes.
+    fn wait(&mut self, cell: isize, rank: u32) {
+        if let Some(cell) = self.cell(cell).filter(|cell| cell.maker == 0) {
+            cell.maker = rank | ASLEEP;
+        }
+    }
+}
+
 /// An item of a loop: how long it takes, and which cells it reads and writes in the loop's first turn.
 struct Step {
     seconds: f64,
@@ -78,9 +128,7 @@ pub(super) struct Machine<'a> {
     /// Cells that items wait for and that they make, in the first turn.
     needs: Vec<isize>,
     results: Vec<isize>,
-    /// When each forward and each gradient was made, by unit and stage, and who made it.
-    pub ends: Vec<f64>,
-    pub makers: Vec<u32>,
+    pub board: Board,
     width: usize,
     durations: &'a Durations,
     records: bool,
@@ -97,8 +145,7 @@ impl<'a> Machine<'a> {
             steps: Vec::new(),
             needs: Vec::new(),
             results: Vec::new(),
-            ends: vec![0.0; cells],
-            makers: vec![0; cells],
+            board: Board::new(cells),
             width,
             durations,
             records,
@@ -143,9 +190,9 @@ impl<'a> Machine<'a> {
                 Need::Forward(stage, _) | Need::Gradient(stage, _) => stage == op.stage,
             };
             for need in needs(op, order).filter(|need| !(in_order && own(need))) {
-                self.needs.push(self.cell(need).cast_signed());
+                self.needs.push(self.cell(need));
             }
-            let result = result(op).map(|made| self.cell(made).cast_signed());
+            let result = result(op).map(|made| self.cell(made));
             self.results.extend(result);
         }
         #[allow(clippy::cast_possible_truncation)] // an order has at most 2^21 ops
@@ -157,16 +204,16 @@ impl<'a> Machine<'a> {
         });
     }
 
-    fn cell(&self, need: Need) -> usize {
+    fn cell(&self, need: Need) -> isize {
         let (column, unit) = match need {
             Need::Forward(s, i) => (s as usize, i),
             Need::Gradient(s, i) => (self.width / 2 + s as usize, i),
         };
-        unit as usize * self.width + column
+        (unit as usize * self.width + column).cast_signed()
     }
     /// Whether a result has been made.
     pub fn made(&self, need: Need) -> bool {
-        is_made(self.makers[self.cell(need)])
+        self.board.made(self.cell(need)).is_some()
     }
     /// Cells that the loop of a lane waits for in its first turn.
     pub fn waits(&self, part: &Part) -> &[isize] {
@@ -194,24 +241,19 @@ impl<'a> Machine<'a> {
             };
             let steps = &self.steps[part.steps.clone()];
             let shift = part.stride * lane.at.turn as isize;
-            let cell = |first: &isize| (first + shift).cast_unsigned();
             while let Some(step) = steps.get(lane.at.step) {
                 let mut start = lane.free;
                 for need in &self.needs[step.needs.start as usize..step.needs.end as usize] {
-                    let maker = &mut self.makers[cell(need)];
-                    if !is_made(*maker) {
-                        // Two ranks lack the same result only where one waits for itself, and that one never wakes.
-                        if *maker == 0 {
-                            *maker = own | ASLEEP;
-                        }
+                    let Some(made) = self.board.made(need + shift) else {
+                        self.board.wait(need + shift, own);
                         return;
-                    }
-                    let crossing = if *maker == own {
+                    };
+                    let crossing = if made.maker == own {
                         0.0
                     } else {
                         self.durations.p2p
                     };
-                    start = start.max(self.ends[cell(need)] + crossing);
+                    start = start.max(made.end + crossing);
                 }
                 let mut end = start + step.seconds;
                 if self.records || self.durations.microbatch_scale.is_some() {
@@ -225,12 +267,7 @@ impl<'a> Machine<'a> {
                 }
                 for result in &self.results[step.results.start as usize..step.results.end as usize]
                 {
-                    let maker = &mut self.makers[cell(result)];
-                    if *maker & ASLEEP != 0 {
-                        awake.push((*maker ^ ASLEEP) as usize - 1);
-                    }
-                    *maker = own;
-                    self.ends[cell(result)] = end;
+                    awake.extend(self.board.enter(result + shift, end, own));
                 }
                 if lane.at == Place::default() {
                     lane.start = start;
@@ -249,10 +286,6 @@ impl<'a> Machine<'a> {
         let mut lanes = self.lanes.iter();
         lanes.all(|lane| lane.at.part == lane.parts.len())
     }
-}
-
-pub(super) const fn is_made(maker: u32) -> bool {
-    maker != 0 && maker & ASLEEP == 0
 }
 
 /// What others may wait for.
