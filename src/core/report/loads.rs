@@ -63,11 +63,14 @@ fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64]) -> Vec<u32> {
             }
         }
         Visit::Skipped(items, times) => {
-            for op in items.iter().flat_map(|item| item.ops()) {
-                let Some(slot) = slot(op.stage) else { continue };
-                if op.kind == Kind::F {
+            let ops = || items.iter().flat_map(|item| item.ops());
+            for op in ops().filter(|op| op.kind == Kind::F) {
+                if let Some(slot) = slot(op.stage) {
                     alive[slot] += times;
-                } else if op.kind.frees() {
+                }
+            }
+            for op in ops().filter(|op| op.kind.frees()) {
+                if let Some(slot) = slot(op.stage) {
                     alive[slot] = alive[slot].saturating_sub(times);
                 }
             }
@@ -78,8 +81,40 @@ fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use crate::report::evaluate;
+    use super::loads;
+    use crate::pipeline::Order;
+    use crate::report::{evaluate, schedule_ids, with_schedule};
     use crate::run::{Run, Schedule};
+
+    /// What repeats is looked at twice, at its first and last run: the worst instant of every rank is that of its whole
+    /// list.
+    #[test]
+    fn the_worst_instant_is_that_of_the_whole_list() {
+        let run = Run {
+            global_batch: 1024,
+            ..Run::default()
+        };
+        for id in schedule_ids() {
+            let Ok(of) = evaluate(&run.with_texts(&with_schedule(&run, id)).unwrap()) else {
+                assert_eq!(id, "custom");
+                continue;
+            };
+            let whole = Order {
+                ranks: of
+                    .order
+                    .ranks
+                    .iter()
+                    .map(|row| row.iter().collect())
+                    .collect(),
+                ..of.order.clone()
+            };
+            assert_eq!(
+                loads(&of.scenario, &of.order),
+                loads(&of.scenario, &whole),
+                "{id}"
+            );
+        }
+    }
 
     /// A rank of both directions holds its stage and the one that mirrors it, each once (DualPipe: "2x parameters"; Chimera,
     /// section 3.1: "two model replicas"); stashed versions are copies of the stage itself (PipeDream-2BW: two).

@@ -114,13 +114,13 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
             visit(item, 1);
         }
         Visit::Skipped(items, times) => {
-            for op in items.iter().flat_map(|item| item.ops()) {
+            let ops = || items.iter().flat_map(|item| item.ops());
+            for op in ops().filter(|op| op.kind == Kind::F) {
+                alive[slot[op.stage as usize]] += times;
+            }
+            for op in ops().filter(|op| op.kind.frees()) {
                 let alive = &mut alive[slot[op.stage as usize]];
-                if op.kind == Kind::F {
-                    *alive += times;
-                } else if op.kind.frees() {
-                    *alive = alive.saturating_sub(times);
-                }
+                *alive = alive.saturating_sub(times);
             }
             items.iter().for_each(|item| visit(*item, times));
         }
