@@ -95,7 +95,10 @@ impl Spans {
         Self {
             starts: lanes().map(|lane| lane.start).collect(),
             ends: lanes().map(|lane| lane.free).collect(),
-            busy: lanes().map(|lane| lane.busy).collect(),
+            // Sums of the same times may differ in their last digits: no rank works longer than it is there.
+            busy: lanes()
+                .map(|lane| lane.busy.min(lane.free - lane.start))
+                .collect(),
         }
     }
 }
