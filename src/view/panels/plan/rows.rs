@@ -206,6 +206,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<No
     let mine = one.run
         == Run {
             measured_step_s: None,
+            profile: one.run.profile.clone(),
             ..view.query.run.clone()
         };
     let load = el(
