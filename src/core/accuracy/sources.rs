@@ -258,7 +258,7 @@ pub static SOURCES: &[Source] = &[
         "stack=megatron-2024&model.layers={layers}&model.hidden={hidden}&model.ffn={ffn}&model.heads={heads}&model.kv_heads={kv_heads}&model.vocab={vocab}&model.gated_ffn=false&model.norm=layernorm&model.biases=all&model.dropout=true&gpu=h100-sxm-80gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}&sequence_parallel={sp}&seq_len={seq}&micro_batch={mbs}&global_batch={four_batches}",
         "{model} on {gpu_type}, tp {tp} pp {pp}"),
     source("Megatron-LM, golden peaks of its tests", Kind::Held, "megatron_golden.csv", &[("left_out", "=")], Quantity::AllocatedLast,
-        "{run}", "{case} on {gpu_type}"),
+        "stack.base=megatron-2025&{run}", "{case} on {gpu_type}"),
     Source {
         without: &[("source", "trainy")],
         ..source("torchtitan, Llama on H100", Kind::Held, MEMORY, &[("source", "torchtitan:")], Quantity::Reserved, TORCHTITAN, "{model} on {gpus}, {notes}")

@@ -2,18 +2,14 @@
 
 use crate::memory::{self, RankLoad};
 use crate::pipeline::{Item, Kind, Order};
-use crate::run::{Scenario, Schedule};
+use crate::run::Scenario;
 
 /// What each rank holds when its activations are largest, by the bytes of its chunks.
 pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
     let bytes: Vec<f64> = (0..scenario.stage_layers.len())
         .map(|stage| memory::chunk_activation_bytes(scenario, stage).0)
         .collect();
-    // Megatron-LM runs a pair layer by layer: a layer of the backward pass goes as one of the forward pass comes.
-    let by_layer = matches!(
-        scenario.run.schedule,
-        Schedule::Overlap | Schedule::InterleavedOverlap
-    );
+    let by_layer = scenario.run.schedule.pairs_by_layer();
     order
         .ranks
         .iter()
