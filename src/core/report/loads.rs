@@ -2,7 +2,7 @@
 
 use crate::memory::{self, RankLoad};
 use crate::pipeline::row::{Row, Visit};
-use crate::pipeline::{Kind, Order};
+use crate::pipeline::{Item, Kind, Op, Order};
 use crate::run::Scenario;
 
 /// What each rank holds when its activations are largest, by the bytes of its chunks.
@@ -10,6 +10,7 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
     let bytes: Vec<f64> = (0..scenario.stage_layers.len())
         .map(|stage| memory::chunk_activation_bytes(scenario, stage).0)
         .collect();
+    let by_layer = scenario.run.schedule.pairs_by_layer();
     order
         .ranks
         .iter()
@@ -24,7 +25,7 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
             let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
             let copies = u64::from(copies) * scenario.chunks;
             RankLoad {
-                in_flight: worst_instant(row, &stages, &bytes)
+                in_flight: worst_instant(row, &stages, &bytes, by_layer)
                     .into_iter()
                     .map(|count| f64::from(count) / f64::from(order.splits))
                     .collect(),
@@ -36,17 +37,32 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
 }
 
 /// Activations of each of `stages` alive at the instant when they weigh most.
-fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64]) -> Vec<u32> {
-    let slot = |stage: u32| stages.iter().position(|held| *held == stage as usize);
+fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64], by_layer: bool) -> Vec<u32> {
+    let slot = |op: Op| {
+        let stage = op.stage as usize;
+        stages.iter().position(|held| *held == stage)
+    };
+    let add = |alive: &mut Vec<u32>, item: Item, times: u32| {
+        let forwards = item.ops().filter(|op| op.kind == Kind::F);
+        for slot in forwards.filter_map(slot) {
+            alive[slot] += times;
+        }
+    };
+    let free = |alive: &mut Vec<u32>, item: Item, times: u32| {
+        let freed = item.ops().filter(|op| op.kind.frees());
+        for slot in freed.filter_map(slot) {
+            alive[slot] = alive[slot].saturating_sub(times);
+        }
+    };
     let mut alive = vec![0u32; stages.len()];
     let mut worst = (alive.clone(), 0.0, 0);
     row.ends(|part| match part {
         Visit::Item(item) => {
-            for op in item.ops().filter(|op| op.kind == Kind::F) {
-                if let Some(slot) = slot(op.stage) {
-                    alive[slot] += 1;
-                }
+            let pair = by_layer && item.ops().count() > 1;
+            if pair {
+                free(&mut alive, item, 1);
             }
+            add(&mut alive, item, 1);
             let weight: f64 = alive
                 .iter()
                 .zip(stages)
@@ -56,24 +72,13 @@ fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64]) -> Vec<u32> {
             if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
                 worst = (alive.clone(), weight, count);
             }
-            for op in item.ops().filter(|op| op.kind.frees()) {
-                if let Some(slot) = slot(op.stage) {
-                    alive[slot] = alive[slot].saturating_sub(1);
-                }
+            if !pair {
+                free(&mut alive, item, 1);
             }
         }
         Visit::Skipped(items, times) => {
-            let ops = || items.iter().flat_map(|item| item.ops());
-            for op in ops().filter(|op| op.kind == Kind::F) {
-                if let Some(slot) = slot(op.stage) {
-                    alive[slot] += times;
-                }
-            }
-            for op in ops().filter(|op| op.kind.frees()) {
-                if let Some(slot) = slot(op.stage) {
-                    alive[slot] = alive[slot].saturating_sub(times);
-                }
-            }
+            items.iter().for_each(|item| add(&mut alive, *item, times));
+            items.iter().for_each(|item| free(&mut alive, *item, times));
         }
     });
     worst.0

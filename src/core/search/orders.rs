@@ -6,7 +6,7 @@ use super::space::Block;
 use super::stages::Kinds;
 use crate::pipeline::row::Visit;
 use crate::pipeline::{self, Durations, Item, Kind, Order, Spec};
-use crate::run::{OneOf, Run, Scenario};
+use crate::run::{OneOf, Run, Scenario, Schedule};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -72,6 +72,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
     let mut alive = vec![0u32; stages.len()];
     let mut peaks: Vec<Vec<u32>> = Vec::new();
     let mut grown = false;
+    let by_layer = OneOf::from_id(spec.schedule.id).is_some_and(Schedule::pairs_by_layer);
     let mut first = None;
     let mut last = None;
     let mut visit = |item: Item, times: u32| {
@@ -97,31 +98,40 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
                 .then_some((stage, op.kind == Kind::BW));
         }
     };
+    let add = |alive: &mut [u32], item: Item, times: u32| {
+        for op in item.ops().filter(|op| op.kind == Kind::F) {
+            alive[slot[op.stage as usize]] += times;
+        }
+    };
+    let free = |alive: &mut [u32], item: Item, times: u32| {
+        for op in item.ops().filter(|op| op.kind.frees()) {
+            let alive = &mut alive[slot[op.stage as usize]];
+            *alive = alive.saturating_sub(times);
+        }
+    };
     order.ranks[rank].ends(|part| match part {
         Visit::Item(item) => {
-            for op in item.ops().filter(|op| op.kind == Kind::F) {
-                alive[slot[op.stage as usize]] += 1;
-                grown = true;
+            let pair = by_layer && item.ops().count() > 1;
+            if pair && grown {
+                enter(&mut peaks, &alive);
             }
+            if pair {
+                free(&mut alive, item, 1);
+            }
+            grown |= item.ops().any(|op| op.kind == Kind::F);
+            add(&mut alive, item, 1);
             if grown && item.ops().any(|op| op.kind.frees()) {
                 enter(&mut peaks, &alive);
                 grown = false;
             }
-            for op in item.ops().filter(|op| op.kind.frees()) {
-                let alive = &mut alive[slot[op.stage as usize]];
-                *alive = alive.saturating_sub(1);
+            if !pair {
+                free(&mut alive, item, 1);
             }
             visit(item, 1);
         }
         Visit::Skipped(items, times) => {
-            let ops = || items.iter().flat_map(|item| item.ops());
-            for op in ops().filter(|op| op.kind == Kind::F) {
-                alive[slot[op.stage as usize]] += times;
-            }
-            for op in ops().filter(|op| op.kind.frees()) {
-                let alive = &mut alive[slot[op.stage as usize]];
-                *alive = alive.saturating_sub(times);
-            }
+            items.iter().for_each(|item| add(&mut alive, *item, times));
+            items.iter().for_each(|item| free(&mut alive, *item, times));
             items.iter().for_each(|item| visit(*item, times));
         }
     });
@@ -288,7 +298,6 @@ fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Schedule;
 
     fn one(schedule: Schedule, v: u64, pp: u64, m: u64) -> Facts {
         let chunks = Chunks {
