@@ -4,7 +4,6 @@ use super::bars::{Bar, MEMORY, Scale, gib, run, show};
 use super::{Dials, Lesson, Live, Slider, Step};
 use crate::core::cluster::{Axis, Mesh, RankOrder};
 use crate::core::message::{Message, verbatim};
-use crate::core::run::Scenario;
 use crate::core::source::{NCCL, PLAYBOOK, ZERO};
 use crate::core::t;
 use crate::core::traffic::Fabric;
