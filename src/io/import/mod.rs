@@ -198,10 +198,13 @@ mod tests {
     fn settings_name_the_software_that_they_are_of() {
         for (text, stack) in [
             (
-                "--num-layers 32 --tensor-model-parallel-size 2",
+                "--tensor-model-parallel-size 2 --use-distributed-optimizer",
                 "megatron-2025",
             ),
-            ("--num-layers 32 --cuda-graph-impl local", "megatron-2026"),
+            (
+                "--tensor-model-parallel-size 2 --cuda-graph-impl local",
+                "megatron-2026",
+            ),
             ("[training]\nseq_len = 8192\n", "torchtitan-eager"),
             (
                 "[training]\nseq_len = 8192\n[compile]\nenable = true\n",

@@ -24,11 +24,11 @@ pub fn by_source(bench: &Bench) -> Node {
             let cells = [
                 error.source.name.to_owned(),
                 error.source.kind.words().to_owned(),
-                error.source.stack().to_owned(),
                 error.count.to_string(),
                 show_percent(error.mean),
                 signed(error.bias),
                 show_percent(error.worst),
+                error.source.stack().to_owned(),
             ];
             (error.mean > MISS, cells.iter().map(text).collect())
         })
@@ -36,7 +36,7 @@ pub fn by_source(bench: &Bench) -> Node {
     table(
         "Error by source",
         &[
-            "source", "used as", "software", "runs", "mean", "bias", "worst",
+            "source", "used as", "runs", "mean", "bias", "worst", "software",
         ],
         &rows,
     )
