@@ -21,9 +21,9 @@ use shardscope::core::run::{Run, Schedule, Value};
 use shardscope::core::search::Request;
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::{FORMATS, Stamp, export};
-use shardscope::io::import::{self, summary::summary};
+use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link::{decode, encode, encode_with};
-use shardscope::web::panels::{PANELS, Question};
+use shardscope::web::panels::{self, PANELS};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A way into the calculator, what is put through it, and what it does with it: true where it answers, false where it
@@ -214,7 +214,11 @@ fn imported(text: &str, read: fn(&str) -> Result<Said, Vec<Issue>>) -> Result<bo
 
 fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
     let present = Run::default();
-    let said = summary(text, &present).to_html();
+    let question = Question {
+        text: text.to_owned(),
+        ..Question::default()
+    };
+    let said = summary(&Reading::of(&question), &present).to_html();
     import::read(text, &present).map(|read| (read.run, said))
 }
 
@@ -298,7 +302,7 @@ fn every_panel(text: &str) -> Result<bool, String> {
     };
     for panel in PANELS.iter().filter(|panel| panel.name == name) {
         for unit in [MemoryUnit::Gib, MemoryUnit::Gb] {
-            let question = Question {
+            let question = panels::Question {
                 evaluation: &evaluation,
                 of,
                 unit,

@@ -19,6 +19,7 @@ use crate::web::form::Form;
 use crate::web::history::history;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{Language, said, say};
+use crate::web::import::use_importer;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
@@ -38,10 +39,12 @@ extern "C" {
     fn report_error(message: &str);
 }
 
-/// Replaces the skeleton by the calculator, in the language that the document names.
+/// Replaces the skeleton by the calculator, in the language that the document names. `importer` loads the second module and
+/// asks it: bytes in, a promise of bytes out.
 #[wasm_bindgen]
-pub async fn mount() {
+pub async fn mount(importer: js_sys::Function) {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
+    use_importer(importer);
     i18n::speak(i18n::of_document()).await;
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {

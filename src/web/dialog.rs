@@ -5,6 +5,7 @@ use crate::view::node::markup::Node;
 use crate::web::browser;
 use crate::web::html::flag;
 use crate::web::i18n::say;
+use crate::web::import::meaning;
 use crate::web::panels;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -33,12 +34,17 @@ pub fn content(
 /// The dialog, closed; a text to import is typed, pasted, chosen or dropped here, what it means is shown below.
 pub fn dialog(state: State) -> AnyView {
     let typed = RwSignal::new(String::new());
-    let said = content(state, move || {
+    let imports = move || state.dialog.with(|of| of == "import");
+    let meaning = meaning(state, move || imports().then(|| typed.get()));
+    let content = content(state, move || {
         let of = state.dialog.get();
-        match of.as_str() {
-            "" => None,
-            "import" => Some(format!("import {}", typed.get())),
-            _ => Some(of),
+        (!of.is_empty() && !imports()).then_some(of)
+    });
+    let said = Signal::derive(move || {
+        if imports() {
+            meaning.get()
+        } else {
+            content.get()
         }
     });
     let dropped = move |event: web_sys::DragEvent| {
@@ -57,7 +63,7 @@ pub fn dialog(state: State) -> AnyView {
     }
     view! {
         <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(String::new())>
-            <div hidden=flag(move || state.dialog.with(|of| of != "import"))>
+            <div hidden=flag(move || !imports())>
                 <h2>{say("Bring in a run or a model")}</h2>
                 <p class="muted">{say("A link, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML, or an export: paste it, drop it here, or choose the file. It is read in this browser and goes nowhere.")}</p>
                 <textarea

@@ -36,6 +36,10 @@ mod html;
 #[cfg(feature = "ui")]
 mod i18n;
 #[cfg(feature = "ui")]
+mod import;
+#[cfg(feature = "importer")]
+mod importer;
+#[cfg(feature = "ui")]
 mod link_sync;
 #[cfg(feature = "ui")]
 mod memory;
@@ -43,6 +47,8 @@ mod memory;
 mod overlap;
 #[cfg(feature = "ui")]
 mod panel;
+#[cfg(any(feature = "ui", feature = "importer"))]
+mod plain;
 #[cfg(feature = "ui")]
 mod plan;
 #[cfg(feature = "ui")]

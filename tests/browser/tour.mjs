@@ -95,7 +95,16 @@ export const panels = (page, link) => page.evaluate(async ([link, names, brought
   const opens = (of) => [...of.querySelectorAll('[data-action^="open "]')].map((button) => button.dataset.action.slice(5));
   const pages = new Set(opens(document).filter((of) => of !== 'import'));
   for (const of of pages) opens(put('room', of)).forEach((next) => pages.add(next));
-  for (const text of brought) put('room', `import ${text}`);
+  document.querySelector('[data-action="open import"]').click();
+  const [typed, summary] = ['#dialog textarea', '#dialog .summary'].map((at) => document.querySelector(at));
+  for (const text of brought) {
+    const before = summary.textContent;
+    typed.value = text;
+    typed.dispatchEvent(new Event('input', { bubbles: true }));
+    while (summary.textContent === before) await new Promise(requestAnimationFrame);
+    box.append(summary.cloneNode(true));
+  }
+  document.getElementById('dialog').close();
   const asked = [...document.querySelectorAll('[data-action^="explain "]'), ...box.querySelectorAll('[data-action^="explain "]')];
   for (const id of new Set(asked.map((button) => button.dataset.action.slice(8)))) put('about', id);
   document.body.append(box);

@@ -9,6 +9,7 @@ use super::Evaluation;
 use crate::memory::curve::{Alive, Change, curve};
 use crate::memory::{Component, Nature, StageMemory, detailed};
 use crate::pipeline::{Kind, TimedOp};
+use crate::sort::sort_by;
 use crate::units::{Bytes, Seconds};
 
 /// From one change to the next.
@@ -202,7 +203,9 @@ fn events(ops: &[TimedOp]) -> Vec<Event> {
         [event(timed.start, true), event(timed.end, false)]
     };
     let mut events: Vec<Event> = ops.iter().enumerate().flat_map(both).collect();
-    events.sort_by(|a, b| a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins)));
+    sort_by(&mut events, |a, b| {
+        a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins))
+    });
     events
 }
 

@@ -6,6 +6,7 @@
 use super::axes::{Axes, Chunks, Split};
 use crate::model::Architecture;
 use crate::run::{Recompute, Run, Schedule};
+use crate::sort::sort;
 
 /// Layouts that differ only in schedule and ZeRO stage; their pipelines have the same stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +138,7 @@ impl Space {
                 continue;
             }
             let mut chunks: Vec<u64> = self.schedules(pp).iter().map(|one| one.each).collect();
-            chunks.sort_unstable();
+            sort(&mut chunks);
             chunks.dedup();
             for &chunks in &chunks {
                 let stages = pp.saturating_mul(chunks);

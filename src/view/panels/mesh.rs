@@ -3,6 +3,7 @@
 use crate::core::cluster::{Axis, Link, Mesh};
 use crate::core::message::verbatim;
 use crate::core::run::Scenario;
+use crate::core::sort::sort;
 use crate::core::t;
 use crate::view::node::markup::{Node, el, leaf, table, text};
 
@@ -91,7 +92,7 @@ fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
         }
     }
     shown.truncate(MAX_NODES);
-    shown.sort_unstable();
+    sort(&mut shown);
     shown
 }
 

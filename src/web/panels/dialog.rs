@@ -1,9 +1,8 @@
-//! What the page's dialog shows: import, export, and what else has no place of its own.
+//! What the page's dialog shows but for imports: export, and what else has no place of its own.
 
 use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::io::export::{Stamp, menu::menu};
-use crate::io::import::summary::summary;
 use crate::view::node::glossary;
 use crate::view::node::markup::{Node, leaf};
 use crate::view::panels::issues::line;
@@ -14,7 +13,6 @@ use crate::view::panels::{methods, published};
 pub fn dialog(of: &str, run: &Run, stamp: &Stamp) -> Node {
     let (name, of) = of.split_once(' ').unwrap_or((of, ""));
     match name {
-        "import" => summary(of, run),
         "export" => menu(run, of, stamp),
         "published" => published::all(run),
         "beside" => published::beside(run),
@@ -39,7 +37,6 @@ mod tests {
             ..Run::default()
         };
         for of in [
-            "import nothing",
             "export",
             "export csv",
             "published",

@@ -3,6 +3,7 @@
 use super::ladders::{ladders, more_gpus};
 use super::{Base, Ladder, Set, Suggestion};
 use crate::report::Evaluation;
+use crate::sort::sort_by;
 use std::collections::VecDeque;
 
 /// What a change is to reach.
@@ -206,7 +207,7 @@ impl Fit {
     #[must_use]
     pub fn suggestions(&self) -> Vec<Suggestion> {
         let mut list = self.found.clone();
-        list.sort_by(|a, b| {
+        sort_by(&mut list, |a, b| {
             let cost = a.dearer.total_cmp(&b.dearer);
             cost.then(a.changes.cmp(&b.changes))
                 .then(a.fix.label.cmp(&b.fix.label))
@@ -259,7 +260,7 @@ impl Fit {
 /// First and last rungs of several ladders in every mixture, the smallest change first.
 fn mixed(chosen: &[&Ladder]) -> Vec<Set> {
     let mut masks: Vec<u32> = (0..1u32 << chosen.len()).collect();
-    masks.sort_by_key(|mask| mask.count_ones());
+    sort_by(&mut masks, |a, b| a.count_ones().cmp(&b.count_ones()));
     let mut sets: Vec<Set> = Vec::new();
     for mask in masks {
         let rung = |(at, ladder): (usize, &&Ladder)| {
