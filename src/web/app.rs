@@ -17,7 +17,7 @@ use crate::web::embed::embed;
 use crate::web::field::choice_select;
 use crate::web::form::Form;
 use crate::web::history::history;
-use crate::web::html::{flag, text};
+use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{Language, said, say};
 use crate::web::import::use_importer;
 use crate::web::memory::MemoryPanel;
@@ -64,13 +64,13 @@ fn App() -> impl IntoView {
             leptos::task::spawn_local(i18n::speak(language));
         }
     });
-    Effect::new(move |_| {
+    effect(move || {
         let theme = state.theme.get();
         if let Some(root) = browser::document_element() {
             let _ = root.set_attribute("data-theme", theme.id());
         }
     });
-    Effect::new(move |_| {
+    effect(move || {
         let verdict = match state.evaluation() {
             _ if state.fault().is_some() => t!("✕ cannot run"),
             Some(evaluation) if !state.is_stale() => {
@@ -150,7 +150,7 @@ fn page(state: State) -> impl IntoView {
         }
     };
     let beside = content(state, || Some("beside".to_owned()));
-    let footer = Signal::derive(footer);
+    let footer = view_of(footer);
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {
             <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| turn(name)>
@@ -239,7 +239,7 @@ fn Header() -> impl IntoView {
             };
         });
     };
-    let exchange = Signal::derive(exchange);
+    let exchange = view_of(exchange);
     view! {
         <header class="bar">
             <i class="logo"></i>

@@ -3,7 +3,7 @@
 use crate::io::export::Stamp;
 use crate::view::node::markup::Node;
 use crate::web::browser;
-use crate::web::html::flag;
+use crate::web::html::{effect, flag, view_of, view_once};
 use crate::web::i18n::say;
 use crate::web::import::meaning;
 use crate::web::panels;
@@ -17,18 +17,15 @@ pub fn content(
     state: State,
     query: impl Fn() -> Option<String> + Send + Sync + 'static,
 ) -> Signal<Node> {
-    Memo::new(move |before: Option<&Node>| {
-        let Some(query) = query() else {
-            return before.cloned().unwrap_or_default();
-        };
+    view_once(move || {
+        let query = query()?;
         let (date, address) = (browser::today(), browser::address());
         let stamp = Stamp {
             date: &date,
             address: &address,
         };
-        state.run.with(|run| panels::dialog(&query, run, &stamp))
+        Some(state.run.with(|run| panels::dialog(&query, run, &stamp)))
     })
-    .into()
 }
 
 /// The dialog, closed; a text to import is typed, pasted, chosen or dropped here, what it means is shown below.
@@ -40,7 +37,7 @@ pub fn dialog(state: State) -> AnyView {
         let of = state.dialog.get();
         (!of.is_empty() && !imports()).then_some(of)
     });
-    let said = Signal::derive(move || {
+    let said = view_of(move || {
         if imports() {
             meaning.get()
         } else {
@@ -59,7 +56,7 @@ pub fn dialog(state: State) -> AnyView {
         load(input.and_then(|input| input.files()), typed);
     };
     if let Some(page) = state.view.with_value(|view| view.page.clone()) {
-        Effect::new(move |_| open(state, &page));
+        effect(move || open(state, &page));
     }
     view! {
         <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(String::new())>

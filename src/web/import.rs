@@ -6,6 +6,7 @@ use crate::io::import::{Question, Reading};
 use crate::io::link;
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
+use crate::web::html::effect;
 use crate::web::i18n;
 use crate::web::state::State;
 use crate::web::worker::job::{from_bytes, to_bytes};
@@ -28,7 +29,7 @@ pub fn use_importer(ask: Function) {
 /// What `typed` would make of the Run of the page; nothing while `typed` has no text.
 pub fn meaning(state: State, typed: impl Fn() -> Option<String> + 'static) -> Signal<Node> {
     let shown = RwSignal::new(Node::none());
-    Effect::new(move |_| {
+    effect(move || {
         let Some(text) = typed().filter(|text| !text.trim().is_empty()) else {
             shown.set(Node::none());
             return;

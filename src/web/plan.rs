@@ -4,7 +4,7 @@
 use crate::core::search::session::{PlanCommand, PlanSession};
 use crate::view::node::markup::{Action, Node, leaf};
 use crate::view::panels::plan;
-use crate::web::html::text;
+use crate::web::html::{effect, text, view_of};
 use crate::web::i18n::{said, say};
 use crate::web::render::{Handler, handled};
 use crate::web::state::State;
@@ -115,11 +115,11 @@ pub fn plan_panel(state: State) -> AnyView {
         parts: RwSignal::default(),
         works: RwSignal::new(false),
     };
-    Effect::new(move |_| {
+    effect(move || {
         state.unit.track();
         panel.follow();
     });
-    let parts = Signal::derive(move || panel.parts.get().into_iter().collect());
+    let parts = view_of(move || panel.parts.get().into_iter().collect());
     let label = text(move || said(if panel.works.get() { "Stop" } else { "Plan" }));
     let press = move |_| {
         panel.apply(if panel.works.get_untracked() {

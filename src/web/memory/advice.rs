@@ -7,7 +7,7 @@ use crate::core::report::Evaluation;
 use crate::core::report::fit::{Fit, LIMIT};
 use crate::view::node::markup::{Node, leaf};
 use crate::view::panels::memory::suggestions;
-use crate::web::html::{flag, text};
+use crate::web::html::{effect, flag, text};
 use crate::web::i18n::{said, say};
 use crate::web::panel::named_panel;
 use crate::web::state::State;
@@ -58,7 +58,7 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
         move |_| open.get().then(|| state.evaluation()).flatten(),
         |_, _| true,
     );
-    Effect::new(move |_| {
+    effect(move || {
         latest.update_value(|number| *number += 1);
         let (number, base) = (latest.get_value(), base.get());
         let Some(base) = base else { return };

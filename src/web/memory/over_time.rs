@@ -3,7 +3,7 @@
 use crate::core::t;
 use crate::view::node::markup::{Node, el, text as words};
 use crate::web::browser;
-use crate::web::html::flag;
+use crate::web::html::{effect, flag, view_of};
 use crate::web::i18n::say;
 use crate::web::panel::named_panel;
 use crate::web::render::patched;
@@ -16,7 +16,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
     let stage = RwSignal::new(String::new());
     let width = RwSignal::new(0.0);
     let frame = NodeRef::<Div>::new();
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(element) = frame.get() {
             browser::watch_width(&element, move |wide| width.set(wide));
         }
@@ -26,7 +26,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
         let wide = width.get();
         (visible.get() && wide > 0.0).then(|| format!("{}:{theme}:{wide:.0}", stage.get()))
     };
-    let choices = Signal::derive(move || stages(state));
+    let choices = view_of(move || stages(state));
     let content = named_panel(state, "over-time", asked);
     view! {
         <div class="over-time" node_ref=frame hidden=flag(move || !visible.get())>
