@@ -1,6 +1,7 @@
 //! What JavaScript may call: plain objects in, plain objects out. Importing the package mounts nothing, and nothing
 //! throws for what it is given.
 
+use crate::core::calibrate;
 use crate::core::issue::{Issue, Severity};
 use crate::core::pipeline;
 use crate::core::report;
@@ -31,6 +32,13 @@ pub fn version() -> String {
 #[must_use]
 pub fn report_door(run: JsValue) -> JsValue {
     reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
+}
+
+/// What measured runs teach: a profile, what it is made of, and the run to make next.
+#[wasm_bindgen(js_name = calibrate)]
+#[must_use]
+pub fn calibrate_door(request: JsValue) -> JsValue {
+    reply(value(request).and_then(|request| calibrate::calibrate(&request)))
 }
 
 /// One schedule under given durations.

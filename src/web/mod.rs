@@ -40,6 +40,8 @@ mod import;
 #[cfg(feature = "importer")]
 mod importer;
 #[cfg(feature = "ui")]
+mod learn;
+#[cfg(feature = "ui")]
 mod link_sync;
 #[cfg(feature = "ui")]
 mod memory;

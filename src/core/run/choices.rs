@@ -1,5 +1,6 @@
 //! The settings that are one of a list: their ids in links and JSON (which never change) and their labels.
 
+use crate::cluster::RankOrder;
 use crate::message::Message;
 use crate::model::{AttentionCount, Biases, Norm, QkNorm};
 use crate::t;
@@ -63,6 +64,12 @@ one_of! {
         Ulysses = "ulysses" "Ulysses",
     }
 }
+
+one_of!(impl RankOrder {
+    PpLast = "tp-cp-ep-dp-pp" "TP, CP, EP, DP, PP",
+    DpLast = "tp-cp-ep-pp-dp" "TP, CP, EP, PP, DP",
+    EpAfterPp = "tp-cp-pp-ep-dp" "TP, CP, PP, EP, DP",
+});
 
 one_of! {
     /// When ZeRO-2 reduces a stage's gradients to their shards.
@@ -279,6 +286,8 @@ pub enum Recompute {
     None,
     /// Core attention (no effect with FlashAttention).
     Selective,
+    /// Everything but matrix products and attention (torchtitan).
+    OpSelective,
     /// Every layer, from its input.
     Full,
     /// This many layers a stage, from their input.
@@ -294,6 +303,7 @@ impl Recompute {
         match self {
             Self::None => t!("no recomputation"),
             Self::Selective => t!("selective recomputation"),
+            Self::OpSelective => t!("recomputation between products"),
             Self::Full => t!("full recomputation"),
             Self::Layers(n) => t!("{n} recomputed layers", n = *n),
             Self::Modules(_) => t!("recomputed modules"),

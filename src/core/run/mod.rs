@@ -13,6 +13,8 @@ mod layout;
 mod model_parts;
 pub mod precision;
 pub mod presets;
+mod profile;
+pub mod recipe;
 pub mod registry;
 mod resolved;
 mod scenario;
@@ -32,10 +34,16 @@ pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
 pub use precision::{Format, Precision};
+pub use profile::{
+    Factors, LETTERS, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Uncertainty, Vector,
+    quadratic,
+};
+pub use recipe::Recipe;
 pub use scenario::Scenario;
 pub use stack::{Software, StackParts};
 pub use value::Value;
 
+use crate::cluster::RankOrder;
 use crate::model::AttentionCount;
 
 #[allow(clippy::struct_excessive_bools)] // they are what a person sets
@@ -64,6 +72,8 @@ pub struct Run {
     pub sequence_parallel: bool,
     /// How context-parallel ranks exchange keys and values.
     pub cp_comm: CpComm,
+    /// The order of the mesh axes that ranks are numbered along.
+    pub rank_order: RankOrder,
     /// ZeRO stage, 0 to 3.
     pub zero: u64,
     /// When ZeRO-2 reduces gradients.
@@ -123,6 +133,8 @@ pub struct Run {
     pub cuda_graphs: Option<bool>,
     /// One measured step, to which the time model is scaled.
     pub measured_step_s: Option<f64>,
+    /// What the person's own runs taught about the constants.
+    pub profile: Profile,
     /// Host data loader: nanoseconds · `seq_len`² a sample and data-parallel rank; none: the stack's.
     pub loader_ns: Option<f64>,
     /// Share of each window that may hide communication; none: the stack's.
@@ -185,6 +197,7 @@ impl Default for Run {
             etp: 1,
             sequence_parallel: true,
             cp_comm: CpComm::Ring,
+            rank_order: RankOrder::PpLast,
             zero: 1,
             zero2_reduce: Reduction::MicroBatch,
             hsdp_shard: None,
@@ -214,6 +227,7 @@ impl Default for Run {
             fp8_dispatch: None,
             cuda_graphs: None,
             measured_step_s: None,
+            profile: Profile::default(),
             loader_ns: None,
             overlap: OverlapParts::default(),
             memory_method: Method::Detailed,

@@ -4,12 +4,12 @@ use super::activations::kept;
 use super::holding::{Holding, Kind, holdings};
 use super::logits::loss_kernel;
 use super::shapes::{book, tensor};
-use super::sharding::{accumulating, buffers, largest_layer, root_elements};
-use super::states::{shards, states};
-use super::{dummies, heads_in_flight, logits, rank_memory, transient};
+use super::sharding::{accumulating, buffers, gathered_copies, largest_layer, root_elements};
+use super::states::{quantised_linears, shards, states};
+use super::{BY_YOUR_RUNS, dummies, heads_in_flight, logits, rank_memory, transient};
 use crate::explain::{Provenance, Term, Unit};
 use crate::memory::estimate::RankLoad;
-use crate::memory::verdict::{FRAGMENTATION, PROCESS};
+use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation};
 use crate::message::Message;
 use crate::run::{Optimizer, Scenario};
 use crate::source::{KORTHIKANTI_2022, ZERO};
@@ -93,6 +93,17 @@ impl Explained<'_> {
                     Unit::Parameters,
                 ),
                 bytes("w", "bytes a weight", precision.weights),
+                Term::given(
+                    "L",
+                    "parameters of linears in quantised copies",
+                    quantised_linears(scenario, part),
+                    Unit::Parameters,
+                ),
+                bytes(
+                    "q",
+                    "bytes of the quantised copies of a weight",
+                    precision.copies(&scenario.gpu),
+                ),
                 bytes(
                     "g",
                     "bytes a gradient and its accumulation",
@@ -131,16 +142,22 @@ impl Explained<'_> {
                     whole.to_owned()
                 }
             };
+            let quantised = quantised_linears(scenario, part) > 0.0;
+            let of_weights = match (quantised, precision.param_gather) {
+                (true, true) => "((P - L) w + L q)",
+                (true, false) => "(P w + L q)",
+                _ => "P w",
+            };
             let copies = if self.load.weight_versions > 1 {
-                "P w c"
+                format!("{of_weights} c")
             } else {
-                "P w"
+                of_weights.to_owned()
             };
             let term = |symbol, value, formula: String| {
                 bytes(symbol, part.name, value).over(formula, &book)
             };
             let cut = format!("{copies}/N");
-            weights.push(term("W_i", worth.weights, by(over(3), copies, &cut)));
+            weights.push(term("W_i", worth.weights, by(over(3), &copies, &cut)));
             gradients.push(term("G_i", worth.gradients, by(over(2), "P g", "P g/N")));
             let kept_whole = scenario.run.optimizer == Optimizer::Muon && part.largest_matrix > 0.0;
             let formula = match (kept_whole, over(1)) {
@@ -292,6 +309,11 @@ impl Explained<'_> {
             ),
             bytes("w", "bytes a gathered weight", precision.gathered_weight()),
             bytes(
+                "q",
+                "bytes of the quantised copies of a weight",
+                gathered_copies(scenario),
+            ),
+            bytes(
                 "g",
                 "bytes a gradient and its accumulation",
                 precision.gradients(),
@@ -302,6 +324,7 @@ impl Explained<'_> {
         } else {
             "w P"
         };
+        let quantised = gathered_copies(scenario) > 0.0;
         let named = buffers(scenario, load, &self.holdings).into_iter();
         named
             .map(|buffer| {
@@ -309,8 +332,10 @@ impl Explained<'_> {
                     "gradients being reduced" if scenario.zero.stage == 2 => "2 g U",
                     "gradients being reduced" => "(w + g) U",
                     "gradients of a group of micro-batches" => "g A",
+                    "gathered weights of the stage" if quantised => "(w + q) P",
                     "gathered weights of the stage" => "w P",
                     "gradients waiting for the last micro-batch" => waiting,
+                    "gathered layers" if quantised => "(2 w + q) U",
                     "gathered layers" => "2 w U",
                     "gathered embedding and head" => "w R",
                     _ => "w H",
@@ -329,7 +354,7 @@ impl Explained<'_> {
             Term::given(
                 "φ",
                 "reserved over allocated",
-                FRAGMENTATION.value,
+                fragmentation(scenario),
                 Unit::Ratio,
             )
             .from(FRAGMENTATION.source, FRAGMENTATION.place),
@@ -348,11 +373,15 @@ impl Explained<'_> {
         if layout.ep > 1 {
             parts.push(process("communicators of expert parallelism"));
         }
+        let fitted = scenario.run.profile.overhead().0;
+        if fitted != 0.0 {
+            parts.push(bytes("X_i", BY_YOUR_RUNS, fitted));
+        }
         let peak = heads.min(1.0) * logits::momentary(scenario);
         parts.push(
             bytes("X_i", "logits at their peak", peak).over("(p - l) min(i, 1) e T V/t", &book),
         );
-        let blocks = (FRAGMENTATION.value - 1.0) * (allocated - held);
+        let blocks = (fragmentation(scenario) - 1.0) * (allocated - held);
         parts.push(bytes("X_i", "fragmentation", blocks).over("(φ - 1) (M - L)", &book));
         sum("X", "what no tensor accounts for", "Σ X_i", parts)
             .from(FRAGMENTATION.source, FRAGMENTATION.place)
