@@ -4,6 +4,8 @@
 //! A step computes every figure that it shows with the calculator: templates hold no figures, arguments do. A lesson is a
 //! file here; a new step is a row of its `STEPS` and a function from slider values to [`Live`].
 
+mod bars;
+mod memory;
 mod page;
 mod pictures;
 mod pipelines;
@@ -162,7 +164,7 @@ impl Display for StepId {
 }
 
 /// The lessons, in the order of the lecture and the playbook.
-pub static LESSONS: &[Lesson] = &[pipelines::LESSON];
+pub static LESSONS: &[Lesson] = &[memory::LESSON, pipelines::LESSON];
 
 #[cfg(test)]
 mod tests {
