@@ -90,7 +90,7 @@ const wasm = await page.default();
 await page.mount(async (question) => (await modules['lazy/importer.js']()).ask(question));
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
 modules['lazy/shortcuts.js']();
-if (parent !== self) modules['lazy/frame.js']();
+if (parent !== self) modules['lazy/embed_protocol.js']();
 `;
 const guard = read('guard.js');
 // The pages beside the calculator and its element are not in this file.
