@@ -13,6 +13,14 @@ for (const name of readdirSync(dist).filter((name) => name.endsWith('.js'))) {
   writeFileSync(`${dist}/${name}`, code);
 }
 
+// The style without comments and blanks: the same.
+for (const name of readdirSync(dist).filter((name) => name.endsWith('.css'))) {
+  const style = readFileSync(`${dist}/${name}`, 'utf8')
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/\s*\n\s*/g, '\n');
+  writeFileSync(`${dist}/${name}`, style);
+}
+
 // Preloads before the style and the first script: behind a script they wait until it has arrived, a round trip later.
 const html = readFileSync(`${dist}/index.html`, 'utf8');
 const preloads = [...html.matchAll(/<link rel="(?:module)?preload"[^>]*>/g)].map(([link]) => link);
