@@ -247,7 +247,7 @@ impl<'a> Layout<'a> {
             });
             rank.ops.into_iter().map(|(_, op)| op.into()).collect()
         };
-        let ranks = self.ranks.into_iter().map(sorted).collect();
+        let ranks = self.ranks.into_iter().map(sorted);
         Order::new(ranks, spec.pp, Placement::Loop, spec.microbatches)
     }
 }
