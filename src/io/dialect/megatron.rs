@@ -13,7 +13,6 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::words::{self, Script};
 use super::{Dialect, Entries};
-use crate::core::issue::Issue;
 use crate::core::run::{Scenario, Value};
 use parallel::SAME;
 
@@ -22,7 +21,6 @@ pub static DIALECT: Dialect = Dialect {
     id: "megatron",
     name: "Megatron-LM",
     file: "megatron.sh",
-    entries,
     stack: generation,
     read,
     write,
@@ -71,15 +69,16 @@ fn generation(entries: &Entries) -> &'static str {
     }
 }
 
-#[allow(clippy::unnecessary_wraps)] // other programs' files can be wrong
-fn entries(text: &str) -> Result<Entries, Issue> {
+/// The settings that a text says.
+#[must_use]
+pub fn entries(text: &str) -> Entries {
     let script = Script::read(text);
     let mut entries: Entries = script.arguments();
     for (name, _) in &mut entries {
         *name = name.replace('_', "-");
     }
     LAUNCHER.take_variables(&script, &mut entries);
-    Ok(entries)
+    entries
 }
 
 fn read(reader: &mut SettingsReader) {

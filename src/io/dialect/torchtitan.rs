@@ -18,7 +18,6 @@ pub static DIALECT: Dialect = Dialect {
     id: "torchtitan",
     name: "torchtitan",
     file: "torchtitan.sh",
-    entries,
     stack: compiled,
     read,
     write,
@@ -77,7 +76,11 @@ fn compiled(entries: &Entries) -> &'static str {
     }
 }
 
-fn entries(text: &str) -> Result<Entries, Issue> {
+/// The settings that a text says.
+///
+/// # Errors
+/// Why it cannot be read, by line where there is one.
+pub fn entries(text: &str) -> Result<Entries, Issue> {
     let file = toml::read(text);
     let script = Script::read(text);
     let arguments = script.arguments();
