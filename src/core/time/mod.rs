@@ -19,5 +19,6 @@ pub use rates::{
     HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Peak, Rates, family,
 };
 pub use step::{
-    COUPLING, MfuBy, RANGE, RANGE_EXPERTS, Range, Step, StepParts, loader_floor, range, with_loader,
+    COUPLING, MfuBy, PARTS, Part, RANGE, RANGE_EXPERTS, Range, Step, StepParts, executed_flops,
+    loader_floor, range, with_loader,
 };
