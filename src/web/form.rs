@@ -14,9 +14,9 @@ use leptos::prelude::*;
 
 /// The sections in the order of the page: group, what the keys of a part of it begin with, and title.
 const SECTIONS: [(Group, &str, &str); 8] = [
-    (Group::Parallelism, "", "Parallelism"),
-    (Group::Training, "", "Training"),
+    (Group::Training, "", "Run"),
     (Group::Cluster, "", "Cluster"),
+    (Group::Parallelism, "", "Layout"),
     (Group::Model, "", "Model"),
     (Group::Model, "model.moe.", "Experts (MoE)"),
     (Group::Model, "model.mla.", "Latent attention (MLA)"),
@@ -112,7 +112,8 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         }
         let said = move || state.issues().iter().any(|issue| issue.field == field.key);
         let used = move || state.run.with(|run| field.is_changed(run));
-        (open.get() && (!field.advanced || more.get() || used())) || said()
+        let edited = move || state.edited.get() == field.key;
+        (open.get() && (!field.advanced || more.get() || used())) || edited() || said()
     };
     let row = move |field: &'static Field| {
         let is_visible = Memo::new(move |_| visible(field));

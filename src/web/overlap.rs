@@ -30,8 +30,7 @@ pub fn OverlapPanel() -> impl IntoView {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
                 <h2 id="overlap-title">{say("Overlap")}</h2>
-                <span class="spring"></span>
-                <small>{say("ratio at most 1: compute can hide it")}</small>
+                <small>{say("communication against the compute that runs beside it, busiest rank")}</small>
             </div>
             <div use:patched=rows></div>
             {state.embed().is_none().then(|| FOLDS.map(|(name, summary)| fold(state, name, summary)))}

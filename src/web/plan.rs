@@ -2,8 +2,10 @@
 //! buttons.
 
 use crate::core::search::session::{PlanCommand, PlanSession};
+use crate::core::search::{Found, Place, why};
 use crate::view::node::markup::{Action, Node, leaf};
 use crate::view::panels::plan;
+use crate::view::panels::suggest::{Searched, Suggestion};
 use crate::web::html::text;
 use crate::web::i18n::{said, say};
 use crate::web::render::{Handler, handled};
@@ -11,11 +13,14 @@ use crate::web::state::State;
 use crate::web::worker::next_turn;
 use leptos::prelude::*;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Milliseconds of work between two turns of the event loop: a frame stays in time.
 const SLICE_MS: f64 = 10.0;
 /// Units of the search between two reads of the clock.
 const UNITS: u64 = 1000;
+/// How long after the last edit the search begins.
+const SETTLE: Duration = Duration::from_millis(300);
 /// Milliseconds between two redraws while the work is under way.
 const REDRAW_MS: f64 = 120.0;
 
@@ -99,6 +104,29 @@ impl Panel {
             session.as_ref().map_or_else(nothing_to_plan, panel)
         });
         self.parts.set(parts);
+        let searched = self.session.with_value(|session| {
+            let request = session.as_ref()?.request.as_ref()?;
+            let progress = request.search.progress();
+            let own = self.state.evaluation()?;
+            let own = Found {
+                run: own.scenario.run.clone(),
+                report: own.report.clone(),
+                place: Place::new(0, 0),
+            };
+            let best = request.search.best().first();
+            Some(Searched {
+                done: progress.done,
+                evaluated: progress.evaluated,
+                feasible: progress.feasible,
+                best: best.map(|found| Suggestion {
+                    run: Arc::new(found.run.clone()),
+                    time: found.report.step.time_s,
+                    peak: found.report.memory.peak_bytes,
+                    why: why(found, &own),
+                }),
+            })
+        });
+        self.state.searched.set(searched.unwrap_or_default());
     }
 }
 
@@ -115,9 +143,16 @@ pub fn plan_panel(state: State) -> AnyView {
         parts: RwSignal::default(),
         works: RwSignal::new(false),
     };
+    let pending = StoredValue::new(None::<TimeoutHandle>);
     Effect::new(move |_| {
         state.unit.track();
         panel.follow();
+        if let Some(before) = pending.get_value() {
+            before.clear();
+        }
+        // Begun once nothing was edited for a while.
+        let search = move || panel.apply(PlanCommand::Search);
+        pending.set_value(set_timeout_with_handle(search, SETTLE).ok());
     });
     let parts = Signal::derive(move || panel.parts.get().into_iter().collect());
     let label = text(move || said(if panel.works.get() { "Stop" } else { "Plan" }));

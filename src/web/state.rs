@@ -11,6 +11,7 @@ use crate::core::units::MemoryUnit;
 use crate::io::link::{self, View};
 use crate::view::charts::palette::Theme;
 use crate::view::panels::schedules::Sort;
+use crate::view::panels::suggest::Searched;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
 use crate::web::field::shown_text;
@@ -66,6 +67,10 @@ pub struct State {
     pub dialog: RwSignal<String>,
     /// The variants of panels.
     pub chosen: RwSignal<Chosen>,
+    /// What a phone shows: "inputs" or "results".
+    pub tab: RwSignal<&'static str>,
+    /// What the search in the background has found.
+    pub searched: RwSignal<Searched>,
 }
 
 impl State {
@@ -93,6 +98,8 @@ impl State {
             search: RwSignal::new(String::new()),
             dialog: RwSignal::new(String::new()),
             chosen: RwSignal::new(Chosen::default()),
+            tab: RwSignal::new("results"),
+            searched: RwSignal::new(Searched::default()),
         }
     }
 

@@ -73,12 +73,7 @@ pub static PANELS: &[NamedPanel] = &[
     entry("overlap", |asked| {
         let evaluation = asked.evaluation;
         let rows = rows(evaluation, asked.unit);
-        [
-            saved(rows, "overlap", "overlap", asked),
-            saved(step(evaluation), "step", "step", asked),
-        ]
-        .into_iter()
-        .collect()
+        saved(rows, "overlap", "overlap", asked)
     }),
     entry("picture", |asked| {
         let mut parts = asked.of.split(':');
@@ -115,6 +110,9 @@ pub static PANELS: &[NamedPanel] = &[
     entry("trace", |asked| raw(&chrome_trace(asked.evaluation))),
     entry("svg", timeline_svg),
     entry("ring", |asked| ring(&asked.evaluation.scenario, asked.unit)),
+    entry("step", |asked| {
+        saved(step(asked.evaluation), "step", "step", asked)
+    }),
     entry("changed", |asked| {
         what_changed(&asked.evaluation.scenario.run)
     }),
