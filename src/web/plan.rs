@@ -107,7 +107,7 @@ impl Panel {
         let searched = self.session.with_value(|session| {
             let request = session.as_ref()?.request.as_ref()?;
             let progress = request.search.progress();
-            let own = self.state.evaluation()?;
+            let own = untrack(|| self.state.evaluation())?;
             let own = Found {
                 run: own.scenario.run.clone(),
                 report: own.report.clone(),

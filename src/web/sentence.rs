@@ -28,22 +28,22 @@ pub fn sentence(state: State) -> AnyView {
     };
     view! {
         <div class="sentence" role="group" aria-label=say("The run in a sentence")>
-            <span class="part">{choice(state, "model", "Model preset")}</span>
-            <span class="part">
+            <span class="piece">{choice(state, "model", "Model preset")}</span>
+            <span class="piece">
                 {field("gpus").map(|field| inline_input(state, field))}
                 " × "
                 {choice(state, "gpu", "GPU preset")}
             </span>
-            <span class="part">{number(state, "sequence", "seq_len")}</span>
-            <span class="part">{number(state, "batch", "global_batch")}</span>
-            <span class="part">{choice(state, "stack", "Software stack")}</span>
+            <span class="piece">{number(state, "sequence", "seq_len")}</span>
+            <span class="piece">{number(state, "batch", "global_batch")}</span>
+            <span class="piece">{choice(state, "stack", "Software stack")}</span>
             <span class="layout">
-                <span class="part">{number(state, "TP", "tp")}</span>
-                <span class="part">{number(state, "PP", "pp")}</span>
-                <span class="part">{text(replicas)}</span>
-                <span class="part">{number(state, "ZeRO", "zero")}</span>
-                <span class="part">{choice(state, "schedule", "Schedule")}</span>
-                <span class="part">{number(state, "micro-batch", "micro_batch")}</span>
+                <span class="piece">{number(state, "TP", "tp")}</span>
+                <span class="piece">{number(state, "PP", "pp")}</span>
+                <span class="piece">{text(replicas)}</span>
+                <span class="piece">{number(state, "ZeRO", "zero")}</span>
+                <span class="piece">{choice(state, "schedule", "Schedule")}</span>
+                <span class="piece">{number(state, "micro-batch", "micro_batch")}</span>
             </span>
         </div>
     }

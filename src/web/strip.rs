@@ -11,7 +11,7 @@ use crate::view::panels::suggest::suggestion;
 use crate::view::panels::waterfall::waterfall;
 use crate::web::html::flag;
 use crate::web::i18n::say;
-use crate::web::panel::{fold, panel};
+use crate::web::panel::panel;
 use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -45,7 +45,6 @@ pub fn Waterfall() -> impl IntoView {
                 <small>{say("each row starts where the one above ends")}</small>
             </div>
             {nodes("falls", move || rows.get())}
-            {state.embed().is_none().then(|| fold(state, "step", "Range, MFU as others count it, and the token budget"))}
         </section>
     }
 }

@@ -53,7 +53,8 @@ pub fn brief(run: &Run, own: &Run) -> Message {
         .map(|(name, size)| verbatim(format!("{name} {size}")))
         .collect();
     if parts.is_empty() {
-        parts.push(t!("data parallel only"));
+        let replicas = run.data_parallel().unwrap_or(run.gpus);
+        parts.push(verbatim(format!("DP {replicas}")));
     }
     if run.pp > 1 {
         let chunks = match run.virtual_stages {
@@ -66,11 +67,12 @@ pub fn brief(run: &Run, own: &Run) -> Message {
         parts.push(verbatim(format!("ZeRO-{}", run.zero)));
     }
     if run.micro_batch != own.micro_batch {
-        parts.push(t!("micro-batch {n}", n = run.micro_batch));
+        parts.push(verbatim(format!("b {}", run.micro_batch)));
     }
     if run.recompute != own.recompute {
         parts.push(match run.recompute {
             Recompute::None => t!("no recomputation"),
+            Recompute::Selective => t!("selective"),
             _ => run.recompute.words(),
         });
     }

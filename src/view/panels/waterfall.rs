@@ -91,7 +91,7 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
             () if main => "row main",
             () => "row",
         };
-        let plus = if start > 0.0 { "+ " } else { "" };
+        let plus = if start > 0.0 && share > 0.0 { "+ " } else { "" };
         let cells = [
             el(
                 "span",
