@@ -60,7 +60,7 @@ fn drops(module: Module, role: Role) -> bool {
 fn every_second(role: Role) -> f64 {
     match role {
         Role::LayerInput | Role::Query | Role::Core | Role::Context | Role::Latent => 1.0,
-        Role::KeyValue | Role::DenseUp | Role::Routed | Role::Shared => 0.5,
+        Role::KeyValue | Role::DenseUp | Role::Routed | Role::RoutedUp | Role::Shared => 0.5,
         _ => 0.0,
     }
 }

@@ -9,6 +9,7 @@ use super::choices::{
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS, STACKS};
 use super::registry::{Field, Group, Slot, Steps};
+use crate::cluster::RankOrder;
 use crate::model::{AttentionCount, Biases, Norm, QkNorm};
 
 /// Larger than any cluster or batch that was ever trained on. Products of two are taken as `f64`.
@@ -218,6 +219,7 @@ pub static FIELDS: &[Field] = &[
     row("etp", Parallelism, "Expert tensor parallel", "ETP", "", "ranks that share one expert's matrices", count!(1, 1 << 20, Valid, etp)).advanced(),
     row("sequence_parallel", Parallelism, "Sequence parallel", "SP", "", "norms and dropouts cut along the sequence, with TP", toggle!(sequence_parallel)),
     row("cp_comm", Parallelism, "CP exchange", "", "", "how ranks of a sequence meet all keys", choice!(CpComm, cp_comm)).advanced(),
+    row("rank_order", Parallelism, "Rank order", "", "", "the axes that ranks are numbered along, the fastest first", choice!(RankOrder, rank_order)).advanced(),
     row("zero", Parallelism, "ZeRO stage", "", "", "1 shards optimizer states, 2 gradients, 3 weights", count!(0, 3, By(1.0), zero)),
     row("hsdp_shard", Parallelism, "HSDP shard group", "", "ranks", "ranks that share one set of shards; unset: all", maybe_count!(1, 1 << 20, Double, hsdp_shard)).advanced(),
     row("zero2_reduce", Parallelism, "ZeRO-2 reduces", "", "", "when gradients are reduced to their shards: later sends less and holds more", choice!(Reduction, zero2_reduce)).advanced(),
@@ -258,6 +260,7 @@ pub static FIELDS: &[Field] = &[
     row("precision.master", Training, "Master weights", "", "B", "the optimizer's own copy", maybe_number!(0.0, 16.0, 1.0, precision.parts.master)).advanced(),
     row("precision.moment1", Training, "First moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment1)).advanced(),
     row("precision.moment2", Training, "Second moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment2)).advanced(),
+    row("precision.param_gather", Training, "Low-precision weights", "", "", "linears keep no bf16 copy (Megatron's fp8-param-gather)", maybe_toggle!(precision.parts.param_gather)).advanced(),
     row("optimizer", Training, "Optimizer", "", "", "by the states it keeps", choice!(Optimizer, optimizer)),
     row("recompute", Training, "Recompute", "", "", "activations dropped and computed again in the backward pass", Slot::Choice {
         options: || vec![

@@ -3,7 +3,7 @@
 
 use super::attention::{Core, core};
 use super::elementwise::{LayerBytes, activation};
-use super::gemm::{Output, grouped, linear, plain_gemm};
+use super::gemm::{Output, grouped, linear, normed_linear, plain_gemm};
 use super::rates::Rates;
 use crate::model::{Architecture, Mla, Moe};
 use crate::run::{Run, Scenario};
@@ -148,7 +148,7 @@ fn attention(s: &Setting, time: &mut LayerTime) {
         latent(s, mla, a, time)
     } else {
         let (d, k) = (m.head_dim as f64, (m.kv_heads as f64 / s.t).max(1.0));
-        time.add_column(linear(s.rates, s.n, h, d * (a + 2.0 * k), s.weight));
+        time.add_column(normed_linear(s.rates, s.n, h, d * (a + 2.0 * k), s.weight));
         (d, a * d)
     };
     time.add(linear(s.rates, s.n, out, h, s.weight));
@@ -192,7 +192,7 @@ fn latent(s: &Setting, mla: Mla, a: f64, time: &mut LayerTime) -> (f64, f64) {
 fn dense(s: &Setting, ffn: f64, time: &mut LayerTime) {
     let (h, f) = (s.model.hidden as f64, ffn / s.t);
     let up = if s.model.gated_ffn { 2.0 } else { 1.0 };
-    time.add_column(linear(s.rates, s.n, h, up * f, s.weight));
+    time.add_column(normed_linear(s.rates, s.n, h, up * f, s.weight));
     time.add(linear(s.rates, s.n, f, h, s.weight));
 }
 

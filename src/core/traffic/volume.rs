@@ -6,7 +6,7 @@
 
 use super::dispatch::{element_bytes, is_once_a_node, once_a_node};
 use super::sequence::key_value_width;
-use crate::cluster::Link;
+use crate::cluster::{Axis, Link};
 use crate::model::stage_range;
 use crate::run::{CpComm, Scenario};
 use crate::units::{Bytes, BytesPerSecond};
@@ -60,7 +60,7 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
         let (there, back) = element_bytes(scenario);
         let bytes = 2.0 * (there + back);
         if is_once_a_node(scenario) {
-            let copies = once_a_node(moe, layout.mesh().ep_group()).total();
+            let copies = once_a_node(moe, layout.mesh().group(Axis::Ep)).total();
             return bytes * copies * tokens * h / t * run.moe_imbalance;
         }
         bytes * moe.top_k as f64 * tokens * h / t * ring(layout.ep) * run.moe_imbalance

@@ -10,6 +10,7 @@ use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::shards;
 use super::volume::{MicrobatchTraffic, microbatch_traffic, ring_block, stage_message};
+use crate::cluster::Axis;
 use crate::model::stage_range;
 use crate::run::{CpComm, Recompute, Scenario, TpOverlap};
 use crate::units::{Bytes, Seconds};
@@ -145,7 +146,7 @@ pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) ->
         ep: experts(scenario, stage, windows, &fabric, again, traffic),
         zero3,
         gradients,
-        send: fabric.send(mesh.pp_link(), hop),
+        send: fabric.send(mesh.link(Axis::Pp), hop),
     }
 }
 
@@ -164,7 +165,7 @@ fn tensor(
     if layout.tp <= 1 {
         return Wait::default();
     }
-    let group = layout.mesh().tp_group();
+    let group = layout.mesh().group(Axis::Tp);
     let message = stage_message(scenario);
     let pair = if layout.sequence_parallel {
         fabric.gather(group, message) * 2.0
@@ -217,7 +218,7 @@ fn context(
     if layout.cp <= 1 {
         return Wait::default();
     }
-    let group = layout.mesh().cp_group();
+    let group = layout.mesh().group(Axis::Cp);
     let steps = (layout.cp - 1) as f64;
     let (forward, backward) = match scenario.run.cp_comm {
         CpComm::Ring => {
@@ -271,7 +272,7 @@ fn experts(
     let (there, back) = element_bytes(scenario);
     // Dispatch and combine of one layer and pass.
     let one = |share: f64| {
-        let group = layout.mesh().ep_group();
+        let group = layout.mesh().group(Axis::Ep);
         let sent = traffic.ep.0 / (2.0 * routed) * share;
         if let Some(moe) = model.moe.filter(|_| is_once_a_node(scenario)) {
             let copies = once_a_node(moe, group);

@@ -188,7 +188,11 @@ pub fn mfu(evaluation: &Evaluation) -> Term {
         "bf16" | "fp16" => term,
         "tf32" => term.note("fp32 matrices are multiplied in TF32, at half the bf16 peak"),
         _ => term
-            .note("the layers' linears compute in fp8; attention and head stay in bf16")
+            .note(if step.peak.precision == "fp4" {
+                "the layers' linears compute in fp4; attention and head stay in bf16"
+            } else {
+                "the layers' linears compute in fp8; attention and head stay in bf16"
+            })
             .note(t!(
                 "over the bf16 peak, as some logs have it: {bf16}",
                 bf16 = show_percent(step.tflops_per_gpu / bf16)
