@@ -430,6 +430,7 @@ fn every_part_of_a_step_has_its_cause() {
     let launches =
         |graphs: bool| part(&step(&format!(r#""cuda_graphs":{graphs}"#), ""), "launches");
     assert!(launches(true) < 0.2 * launches(false));
+}
 
 /// With `tp-cp-ep-pp-dp` the 4 stages x TP 2 of the default run fill a node of eight, and each data-parallel rank is a node.
 #[test]

@@ -9,7 +9,10 @@ use leptos::prelude::*;
 
 /// What opens below: the panel, and what it is about.
 const FOLDS: [(&str, &str); 5] = [
-    ("step", "Range, MFU as others count it, and the token budget"),
+    (
+        "step",
+        "Range, MFU as others count it, and the token budget",
+    ),
     ("mesh", "Ranks by node and group: who talks over which wire"),
     (
         "sequences",

@@ -27,7 +27,7 @@ pub fn sentence(state: State) -> AnyView {
         dp.map_or_else(|| "–".to_owned(), |dp| said(t!("DP {dp}", dp)))
     };
     view! {
-        <div class="sentence" role="group" aria-label=say("The run in a sentence")>
+        <div class="sentence" role="region" aria-label=say("The run in a sentence")>
             <span class="piece">{choice(state, "model", "Model preset")}</span>
             <span class="piece">
                 {field("gpus").map(|field| inline_input(state, field))}

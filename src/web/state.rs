@@ -11,11 +11,11 @@ use crate::core::units::MemoryUnit;
 use crate::io::link::{self, View};
 use crate::view::charts::palette::Theme;
 use crate::view::panels::schedules::Sort;
-use crate::view::panels::suggest::Searched;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
 use crate::web::field::shown_text;
 use crate::web::history::History;
+use crate::web::plan::Planner;
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -69,8 +69,8 @@ pub struct State {
     pub chosen: RwSignal<Chosen>,
     /// What a phone shows: "inputs" or "results".
     pub tab: RwSignal<&'static str>,
-    /// What the search in the background has found.
-    pub searched: RwSignal<Searched>,
+    /// The search in the background.
+    pub planner: Planner,
 }
 
 impl State {
@@ -99,7 +99,7 @@ impl State {
             dialog: RwSignal::new(String::new()),
             chosen: RwSignal::new(Chosen::default()),
             tab: RwSignal::new("results"),
-            searched: RwSignal::new(Searched::default()),
+            planner: Planner::new(),
         }
     }
 

@@ -1,13 +1,12 @@
 //! The key figures, and what is to be said about them.
 
-use crate::core::message::Message;
 use crate::core::report::work;
 use crate::core::t;
 use crate::core::units::show_count;
 use crate::view::node::markup::{Node, text as plain};
 use crate::view::panels::issues::note;
 use crate::view::panels::strip::strip;
-use crate::view::panels::suggest::suggestion;
+use crate::view::panels::suggest::{Searched, suggestion};
 use crate::view::panels::waterfall::waterfall;
 use crate::web::html::flag;
 use crate::web::i18n::say;
@@ -56,23 +55,33 @@ pub fn Advice() -> impl IntoView {
     let loss = panel(
         state,
         || true,
-        move |evaluation, unit| {
-            state
-                .searched
-                .with(|searched| suggestion(evaluation, searched, unit))
-        },
+        move |evaluation, unit| suggestion(evaluation, &state.planner.searched(evaluation), unit),
     );
     let line = move || {
         let stands_in = state.shown.with(|shown| shown.stands_in);
-        let searched = state.searched.with(|searched| match searched.evaluated {
-            0 => Message::default(),
-            evaluated if searched.done => t!(
-                "{evaluated} layouts searched in the background, {feasible} fit.",
-                evaluated,
-                feasible = searched.feasible
-            ),
-            evaluated => t!("Searching layouts: {evaluated}.", evaluated),
-        });
+        let searched = state
+            .evaluation()
+            .map(|evaluation| state.planner.searched(&evaluation));
+        let words = searched
+            .filter(|searched| searched.evaluated > 0)
+            .map(|searched| {
+                let Searched {
+                    done,
+                    evaluated,
+                    feasible,
+                    ..
+                } = searched;
+                if done {
+                    t!(
+                        "{evaluated} layouts searched in the background, {feasible} fit.",
+                        evaluated,
+                        feasible
+                    )
+                } else {
+                    t!("Searching layouts: {evaluated}.", evaluated)
+                }
+            });
+        let searched = words.unwrap_or_default();
         note(state.fault().as_ref(), &state.noted(), stands_in, searched)
     };
     view! {

@@ -10,7 +10,7 @@ use super::estimate::Verdict;
 use crate::run::{Method, Scenario};
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, GIB};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Reserved over allocated memory, φ: the caching allocator's blocks that fit nothing. SimuMax's runs with room to
 /// spare reserve 1.03 to 1.09 times what they allocate. The logits are single blocks of their own and do not fragment.
@@ -69,7 +69,7 @@ impl Need {
 
 /// What became of the measured runs that are like one: those to which its method gives the same verdict, so that their
 /// need over capacity is in the same band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chance {
     /// Measured runs of that kind.
     pub like: u64,

@@ -6,7 +6,8 @@ use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::Evaluation;
 use crate::core::run::{OneOf, Recompute, Run};
-use crate::core::search::TIE;
+use crate::core::search::session::{PlanQuery, PlanResult};
+use crate::core::search::{Figures, Found, Place, Request, TIE, why};
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds, significant};
 use crate::view::node::action::Compare;
@@ -24,6 +25,33 @@ pub struct Searched {
     pub feasible: u64,
     /// The fastest.
     pub best: Option<Suggestion>,
+}
+
+impl Searched {
+    /// What `result` of `query` says about the run of `evaluation`; nothing where it is of another question.
+    #[must_use]
+    pub fn of(query: &PlanQuery, result: &PlanResult, evaluation: &Evaluation) -> Self {
+        let own = Found {
+            run: evaluation.scenario.run.clone(),
+            figures: Figures::from(&evaluation.report),
+            place: Place::new(0, 0),
+        };
+        let same = Request::question(&query.run) == Request::question(&own.run);
+        let Some(progress) = result.progress.filter(|_| same) else {
+            return Self::default();
+        };
+        Self {
+            done: progress.done,
+            evaluated: progress.evaluated,
+            feasible: progress.feasible,
+            best: result.best.as_ref().map(|found| Suggestion {
+                run: Arc::new(found.run.clone()),
+                time: found.figures.time_s,
+                peak: found.figures.peak.bytes,
+                why: why(found, &own),
+            }),
+        }
+    }
 }
 
 /// A layout that a search found.

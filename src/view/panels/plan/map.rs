@@ -3,11 +3,12 @@
 
 use super::rows::layout;
 use super::{View, chips_of, fold};
-use crate::core::message::Message;
+use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
 use crate::core::search::filter::Axis;
-use crate::core::search::map::{Cell, Map, Picture};
+use crate::core::search::map::{Cell, Cells, Picture};
 use crate::core::search::session::{Fold, PlanCommand};
-use crate::core::search::{Found, Space};
+use crate::core::search::{Axes, Found};
 use crate::core::t;
 use crate::core::units::{show_percent, show_seconds};
 use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
@@ -16,35 +17,35 @@ use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
 const TINT: f64 = 50.0;
 
 /// The map's fold.
-pub fn map(view: &View, space: &Space) -> Node {
+pub fn map(view: &View, axes: &Axes) -> Node {
     fold(
         view,
         Fold::Map,
         "Map: the best layout over two axes",
         || {
-            let grid = match &view.session.map {
-                Some(map) => grid(map),
+            let grid = match &view.result.map {
+                Some(map) => grid(view, map, axes),
                 None => leaf("p", "muted", "being searched…"),
             };
-            [choices(view, space), grid].into_iter().collect()
+            [grid, choices(view, axes)].into_iter().collect()
         },
     )
 }
 
-fn choices(view: &View, space: &Space) -> Node {
-    let current = view.session.picture;
+fn choices(view: &View, axes: &Axes) -> Node {
+    let current = view.query.picture;
     let chip =
         |picture: Picture, label: Message| (PlanCommand::Map(picture), picture == current, label);
-    let axes = || {
-        let axes = Axis::ALL.into_iter();
-        axes.filter(|axis| axis.values(space).len() > 1)
+    let several = || {
+        let all = Axis::ALL.into_iter();
+        all.filter(|axis| axis.values(axes).len() > 1)
     };
     let published = [
         chip(Picture::Sizes, "model size by nodes".into()),
         chip(Picture::Layouts, "TP, PP, CP by GPUs".into()),
     ];
-    let across = axes().map(|axis| chip(current.with_across(axis), axis.name().into()));
-    let down = axes().map(|axis| chip(current.with_down(axis), axis.name().into()));
+    let across = several().map(|axis| chip(current.with_across(axis), axis.name().into()));
+    let down = several().map(|axis| chip(current.with_down(axis), axis.name().into()));
     let lines = [
         chips_of("Columns", across),
         chips_of("Rows", down),
@@ -53,10 +54,15 @@ fn choices(view: &View, space: &Space) -> Node {
     el("div", &[("class", "filters")], &lines)
 }
 
-fn grid(map: &Map) -> Node {
+fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
+    let own = view
+        .own
+        .map(|own| (own.scenario.run.tp, own.scenario.run.pp));
+    let sizes = [Axis::Tp, Axis::Pp];
+    let by_sizes = matches!(map.picture, Picture::Fields(across, down) if sizes.contains(&across) && sizes.contains(&down));
     let by_time = matches!(map.picture, Picture::Fields(..));
     let value = |found: &Found| {
-        let step = &found.report.step;
+        let step = &found.figures;
         if by_time {
             1.0 / step.time_s.0
         } else {
@@ -75,7 +81,7 @@ fn grid(map: &Map) -> Node {
                 down = down.name(),
                 across = across.name()
             ),
-            "Best step time of each cell, all else free; the darker on light paper, the lighter on dark, the faster. Press a cell to load its layout.",
+            "Best step time of each cell; outlined: your sizes; ▲ tight. Press a cell to use its layout.",
         ),
         Picture::Sizes => (
             t!("model by nodes"),
@@ -87,27 +93,33 @@ fn grid(map: &Map) -> Node {
         ),
     };
     let head: Node = std::iter::once(leaf("th", "", &corner))
-        .chain(map.across.iter().map(|name| leaf("th", "", name)))
+        .chain(
+            map.across
+                .iter()
+                .map(|head| leaf("th", "", head.label(axes))),
+        )
         .collect();
     let rows: Vec<Node> = map
         .down
         .iter()
         .enumerate()
-        .map(|(row, name)| {
+        .map(|(row, head)| {
             let cells = (0..map.across.len()).map(|column| match map.cell(column, row) {
                 Cell::Best(found) => {
                     let shown = if by_time {
-                        show_seconds(found.report.step.time_s)
+                        show_seconds(found.figures.time_s)
                     } else {
-                        show_percent(found.report.step.mfu)
+                        show_percent(found.figures.mfu)
                     };
-                    filled(found, shown, value(found) / best)
+                    let mine = by_sizes && own == Some((found.run.tp, found.run.pp));
+                    let peak = view.unit.show(found.figures.peak.bytes);
+                    filled(found, [shown, peak], value(found) / best, mine)
                 }
                 Cell::Open => leaf("td", "muted", "…"),
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
                 Cell::Void => empty("–", "No layout divides here"),
             });
-            let name = std::iter::once(el("th", &[("scope", "row")], &[text(name)]));
+            let name = std::iter::once(el("th", &[("scope", "row")], &[text(head.label(axes))]));
             el("tr", &[], &[name.chain(cells).collect()])
         })
         .collect();
@@ -123,7 +135,7 @@ fn grid(map: &Map) -> Node {
         "{map} Empty cells: out of memory, or – where nothing divides.",
         map = words
     );
-    let again = if map.is_over() {
+    let again = if map.done {
         Node::none()
     } else {
         leaf("p", "muted note", "The rest is being searched…")
@@ -137,14 +149,19 @@ fn grid(map: &Map) -> Node {
     .collect()
 }
 
-fn filled(found: &Found, shown: String, share: f64) -> Node {
+/// The best layout of a cell; `mine` where the page's own run is of the cell.
+fn filled(found: &Found, [shown, peak]: [String; 2], share: f64, mine: bool) -> Node {
     let tint = format!(
         "background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))",
         share.powi(2) * TINT
     );
     let title = layout(found);
-    let button = load("plain", &found.run, &title, &[text(shown)]);
-    el("td", &[("style", &tint)], &[button])
+    let tight = found.figures.peak.verdict != Verdict::Fits;
+    let peak = if tight { format!("▲ {peak}") } else { peak };
+    let lines = [text(shown), leaf("small", "", verbatim(peak))];
+    let button = load("plain", &found.run, &title, &lines);
+    let class = if mine { "mine" } else { "" };
+    el("td", &[("class", class), ("style", &tint)], &[button])
 }
 
 fn empty(shown: &'static str, why: &'static str) -> Node {
