@@ -220,23 +220,23 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     el("tr", &[], &[cells])
 }
 
-/// The ratio, and that of each pass where both have compute beside them.
+/// The ratio; under the pointer that of each pass where both have compute beside them.
 fn ratio(row: &OverlapRow) -> Node {
     if row.compute_s.0 <= 0.0 {
         return text("–");
     }
-    let whole = significant(row.ratio, 3);
+    let whole = leaf("span", "", verbatim(significant(row.ratio, 3)));
     match &row.passes[..] {
         [forward, backward] if forward.compute_s.0 > 0.0 && row.name != "pp" => {
             let [forward, backward] =
                 [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
-            both(
-                &whole,
-                "",
-                t!("forward {forward}, backward {backward}", forward, backward),
-            )
+            whole.title(t!(
+                "forward {forward}, backward {backward}",
+                forward,
+                backward
+            ))
         }
-        _ => text(&whole),
+        _ => whole,
     }
 }
 

@@ -78,6 +78,8 @@ pub enum PlanCommand {
 pub enum Fold {
     /// The filters that are rarely used.
     Filters,
+    /// The rows after the first.
+    Rows,
     /// Memory against throughput.
     Pareto,
     /// The map.
@@ -94,6 +96,7 @@ impl Fold {
     pub fn name(self) -> &'static str {
         match self {
             Self::Filters => "filters",
+            Self::Rows => "rows",
             Self::Pareto => "pareto",
             Self::Map => "map",
             Self::SweepTable => "sweep-table",

@@ -134,6 +134,9 @@ const HEAD: [(&str, &str); 7] = [
     ("", "tools"),
 ];
 
+/// Rows that are shown until someone asks for more.
+const FIRST: usize = 9;
+
 /// The page's own run above the ranked layouts, each with what it changes; `done`: the search is over.
 pub fn rows(view: &View, done: bool) -> Node {
     let found = &view.result.rows;
@@ -157,7 +160,9 @@ pub fn rows(view: &View, done: bool) -> Node {
     let times = times.chain(own.iter().map(|own| own.figures.time_s.0));
     let longest = times.fold(f64::MIN_POSITIVE, f64::max);
     let (tied, simplest) = (ties(found), recommended(found));
-    let ranked = found.iter().enumerate().map(|(index, one)| {
+    let all = view.query.is_open(Fold::Rows);
+    let shown = if all { found.len() } else { FIRST };
+    let ranked = found.iter().enumerate().take(shown).map(|(index, one)| {
         let mark = if simplest == Some(index) {
             "simplest"
         } else if index < tied {
@@ -189,7 +194,14 @@ pub fn rows(view: &View, done: bool) -> Node {
         "Changes are against your run. b: micro-batch · × n: chunks per rank · uneven: fewer layers beside the embedding or the head"
     );
     let notes = [legend, rule()].map(|note: Message| leaf("p", "muted note", note));
-    std::iter::once(rows).chain(notes).collect()
+    let more = (found.len() > FIRST).then(|| {
+        let words = match all {
+            true => t!("Show the first {count}", count = FIRST),
+            false => t!("Show {count} more", count = found.len() - FIRST),
+        };
+        button("link", PlanCommand::Toggle(Fold::Rows), None, words)
+    });
+    std::iter::once(rows).chain(more).chain(notes).collect()
 }
 
 /// How rows are ordered, and which are rows at all.
