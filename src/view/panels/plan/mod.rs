@@ -227,10 +227,14 @@ mod tests {
 
     #[test]
     fn the_answer_says_its_rows_and_how_to_load_them() {
-        let (query, mut result) = finished(&[PlanCommand::Search]);
+        let (query, mut result) = finished(&[
+            PlanCommand::Search,
+            PlanCommand::Toggle(Fold::Map),
+            PlanCommand::Toggle(Fold::Rows),
+        ]);
         let (html, loads) = shown(&query, &result);
         assert_eq!(loads, result.rows.len());
-        assert!(html.contains("recommended") && !html.contains("progressbar"));
+        assert!(html.contains("simplest") && !html.contains("progressbar"));
         assert!(!html.contains("NaN") && !html.contains("inf "));
         result.done = false;
         let [under_way, _] = panel(&view(&query, &result));
@@ -241,8 +245,6 @@ mod tests {
     fn every_fold_shows_its_content() {
         let (query, result) = finished(&[
             PlanCommand::Search,
-            PlanCommand::Toggle(Fold::Pareto),
-            PlanCommand::Toggle(Fold::Map),
             PlanCommand::Toggle(Fold::Recipe),
             PlanCommand::Sweep(Grown::GlobalBatch),
             PlanCommand::Toggle(Fold::SweepTable),
@@ -250,7 +252,13 @@ mod tests {
             PlanCommand::Map(Picture::Fields(Axis::Schedule, Axis::Pp)),
         ]);
         let (html, _) = shown(&query, &result);
-        for part in ["<svg", "Step time, s", "Fit in memory", "train this"] {
+        for part in [
+            "usable memory",
+            "Map of layouts",
+            "Step time, s",
+            "Fit in memory",
+            "train this",
+        ] {
             assert!(html.contains(part), "{part}");
         }
         assert!(!html.contains("NaN"));
