@@ -30,7 +30,7 @@ pub fn picture(
         "memory" => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
         "overlap" => (
             overlap(evaluation),
-            "communication over the compute that may hide it",
+            "communication against the compute beside it",
         ),
         "step" => (step(evaluation), "where a step's time goes"),
         _ => return None,
@@ -130,7 +130,7 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
         }
     }
     drawing.line((1.0 / most, 0.0), (1.0 / most, foot), Ink::Text, 2.0);
-    let rule = "1: as long as what may hide it";
+    let rule = "1: as long as the compute beside it";
     drawing.words((1.0 / most, foot + 9.0), Anchor::End, Ink::Muted, rule);
     drawing
 }

@@ -157,7 +157,7 @@ fn step(evaluation: &Evaluation) -> String {
         "idle between a rank's first and last op over its work, as the zero-bubble papers count";
     say("bubble in span", span, note.to_owned());
     let rate = significant(step.tflops_per_gpu, 3);
-    say("model TFLOP/s a GPU", rate, String::new());
+    say("model TFLOP/s per GPU", rate, String::new());
     let peak = format!(
         "of the {} peak, {} TFLOP/s; HFU {}",
         step.peak.precision,
@@ -168,7 +168,7 @@ fn step(evaluation: &Evaluation) -> String {
     for row in &step.mfu_by {
         let known = CONVENTIONS.iter().find(|one| one.id == row.name);
         let name = known.map_or(row.name, |one| one.name);
-        let flops = format!("{} FLOPs a token", scientific(row.flops_per_token));
+        let flops = format!("{} FLOPs per token", scientific(row.flops_per_token));
         say(
             &format!("MFU as {name} counts"),
             show_percent(row.mfu),
@@ -222,7 +222,7 @@ fn communication(evaluation: &Evaluation) -> String {
     });
     let head = [
         "",
-        "sent a GPU",
+        "sent per GPU",
         "on the wire",
         "compute beside it",
         "ratio",

@@ -24,7 +24,7 @@ pub fn step(evaluation: &Evaluation) -> Node {
 /// Utilisation with the peak it is counted against, and as others count it.
 fn utilisation(step: &Step) -> Node {
     let own = t!(
-        "MFU {mfu} of the {precision} peak, {tflops} TFLOP/s a GPU.",
+        "MFU {mfu} of the {precision} peak, {tflops} TFLOP/s per GPU.",
         mfu = show_percent(step.mfu),
         precision = step.peak.precision,
         tflops = significant(step.peak.tflops, 4)
