@@ -252,7 +252,7 @@ fn row(
         made_of(figures, longest),
         mfu,
         warned.into_iter().chain([peak]).chain(leaner).collect(),
-        tools(one, own.is_none()),
+        tools(one, index.is_none()),
     ];
     let cells: Node = HEAD
         .iter()
