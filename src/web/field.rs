@@ -164,7 +164,7 @@ pub fn inline_input(state: State, field: &'static Field) -> AnyView {
 fn is_wide(field: &Field) -> bool {
     matches!(
         field.slot,
-        Slot::Counts { .. } | Slot::Text { .. } | Slot::Set { .. }
+        Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Text { .. } | Slot::Set { .. }
     )
 }
 

@@ -152,7 +152,7 @@ test('back with Shift+Tab, from the last stop to the first', async () => {
   const { page } = await site.open('', LAPTOP);
   await settled(page);
   const seen = new Set();
-  for (let stops = 0; stops < 400; stops += 1) {
+  for (let stops = 0; stops < 700; stops += 1) {
     const name = await stop(page, 'Shift+Tab');
     if (!name) break;
     seen.add(name);

@@ -3,6 +3,7 @@
 //! The only place where memory, pipeline, traffic and time meet: `evaluate.rs` hands each what it needs of the others,
 //! as numbers.
 
+mod confidence;
 mod evaluate;
 mod explain;
 pub mod fit;
@@ -19,6 +20,7 @@ pub mod sync;
 pub mod unequal;
 mod uneven;
 
+pub use confidence::{FOUR_OF_FIVE, nudged};
 pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
 pub use explain::{Figure, explain};
 pub use passes::windows;

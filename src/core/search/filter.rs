@@ -102,6 +102,7 @@ impl Axis {
             Self::Recompute => match axes.recompute.get(index) {
                 Some(Recompute::None) => "none",
                 Some(Recompute::Selective) => "selective",
+                Some(Recompute::OpSelective) => "op-selective",
                 Some(Recompute::Full) => "full",
                 Some(own) => return own.words(),
                 None => "",

@@ -5,6 +5,7 @@ use super::engine::{Progress, Search};
 use super::rank::Plan;
 use super::ranking::Found;
 use super::space::Space;
+use crate::calibrate::fit_step;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::report::report;
@@ -60,6 +61,11 @@ impl Request {
         }
         warnings.extend(measured(run));
         base.measured_step_s = None;
+        if let (Some(step_s), None) = (run.measured_step_s, &run.profile.means)
+            && let Ok(profile) = fit_step(&base, step_s)
+        {
+            base.profile = profile;
+        }
         if !pins.contains(&"schedule") {
             base.schedule_options = ScheduleOptions::default();
         }
@@ -180,7 +186,8 @@ pub fn nothing_found(progress: Progress, best: &[Rc<Found>]) -> Option<Issue> {
     (progress.done && best.is_empty()).then(|| Issue::warning("gpus", message))
 }
 
-/// What is said of a measured step: it belongs to one layout, so the search goes without it.
+/// What is said of a measured step: it belongs to one layout, which the search takes as one observation of the
+/// constants, unless the run has a profile.
 fn measured(run: &Run) -> Option<Issue> {
     run.measured_step_s?;
     let report = report(run).ok();
@@ -193,7 +200,7 @@ fn measured(run: &Run) -> Option<Issue> {
 #[must_use]
 pub fn measured_step(factor: Option<f64>) -> Issue {
     let mut clauses = vec![t!(
-        "a measured step belongs to one layout: the plan compares all layouts by the model's own times"
+        "a measured step belongs to one layout: the plan takes yours as one observation of your cluster, unless the run has a profile"
     )];
     if let Some(factor) = factor {
         let factor = format!("{factor:.2}");

@@ -8,12 +8,14 @@ mod elementwise;
 mod gemm;
 mod kernels;
 mod layer;
+mod muon;
 mod rates;
 mod step;
 mod vision;
 
 pub use compute::{Clock, ComputeTime, STEP_END, step_end};
 pub use kernels::{FLASH_1, KERNELS, KernelRate, LAST_WAVE};
+pub use muon::seconds_a_parameter;
 pub use rates::{
     ATTENTION_HALF, ELEMENTWISE, FAMILIES, Family, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,
     HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Peak, QUANTISE, Rates, family,

@@ -4,9 +4,10 @@
 //! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
 //! every GPU, model and layout.
 
+use super::compute::STEP_END;
 use super::kernels::kernel_shares;
 use crate::run::presets::MEGATRON_2024;
-use crate::run::{Format, Scenario};
+use crate::run::{Format, Multiplier, Scenario};
 use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source, TRANSFORMER_ENGINE};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 use serde::Serialize;
@@ -222,6 +223,8 @@ pub struct Rates {
     pub host_ring: Seconds,
     /// Host overhead that a layer of experts adds.
     pub host_experts: Seconds,
+    /// What ends a step besides the optimizer's kernels.
+    pub end: Seconds,
 }
 
 /// The data-sheet peak of the precision that the layers' linears compute in: what utilisation is counted against.
@@ -267,13 +270,15 @@ impl Rates {
         let shares = kernel_shares(software.attention, id, family);
         let computes = scenario.precision.computes;
         let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
-        let plain = gpu.bf16 * (half * family.gemm * IN_TRAINING.value);
+        let compute = 1.0 / scenario.factors.of(Multiplier::Gemm);
+        let plain = gpu.bf16 * (half * family.gemm * IN_TRAINING.value * compute);
         let gemm = match computes {
-            Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
-            Format::Fp4 => (gpu.fp4 * (family.gemm_fp4 * IN_TRAINING.value)).max(plain),
+            Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value * compute)).max(plain),
+            Format::Fp4 => (gpu.fp4 * (family.gemm_fp4 * IN_TRAINING.value * compute)).max(plain),
             _ => plain,
         };
-        let quantising = QUANTISE.value.0.min(gpu.hbm.0 * ELEMENTWISE.value);
+        let quantising = (QUANTISE.value.0 / scenario.factors.of(Multiplier::Elementwise))
+            .min(gpu.hbm.0 * ELEMENTWISE.value);
         let recipe = scenario.precision.recipe;
         let moved = recipe.map_or(0.0, |recipe| recipe.moved(gpu));
         let written = recipe.map_or(0.0, |recipe| recipe.written(gpu));
@@ -282,12 +287,13 @@ impl Rates {
         } else {
             1.0
         };
+        let fitted = scenario.factors.of(Multiplier::Host);
         Self {
             gemm,
             gemm_plain: plain,
             attention_tile: family.attention_tile as f64,
-            attention_forward: gpu.bf16 * shares.0,
-            attention_backward: gpu.bf16 * shares.1,
+            attention_forward: gpu.bf16 * (shares.0 * compute),
+            attention_backward: gpu.bf16 * (shares.1 * compute),
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
             permute: gpu.hbm * PERMUTE.value,
@@ -296,10 +302,11 @@ impl Rates {
             quantise_normed: written / quantising,
             microbatches: scenario.layout.microbatches.max(1) as f64,
             multiprocessors: family.multiprocessors as f64,
-            launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 },
+            launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 } * fitted,
             host: software.host * host,
-            host_ring: HOST_PER_RING_STEP.value * host,
-            host_experts: HOST_PER_EXPERT_LAYER.value * host,
+            host_ring: HOST_PER_RING_STEP.value * (host * fitted),
+            host_experts: HOST_PER_EXPERT_LAYER.value * (host * fitted),
+            end: STEP_END * scenario.factors.of(Multiplier::All),
         }
     }
 }

@@ -226,6 +226,9 @@ pub struct Step {
     pub low_s: Seconds,
     /// The slow end of the range.
     pub high_s: Seconds,
+    /// Standard deviation of the logarithm of the time, where a profile says it: what the range then comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_sd: Option<f64>,
     /// Days for the token budget, where one is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<f64>,
@@ -293,6 +296,7 @@ impl Step {
             } else {
                 time * range.high
             },
+            log_sd: None,
             days,
             gpu_hours,
             cost: gpu_hours

@@ -6,7 +6,7 @@
 //! Source: NCCL's tuning model and nccl-tests' PERFORMANCE.md; efficiencies from curves in ML Engineering.
 
 use crate::cluster::{Group, Link};
-use crate::run::Scenario;
+use crate::run::{Multiplier, Scenario};
 use crate::source::{Cited, DEEPEP, NCCL, STAS};
 use crate::units::{Bytes, Seconds};
 
@@ -42,6 +42,8 @@ pub struct Fabric {
     intra_all_to_all: f64,
     /// Between nodes, a card.
     inter: f64,
+    /// Of a launch, of a hop inside a node and of a hop between nodes.
+    latency: [f64; 3],
     /// Ranks of a node that share the scale-up link, where each pair has a link of its own.
     pairwise: Option<f64>,
 }
@@ -58,6 +60,9 @@ impl Fabric {
             network: gpu.inter.0,
             intra_all_to_all: gpu.intra.0 * ALL_TO_ALL.value,
             inter: gpu.inter.0 * INTER.value,
+            latency: LATENCY
+                .value
+                .map(|seconds| seconds * scenario.factors.of(Multiplier::All)),
             pairwise: WITHOUT_SWITCH
                 .contains(&id)
                 .then_some(scenario.layout.per_node as f64),
@@ -83,8 +88,8 @@ impl Fabric {
     }
 
     /// Latency of one turn round the ring.
-    fn turn(group: Group) -> f64 {
-        let [launch, near, far] = LATENCY.value;
+    fn turn(&self, group: Group) -> f64 {
+        let [launch, near, far] = self.latency;
         let nodes = group.nodes();
         let crossings = nodes - 1;
         launch + (group.size - nodes) as f64 * near + crossings as f64 * far
@@ -97,7 +102,7 @@ impl Fabric {
             return Seconds::ZERO;
         }
         let n = group.size as f64;
-        Seconds(Self::turn(group) + (n - 1.0) / n * bytes.0 / self.bus(group))
+        Seconds(self.turn(group) + (n - 1.0) / n * bytes.0 / self.bus(group))
     }
 
     /// All-reduce of `bytes`: `2 (n-1)/n S / β`; twice round the ring, or up and down a tree, whichever is sooner.
@@ -106,9 +111,9 @@ impl Fabric {
         if group.size <= 1 || bytes.0 <= 0.0 {
             return Seconds::ZERO;
         }
-        let [launch, near, far] = LATENCY.value;
+        let [launch, near, far] = self.latency;
         let n = group.size as f64;
-        let ring = 2.0 * Self::turn(group) - launch;
+        let ring = 2.0 * self.turn(group) - launch;
         let depth = (group.nodes() as f64).log2() * far;
         let tree = launch + 2.0 * ((group.in_node - 1) as f64 * near + depth);
         Seconds(ring.min(tree) + 2.0 * (n - 1.0) / n * bytes.0 / self.bus(group))
@@ -124,7 +129,7 @@ impl Fabric {
         let inside =
             (near - 1.0) / n * bytes.0 / (self.intra_all_to_all * self.reach(group.in_node.max(2)));
         let outside = (n - near) / n * bytes.0 / self.inter;
-        Seconds(2.0 * LATENCY.value[0] + inside + outside)
+        Seconds(2.0 * self.latency[0] + inside + outside)
     }
 
     /// A dispatch (or combine) of `crossing` bytes a rank over the network while `inside` bytes run over the scale-up
@@ -133,7 +138,7 @@ impl Fabric {
     pub fn once_a_node(&self, crossing: Bytes, inside: Bytes) -> Seconds {
         let network = crossing.0 / (self.network * DISPATCH.value.1);
         let link = inside.0 / (self.link * DISPATCH.value.0);
-        Seconds(2.0 * LATENCY.value[0] + network.max(link))
+        Seconds(2.0 * self.latency[0] + network.max(link))
     }
 
     /// One send of `bytes` to the neighbour.
@@ -142,7 +147,7 @@ impl Fabric {
         if bytes.0 <= 0.0 {
             return Seconds::ZERO;
         }
-        let [launch, _, far] = LATENCY.value;
+        let [launch, _, far] = self.latency;
         match link {
             Link::Intra => Seconds(launch + bytes.0 / (self.intra * self.reach(2))),
             Link::Inter => Seconds(launch + far + bytes.0 / self.inter),

@@ -1,8 +1,8 @@
 //! How sure the step is, its utilisation as others count it, and what a token budget takes.
 
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::model::CONVENTIONS;
-use crate::core::report::{Evaluation, Figure};
+use crate::core::report::{Evaluation, FOUR_OF_FIVE, Figure};
 use crate::core::t;
 use crate::core::time::{Step, range};
 use crate::core::units::{Seconds, group, show_percent, show_seconds, significant};
@@ -47,6 +47,17 @@ fn utilisation(step: &Step) -> Node {
 fn certainty(evaluation: &Evaluation) -> Message {
     let step = &evaluation.report.step;
     let range = range(&evaluation.scenario);
+    let profile = &evaluation.scenario.run.profile;
+    if let (Some(sd), None) = (step.log_sd, step.rescaled_by) {
+        return t!(
+            "By your profile {name}, fitted to {runs} runs: {low_s} to {high_s} holds four of five runs, {percent} % either way.",
+            name = verbatim(profile.name.clone().unwrap_or_default()),
+            runs = profile.runs.unwrap_or(0),
+            low_s = show_seconds(step.low_s),
+            high_s = show_seconds(step.high_s),
+            percent = significant((FOUR_OF_FIVE * sd).exp_m1() * 100.0, 2)
+        );
+    }
     let Some(scale) = step.rescaled_by else {
         return t!(
             "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: {low} to {high} times the figure, which holds four of five of {runs} {of}.",
