@@ -10,7 +10,7 @@ import { brotliCompressSync } from 'node:zlib';
 /** Every WebAssembly, JavaScript, CSS and HTML byte until all panels of the default run are filled, compressed. The aim is
  * 600: one module was 560; the readers of TOML and YAML took 50, typed messages 50, the models and software stacks of 2026
  * 20 more. What is above 600 is to be won back. */
-export const BUDGET_KB = 700;
+export const BUDGET_KB = 720;
 /** Compressed size; the compressor's default quality is its best, 11. */
 export const compressed = (bytes) => brotliCompressSync(bytes).length;
 
