@@ -31,6 +31,9 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }
         Action::Apply(set) => state.apply(&set),
         Action::Load(run) => {
+            if state.embed().is_none() {
+                browser::keep_entry();
+            }
             state.run.set((*run).clone());
             dialog::close();
         }

@@ -2,13 +2,16 @@
 
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
+use crate::core::pipeline::schedule;
+use crate::core::report::with_schedule;
 use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot};
-use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, StackParts, Value};
+use crate::core::run::{Choice, GpuParts, ModelParts, OneOf, PrecisionParts, StackParts, Value};
 use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
+use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{said, say};
 use crate::web::render::patched;
@@ -52,6 +55,14 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
                 all.retain(|issue| {
                     issue.field == field.key || (edited && issue.is_mended_by(field.key))
                 });
+                let told = state.told.get();
+                let told = told.filter(|(after, issue)| {
+                    issue.field == field.key && state.run.with(|run| run == after)
+                });
+                all.extend(told.map(|(_, issue)| issue));
+                if field.key == "virtual_stages" {
+                    all.extend(fixed_chunks(state));
+                }
                 all
             },
             |unread| vec![unread],
@@ -232,6 +243,7 @@ fn text_input(
             type="text"
             class=if wide { "wide" } else { "" }
             class:derived=flag(derived)
+            disabled=flag(move || field.key == "virtual_stages" && fixed_chunks(state).is_some())
             inputmode=if wide { "text" } else { "decimal" }
             autocomplete="off"
             spellcheck="false"
@@ -288,6 +300,12 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
         } else {
             Value::Text(id)
         };
+        if field.key == "schedule"
+            && let Value::Text(id) = &value
+        {
+            return choose_schedule(state, id);
+        }
+        let whole = ["model", "gpu", "stack"].contains(&field.key);
         state.run.update(|run| {
             // A preset is chosen whole: what was changed of the one before goes with it.
             match field.key {
@@ -300,6 +318,9 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
             // Every id of the list is accepted.
             let _ = field.set(run, &value);
         });
+        if whole {
+            browser::keep_entry();
+        }
     };
     let option = move |Choice { id, label }: Choice| {
         view! { <option value=id prop:selected=flag(move || current() == id)>{say(label)}</option> }
@@ -317,6 +338,34 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
             }}
         </select>
     }
+}
+
+/// Another schedule with what it needs besides, which is said at its field, with the way back.
+fn choose_schedule(state: State, id: &str) {
+    let run = state.run.get_untracked();
+    let set = with_schedule(&run, id);
+    let Some(next) = run.with_texts(&set) else {
+        return;
+    };
+    let told = (next.virtual_stages != run.virtual_stages).then(|| {
+        let chunks = t!("Virtual stages set to {count}", count = next.virtual_stages);
+        let back = vec![
+            ("schedule", run.schedule.id().to_owned()),
+            ("virtual_stages", run.virtual_stages.to_string()),
+        ];
+        let issue = Issue::notice("virtual_stages", chunks).with_fixes("undo", back);
+        (next.clone(), issue)
+    });
+    state.told.set(told);
+    state.run.set(next);
+}
+
+/// Chunks a rank where the Run's schedule fixes them.
+fn fixed_chunks(state: State) -> Option<Issue> {
+    let row = state.run.with(|run| schedule(run.schedule.id()))?;
+    let count = u64::from(row.virtual_stages.filter(|chunks| *chunks > 1)?);
+    let message = t!("{count}, fixed by {schedule}", count, schedule = row.name);
+    Some(Issue::notice("virtual_stages", message))
 }
 
 fn toggle(state: State, field: &'static Field) -> impl IntoView {

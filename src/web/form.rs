@@ -113,7 +113,13 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         let said = move || state.issues().iter().any(|issue| issue.field == field.key);
         let used = move || state.run.with(|run| field.is_changed(run));
         let edited = move || state.edited.get() == field.key;
-        (open.get() && (!field.advanced || more.get() || used())) || edited() || said()
+        // Experts are shared out.
+        let experts = move || {
+            let model = state.run.with(|run| run.model.resolve());
+            field.key == "ep" && model.is_ok_and(|model| model.moe.is_some())
+        };
+        let usual = move || !field.advanced || more.get() || used() || experts();
+        (open.get() && usual()) || edited() || said()
     };
     let row = move |field: &'static Field| {
         let is_visible = Memo::new(move |_| visible(field));

@@ -67,6 +67,8 @@ pub struct State {
     pub dialog: RwSignal<String>,
     /// The variants of panels.
     pub chosen: RwSignal<Chosen>,
+    /// What a choice set besides itself, and the Run of which it is said.
+    pub told: RwSignal<Option<(Run, Issue)>>,
     /// What a phone shows: "inputs" or "results".
     pub tab: RwSignal<&'static str>,
     /// The search in the background.
@@ -98,6 +100,7 @@ impl State {
             search: RwSignal::new(String::new()),
             dialog: RwSignal::new(String::new()),
             chosen: RwSignal::new(Chosen::default()),
+            told: RwSignal::new(None),
             tab: RwSignal::new("results"),
             planner: Planner::new(),
         }

@@ -19,7 +19,8 @@ async function open(words, link = '', options = {}) {
 
 async function file(page, button) {
   const waits = page.waitForEvent('download');
-  await button.click();
+  // It stands in a menu.
+  await button.evaluate((one) => one.click());
   const download = await waits;
   return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
 }

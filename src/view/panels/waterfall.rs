@@ -6,15 +6,15 @@ use crate::core::message::Message;
 use crate::core::report::{Evaluation, Figure};
 use crate::core::run::{OneOf, Recompute};
 use crate::core::t;
-use crate::core::time::{Part, executed_flops};
+use crate::core::time::{Step, executed_flops};
 use crate::core::units::{Seconds, show_flops, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Node, ask, el, leaf, percent, text};
 
 /// A row: what it is called, its class, its figure, and the parts that it adds up.
-type Row = (&'static str, &'static str, Figure, &'static [&'static str]);
+pub type Row = (&'static str, &'static str, Figure, &'static [&'static str]);
 
-/// All rows. Those of one kind in use share a row, and one that is rarely used is there only then.
-const ROWS: [Row; 10] = [
+/// All rows, in the order of a step. Those of one kind in use share a row, and one that is rarely used is there only then.
+static ROWS: [Row; 10] = [
     ("Ideal compute", "c-compute", Figure::Compute, &["ideal"]),
     (
         "Kernels below peak",
@@ -39,8 +39,11 @@ const ROWS: [Row; 10] = [
     ),
     ("Exposed DP", "c-exposed", Figure::Exposed, &["exposed_dp"]),
     ("Optimizer", "c-opt-step", Figure::Step, &["optimizer"]),
-    ("Data loader", "c-host", Figure::Step, &["loader"]),
+    (RARE, "c-host", Figure::Step, &["loader"]),
 ];
+
+/// The row that is there only where it takes time.
+const RARE: &str = "Data loader";
 
 /// What a layout can change.
 const CHANGEABLE: [&str; 6] = [
@@ -51,6 +54,15 @@ const CHANGEABLE: [&str; 6] = [
     "exposed_ep",
     "exposed_dp",
 ];
+
+/// The rows of `step` that are shown: name, class, figure and time.
+pub fn parts(step: &Step) -> impl Iterator<Item = (&'static Row, Seconds)> {
+    ROWS.iter().filter_map(|row| {
+        let parts = step.parts.iter().filter(|part| row.3.contains(&part.name));
+        let time: Seconds = parts.map(|part| part.seconds).sum();
+        (row.0 != RARE || time.0 > 0.0).then_some((row, time))
+    })
+}
 
 /// The largest part that a layout can change: its name and its share of the step.
 #[must_use]
@@ -77,13 +89,8 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
     let most = main_loss(evaluation).map(|(name, _)| name);
     let mut start = 0.0;
     let mut lines = Vec::new();
-    for row in &ROWS {
-        let (name, _, figure, of) = row;
-        let of = |part: &&Part| of.contains(&part.name);
-        let time: Seconds = step.parts.iter().filter(of).map(|part| part.seconds).sum();
-        if *name == "Data loader" && time.0 <= 0.0 {
-            continue;
-        }
+    for (row, time) in parts(step) {
+        let (name, _, figure, _) = row;
         let share = time / step.time_s;
         let main = most.is_some_and(|most| name.eq_ignore_ascii_case(most));
         let class = match () {
