@@ -49,7 +49,7 @@ test('gradients leave eagerly, or when they are told to', async () => {
 });
 
 test('unequal micro-batches are drawn anew, and a way becomes the run\'s own', async () => {
-  const { page, problems, fold } = await open('Unequal micro-batches');
+  const { page, problems, fold } = await open('Variable-length micro-batches');
   assert.equal(await fold.locator('tbody tr').count(), 5);
   const first = await fold.locator('table').innerText();
   await fold.locator('[data-action="choose bimodal"]').click();
@@ -102,7 +102,7 @@ test('every picture leaves as SVG and as PNG, as it looks', async () => {
 });
 
 test('the panels fit a phone', async () => {
-  for (const words of ['Gradients at the end', 'Unequal micro-batches', 'Even and uneven']) {
+  for (const words of ['Gradients at the end', 'Variable-length micro-batches', 'Even and uneven']) {
     const { page } = await open(words, '', PHONE);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), words);
     await page.context().close();

@@ -2,7 +2,7 @@
 
 use super::rows::layout;
 use super::{View, fold};
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::search::session::Fold;
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, group};
@@ -79,7 +79,8 @@ fn dots(view: &View) -> Node {
             .any(|other| other.0 <= point.0 && other.1 >= point.1 && other != point);
         let (cx, cy) = (at(x.share(point.0)), at(1.0 - y.share(point.1)));
         let class = if beaten { "dot" } else { "dot best" };
-        let title = format!("{}. {}", index + 1, layout(&found[index]));
+        let number = verbatim((index + 1).to_string());
+        let title = Message::joined(". ", [number, layout(&found[index])]);
         let dot = [("class", class), ("cx", &*cx), ("cy", &*cy), ("r", "4")];
         pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
     }
