@@ -30,6 +30,11 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             });
         }
         Action::Apply(set) => state.apply(&set),
+        Action::Lesson(step) => state.lesson.set(Some(step)),
+        Action::Try(set) => {
+            state.lesson.set(None);
+            state.apply(&set);
+        }
         Action::Load(run) => {
             if state.embed().is_none() {
                 browser::keep_entry();

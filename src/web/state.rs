@@ -10,6 +10,7 @@ use crate::core::run::registry::{Field, field};
 use crate::core::units::MemoryUnit;
 use crate::io::link::{self, View};
 use crate::view::charts::palette::Theme;
+use crate::view::learn::StepId;
 use crate::view::panels::schedules::Sort;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
@@ -73,6 +74,8 @@ pub struct State {
     pub tab: RwSignal<&'static str>,
     /// The search in the background.
     pub planner: Planner,
+    /// The step of a lesson that is shown instead of the Run.
+    pub lesson: RwSignal<Option<StepId>>,
 }
 
 impl State {
@@ -80,6 +83,7 @@ impl State {
     pub fn from_address() -> Self {
         let link = link::decode(&browser::link_text());
         let theme = theme_of(&link.view);
+        let lesson = link.view.lesson.as_deref().and_then(StepId::named);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         Self {
@@ -103,6 +107,7 @@ impl State {
             told: RwSignal::new(None),
             tab: RwSignal::new("results"),
             planner: Planner::new(),
+            lesson: RwSignal::new(lesson),
         }
     }
 

@@ -92,6 +92,7 @@ test('every picture leaves as SVG and as PNG, as it looks', async () => {
   const [width, height] = size(png.bytes);
   assert.ok(width > 1000 && height > 200, `${width} x ${height}`);
   // Bars of HTML are drawn for the purpose.
+  await page.locator('summary', { hasText: 'MFU as others count it' }).click();
   for (const name of ['memory', 'overlap', 'step']) {
     const bars = await file(page, page.locator(`[data-action="save ${name}.svg"]`));
     assert.match(bars.bytes.toString(), /^<svg [^]*Llama 3.1 8B on 64 GPUs/, name);
