@@ -131,13 +131,10 @@ pub fn waterfall(evaluation: &Evaluation) -> Node {
 fn track(evaluation: &Evaluation, row: &Row, start: f64, share: f64) -> Node {
     let (_, class, ..) = *row;
     let end = start + share;
-    let bar = match share > 0.0 {
-        true => {
-            let place = format!("{};{}", percent("left", start), percent("width", share));
-            el("i", &[("class", class), ("style", &place)], &[])
-        }
-        false => Node::none(),
-    };
+    let bar = (share > 0.0).then(|| {
+        let place = format!("{};{}", percent("left", start), percent("width", share));
+        el("i", &[("class", class), ("style", &place)], &[])
+    });
     let (side, place) = if start > 1.0 - end {
         ("before", percent("right", 1.0 - start))
     } else {
@@ -145,7 +142,8 @@ fn track(evaluation: &Evaluation, row: &Row, start: f64, share: f64) -> Node {
     };
     let note = note(evaluation, row, share);
     let words = el("em", &[("class", side), ("style", &place)], &[text(note)]);
-    el("span", &[("class", "track")], &[bar, words])
+    let inside: Vec<Node> = bar.into_iter().chain([words]).collect();
+    el("span", &[("class", "track")], &inside)
 }
 
 /// What a row comes from.

@@ -195,9 +195,10 @@ pub fn rows(view: &View, done: bool) -> Node {
     );
     let notes = [legend, rule()].map(|note: Message| leaf("p", "muted note", note));
     let more = (found.len() > FIRST).then(|| {
-        let words = match all {
-            true => t!("Show the first {count}", count = FIRST),
-            false => t!("Show {count} more", count = found.len() - FIRST),
+        let words = if all {
+            t!("Show the first {count}", count = FIRST)
+        } else {
+            t!("Show {count} more", count = found.len() - FIRST)
         };
         button("link", PlanCommand::Toggle(Fold::Rows), None, words)
     });
