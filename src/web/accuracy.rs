@@ -9,7 +9,7 @@ use crate::view::node::markup::Node;
 use crate::view::panels::accuracy::panel;
 use crate::web::browser;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, request};
@@ -20,7 +20,7 @@ use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 
-/// Rows between two words on how far it is.
+/// Rows between two messages of progress.
 const SLICE: usize = 16;
 
 /// Pixels below the window at which the panel begins.
@@ -83,7 +83,7 @@ pub fn AccuracyPanel() -> impl IntoView {
                 </p>
                 <button on:click=move |_| begin()>{say("Compute them all")}</button>
             </div>
-            <p role="status" class="muted">{text(move || said(words.get()))}</p>
+            <p role="status" class="muted">{text(move || translated(words.get()))}</p>
             <div use:patched=content></div>
         </section>
     }

@@ -4,7 +4,7 @@ use crate::core::run::registry::field;
 use crate::core::t;
 use crate::web::field::{choice_select, inline_input};
 use crate::web::html::text;
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -24,7 +24,7 @@ fn number(state: State, name: &'static str, key: &'static str) -> AnyView {
 pub fn sentence(state: State) -> AnyView {
     let replicas = move || {
         let dp = state.run.with(crate::core::run::Run::data_parallel);
-        dp.map_or_else(|| "–".to_owned(), |dp| said(t!("DP {dp}", dp)))
+        dp.map_or_else(|| "–".to_owned(), |dp| translated(t!("DP {dp}", dp)))
     };
     view! {
         <div class="sentence" role="region" aria-label=say("The run in a sentence")>

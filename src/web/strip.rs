@@ -1,4 +1,4 @@
-//! The key figures, and what is to be said about them.
+//! The key figures, and the list of issues.
 
 use crate::core::report::work;
 use crate::core::t;

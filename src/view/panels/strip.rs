@@ -212,9 +212,9 @@ mod tests {
     #[test]
     fn every_key_figure_says_where_it_comes_from() {
         let run = Run::default();
-        let shown = strip(&run, &report(&run).unwrap(), MemoryUnit::Gib);
-        assert_eq!(shown.actions().len(), 5);
-        let html = shown.to_html();
+        let view = strip(&run, &report(&run).unwrap(), MemoryUnit::Gib);
+        assert_eq!(view.actions().len(), 5);
+        let html = view.to_html();
         assert!(
             html.contains("Fits") && html.contains("of 79.2 GiB"),
             "{html}"
@@ -226,7 +226,7 @@ mod tests {
     /// sequences is what runs out. It is said exactly where a fused kernel makes the whole report fit.
     #[test]
     fn the_page_says_where_the_logits_are_what_does_not_fit() {
-        let mut said = 0;
+        let mut counted = 0;
         for thousands in 1..=64 {
             let run = Run {
                 tp: 1,
@@ -251,11 +251,11 @@ mod tests {
             let html = list(&unfused.warnings).to_html();
             assert_eq!(html.contains("the logits are what"), wanted.is_some());
             if let Some(kernel) = wanted {
-                said += 1;
+                counted += 1;
                 assert!(html.contains(&format!("use cross_entropy={}", kernel.id())));
             }
         }
-        assert!((1..64).contains(&said), "{said}");
+        assert!((1..64).contains(&counted), "{counted}");
     }
 
     /// 10¹² tokens at T tokens a second: 1e12/T/3600 hours on each of 64 GPUs, and a price is per GPU-hour.

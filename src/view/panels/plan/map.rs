@@ -106,14 +106,14 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
         .map(|(row, head)| {
             let cells = (0..map.across.len()).map(|column| match map.cell(column, row) {
                 Cell::Best(found) => {
-                    let shown = if by_time {
+                    let figure = if by_time {
                         show_seconds(found.figures.time_s)
                     } else {
                         show_percent(found.figures.mfu)
                     };
                     let mine = by_sizes && own == Some((found.run.tp, found.run.pp));
                     let peak = view.unit.show(found.figures.peak.bytes);
-                    filled(found, [shown, peak], value(found) / best, mine)
+                    filled(found, [figure, peak], value(found) / best, mine)
                 }
                 Cell::Open => leaf("td", "muted", "…"),
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
@@ -150,7 +150,7 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
 }
 
 /// The best layout of a cell; `mine` where the page's own run is of the cell.
-fn filled(found: &Found, [shown, peak]: [String; 2], share: f64, mine: bool) -> Node {
+fn filled(found: &Found, [figure, peak]: [String; 2], share: f64, mine: bool) -> Node {
     let tint = format!(
         "background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))",
         share.powi(2) * TINT
@@ -158,12 +158,12 @@ fn filled(found: &Found, [shown, peak]: [String; 2], share: f64, mine: bool) -> 
     let title = layout(found);
     let tight = found.figures.peak.verdict != Verdict::Fits;
     let peak = if tight { format!("▲ {peak}") } else { peak };
-    let lines = [text(shown), leaf("small", "", verbatim(peak))];
+    let lines = [text(figure), leaf("small", "", verbatim(peak))];
     let button = load("plain", &found.run, &title, &lines);
     let class = if mine { "mine" } else { "" };
     el("td", &[("class", class), ("style", &tint)], &[button])
 }
 
-fn empty(shown: &'static str, why: &'static str) -> Node {
-    el("td", &[("class", "muted void")], &[text(shown)]).title(why)
+fn empty(figure: &'static str, why: &'static str) -> Node {
+    el("td", &[("class", "muted void")], &[text(figure)]).title(why)
 }
