@@ -150,7 +150,11 @@ test('the first stop leads past the inputs', async () => {
 
 test('back with Shift+Tab, from the last stop to the first', async () => {
   const { page } = await site.open('', LAPTOP);
+  // What begins when it is seen is there before.
+  await page.locator('#accuracy').scrollIntoViewIfNeeded();
+  await page.locator('#accuracy table').first().waitFor();
   await settled(page);
+  await page.evaluate(() => scrollTo(0, 0));
   const seen = new Set();
   for (let stops = 0; stops < 700; stops += 1) {
     const name = await stop(page, 'Shift+Tab');
