@@ -6,7 +6,7 @@ use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
 use crate::view::node::markup::Action;
 use crate::view::panels::plan;
 use crate::view::panels::suggest::Searched;
-use crate::web::html::text;
+use crate::web::html::{effect, text};
 use crate::web::i18n::{say, translated};
 use crate::web::render::{Handler, handled};
 use crate::web::state::State;
@@ -98,7 +98,7 @@ impl Planner {
 pub fn plan_panel(state: State) -> AnyView {
     let panel = state.planner;
     let pending = StoredValue::new(None::<TimeoutHandle>);
-    Effect::new(move |_| {
+    effect(move || {
         let Some(evaluation) = state.evaluation() else {
             return;
         };
