@@ -129,7 +129,7 @@ fn of_presets() -> Node {
         "place",
         "source",
     ];
-    let policy_head = ["policy", "bytes a parameter", "source"];
+    let policy_head = ["policy", "bytes per parameter", "source"];
     let stacks = STACKS
         .iter()
         .map(|row| vec![name(row.choice.label), text(row.remark), cite(row.source)]);
