@@ -1,7 +1,7 @@
 //! Requests as lines of text: what the headless program and the npm package's `shardscope` command read and answer.
 
 use super::export::{self, Stamp};
-use super::{import, json, link};
+use super::{import, json, link, logs};
 use crate::core::calibrate::{self, Calibration};
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
@@ -26,17 +26,20 @@ pub enum Verb {
     Export,
     /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
     Calibrate,
+    /// `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a run.
+    Log,
 }
 
 impl Verb {
     /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 7] = [
         ("report", Self::Report),
         ("schedule", Self::Schedule),
         ("plan", Self::Plan),
         ("import", Self::Import),
         ("export", Self::Export),
         ("calibrate", Self::Calibrate),
+        ("log", Self::Log),
     ];
 
     /// The verb called `name`.
@@ -63,6 +66,33 @@ pub enum Answer {
     Exported(Exported),
     /// To [`Verb::Calibrate`].
     Calibrated(Box<Calibration>),
+    /// To [`Verb::Log`].
+    Measured(Measured),
+}
+
+/// What was measured of a run, as plain data.
+#[derive(Serialize)]
+pub struct Measured {
+    errors: Vec<Issue>,
+    program: Message,
+    /// What `calibrate` takes; none where nothing was measured.
+    observation: Option<Value>,
+    used: Vec<(Message, Message)>,
+    assumed: Vec<Message>,
+    notes: Vec<Message>,
+}
+
+impl From<logs::Reading> for Measured {
+    fn from(read: logs::Reading) -> Self {
+        Self {
+            errors: Vec::new(),
+            observation: read.observation("").map(|one| one.to_value()),
+            program: read.program,
+            used: read.used,
+            assumed: read.assumed,
+            notes: read.notes,
+        }
+    }
 }
 
 /// The meaning of a text of another program, as plain data.
@@ -122,6 +152,10 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
         Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
+        Verb::Log => {
+            let (run, text) = run_and_text(&request, "text")?;
+            Answer::Measured(logs::read(text, &run)?.into())
+        }
         Verb::Import => {
             let (run, text) = run_and_text(&request, "text")?;
             Answer::Imported(import::read(text, &run)?.into())

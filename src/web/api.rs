@@ -12,7 +12,7 @@ use crate::core::search::Request;
 use crate::core::units::MemoryUnit;
 use crate::io;
 use crate::io::export::Stamp;
-use crate::io::request::{self, Exported, Imported, Verb};
+use crate::io::request::{self, Exported, Imported, Measured, Verb};
 use crate::web::browser::today;
 use crate::web::panels::{self, Question, dialog};
 use crate::web::worker::next_turn;
@@ -105,6 +105,17 @@ pub fn decode_link(link: JsValue) -> JsValue {
             notices: link.notices,
         }
     }))
+}
+
+/// What a log, a benchmark's output, a trace or a memory snapshot measured; what it does not say of its run is as in `run`.
+#[wasm_bindgen(js_name = readLog)]
+#[must_use]
+pub fn read_log(of: JsValue, run: JsValue) -> JsValue {
+    let read = || {
+        let present = Run::from_value(&value(run)?)?;
+        io::logs::read(&text(of, "a log")?, &present)
+    };
+    reply(read().map(Measured::from))
 }
 
 /// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.

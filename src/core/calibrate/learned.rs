@@ -107,5 +107,6 @@ pub(super) fn standings(
         }
         Ok(standing)
     };
-    measured.iter().zip(apart).map(standing).collect()
+    let steps = measured.iter().zip(apart).filter(|(one, _)| one.is_step);
+    steps.map(standing).collect()
 }

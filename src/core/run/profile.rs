@@ -50,6 +50,20 @@ impl Multiplier {
         Self::All,
     ];
 
+    /// What requests call it.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Gemm => "gemm",
+            Self::Elementwise => "elementwise",
+            Self::NodeLinks => "node_links",
+            Self::Network => "network",
+            Self::Host => "host",
+            Self::Loader => "loader",
+            Self::All => "all",
+        }
+    }
+
     /// What it is called on the page.
     #[must_use]
     pub const fn name(self) -> &'static str {
