@@ -268,6 +268,8 @@ pub static FIELDS: &[Field] = &[
     row("price_per_gpu_hour", Training, "Price", "", "a GPU-hour", "in any currency", maybe_number!(0.0, 1e6, 0.5, price_per_gpu_hour)).advanced(),
     row("stack", Training, "Software", "", "", "what you train with; sets what software decides, and what is set besides wins", preset!(STACKS, stack)),
     row("stack.attention", Training, "Attention kernel", "", "", "how fast attention runs", maybe_choice!(AttentionKernel, stack.parts.attention)).advanced(),
+    row("stack.compile", Training, "Compiler", "", "", "the kernels between products are fused by torch.compile or XLA", maybe_toggle!(stack.parts.compile)).advanced(),
+    row("stack.moe_fused", Training, "Fused MoE", "", "", "tokens are permuted by the kernel that sends them", maybe_toggle!(stack.parts.moe_fused)).advanced(),
     row("stack.tp_overlap", Training, "TP overlap by", "", "", "what hides tensor-parallel messages behind the products beside them", maybe_choice!(TpOverlap, stack.parts.tp_overlap)).advanced(),
     row("stack.grad_reduce_bytes", Training, "Reduced gradients", "", "B", "bytes a gradient between ranks; unset: as it is kept", maybe_number!(1.0, 4.0, 1.0, stack.parts.grad_reduce_bytes)).advanced(),
     row("stack.host_us_per_layer", Training, "Host time", "", "us a layer", "launches that no kernel hides, a layer and micro-batch, before CUDA graphs", maybe_number!(0.0, 1e6, 50.0, stack.parts.host_us_per_layer)).advanced(),

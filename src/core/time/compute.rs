@@ -172,12 +172,17 @@ impl ComputeTime {
 /// Forward seconds of `layer` that the backward pass repeats, on a stage of `layers`.
 fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
     let run = &scenario.run;
+    let whole = if scenario.software.fsdp {
+        layer.forward() - layer.modules.last
+    } else {
+        layer.forward()
+    };
     match &run.recompute {
         Recompute::None => 0.0,
-        Recompute::Full => layer.forward(),
-        Recompute::Layers(n) => layer.forward() * (*n as f64).min(layers) / layers.max(1.0),
+        Recompute::Full => whole,
+        Recompute::Layers(n) => whole * (*n as f64).min(layers) / layers.max(1.0),
         // FSDP's keeps the core of attention and every second product.
-        Recompute::Selective if run.zero == 3 => 0.0,
+        Recompute::Selective if run.zero == 3 => layer.modules.second,
         Recompute::Selective => layer.core.0,
         // Norms, activation functions and permutations run again; products, attention and messages do not.
         Recompute::OpSelective => layer.elementwise.0,

@@ -23,6 +23,12 @@ pub const DISPATCH: Cited<(f64, f64)> = Cited::new(
     &DEEPEP,
     "README, normal kernels on H800, 8 and 32 GPUs",
 );
+/// What the fused dispatch of 2026 reaches of the scale-up link: 726 of 900 GB/s.
+pub const FUSED_DISPATCH: Cited<f64> = Cited::new(
+    0.81,
+    &DEEPEP,
+    "README, version 2, 8 GPUs of B200, 64 multiprocessors",
+);
 /// Latency of a launch, of a hop inside a node and of a hop between nodes.
 pub const LATENCY: Cited<[f64; 3]> =
     Cited::new([15e-6, 3e-6, 14e-6], &NCCL, "tuning.cc, ring, simple");
@@ -38,6 +44,8 @@ pub struct Fabric {
     /// The scale-up link and the card by the data sheet.
     link: f64,
     network: f64,
+    /// Share of the link that a dispatch once a node reaches.
+    dispatch: f64,
     /// Inside a node in an all-to-all.
     intra_all_to_all: f64,
     /// Between nodes, a card.
@@ -58,6 +66,11 @@ impl Fabric {
             intra: gpu.intra.0 * INTRA.value,
             link: gpu.intra.0,
             network: gpu.inter.0,
+            dispatch: if scenario.software.moe_fused && gpu.computes_in_fp4() {
+                FUSED_DISPATCH.value
+            } else {
+                DISPATCH.value.0
+            },
             intra_all_to_all: gpu.intra.0 * ALL_TO_ALL.value,
             inter: gpu.inter.0 * INTER.value,
             latency: LATENCY
@@ -137,7 +150,7 @@ impl Fabric {
     #[must_use]
     pub fn once_a_node(&self, crossing: Bytes, inside: Bytes) -> Seconds {
         let network = crossing.0 / (self.network * DISPATCH.value.1);
-        let link = inside.0 / (self.link * DISPATCH.value.0);
+        let link = inside.0 / (self.link * self.dispatch);
         Seconds(2.0 * self.latency[0] + network.max(link))
     }
 

@@ -116,6 +116,17 @@ fn certainty(evaluation: &Evaluation) -> Message {
         );
     }
     let Some(scale) = step.rescaled_by else {
+        if !step.range.of_its_class {
+            return t!(
+                "Shape-based kernel times and measured link efficiencies. Nobody published ten runs of this software, precision and kind of layers: range {low_s} to {high_s}, {low} to {high} times the figure, is that of all {runs} {of}.",
+                low_s = show_seconds(step.low_s),
+                high_s = show_seconds(step.high_s),
+                low = range.low,
+                high = range.high,
+                runs = range.runs,
+                of = range.of
+            );
+        }
         return t!(
             "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: {low} to {high} times the figure, which holds four of five of {runs} {of}.",
             low_s = show_seconds(step.low_s),

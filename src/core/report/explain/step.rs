@@ -6,8 +6,8 @@ use crate::explain::{Provenance, Term, Unit};
 use crate::run::Multiplier;
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Peak,
-    Range, Rates, family, range, seconds_a_parameter, step_end,
+    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family,
+    range, seconds_a_parameter, step_end,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
@@ -52,18 +52,13 @@ fn spread(term: Term, evaluation: &Evaluation) -> Term {
             runs = profile.runs.unwrap_or(0)
         ));
     }
-    let Range {
-        low,
-        high,
-        runs,
-        of,
-    } = range(&evaluation.scenario);
+    let range = range(&evaluation.scenario);
     term.note(t!(
         "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie",
-        low,
-        high,
-        runs,
-        of
+        low = range.low,
+        high = range.high,
+        runs = range.runs,
+        of = range.of
     ))
 }
 
@@ -282,7 +277,7 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
             .over(
                 formula,
                 &[
-                    ratio("t", "in training over alone, fitted", IN_TRAINING.value),
+                    ratio("t", "in training over alone, fitted", rates.in_training),
                     ratio("g", "share of peak that large GEMMs sustain", family.gemm),
                     ratio("p", "what your runs say that it takes", fitted),
                     Term::given(
