@@ -1,6 +1,6 @@
 //! Logs, benchmarks, traces and snapshots: every known line on its example and on lines of its program's format with other
 //! numbers, and whatever else a file may hold.
-#![allow(clippy::unwrap_used)] // helpers that tests share
+#![allow(clippy::unwrap_used, clippy::format_push_string)] // helpers that tests share
 
 use shardscope::core::calibrate::MemoryKind;
 use shardscope::core::run::{Multiplier, Run, Value};

@@ -9,6 +9,7 @@ use super::posterior::{Datum, Posterior, mixture};
 use super::{RATIO_NOISE, shown_noise};
 use crate::issue::Issue;
 use crate::run::{MULTIPLIERS, Profile, Run, Scenario, Vector};
+use serde::{Deserialize, Serialize};
 
 /// The exact model and its components agree to this in the logarithm of a step.
 const AGREE: f64 = 2e-3;
@@ -18,7 +19,7 @@ const ROUNDS: usize = 4;
 const SPREAD_RUNS: f64 = 5.0;
 
 /// What observations taught.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// The multipliers.
     pub posterior: Posterior,

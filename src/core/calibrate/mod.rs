@@ -23,7 +23,7 @@ pub use memory::{Allocated, MemoryFit};
 pub use next::{Next, candidates, informed_by, next_runs};
 pub use observation::{MemoryKind, Observation, Peak};
 pub use posterior::{Datum, Posterior, TIGHT, WIDE, mixture, posterior};
-pub use request::{Calibration, Request, calibrate, warning, wrong_layout};
+pub use request::{Calibrated, Calibration, Request, calibrate, warning, wrong_layout};
 pub use suspects::Suspect;
 
 use crate::run::Scenario;

@@ -13,9 +13,10 @@ use crate::message::Message;
 use crate::report::report;
 use crate::run::{Matrix, Multiplier, Run, Vector};
 use crate::t;
+use serde::{Deserialize, Serialize};
 
 /// A run worth making.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Next {
     /// The run.
     pub run: Run,

@@ -4,9 +4,10 @@ use super::NOISE;
 use crate::issue::Issue;
 use crate::run::{Multiplier, Run, Scenario, Value};
 use crate::t;
+use serde::{Deserialize, Serialize};
 
 /// Which figure of memory was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryKind {
     /// The peak of what PyTorch gave to tensors.
     Allocated,
@@ -26,7 +27,7 @@ impl MemoryKind {
 }
 
 /// A measured peak.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
     /// Which figure.
     pub kind: MemoryKind,
@@ -35,7 +36,7 @@ pub struct Peak {
 }
 
 /// One run with what was measured of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// What its owner calls it.
     pub name: String,

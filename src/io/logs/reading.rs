@@ -111,6 +111,12 @@ impl Reading {
         reading.peaks(heard);
         reading.step(heard);
         reading.benchmarks(heard);
+        // Numbers that nothing can have measured are of a broken line.
+        let plausible = |value: f64, most: f64| (1e-6..=most).contains(&value);
+        reading.step = reading.step.filter(|step| plausible(step.seconds, 1e7));
+        reading.peaks.retain(|peak| plausible(peak.gib, 1e5));
+        reading.ratios.retain(|(_, ratio)| plausible(*ratio, 100.0));
+        reading.sigma = reading.sigma.min(2.0);
         Ok(reading)
     }
 
