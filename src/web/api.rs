@@ -9,12 +9,9 @@ use crate::core::pipeline;
 use crate::core::report::{self, Refusal};
 use crate::core::run::{Run, Value};
 use crate::core::search::Request;
-use crate::core::units::MemoryUnit;
 use crate::io;
 use crate::io::export::Stamp;
 use crate::io::request::{self, Exported, Imported, Measured, Verb};
-use crate::web::browser::today;
-use crate::web::panels::{self, Question, dialog};
 use crate::web::worker::next_turn;
 use plain::{text, value};
 use serde::Serialize;
@@ -32,7 +29,7 @@ pub fn version() -> String {
 /// The report of a Run.
 #[wasm_bindgen(js_name = report)]
 #[must_use]
-pub fn report_door(run: JsValue) -> JsValue {
+pub fn report(run: JsValue) -> JsValue {
     reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
 }
 
@@ -46,7 +43,7 @@ pub fn calibrate_door(request: JsValue) -> JsValue {
 /// One schedule under given durations.
 #[wasm_bindgen(js_name = schedule)]
 #[must_use]
-pub fn schedule_door(request: JsValue) -> JsValue {
+pub fn schedule(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| pipeline::request::answer(&request)))
 }
 
@@ -55,7 +52,7 @@ const SLICE: u64 = 4000;
 
 /// The best layouts of a Run: a promise, worked on in slices so that the page around it stays alive.
 #[wasm_bindgen(js_name = plan)]
-pub async fn plan_door(request: JsValue) -> JsValue {
+pub async fn plan(request: JsValue) -> JsValue {
     let read = value(request).and_then(|request| Request::from_value(&request));
     let mut request = match read {
         Ok(request) => request,
@@ -136,7 +133,7 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     let written = move || {
         let run = Run::from_value(&value(run)?)?;
         let stamp = value(stamp)?;
-        let said = |key: &str| match stamp.get(key) {
+        let text_of = |key: &str| match stamp.get(key) {
             Some(Value::Text(text)) => Ok(text.clone()),
             None | Some(Value::Null) => Ok(String::new()),
             Some(other) => {
@@ -144,7 +141,7 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
                 Err(vec![Issue::error(key, message)])
             }
         };
-        let (date, address) = (said("date")?, said("address")?);
+        let (date, address) = (text_of("date")?, text_of("address")?);
         let stamp = Stamp {
             date: &date,
             address: &address,
@@ -162,37 +159,6 @@ pub fn answer_line(verb: &str, line: &str) -> JsValue {
         return JsValue::UNDEFINED;
     };
     reply(request::answer(verb, line))
-}
-
-/// A panel of a Run as HTML text, by its name in [`panels::PANELS`], or with the name `room` a page of the dialog;
-/// `address` is the page's own, for links. For tests and the page's own scripts.
-#[wasm_bindgen]
-#[must_use]
-pub fn answer(name: &str, query: &str, unit: &str, link: &str, address: &str) -> String {
-    let unit = if unit == MemoryUnit::Gb.name() {
-        MemoryUnit::Gb
-    } else {
-        MemoryUnit::Gib
-    };
-    let run = io::link::decode(link).run;
-    if name == "room" {
-        let stamp = Stamp {
-            date: &today(),
-            address,
-        };
-        return dialog(query, &run, &stamp).to_html();
-    }
-    report::evaluate(&run).map_or_else(
-        |_| String::new(),
-        |evaluation| {
-            let question = Question {
-                evaluation: &evaluation,
-                of: query,
-                unit,
-            };
-            panels::named(name, &question).to_html()
-        },
-    )
 }
 
 fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> JsValue {

@@ -56,7 +56,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
         palette: frame.theme.palette(),
         scale,
     };
-    // A canvas that cannot be drawn on stays empty; the table beside it says the same.
+    // A canvas that cannot be drawn on stays empty; the table beside it has the same figures.
     let _ = picture.paint(&mut backend);
 }
 

@@ -10,7 +10,7 @@ use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -113,7 +113,7 @@ pub fn input_id(field: &Field) -> String {
     input_id_of(field.key)
 }
 
-/// The ids of what is said about the field.
+/// The ids of the elements that describe the field.
 fn described_by(field: &Field) -> String {
     format!("{0}-hint {0}-issues", input_id(field))
 }
@@ -240,7 +240,7 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
                 .map(|option| option.label);
             label.map_or_else(
                 || "–".to_owned(),
-                |label| said(t!("{value} (preset)", value = label)),
+                |label| translated(t!("{value} (preset)", value = label)),
             )
         }
     };

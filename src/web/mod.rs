@@ -2,7 +2,7 @@
 
 #[cfg(feature = "ui")]
 pub mod api;
-pub mod panels;
+pub mod dialog_page;
 pub mod worker;
 
 #[cfg(feature = "ui")]

@@ -9,6 +9,7 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
     let bytes: Vec<f64> = (0..scenario.stage_layers.len())
         .map(|stage| memory::chunk_activation_bytes(scenario, stage).0)
         .collect();
+    let by_layer = scenario.run.schedule.pairs_by_layer();
     order
         .ranks
         .iter()
@@ -23,7 +24,7 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
             let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
             let copies = u64::from(copies) * scenario.chunks;
             RankLoad {
-                in_flight: worst_instant(items, &stages, &bytes)
+                in_flight: worst_instant(items, &stages, &bytes, by_layer)
                     .into_iter()
                     .map(|count| f64::from(count) / f64::from(order.splits))
                     .collect(),
@@ -35,16 +36,30 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
 }
 
 /// Activations of each of `stages` alive at the instant when they weigh most.
-fn worst_instant(items: &[Item], stages: &[usize], bytes: &[f64]) -> Vec<u32> {
+fn worst_instant(items: &[Item], stages: &[usize], bytes: &[f64], by_layer: bool) -> Vec<u32> {
     let slot = |stage: u32| stages.iter().position(|held| *held == stage as usize);
     let mut alive = vec![0u32; stages.len()];
     let mut worst = (alive.clone(), 0.0, 0);
     for item in items {
-        for op in item.ops().filter(|op| op.kind == Kind::F) {
-            if let Some(slot) = slot(op.stage) {
-                alive[slot] += 1;
+        let add = |alive: &mut Vec<u32>| {
+            for op in item.ops().filter(|op| op.kind == Kind::F) {
+                if let Some(slot) = slot(op.stage) {
+                    alive[slot] += 1;
+                }
             }
+        };
+        let free = |alive: &mut Vec<u32>| {
+            for op in item.ops().filter(|op| op.kind.frees()) {
+                if let Some(slot) = slot(op.stage) {
+                    alive[slot] = alive[slot].saturating_sub(1);
+                }
+            }
+        };
+        let pair = by_layer && item.ops().count() > 1;
+        if pair {
+            free(&mut alive);
         }
+        add(&mut alive);
         let weight: f64 = alive
             .iter()
             .zip(stages)
@@ -54,10 +69,8 @@ fn worst_instant(items: &[Item], stages: &[usize], bytes: &[f64]) -> Vec<u32> {
         if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
             worst = (alive.clone(), weight, count);
         }
-        for op in item.ops().filter(|op| op.kind.frees()) {
-            if let Some(slot) = slot(op.stage) {
-                alive[slot] = alive[slot].saturating_sub(1);
-            }
+        if !pair {
+            free(&mut alive);
         }
     }
     worst.0

@@ -78,9 +78,19 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
     let mut alive = vec![0u32; stages.len()];
     let mut peaks: Vec<Vec<u32>> = Vec::new();
     let mut grown = false;
+    let by_layer = OneOf::from_id(spec.schedule.id).is_some_and(Schedule::pairs_by_layer);
     let mut first = None;
     let mut last = None;
     for item in &order.ranks[rank] {
+        let pair = by_layer && item.ops().count() > 1;
+        let freed = item.ops().filter(|op| op.kind.frees());
+        if pair && grown {
+            enter(&mut peaks, &alive);
+        }
+        for op in freed.filter(|_| pair) {
+            let count = &mut alive[slot[op.stage as usize]];
+            *count = count.saturating_sub(1);
+        }
         for op in item.ops().filter(|op| op.kind == Kind::F) {
             alive[slot[op.stage as usize]] += 1;
             grown = true;
@@ -104,7 +114,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
                     done[2] += 1.0 / pieces;
                 }
             }
-            if op.kind.frees() {
+            if op.kind.frees() && !pair {
                 alive[slot[stage]] = alive[slot[stage]].saturating_sub(1);
             }
             last = op

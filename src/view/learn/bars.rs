@@ -66,8 +66,8 @@ const AXIS: f64 = 20.0;
 const NAMES: f64 = 0.22;
 
 /// The bars, the line of a capacity in bytes, and the same as a table, into `live`.
-pub(super) fn show(live: Live, bars: &[Bar], capacity: Option<(Bytes, Message)>) -> Live {
-    let line = capacity.as_ref().map_or(0.0, |(bytes, _)| bytes.0);
+pub(super) fn show(live: Live, bars: &[Bar], capacity: Option<&(Bytes, Message)>) -> Live {
+    let line = capacity.map_or(0.0, |(bytes, _)| bytes.0);
     let most = bars.iter().map(Bar::total).fold(line, f64::max).max(1.0) * 1.08;
     let foot = ROW * bars.len() as f64;
     let mut drawing = Drawing::new(foot + AXIS + if capacity.is_some() { AXIS } else { 0.0 });
@@ -111,7 +111,7 @@ pub(super) fn show(live: Live, bars: &[Bar], capacity: Option<(Bytes, Message)>)
             words,
         );
     }
-    if let Some((bytes, name)) = &capacity {
+    if let Some((bytes, name)) = capacity {
         drawing.line((x(bytes.0), 0.0), (x(bytes.0), foot + AXIS), Ink::Text, 1.5);
         drawing.words(
             (x(bytes.0), foot + AXIS + 9.0),

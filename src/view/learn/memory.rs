@@ -55,9 +55,9 @@ fn gib(bytes: f64) -> String {
     MemoryUnit::Gib.show(Bytes(bytes))
 }
 
-fn card() -> Option<(Bytes, Message)> {
+fn card() -> (Bytes, Message) {
     let size = Bytes::from_gib(80.0);
-    Some((size, t!("a GPU of {size}", size = gib(size.0))))
+    (size, t!("a GPU of {size}", size = gib(size.0)))
 }
 
 /// Weights, gradients and optimizer states of `parameters` under a policy.
@@ -111,7 +111,7 @@ fn states(dials: &Dials) -> Live {
         formula: Some(product(each, dials)),
         ..Live::default()
     };
-    show(live, &bars, card())
+    show(live, &bars, Some(&card()))
 }
 
 fn precisions(dials: &Dials) -> Live {
@@ -149,7 +149,7 @@ fn precisions(dials: &Dials) -> Live {
         formula: Some(product(least, dials)),
         ..Live::default()
     };
-    show(live, &bars, card())
+    show(live, &bars, Some(&card()))
 }
 
 /// Llama 3.1 8B cut over two pipeline ranks.
@@ -213,7 +213,7 @@ fn activations(dials: &Dials) -> Live {
             ..Live::default()
         },
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 
@@ -255,7 +255,7 @@ fn scores(dials: &Dials) -> Live {
             ..Live::default()
         },
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 
@@ -299,7 +299,7 @@ fn recompute(dials: &Dials) -> Live {
             ..Live::default()
         },
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 
@@ -352,7 +352,7 @@ fn logits(dials: &Dials) -> Live {
             ..Live::default()
         },
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 
@@ -403,7 +403,7 @@ fn fits(dials: &Dials) -> Live {
             ..Live::default()
         },
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 

@@ -10,7 +10,7 @@ use crate::view::node::markup::{Action, Node};
 use crate::view::panels::pipeline::{label, rank_names};
 use crate::web::browser;
 use crate::web::chart::{Frame, paint};
-use crate::web::i18n::said;
+use crate::web::i18n::translated;
 use crate::web::render::{Handler, handled, nodes};
 use crate::web::state::State;
 use leptos::html::{Canvas, Div};
@@ -66,7 +66,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     let height = move || format!("{:.0}px", Shape::of(lane.ranks()).height());
     let name = move || {
         let prepared = lane.prepared.get();
-        prepared.map(|prepared| said(label(&prepared.evaluation)))
+        prepared.map(|prepared| translated(label(&prepared.evaluation)))
     };
     // A pressed rank name draws that rank's in-flight activations.
     let choose: Handler = Arc::new(move |action| {

@@ -36,9 +36,9 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
         return Node::none();
     }
     let picture = strips(&drawn).inline("Pipeline timelines on one axis");
-    let said = both.map(|(run, which)| {
-        let said = words::pipeline(&run.report.pipeline, run.report.layout.microbatches);
-        leaf("p", "muted", t!("{which}: {said}", which, said))
+    let notes = both.map(|(run, which)| {
+        let notes = words::pipeline(&run.report.pipeline, run.report.layout.microbatches);
+        leaf("p", "muted", t!("{which}: {said}", which, notes))
     });
     let pictures = [
         leaf("h3", "", "Pipeline timelines on one axis"),
@@ -50,5 +50,5 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
         ]),
         figure("compared", "", picture),
     ];
-    pictures.into_iter().chain(said).collect()
+    pictures.into_iter().chain(notes).collect()
 }
