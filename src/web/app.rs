@@ -25,6 +25,7 @@ use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
 use crate::web::render::{nodes, patched};
+use crate::web::runs::RunsPanel;
 use crate::web::share::{ShareDialog, open_share};
 use crate::web::state::State;
 use crate::web::strip::{IssueList, Strip};
@@ -179,6 +180,7 @@ fn page(state: State) -> impl IntoView {
                     <TimelinePanel/>
                     <OverlapPanel/>
                     {plan_panel(state)}
+                    <RunsPanel/>
                     <AccuracyPanel/>
                     <p class="footnote" use:patched=footer></p>
                 </div>

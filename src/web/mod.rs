@@ -50,6 +50,8 @@ mod plan;
 #[cfg(feature = "ui")]
 mod render;
 #[cfg(feature = "ui")]
+mod runs;
+#[cfg(feature = "ui")]
 mod share;
 #[cfg(feature = "ui")]
 mod state;

@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(whole[1], "1 a Number(1.5)");
         assert_eq!(whole[3], "2  Text(\"x\\\"y\")");
         assert_eq!(whole.last().unwrap(), "0  End");
-        assert_eq!(whole.len(), 9);
+        assert_eq!(whole.len(), 10);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod patterns;
 mod reading;
 mod snapshot;
 mod steps;
+pub mod summary;
 mod trace;
 
 pub use patterns::{PATTERNS, Pattern, Program, Quantity};
