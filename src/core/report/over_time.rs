@@ -83,7 +83,7 @@ const EMPTY: Instant = Instant {
 #[must_use]
 pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let scenario = &evaluation.scenario;
-    let ops = evaluation.timeline.ranks.get(rank)?;
+    let ops = evaluation.timeline().ranks.get(rank)?;
     let load = evaluation.loads.get(rank)?;
     let estimate = detailed::estimate(scenario, &evaluation.loads);
     let estimate = estimate.per_stage.get(rank)?;
@@ -149,7 +149,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let running = instants.get(peak).and_then(|instant| instant.op);
     Some(OverTime {
         rank,
-        makespan: Seconds(evaluation.timeline.makespan()),
+        makespan: Seconds(evaluation.timeline().makespan()),
         peak,
         head: head.sum(),
         op: running.and_then(|at| ops.get(at)).copied(),

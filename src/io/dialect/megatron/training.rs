@@ -102,6 +102,12 @@ fn kernels(reader: &mut SettingsReader) {
         .word("--cuda-graph-impl", "CUDA graphs")
         .is_some_and(|by| by != "none");
     reader.set("cuda_graphs", &Value::Bool(graphs || local));
+    if reader.flag(
+        "--fine-grained-activation-offloading",
+        "activations go to the host",
+    ) {
+        reader.assume("activations stay on the GPU: their offloading is not modelled");
+    }
     let capacity = reader.number("--moe-expert-capacity-factor", "capacity factor");
     let padded = reader.flag(
         "--moe-pad-expert-input-to-capacity",
