@@ -45,7 +45,9 @@ struct Runs {
 
 /// Runs and their name as JSON, as they are stored and exported.
 fn to_json(runs: Runs) -> String {
-    let list = runs.kept.with_untracked(|kept| kept.iter().map(Observation::to_value).collect());
+    let list = runs
+        .kept
+        .with_untracked(|kept| kept.iter().map(Observation::to_value).collect());
     json::pretty(&Value::Map(vec![
         ("name".to_owned(), Value::Text(runs.name.get_untracked())),
         ("runs".to_owned(), Value::List(list)),
@@ -92,7 +94,8 @@ impl Runs {
             self.kept.update(|kept| kept.extend(runs));
             self.name.set(name);
             self.reading.set(None);
-            self.said.set(leaf("p", "", "The runs of the file are added."));
+            self.said
+                .set(leaf("p", "", "The runs of the file are added."));
             self.changed();
         } else {
             self.take(read(typed, present));
@@ -117,7 +120,9 @@ impl Runs {
             gpus: None,
         }));
         let handle = move |progress| match progress {
-            Progress::Reply(Reply::Calibrated(answer)) => self.answer.set(answer.map(|answer| *answer)),
+            Progress::Reply(Reply::Calibrated(answer)) => {
+                self.answer.set(answer.map(|answer| *answer))
+            }
             Progress::Reply(_) | Progress::Done | Progress::Failed => {}
         };
         self.asked.set_value(Some(request(job, handle)));
@@ -157,7 +162,10 @@ impl Runs {
 }
 
 fn from_json(text: &str) -> Option<(Vec<Observation>, String)> {
-    let value = text.trim_start().starts_with('{').then(|| json::read(text).ok())??;
+    let value = text
+        .trim_start()
+        .starts_with('{')
+        .then(|| json::read(text).ok())??;
     let request = CalibrateRequest::from_value(&value).ok()?;
     Some((request.observations, request.name))
 }
@@ -192,7 +200,9 @@ pub fn RunsPanel() -> impl IntoView {
         }
     };
     let chosen = move |event: web_sys::Event| {
-        let input = event.target().and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok());
+        let input = event
+            .target()
+            .and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok());
         if let Some(file) = first(input.and_then(|input| input.files())) {
             runs.open(file, present());
         }
@@ -206,14 +216,19 @@ pub fn RunsPanel() -> impl IntoView {
         format!("{} {count}", translated("run"))
     };
     let keep = move |_| {
-        if let Some(observation) = runs.reading.get_untracked().and_then(|reading| reading.observation(&label())) {
+        if let Some(observation) = runs
+            .reading
+            .get_untracked()
+            .and_then(|reading| reading.observation(&label()))
+        {
             add(observation);
             runs.reading.set(None);
             runs.said.set(Node::none());
         }
     };
     let keep_typed = move |_| {
-        let step = parse_number(&seconds.get_untracked()).filter(|step| (1e-6..=1e7).contains(step));
+        let step =
+            parse_number(&seconds.get_untracked()).filter(|step| (1e-6..=1e7).contains(step));
         if let Some(step) = step {
             add(Observation::step(&label(), present(), step));
             seconds.set(String::new());

@@ -10,10 +10,17 @@ use crate::view::node::markup::{Node, el, fold, leaf, table, text};
 #[must_use]
 pub fn summary(reading: &Reading) -> Node {
     let list = |messages: &[Message], class: &str| -> Node {
-        let items: Node = messages.iter().map(|message| leaf("li", class, message)).collect();
+        let items: Node = messages
+            .iter()
+            .map(|message| leaf("li", class, message))
+            .collect();
         el("ul", &[("class", "gaps")], &[items])
     };
-    let mut parts = vec![leaf("p", "size", t!("Read as {program}.", program = reading.program.clone()))];
+    let mut parts = vec![leaf(
+        "p",
+        "size",
+        t!("Read as {program}.", program = reading.program.clone()),
+    )];
     if let Some(step) = reading.step {
         let (used, left_out) = (step.used, step.left_out);
         parts.push(leaf("p", "", t!(
@@ -35,7 +42,10 @@ pub fn summary(reading: &Reading) -> Node {
             .map(|(what, how)| (false, vec![text(what), text(how)]))
             .collect();
         let count = t!("entries used: {count}", count = rows.len());
-        parts.push(fold(&count, table("Entries used", &["entry", "read as"], &rows)));
+        parts.push(fold(
+            &count,
+            table("Entries used", &["entry", "read as"], &rows),
+        ));
     }
     Node::from_iter(parts)
 }

@@ -39,7 +39,11 @@ pub fn fitted(
     }
     let named = |index: usize, message: Message| {
         let name = verbatim(name(index));
-        leaf("li", "issue warning", t!("{name}: {message}", name, message))
+        leaf(
+            "li",
+            "issue warning",
+            t!("{name}: {message}", name, message),
+        )
     };
     let mut warnings: Vec<Node> = Vec::new();
     for run in &of.fit.standings {
@@ -52,11 +56,15 @@ pub fn fitted(
         parts.push(el("ul", &[("class", "gaps")], &warnings));
     }
     if of.fit.memory.runs > 0 {
-        parts.push(leaf("p", "", t!(
-            "Memory: {gib} GiB beyond the model's overhead, reserved {ratio} times allocated.",
-            gib = significant(of.fit.memory.overhead_gib, 2),
-            ratio = significant(of.fit.memory.ratio, 3)
-        )));
+        parts.push(leaf(
+            "p",
+            "",
+            t!(
+                "Memory: {gib} GiB beyond the model's overhead, reserved {ratio} times allocated.",
+                gib = significant(of.fit.memory.overhead_gib, 2),
+                ratio = significant(of.fit.memory.ratio, 3)
+            ),
+        ));
     }
     parts.push(next(of, command));
     Node::from_iter(parts)
@@ -72,7 +80,10 @@ fn constants(of: &Calibrated) -> Node {
             let words = if lesson.informed {
                 t!("times {factor}", factor = significant(lesson.factor, 3))
             } else {
-                t!("not informed by your runs; {what} would be", what = informed_by(lesson.multiplier))
+                t!(
+                    "not informed by your runs; {what} would be",
+                    what = informed_by(lesson.multiplier)
+                )
             };
             let cells = vec![
                 text(lesson.multiplier.name()),
@@ -99,10 +110,23 @@ fn next(of: &Calibrated, command: impl Fn(&crate::core::run::Run) -> Option<Stri
             let run = &next.run;
             let layout = t!(
                 "{gpus} GPUs, TP {tp} PP {pp} CP {cp}, micro-batch {micro} of {seq_len} tokens",
-                gpus = run.gpus, tp = run.tp, pp = run.pp, cp = run.cp, micro = run.micro_batch, seq_len = run.seq_len
+                gpus = run.gpus,
+                tp = run.tp,
+                pp = run.pp,
+                cp = run.cp,
+                micro = run.micro_batch,
+                seq_len = run.seq_len
             );
             let sd = |log: f64| text(show_percent(log.exp_m1()));
-            (false, vec![load("link", run, "", &[text(layout)]), text(next.teaches.name()), sd(next.sd.0), sd(next.sd.1)])
+            (
+                false,
+                vec![
+                    load("link", run, "", &[text(layout)]),
+                    text(next.teaches.name()),
+                    sd(next.sd.0),
+                    sd(next.sd.1),
+                ],
+            )
         })
         .collect();
     let head = ["run", "teaches most", "width now", "after it"];
@@ -115,7 +139,10 @@ fn next(of: &Calibrated, command: impl Fn(&crate::core::run::Run) -> Option<Stri
             crate::view::node::action::Save::Copy,
         ));
         let shown = el("div", &[], &[copy, leaf("pre", "", verbatim(command))]);
-        parts.push(crate::view::node::markup::fold("Launch command of the first", shown));
+        parts.push(crate::view::node::markup::fold(
+            "Launch command of the first",
+            shown,
+        ));
     }
     Node::from_iter(parts)
 }
@@ -143,7 +170,14 @@ mod tests {
         };
         let of = request.answer().unwrap();
         let html = fitted(&request.observations, &of, |_| Some("torchrun".to_owned())).to_html();
-        for words in ["GEMM and attention", "not informed by your runs", "60 % slower", "mine", "The next run to try", "torchrun"] {
+        for words in [
+            "GEMM and attention",
+            "not informed by your runs",
+            "60 % slower",
+            "mine",
+            "The next run to try",
+            "torchrun",
+        ] {
             assert!(html.contains(words), "{words}: {html}");
         }
     }
