@@ -194,7 +194,7 @@ proptest! {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let timeline = simulate(&order, &durations).unwrap();
         for (items, ops) in order.ranks.iter().zip(&timeline.ranks) {
-            let listed: Vec<Op> = items.iter().flat_map(|item| item.ops()).collect();
+            let listed: Vec<Op> = items.iter().flat_map(Item::ops).collect();
             let run: Vec<Op> = ops.iter().map(|timed| timed.op).collect();
             prop_assert_eq!(listed, run);
             for (before, after) in ops.iter().zip(&ops[1..]) {

@@ -36,6 +36,10 @@ mod html;
 #[cfg(feature = "ui")]
 mod i18n;
 #[cfg(feature = "ui")]
+mod import;
+#[cfg(feature = "importer")]
+mod importer;
+#[cfg(feature = "ui")]
 mod learn;
 #[cfg(feature = "ui")]
 mod link_sync;
@@ -45,12 +49,12 @@ mod memory;
 mod overlap;
 #[cfg(feature = "ui")]
 mod panel;
+#[cfg(any(feature = "ui", feature = "importer"))]
+mod plain;
 #[cfg(feature = "ui")]
 mod plan;
 #[cfg(feature = "ui")]
 mod render;
-#[cfg(feature = "ui")]
-mod runs;
 #[cfg(feature = "ui")]
 mod share;
 #[cfg(feature = "ui")]

@@ -1,8 +1,14 @@
 // The package in Node: loads the WebAssembly beside it at once, so that no init() is needed.
 import { readFileSync } from 'node:fs';
-import { initSync } from './calculator.js';
+import { answerLine as calculatorLine, initSync } from './calculator.js';
+import { importLine, logLine, initSync as initImporter } from './importer.js';
 
-initSync({ module: readFileSync(new URL('calculator.wasm', import.meta.url)) });
+const module = (name) => ({ module: readFileSync(new URL(name, import.meta.url)) });
+initSync(module('calculator.wasm'));
+initImporter(module('importer.wasm'));
 
 export * from './calculator.js';
 export { default } from './calculator.js';
+export { importText, readLog } from './importer.js';
+const ofImporter = { import: importLine, log: logLine };
+export const answerLine = (verb, line) => (ofImporter[verb] ?? ((text) => calculatorLine(verb, text)))(line);

@@ -5,6 +5,7 @@ use crate::message::{Message, verbatim};
 use crate::report::evaluate;
 use crate::run::registry::field;
 use crate::run::{Profile, Run};
+use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 
 /// A change explains a figure that it brings this near.
@@ -77,7 +78,9 @@ fn nearest(run: &Run, measured: f64, figure: impl Fn(&Run) -> Option<f64>) -> Ve
             })
         })
         .collect();
-    found.sort_by(|a, b| (a.ratio - 1.0).abs().total_cmp(&(b.ratio - 1.0).abs()));
+    sort_by(&mut found, |a, b| {
+        (a.ratio - 1.0).abs().total_cmp(&(b.ratio - 1.0).abs())
+    });
     found.truncate(MAX_NAMED);
     found
 }

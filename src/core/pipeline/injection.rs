@@ -95,7 +95,7 @@ pub fn fullest(order: &Order, weights: &[f64]) -> f64 {
     let chunk = f64::from(order.chunks_per_rank() * order.splits);
     let of = |items: &Row| {
         let (mut held, mut most) = (0.0f64, 0.0f64);
-        for op in items.iter().flat_map(|item| item.ops()) {
+        for op in items.iter().flat_map(Item::ops) {
             let index = (op.microbatch / order.splits.max(1)) as usize;
             let weight = weights.get(index).copied().unwrap_or(0.0) / chunk;
             if op.kind == super::Kind::F {

@@ -7,8 +7,8 @@
 //! c turns take d for as long as no rank leaves its loop, and all but the last of them are left out.
 //!
 //! In an order of several phases (`GPipe`: forwards, then backwards) nothing comes back to the ranks in front within a
-//! phase, and each may keep a pace of its own. Then the times of the state differ each by its own d_i, twice in a row,
-//! and once more behind what was left out. By how much the i-th time of the next state is above d_i later is a convex
+//! phase, and each may keep a pace of its own. Then the times of the state differ each by its own `d_i`, twice in a row,
+//! and once more behind what was left out. By how much the i-th time of the next state is above `d_i` later is a convex
 //! function of the turns left out, since maxima of sums are; it is 0 at three points, hence at all between them.
 
 use super::machine::{Lane, Machine, Made, Part, Place};
@@ -85,45 +85,53 @@ pub(super) fn run(machine: &mut Machine) -> bool {
     machine.is_done()
 }
 
-/// Runs up to `phase` and through what does not repeat, and leaves out what does; none where nothing does.
-fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option<bool> {
-    let limit = |turn: usize| {
-        #[allow(clippy::cast_possible_truncation)] // turns are u32
-        let turn = turn as u32;
-        move |rank: usize| Place {
-            part: phase[rank],
-            turn,
-            step: 0,
-        }
-    };
-    let turns = |(lane, part): (&Lane, &usize)| lane.parts[*part].source.times as usize;
-    let fewest = machine.lanes.iter().zip(phase).map(turns).min()?;
+/// The ranks after a turn of `phase`.
+#[allow(clippy::cast_possible_truncation)] // turns are u32
+fn limit(phase: &Phase, turn: usize) -> impl Fn(usize) -> Place {
+    move |rank| Place {
+        part: phase[rank],
+        turn: turn as u32,
+        step: 0,
+    }
+}
+
+/// What repeats: from which turn on, how many turns, and by how much each rank is later a period later, and each result
+/// that waits to be read.
+struct Period {
+    turn: usize,
+    turns: usize,
+    ranks: Vec<f64>,
+    waiting: Vec<(Waiting, f64)>,
+}
+
+/// Runs up to `phase` and through what does not repeat, at most `end` turns.
+fn seek(
+    machine: &mut Machine,
+    phase: &Phase,
+    end: usize,
+    open: bool,
+    lead: usize,
+) -> Option<Period> {
     let p = phase.len();
     let mut marks: Vec<Mark> = Vec::new();
     let mut prints: Vec<f64> = Vec::new();
-    for turn in 0..fewest {
-        machine.run(limit(turn));
+    for turn in 0..end {
+        machine.run(limit(phase, turn));
         let lanes = machine.lanes.iter().zip(phase);
         marks.extend(lanes.map(|(lane, part)| {
             #[allow(clippy::cast_possible_truncation)] // turns are u32
             let behind = (turn as u32).checked_sub(lane.at.turn);
+            let behind = behind.filter(|_| lane.at.part == *part);
             Mark {
-                at: behind
-                    .filter(|_| lane.at.part == *part)
-                    .map(|behind| (behind, lane.at.step)),
+                at: behind.map(|behind| (behind, lane.at.step)),
                 free: lane.free,
             }
         }));
         let at = |back: usize| marks.get((turn.checked_sub(back)?) * p..)?.get(..p);
         let waiting = waiting(machine, phase);
         prints.push(print(&machine.lanes, &waiting, open));
-        let times = (p + waiting.len()) as f64;
-        let size = times
-            * machine
-                .lanes
-                .iter()
-                .map(|lane| lane.free)
-                .fold(0.0, f64::max);
+        let latest = machine.lanes.iter().map(|lane| lane.free);
+        let size = latest.fold(0.0, f64::max) * (p + waiting.len()) as f64;
         let alike = |c: &usize| {
             let one = prints[turn] - prints[turn - c];
             let two = if open {
@@ -134,62 +142,78 @@ fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option
             (one - two).abs() <= 4.0 * ROUNDING * size
         };
         let longest = LONGEST.min(turn / if open { 2 } else { 1 });
-        let candidates = (1..=longest).filter(alike).filter(|_| turn >= lead);
-        let found = candidates.into_iter().find_map(|c| {
+        let mut candidates = (1..=longest).filter(alike).filter(|_| turn >= lead);
+        let found = candidates.find_map(|c| {
             let (now, before) = (at(0)?, at(c)?);
             let earlier = if open { Some(at(2 * c)?) } else { None };
             let mut ranks = 0..p;
             if !ranks.all(|rank| repeats(now, before, earlier, rank)) {
                 return None;
             }
-            let pace = (!open).then(|| now[0].free - before[0].free);
-            paces(machine, &waiting, c, pace).map(|paces| (c, paces))
+            let own = now.iter().zip(before);
+            let own: Vec<f64> = own.map(|(now, before)| now.free - before.free).collect();
+            let paces = paces(machine, &waiting, c, (!open).then(|| own[0]))?;
+            Some((c, own, paces))
         });
-        let Some((c, paces)) = found else { continue };
-        // Where paces differ, one period behind what is left out has to show that they last.
-        let rest = if open { 2 * c } else { 0 };
-        let times = (fewest - turn).checked_sub(rest)? / c;
-        if times == 0 {
-            return None;
-        }
-        let (now, before) = (at(0)?, at(c)?);
-        let later = |rank: usize, times: usize| {
-            now[rank].free + times as f64 * (now[rank].free - before[rank].free)
-        };
-        let expected: Vec<f64> = (0..p).map(|rank| later(rank, times + 1)).collect();
-        for (rank, lane) in machine.lanes.iter_mut().enumerate() {
-            lane.free = later(rank, times);
-            #[allow(clippy::cast_possible_truncation)] // turns are u32
-            let left_out = (times * c) as u32;
-            lane.at.turn += left_out;
-            lane.settle();
-        }
-        let mut shown: Vec<(isize, f64)> = Vec::new();
-        for (wait, pace) in waiting.iter().zip(paces) {
-            let target = |times: usize| wait.cell + wait.stride * (times * c).cast_signed();
-            let end = |times: usize| wait.made.end + times as f64 * pace;
-            let cell = target(times);
-            // What an earlier phase has made is there.
-            if machine.board.made(cell).is_none() {
-                machine.board.enter(cell, end(times), wait.made.maker);
-            }
-            if (times + 1) * c < wait.left {
-                shown.push((target(times + 1), end(times + 1)));
-            }
-        }
-        if !open {
-            return Some(true);
-        }
-        machine.run(limit(turn + (times + 1) * c));
-        let lanes = machine.lanes.iter().zip(expected);
-        let kept = lanes.map(|(lane, end)| (lane.free, end)).all(equal)
-            && shown.into_iter().all(|(cell, end)| {
-                let made = machine.board.made(cell);
-                made.is_some_and(|made| equal((made.end, end)))
+        if let Some((turns, ranks, paces)) = found {
+            return Some(Period {
+                turn,
+                turns,
+                ranks,
+                waiting: waiting.into_iter().zip(paces).collect(),
             });
-        return Some(kept);
+        }
     }
     None
+}
+
+/// Runs up to `phase` and through what does not repeat, and leaves out what does; none where nothing does. False where it
+/// does not go on.
+fn leap(machine: &mut Machine, phase: &Phase, open: bool, lead: usize) -> Option<bool> {
+    let turns = |(lane, part): (&Lane, &usize)| lane.parts[*part].source.times as usize;
+    let fewest = machine.lanes.iter().zip(phase).map(turns).min()?;
+    let period = seek(machine, phase, fewest, open, lead)?;
+    let c = period.turns;
+    // Where paces differ, one period behind what is left out has to show that they last.
+    let rest = if open { 2 * c } else { 0 };
+    let times = (fewest - period.turn).checked_sub(rest)? / c;
+    if times == 0 {
+        return None;
+    }
+    let mut ends: Vec<f64> = Vec::with_capacity(phase.len());
+    for (lane, pace) in machine.lanes.iter_mut().zip(period.ranks) {
+        ends.push(lane.free + (times + 1) as f64 * pace);
+        lane.free += times as f64 * pace;
+        #[allow(clippy::cast_possible_truncation)] // turns are u32
+        let left_out = (times * c) as u32;
+        lane.at.turn += left_out;
+        lane.settle();
+    }
+    let mut results: Vec<(isize, f64)> = Vec::new();
+    for (wait, pace) in period.waiting {
+        let cell = |times: usize| wait.cell + wait.stride * (times * c).cast_signed();
+        let end = |times: usize| wait.made.end + times as f64 * pace;
+        // What an earlier phase has made is there.
+        if machine.board.made(cell(times)).is_none() {
+            let asleep = machine
+                .board
+                .enter(cell(times), end(times), wait.made.maker);
+            debug_assert!(asleep.is_none(), "no rank is so far");
+        }
+        if (times + 1) * c < wait.left {
+            results.push((cell(times + 1), end(times + 1)));
+        }
+    }
+    if !open {
+        return Some(true);
+    }
+    machine.run(limit(phase, period.turn + (times + 1) * c));
+    let made = |cell| machine.board.made(cell).map(|made| made.end);
+    let mut lanes = machine.lanes.iter().zip(ends);
+    let mut results = results.into_iter();
+    let kept = lanes.all(|(lane, end)| equal((lane.free, end)))
+        && results.all(|(cell, end)| made(cell).is_some_and(|made| equal((made, end))));
+    Some(kept)
 }
 
 /// A number that is the same where the ranks are as far apart (in an `open` order: that moves on evenly where they do),
@@ -244,7 +268,7 @@ fn waiting(machine: &Machine, phase: &Phase) -> Vec<Waiting> {
         let part = &lane.parts[*part];
         let stride = part.stride;
         for first in machine.waits(part) {
-            let mut cell = first + stride * lane.at.turn as isize;
+            let mut cell = first + stride * lane.turn();
             let mut left = (part.source.times.saturating_sub(lane.at.turn)) as usize;
             while let Some(made) = machine.board.made(cell).filter(|_| left > 0) {
                 all.push(Waiting {
@@ -295,9 +319,10 @@ mod tests {
         let order = build(spec, durations).ok()?.order;
         let mut machine = Machine::new(&order, durations, true, false);
         assert!(run(&mut machine), "{}", spec.schedule.id);
-        let results = 2 * order.stages as isize * order.units() as isize;
-        let made = (0..results).filter(|cell| machine.board.made(*cell).is_some());
-        Some((made.count(), results.cast_unsigned()))
+        let results = 2 * order.stages as usize * order.units() as usize;
+        let cells = 0..results.cast_signed();
+        let made = cells.filter(|cell| machine.board.made(*cell).is_some());
+        Some((made.count(), results))
     }
 
     /// Every schedule but those that are laid out by their durations, with equal stages and with long ends.

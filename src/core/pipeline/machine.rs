@@ -111,6 +111,11 @@ impl Lane<'_> {
             .map_or(0, |part| part.source.body.len() * self.at.turn as usize);
         before.sum::<usize>() + turns + self.at.step
     }
+    /// The turn, to count cells by.
+    #[allow(clippy::cast_possible_wrap)] // an order has at most 2^21 ops
+    pub const fn turn(&self) -> isize {
+        self.at.turn as isize
+    }
     /// Behind the last turn of a loop is the next.
     pub fn settle(&mut self) {
         let part = self.parts.get(self.at.part);
@@ -240,7 +245,7 @@ impl<'a> Machine<'a> {
                 return;
             };
             let steps = &self.steps[part.steps.clone()];
-            let shift = part.stride * lane.at.turn as isize;
+            let shift = part.stride * lane.turn();
             while let Some(step) = steps.get(lane.at.step) {
                 let mut start = lane.free;
                 for need in &self.needs[step.needs.start as usize..step.needs.end as usize] {

@@ -6,7 +6,7 @@ use super::fault::{Fault, Stuck};
 use super::leap;
 use super::machine::{Machine, Place};
 use super::needs::{Need, needs};
-use super::op::Op;
+use super::op::{Item, Op};
 use super::order::{Order, Placement};
 use super::row::Row;
 use serde::{Deserialize, Serialize};
@@ -160,7 +160,7 @@ fn stuck_ranks(machine: &Machine, order: &Order) -> Vec<Stuck> {
     let mut stuck = Vec::new();
     for (rank, (lane, row)) in machine.lanes.iter().zip(&order.ranks).enumerate() {
         let at = lane.position();
-        let ops = row.get(at).into_iter().flat_map(|item| item.ops());
+        let ops = row.get(at).into_iter().flat_map(Item::ops);
         let lacking = ops.filter_map(|op| {
             let mut lacks = needs(op, order).filter(|need| !machine.made(*need));
             lacks.next().map(|need| (op, need))
@@ -186,7 +186,7 @@ fn missing_op(order: &Order, need: Need) -> Op {
     }
     let split = Op::b(stage, microbatch);
     let items = order.ranks.iter().flat_map(Row::iter);
-    let is_split = items.flat_map(|item| item.ops()).any(|op| op == split);
+    let is_split = items.flat_map(Item::ops).any(|op| op == split);
     if is_split {
         split
     } else {

@@ -140,6 +140,50 @@ fn count(item: Item, which: impl Fn(Kind) -> bool) -> i64 {
     item.ops().map(|op| i64::from(which(op.kind))).sum()
 }
 
+/// Activations that a rank holds of each of its stages.
+#[derive(Clone, Debug)]
+pub struct Alive<'a> {
+    /// How many, stage by stage.
+    pub counts: Vec<u32>,
+    stages: &'a [usize],
+}
+
+impl<'a> Alive<'a> {
+    /// None, of `stages`.
+    #[must_use]
+    pub fn none(stages: &'a [usize]) -> Self {
+        Self {
+            counts: vec![0; stages.len()],
+            stages,
+        }
+    }
+    fn count(&mut self, stage: u32) -> Option<&mut u32> {
+        let at = self
+            .stages
+            .iter()
+            .position(|held| *held == stage as usize)?;
+        self.counts.get_mut(at)
+    }
+    /// Those that `items` make, run so many times.
+    pub fn add(&mut self, items: &[Item], times: u32) {
+        let ops = items.iter().flat_map(|item| item.ops());
+        for op in ops.filter(|op| op.kind == Kind::F) {
+            if let Some(count) = self.count(op.stage) {
+                *count += times;
+            }
+        }
+    }
+    /// Without those that `items` free, run so many times.
+    pub fn free(&mut self, items: &[Item], times: u32) {
+        let ops = items.iter().flat_map(|item| item.ops());
+        for op in ops.filter(|op| op.kind.frees()) {
+            if let Some(count) = self.count(op.stage) {
+                *count = count.saturating_sub(times);
+            }
+        }
+    }
+}
+
 /// How many activations a rank holds over time: each change with its time, ascending.
 #[must_use]
 pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {

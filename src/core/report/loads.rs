@@ -1,8 +1,9 @@
 //! What a schedule makes each rank hold: the instant when its activations weigh most.
 
 use crate::memory::{self, RankLoad};
+use crate::pipeline::Order;
 use crate::pipeline::row::{Row, Visit};
-use crate::pipeline::{Item, Kind, Op, Order};
+use crate::pipeline::stats::Alive;
 use crate::run::Scenario;
 
 /// What each rank holds when its activations are largest, by the bytes of its chunks.
@@ -38,47 +39,32 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
 
 /// Activations of each of `stages` alive at the instant when they weigh most.
 fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64], by_layer: bool) -> Vec<u32> {
-    let slot = |op: Op| {
-        let stage = op.stage as usize;
-        stages.iter().position(|held| *held == stage)
-    };
-    let add = |alive: &mut Vec<u32>, item: Item, times: u32| {
-        let forwards = item.ops().filter(|op| op.kind == Kind::F);
-        for slot in forwards.filter_map(slot) {
-            alive[slot] += times;
-        }
-    };
-    let free = |alive: &mut Vec<u32>, item: Item, times: u32| {
-        let freed = item.ops().filter(|op| op.kind.frees());
-        for slot in freed.filter_map(slot) {
-            alive[slot] = alive[slot].saturating_sub(times);
-        }
-    };
-    let mut alive = vec![0u32; stages.len()];
-    let mut worst = (alive.clone(), 0.0, 0);
+    let mut alive = Alive::none(stages);
+    let mut worst = (alive.counts.clone(), 0.0, 0);
     row.ends(|part| match part {
         Visit::Item(item) => {
             let pair = by_layer && item.ops().count() > 1;
             if pair {
-                free(&mut alive, item, 1);
+                alive.free(&[item], 1);
             }
-            add(&mut alive, item, 1);
-            let weight: f64 = alive
+            alive.add(&[item], 1);
+            let counts = &alive.counts;
+            let weight: f64 = counts
                 .iter()
                 .zip(stages)
                 .map(|(count, stage)| f64::from(*count) * bytes.get(*stage).copied().unwrap_or(0.0))
                 .sum();
-            let count = alive.iter().sum::<u32>();
+            let count = counts.iter().sum::<u32>();
             if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
-                worst = (alive.clone(), weight, count);
+                worst = (counts.clone(), weight, count);
             }
             if !pair {
-                free(&mut alive, item, 1);
+                alive.free(&[item], 1);
             }
         }
         Visit::Skipped(items, times) => {
-            items.iter().for_each(|item| add(&mut alive, *item, times));
-            items.iter().for_each(|item| free(&mut alive, *item, times));
+            alive.add(items, times);
+            alive.free(items, times);
         }
     });
     worst.0

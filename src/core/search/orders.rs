@@ -5,6 +5,7 @@ use super::axes::{Chunks, Split};
 use super::space::Block;
 use super::stages::Kinds;
 use crate::pipeline::row::Visit;
+use crate::pipeline::stats::Alive;
 use crate::pipeline::{self, Durations, Item, Kind, Order, Spec};
 use crate::run::{OneOf, Run, Scenario, Schedule};
 use std::collections::BTreeMap;
@@ -69,7 +70,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
         slot[*stage] = index;
     }
     let mut work = vec![[0.0; 3]; stages.len()];
-    let mut alive = vec![0u32; stages.len()];
+    let mut alive = Alive::none(&stages);
     let mut peaks: Vec<Vec<u32>> = Vec::new();
     let mut grown = false;
     let by_layer = OneOf::from_id(spec.schedule.id).is_some_and(Schedule::pairs_by_layer);
@@ -98,41 +99,32 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
                 .then_some((stage, op.kind == Kind::BW));
         }
     };
-    let add = |alive: &mut [u32], item: Item, times: u32| {
-        for op in item.ops().filter(|op| op.kind == Kind::F) {
-            alive[slot[op.stage as usize]] += times;
-        }
-    };
-    let free = |alive: &mut [u32], item: Item, times: u32| {
-        for op in item.ops().filter(|op| op.kind.frees()) {
-            let alive = &mut alive[slot[op.stage as usize]];
-            *alive = alive.saturating_sub(times);
-        }
-    };
     order.ranks[rank].ends(|part| match part {
         Visit::Item(item) => {
             let pair = by_layer && item.ops().count() > 1;
             if pair && grown {
-                enter(&mut peaks, &alive);
+                enter(&mut peaks, &alive.counts);
             }
             if pair {
-                free(&mut alive, item, 1);
+                alive.free(&[item], 1);
             }
             grown |= item.ops().any(|op| op.kind == Kind::F);
-            add(&mut alive, item, 1);
+            alive.add(&[item], 1);
             if grown && item.ops().any(|op| op.kind.frees()) {
-                enter(&mut peaks, &alive);
+                enter(&mut peaks, &alive.counts);
                 grown = false;
             }
             if !pair {
-                free(&mut alive, item, 1);
+                alive.free(&[item], 1);
             }
             visit(item, 1);
         }
         Visit::Skipped(items, times) => {
-            items.iter().for_each(|item| add(&mut alive, *item, times));
-            items.iter().for_each(|item| free(&mut alive, *item, times));
-            items.iter().for_each(|item| visit(*item, times));
+            alive.add(items, times);
+            alive.free(items, times);
+            for item in items {
+                visit(*item, times);
+            }
         }
     });
     let splits = f64::from(order.splits);

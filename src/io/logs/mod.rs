@@ -12,7 +12,6 @@ mod patterns;
 mod reading;
 mod snapshot;
 mod steps;
-pub mod summary;
 mod trace;
 
 pub use patterns::{PATTERNS, Pattern, Program, Quantity};
