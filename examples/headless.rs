@@ -1,21 +1,21 @@
 //! The calculator without a page: one request a line in, one answer a line out ([`shardscope::io::request`]).
 //!
-//! `headless report < runs.jsonl`, and `schedule`, `plan`, `import`, `export`. The npm package's `shardscope` command
+//! `headless report < runs.jsonl`, and `schedule`, `plan`, `import`, `log`, `export`, `calibrate`. The npm package's `shardscope` command
 //! (tools/npm) answers the same.
 
 use serde::Serialize;
 use shardscope::core::issue::Issue;
 use shardscope::core::report::Refusal;
-use shardscope::io::request::{Verb, answer, import};
+use shardscope::io::request::{Verb, answer, import, log};
 use std::io::{BufRead, Write, stdin, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
     let verb = Verb::named(&name);
-    if verb.is_none() && name != "import" {
+    if verb.is_none() && !["import", "log"].contains(&&*name) {
         let names = Verb::ALL.map(|(name, _)| name).join("|");
-        eprintln!("usage: headless {names}|import, one request a line on standard input");
+        eprintln!("usage: headless {names}|import|log, one request a line on standard input");
         return ExitCode::from(2);
     }
     let mut out = stdout().lock();
@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         }
         let reply = match verb {
             Some(verb) => reply(answer(verb, &line)),
+            None if name == "log" => reply(log(&line)),
             None => reply(import(&line)),
         };
         // Whoever wrote the line may wait for its answer before the next one.

@@ -437,7 +437,7 @@ fn a_wrong_setting_is_named_as_what_would_explain_the_run() {
     assert!(
         of.suspects
             .iter()
-            .any(|suspect| (suspect.key, &*suspect.value) == ("recompute", "full"))
+            .any(|suspect| (&*suspect.key, &*suspect.value) == ("recompute", "full"))
     );
 }
 

@@ -13,6 +13,7 @@ use inputs::{files, json_runs, links, mutated, orders, panels, pasted, plans, sc
 use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use serde::Serialize;
+use shardscope::core::calibrate::Observation;
 use shardscope::core::issue::Issue;
 use shardscope::core::pipeline::{self, torch_csv};
 use shardscope::core::report::{Evaluation, evaluate, report_value, work};
@@ -23,6 +24,7 @@ use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::{FORMATS, Stamp, export};
 use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link::{decode, encode, encode_with};
+use shardscope::io::logs;
 use shardscope::view::panel::Panel;
 use shardscope::web::dialog_page::{content, named};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -42,6 +44,7 @@ static ENTRIES: &[Entry] = &[
     Entry { name: "JSON run", inputs: json_runs, ask: json_run },
     Entry { name: "config.json", inputs: || mutated(pasted::examples("src/io/config/tests.rs")), ask: |text| imported(text, any_format) },
     Entry { name: "export", inputs: || mutated(files(exports())), ask: |text| imported(text, any_format) },
+    Entry { name: "log", inputs: || mutated(log_lines()), ask: log },
     Entry { name: "own order", inputs: orders, ask: own_order },
     Entry { name: "schedule request", inputs: schedules, ask: schedule_request },
     Entry { name: "plan request", inputs: plans, ask: plan_request },
@@ -221,6 +224,52 @@ fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
     };
     let said = summary(&Reading::of(&question), &present).to_html();
     import::read(text, &present).map(|read| (read.run, said))
+}
+
+/// The known lines of logs, of two programs together, and the beginnings of a trace and of a snapshot.
+fn log_lines() -> Vec<String> {
+    let known: Value = serde_json::from_str(include_str!("data/log_patterns.json")).unwrap();
+    let Value::Map(entries) = known else {
+        panic!("an object of patterns")
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for (_, entry) in &entries {
+        if let Some(Value::List(texts)) = entry.get("lines") {
+            let texts = texts.iter().filter_map(|text| match text {
+                Value::Text(text) => Some(text.clone()),
+                _ => None,
+            });
+            lines.extend(texts);
+        }
+    }
+    lines.push(lines.join("\n"));
+    lines.push(r#"{"traceEvents":[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2e3,"args":{"stream":7}}]}"#.to_owned());
+    lines.push(r#"{"segments":[{"device":0,"total_size":1e10,"allocated_size":5e9}],"device_traces":[[{"action":"alloc","size":3e9}]]}"#.to_owned());
+    lines
+}
+
+fn log(text: &str) -> Result<bool, String> {
+    let reading = match logs::read(text, &Run::default()) {
+        // A log has no fields to name.
+        Err(no) if no.is_empty() => return Err("refused without a reason".to_owned()),
+        Err(no) => return words(text, &no[0].message.to_string()).map(|()| false),
+        Ok(reading) => reading,
+    };
+    for message in reading.notes.iter().chain(&reading.assumed) {
+        words(text, &message.to_string())?;
+    }
+    for (what, how) in &reading.used {
+        words(text, &format!("{what}: {how}"))?;
+    }
+    comes_back(&reading.run)?;
+    let Some(observation) = reading.observation("log") else {
+        return Ok(false);
+    };
+    match Observation::from_value(&observation.to_value()) {
+        Ok(back) if back == observation => Ok(true),
+        Ok(_) => Err("the observation comes back otherwise".to_owned()),
+        Err(no) => refusal(text, &no),
+    }
 }
 
 /// What the calculator itself writes for other programs, of a dense and of a routed model.

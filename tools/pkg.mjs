@@ -36,10 +36,11 @@ export const ask = async (question) => {
 };
 `);
 writeFileSync(`${pkg}/shardscope.js`, `import start, { answerLine as calculatorLine } from '../${page}';
-import startImporter, { importLine } from '../${importer}';
+import startImporter, { importLine, logLine } from '../${importer}';
 export * from '../${page}';
-export { importText } from '../${importer}';
-export const answerLine = (verb, line) => (verb === 'import' ? importLine(line) : calculatorLine(verb, line));
+export { importText, readLog } from '../${importer}';
+const ofImporter = { import: importLine, log: logLine };
+export const answerLine = (verb, line) => (ofImporter[verb] ?? ((text) => calculatorLine(verb, text)))(line);
 /** Loads both modules; what is given is the first one's. */
 export default async (...given) => (await Promise.all([start(...given), startImporter()]))[0];
 `);

@@ -7,4 +7,5 @@ pub mod export;
 pub mod import;
 pub mod json;
 pub mod link;
+pub mod logs;
 pub mod request;

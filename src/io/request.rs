@@ -1,7 +1,7 @@
 //! Requests as lines of text: what the headless program and the npm package's `shardscope` command read and answer.
 
 use super::export::{self, Stamp};
-use super::{import, json, link};
+use super::{import, json, link, logs};
 use crate::core::calibrate::{self, Calibration};
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
@@ -58,6 +58,31 @@ pub enum Answer {
     Exported(Exported),
     /// To [`Verb::Calibrate`].
     Calibrated(Box<Calibration>),
+}
+
+/// What was measured of a run, as plain data.
+#[derive(Serialize)]
+pub struct Measured {
+    errors: Vec<Issue>,
+    program: Message,
+    /// What `calibrate` takes; none where nothing was measured.
+    observation: Option<Value>,
+    used: Vec<(Message, Message)>,
+    assumed: Vec<Message>,
+    notes: Vec<Message>,
+}
+
+impl From<logs::Reading> for Measured {
+    fn from(read: logs::Reading) -> Self {
+        Self {
+            errors: Vec::new(),
+            observation: read.observation("").map(|one| one.to_value()),
+            program: read.program,
+            used: read.used,
+            assumed: read.assumed,
+            notes: read.notes,
+        }
+    }
 }
 
 /// The meaning of a text of another program, as plain data.
@@ -133,6 +158,17 @@ pub fn import(line: &str) -> Result<Imported, Vec<Issue>> {
     let request = json::read(line.trim())?;
     let (run, text) = run_and_text(&request, "text")?;
     Ok(import::read(text, &run)?.into())
+}
+
+/// Answers a line of the verb `log`, `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a
+/// run. It takes the readers of settings as well.
+///
+/// # Errors
+/// What is wrong with the request, or why the text cannot be read.
+pub fn log(line: &str) -> Result<Measured, Vec<Issue>> {
+    let request = json::read(line.trim())?;
+    let (run, text) = run_and_text(&request, "text")?;
+    Ok(logs::read(text, &run)?.into())
 }
 
 /// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.

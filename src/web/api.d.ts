@@ -109,6 +109,15 @@ export interface Calibration {
   layouts: { name: string; measured_gib: number; predicted_gib: number; warning: string }[];
   next: { run: Run; sd_before: number; sd_after: number; teaches: string }[];
 }
+export interface Measured {
+  errors: Issue[];
+  program: string;
+  /** what `calibrate` takes; null where nothing was measured */
+  observation: Observation | null;
+  used: [string, string][]; assumed: string[]; notes: string[];
+}
+/** A log, a benchmark's output, a trace or a memory snapshot as text; what it does not say of its run is as in `run`. */
+export function readLog(text: string, run?: Run): Measured | Refusal;
 /** What measured runs teach, and which to make next for `question` on at most `gpus`. */
 export function calibrate(request: { runs: Observation[]; name?: string; question?: Run; gpus?: number }): Calibration | Refusal;
 export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
@@ -132,8 +141,8 @@ export function importText(text: string, run?: Run): Imported | Refusal;
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
 /** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
-export function answerLine(verb: "report" | "schedule" | "plan" | "import" | "export" | "calibrate", line: string):
-  Report | ScheduleReply | Plan | Imported | Calibration | { errors: Issue[]; text: string } | Refusal | undefined;
+export function answerLine(verb: "report" | "schedule" | "plan" | "import" | "export" | "calibrate" | "log", line: string):
+  Report | ScheduleReply | Plan | Imported | Calibration | Measured | { errors: Issue[]; text: string } | Refusal | undefined;
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
 export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):

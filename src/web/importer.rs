@@ -3,7 +3,8 @@
 
 use crate::core::run::Run;
 use crate::io::import::{self, Question, Reading};
-use crate::io::request::{self, Imported};
+use crate::io::logs;
+use crate::io::request::{self, Imported, Measured};
 use crate::web::plain::{reply, text, value};
 use crate::web::worker::job::{from_bytes, to_bytes};
 use wasm_bindgen::JsValue;
@@ -18,6 +19,24 @@ pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
         import::read(&text(of, "an import")?, &present)
     };
     reply(read().map(Imported::from))
+}
+
+/// What a log, a benchmark's output, a trace or a memory snapshot measured; what it does not say of its run is as in `run`.
+#[wasm_bindgen(js_name = readLog)]
+#[must_use]
+pub fn read_log(of: JsValue, run: JsValue) -> JsValue {
+    let read = || {
+        let present = Run::from_value(&value(run)?)?;
+        logs::read(&text(of, "a log")?, &present)
+    };
+    reply(read().map(Measured::from))
+}
+
+/// A line of the verb `log` of the `shardscope` command as the object to be printed.
+#[wasm_bindgen(js_name = logLine)]
+#[must_use]
+pub fn log_line(line: &str) -> JsValue {
+    reply(request::log(line))
 }
 
 /// A line of the verb `import` of the `shardscope` command (tools/npm) as the object to be printed.

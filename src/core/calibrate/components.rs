@@ -70,6 +70,24 @@ impl Components {
         })
     }
 
+    /// A second of `kind` and nothing else.
+    #[must_use]
+    pub fn alone(kind: Multiplier) -> Self {
+        Self {
+            at: [0.0; MULTIPLIERS],
+            busy: BUSY.map(|busy| f64::from(u8::from(busy == kind))),
+            rest: f64::from(u8::from(kind == Multiplier::All)),
+            floor: f64::from(u8::from(kind == Multiplier::Loader)),
+        }
+    }
+
+    /// Seconds of `kind` in the step at the logarithms that they were taken at.
+    #[must_use]
+    pub fn seconds_of(&self, kind: Multiplier) -> f64 {
+        let at = BUSY.iter().position(|busy| *busy == kind);
+        at.map_or(0.0, |at| self.busy[at])
+    }
+
     /// The exact model's logarithm of the step of `run` at the logarithms `at`.
     ///
     /// # Errors

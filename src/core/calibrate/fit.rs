@@ -6,9 +6,10 @@ use super::learned::{Lesson, Standing, lessons, standings};
 use super::memory::MemoryFit;
 use super::observation::Observation;
 use super::posterior::{Datum, Posterior, mixture};
-use super::{NOISE, shown_noise};
+use super::{RATIO_NOISE, shown_noise};
 use crate::issue::Issue;
 use crate::run::{MULTIPLIERS, Profile, Run, Scenario, Vector};
+use serde::{Deserialize, Serialize};
 
 /// The exact model and its components agree to this in the logarithm of a step.
 const AGREE: f64 = 2e-3;
@@ -18,7 +19,7 @@ const ROUNDS: usize = 4;
 const SPREAD_RUNS: f64 = 5.0;
 
 /// What observations taught.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fit {
     /// The multipliers.
     pub posterior: Posterior,
@@ -32,6 +33,8 @@ pub struct Fit {
     pub memory: MemoryFit,
     /// Steps that were fitted.
     pub steps: usize,
+    /// Observations in all.
+    pub runs: usize,
 }
 
 /// A step of the list with what the fit needs of it.
@@ -47,6 +50,8 @@ pub(super) struct Measured {
     pub sigma: f64,
     /// What a prediction like it is shown with while few runs are known.
     pub shown: f64,
+    /// Whether it is a step rather than a kind of work by itself.
+    pub is_step: bool,
 }
 
 impl Measured {
@@ -84,7 +89,8 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, Vec<Issue>> {
         lessons: lessons(&measured, &found),
         spread,
         memory: MemoryFit::of(observations)?,
-        steps: measured.len(),
+        steps: measured.iter().filter(|one| one.is_step).count(),
+        runs: observations.len(),
         posterior: found,
     })
 }
@@ -94,13 +100,7 @@ pub fn fit(observations: &[Observation]) -> Result<Fit, Vec<Issue>> {
 /// # Errors
 /// What cannot work in the run.
 pub fn fit_step(run: &Run, step_s: f64) -> Result<Profile, Vec<Issue>> {
-    let observation = Observation {
-        name: String::new(),
-        run: run.clone(),
-        step_s: Some(step_s),
-        sigma: NOISE,
-        peaks: Vec::new(),
-    };
+    let observation = Observation::step("", run.clone(), step_s);
     Ok(fit(&[observation])?.profile(None, run.gpu.base))
 }
 
@@ -115,7 +115,7 @@ impl Fit {
             spread: Some(thousandth(self.spread)),
             memory: (memory.runs > 0)
                 .then(|| vec![thousandth(memory.overhead_gib), thousandth(memory.ratio)]),
-            runs: Some(self.steps.max(memory.runs) as u64).filter(|runs| *runs > 0),
+            runs: Some(self.runs as u64).filter(|runs| *runs > 0),
             gpu: gpu.map(str::to_owned),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             ..Profile::of_logarithms(&self.posterior.mean, &self.posterior.covariance)
@@ -126,6 +126,15 @@ impl Fit {
 fn take(observations: &[Observation], at: &Vector) -> Result<Vec<Measured>, Vec<Issue>> {
     let mut measured = Vec::new();
     for (index, observation) in observations.iter().enumerate() {
+        let alone = observation.ratios.iter().map(|(kind, ratio)| Measured {
+            observation: index,
+            components: Components::alone(*kind),
+            log_seconds: ratio.ln(),
+            sigma: RATIO_NOISE,
+            shown: super::SHOWN.0,
+            is_step: false,
+        });
+        measured.extend(alone);
         let Some(seconds) = observation.step_s else {
             continue;
         };
@@ -138,6 +147,7 @@ fn take(observations: &[Observation], at: &Vector) -> Result<Vec<Measured>, Vec<
             log_seconds: seconds.ln(),
             sigma: observation.sigma,
             shown: shown_noise(&scenario),
+            is_step: true,
         });
     }
     Ok(measured)
@@ -166,7 +176,7 @@ fn mixture_of(measured: &[Measured]) -> Posterior {
 
 /// Whether the exact model says at `mean` what the components say.
 fn agrees(observations: &[Observation], measured: &[Measured], mean: &Vector) -> bool {
-    measured.iter().all(|one| {
+    measured.iter().filter(|one| one.is_step).all(|one| {
         let run = &observations[one.observation].run;
         let log = one.components.log_seconds(mean).0;
         Components::exact_log(run, mean).is_ok_and(|exact| (exact - log).abs() < AGREE)

@@ -7,6 +7,7 @@ use super::posterior::{Posterior, TIGHT, WIDE};
 use super::suspects::{Suspect, suspects_of_step};
 use crate::issue::Issue;
 use crate::run::{MULTIPLIERS, Multiplier};
+use serde::{Deserialize, Serialize};
 
 /// A multiplier is informed where runs made it this much surer.
 const SURER: f64 = 0.9;
@@ -16,7 +17,7 @@ const SHARE: f64 = 0.05;
 const STANDS_OUT: f64 = 2.0;
 
 /// What the runs taught of a multiplier.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lesson {
     /// Which.
     pub multiplier: Multiplier,
@@ -33,7 +34,7 @@ pub struct Lesson {
 }
 
 /// How a run stands to the fit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Standing {
     /// Which observation.
     pub observation: usize,
@@ -107,5 +108,6 @@ pub(super) fn standings(
         }
         Ok(standing)
     };
-    measured.iter().zip(apart).map(standing).collect()
+    let steps = measured.iter().zip(apart).filter(|(one, _)| one.is_step);
+    steps.map(standing).collect()
 }

@@ -12,6 +12,7 @@ use crate::memory::{Nature, StageMemory};
 use crate::report::evaluate;
 use crate::run::{Profile, Run};
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// Prior standard deviation of the overhead, and that of one observation, GiB.
 const OVERHEAD_SD: (f64, f64) = (1.5, 0.5);
@@ -23,7 +24,7 @@ const WRONG: f64 = 0.05;
 const LEAST_OVERHEAD: f64 = 0.0;
 
 /// An allocated peak against the model's.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Allocated {
     /// Which observation.
     pub observation: usize,
@@ -44,7 +45,7 @@ impl Allocated {
 }
 
 /// What was learned.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryFit {
     /// GiB that a process takes beyond the model's.
     pub overhead_gib: f64,

@@ -14,9 +14,10 @@ use crate::report::report;
 use crate::run::{Matrix, Multiplier, Run, Vector};
 use crate::sort::sort_by;
 use crate::t;
+use serde::{Deserialize, Serialize};
 
 /// A run worth making.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Next {
     /// The run.
     pub run: Run,

@@ -2,11 +2,12 @@
 
 use super::NOISE;
 use crate::issue::Issue;
-use crate::run::{Run, Scenario, Value};
+use crate::run::{Multiplier, Run, Scenario, Value};
 use crate::t;
+use serde::{Deserialize, Serialize};
 
 /// Which figure of memory was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryKind {
     /// The peak of what PyTorch gave to tensors.
     Allocated,
@@ -26,7 +27,7 @@ impl MemoryKind {
 }
 
 /// A measured peak.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
     /// Which figure.
     pub kind: MemoryKind,
@@ -35,7 +36,7 @@ pub struct Peak {
 }
 
 /// One run with what was measured of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// What its owner calls it.
     pub name: String,
@@ -47,6 +48,8 @@ pub struct Observation {
     pub sigma: f64,
     /// Peaks of the fullest GPU.
     pub peaks: Vec<Peak>,
+    /// Measured by itself, of a benchmark or a trace: what a kind of work takes over what the model says of it.
+    pub ratios: Vec<(Multiplier, f64)>,
 }
 
 /// Longest name of an observation.
@@ -62,10 +65,12 @@ impl Observation {
             step_s: Some(step_s),
             sigma: NOISE,
             peaks: Vec::new(),
+            ratios: Vec::new(),
         }
     }
 
-    /// As an object: `{"name", "run", "step_s", "sigma", "allocated_gib", "reserved_gib", "device_gib"}`.
+    /// As an object: `{"name", "run", "step_s", "sigma", "allocated_gib", "reserved_gib", "device_gib"}`, and `gemm_ratio`,
+    /// `node_links_ratio`... of what was measured by itself.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let mut entries = vec![
@@ -79,6 +84,9 @@ impl Observation {
         }
         for peak in &self.peaks {
             number(peak.kind.key(), peak.gib);
+        }
+        for (kind, ratio) in &self.ratios {
+            number(format!("{}_ratio", kind.key()), *ratio);
         }
         Value::Map(entries)
     }
@@ -103,6 +111,16 @@ impl Observation {
         let mut issues = Vec::new();
         for (key, value) in entries {
             let peak = MemoryKind::ALL.iter().find(|(kind, _)| kind.key() == *key);
+            let ratio = key
+                .strip_suffix("_ratio")
+                .and_then(|name| Multiplier::ALL.into_iter().find(|kind| kind.key() == name));
+            if let Some(kind) = ratio {
+                match positive(key, value, 100.0) {
+                    Ok(ratio) => observation.ratios.push((kind, ratio)),
+                    Err(wrong) => issues.extend(wrong),
+                }
+                continue;
+            }
             let result = match (key.as_str(), value, peak) {
                 (_, Value::Null, _) => Ok(()),
                 ("name", Value::Text(name), _) => {
@@ -121,7 +139,7 @@ impl Observation {
                 }),
                 _ => Err(vec![Issue::error(
                     key,
-                    "no such field; an observation has name, run, step_s, sigma, allocated_gib, reserved_gib, device_gib",
+                    "no such field; an observation has name, run, step_s, sigma, allocated_gib, reserved_gib, device_gib, gemm_ratio and the like",
                 )]),
             };
             issues.extend(result.err().into_iter().flatten());
@@ -130,7 +148,7 @@ impl Observation {
         if issues.is_empty() {
             issues.extend(Scenario::new(&observation.run).err().into_iter().flatten());
         }
-        if issues.is_empty() && observation.step_s.is_none() && observation.peaks.is_empty() {
+        if issues.is_empty() && observation.is_empty() {
             let message = "nothing measured: a step (step_s) or a peak of memory is needed";
             issues.push(Issue::error("step_s", message));
         }
@@ -139,6 +157,14 @@ impl Observation {
         } else {
             Err(issues)
         }
+    }
+}
+
+impl Observation {
+    /// Whether it measured nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.step_s.is_none() && self.peaks.is_empty() && self.ratios.is_empty()
     }
 }
 

@@ -8,6 +8,7 @@
 use super::components::{Components, variance};
 use super::linear::{Cholesky, add_outer};
 use crate::run::{MULTIPLIERS, Matrix, Vector};
+use serde::{Deserialize, Serialize};
 
 /// Widths of the logarithms for a cluster and software like the published ones.
 pub const TIGHT: Vector = [0.05, 0.05, 0.10, 0.15, 0.2, 0.15, 0.03];
@@ -28,7 +29,7 @@ pub struct Datum<'a> {
 }
 
 /// The multipliers after the observations.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Posterior {
     /// Logarithms of the multipliers.
     pub mean: Vector,

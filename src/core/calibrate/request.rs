@@ -7,7 +7,7 @@ use crate::issue::Issue;
 use crate::message::Message;
 use crate::run::{LONGEST_NAME, Profile, Run, Value};
 use crate::t;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// More observations than this are not fitted.
 const MAX_RUNS: usize = 200;
@@ -15,7 +15,7 @@ const MAX_RUNS: usize = 200;
 const NEXT: usize = 3;
 
 /// A request, understood.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Request {
     /// What was measured.
     pub observations: Vec<Observation>,
@@ -110,6 +110,17 @@ pub struct Next {
     pub teaches: &'static str,
 }
 
+/// A fit, the profile that it gives, and the runs to make next.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibrated {
+    /// The fit.
+    pub fit: Fit,
+    /// The profile.
+    pub profile: Profile,
+    /// Runs to make next, best first.
+    pub next: Vec<super::next::Next>,
+}
+
 impl Request {
     /// Reads a request.
     ///
@@ -182,7 +193,7 @@ impl Request {
     ///
     /// # Errors
     /// What cannot work in one of the runs.
-    pub fn answer(&self) -> Result<(Fit, Profile, Vec<super::next::Next>), Vec<Issue>> {
+    pub fn answer(&self) -> Result<Calibrated, Vec<Issue>> {
         let fit = fit(&self.observations)?;
         let first = self.observations.first().map(|one| &one.run);
         let gpu = first.and_then(|run| run.gpu.base);
@@ -204,7 +215,7 @@ impl Request {
                 NEXT,
             )
         });
-        Ok((fit, profile, next))
+        Ok(Calibrated { fit, profile, next })
     }
 }
 
@@ -267,7 +278,7 @@ fn with_suspects(found: Message, suspects: &[super::suspects::Suspect]) -> Messa
 /// What is wrong with the request or with one of its runs.
 pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
     let request = Request::from_value(request)?;
-    let (fit, profile, next) = request.answer()?;
+    let Calibrated { fit, profile, next } = request.answer()?;
     let name = |index: usize| {
         let observation = request.observations.get(index);
         observation.map(|one| one.name.clone()).unwrap_or_default()

@@ -6,6 +6,7 @@ use crate::report::evaluate;
 use crate::run::registry::field;
 use crate::run::{Profile, Run};
 use crate::sort::sort_by;
+use serde::{Deserialize, Serialize};
 
 /// A change explains a figure that it brings this near.
 const NEAR: f64 = 0.05;
@@ -13,10 +14,10 @@ const NEAR: f64 = 0.05;
 const MAX_NAMED: usize = 3;
 
 /// A change of one setting.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suspect {
     /// The field.
-    pub key: &'static str,
+    pub key: String,
     /// Its other value, as a link writes it.
     pub value: String,
     /// What the model then says over what was measured.
@@ -27,7 +28,7 @@ impl Suspect {
     /// "recompute = full".
     #[must_use]
     pub fn text(&self) -> Message {
-        let label = field(self.key).map_or(self.key, |field| field.label);
+        let label = field(&self.key).map_or("", |field| field.label);
         Message::joined(" = ", [Message::plain(label), verbatim(self.value.clone())])
     }
 }
@@ -70,7 +71,11 @@ fn nearest(run: &Run, measured: f64, figure: impl Fn(&Run) -> Option<f64>) -> Ve
         .filter_map(|(key, value)| {
             let other = run.with_texts(&[(key, value.clone())])?;
             let ratio = figure(&other)? / measured;
-            ((ratio - 1.0).abs() < NEAR).then_some(Suspect { key, value, ratio })
+            ((ratio - 1.0).abs() < NEAR).then_some(Suspect {
+                key: key.to_owned(),
+                value,
+                ratio,
+            })
         })
         .collect();
     sort_by(&mut found, |a, b| {

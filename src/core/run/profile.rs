@@ -6,6 +6,7 @@
 use super::stack::Software;
 use crate::cluster::Gpu;
 use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
 
 /// How many multipliers there are.
 pub const MULTIPLIERS: usize = 7;
@@ -20,7 +21,7 @@ pub const MEAN_RANGE: (f64, f64) = (0.02, 50.0);
 pub const LONGEST_NAME: usize = 28;
 
 /// What a multiplier stretches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Multiplier {
     /// Matrix products and attention.
     Gemm,
@@ -50,6 +51,20 @@ impl Multiplier {
         Self::All,
     ];
 
+    /// What requests call it.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Gemm => "gemm",
+            Self::Elementwise => "elementwise",
+            Self::NodeLinks => "node_links",
+            Self::Network => "network",
+            Self::Host => "host",
+            Self::Loader => "loader",
+            Self::All => "all",
+        }
+    }
+
     /// What it is called on the page.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -66,7 +81,7 @@ impl Multiplier {
 }
 
 /// A profile as a Run holds it; the constants are as shipped where there are no means.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
     /// What its owner calls it: "our H100, `NeMo` 25.07".
     pub name: Option<String>,

@@ -10,7 +10,7 @@ mod sniff;
 pub mod summary;
 
 use super::config;
-use super::dialect::{Dialect, entries, settings_reader::SettingsReader};
+use super::dialect::{Dialect, Entries, entries, settings_reader::SettingsReader};
 use super::{json, link};
 use crate::core::issue::Issue;
 use crate::core::message::Message;
@@ -166,6 +166,34 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
             "what the settings do not say; they were edited since",
         );
     }
+    finish(dialect, reader, format)
+}
+
+/// Reads the settings of a program that are at hand as entries, over `present`.
+///
+/// # Errors
+/// What cannot be read, by entry.
+pub fn read_entries(
+    dialect: &Dialect,
+    entries: Entries,
+    present: &Run,
+) -> Result<Meaning, Vec<Issue>> {
+    let format = t!("settings of {dialect}", dialect = dialect.name);
+    let reader = SettingsReader::new(entries, present.clone());
+    let read = finish(dialect, reader, format)?;
+    let beyond = out_of_range(&read.run);
+    if beyond.is_empty() {
+        Ok(read)
+    } else {
+        Err(beyond)
+    }
+}
+
+fn finish(
+    dialect: &Dialect,
+    mut reader: SettingsReader,
+    format: Message,
+) -> Result<Meaning, Vec<Issue>> {
     (dialect.read)(&mut reader);
     if !reader.errors.is_empty() {
         return Err(reader.errors);

@@ -1,6 +1,7 @@
 //! Jobs of a worker and its replies, as data.
 
 use crate::core::accuracy::{Prediction, read};
+use crate::core::calibrate::{Calibrated, Request as CalibrateRequest};
 use crate::core::report::fit::{self, Fit, Suggestions};
 use crate::core::report::{ScheduleFigures, Timed, schedule_figures, schedule_ids, time};
 use crate::core::run::Run;
@@ -26,6 +27,8 @@ pub enum Job {
     /// Searches layouts: what is known as soon as there are rows, every 100 ms, and at the end. A later query of the same
     /// question goes on where this one was cancelled. No reply where the run has no model, GPU or precision.
     Plan(PlanQuery),
+    /// Fits measured runs: what they teach, and what to run next.
+    Calibrate(Box<CalibrateRequest>),
     /// Searches what would make a Run fit, within a limit of work: what was found, once it is over.
     Fit(fit::Base),
 }
@@ -42,6 +45,8 @@ pub enum Reply {
     Predicted(Option<Prediction>),
     /// What is known of the plan.
     Plan(Box<PlanResult>),
+    /// What measured runs teach; none where one of them cannot run.
+    Calibrated(Option<Box<Calibrated>>),
     /// What would make the Run fit; none while the search takes long.
     Fit(Option<Suggestions>),
 }
@@ -93,7 +98,10 @@ impl Job {
     #[must_use]
     pub fn lane(&self) -> Lane {
         match self {
-            Self::Evaluate(_) | Self::AllSchedules(_) | Self::Accuracy { .. } => Lane::Simulation,
+            Self::Evaluate(_)
+            | Self::AllSchedules(_)
+            | Self::Accuracy { .. }
+            | Self::Calibrate(_) => Lane::Simulation,
             Self::Plan(_) | Self::Fit(_) => Lane::Search,
         }
     }
@@ -115,6 +123,9 @@ impl Job {
                 let predicted = rows.into_iter().map(|row| Prediction::of(&row));
                 Box::new(predicted.map(|prediction| Some(Reply::Predicted(prediction))))
             }
+            Self::Calibrate(request) => Box::new(std::iter::once_with(move || {
+                Some(Reply::Calibrated(request.answer().ok().map(Box::new)))
+            })),
             Self::Plan(query) => Box::new(plan(query, pace)),
             Self::Fit(base) => Box::new(fit(base, pace)),
         }

@@ -1,0 +1,166 @@
+//! A program's own arguments, as it prints them: `  tensor_model_parallel_size ...................... 8`.
+
+use crate::core::issue::Issue;
+use crate::core::run::{Run, Value};
+use crate::io::dialect::{Dialect, Entries, deepspeed, megatron};
+use crate::io::import::{Meaning, read_entries};
+
+/// Arguments that are kept; Megatron-LM has some 700.
+const MAX_ENTRIES: usize = 4000;
+
+/// The arguments that a log states.
+#[derive(Default)]
+pub struct Dump(Vec<(String, String)>);
+
+impl Dump {
+    /// Takes a line of it; false where it is none.
+    pub fn take(&mut self, line: &str) -> bool {
+        let Some((before, behind)) = line.split_once(" ..") else {
+            return false;
+        };
+        let name = before
+            .trim_end()
+            .rsplit([' ', ']', ':'])
+            .next()
+            .unwrap_or_default();
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        let value = behind.trim_start_matches('.');
+        if name.is_empty() || !name.chars().all(is_name) || !value.starts_with(' ') {
+            return false;
+        }
+        if self.0.len() < MAX_ENTRIES && !self.0.iter().any(|(known, _)| known == name) {
+            self.0.push((name.to_owned(), value.trim().to_owned()));
+        }
+        true
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found
+            .map(|(_, value)| value.as_str())
+            .filter(|value| *value != "None")
+    }
+
+    /// The Run that they state, over `present`; none where they are of no known program.
+    ///
+    /// # Errors
+    /// What of them cannot be read.
+    pub fn run(&self, present: &Run) -> Option<Result<Meaning, Vec<Issue>>> {
+        let (dialect, mut entries): (&Dialect, Entries) =
+            if self.get("tensor_model_parallel_size").is_some() {
+                (&megatron::DIALECT, self.megatron())
+            } else if self.get("train_micro_batch_size_per_gpu").is_some() {
+                (&deepspeed::DIALECT, self.deepspeed())
+            } else {
+                return None;
+            };
+        entries.retain(|(_, value)| *value != Value::Null);
+        Some(read_entries(dialect, entries, present))
+    }
+
+    /// As Megatron-LM's command line has them: the dump names what was parsed, and holds every default.
+    fn megatron(&self) -> Entries {
+        let mut entries: Entries = Vec::new();
+        if let Some(world) = self.get("world_size") {
+            entries.push(("--nnodes".to_owned(), Value::Number(1.0)));
+            entries.push(("--nproc-per-node".to_owned(), scalar(world)));
+        }
+        for (name, value) in &self.0 {
+            let renamed = match (name.as_str(), value.as_str()) {
+                ("fp8", _) => "--fp8-format".to_owned(),
+                ("fp4", _) => "--fp4-format".to_owned(),
+                ("padded_vocab_size", _) => "--vocab-size".to_owned(),
+                ("add_bias_linear", "False") => "--disable-bias-linear".to_owned(),
+                ("bias_swiglu_fusion", "False") => "--no-bias-swiglu-fusion".to_owned(),
+                ("virtual_pipeline_model_parallel_size", _) => {
+                    "--num-virtual-stages-per-pipeline-rank".to_owned()
+                }
+                _ => format!("--{}", name.replace('_', "-")),
+            };
+            let inverted = renamed.starts_with("--disable") || renamed.starts_with("--no-");
+            let value = match value.as_str() {
+                "False" if inverted => Value::Bool(true),
+                "None" | "[]" | "False" => continue,
+                "True" => Value::Bool(true),
+                other => scalar(other),
+            };
+            // The size of the vocabulary before padding, and settings that only a granularity gives a meaning.
+            let unused = match name.as_str() {
+                "vocab_size" => self.get("padded_vocab_size").is_some(),
+                "recompute_method" | "recompute_num_layers" => {
+                    self.get("recompute_granularity") != Some("full")
+                }
+                "recompute_modules" => self.get("recompute_granularity") != Some("selective"),
+                "num_virtual_stages_per_pipeline_rank"
+                | "num_layers_per_virtual_pipeline_stage" => {
+                    self.get("virtual_pipeline_model_parallel_size").is_some()
+                }
+                moe if moe.starts_with("moe_") || moe.starts_with("expert_") => {
+                    self.get("num_experts").is_none()
+                }
+                mla if mla.contains("lora_rank") || mla.contains("_head_dim") => {
+                    self.get("multi_latent_attention") != Some("True")
+                }
+                "num_query_groups" => self.get("group_query_attention") == Some("False"),
+                _ => false,
+            };
+            if !unused {
+                entries.push((renamed, value));
+            }
+        }
+        entries
+    }
+
+    /// As DeepSpeed's JSON has them.
+    fn deepspeed(&self) -> Entries {
+        let stage = self.get("zero_optimization_stage").or_else(|| {
+            let config = self.get("zero_config")?;
+            let (_, behind) = config.split_once("stage=")?;
+            behind.get(..1)
+        });
+        let on = |name: &str| (self.get(name) == Some("True")).then_some("true");
+        let named = [
+            ("train_batch_size", self.get("train_batch_size")),
+            (
+                "train_micro_batch_size_per_gpu",
+                self.get("train_micro_batch_size_per_gpu"),
+            ),
+            (
+                "gradient_accumulation_steps",
+                self.get("gradient_accumulation_steps"),
+            ),
+            ("zero_optimization.stage", stage),
+            ("bf16.enabled", on("bfloat16_enabled")),
+            (
+                "fp16.enabled",
+                on("fp16_enabled").or_else(|| on("float16_enabled")),
+            ),
+        ];
+        let said = named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), scalar(value?))));
+        said.collect()
+    }
+}
+
+/// A number, a truth, a list in brackets, or text.
+fn scalar(text: &str) -> Value {
+    if let Some(list) = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'))
+    {
+        let items: Vec<Value> = list
+            .split(',')
+            .map(|item| scalar(item.trim().trim_matches(['\'', '"'])))
+            .collect();
+        return match <[Value; 1]>::try_from(items) {
+            Ok([one]) => one,
+            Err(items) => Value::List(items),
+        };
+    }
+    match (text, text.parse::<f64>()) {
+        ("true", _) => Value::Bool(true),
+        (_, Ok(number)) if number.is_finite() => Value::Number(number),
+        _ => Value::Text(text.to_owned()),
+    }
+}

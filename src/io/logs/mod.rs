@@ -1,0 +1,186 @@
+//! Logs of training programs and of benchmarks, traces and memory snapshots: what was measured, and of which run.
+//!
+//! A [`LogReader`] takes the bytes in pieces, keeps a few numbers, and says at the end what it understood. It knows no page
+//! and holds no text, so that a file of gigabytes needs no more memory than a short one.
+
+mod collect;
+mod dump;
+mod json_scan;
+mod line;
+mod nccl;
+mod patterns;
+mod reading;
+mod snapshot;
+mod steps;
+mod trace;
+
+pub use patterns::{PATTERNS, Pattern, Program, Quantity};
+pub use reading::{Reading, Steps};
+
+use crate::core::issue::Issue;
+use crate::core::message::Message;
+use crate::core::run::Run;
+use crate::core::t;
+use collect::Log;
+use snapshot::Snapshot;
+use trace::Trace;
+
+/// Larger text is refused.
+const MAX_TEXT: u64 = 200_000_000;
+/// Larger traces and snapshots are refused.
+const MAX_JSON: u64 = 2_000_000_000;
+/// How much of the beginning tells what a file is.
+const HEAD: usize = 4096;
+
+/// What a file is, by its first bytes.
+enum Kind {
+    /// Not enough bytes yet.
+    Unknown(Vec<u8>),
+    Text(Box<Log>),
+    Trace(Box<Trace>),
+    Snapshot(Box<Snapshot>),
+}
+
+/// Reads one file, piece by piece.
+pub struct LogReader {
+    kind: Kind,
+    taken: u64,
+}
+
+impl Default for LogReader {
+    fn default() -> Self {
+        Self {
+            kind: Kind::Unknown(Vec::new()),
+            taken: 0,
+        }
+    }
+}
+
+/// Why a file of `size` bytes is not read at all.
+#[must_use]
+pub fn too_large(size: u64, is_json: bool) -> Option<Issue> {
+    let most = if is_json { MAX_JSON } else { MAX_TEXT };
+    let megabytes = |bytes: u64| bytes / 1_000_000;
+    let message = |size, most| t!("{size} MB: at most {most} MB are read", size, most);
+    (size > most).then(|| Issue::error("", message(megabytes(size), megabytes(most))))
+}
+
+impl LogReader {
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// Why the file cannot be read: not text, a pickle, too large. Nothing more is to be pushed then.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
+        self.taken += bytes.len() as u64;
+        if let Kind::Unknown(head) = &mut self.kind {
+            head.extend_from_slice(bytes);
+            if head.len() < HEAD {
+                return Ok(());
+            }
+            let head = std::mem::take(head);
+            return self.open(&head);
+        }
+        self.take(bytes)
+    }
+
+    /// Bytes taken so far.
+    #[must_use]
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// What was understood; what the file does not say of its run is as in `present`.
+    ///
+    /// # Errors
+    /// That there is nothing to be understood in it, and what would be.
+    pub fn finish(mut self, present: &Run) -> Result<Reading, Vec<Issue>> {
+        if let Kind::Unknown(head) = &mut self.kind {
+            let head = std::mem::take(head);
+            self.open(&head).map_err(|issue| vec![issue])?;
+        }
+        match self.kind {
+            Kind::Text(log) => log.finish(present),
+            Kind::Trace(trace) => trace.finish(present),
+            Kind::Snapshot(snapshot) => snapshot.finish(present),
+            Kind::Unknown(_) => Err(vec![Issue::error("", nothing())]),
+        }
+    }
+
+    fn open(&mut self, head: &[u8]) -> Result<(), Issue> {
+        self.kind = recognise(head)?;
+        self.take(head)
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Issue> {
+        let is_json = !matches!(self.kind, Kind::Text(_));
+        if let Some(issue) = too_large(self.taken, is_json) {
+            return Err(issue);
+        }
+        match &mut self.kind {
+            Kind::Text(log) => log.push(bytes),
+            Kind::Trace(trace) => trace.push(bytes)?,
+            Kind::Snapshot(snapshot) => snapshot.push(bytes)?,
+            Kind::Unknown(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// That nothing of a file is known.
+fn nothing() -> Message {
+    t!(
+        "nothing in it is known: what is read are logs of Megatron-LM, NeMo, Megatron-Bridge, AutoModel, torchtitan, DeepSpeed, Hugging Face Trainer, Accelerate, nanotron, MaxText and llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON"
+    )
+}
+
+/// Recognises a file by its first bytes.
+fn recognise(head: &[u8]) -> Result<Kind, Issue> {
+    let refuse = |message: Message| Err(Issue::error("", message));
+    match head {
+        // Protocols 2 to 5; a file of torch.save is a zip of one.
+        [0x80, 2..=5, ..] | [b'P', b'K', 3, 4, ..] => {
+            return refuse(t!(
+                "a pickle, which can run code when it is opened: convert it where you made it, {command}",
+                command = crate::core::message::verbatim(PICKLE)
+            ));
+        }
+        [0x1f, 0x8b, ..] => return refuse(t!("compressed: unpack it first (gunzip)")),
+        _ => {}
+    }
+    if head.contains(&0) {
+        return refuse(t!("not text: it holds bytes that no log has"));
+    }
+    let text = String::from_utf8_lossy(head);
+    let start = text.trim_start_matches('\u{feff}').trim_start();
+    if start.starts_with('{') || start.starts_with('[') {
+        if ["\"segments\"", "\"device_traces\""]
+            .iter()
+            .any(|key| text.contains(key))
+        {
+            return Ok(Kind::Snapshot(Box::default()));
+        }
+        let signs = [
+            "\"traceEvents\"",
+            "\"schemaVersion\"",
+            "\"deviceProperties\"",
+            "\"ph\"",
+        ];
+        if signs.iter().any(|key| text.contains(key)) {
+            return Ok(Kind::Trace(Box::default()));
+        }
+    }
+    Ok(Kind::Text(Box::default()))
+}
+
+/// How a snapshot becomes JSON.
+const PICKLE: &str = "python -c \"import pickle,json,sys;json.dump(pickle.load(open(sys.argv[1],'rb')),sys.stdout,default=str)\" snap.pickle > snap.json";
+
+/// Reads a whole text at once.
+///
+/// # Errors
+/// As [`LogReader::push`] and [`LogReader::finish`].
+pub fn read(text: &str, present: &Run) -> Result<Reading, Vec<Issue>> {
+    let mut reader = LogReader::default();
+    reader.push(text.as_bytes()).map_err(|issue| vec![issue])?;
+    reader.finish(present)
+}

@@ -1,0 +1,209 @@
+//! The lines that are known, as data: words that must stand in a line, and the numbers behind some of them.
+//!
+//! Source of each format: the program's own code, at the places that `reference` names in the comments.
+
+use Quantity::{
+    Allocated, CurrentSamplesPerSecond, Device, DeviceMemory, GlobalBatch, InUse, Iteration,
+    MicroBatch, Reserved, SamplesPerSecond, Seconds, SeqLen, Setting, StepsPerSecond, Theory,
+    Timer, TokensPerGpu, TokensPerSecond, Totals,
+};
+
+/// A program that writes logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[allow(missing_docs)] // their names say what they are
+pub enum Program {
+    MegatronLm,
+    MegatronBridge,
+    MegatronDeepSpeed,
+    AutoModel,
+    Torchtitan,
+    DeepSpeed,
+    HfTrainer,
+    Accelerate,
+    ProgressBar,
+    Nanotron,
+    MaxText,
+    Composer,
+    PyTorch,
+    NvidiaSmi,
+    NcclTests,
+    Mamf,
+}
+
+impl Program {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MegatronLm => "Megatron-LM",
+            Self::MegatronBridge => "NeMo, Megatron-Bridge",
+            Self::MegatronDeepSpeed => "Megatron-DeepSpeed",
+            Self::AutoModel => "NeMo AutoModel",
+            Self::Torchtitan => "torchtitan",
+            Self::DeepSpeed => "DeepSpeed",
+            Self::HfTrainer => "Hugging Face Trainer",
+            Self::Accelerate => "Accelerate",
+            Self::ProgressBar => "tqdm",
+            Self::Nanotron => "nanotron",
+            Self::MaxText => "MaxText",
+            Self::Composer => "Composer, llm-foundry",
+            Self::PyTorch => "torch.cuda.memory_summary",
+            Self::NvidiaSmi => "nvidia-smi",
+            Self::NcclTests => "nccl-tests",
+            Self::Mamf => "MAMF-finder",
+        }
+    }
+}
+
+/// What a number says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Number of the step.
+    Iteration,
+    /// Seconds of a step.
+    Seconds,
+    /// Sequences a step, told by the line itself.
+    GlobalBatch,
+    /// Sequences trained on so far.
+    Totals,
+    /// Tokens a second and GPU.
+    TokensPerGpu,
+    /// Tokens a second over all GPUs.
+    TokensPerSecond,
+    /// Sequences a second over all GPUs, mean since the start.
+    SamplesPerSecond,
+    /// The same of this step.
+    CurrentSamplesPerSecond,
+    /// Steps a second.
+    StepsPerSecond,
+    /// Steps of a progress bar so far.
+    Iterations,
+    /// Peak of what PyTorch gave to tensors.
+    Allocated,
+    /// Peak of what its allocator held.
+    Reserved,
+    /// What the driver shows.
+    Device,
+    /// Memory of the device.
+    DeviceMemory,
+    /// What is in use now, no peak.
+    InUse,
+    /// A program's own estimate, no measurement.
+    Theory,
+    /// Seconds of a part of the step, by a timer of this name.
+    Timer(&'static str),
+    /// Sequences of a micro-batch.
+    MicroBatch,
+    /// Tokens of a sequence.
+    SeqLen,
+    /// A field of the Run, by its key.
+    Setting(&'static str),
+}
+
+/// A line.
+pub struct Pattern {
+    /// Whose it is.
+    pub program: Program,
+    /// Words that stand in it, in this order.
+    pub words: &'static [&'static str],
+    /// Words before a number, what the number says, and what it is multiplied by to be seconds, GiB or a count.
+    pub numbers: &'static [(&'static str, Quantity, f64)],
+}
+
+/// 2²⁰ bytes in GiB.
+const MIB: f64 = 1.0 / 1024.0;
+/// 10⁹ bytes in GiB.
+const GB: f64 = 1e9 / (1u64 << 30) as f64;
+
+const fn row(
+    program: Program,
+    words: &'static [&'static str],
+    numbers: &'static [(&'static str, Quantity, f64)],
+) -> Pattern {
+    Pattern {
+        program,
+        words,
+        numbers,
+    }
+}
+
+use Program::{
+    Accelerate, AutoModel, Composer, DeepSpeed, HfTrainer, MaxText, MegatronBridge,
+    MegatronDeepSpeed, MegatronLm, Nanotron, NvidiaSmi, ProgressBar, PyTorch, Torchtitan,
+};
+
+/// Every line that is known; the first that matches is taken.
+#[rustfmt::skip] // a table: one row a line
+pub static PATTERNS: &[Pattern] = &[
+    // Megatron-DeepSpeed, before Megatron-LM whose words it has: samples/sec of all GPUs.
+    row(MegatronDeepSpeed, &["samples/sec:", "elapsed time per iteration (ms):", "approx flops per GPU"], &[("iteration", Iteration, 1.0), ("elapsed time per iteration (ms):", Seconds, 1e-3), ("samples/sec:", CurrentSamplesPerSecond, 1.0)]),
+    // Megatron-LM training.py: ms an iteration, mean of the log interval.
+    row(MegatronLm, &["iteration", "elapsed time per iteration (ms):"], &[("iteration", Iteration, 1.0), ("consumed samples:", Totals, 1.0), ("elapsed time per iteration (ms):", Seconds, 1e-3), ("global batch size:", GlobalBatch, 1.0)]),
+    // Megatron-LM common_utils.py: "MB" of 2^20 bytes, a line a model-parallel rank, after iterations 1 and 2.
+    row(MegatronLm, &["[Rank", "iterations) memory (MB)", "max allocated:"], &[("(after", Iteration, 1.0), ("max allocated:", Allocated, MIB), ("max reserved:", Reserved, MIB), ("total device memory used:", Device, MIB)]),
+    row(MegatronLm, &["Theoretical memory footprints:"], &[("total=", Theory, MIB)]),
+    // Megatron-Bridge train_utils.py: memory in 1e9 bytes.
+    row(MegatronBridge, &["Step Time :", "GPU utilization:"], &[("Step Time :", Seconds, 1.0)]),
+    row(MegatronBridge, &["[Rank", "iterations) memory (GB)"], &[("(after", Iteration, 1.0), ("mem-max-allocated-gigabytes:", Allocated, GB), ("mem-max-reserved-gigabytes:", Reserved, GB)]),
+    row(MegatronBridge, &["train_step_timing in s"], &[("global_step", Iteration, 1.0), ("train_step_timing in s", Seconds, 1.0)]),
+    // NeMo AutoModel train_ft.py: "tps 6924.50(865.56/gpu)", "tps 210.68/gpu" or "tps 6924.50".
+    row(AutoModel, &["step", "| loss", "GiB", "| tps", "/gpu)"], &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerSecond, 1.0)]),
+    row(AutoModel, &["step", "| loss", "GiB", "| tps", "/gpu"], &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerGpu, 1.0), ("tps/gpu", TokensPerGpu, 1.0)]),
+    row(AutoModel, &["step", "| loss", "GiB", "| tps"], &[("step", Iteration, 1.0), ("mem", Allocated, 1.0), ("tps", TokensPerSecond, 1.0)]),
+    // torchtitan metrics.py: max reserved, tokens a second over all GPUs divided by their number.
+    row(Torchtitan, &["step:", "loss:", "memory:", "GiB(", "tps:"], &[("step:", Iteration, 1.0), ("memory:", Reserved, 1.0), ("tps:", TokensPerGpu, 1.0)]),
+    row(Torchtitan, &["CUDA capacity:", "GiB memory"], &[("with", DeviceMemory, 1.0)]),
+    row(Torchtitan, &["rainer is initialized with local batch size"], &[("global batch size", Setting("global_batch"), 1.0), ("sequence length", SeqLen, 1.0)]),
+    row(Torchtitan, &["Building device mesh with parallelism:"], &[("pp=", Setting("pp"), 1.0), ("tp=", Setting("tp"), 1.0), ("cp=", Setting("cp"), 1.0), ("ep=", Setting("ep"), 1.0)]),
+    // DeepSpeed timer.py: "GB" of 2^30 bytes.
+    row(DeepSpeed, &["RunningAvgSamplesPerSec=", "MaxMemAllocated="], &[("global_step=", Iteration, 1.0), ("CurrSamplesPerSec=", CurrentSamplesPerSecond, 1.0), ("MaxMemAllocated=", Allocated, 1.0)]),
+    row(DeepSpeed, &["SamplesPerSec=", "MaxMemAllocated="], &[("SamplesPerSec=", SamplesPerSecond, 1.0), ("MaxMemAllocated=", Allocated, 1.0)]),
+    row(DeepSpeed, &["time (ms) |", "forward:", "backward:"], &[("forward:", Timer("forward pass"), 1e-3), ("backward_inner:", Timer("backward pass"), 1e-3), ("backward_allreduce:", Timer("gradients between ranks"), 1e-3), ("| step:", Timer("optimizer"), 1e-3)]),
+    // DeepSpeed runtime/utils.py, see_memory_usage.
+    row(DeepSpeed, &["MA ", "Max_MA ", "Max_CA "], &[("Max_MA", Allocated, 1.0), ("Max_CA", Reserved, 1.0)]),
+    // Hugging Face Trainer: what covers evaluation, saving and the first steps.
+    row(HfTrainer, &["train_runtime", "train_steps_per_second"], &[("train_steps_per_second'", StepsPerSecond, 1.0), ("train_samples_per_second'", SamplesPerSecond, 1.0)]),
+    row(HfTrainer, &["train_steps_per_second", "="], &[("train_steps_per_second", StepsPerSecond, 1.0)]),
+    row(HfTrainer, &["train_samples_per_second", "="], &[("train_samples_per_second", SamplesPerSecond, 1.0)]),
+    row(HfTrainer, &["Instantaneous batch size per device ="], &[("per device =", MicroBatch, 1.0)]),
+    row(HfTrainer, &["Total train batch size (w. parallel"], &[("accumulation) =", Setting("global_batch"), 1.0)]),
+    // Accelerate's examples of peak memory, b2mb: 2^20 bytes.
+    row(Accelerate, &["GPU Total Peak Memory consumed during the train (max)"], &[("(max)", Allocated, MIB)]),
+    // nanotron trainer.py: three digits with a suffix.
+    row(Nanotron, &["iteration:", "time_per_iteration_ms:", "tokens_per_sec_per_gpu:"], &[("iteration:", Iteration, 1.0), ("time_per_iteration_ms:", Seconds, 1e-3), ("tokens_per_sec:", TokensPerSecond, 1.0), ("global_batch_size:", GlobalBatch, 1.0)]),
+    row(Nanotron, &["Memory usage:", "Peak allocated", "Peak reserved"], &[("Peak allocated", Allocated, MIB), ("Peak reserved", Reserved, MIB)]),
+    // MaxText metric_logger.py and max_utils.py.
+    row(MaxText, &["completed step:", "seconds:", "Tokens/s/device:"], &[("completed step:", Iteration, 1.0), ("seconds:", Seconds, 1.0), ("Tokens/s/device:", TokensPerGpu, 1.0)]),
+    row(MaxText, &["Using (GB)", "/"], &[("Using (GB)", InUse, 1.0), ("/", DeviceMemory, 1.0)]),
+    // Composer: one figure a line; memory in 1e9 bytes.
+    row(Composer, &["Train memory/peak_allocated_mem:"], &[("peak_allocated_mem:", Allocated, GB)]),
+    row(Composer, &["Train memory/peak_reserved_mem:"], &[("peak_reserved_mem:", Reserved, GB)]),
+    row(Composer, &["Train throughput/device/tokens_per_sec:"], &[("tokens_per_sec:", TokensPerGpu, 1.0)]),
+    row(Composer, &["Train throughput/tokens_per_sec:"], &[("tokens_per_sec:", TokensPerSecond, 1.0)]),
+    row(Composer, &["Train throughput/samples_per_sec:"], &[("samples_per_sec:", CurrentSamplesPerSecond, 1.0)]),
+    row(Composer, &["Train throughput/batches_per_sec:"], &[("batches_per_sec:", StepsPerSecond, 1.0)]),
+    row(Composer, &["Train trainer/device_train_microbatch_size:"], &[("microbatch_size:", MicroBatch, 1.0)]),
+    row(Composer, &["[batch="], &[("[batch=", Iteration, 1.0)]),
+    // nvidia-smi: every process of the device.
+    row(NvidiaSmi, &["MiB /", "MiB"], &[]),
+    // PyTorch's table and its refusal.
+    row(PyTorch, &["| Allocated memory"], &[]),
+    row(PyTorch, &["| GPU reserved memory"], &[]),
+    row(PyTorch, &["Tried to allocate", "total capa"], &[]),
+    // A progress bar: "12.31s/it" or "1.23it/s".
+    row(ProgressBar, &["s/it"], &[]),
+    row(ProgressBar, &["it/s"], &[]),
+];
+
+/// Where the words of `pattern` end in `line`, one behind the other; none where one is missing.
+#[must_use]
+pub fn matches(pattern: &Pattern, line: &str) -> bool {
+    let mut rest = line;
+    pattern.words.iter().all(|word| match rest.find(word) {
+        Some(at) => {
+            rest = &rest[at + word.len()..];
+            true
+        }
+        None => false,
+    })
+}

@@ -1,0 +1,472 @@
+//! What a file says of a run: its layout, its step, its peaks, and every guess that was made on the way.
+
+use super::collect::Heard;
+use super::patterns::{Program, Quantity};
+use super::steps::Summary;
+use crate::core::calibrate::{COARSE_NOISE, MemoryKind, NOISE, Observation, Peak};
+use crate::core::issue::Issue;
+use crate::core::message::{Message, verbatim};
+use crate::core::run::{Multiplier, Run, Scenario, Value};
+use crate::core::t;
+use crate::core::time::{IN_TRAINING, Rates};
+use crate::core::traffic::{INTER, INTRA};
+use crate::core::units::{group, show_bandwidth, show_seconds, significant};
+
+/// Memory of a device that differs more from that of the Run's GPU is of another GPU.
+const SAME_DEVICE: f64 = 0.12;
+/// Counts that differ more are not the same.
+const SAME_COUNT: f64 = 0.03;
+/// What a large product reaches inside kernels of all shapes, over the best shape: as the rates' table takes MAMF.
+const OF_BEST_SHAPE: f64 = 0.92;
+
+/// The step of a log.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steps {
+    /// Median seconds.
+    pub seconds: f64,
+    /// Half the distance between the 16th and the 84th of 100 steps, over the median.
+    pub spread: f64,
+    /// Steps that count.
+    pub used: usize,
+    /// First and odd ones, left out.
+    pub left_out: usize,
+}
+
+/// A file, understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// What wrote it.
+    pub program: Message,
+    /// The run: its own arguments' where it has them, else the one at hand.
+    pub run: Run,
+    /// Its step.
+    pub step: Option<Steps>,
+    /// Standard deviation of the logarithm of the step, for the fit.
+    pub sigma: f64,
+    /// Peaks of the fullest GPU that it tells of.
+    pub peaks: Vec<Peak>,
+    /// What was measured by itself, over what the model says.
+    pub ratios: Vec<(Multiplier, f64)>,
+    /// What was found, and how it was read: entry and meaning.
+    pub used: Vec<(Message, Message)>,
+    /// What it leaves out, and what is taken instead.
+    pub assumed: Vec<Message>,
+    /// What does not agree, or cannot be used.
+    pub notes: Vec<Message>,
+}
+
+impl Reading {
+    /// Of `program`, with nothing understood yet.
+    #[must_use]
+    pub fn new(program: Message, run: &Run) -> Self {
+        let run = Run {
+            measured_step_s: None,
+            profile: crate::core::run::Profile::default(),
+            ..run.clone()
+        };
+        Self {
+            program,
+            run,
+            step: None,
+            sigma: NOISE,
+            peaks: Vec::new(),
+            ratios: Vec::new(),
+            used: Vec::new(),
+            assumed: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The observation that it is; none where nothing was measured.
+    #[must_use]
+    pub fn observation(&self, name: &str) -> Option<Observation> {
+        let observation = Observation {
+            step_s: self.step.map(|step| step.seconds),
+            sigma: self.sigma,
+            peaks: self.peaks.clone(),
+            ratios: self.ratios.clone(),
+            ..Observation::step(name, self.run.clone(), 1.0)
+        };
+        (!observation.is_empty()).then_some(observation)
+    }
+
+    /// What a text log comes to.
+    pub(super) fn of(heard: &Heard, present: &Run) -> Result<Self, Vec<Issue>> {
+        let most = heard.programs.iter().max_by_key(|(_, lines)| **lines);
+        let program = match most {
+            Some((program, _)) => t!("a log of {program}", program = program.name()),
+            None if heard.nccl.count() > 0 || heard.nccl.average.is_some() => {
+                t!("output of {program}", program = Program::NcclTests.name())
+            }
+            None if heard.mamf.tflops().is_some() => {
+                t!("output of {program}", program = Program::Mamf.name())
+            }
+            None => match heard.dump.run(present) {
+                Some(_) => t!("arguments of a training program"),
+                None => return Err(vec![Issue::error("", super::nothing())]),
+            },
+        };
+        let mut reading = Self::new(program, present);
+        reading.layout(heard, present);
+        reading.peaks(heard);
+        reading.step(heard);
+        reading.benchmarks(heard);
+        // Numbers that nothing can have measured are of a broken line.
+        let plausible = |value: f64, most: f64| (1e-6..=most).contains(&value);
+        reading.step = reading.step.filter(|step| plausible(step.seconds, 1e7));
+        reading.peaks.retain(|peak| plausible(peak.gib, 1e5));
+        reading.ratios.retain(|(_, ratio)| plausible(*ratio, 100.0));
+        reading.sigma = reading.sigma.min(2.0);
+        Ok(reading)
+    }
+
+    /// The run that the log states.
+    fn layout(&mut self, heard: &Heard, present: &Run) {
+        match heard.dump.run(present) {
+            Some(Ok(meaning)) => {
+                self.run = Self::new(Message::default(), &meaning.run).run;
+                let used = meaning.used.into_iter();
+                self.used
+                    .extend(used.map(|(entry, what)| (verbatim(entry), what)));
+                self.assumed.extend(meaning.assumed);
+            }
+            Some(Err(issues)) => {
+                let messages = issues.into_iter().map(|issue| issue.message);
+                self.notes.extend(
+                    messages.map(|message| t!("its arguments cannot be taken: {message}", message)),
+                );
+            }
+            None => {}
+        }
+        for (key, value) in &heard.settings {
+            if self.run.assign(key, &Value::Number(*value)).is_ok() {
+                let count = group(&format!("{value:.0}"));
+                self.used.push((verbatim(*key), verbatim(count)));
+            }
+        }
+        let batch = heard
+            .series_of(Quantity::GlobalBatch)
+            .and_then(|(_, series)| series.last());
+        if let Some(batch) = batch {
+            self.batch(heard, batch);
+        }
+        // A layout that the log does not state, or not all of it, has to work.
+        if self.run != *present && Scenario::new(&self.run).is_err() {
+            let kept = Self::new(Message::default(), present).run;
+            if Scenario::new(&kept).is_ok() {
+                self.notes.push(t!("what it states does not work with the rest of this page's run: the run is the page's"));
+                self.run = kept;
+            }
+        }
+        if heard.dump.run(present).is_none() {
+            self.assumed.push(t!(
+                "model, cluster and layout, as on this page: the log has no arguments"
+            ));
+        }
+        self.device(heard);
+    }
+
+    /// The batch of a line: sequences, or tokens where the line's own rates say so.
+    fn batch(&mut self, heard: &Heard, batch: f64) {
+        let of = |quantity| {
+            heard
+                .series_of(quantity)
+                .and_then(|(_, series)| Some(series.rates()?.median))
+        };
+        let seconds = heard
+            .series_of(Quantity::Seconds)
+            .and_then(|(_, series)| Some(series.durations()?.median));
+        let tokens = of(Quantity::TokensPerSecond)
+            .zip(seconds)
+            .map(|(rate, seconds)| rate * seconds);
+        let is_tokens = tokens.is_some_and(|tokens| (batch / tokens - 1.0).abs() < 0.1);
+        let sequences = if is_tokens {
+            batch / self.run.seq_len as f64
+        } else {
+            batch
+        };
+        if self
+            .run
+            .assign("global_batch", &Value::Number(sequences.round()))
+            .is_ok()
+        {
+            let meaning = if is_tokens {
+                t!(
+                    "tokens a step: {sequences} sequences",
+                    sequences = significant(sequences, 4)
+                )
+            } else {
+                t!("sequences a step")
+            };
+            self.used
+                .push((verbatim(format!("global batch size {batch:.0}")), meaning));
+        }
+    }
+
+    /// Says so where the device has other memory than the Run's GPU.
+    fn device(&mut self, heard: &Heard) {
+        let total = heard
+            .series_of(Quantity::DeviceMemory)
+            .and_then(|(_, series)| series.last());
+        let own = self
+            .run
+            .gpu
+            .resolve()
+            .map(|gpu| (gpu.usable.gib(), gpu.memory.gib()));
+        if let (Some(total), Ok((usable, memory))) = (total, own) {
+            let near = |size: f64| (total / size - 1.0).abs() < SAME_DEVICE;
+            if !near(usable) && !near(memory) {
+                let (shown, memory) = (significant(total, 4), significant(memory, 4));
+                self.notes.push(t!(
+                    "the device has {shown} GiB, the run's GPU {memory}: another GPU",
+                    shown,
+                    memory
+                ));
+            }
+        }
+    }
+
+    fn peaks(&mut self, heard: &Heard) {
+        for (quantity, kind, words) in [
+            (
+                Quantity::Allocated,
+                MemoryKind::Allocated,
+                t!("peak of allocated memory"),
+            ),
+            (
+                Quantity::Reserved,
+                MemoryKind::Reserved,
+                t!("peak of reserved memory"),
+            ),
+            (
+                Quantity::Device,
+                MemoryKind::Device,
+                t!("memory that the driver shows, context and libraries included"),
+            ),
+        ] {
+            let found = heard.series_of(quantity);
+            if let Some((program, gib)) =
+                found.and_then(|(program, series)| Some((program, series.largest()?)))
+            {
+                let unit = match program {
+                    Program::MegatronLm
+                    | Program::Nanotron
+                    | Program::NvidiaSmi
+                    | Program::Accelerate => "MiB",
+                    Program::DeepSpeed => "\"GB\" = GiB",
+                    Program::MegatronBridge | Program::Composer => "GB = 10⁹",
+                    _ => "GiB",
+                };
+                let shown = t!(
+                    "{gib} GiB, printed as {unit}",
+                    gib = significant(gib, 4),
+                    unit = verbatim(unit)
+                );
+                self.used.push((words, shown));
+                self.peaks.push(Peak { kind, gib });
+            }
+        }
+        if let Some(gib) = heard.ran_out {
+            self.notes.push(t!(
+                "it ran out of memory: it needed at least {gib} GiB",
+                gib = significant(gib, 4)
+            ));
+        }
+        if let Some((_, series)) = heard.series_of(Quantity::Theory)
+            && let Some(gib) = series.largest()
+        {
+            self.notes.push(t!(
+                "{gib} GiB is the program's own estimate, no measurement",
+                gib = significant(gib, 4)
+            ));
+        }
+        self.shares(heard);
+        if heard.series_of(Quantity::InUse).is_some() {
+            self.notes.push(t!(
+                "memory in use after a phase is no peak: it is not taken"
+            ));
+        }
+    }
+
+    /// What DeepSpeed's timers say: they synchronise the GPU, so that overlap is lost and only shares mean something.
+    fn shares(&mut self, heard: &Heard) {
+        let all: Vec<(&'static str, f64)> = heard
+            .series
+            .iter()
+            .filter_map(|(_, quantity, series)| match quantity {
+                Quantity::Timer(name) => Some((*name, series.durations()?.median)),
+                _ => None,
+            })
+            .collect();
+        let sum: f64 = all.iter().map(|(_, seconds)| seconds).sum();
+        for (name, seconds) in all {
+            let (shown, percent) = (
+                show_seconds(crate::core::units::Seconds(seconds)),
+                format!("{:.0}", seconds / sum * 100.0),
+            );
+            self.used.push((
+                Message::plain(name),
+                t!("{shown}, {percent} % of what is timed", shown, percent),
+            ));
+        }
+        if sum > 0.0 {
+            self.notes.push(t!("its timers wait for the GPU, so that nothing overlaps: they give shares, not a step"));
+        }
+    }
+
+    /// The step by the surest of the quantities.
+    fn step(&mut self, heard: &Heard) {
+        let tokens = self.run.global_batch as f64 * self.run.seq_len as f64;
+        let (gpus, batch) = (self.run.gpus as f64, self.run.global_batch as f64);
+        let rows: [(Quantity, f64, Message); 7] = [
+            (Quantity::Seconds, 0.0, t!("seconds of a step")),
+            (
+                Quantity::TokensPerSecond,
+                tokens,
+                t!("tokens a second over all GPUs"),
+            ),
+            (
+                Quantity::TokensPerGpu,
+                tokens / gpus,
+                t!("tokens a second and GPU"),
+            ),
+            (
+                Quantity::CurrentSamplesPerSecond,
+                batch,
+                t!("sequences a second over all GPUs"),
+            ),
+            (
+                Quantity::Iterations,
+                0.0,
+                t!("seconds of a step, by the progress bar"),
+            ),
+            (Quantity::StepsPerSecond, 1.0, t!("steps a second")),
+            (
+                Quantity::SamplesPerSecond,
+                batch,
+                t!("sequences a second over all GPUs, mean since the start"),
+            ),
+        ];
+        for (quantity, work, words) in rows {
+            let Some((program, series)) = heard.series_of(quantity) else {
+                continue;
+            };
+            let found = if work > 0.0 {
+                series.rates().map(|rates| Summary {
+                    median: work / rates.median,
+                    ..rates
+                })
+            } else {
+                series.durations()
+            };
+            let Some(found) = found else { continue };
+            // What a trainer sums up at its end has all of the run in it.
+            let coarse = program == Program::HfTrainer;
+            self.sigma = if coarse {
+                COARSE_NOISE
+            } else {
+                NOISE.max(found.spread)
+            };
+            let (used, left_out) = (found.used, found.left_out);
+            self.used.push((
+                words,
+                t!("{seconds} a step: the median of {used}; first and odd ones left out: {left_out}", seconds = show_seconds(crate::core::units::Seconds(found.median)), used, left_out),
+            ));
+            if work > 1.0 {
+                self.assumed.push(t!(
+                    "a step of {batch} sequences of {seq_len} tokens on {gpus} GPUs",
+                    batch = self.run.global_batch,
+                    seq_len = self.run.seq_len,
+                    gpus = self.run.gpus
+                ));
+            }
+            if coarse {
+                self.notes.push(t!("a trainer's summary covers evaluation, saving and the first steps: it weighs little"));
+            }
+            self.step = Some(Steps {
+                seconds: found.median,
+                spread: found.spread,
+                used,
+                left_out,
+            });
+            break;
+        }
+        self.agree(heard, tokens / gpus);
+    }
+
+    /// Says so where the log's tokens a second and its seconds are of another batch than the Run's.
+    fn agree(&mut self, heard: &Heard, tokens: f64) {
+        let rate = heard
+            .series_of(Quantity::TokensPerGpu)
+            .and_then(|(_, series)| series.rates());
+        if let (Some(step), Some(rate), true) = (
+            self.step,
+            rate,
+            heard.series_of(Quantity::Seconds).is_some(),
+        ) {
+            let own = rate.median * step.seconds;
+            if (own / tokens - 1.0).abs() > SAME_COUNT {
+                let whole = |count: f64| group(&format!("{count:.0}"));
+                self.notes.push(t!("by its own tokens a second a step has {own} tokens a GPU, the run {tokens}: check batch, sequence and GPUs", own = whole(own), tokens = whole(tokens)));
+            }
+        }
+    }
+
+    /// Rates of one kind of work.
+    fn benchmarks(&mut self, heard: &Heard) {
+        let Ok(scenario) = Scenario::new(&self.run) else {
+            return;
+        };
+        let gpu = &scenario.gpu;
+        if let Some((latency, bandwidth)) = heard.nccl.line() {
+            let nodes = heard.nccl.nodes();
+            let ranks = heard.nccl.ranks.max(nodes);
+            let (kind, expected) = if nodes > 1 {
+                let cards = (ranks / nodes).max(1) as f64;
+                (
+                    Multiplier::Network,
+                    (cards * gpu.inter.0 * INTER.value).min(gpu.intra.0 * INTRA.value),
+                )
+            } else {
+                (Multiplier::NodeLinks, gpu.intra.0 * INTRA.value)
+            };
+            let latency = show_seconds(crate::core::units::Seconds(latency));
+            self.used.push((
+                verbatim("busbw"),
+                t!(
+                    "{bandwidth} of large messages, latency {latency}; the model takes {expected}",
+                    bandwidth = show_bandwidth(bandwidth),
+                    latency,
+                    expected = show_bandwidth(expected)
+                ),
+            ));
+            if heard.nccl.ranks == 0 {
+                self.assumed
+                    .push(t!("one node: the output has no list of ranks"));
+            }
+            let reduced = heard
+                .nccl
+                .collective
+                .as_deref()
+                .is_some_and(|name| name.contains("all_reduce"));
+            if nodes == 1 && bandwidth > gpu.intra.0 || reduced && bandwidth > expected * 1.15 {
+                self.notes.push(t!("the switch reduces on the way (NVLS): this says nothing of rings; measure all_gather or reduce_scatter"));
+            } else {
+                self.ratios.push((kind, expected / bandwidth));
+            }
+        } else if heard.nccl.average.is_some() {
+            self.notes.push(t!(
+                "the average of nccl-tests runs over all sizes: the rows are needed"
+            ));
+        }
+        if let Some(tflops) = heard.mamf.tflops() {
+            let rate = Rates::of(&scenario).gemm.0 / 1e12;
+            let expected = tflops * OF_BEST_SHAPE * IN_TRAINING.value;
+            self.used.push((
+                verbatim("TFLOPS"),
+                t!("{tflops} TFLOP/s of the best shape: {expected} in training, the model takes {rate}", tflops = significant(tflops, 4), expected = significant(expected, 3), rate = significant(rate, 3)),
+            ));
+            self.ratios.push((Multiplier::Gemm, rate / expected));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! A memory snapshot of PyTorch (`torch.cuda.memory._snapshot()`) as JSON: peaks of what was allocated and reserved.
+//!
+//! The trace is a ring, so its curve begins where the segments at the end say: `start = end - Σ changes`; the peak is the
+//! curve's maximum. Source: Megatron-Bridge's memory snapshot analysis; names of actions as in PyTorch.
+
+use super::json_scan::{Event, Scanner};
+use super::reading::Reading;
+use crate::core::calibrate::{MemoryKind, Peak};
+use crate::core::issue::Issue;
+use crate::core::message::Message;
+use crate::core::run::Run;
+use crate::core::t;
+use crate::core::units::{GIB, significant};
+
+/// A curve of which only the sum and its maximum are kept.
+#[derive(Clone, Copy, Default)]
+struct Curve {
+    sum: f64,
+    highest: f64,
+}
+
+impl Curve {
+    fn add(&mut self, change: f64) {
+        self.sum += change;
+        self.highest = self.highest.max(self.sum);
+    }
+
+    /// The peak of a curve that ends at `end`.
+    fn peak(self, end: f64) -> f64 {
+        end - self.sum + self.highest
+    }
+}
+
+/// What is known of a device.
+#[derive(Clone, Copy, Default)]
+struct Device {
+    allocated: Curve,
+    reserved: Curve,
+    allocated_at_end: f64,
+    reserved_at_end: f64,
+}
+
+/// A snapshot as far as it was read.
+#[derive(Default)]
+pub struct Snapshot {
+    scanner: Scanner,
+    state: Devices,
+}
+
+#[derive(Default)]
+struct Devices {
+    all: Vec<Device>,
+    /// The segment being read: device, total and allocated size.
+    segment: (usize, f64, f64),
+    /// Which list of `device_traces` is read, and the event in it.
+    trace: usize,
+    action: String,
+    size: f64,
+    events: u64,
+}
+
+/// Devices of a node at most.
+const MAX_DEVICES: usize = 64;
+
+impl Snapshot {
+    /// Takes the next bytes.
+    ///
+    /// # Errors
+    /// None today: a snapshot of any length is a few numbers.
+    #[allow(clippy::unnecessary_wraps)] // as other files are taken
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), Issue> {
+        let state = &mut self.state;
+        self.scanner
+            .push(bytes, |scanner, key, event| state.take(scanner, key, event));
+        Ok(())
+    }
+
+    /// What was understood.
+    ///
+    /// # Errors
+    /// That it holds no memory.
+    pub fn finish(self, present: &Run) -> Result<Reading, Vec<Issue>> {
+        let mut reading = Reading::new(t!("a memory snapshot of PyTorch"), present);
+        reading.assumed.push(t!(
+            "model, cluster and layout, as on this page: a snapshot has none"
+        ));
+        let peaks = self.state.all.iter().map(|device| {
+            [
+                device.allocated.peak(device.allocated_at_end),
+                device
+                    .reserved
+                    .peak(device.reserved_at_end)
+                    .max(device.reserved_at_end),
+            ]
+        });
+        let most = peaks.fold([0.0f64; 2], |most, peak| {
+            [most[0].max(peak[0]), most[1].max(peak[1])]
+        });
+        if most[1] <= 0.0 {
+            let message = t!("the snapshot holds no memory of a GPU");
+            return Err(vec![Issue::error("", message)]);
+        }
+        let kinds: [(MemoryKind, Message); 2] = [
+            (MemoryKind::Allocated, t!("peak of allocated memory")),
+            (MemoryKind::Reserved, t!("peak of reserved memory")),
+        ];
+        for ((kind, words), bytes) in kinds.into_iter().zip(most) {
+            let gib = bytes / GIB;
+            let shown = t!("{gib} GiB", gib = significant(gib, 4));
+            reading.used.push((words, shown));
+            reading.peaks.push(Peak { kind, gib });
+        }
+        if self.state.events == 0 {
+            reading.notes.push(t!(
+                "no history in it: this is the memory at its end, and the peak was higher"
+            ));
+        }
+        Ok(reading)
+    }
+}
+
+impl Devices {
+    fn device(&mut self, at: usize) -> &mut Device {
+        let at = at.min(MAX_DEVICES - 1);
+        if self.all.len() <= at {
+            self.all.resize(at + 1, Device::default());
+        }
+        &mut self.all[at]
+    }
+
+    fn take(&mut self, scanner: &Scanner, key: &str, event: Event) {
+        let whole =
+            |number: f64| crate::core::units::whole(number).and_then(|at| usize::try_from(at).ok());
+        let depth = scanner.depth();
+        match event {
+            // {"segments": [{"device": 0, "total_size": ...}]}: depth 3 inside a segment.
+            Event::Number(number) if depth == 3 && scanner.above(1) == "segments" => match key {
+                "device" => self.segment.0 = whole(number).unwrap_or(0),
+                "total_size" => self.segment.1 = number,
+                "allocated_size" => self.segment.2 = number,
+                _ => {}
+            },
+            Event::End if depth == 2 && scanner.above(0) == "segments" => {
+                let (at, total, allocated) = std::mem::take(&mut self.segment);
+                let device = self.device(at);
+                device.reserved_at_end += total;
+                device.allocated_at_end += allocated;
+            }
+            // {"device_traces": [[{"action": "alloc", "size": ...}]]}: depth 4 inside an event.
+            Event::Text(text)
+                if depth == 4 && key == "action" && scanner.above(2) == "device_traces" =>
+            {
+                text.clone_into(&mut self.action);
+            }
+            Event::Number(number)
+                if depth == 4 && key == "size" && scanner.above(2) == "device_traces" =>
+            {
+                self.size = number;
+            }
+            Event::End if depth == 3 && scanner.above(1) == "device_traces" => {
+                let (action, size) = (
+                    std::mem::take(&mut self.action),
+                    std::mem::take(&mut self.size),
+                );
+                let at = self.trace;
+                self.events += 1;
+                let device = self.device(at);
+                match action.as_str() {
+                    "alloc" => device.allocated.add(size),
+                    "free_completed" => device.allocated.add(-size),
+                    "segment_alloc" | "segment_map" => device.reserved.add(size),
+                    "segment_free" | "segment_unmap" => device.reserved.add(-size),
+                    _ => {}
+                }
+            }
+            Event::End if depth == 2 && scanner.above(0) == "device_traces" => self.trace += 1,
+            _ => {}
+        }
+    }
+}

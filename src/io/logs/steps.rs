@@ -1,0 +1,172 @@
+//! The step out of many: the first ones and the odd ones left out, the median and the spread of the rest.
+
+/// A step longer than this many medians belongs to a checkpoint, an evaluation or a fault.
+const ODD: f64 = 1.5;
+/// Steps that are kept; of more, every other one.
+const MAX_KEPT: usize = 65_536;
+
+/// Values by step number, the largest of each: ranks that print the same step wait for the slowest.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    values: Vec<(u64, f64)>,
+    stride: u64,
+}
+
+/// What a series comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// The median of the values that count.
+    pub median: f64,
+    /// Half the distance between the 16th and the 84th of 100, over the median.
+    pub spread: f64,
+    /// Values that count.
+    pub used: usize,
+    /// First and odd ones, left out.
+    pub left_out: usize,
+}
+
+impl Series {
+    /// Takes the value of step `number`; without a number, of the next.
+    pub fn add(&mut self, number: Option<u64>, value: f64) {
+        if !(value > 0.0 && value.is_finite()) {
+            return;
+        }
+        let last = self.values.last().map_or(0, |(number, _)| *number);
+        let number = number.unwrap_or(last + 1);
+        let stride = self.stride.max(1);
+        // Ranks print the same step one after the other, at most a few steps apart.
+        let recent = self.values.iter_mut().rev().take(64);
+        for (known, kept) in recent {
+            if *known == number {
+                *kept = kept.max(value);
+                return;
+            }
+        }
+        if !number.is_multiple_of(stride) {
+            return;
+        }
+        self.values.push((number, value));
+        if self.values.len() >= MAX_KEPT {
+            self.stride = stride * 2;
+            let stride = self.stride;
+            self.values
+                .retain(|(number, _)| number.is_multiple_of(stride));
+        }
+    }
+
+    /// Whether nothing was taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The summary of durations: the first two are left out where there are more, then those over 1.5 medians.
+    #[must_use]
+    pub fn durations(&self) -> Option<Summary> {
+        let mut ordered = self.values.clone();
+        ordered.sort_by_key(|(number, _)| *number);
+        let warm = match ordered.len() {
+            0..=1 => 0,
+            2..=3 => 1,
+            _ => 2,
+        };
+        let mut rest: Vec<f64> = ordered[warm..].iter().map(|(_, value)| *value).collect();
+        rest.sort_by(f64::total_cmp);
+        let middle = median(&rest)?;
+        rest.retain(|value| *value <= ODD * middle);
+        let median = median(&rest)?;
+        let at = |share: f64| {
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+            // a share of a length
+            let index = (share * (rest.len() - 1) as f64).round() as usize;
+            rest[index]
+        };
+        Some(Summary {
+            median,
+            spread: (at(0.84) - at(0.16)) / 2.0 / median,
+            used: rest.len(),
+            left_out: self.values.len() - rest.len(),
+        })
+    }
+
+    /// The summary of rates: that of their durations, back to a rate.
+    #[must_use]
+    pub fn rates(&self) -> Option<Summary> {
+        let turned = Self {
+            values: self
+                .values
+                .iter()
+                .map(|(number, rate)| (*number, 1.0 / rate))
+                .collect(),
+            stride: self.stride,
+        };
+        let summary = turned.durations()?;
+        Some(Summary {
+            median: 1.0 / summary.median,
+            ..summary
+        })
+    }
+
+    /// The largest value.
+    #[must_use]
+    pub fn largest(&self) -> Option<f64> {
+        self.values
+            .iter()
+            .map(|(_, value)| *value)
+            .max_by(f64::total_cmp)
+    }
+
+    /// The last value.
+    #[must_use]
+    pub fn last(&self) -> Option<f64> {
+        self.values.last().map(|(_, value)| *value)
+    }
+}
+
+/// The middle of sorted values.
+#[must_use]
+pub fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(sorted[middle]),
+        _ => Some(f64::midpoint(sorted[middle - 1], sorted[middle])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_steps_and_a_checkpoint_are_left_out() {
+        let mut series = Series::default();
+        for (number, value) in [
+            (1, 60.0),
+            (2, 14.0),
+            (3, 10.0),
+            (4, 10.2),
+            (5, 31.0),
+            (6, 9.8),
+        ] {
+            series.add(Some(number), value);
+        }
+        let summary = series.durations().unwrap();
+        assert_eq!(
+            (summary.median, summary.used, summary.left_out),
+            (10.0, 3, 3)
+        );
+        assert!(summary.spread < 0.03);
+    }
+
+    #[test]
+    fn the_slowest_rank_of_a_step_counts_and_a_long_log_stays_small() {
+        let mut series = Series::default();
+        for number in 0..1_000_000 {
+            series.add(Some(number), 10.0);
+            series.add(Some(number), 11.0);
+        }
+        assert!(series.values.len() < MAX_KEPT);
+        assert_eq!(series.durations().unwrap().median, 11.0);
+    }
+}
