@@ -44,7 +44,10 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
         return;
     };
     let evaluation = &frame.prepared.evaluation;
-    let rows = frame.prepared.sums.rows(&evaluation.timeline, shape.stride);
+    let rows = frame
+        .prepared
+        .sums
+        .rows(evaluation.timeline(), shape.stride);
     let picture = TimelinePicture {
         cells: &cells(&rows, frame.view, frame.width),
         shape,

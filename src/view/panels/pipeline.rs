@@ -23,7 +23,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     let pipeline = &evaluation.report.pipeline;
     let drawn = || std::iter::once(evaluation).chain(other);
     let any = |is: &dyn Fn(&TimedOp) -> bool| {
-        drawn().any(|one| one.timeline.ranks.iter().flatten().any(is))
+        drawn().any(|one| one.timeline().ranks.iter().flatten().any(is))
     };
     let split = any(&|op| op.op.kind == Kind::W);
     let paired = any(&|op| op.half != Half::Whole);
@@ -71,7 +71,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     let thinned = t!(
         "one rank of {stride} is drawn, of {ranks}",
         stride,
-        ranks = evaluation.timeline.ranks.len()
+        ranks = evaluation.timeline().ranks.len()
     );
     Node::from_iter([
         swatch("c-forward", "F forward"),
@@ -219,9 +219,9 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
 #[must_use]
 pub fn ranks(evaluation: &Evaluation) -> Node {
     let pipeline = &evaluation.report.pipeline;
-    let makespan = Seconds(evaluation.timeline.makespan());
+    let makespan = Seconds(evaluation.timeline().makespan());
     let rows: Vec<(bool, Vec<Node>)> = evaluation
-        .timeline
+        .timeline()
         .ranks
         .iter()
         .zip(&pipeline.peak_in_flight)
@@ -266,7 +266,7 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         let trace = Trace::new(
             &evaluation.order,
-            &evaluation.timeline,
+            evaluation.timeline(),
             evaluation.durations.p2p,
         );
         let first = describe(&trace, Place { rank: 0, at: 0 });
@@ -364,7 +364,7 @@ mod tests {
         let evaluation = evaluate(&run).unwrap();
         let trace = Trace::new(
             &evaluation.order,
-            &evaluation.timeline,
+            evaluation.timeline(),
             evaluation.durations.p2p,
         );
         let path: Vec<_> = trace

@@ -109,7 +109,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
                     speed = speed(split, even)
                 ),
             };
-            (words, &split.evaluation.timeline)
+            (words, split.evaluation.timeline())
         })
         .collect();
     let rows: Vec<(bool, Vec<Node>)> = balance

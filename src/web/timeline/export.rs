@@ -31,7 +31,7 @@ pub fn export(state: State, look: Look, kind: TimelineAction) {
             return;
         }
         TimelineAction::Svg => ("svg", svg(&picture)),
-        TimelineAction::Csv => ("csv", ops_csv(&evaluation.timeline)),
+        TimelineAction::Csv => ("csv", ops_csv(evaluation.timeline())),
         _ => ("trace.json", chrome_trace(evaluation)),
     };
     browser::download(&file_name(evaluation, end), "text/plain", &text);

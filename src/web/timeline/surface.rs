@@ -40,7 +40,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let time = look
             .seen()
             .time(f64::from(event.offset_x()), look.width.get_untracked());
-        let at = hit(prepared.evaluation.timeline.ranks.get(rank)?, time, upper)?;
+        let at = hit(prepared.evaluation.timeline().ranks.get(rank)?, time, upper)?;
         Some(Place { rank, at })
     };
     let moved = move |event: web_sys::PointerEvent| {

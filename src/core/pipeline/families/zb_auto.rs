@@ -245,7 +245,7 @@ impl<'a> Layout<'a> {
                 .sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.kind.cmp(&b.1.kind)));
             rank.ops.into_iter().map(|(_, op)| op.into()).collect()
         };
-        let ranks = self.ranks.into_iter().map(sorted).collect();
+        let ranks = self.ranks.into_iter().map(sorted);
         Order::new(ranks, spec.pp, Placement::Loop, spec.microbatches)
     }
 }

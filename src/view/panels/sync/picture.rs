@@ -18,7 +18,7 @@ const AXIS: f64 = 22.0;
 
 /// The end of the step: each rank's ops, its wire under them.
 pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
-    let timeline = &evaluation.timeline;
+    let timeline = evaluation.timeline();
     let makespan = timeline.makespan();
     let all = &found.buckets;
     // The same window under every policy.
