@@ -36,7 +36,8 @@ impl Fold {
                 return;
             };
             let now = fold.has_attribute("open");
-            if now != open.get_untracked() {
+            // The event comes later than the change: the page may have dropped the fold, or changed it itself.
+            if open.try_get_untracked().is_some_and(|open| open != now) {
                 chosen.set(Some(now));
                 // A fold that must stay open opens again.
                 if !now && open.get_untracked() {
