@@ -21,7 +21,7 @@ use shardscope::core::run::{Run, Schedule, Value};
 use shardscope::core::search::Request;
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::{FORMATS, Stamp, export};
-use shardscope::io::import::{self, summary::summary};
+use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link::{decode, encode, encode_with};
 use shardscope::view::panel::Panel;
 use shardscope::web::dialog_page::{content, named};
@@ -215,7 +215,11 @@ fn imported(text: &str, read: fn(&str) -> Result<Said, Vec<Issue>>) -> Result<bo
 
 fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
     let present = Run::default();
-    let said = summary(text, &present).to_html();
+    let question = Question {
+        text: text.to_owned(),
+        ..Question::default()
+    };
+    let said = summary(&Reading::of(&question), &present).to_html();
     import::read(text, &present).map(|read| (read.run, said))
 }
 

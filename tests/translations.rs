@@ -10,11 +10,12 @@ use shardscope::core::run::Run;
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
-use shardscope::io::import::summary::summary;
+use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link;
 use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
+use shardscope::view::node::markup::leaf;
 use shardscope::view::panel::Panel;
 use shardscope::view::panels::derived::derived;
 use shardscope::view::panels::issues::line;
@@ -216,7 +217,15 @@ fn shown() -> BTreeSet<&'static str> {
             take(&content(named(page), &read.run, &Stamp::default()));
         }
         for text in ["nothing", "v=1&tp=4"] {
-            take(&summary(text, &read.run));
+            let question = Question {
+                text: text.to_owned(),
+                ..Question::default()
+            };
+            take(&summary(&Reading::of(&question), &read.run));
+            match import::read(text, &read.run) {
+                Ok(meaning) => take(&leaf("p", "", &meaning.format)),
+                Err(issues) => issues.iter().for_each(|issue| take(&line(issue))),
+            }
         }
         take(&published::beside(&read.run));
     }

@@ -1,21 +1,19 @@
 //! What JavaScript may call: plain objects in, plain objects out. Importing the package mounts nothing, and nothing
 //! throws for what it is given.
 
-mod plain;
-
 use crate::core::calibrate;
 use crate::core::issue::{Issue, Severity};
 use crate::core::pipeline;
-use crate::core::report::{self, Refusal};
+use crate::core::report;
 use crate::core::run::{Run, Value};
 use crate::core::search::Request;
+use crate::core::sort::sort_by;
 use crate::io;
 use crate::io::export::Stamp;
-use crate::io::request::{self, Exported, Imported, Verb};
+use crate::io::request::{self, Exported, Verb};
+use crate::web::plain::{reply, text, value};
 use crate::web::worker::next_turn;
-use plain::{text, value};
 use serde::Serialize;
-use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -94,25 +92,14 @@ struct Decoded {
 pub fn decode_link(link: JsValue) -> JsValue {
     reply(text(link, "a link").map(|text| {
         let mut link = io::link::decode(&text);
-        link.notices
-            .sort_by_key(|issue| issue.severity != Severity::Warning);
+        let later = |issue: &Issue| issue.severity != Severity::Warning;
+        sort_by(&mut link.notices, |a, b| later(a).cmp(&later(b)));
         Decoded {
             errors: Vec::new(),
             run: link.run.to_value(),
             notices: link.notices,
         }
     }))
-}
-
-/// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
-#[wasm_bindgen(js_name = importText)]
-#[must_use]
-pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
-    let read = || {
-        let present = Run::from_value(&value(run)?)?;
-        io::import::read(&text(of, "an import")?, &present)
-    };
-    reply(read().map(Imported::from))
 }
 
 /// A Run in one of the forms of [`io::export::FORMATS`]; `stamp` may hold `date` and `address`.
@@ -140,7 +127,8 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     reply(written().map(Exported::from))
 }
 
-/// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none.
+/// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none. The importer's
+/// module answers the verb `import`.
 #[wasm_bindgen(js_name = answerLine)]
 #[must_use]
 pub fn answer_line(verb: &str, line: &str) -> JsValue {
@@ -148,13 +136,4 @@ pub fn answer_line(verb: &str, line: &str) -> JsValue {
         return JsValue::UNDEFINED;
     };
     reply(request::answer(verb, line))
-}
-
-fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> JsValue {
-    let plain = Serializer::json_compatible();
-    let written = match answer {
-        Ok(answer) => answer.serialize(&plain),
-        Err(errors) => Refusal { errors }.serialize(&plain),
-    };
-    written.unwrap_or(JsValue::NULL)
 }

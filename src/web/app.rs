@@ -18,8 +18,9 @@ use crate::web::embed::embed;
 use crate::web::field::choice_select;
 use crate::web::form::Form;
 use crate::web::history::history;
-use crate::web::html::{flag, text};
+use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{Language, say, translated};
+use crate::web::import::use_importer;
 use crate::web::learn::learn;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
@@ -40,10 +41,12 @@ extern "C" {
     fn report_error(message: &str);
 }
 
-/// Replaces the skeleton by the calculator, in the language that the document names.
+/// Replaces the skeleton by the calculator, in the language that the document names. `importer` loads the second module and
+/// asks it: bytes in, a promise of bytes out.
 #[wasm_bindgen]
-pub async fn mount() {
+pub async fn mount(importer: js_sys::Function) {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
+    use_importer(importer);
     i18n::speak(i18n::of_document()).await;
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {
@@ -63,13 +66,13 @@ fn App() -> impl IntoView {
             leptos::task::spawn_local(i18n::speak(language));
         }
     });
-    Effect::new(move |_| {
+    effect(move || {
         let theme = state.theme.get();
         if let Some(root) = browser::document_element() {
             let _ = root.set_attribute("data-theme", theme.id());
         }
     });
-    Effect::new(move |_| {
+    effect(move || {
         let verdict = match state.evaluation() {
             _ if state.fault().is_some() => t!("✕ cannot run"),
             Some(evaluation) if !state.is_stale() => {
@@ -148,8 +151,8 @@ fn page(state: State) -> impl IntoView {
             compare(state);
         }
     };
-    let beside = Signal::derive(move || state.run.with(published::beside));
-    let footer = Signal::derive(footer);
+    let beside = view_of(move || state.run.with(published::beside));
+    let footer = view_of(footer);
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {
             <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| turn(name)>
@@ -239,7 +242,7 @@ fn Header() -> impl IntoView {
             };
         });
     };
-    let exchange = Signal::derive(exchange);
+    let exchange = view_of(exchange);
     let view_button = move |label: &'static str, lesson: Option<StepId>| {
         let current = move || state.lesson.get().is_some() == lesson.is_some();
         view! {

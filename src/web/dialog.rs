@@ -1,11 +1,12 @@
 //! The dialog: import, export, and what has no place of its own on the page.
 
+use crate::core::run::Run;
 use crate::io::export::Stamp;
-use crate::io::import::summary::summary;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::Node;
-use crate::web::html::flag;
+use crate::web::html::{effect, flag, view_once};
 use crate::web::i18n::say;
+use crate::web::import::meaning;
 use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::{browser, dialog_page};
@@ -14,21 +15,20 @@ use wasm_bindgen::JsCast;
 
 /// What the dialog shows of the Run as it is; what it showed last while it is closed.
 fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
-    Memo::new(move |before: Option<&Node>| match state.dialog.get() {
-        None => before.cloned().unwrap_or_default(),
-        Some(Dialog::Import) => typed.with(|typed| state.run.with(|run| summary(typed, run))),
-        Some(page) => {
+    let imports = move || state.dialog.get() == Some(Dialog::Import);
+    let meaning = meaning(state, move || imports().then(|| typed.get()));
+    view_once(move || match state.dialog.get()? {
+        Dialog::Import => Some(meaning.get()),
+        page => {
             let (date, address) = (browser::today(), browser::address());
             let stamp = Stamp {
                 date: &date,
                 address: &address,
             };
-            state
-                .run
-                .with(|run| dialog_page::content(page, run, &stamp))
+            let content = |run: &Run| dialog_page::content(page, run, &stamp);
+            Some(state.run.with(content))
         }
     })
-    .into()
 }
 
 /// The dialog, closed; a text to import is typed, pasted, chosen or dropped here, what it means is shown below.
@@ -47,7 +47,7 @@ pub fn dialog(state: State) -> AnyView {
         load(input.and_then(|input| input.files()), typed);
     };
     if let Some(page) = state.view.with_value(|view| view.page.clone()) {
-        Effect::new(move |_| open(state, dialog_page::named(&page)));
+        effect(move || open(state, dialog_page::named(&page)));
     }
     view! {
         <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(None)>

@@ -1,6 +1,6 @@
 //! One panel in someone's page: no inputs, what is wrong in words, the way to the whole calculator.
 //!
-//! Its height, and what the page around it asks, are `public/lazy/frame.js`'s business: it sets the address, which the Run
+//! Its height, and what the page around it asks, are `public/lazy/embed_protocol.js`'s business: it sets the address, which the Run
 //! follows.
 
 use crate::io::link;

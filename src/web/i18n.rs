@@ -3,6 +3,7 @@
 
 use crate::core::message::{Catalogue, Message};
 use crate::web::browser;
+use crate::web::html::text;
 use leptos::prelude::*;
 use std::sync::{Arc, LazyLock};
 
@@ -69,7 +70,7 @@ pub fn translated(message: impl Into<Message>) -> String {
 /// The same as a signal, for the page's own elements.
 pub fn say(message: impl Into<Message>) -> Signal<String> {
     let message = message.into();
-    Signal::derive(move || translated(&message))
+    text(move || translated(&message))
 }
 
 /// The language that `<html lang>` names.

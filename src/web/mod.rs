@@ -38,6 +38,10 @@ mod html;
 #[cfg(feature = "ui")]
 mod i18n;
 #[cfg(feature = "ui")]
+mod import;
+#[cfg(feature = "importer")]
+mod importer;
+#[cfg(feature = "ui")]
 mod learn;
 #[cfg(feature = "ui")]
 mod link_sync;
@@ -47,6 +51,8 @@ mod memory;
 mod overlap;
 #[cfg(feature = "ui")]
 mod panel;
+#[cfg(any(feature = "ui", feature = "importer"))]
+mod plain;
 #[cfg(feature = "ui")]
 mod plan;
 #[cfg(feature = "ui")]

@@ -5,7 +5,7 @@ use crate::core::units::MemoryUnit;
 use crate::view::node::markup::Node;
 use crate::view::panel::Panel;
 use crate::web::fold::Fold;
-use crate::web::html::flag;
+use crate::web::html::{flag, view_once};
 use crate::web::i18n::say;
 use crate::web::render::patched;
 use crate::web::state::State;
@@ -18,14 +18,10 @@ pub fn panel(
     open: impl Fn() -> bool + Send + Sync + 'static,
     view: impl Fn(&Evaluation, MemoryUnit) -> Node + Send + Sync + 'static,
 ) -> Signal<Node> {
-    Memo::new(move |before: Option<&Node>| {
-        let evaluation = open().then(|| state.evaluation()).flatten();
-        evaluation.map_or_else(
-            || before.cloned().unwrap_or_default(),
-            |evaluation| view(&evaluation, state.unit.get()),
-        )
+    view_once(move || {
+        let evaluation = open().then(|| state.evaluation()).flatten()?;
+        Some(view(&evaluation, state.unit.get()))
     })
-    .into()
 }
 
 /// The panel that `panel` says; what it showed last while that is none.

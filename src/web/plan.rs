@@ -3,7 +3,7 @@
 use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
 use crate::view::node::markup::Action;
 use crate::view::panels::plan;
-use crate::web::html::text;
+use crate::web::html::{effect, text};
 use crate::web::i18n::{say, translated};
 use crate::web::render::{Handler, handled};
 use crate::web::state::State;
@@ -63,7 +63,7 @@ pub fn plan_panel(state: State) -> AnyView {
         result: RwSignal::new_local(PlanResult::default()),
         request: StoredValue::new(None),
     };
-    Effect::new(move |_| {
+    effect(move || {
         let Some(evaluation) = state.evaluation() else {
             return;
         };

@@ -5,6 +5,7 @@ use crate::core::message::Catalogue;
 use crate::view::node::markup::{Action, Node};
 use crate::view::node::patch::{Document, action_at, patch};
 use crate::web::actions::dispatch;
+use crate::web::html::view_of;
 use crate::web::i18n::{self, Language};
 use crate::web::state::State;
 use js_sys::Reflect;
@@ -31,7 +32,7 @@ pub fn handled(element: Element, (view, handler): (Signal<Node>, Handler)) {
 
 /// A `div` of that class which shows `view`.
 pub fn nodes(class: &'static str, view: impl Fn() -> Node + Send + Sync + 'static) -> AnyView {
-    let view = Signal::derive(view);
+    let view = view_of(view);
     view! { <div class=class use:patched=view></div> }.into_any()
 }
 

@@ -7,7 +7,7 @@ use crate::view::node::markup::{Node, text as plain};
 use crate::view::panels::issues::{fault, list};
 use crate::view::panels::strip::strip;
 use crate::view::panels::words;
-use crate::web::html::{flag, text};
+use crate::web::html::{flag, text, view_of};
 use crate::web::i18n::{say, translated};
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;
@@ -51,7 +51,7 @@ pub fn waiting(state: State) -> Node {
 #[component]
 pub fn IssueList() -> impl IntoView {
     let state = expect_context::<State>();
-    let issues = Signal::derive(move || list(&state.noted()));
+    let issues = view_of(move || list(&state.noted()));
     view! {
         <ul
             class="issues"

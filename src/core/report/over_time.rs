@@ -9,6 +9,7 @@ use super::Evaluation;
 use crate::memory::curve::{Alive, Change, curve};
 use crate::memory::{Component, Nature, StageMemory, detailed};
 use crate::pipeline::{Kind, TimedOp};
+use crate::sort::sort_by;
 use crate::units::{Bytes, Seconds};
 
 /// From one change to the next.
@@ -206,7 +207,7 @@ fn events(ops: &[TimedOp], by_layer: bool) -> Vec<Event> {
     let mut events: Vec<Event> = ops.iter().enumerate().flat_map(both).collect();
     // Of a pair that runs layer by layer the backward pass frees first.
     let frees = |event: &Event| by_layer && ops[event.op].op.kind.frees();
-    events.sort_by(|a, b| {
+    sort_by(&mut events, |a, b| {
         let order = a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins));
         order.then(frees(b).cmp(&frees(a)))
     });

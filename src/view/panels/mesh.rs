@@ -3,6 +3,7 @@
 use crate::core::cluster::{Axis, Link, Mesh};
 use crate::core::message::verbatim;
 use crate::core::run::{OneOf, Scenario};
+use crate::core::sort::sort;
 use crate::core::t;
 use crate::view::node::markup::{Node, el, leaf, table, text};
 
@@ -94,7 +95,7 @@ fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
         }
     }
     listed.truncate(MAX_NODES);
-    listed.sort_unstable();
+    sort(&mut listed);
     listed
 }
 

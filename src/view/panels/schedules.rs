@@ -5,6 +5,7 @@ use super::words::verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::{Idea, SCHEDULES};
 use crate::core::report::{ScheduleFigures, ScheduleRow};
+use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
 use crate::view::node::markup::{Action, Node, apply, cited, el, leaf, scrolled, text};
@@ -85,7 +86,7 @@ pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
     let Some(column) = sort.column else {
         return out;
     };
-    out.sort_by(|a, b| {
+    sort_by(&mut out, |a, b| {
         let order = if column == 0 {
             a.name.cmp(b.name)
         } else {

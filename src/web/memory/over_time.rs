@@ -4,7 +4,7 @@ use crate::core::t;
 use crate::view::node::markup::{Node, el, text as words};
 use crate::view::panel::Panel;
 use crate::web::browser;
-use crate::web::html::flag;
+use crate::web::html::{effect, flag, view_of};
 use crate::web::i18n::say;
 use crate::web::panel::shown;
 use crate::web::render::patched;
@@ -17,7 +17,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
     let rank = RwSignal::new(None::<usize>);
     let width = RwSignal::new(0.0);
     let frame = NodeRef::<Div>::new();
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(element) = frame.get() {
             browser::watch_width(&element, move |wide| width.set(wide));
         }
@@ -29,7 +29,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
         let (rank, theme) = (rank.get(), state.theme.get());
         (visible.get() && width > 0).then_some(Panel::OverTime { rank, theme, width })
     };
-    let choices = Signal::derive(move || stages(state));
+    let choices = view_of(move || stages(state));
     let content = shown(state, panel);
     view! {
         <div class="over-time" node_ref=frame hidden=flag(move || !visible.get())>

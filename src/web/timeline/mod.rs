@@ -19,7 +19,7 @@ use crate::view::panel::Panel;
 use crate::view::panels::pipeline::{critical, legend};
 use crate::view::panels::schedules::{against, compare_options};
 use crate::web::field::choice_select;
-use crate::web::html::{flag, text as text_of};
+use crate::web::html::{flag, text as text_of, view_of};
 use crate::web::i18n::say;
 use crate::web::panel::{fold, shown};
 use crate::web::render::{Handler, handled, nodes, patched};
@@ -53,12 +53,12 @@ pub fn TimelinePanel() -> impl IntoView {
         }
         true
     });
-    let tools = Signal::derive(buttons);
+    let tools = view_of(buttons);
     let compare = move |event| {
         let id = event_target_value(&event);
         state.compare.set((!id.is_empty()).then_some(id));
     };
-    let options = Signal::derive(move || {
+    let options = view_of(move || {
         let chosen = state.compare.get();
         compare_options(chosen.as_deref().unwrap_or_default())
     });

@@ -10,6 +10,7 @@ use crate::view::node::markup::{Action, Node};
 use crate::view::panels::pipeline::{label, rank_names};
 use crate::web::browser;
 use crate::web::chart::{Frame, paint};
+use crate::web::html::effect;
 use crate::web::i18n::translated;
 use crate::web::render::{Handler, handled, nodes};
 use crate::web::state::State;
@@ -22,7 +23,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     let surface = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     let drag = RwSignal::new(None::<f64>);
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(element) = surface.get() {
             browser::watch_width(&element, move |width| {
                 if width > 0.0 {
@@ -126,7 +127,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
 /// One painting a frame, however many signals changed.
 fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
     let waiting = StoredValue::new(false);
-    Effect::new(move |_| {
+    effect(move || {
         state.theme.track();
         look.width.track();
         look.window.track();

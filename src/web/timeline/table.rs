@@ -4,7 +4,7 @@ use crate::core::report::{ScheduleRow, schedule_ids, schedule_row, schedule_row_
 use crate::core::run::{OneOf, Run};
 use crate::view::node::markup::Node;
 use crate::view::panels::schedules::table;
-use crate::web::html::flag;
+use crate::web::html::{effect, flag};
 use crate::web::i18n::say;
 use crate::web::panel::part;
 use crate::web::state::State;
@@ -31,7 +31,7 @@ fn rows(state: State, open: Signal<bool>) -> Signal<Node> {
         let evaluation = open.get().then(|| state.evaluation()).flatten()?;
         Some(evaluation.scenario.run.clone())
     });
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(request) = requested.get_value() {
             request.cancel();
         }

@@ -10,6 +10,7 @@ use super::pull::Tail;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, repeated};
+use crate::sort::sort;
 
 /// Kinds in the order of the block; W comes behind them.
 pub(crate) const F_LO: usize = 0;
@@ -127,7 +128,7 @@ fn by_slot(ranks: &[Rank]) -> Vec<(u64, usize, usize, usize)> {
             );
         }
     }
-    ops.sort_unstable();
+    sort(&mut ops);
     ops
 }
 
@@ -298,7 +299,7 @@ fn write(r: u32, p: u32, rank: &Rank) -> Vec<Item> {
     for (kind, list) in rank.iter().enumerate() {
         slots.extend(list.iter().map(|slot| (*slot, kind)));
     }
-    slots.sort_unstable();
+    sort(&mut slots);
     // Next micro-batch of F lo, F hi, B hi, B lo, W hi, W lo.
     let mut next = [0u32; 6];
     let mut items = Vec::with_capacity(slots.len());
