@@ -113,20 +113,21 @@ fn ffn(scenario: &Scenario, stages: &[usize], cut: &Cut) -> Vec<Named> {
     let bytes = if model.gated_ffn { 2.0 } else { 1.0 } * cut.element;
     let mut list = Vec::new();
     for stage in stages {
-        let [(dense, _), (moe, _)] = kinds(scenario, &layers_of(scenario, *stage));
-        if dense > 0 {
+        let kinds = kinds_of(scenario, *stage);
+        let any = |test: fn(Ffn) -> bool| kinds.iter().any(|(kind, _)| test(kind.ffn));
+        if any(Ffn::is_dense) {
             list.push((
                 "FFN backward",
                 bytes * cut.tokens * model.ffn as f64 / cut.tp,
             ));
         }
-        if let (Some(shape), true) = (model.moe, moe > 0) {
+        if let Some(shape) = model.moe.filter(|_| any(Ffn::is_routed)) {
             let rows = cut.tokens / cut.residual * shape.top_k as f64 * cut.routed;
             let expert = bytes * rows * shape.expert_ffn as f64;
             list.push(("experts' backward", expert));
             list.push((
                 "dispatch and combine",
-                2.0 * cut.element * rows * model.hidden as f64,
+                2.0 * cut.element * rows * shape.input(model.hidden) as f64,
             ));
         }
     }
