@@ -24,7 +24,7 @@ pub use flops::{
 pub use inventory::{Cut, Kept, Role, layer_inventory};
 pub use mixers::{Compressed, DeltaNet, Heads, Indexer, Kda, Mamba, SecondHeads};
 pub use parameters::LayerElements;
-pub use pattern::{Ffn, Kinds, LayerKind, Mixer, Pattern};
+pub use pattern::{Ffn, Kinds, LayerKind, MAX_KINDS, Mixer, Pattern};
 pub use pattern_text::PatternError;
 pub use stage::{stage_elements, stage_range};
 pub use vision::vision_inventory;
