@@ -107,7 +107,15 @@ const WORDS: [Words; 4] = [
             ),
             (
                 "precision",
-                &["bf16-fp32-grads", "bf16", "fp16", "fp32", "te-fp8"],
+                &[
+                    "bf16-fp32-grads",
+                    "bf16",
+                    "fp16",
+                    "fp32",
+                    "fp8-delayed",
+                    "fp8-current",
+                    "fp8-blockwise",
+                ],
             ),
             ("optimizer", &["adam", "sgd", "sgd-momentum", "muon"]),
             ("cross_entropy", &["megatron", "megatron-fused", "te-fused"]),
@@ -343,7 +351,7 @@ fn groups_of_experts_and_their_dispatch_come_back() {
         .unwrap();
     let run = run(
         r#"{"model":{"base":"mixtral-8x7b","moe":{"groups":4,"top_groups":2}},"tp":1,"ep":8,
-            "moe_dispatch":"per-node","fp8_dispatch":true}"#,
+            "moe_dispatch":"per-node","fp8_dispatch":true,"rank_order":"tp-cp-ep-pp-dp","cp":8}"#,
     );
     comes_back(&run);
     let entries = (megatron.write)(&Scenario::new(&run).unwrap());
@@ -351,6 +359,7 @@ fn groups_of_experts_and_their_dispatch_come_back() {
     (megatron.read)(&mut reader);
     assert_eq!(reader.run.model.resolve(), run.model.resolve());
     assert_eq!(reader.run.moe_dispatch, run.moe_dispatch);
+    assert_eq!(reader.run.rank_order, run.rank_order);
     // It has no word for the precision of the dispatch alone.
     let lost = not_said(megatron, &Scenario::new(&run).unwrap());
     let lost: Vec<&str> = lost.into_iter().map(|(key, _)| key).collect();
@@ -462,14 +471,14 @@ fn sensible() -> impl Strategy<Value = Run> {
     let choices = (
         0u64..4,
         0usize..Schedule::ALL.len(),
-        0usize..10,
+        0usize..13,
         0usize..7,
         0usize..4,
         any::<[bool; 6]>(),
         1u64..4,
     );
     (sizes, choices).prop_map(|((model, tp, pp, cp, dp, micro, count), (zero, schedule, precision, optimizer, loss, yes, chunks))| {
-        let precisions = ["bf16-fp32-grads", "bf16", "fp16", "fp32", "playbook-20", "fsdp-mixed", "te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8"];
+        let precisions = ["bf16-fp32-grads", "bf16", "fp16", "fp32", "playbook-20", "fsdp-mixed", "te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8", "fp8-delayed", "fp8-current", "fp8-blockwise"];
         let optimizers = ["adam", "sgd", "sgd-momentum", "adafactor", "adam-8bit", "lion", "muon"];
         let losses = ["megatron", "megatron-fused", "te-fused", "chunked"];
         let (tp, pp, cp, dp) = (1u64 << tp, 1u64 << pp, 1u64 << cp, 1u64 << dp);

@@ -47,7 +47,7 @@ fn scripts_of_megatron_lm_mean_what_its_examples_run() {
     means(
         "megatron_llama3_8b_fp8.sh",
         64,
-        "gpus=8 tp=1 pp=1 cp=1 ep=1 micro_batch=1 global_batch=128 seq_len=8192 zero=1 precision=te-fp8 \
+        "gpus=8 tp=1 pp=1 cp=1 ep=1 micro_batch=1 global_batch=128 seq_len=8192 zero=1 precision=fp8-delayed precision.param_gather=true \
          model.layers=32 model.hidden=4096 model.ffn=14336 model.heads=32 model.kv_heads=8 model.vocab=128256 \
          model.norm=layernorm model.biases=none model.tied_embeddings=false model.dropout=false model.gated_ffn=true \
          model.learned_positions=0 cross_entropy=megatron-fused flash_attention=true optimizer=adam schedule=1f1b \
@@ -260,6 +260,19 @@ fn talkative() -> Vec<Run> {
     ] {
         let value = format!(r#"{{"precision":"{precision}"}}"#);
         runs.push(Run::from_value(&serde_json::from_str(&value).unwrap()).unwrap());
+    }
+    for settings in [
+        "precision.base=fp8-current&precision.param_gather=true&stack.attention=fp8",
+        "precision.base=nvfp4&precision.param_gather=true&gpu=gb200",
+        "precision.base=mxfp8&precision.master=2&precision.moment1=2&precision.moment2=1&gpu=gb200",
+    ] {
+        let pairs = settings
+            .split('&')
+            .map(|pair| pair.split_once('=').unwrap());
+        let pairs: Vec<_> = pairs
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        runs.push(Run::from_pairs(&pairs).0);
     }
     for recompute in [Recompute::Full, Recompute::Selective, Recompute::Layers(3)] {
         runs.push(Run {

@@ -4,7 +4,7 @@
 
 use shardscope::core::issue::Severity;
 use shardscope::core::report::{Report, evaluate};
-use shardscope::core::run::{Based, Method, Run};
+use shardscope::core::run::{AttentionKernel, Based, Method, Run};
 
 fn report(run: &Run) -> Report {
     evaluate(run).unwrap().report
@@ -121,7 +121,15 @@ fn messages_of_activations_double_in_fp32() {
 /// NVIDIA's A100 data sheet has no fp8 and TF32 at half of bf16 (156 of 312 TFLOP/s), as H100's (494.5 of 989).
 #[test]
 fn fp8_on_a_gpu_without_it_is_an_error_whose_fix_works() {
-    for policy in ["te-fp8", "fp8-lm", "deepseek-fp8", "nanotron-fp8"] {
+    for policy in [
+        "te-fp8",
+        "fp8-lm",
+        "deepseek-fp8",
+        "nanotron-fp8",
+        "fp8-delayed",
+        "fp8-current",
+        "fp8-blockwise",
+    ] {
         for flags in [false, true] {
             let run = Run {
                 gpu: Based::preset("a100-sxm-80gb"),
@@ -149,4 +157,57 @@ fn fp32_says_that_it_stores_scores_and_runs_as_tf32() {
     assert_eq!(said("precision"), Some(Severity::Notice));
     let text = format!("{warnings:?}");
     assert!(text.contains("TF32"), "{text}");
+}
+
+/// Transformer Engine: MXFP8 and NVFP4 are read by Blackwell's tensor cores; AMD's CDNA 4 reads the OCP's MX formats.
+#[test]
+fn block_scaled_formats_are_refused_where_tensor_cores_do_not_read_them() {
+    for (gpu, policy, works) in [
+        ("h100-sxm-80gb", "mxfp8", false),
+        ("h100-sxm-80gb", "nvfp4", false),
+        ("mi300x", "mxfp8", false),
+        ("mi355x", "nvfp4", false),
+        ("mi355x", "mxfp8", true),
+        ("b200-sxm", "nvfp4", true),
+        ("gb300", "mxfp8", true),
+        ("a100-sxm-80gb", "nvfp4", false),
+    ] {
+        let run = Run {
+            gpu: Based::preset(gpu),
+            ..with(policy, &Run::default())
+        };
+        match evaluate(&run) {
+            Ok(_) => assert!(works, "{policy} on {gpu}"),
+            Err(issues) => {
+                assert!(!works, "{policy} on {gpu}: {issues:?}");
+                for fix in issues[0].fixes() {
+                    assert!(
+                        evaluate(&run.with_texts(&fix.set).unwrap()).is_ok(),
+                        "{gpu}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Transformer Engine, `low_precision_training`: no recipe with scales by block but MXFP8 has attention in fp8.
+#[test]
+fn attention_in_fp8_is_refused_where_the_recipe_has_none() {
+    for (policy, works) in [
+        ("fp8-delayed", true),
+        ("fp8-blockwise", false),
+        ("nvfp4", false),
+    ] {
+        let mut run = with(policy, &Run::default());
+        run.gpu = Based::preset("b200-sxm");
+        run.stack.parts.attention = Some(AttentionKernel::Fp8);
+        let outcome = evaluate(&run);
+        assert_eq!(outcome.is_ok(), works, "{policy}");
+        for issue in outcome.err().into_iter().flatten() {
+            for fix in issue.fixes() {
+                assert!(evaluate(&run.with_texts(&fix.set).unwrap()).is_ok());
+            }
+        }
+    }
 }

@@ -4,7 +4,8 @@
 
 mod common;
 
-use common::{estimate, scenario, table};
+use common::{estimate, scenario, table, try_scenario};
+use shardscope::core::cluster::Link;
 use shardscope::core::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario};
@@ -338,4 +339,41 @@ fn lengths_count_as_the_tokens_they_have() {
             }
         }
     }
+}
+
+/// With `tp-cp-ep-pp-dp` the 4 stages x TP 2 of the default run fill a node of eight, and each data-parallel rank is a node.
+#[test]
+fn the_rank_order_decides_which_groups_stay_in_a_node() {
+    let seconds = |order: &str, name: &str| {
+        let run = scenario(&format!(r#"{{"rank_order":"{order}"}}"#)).run;
+        let evaluation = evaluate(&run).unwrap();
+        let rows = &evaluation.report.overlap;
+        let row = rows.iter().find(|row| row.name == name).unwrap();
+        (row.link, row.comm_s.0)
+    };
+    let default = "tp-cp-ep-dp-pp";
+    for order in ["tp-cp-ep-pp-dp", "tp-cp-pp-ep-dp"] {
+        assert_eq!(seconds(order, "tp"), seconds(default, "tp"));
+        assert_eq!(seconds(default, "pp").0, Link::Inter);
+        assert_eq!(seconds(order, "pp").0, Link::Intra);
+        assert!(seconds(order, "pp").1 < seconds(default, "pp").1);
+        assert!(seconds(order, "dp").1 > seconds(default, "dp").1);
+    }
+}
+
+/// Megatron-LM asserts that dense layers and experts have the same pipeline groups; 8 experts over TP 1, CP 1 have not.
+#[test]
+fn experts_that_need_other_pipeline_groups_are_refused() {
+    let tried = |order, ep| {
+        try_scenario(&format!(
+            r#"{{"model":"mixtral-8x7b","tp":2,"pp":4,"etp":1,"ep":{ep},"rank_order":"{order}"}}"#
+        ))
+    };
+    assert!(tried("tp-cp-ep-pp-dp", 2).is_ok());
+    assert!(tried("tp-cp-ep-dp-pp", 8).is_ok());
+    assert!(
+        tried("tp-cp-ep-pp-dp", 8)
+            .unwrap_err()
+            .contains("rank_order")
+    );
 }

@@ -15,7 +15,7 @@ export const BUDGET_KB = 700;
 export const compressed = (bytes) => brotliCompressSync(bytes).length;
 
 /** Files that a first visit does not need. */
-const LATER = /^(offline\.js|embed\.js|sources\.html|limits\.html|lazy\/(save|frame|update)\.js|single\/.*|pkg\/.*)$/;
+const LATER = /^(offline\.js|embed\.js|(sources|limits)(\.zh)?\.html|lazy\/(save|frame|update)\.js|single\/.*|pkg\/.*)$/;
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
   const dist = fileURLToPath(new URL('../dist/', import.meta.url));

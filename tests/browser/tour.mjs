@@ -14,7 +14,7 @@ export const RUNS = {
 };
 
 /** The pages beside the calculator. */
-export const PAGES = ['sources.html', 'limits.html'];
+export const PAGES = ['sources.html', 'limits.html', 'sources.zh.html', 'limits.zh.html'];
 
 /** The panels that the package answers with, by name. */
 export const PANELS = [

@@ -9,12 +9,12 @@ use crate::t;
 use crate::time::{
     ATTENTION_HALF, COUPLING, ELEMENTWISE, FAMILIES, FLASH_1, GROUPED, HOST_PER_EXPERT_LAYER,
     HOST_PER_LAYER, HOST_PER_RING_STEP, IN_TRAINING, KERNELS, LAST_WAVE, LAUNCH, OPERANDS, PERMUTE,
-    RANGE, RANGE_EXPERTS, Range,
+    QUANTISE, RANGE, RANGE_EXPERTS, Range,
 };
 use crate::traffic::{
     ALL_TO_ALL, CONTENTION, DISPATCH, DISPATCHERS, FP8_ELEMENT, INTER, INTRA, LATENCY,
 };
-use crate::units::{Seconds, show_seconds, significant};
+use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
 
 /// A constant and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,6 +82,11 @@ pub fn constants() -> Vec<Constant> {
         number("all-to-all inside a node over the data sheet", &ALL_TO_ALL),
         number("elementwise kernels over memory bandwidth", &ELEMENTWISE),
         number("GEMM operands over memory bandwidth", &OPERANDS),
+        Constant::new(
+            "kernels that quantise, at most",
+            show_bandwidth(QUANTISE.value.0),
+            &QUANTISE,
+        ),
         number("expert permutation over memory bandwidth", &PERMUTE),
         number("grouped GEMMs over one GEMM", &GROUPED),
         number(
@@ -141,9 +146,10 @@ fn families() -> impl Iterator<Item = Constant> {
             verbatim(family.presets.join(", "))
         },
         value: t!(
-            "GEMM {gemm}, fp8 {gemm_fp8}, attention {attention} and {backward}",
+            "GEMM {gemm}, fp8 {gemm_fp8}, fp4 {gemm_fp4}, attention {attention} and {backward}",
             gemm = family.gemm,
             gemm_fp8 = family.gemm_fp8,
+            gemm_fp4 = family.gemm_fp4,
             attention = family.attention.0,
             backward = family.attention.1
         ),

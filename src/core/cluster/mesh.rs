@@ -1,8 +1,9 @@
 //! Which ranks form which group, which groups leave their node, and where each rank stands.
 //!
-//! Ranks are numbered tensor-parallel first, then context, expert and data, pipeline last (Megatron's order), so the
-//! groups that talk most sit closest together. Routed experts have a mesh of their own over the same ranks: expert
-//! tensor parallel first, then experts, then expert data parallel.
+//! Ranks are numbered along the axes of a [`RankOrder`], by default tensor parallel first, then context and data, pipeline
+//! last (Megatron's and torchtitan's order), so that the groups that send most sit closest together. Routed experts have a
+//! mesh of their own over the same ranks: expert tensor parallel in the place of tensor parallel, then experts, expert data
+//! parallel in the place of data parallel (Megatron-LM, `core/parallel_state.py`, `RankGenerator`).
 
 /// Which wire a group talks over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +24,6 @@ pub struct Group {
 }
 
 impl Group {
-    /// `size` ranks, `stride` ranks apart, on nodes of `per_node`.
-    #[must_use]
-    pub fn new(size: u64, stride: u64, per_node: u64) -> Self {
-        let in_node = (per_node / stride.max(1)).clamp(1, size.max(1));
-        Self { size, in_node }
-    }
     /// Nodes that the group is spread over.
     #[must_use]
     pub fn nodes(self) -> u64 {
@@ -60,6 +55,119 @@ pub struct Place {
     pub pp: u64,
     /// Index among the ranks that share the routed experts.
     pub ep: u64,
+    /// Index in the data-parallel group of the routed experts.
+    pub expert_dp: u64,
+}
+
+/// A kind of group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Tensor parallel; expert tensor parallel for routed experts.
+    Tp,
+    /// Context parallel.
+    Cp,
+    /// Data parallel; expert data parallel for routed experts.
+    Dp,
+    /// Pipeline parallel.
+    Pp,
+    /// The ranks that share the routed experts.
+    Ep,
+}
+
+impl Axis {
+    /// All kinds, the innermost first, experts last.
+    pub const ALL: [Self; 5] = [Self::Tp, Self::Cp, Self::Dp, Self::Pp, Self::Ep];
+}
+
+/// The order of the axes that ranks are numbered along, the fastest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RankOrder {
+    /// `tp-cp-ep-dp-pp`: the default of Megatron-LM and the only one of torchtitan.
+    #[default]
+    PpLast,
+    /// `tp-cp-ep-pp-dp`: Megatron-LM's `--use-tp-pp-dp-mapping`.
+    DpLast,
+    /// `tp-cp-pp-ep-dp`: Megatron-LM's other order of `initialize_model_parallel`.
+    EpAfterPp,
+}
+
+impl RankOrder {
+    fn axes(self) -> [Axis; 5] {
+        match self {
+            Self::PpLast => [Axis::Tp, Axis::Cp, Axis::Ep, Axis::Dp, Axis::Pp],
+            Self::DpLast => [Axis::Tp, Axis::Cp, Axis::Ep, Axis::Pp, Axis::Dp],
+            Self::EpAfterPp => [Axis::Tp, Axis::Cp, Axis::Pp, Axis::Ep, Axis::Dp],
+        }
+    }
+}
+
+/// Ranks at equal distances: how many, and how far apart.
+type Row = (u64, u64);
+
+/// The ranks of one group, as offsets from its first: an inner row, repeated along an outer one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    inner: Row,
+    outer: Row,
+}
+
+impl Span {
+    /// Rows that lie end to end are one.
+    fn new(inner: Row, outer: Row) -> Self {
+        if inner.0 == 1 {
+            (outer, (1, 1)).into()
+        } else if outer.0 == 1 || outer.1 == inner.0 * inner.1 {
+            ((inner.0 * outer.0, inner.1), (1, 1)).into()
+        } else {
+            (inner, outer).into()
+        }
+    }
+    /// Ranks in the group.
+    #[must_use]
+    pub fn size(self) -> u64 {
+        self.inner.0 * self.outer.0
+    }
+    /// The offset of a member from the group's first rank.
+    #[must_use]
+    pub fn offset(self, member: u64) -> u64 {
+        member % self.inner.0 * self.inner.1 + member / self.inner.0 * self.outer.1
+    }
+    /// How it lies on nodes of `per_node` GPUs.
+    #[must_use]
+    pub fn group(self, per_node: u64) -> Group {
+        let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
+        Group {
+            size: self.size(),
+            in_node: near(self.inner) * near(self.outer),
+        }
+    }
+    /// The first `size` members, and the group of those that stand where its first does in the other parts of that size.
+    fn split(self, size: u64) -> (Self, Self) {
+        let (inner, outer) = (self.inner, self.outer);
+        let near = if outer.0 == 1 {
+            size
+        } else {
+            gcd(size, inner.0)
+        };
+        let far = size / near.max(1);
+        (
+            Self::new((near, inner.1), (far, outer.1)),
+            Self::new(
+                (inner.0 / near.max(1), inner.1 * near),
+                ((outer.0 / far.max(1)).max(1), outer.1 * far),
+            ),
+        )
+    }
+}
+
+impl From<(Row, Row)> for Span {
+    fn from((inner, outer): (Row, Row)) -> Self {
+        Self { inner, outer }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The sizes of the parallel groups over nodes of equal size.
@@ -73,30 +181,14 @@ pub struct Mesh {
     pub dp: u64,
     /// Pipeline-parallel size.
     pub pp: u64,
-    /// Ranks that share the experts: expert- times expert-tensor-parallel size.
+    /// Expert-parallel size.
     pub ep: u64,
+    /// Expert-tensor-parallel size.
+    pub etp: u64,
     /// GPUs a node.
     pub per_node: u64,
-}
-
-/// A kind of group.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
-    /// Tensor parallel.
-    Tp,
-    /// Context parallel.
-    Cp,
-    /// Data parallel.
-    Dp,
-    /// Pipeline parallel.
-    Pp,
-    /// The ranks that share the routed experts.
-    Ep,
-}
-
-impl Axis {
-    /// All kinds, the innermost first, experts last.
-    pub const ALL: [Self; 5] = [Self::Tp, Self::Cp, Self::Dp, Self::Pp, Self::Ep];
+    /// The order of the axes.
+    pub order: RankOrder,
 }
 
 impl Mesh {
@@ -105,106 +197,119 @@ impl Mesh {
     pub fn ranks(self) -> u64 {
         self.tp * self.cp * self.dp * self.pp
     }
-    /// Size of the groups along `axis`, and how many ranks apart their members are.
+    /// Data-parallel size of the routed experts.
     #[must_use]
-    pub fn along(self, axis: Axis) -> (u64, u64) {
+    pub fn expert_dp(self) -> u64 {
+        self.tp * self.cp * self.dp / (self.ep * self.etp).max(1)
+    }
+    /// Size and stride along `axis` on the mesh of the dense parts.
+    fn dense(self, axis: Axis) -> Row {
+        self.row(axis, |axis| match axis {
+            Axis::Tp => self.tp,
+            Axis::Cp => self.cp,
+            Axis::Dp => self.dp,
+            Axis::Pp => self.pp,
+            Axis::Ep => 1,
+        })
+    }
+    /// Size and stride along `axis` on the mesh of the routed experts.
+    fn experts(self, axis: Axis) -> Row {
+        self.row(axis, |axis| match axis {
+            Axis::Tp => self.etp,
+            Axis::Cp => 1,
+            Axis::Dp => self.expert_dp(),
+            Axis::Pp => self.pp,
+            Axis::Ep => self.ep,
+        })
+    }
+    fn row(self, axis: Axis, size: impl Fn(Axis) -> u64) -> Row {
+        let inner = self.order.axes().into_iter().take_while(|a| *a != axis);
+        (size(axis), inner.map(&size).product())
+    }
+    /// Whether dense parts and routed experts have the same pipeline groups. Megatron-LM asserts it; it can fail only where
+    /// the pipeline is not the last axis.
+    #[must_use]
+    pub fn pipelines_agree(self) -> bool {
+        self.pp == 1 || self.dense(Axis::Pp) == self.experts(Axis::Pp)
+    }
+    /// The group of rank 0 along `axis`; along [`Axis::Ep`] with expert tensor parallelism.
+    #[must_use]
+    pub fn span(self, axis: Axis) -> Span {
         match axis {
-            Axis::Tp => (self.tp, 1),
-            Axis::Cp => (self.cp, self.tp),
-            Axis::Dp => (self.dp, self.tp * self.cp),
-            Axis::Pp => (self.pp, self.tp * self.cp * self.dp),
-            Axis::Ep => (self.ep, 1),
+            Axis::Ep => Span::new(self.experts(Axis::Tp), self.experts(Axis::Ep)),
+            axis => Span::new(self.dense(axis), (1, 1)),
         }
+    }
+    /// The ranks that share gradients of dense parts: context and data parallel.
+    fn replicas(self) -> Span {
+        Span::new(self.dense(Axis::Cp), self.dense(Axis::Dp))
     }
     /// How the groups along `axis` lie on the nodes.
     #[must_use]
-    pub fn group_along(self, axis: Axis) -> Group {
-        let (size, stride) = self.along(axis);
-        self.group(size, stride)
+    pub fn group(self, axis: Axis) -> Group {
+        self.span(axis).group(self.per_node)
     }
     /// Whether `rank` is in rank 0's group along `axis`.
     #[must_use]
     pub fn with_first(self, axis: Axis, rank: u64) -> bool {
-        let (size, stride) = self.along(axis);
-        rank.is_multiple_of(stride) && rank / stride < size
+        let place = self.place(rank);
+        let Place { tp, cp, dp, pp, .. } = place;
+        match axis {
+            Axis::Tp => cp + dp + pp == 0,
+            Axis::Cp => tp + dp + pp == 0,
+            Axis::Dp => tp + cp + pp == 0,
+            Axis::Pp => tp + cp + dp == 0,
+            Axis::Ep => place.expert_dp + pp == 0,
+        }
     }
-    fn group(self, size: u64, stride: u64) -> Group {
-        Group::new(size, stride, self.per_node)
-    }
-    /// The tensor-parallel group.
+    /// `size` neighbours of the tensor-parallel group.
     #[must_use]
-    pub fn tp_group(self) -> Group {
-        self.group(self.tp, 1)
+    pub fn tensor_group(self, size: u64) -> Group {
+        self.span(Axis::Tp).split(size).0.group(self.per_node)
     }
-    /// The context-parallel group.
-    #[must_use]
-    pub fn cp_group(self) -> Group {
-        self.group(self.cp, self.tp)
-    }
-    /// The first `size` ranks of those that share gradients (data and context parallel): a `ZeRO` or HSDP shard group.
+    /// The first `size` ranks of those that share gradients: a `ZeRO` or HSDP shard group.
     #[must_use]
     pub fn shard_group(self, size: u64) -> Group {
-        self.group(size, self.tp)
+        self.replicas().split(size).0.group(self.per_node)
     }
     /// The ranks that hold the same shard where shard groups have `shard` ranks.
     #[must_use]
     pub fn replica_group(self, shard: u64) -> Group {
-        self.group(self.dp * self.cp / shard.max(1), self.tp * shard)
+        self.replicas().split(shard).1.group(self.per_node)
     }
-    /// The ranks that share the routed experts.
+    /// The first `size` of the ranks that hold the same routed experts.
     #[must_use]
-    pub fn ep_group(self) -> Group {
-        self.group(self.ep, 1)
+    pub fn expert_shard_group(self, size: u64) -> Group {
+        let copies = Span::new(self.experts(Axis::Dp), (1, 1));
+        copies.split(size).0.group(self.per_node)
     }
-    /// `size` of the ranks that hold the same routed experts.
+    /// The ranks that hold the same shard of the same routed experts where shard groups have `shard` ranks.
     #[must_use]
-    pub fn expert_group(self, size: u64) -> Group {
-        self.group(size, self.ep)
+    pub fn expert_replica_group(self, shard: u64) -> Group {
+        let copies = Span::new(self.experts(Axis::Dp), (1, 1));
+        copies.split(shard).1.group(self.per_node)
     }
-    /// The pipeline ranks.
+    /// Wire of the groups along `axis`; gradients' groups include context-parallel ranks.
     #[must_use]
-    pub fn pp_group(self) -> Group {
-        self.group(self.pp, self.tp * self.cp * self.dp)
-    }
-    /// Wire of the tensor-parallel group.
-    #[must_use]
-    pub fn tp_link(self) -> Link {
-        self.tp_group().link()
-    }
-    /// Wire of the context-parallel group.
-    #[must_use]
-    pub fn cp_link(self) -> Link {
-        self.cp_group().link()
-    }
-    /// Wire of the data-parallel group (context-parallel ranks share its gradients).
-    #[must_use]
-    pub fn dp_link(self) -> Link {
-        self.shard_group(self.dp * self.cp).link()
-    }
-    /// Wire of the expert-parallel group, spread over the innermost ranks.
-    #[must_use]
-    pub fn ep_link(self) -> Link {
-        self.ep_group().link()
-    }
-    /// Wire between neighbouring pipeline stages.
-    #[must_use]
-    pub fn pp_link(self) -> Link {
-        self.pp_group().link()
+    pub fn link(self, axis: Axis) -> Link {
+        match axis {
+            Axis::Dp => self.replicas().group(self.per_node).link(),
+            axis => self.group(axis).link(),
+        }
     }
 
-    /// Where global rank `rank` stands: `rank = tp + t (cp + c (dp + d pp))`.
+    /// Where global rank `rank` stands.
     #[must_use]
     pub fn place(self, rank: u64) -> Place {
-        let (tp, rest) = (rank % self.tp, rank / self.tp);
-        let (cp, rest) = (rest % self.cp, rest / self.cp);
-        let (dp, pp) = (rest % self.dp, rest / self.dp);
+        let on = |(size, stride): Row| rank / stride % size;
         Place {
             node: rank / self.per_node,
-            tp,
-            cp,
-            dp,
-            pp,
-            ep: rank % self.ep,
+            tp: on(self.dense(Axis::Tp)),
+            cp: on(self.dense(Axis::Cp)),
+            dp: on(self.dense(Axis::Dp)),
+            pp: on(self.dense(Axis::Pp)),
+            ep: on(self.experts(Axis::Tp)) + self.etp * on(self.experts(Axis::Ep)),
+            expert_dp: on(self.experts(Axis::Dp)),
         }
     }
 }
@@ -219,58 +324,134 @@ mod tests {
         dp: 8,
         pp: 4,
         ep: 1,
+        etp: 1,
         per_node: 8,
+        order: RankOrder::PpLast,
     };
+    const ORDERS: [RankOrder; 3] = [RankOrder::PpLast, RankOrder::DpLast, RankOrder::EpAfterPp];
 
     #[test]
     fn groups_leave_the_node_when_they_outgrow_it() {
-        assert_eq!(MESH.tp_link(), Link::Intra);
-        assert_eq!(MESH.dp_link(), Link::Inter);
-        assert_eq!(MESH.pp_link(), Link::Inter);
+        assert_eq!(MESH.link(Axis::Tp), Link::Intra);
+        assert_eq!(MESH.link(Axis::Dp), Link::Inter);
+        assert_eq!(MESH.link(Axis::Pp), Link::Inter);
         let one_node = Mesh { dp: 1, ..MESH };
-        assert_eq!(one_node.pp_link(), Link::Intra);
+        assert_eq!(one_node.link(Axis::Pp), Link::Intra);
+        let pipeline_first = Mesh {
+            order: RankOrder::DpLast,
+            ..MESH
+        };
+        assert_eq!(pipeline_first.link(Axis::Pp), Link::Intra);
+        assert_eq!(pipeline_first.shard_group(8).in_node, 1);
     }
 
     #[test]
     fn a_group_counts_its_members_on_a_node() {
         let dp = MESH.shard_group(8);
         assert_eq!((dp.in_node, dp.nodes()), (4, 2));
-        assert_eq!(MESH.pp_group().in_node, 1);
-        assert_eq!(MESH.tp_group().nodes(), 1);
+        assert_eq!(MESH.group(Axis::Pp).in_node, 1);
+        assert_eq!(MESH.group(Axis::Tp).nodes(), 1);
         let nvl72 = Mesh {
             per_node: 72,
             ..MESH
         };
-        assert_eq!(nvl72.pp_group().nodes(), 1);
+        assert_eq!(nvl72.group(Axis::Pp).nodes(), 1);
+    }
+
+    /// Megatron-LM documents the groups of 16 GPUs with tp 2, pp 4 (`core/parallel_state.py`): tensor \[g0, g1\], \[g2, g3\]; data
+    /// \[g0, g2\], \[g1, g3\], \[g4, g6\]; pipeline \[g0, g4, g8, g12\], \[g1, g5, g9, g13\].
+    #[test]
+    fn the_groups_are_those_that_megatron_documents() {
+        let mesh = Mesh { dp: 2, ..MESH };
+        let first = |axis| -> Vec<u64> {
+            let span = mesh.span(axis);
+            (0..span.size()).map(|member| span.offset(member)).collect()
+        };
+        assert_eq!(first(Axis::Tp), [0, 1]);
+        assert_eq!(first(Axis::Dp), [0, 2]);
+        assert_eq!(first(Axis::Pp), [0, 4, 8, 12]);
+        let pipeline = |rank| {
+            (0..16).filter(move |other| {
+                mesh.place(*other)
+                    == Place {
+                        pp: mesh.place(*other).pp,
+                        node: mesh.place(*other).node,
+                        ..mesh.place(rank)
+                    }
+            })
+        };
+        assert_eq!(pipeline(1).collect::<Vec<_>>(), [1, 5, 9, 13]);
+    }
+
+    fn meshes() -> impl Iterator<Item = Mesh> {
+        ORDERS.into_iter().flat_map(|order| {
+            [(1, 1), (2, 1), (4, 1), (2, 2), (8, 2)].map(|(ep, etp)| Mesh {
+                cp: 2,
+                ep,
+                etp,
+                order,
+                ..MESH
+            })
+        })
     }
 
     /// Members of a group differ in one coordinate only.
     #[test]
-    fn rank_0_meets_along_each_axis_those_that_differ_in_it_alone() {
-        let mesh = Mesh { cp: 2, ..MESH };
-        for rank in 0..mesh.ranks() {
-            let place = mesh.place(rank);
-            let others = [
-                (Axis::Tp, place.cp + place.dp + place.pp),
-                (Axis::Cp, place.tp + place.dp + place.pp),
-                (Axis::Dp, place.tp + place.cp + place.pp),
-                (Axis::Pp, place.tp + place.cp + place.dp),
-            ];
-            for (axis, others) in others {
-                assert_eq!(mesh.with_first(axis, rank), others == 0, "{axis:?} {rank}");
+    fn rank_0_meets_along_each_axis_those_of_its_span() {
+        for mesh in meshes() {
+            let agree = mesh.pipelines_agree();
+            for axis in Axis::ALL
+                .into_iter()
+                .filter(|axis| agree || *axis != Axis::Ep)
+            {
+                let span = mesh.span(axis);
+                let mut members: Vec<_> =
+                    (0..span.size()).map(|member| span.offset(member)).collect();
+                members.sort_unstable();
+                let met: Vec<_> = (0..mesh.ranks())
+                    .filter(|rank| mesh.with_first(axis, *rank))
+                    .collect();
+                assert_eq!(members, met, "{mesh:?} {axis:?}");
             }
         }
     }
 
     #[test]
-    fn every_rank_has_its_own_place() {
-        let mesh = Mesh { cp: 3, ..MESH };
-        let ranks = mesh.tp * mesh.cp * mesh.dp * mesh.pp;
-        for rank in 0..ranks {
-            let place = mesh.place(rank);
-            let back = place.tp + mesh.tp * (place.cp + mesh.cp * (place.dp + mesh.dp * place.pp));
-            assert_eq!(back, rank);
-            assert!(place.pp < mesh.pp && place.node == rank / 8);
+    fn every_rank_has_its_own_place_on_both_meshes() {
+        for mesh in meshes() {
+            let places: Vec<_> = (0..mesh.ranks()).map(|rank| mesh.place(rank)).collect();
+            let dense = |p: &Place| (p.tp, p.cp, p.dp, p.pp);
+            let experts = |p: &Place| (p.ep, p.expert_dp, p.pp);
+            for (at, place) in places.iter().enumerate() {
+                assert!(place.pp < mesh.pp && place.node == at as u64 / 8);
+                assert!(
+                    places[..at]
+                        .iter()
+                        .all(|other| dense(other) != dense(place))
+                );
+                if mesh.pipelines_agree() {
+                    assert!(
+                        places[..at]
+                            .iter()
+                            .all(|other| experts(other) != experts(place))
+                    );
+                }
+            }
+        }
+    }
+
+    /// Shards and their copies together are all ranks that share gradients; a node never holds more than there are.
+    #[test]
+    fn shard_groups_divide_the_replicas() {
+        for mesh in meshes() {
+            for shard in [1, 2, 4, 8, 16] {
+                let (own, copies) = (mesh.shard_group(shard), mesh.replica_group(shard));
+                assert_eq!(
+                    (own.size, own.size * copies.size),
+                    (shard, mesh.cp * mesh.dp)
+                );
+                assert!(own.in_node * copies.in_node <= mesh.per_node);
+            }
         }
     }
 }

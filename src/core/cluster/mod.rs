@@ -4,4 +4,4 @@ mod gpu;
 mod mesh;
 
 pub use gpu::Gpu;
-pub use mesh::{Axis, Group, Link, Mesh, Place};
+pub use mesh::{Axis, Group, Link, Mesh, Place, RankOrder, Span};

@@ -60,7 +60,7 @@ pub const LLAMA: &[Assumption] = &[
 
 /// What every published method counts in.
 const BF16: Assumption = assume("fp8_activations", "bf16 activations", |s| {
-    !s.run.fp8_activations
+    !s.run.fp8_activations && s.precision.recipe.is_none()
 });
 
 /// Megatron's usual training: 1F1B, ZeRO-1, sequence parallelism, FlashAttention, Adam with fp32 gradients.

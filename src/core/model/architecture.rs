@@ -73,7 +73,11 @@ impl Moe {
     /// Width of what enters a routed expert: the latent one, or the hidden size.
     #[must_use]
     pub const fn input(&self, hidden: u64) -> u64 {
-        if self.latent == 0 { hidden } else { self.latent }
+        if self.latent == 0 {
+            hidden
+        } else {
+            self.latent
+        }
     }
 }
 

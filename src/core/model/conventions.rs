@@ -5,7 +5,7 @@
 
 use super::architecture::Architecture;
 use super::flops::{AttentionCount, layer_forward_flops, pair_flops, router_flops, whole};
-use super::pattern::{LayerKind, Mixer};
+use super::pattern::Mixer;
 use crate::source::{MEGATRON, NANOTRON, PALM, Source, TORCHTITAN};
 
 /// A way to count.
@@ -70,9 +70,7 @@ pub static CONVENTIONS: [Convention; 4] = [
         remark: "causal attention counted whole, every FFN as a gated one, no embedding; the playbook divides by the bf16 peak",
         source: &NANOTRON,
         place: "models/llama.py, get_flops",
-        knows: |model| {
-            model.moe.is_none() && model.mla.is_none() && model.pattern.is_uniform()
-        },
+        knows: |model| model.moe.is_none() && model.mla.is_none() && model.pattern.is_uniform(),
         count: nanotron,
     },
     Convention {
@@ -101,12 +99,13 @@ pub fn visited(model: &Architecture) -> (u64, u64) {
 /// `3 (Σ layers + 2 h v)` with half of causal attention, windows or not, and multi-token prediction; the router is not
 /// counted.
 fn megatron(model: &Architecture, seq: u64) -> f64 {
+    let model = &Architecture {
+        window: seq,
+        chunk: seq,
+        ..*model
+    };
     whole(model, |kind| {
-        let mixer = match kind.mixer {
-            Mixer::Window | Mixer::Chunked => Mixer::Full,
-            other => other,
-        };
-        layer_forward_flops(model, LayerKind { mixer, ..kind }, seq, AttentionCount::Causal)
+        layer_forward_flops(model, kind, seq, AttentionCount::Causal)
             - router_flops(model, kind.ffn)
     })
 }

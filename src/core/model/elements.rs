@@ -27,8 +27,7 @@ pub(super) fn norm_width(model: &Architecture, width: u64) -> u64 {
 /// A norm before each operation, and one behind it where the model has those; hyper-connections of r streams mix them
 /// with `(2 + r) r (r h + 1) + 3` more. An FFN beside experts has norms of its own (Gemma 4).
 fn norms(model: &Architecture, kind: LayerKind) -> u64 {
-    let mixers = u64::from(kind.mixer != Mixer::None);
-    let operations = mixers + u64::from(kind.ffn != Ffn::None);
+    let operations = u64::from(kind.operations());
     let sides = if model.post_norms { 2 } else { 1 };
     let beside = u64::from(kind.ffn == Ffn::Both) * (2 * sides - 1);
     let streams = model.compressed.map_or(0, |compressed| {
@@ -41,12 +40,14 @@ fn norms(model: &Architecture, kind: LayerKind) -> u64 {
 fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
     match mixer {
         Mixer::None => None,
-        Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => {
-            model.attention_heads(mixer).map(|heads| attention(model, heads))
-        }
+        Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => model
+            .attention_heads(mixer)
+            .map(|heads| attention(model, heads)),
         Mixer::Latent => model.mla.map(|mla| latent(model, mla)),
         Mixer::Sparse => model.mla.map(|mla| {
-            let selects = model.indexer.map(|own| indexer(model, own, mla.q_lora_rank));
+            let selects = model
+                .indexer
+                .map(|own| indexer(model, own, mla.q_lora_rank));
             latent(model, mla).plus(selects.unwrap_or_default())
         }),
         Mixer::DeltaNet => model.delta_net.map(|own| delta_net(model, own)),
@@ -59,7 +60,11 @@ fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
 
 /// Gate of the attention output, as wide as itself: `h a e_v`.
 fn gate(model: &Architecture, width: u64) -> u64 {
-    if model.output_gate { model.hidden * width } else { 0 }
+    if model.output_gate {
+        model.hidden * width
+    } else {
+        0
+    }
 }
 
 /// Attention: q, k, v and output projections with the norms of q and k, sinks and a gate.

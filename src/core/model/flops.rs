@@ -89,9 +89,16 @@ pub fn layer_forward_flops(
 }
 
 /// Projections of a mixer, forward, for one token: two FLOPs for each element of its matrices, convolutions among them.
-pub(super) fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
+#[must_use]
+pub fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
     let (h, a) = (model.hidden as f64, model.heads as f64);
-    let gate = |width: u64| if model.output_gate { 2.0 * h * width as f64 } else { 0.0 };
+    let gate = |width: u64| {
+        if model.output_gate {
+            2.0 * h * width as f64
+        } else {
+            0.0
+        }
+    };
     match mixer {
         Mixer::None => None,
         Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => {
@@ -122,8 +129,7 @@ pub(super) fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
                 rank => (h + inner as f64) * rank as f64,
             };
             let decay = (h + inner as f64) * d as f64;
-            2.0 * (h * (4 * inner + n) as f64 + decay + gate)
-                + (2 * 3 * CONVOLUTION * inner) as f64
+            2.0 * (h * (4 * inner + n) as f64 + decay + gate) + (2 * 3 * CONVOLUTION * inner) as f64
         }),
         Mixer::Mamba => model.mamba.map(|own| {
             let convolution = 2 * CONVOLUTION * own.convolved();
@@ -136,13 +142,9 @@ pub(super) fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
                 own.o_groups as f64,
             );
             let e = model.head_dim as f64;
-            let pool = |head: u64| {
-                2.0 * h * Compressed::pooled(ratio, head) as f64
-            };
+            let pool = |head: u64| 2.0 * h * Compressed::pooled(ratio, head) as f64;
             let pooled = if ratio > 0 { pool(model.head_dim) } else { 0.0 };
-            let indexer = model
-                .indexer
-                .filter(|_| ratio == Compressed::INDEXED);
+            let indexer = model.indexer.filter(|_| ratio == Compressed::INDEXED);
             let selects = indexer.map_or(0.0, |own| {
                 let n = own.heads as f64;
                 pool(own.head_dim) + q * n * own.head_dim as f64 + h * n
@@ -218,7 +220,11 @@ fn core_flops(model: &Architecture, mixer: Mixer, seq: u64, count: AttentionCoun
 pub(super) fn ffn_flops(model: &Architecture, ffn: Ffn) -> f64 {
     let matrices = if model.gated_ffn { 3.0 } else { 2.0 };
     let h = model.hidden as f64;
-    let dense = if ffn.is_dense() { model.ffn as f64 } else { 0.0 };
+    let dense = if ffn.is_dense() {
+        model.ffn as f64
+    } else {
+        0.0
+    };
     let (routed, shared, latent) = match model.moe.filter(|_| ffn.is_routed()) {
         Some(moe) => (
             (moe.top_k * moe.expert_ffn) as f64 * moe.input(model.hidden) as f64,

@@ -209,8 +209,16 @@ fn kda(own: Kda, cut: &Cut) -> Kept {
 /// Queries of one rank's heads, the key-value head and the compressor's input in fp32 on every rank, the output before
 /// its grouped projection and between its two. Inferred from Automodel `deepseek_v4/layers.py`; nobody prints it.
 fn compressed(model: &Architecture, own: Compressed, ratio: u8, cut: &Cut, kept: &mut Vec<Kept>) {
-    let (t, e, a) = (cut.tokens, model.head_dim as f64, model.heads as f64 / cut.tp);
-    kept.push(Kept::new("latents", Role::Latent, 4.0 * t * own.q_lora_rank as f64));
+    let (t, e, a) = (
+        cut.tokens,
+        model.head_dim as f64,
+        model.heads as f64 / cut.tp,
+    );
+    kept.push(Kept::new(
+        "latents",
+        Role::Latent,
+        4.0 * t * own.q_lora_rank as f64,
+    ));
     kept.push(Kept::new("queries", Role::Query, 2.0 * t * a * e));
     kept.push(Kept::new("keys and values", Role::KeyValue, 4.0 * t * e));
     let indexer_of = model.indexer.filter(|_| ratio == Compressed::INDEXED);
@@ -222,7 +230,11 @@ fn compressed(model: &Architecture, own: Compressed, ratio: u8, cut: &Cut, kept:
     kept.extend(indexer_of.map(|own| indexer(own, cut)));
     core(model, model.heads * model.head_dim, cut, kept);
     let grouped = (own.o_groups * own.o_lora_rank) as f64 / cut.tp;
-    kept.push(Kept::new("grouped output", Role::Context, 2.0 * t * grouped));
+    kept.push(Kept::new(
+        "grouped output",
+        Role::Context,
+        2.0 * t * grouped,
+    ));
 }
 
 #[cfg(test)]
@@ -244,6 +256,7 @@ mod tests {
             flash: true,
             fused_swiglu: true,
             fp8: false,
+            quantised: None,
             element: 2.0,
         };
         let kind = LayerKind::new(mixer, crate::model::Ffn::None);
@@ -253,7 +266,10 @@ mod tests {
     }
 
     fn near(ours: f64, kilobytes: f64) {
-        assert!((ours / 1000.0 - kilobytes).abs() < 0.06, "{ours} {kilobytes}");
+        assert!(
+            (ours / 1000.0 - kilobytes).abs() < 0.06,
+            "{ours} {kilobytes}"
+        );
     }
 
     /// Nemotron 3 Nano 45.2 kB; Qwen3-Next 78.0 kB against 34.9 of its gated full attention; Kimi Linear 90.7.

@@ -19,9 +19,9 @@ pub use conventions::{CONVENTIONS, Convention, as_nanotron, visited};
 pub use elements::layer_elements;
 pub use flops::{
     AttentionCount, head_forward_flops, layer_forward_flops, mean_keys, model_flops_per_token,
-    pair_flops,
+    pair_flops, projection_flops,
 };
-pub use inventory::{Cut, Kept, Role, layer_inventory};
+pub use inventory::{Cut, Kept, Quantised, Role, layer_inventory};
 pub use mixers::{Compressed, DeltaNet, Heads, Indexer, Kda, Mamba, SecondHeads};
 pub use parameters::LayerElements;
 pub use pattern::{Ffn, Kinds, LayerKind, MAX_KINDS, Mixer, Pattern};

@@ -79,6 +79,11 @@ impl LayerKind {
     pub const fn new(mixer: Mixer, ffn: Ffn) -> Self {
         Self { mixer, ffn }
     }
+    /// Its operations, each behind a norm: a mixer, an FFN, or both.
+    #[must_use]
+    pub fn operations(self) -> u8 {
+        u8::from(self.mixer != Mixer::None) + u8::from(self.ffn != Ffn::None)
+    }
     /// A number that no other kind has.
     const fn code(self) -> u32 {
         let mixer = match self.mixer {
@@ -372,13 +377,7 @@ mod tests {
     #[test]
     fn kinds_of_a_range_are_those_of_its_layers_one_by_one() {
         let mut model = Architecture::llama(62, 64, 256, 4, 4, 100);
-        for text in [
-            "Wd*5,Ad",
-            "Ad",
-            "MEMEM*E",
-            "Ad,(Wd*3,Ad)*2,Wd",
-            "Wd,Ad,Wd",
-        ] {
+        for text in ["Wd*5,Ad", "Ad", "MEMEM*E", "Ad,(Wd*3,Ad)*2,Wd", "Wd,Ad,Wd"] {
             model.pattern = Pattern::parse(text).unwrap();
             let listed: Vec<LayerKind> = model.pattern.iter().collect();
             for (start, end) in [(0, 62), (5, 5), (4, 9), (5, 23), (11, 12), (0, 6)] {

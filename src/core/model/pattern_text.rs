@@ -69,7 +69,10 @@ impl PatternError {
                 "more than {MAX_RUNS} changes of kind: write one period, model.layers repeats it",
                 MAX_RUNS = MAX_RUNS as u64
             ),
-            Self::Kinds => t!("more than {MAX_KINDS} kinds of layers", MAX_KINDS = MAX_KINDS as u64),
+            Self::Kinds => t!(
+                "more than {MAX_KINDS} kinds of layers",
+                MAX_KINDS = MAX_KINDS as u64
+            ),
             Self::Empty => t!("a pattern needs a layer: Ad is attention with a dense FFN"),
         }
     }
@@ -399,7 +402,10 @@ mod tests {
         }
         let gemma = Pattern::parse("(Wd*5,Ad)*10,Wd*2").unwrap();
         assert_eq!(gemma.to_string(), "(Wd*5,Ad)*10,Wd*2");
-        assert_eq!(Pattern::parse("(We,Ae)*18").unwrap().shortest().to_string(), "We,Ae");
+        assert_eq!(
+            Pattern::parse("(We,Ae)*18").unwrap().shortest().to_string(),
+            "We,Ae"
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) fn ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
         ),
         Kept::new(
             "experts' up projection",
-            Role::Routed,
+            Role::RoutedUp,
             up_bytes(model) * expert,
         ),
         Kept::new(
@@ -97,6 +97,7 @@ mod tests {
             flash: true,
             fused_swiglu: true,
             fp8: false,
+            quantised: None,
             element: 2.0,
         };
         let bytes: f64 = (0..4)

@@ -35,6 +35,7 @@ pub fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> Vec<Kep
         keys: vision.patches() as f64,
         outputs: 1.0,
         fp8: false,
+        quantised: None,
         ..*cut
     };
     let layer: f64 = layer_inventory(&block, LayerKind::DENSE, &tower)
@@ -89,6 +90,7 @@ mod tests {
             flash: true,
             fused_swiglu: true,
             fp8: false,
+            quantised: None,
             element: 2.0,
         };
         let bytes = |frozen| -> f64 {

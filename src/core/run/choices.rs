@@ -1,5 +1,6 @@
 //! The settings that are one of a list: their ids in links and JSON (which never change) and their labels.
 
+use crate::cluster::RankOrder;
 use crate::message::Message;
 use crate::model::{AttentionCount, Biases, Norm, QkNorm};
 use crate::t;
@@ -63,6 +64,12 @@ one_of! {
         Ulysses = "ulysses" "Ulysses",
     }
 }
+
+one_of!(impl RankOrder {
+    PpLast = "tp-cp-ep-dp-pp" "TP, CP, EP, DP, PP",
+    DpLast = "tp-cp-ep-pp-dp" "TP, CP, EP, PP, DP",
+    EpAfterPp = "tp-cp-pp-ep-dp" "TP, CP, PP, EP, DP",
+});
 
 one_of! {
     /// When ZeRO-2 reduces a stage's gradients to their shards.

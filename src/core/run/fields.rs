@@ -9,6 +9,7 @@ use super::choices::{
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS, STACKS};
 use super::registry::{Field, Group, Slot, Steps};
+use crate::cluster::RankOrder;
 use crate::model::{AttentionCount, Biases, Norm, QkNorm};
 
 /// Larger than any cluster or batch that was ever trained on. Products of two are taken as `f64`.
@@ -176,6 +177,35 @@ pub static FIELDS: &[Field] = &[
     row("model.dropout", Model, "Dropout", "", "", "its masks are kept for the backward pass", maybe_toggle!(model.parts.dropout)).advanced(),
     row("model.learned_positions", Model, "Learned positions", "", "rows", "0 with rotary positions", maybe_count!(0, 1 << 26, Double, model.parts.learned_positions)).advanced(),
     row("model.mtp_modules", Model, "MTP modules", "", "", "multi-token-prediction modules after the last layer", maybe_count!(0, 64, By(1.0), model.parts.mtp_modules)).advanced(),
+    row("model.pattern", Model, "Layer pattern", "", "", "kinds of layers, repeated to model.layers: (Wd*5,Ad)*10, MEM*E; unset: one kind behind the leading dense layers", Slot::Text {
+        get: |run| run.model.parts.pattern.as_deref(),
+        set: |run, value| run.model.parts.pattern = value,
+    }).advanced(),
+    row("model.window", Model, "Window", "", "tokens", "keys that a query of a sliding-window layer meets, its own included", maybe_count!(0, 1 << 30, Double, model.parts.window)).advanced(),
+    row("model.chunk", Model, "Attention chunk", "", "tokens", "tokens that attention of a chunked layer stays in", maybe_count!(0, 1 << 30, Double, model.parts.chunk)).advanced(),
+    row("model.value_head_dim", Model, "Head width, value (GQA)", "", "", "0: as the head width", maybe_count!(0, 1 << 16, Double, model.parts.value_head_dim)).advanced(),
+    row("model.sinks", Model, "Attention sinks", "", "", "a learned logit a head that takes part in every softmax", maybe_toggle!(model.parts.sinks)).advanced(),
+    row("model.output_gate", Model, "Output gate", "", "", "the output of attention is multiplied by a gate as wide as itself", maybe_toggle!(model.parts.output_gate)).advanced(),
+    row("model.second.kv_heads", Model, "Second shape, key-value heads", "", "", "of layers B of the pattern", maybe_count!(1, 1 << 16, Double, model.parts.second_kv_heads)).advanced(),
+    row("model.second.head_dim", Model, "Second shape, head width", "", "", "of layers B of the pattern", maybe_count!(1, 1 << 16, Double, model.parts.second_head_dim)).advanced(),
+    row("model.second.shared_kv", Model, "Second shape, keys as values", "", "", "one projection makes keys and values of layers B", maybe_toggle!(model.parts.second_shared_kv)).advanced(),
+    row("model.dsa.heads", Model, "Indexer heads", "", "", "heads that select the keys of sparse attention", maybe_count!(1, 1 << 16, Double, model.parts.indexer_heads)).advanced(),
+    row("model.dsa.head_dim", Model, "Indexer head width", "", "", "width of one head of the indexer", maybe_count!(1, 1 << 16, Double, model.parts.indexer_head_dim)).advanced(),
+    row("model.dsa.top_k", Model, "Selected keys", "", "", "keys that a query of sparse attention keeps", maybe_count!(1, 1 << 30, Double, model.parts.indexer_top_k)).advanced(),
+    row("model.mamba.heads", Model, "Mamba heads", "", "", "heads of a Mamba-2 layer", maybe_count!(1, 1 << 16, Double, model.parts.mamba_heads)).advanced(),
+    row("model.mamba.head_dim", Model, "Mamba head width", "", "", "width of one head of a Mamba-2 layer", maybe_count!(1, 1 << 16, Double, model.parts.mamba_head_dim)).advanced(),
+    row("model.mamba.state", Model, "Mamba state", "", "", "state of one channel", maybe_count!(1, 1 << 16, Double, model.parts.mamba_state)).advanced(),
+    row("model.mamba.groups", Model, "Mamba groups", "", "", "groups of heads that share B and C; TP divides them", maybe_count!(1, 1 << 16, Double, model.parts.mamba_groups)).advanced(),
+    row("model.gdn.key_heads", Model, "Delta net key heads", "", "", "heads of queries and keys of a gated delta net", maybe_count!(1, 1 << 16, Double, model.parts.delta_key_heads)).advanced(),
+    row("model.gdn.value_heads", Model, "Delta net value heads", "", "", "heads of values of a gated delta net", maybe_count!(1, 1 << 16, Double, model.parts.delta_value_heads)).advanced(),
+    row("model.gdn.head_dim", Model, "Delta net head width", "", "", "width of one head of a gated delta net", maybe_count!(1, 1 << 16, Double, model.parts.delta_head_dim)).advanced(),
+    row("model.kda.heads", Model, "KDA heads", "", "", "heads of Kimi delta attention", maybe_count!(1, 1 << 16, Double, model.parts.kda_heads)).advanced(),
+    row("model.kda.head_dim", Model, "KDA head width", "", "", "width of one head of Kimi delta attention", maybe_count!(1, 1 << 16, Double, model.parts.kda_head_dim)).advanced(),
+    row("model.kda.gate_rank", Model, "KDA gate rank", "", "", "rank of its output gate; 0: full", maybe_count!(0, 1 << 16, Double, model.parts.kda_gate_rank)).advanced(),
+    row("model.csa.q_lora_rank", Model, "CSA query rank", "", "", "rank of the query's down-projection of DeepSeek-V4's attention", maybe_count!(1, 1 << 20, By(64.0), model.parts.csa_q_lora_rank)).advanced(),
+    row("model.csa.o_lora_rank", Model, "CSA output rank", "", "", "rank of one group's output projection", maybe_count!(1, 1 << 20, By(64.0), model.parts.csa_o_lora_rank)).advanced(),
+    row("model.csa.o_groups", Model, "CSA output groups", "", "", "groups of heads with an output projection of their own", maybe_count!(1, 1 << 10, Double, model.parts.csa_o_groups)).advanced(),
+    row("model.csa.streams", Model, "Residual streams", "", "", "streams of the residual that hyper-connections mix", maybe_count!(1, 64, Double, model.parts.csa_streams)).advanced(),
     row("model.moe.experts", Model, "Experts", "E", "", "routed experts a layer; 0: dense", maybe_count!(0, 1 << 16, Double, model.parts.experts)).advanced(),
     row("model.moe.top_k", Model, "Experts a token", "K", "", "routed experts that a token visits", maybe_count!(1, 1 << 10, By(1.0), model.parts.top_k)).advanced(),
     row("model.moe.expert_ffn", Model, "Expert FFN size", "", "", "FFN width of one expert", maybe_count!(1, 1 << 24, By(128.0), model.parts.expert_ffn)).advanced(),
@@ -183,6 +213,7 @@ pub static FIELDS: &[Field] = &[
     row("model.moe.dense_layers", Model, "Leading dense layers", "", "", "layers before the first with experts", maybe_count!(0, 100_000, By(1.0), model.parts.dense_layers)).advanced(),
     row("model.moe.groups", Model, "Expert groups", "", "", "groups that the experts stand in, one a node as a rule; 1: none", maybe_count!(1, 1 << 16, Double, model.parts.groups)).advanced(),
     row("model.moe.top_groups", Model, "Groups a token", "", "", "groups that a token's experts come from at most", maybe_count!(1, 1 << 16, By(1.0), model.parts.top_groups)).advanced(),
+    row("model.moe.latent", Model, "Latent width", "", "", "width that tokens are projected to before they are routed; 0: the hidden size", maybe_count!(0, 1 << 20, By(128.0), model.parts.latent)).advanced(),
     row("model.mla.q_lora_rank", Model, "Query rank", "", "", "rank of the query's down-projection; 0: none", maybe_count!(0, 1 << 20, By(64.0), model.parts.q_lora_rank)).advanced(),
     row("model.mla.kv_lora_rank", Model, "Key-value rank", "", "", "rank of the joint key-value down-projection", maybe_count!(1, 1 << 20, By(64.0), model.parts.kv_lora_rank)).advanced(),
     row("model.mla.qk_nope_head_dim", Model, "Head width, no position", "", "", "query and key width without rotary position", maybe_count!(1, 1 << 16, By(32.0), model.parts.qk_nope_head_dim)).advanced(),
@@ -218,6 +249,7 @@ pub static FIELDS: &[Field] = &[
     row("etp", Parallelism, "Expert tensor parallel", "ETP", "", "ranks that share one expert's matrices", count!(1, 1 << 20, Valid, etp)).advanced(),
     row("sequence_parallel", Parallelism, "Sequence parallel", "SP", "", "norms and dropouts cut along the sequence, with TP", toggle!(sequence_parallel)),
     row("cp_comm", Parallelism, "CP exchange", "", "", "how ranks of a sequence meet all keys", choice!(CpComm, cp_comm)).advanced(),
+    row("rank_order", Parallelism, "Rank order", "", "", "the axes that ranks are numbered along, the fastest first", choice!(RankOrder, rank_order)).advanced(),
     row("zero", Parallelism, "ZeRO stage", "", "", "1 shards optimizer states, 2 gradients, 3 weights", count!(0, 3, By(1.0), zero)),
     row("hsdp_shard", Parallelism, "HSDP shard group", "", "ranks", "ranks that share one set of shards; unset: all", maybe_count!(1, 1 << 20, Double, hsdp_shard)).advanced(),
     row("zero2_reduce", Parallelism, "ZeRO-2 reduces", "", "", "when gradients are reduced to their shards: later sends less and holds more", choice!(Reduction, zero2_reduce)).advanced(),
@@ -258,6 +290,7 @@ pub static FIELDS: &[Field] = &[
     row("precision.master", Training, "Master weights", "", "B", "the optimizer's own copy", maybe_number!(0.0, 16.0, 1.0, precision.parts.master)).advanced(),
     row("precision.moment1", Training, "First moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment1)).advanced(),
     row("precision.moment2", Training, "Second moment", "", "B", "bytes a parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment2)).advanced(),
+    row("precision.param_gather", Training, "Low-precision weights", "", "", "linears keep no bf16 copy (Megatron's fp8-param-gather)", maybe_toggle!(precision.parts.param_gather)).advanced(),
     row("optimizer", Training, "Optimizer", "", "", "by the states it keeps", choice!(Optimizer, optimizer)),
     row("recompute", Training, "Recompute", "", "", "activations dropped and computed again in the backward pass", Slot::Choice {
         options: || vec![

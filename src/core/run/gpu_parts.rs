@@ -4,6 +4,7 @@ use super::based::{Based, Missing, title};
 use super::choices::Choice;
 use super::precision::{Format, POLICIES, Precision};
 use super::presets;
+use super::recipe::Recipe;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::message::Message;
@@ -34,6 +35,7 @@ pub struct PrecisionParts {
     pub master: Option<f64>,
     pub moment1: Option<f64>,
     pub moment2: Option<f64>,
+    pub param_gather: Option<bool>,
 }
 
 impl Based<GpuParts> {
@@ -129,9 +131,12 @@ impl Based<PrecisionParts> {
             .map(|policy| policy.bytes);
         let parts = &self.parts;
         let mut missing = Missing::default();
+        let recipe = self.recipe();
         let mut need = |key, given, base: Option<f64>| missing.need(key, given, base, 0.0);
         let bytes = Precision {
             computes: self.computes(),
+            recipe,
+            param_gather: recipe.is_some() && parts.param_gather == Some(true),
             weights: need("precision.weights", parts.weights, base.map(|p| p.weights)),
             grads: need("precision.grads", parts.grads, base.map(|p| p.grads)),
             grad_accumulation: need(
@@ -152,6 +157,14 @@ impl Based<PrecisionParts> {
         let mut policies = POLICIES.iter();
         let named = policies.find(|policy| Some(policy.choice.id) == self.base);
         named.map_or(Format::Bf16, |policy| policy.bytes.computes)
+    }
+
+    /// How the policy quantises linears, if it does.
+    #[must_use]
+    pub fn recipe(&self) -> Option<&'static Recipe> {
+        let mut policies = POLICIES.iter();
+        let named = policies.find(|policy| Some(policy.choice.id) == self.base);
+        named.and_then(|policy| policy.bytes.recipe)
     }
 
     /// Id and label of the policy, if one is named.
@@ -191,6 +204,7 @@ impl From<Precision> for PrecisionParts {
             master: Some(bytes.master),
             moment1: Some(bytes.moment1),
             moment2: Some(bytes.moment2),
+            param_gather: bytes.recipe.map(|_| bytes.param_gather),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::choices::Schedule;
 use super::{Run, ScheduleOptions};
-use crate::cluster::Mesh;
+use crate::cluster::{Mesh, RankOrder};
 
 /// Parallel sizes and what follows from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Layout {
     pub dp: u64,
     /// Data parallel of the experts: d c t / (ep etp).
     pub expert_dp: u64,
+    /// The order of the mesh axes.
+    pub rank_order: RankOrder,
     /// Sequence parallelism, in effect only with t > 1.
     pub sequence_parallel: bool,
     /// Micro-batches a step and rank.
@@ -40,8 +42,10 @@ impl Layout {
             cp: self.cp,
             dp: self.dp,
             pp: self.pp,
-            ep: self.ep * self.etp,
+            ep: self.ep,
+            etp: self.etp,
             per_node: self.per_node,
+            order: self.rank_order,
         }
     }
 }

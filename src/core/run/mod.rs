@@ -10,9 +10,11 @@ mod fields;
 mod gpu_parts;
 mod json;
 mod layout;
+mod model_layers;
 mod model_parts;
 pub mod precision;
 pub mod presets;
+pub mod recipe;
 pub mod registry;
 mod resolved;
 mod scenario;
@@ -32,10 +34,12 @@ pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
 pub use precision::{Format, Precision};
+pub use recipe::Recipe;
 pub use scenario::Scenario;
 pub use stack::{Software, StackParts};
 pub use value::Value;
 
+use crate::cluster::RankOrder;
 use crate::model::AttentionCount;
 
 #[allow(clippy::struct_excessive_bools)] // they are what a person sets
@@ -64,6 +68,8 @@ pub struct Run {
     pub sequence_parallel: bool,
     /// How context-parallel ranks exchange keys and values.
     pub cp_comm: CpComm,
+    /// The order of the mesh axes that ranks are numbered along.
+    pub rank_order: RankOrder,
     /// ZeRO stage, 0 to 3.
     pub zero: u64,
     /// When ZeRO-2 reduces gradients.
@@ -185,6 +191,7 @@ impl Default for Run {
             etp: 1,
             sequence_parallel: true,
             cp_comm: CpComm::Ring,
+            rank_order: RankOrder::PpLast,
             zero: 1,
             zero2_reduce: Reduction::MicroBatch,
             hsdp_shard: None,

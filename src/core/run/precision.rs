@@ -1,7 +1,11 @@
 //! Precision policies: how many bytes a parameter takes as weight, gradient and optimizer state.
 
 use super::choices::{Choice, Optimizer};
-use crate::source::{DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, ZERO};
+use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, Recipe};
+use crate::cluster::Gpu;
+use crate::source::{
+    DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TRANSFORMER_ENGINE, ZERO,
+};
 
 /// What passes compute in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +18,8 @@ pub enum Format {
     Bf16,
     /// Products in fp8, everything between them in bf16.
     Fp8,
+    /// Products in fp4, everything between them in bf16.
+    Fp4,
 }
 
 impl Format {
@@ -29,6 +35,10 @@ impl Format {
 pub struct Precision {
     /// What passes compute in.
     pub computes: Format,
+    /// How the linears of the layers are quantised; none: as plain casts, whose copies are in `weights`.
+    pub recipe: Option<&'static Recipe>,
+    /// Whether the weights of the linears are kept in the recipe's copies alone.
+    pub param_gather: bool,
     /// The weights that compute.
     pub weights: f64,
     /// Gradients.
@@ -48,6 +58,8 @@ impl Precision {
         let [weights, grads, grad_accumulation, master, moment1, moment2] = bytes;
         Self {
             computes,
+            recipe: None,
+            param_gather: false,
             weights,
             grads,
             grad_accumulation,
@@ -58,9 +70,32 @@ impl Precision {
     }
 
     /// Bytes of a weight as it computes and travels: FSDP's fp32 shards are gathered in bf16.
+    ///
+    /// Weights that are kept in a recipe's copies travel as one of them; those of MXFP8 in bf16, through the gradients'
+    /// buffer (Megatron-LM `--reuse-grad-buf-for-mxfp8-param-ag`).
     #[must_use]
     pub fn gathered_weight(self) -> f64 {
-        self.weights.min(self.computes.activation())
+        match self.recipe {
+            Some(recipe) if self.param_gather && *recipe != MXFP8 => recipe.weight,
+            _ => self.weights.min(self.computes.activation()),
+        }
+    }
+
+    /// Bytes of the weights of `elements` parameters, `linears` of them in the linears of layers, on `gpu`.
+    #[must_use]
+    pub fn weight_bytes(self, elements: f64, linears: f64, gpu: &Gpu) -> f64 {
+        let plain = if self.param_gather {
+            elements - linears
+        } else {
+            elements
+        };
+        plain * self.weights + linears * self.copies(gpu)
+    }
+
+    /// Bytes a weight of a linear of the recipe's copies on `gpu`; none without a recipe.
+    #[must_use]
+    pub fn copies(self, gpu: &Gpu) -> f64 {
+        self.recipe.map_or(0.0, |recipe| recipe.weights(gpu))
     }
 
     /// Gradients and their accumulation.
@@ -113,6 +148,19 @@ const fn policy(
         bytes: Precision::new(computes, bytes),
         source,
     }
+}
+
+/// A recipe of Transformer Engine in Megatron-LM: bf16 weights beside its copies, fp32 gradients and states.
+const fn quantised(
+    id: &'static str,
+    label: &'static str,
+    computes: Format,
+    recipe: &'static Recipe,
+    source: &'static Source,
+) -> Policy {
+    let mut policy = policy(id, label, computes, [2.0, 4.0, 0.0, 4.0, 4.0, 4.0], source);
+    policy.bytes.recipe = Some(recipe);
+    policy
 }
 
 /// All policies: weights, gradients, accumulation, master, moment 1, moment 2.
@@ -187,6 +235,29 @@ pub static POLICIES: &[Policy] = &[
         [1.0, 1.0, 4.0, 2.0, 1.0, 1.0],
         &PLAYBOOK,
     ),
+    quantised(
+        "fp8-delayed",
+        "fp8, delayed scaling",
+        Format::Fp8,
+        &DELAYED,
+        &TRANSFORMER_ENGINE,
+    ),
+    quantised(
+        "fp8-current",
+        "fp8, current scaling",
+        Format::Fp8,
+        &CURRENT,
+        &TRANSFORMER_ENGINE,
+    ),
+    quantised(
+        "fp8-blockwise",
+        "fp8, blockwise (DeepSeek's)",
+        Format::Fp8,
+        &BLOCKWISE,
+        &DEEPSEEK_V3,
+    ),
+    quantised("mxfp8", "MXFP8", Format::Fp8, &MXFP8, &TRANSFORMER_ENGINE),
+    quantised("nvfp4", "NVFP4", Format::Fp4, &NVFP4, &TRANSFORMER_ENGINE),
 ];
 
 #[cfg(test)]

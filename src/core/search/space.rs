@@ -4,6 +4,7 @@
 //! selective recomputation of what is not kept, any schedule of one stage.
 
 use super::axes::{Axes, Chunks, Split};
+use crate::cluster::Mesh;
 use crate::model::Architecture;
 use crate::run::{Recompute, Run, Schedule};
 
@@ -66,6 +67,7 @@ pub struct Space {
     /// The layouts.
     pub blocks: Vec<Block>,
     layers: u64,
+    routed: bool,
 }
 
 impl Space {
@@ -77,6 +79,7 @@ impl Space {
             axes,
             blocks: Vec::new(),
             layers: model.layers,
+            routed: model.moe.is_some(),
         };
         let blocks = space.divide(model);
         space.blocks = blocks;
@@ -134,6 +137,19 @@ impl Space {
             let batch = run.global_batch.is_multiple_of(each) && run.global_batch > 0;
             let experts = stage.ep.saturating_mul(stage.etp);
             if !batch || !(run.gpus / pp).is_multiple_of(experts) {
+                continue;
+            }
+            let mesh = Mesh {
+                tp: stage.tp,
+                cp: stage.cp,
+                dp: run.gpus / ranks,
+                pp,
+                ep: stage.ep,
+                etp: stage.etp,
+                per_node: 1,
+                order: run.rank_order,
+            };
+            if self.routed && !mesh.pipelines_agree() {
                 continue;
             }
             let mut chunks: Vec<u64> = self.schedules(pp).iter().map(|one| one.each).collect();

@@ -3,10 +3,10 @@
 use super::axes::Split;
 use super::orders::{Profile, RankFacts, Sort};
 use super::space::Block;
-use crate::cluster::Link;
+use crate::cluster::{Axis, Link, RankOrder};
 use crate::memory::RankLoad;
-use crate::model::MAX_KINDS;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
+use crate::model::MAX_KINDS;
 use crate::report::windows;
 use crate::run::Scenario;
 use crate::time::Clock;
@@ -93,6 +93,8 @@ pub struct Stages {
     /// The layers' times.
     pub clock: Clock,
     kernels: [u64; 6],
+    /// The pipeline size, where the groups inside a stage depend on it: the pipeline is not the last axis of the mesh.
+    pp: Option<u64>,
     times: BTreeMap<TimeKey, StageTime>,
     bytes: BTreeMap<BytesKey, ChunkBytes>,
 }
@@ -104,6 +106,7 @@ impl Stages {
         Self {
             clock: Clock::new(scenario),
             kernels: block.kernels(),
+            pp: (scenario.layout.rank_order != RankOrder::PpLast).then_some(block.pp),
             times: BTreeMap::new(),
             bytes: BTreeMap::new(),
         }
@@ -112,7 +115,7 @@ impl Stages {
     /// Whether `block` has the same kernels.
     #[must_use]
     pub fn serve(&self, block: &Block) -> bool {
-        self.kernels == block.kernels()
+        self.kernels == block.kernels() && self.pp.is_none_or(|pp| pp == block.pp)
     }
 
     /// Seconds of each kind.
@@ -123,7 +126,7 @@ impl Stages {
         } else {
             [0, 0]
         };
-        let wire = (block.pp > 1).then(|| scenario.layout.mesh().pp_link() == Link::Intra);
+        let wire = (block.pp > 1).then(|| scenario.layout.mesh().link(Axis::Pp) == Link::Intra);
         let each = kinds.keys.iter().zip(&kinds.sample);
         each.map(|(kind, stage)| {
             let key = (block.recompute, zero, ranks, wire, *kind);

@@ -66,7 +66,11 @@ impl Clock {
         let rates = Rates::of(scenario);
         let model = &scenario.model;
         let mut layers: Vec<(LayerKind, LayerTime)> = Vec::new();
-        let modules = if model.mtp_modules > 0 { model.module_kinds().to_vec() } else { Vec::new() };
+        let modules = if model.mtp_modules > 0 {
+            model.module_kinds().to_vec()
+        } else {
+            Vec::new()
+        };
         for (kind, _) in model.all_kinds().iter().chain(&modules) {
             if !layers.iter().any(|(known, _)| known == kind) {
                 layers.push((*kind, layer_time(scenario, &rates, *kind)));

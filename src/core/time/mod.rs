@@ -9,6 +9,7 @@ mod gemm;
 mod kernels;
 mod layer;
 mod rates;
+mod recurrence;
 mod step;
 mod vision;
 
@@ -16,7 +17,7 @@ pub use compute::{Clock, ComputeTime, STEP_END, step_end};
 pub use kernels::{FLASH_1, KERNELS, KernelRate, LAST_WAVE};
 pub use rates::{
     ATTENTION_HALF, ELEMENTWISE, FAMILIES, Family, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,
-    HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Peak, Rates, family,
+    HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Peak, QUANTISE, Rates, family,
 };
 pub use step::{
     COUPLING, MfuBy, RANGE, RANGE_EXPERTS, Range, Step, StepParts, loader_floor, range, with_loader,

@@ -7,7 +7,7 @@
 use super::kernels::kernel_shares;
 use crate::run::presets::MEGATRON_2024;
 use crate::run::{Format, Scenario};
-use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source};
+use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source, TRANSFORMER_ENGINE};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 use serde::Serialize;
 
@@ -34,6 +34,13 @@ pub const LAUNCH: Cited<Seconds> =
     Cited::new(Seconds(11e-6), &SIMUMAX, "fit to 183 GEMM shapes on A100");
 /// What remains of host overhead and gaps with CUDA graphs.
 pub const GRAPH_SHARE: f64 = 0.1;
+/// What kernels that quantise read and write, at most. The sets of GEMMs of a layer of hidden size 4096 take 1.08 to 2.3
+/// ms longer on B300, 1.7 and 2.8 ms on H200, when they quantise 1.24 G elements of 3 to 6 bytes each.
+pub const QUANTISE: Cited<BytesPerSecond> = Cited::new(
+    BytesPerSecond(2.9e12),
+    &TRANSFORMER_ENGINE,
+    "GEMM speedups, with quantisation against without: 2.7 to 3.4 TB/s on B300, 2.7 and 2.9 on H200",
+);
 /// Elementwise kernels reach this share of the memory bandwidth.
 pub const ELEMENTWISE: Cited<f64> = Cited::new(0.85, &SIMUMAX, "0.8 to 0.91 by kernel");
 /// Operands of a GEMM arrive at this multiple of the memory bandwidth: most of the loads hide behind tiles.
@@ -60,6 +67,8 @@ pub struct Family {
     pub gemm: f64,
     /// Large fp8 GEMMs.
     pub gemm_fp8: f64,
+    /// Large fp4 GEMMs, of the fp4 peak.
+    pub gemm_fp4: f64,
     /// The attention kernel of Megatron-LM of 2024, forward and backward, causal count, long sequences, head width 128, all
     /// multiprocessors busy. Others are in [`KERNELS`](super::KERNELS).
     pub attention: (f64, f64),
@@ -84,6 +93,7 @@ pub static FAMILIES: &[Family] = &[
         ],
         gemm: 0.835,
         gemm_fp8: 0.835,
+        gemm_fp4: 0.835,
         attention: (0.72, 0.57),
         multiprocessors: 108,
         attention_tile: 128,
@@ -102,6 +112,7 @@ pub static FAMILIES: &[Family] = &[
         ],
         gemm: 0.74,
         gemm_fp8: 0.655,
+        gemm_fp4: 0.655,
         attention: (0.394, 0.306),
         multiprocessors: 132,
         attention_tile: 128,
@@ -112,6 +123,7 @@ pub static FAMILIES: &[Family] = &[
         presets: &["h20-sxm-96gb"],
         gemm: 0.9,
         gemm_fp8: 0.9,
+        gemm_fp4: 0.9,
         attention: (0.8, 0.7),
         multiprocessors: 78,
         attention_tile: 128,
@@ -122,26 +134,29 @@ pub static FAMILIES: &[Family] = &[
         presets: &["b200-sxm", "b300-sxm"],
         gemm: 0.515,
         gemm_fp8: 0.515,
+        gemm_fp4: 0.326,
         attention: (0.515, 0.44),
         multiprocessors: 148,
         attention_tile: 256,
         source: &SIMUMAX,
-        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8, and B300 with the same shares of its peak, by analogy",
+        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8, and B300 with the same shares of its peak, by analogy; NVFP4 3.55 times bf16 on B300 (Transformer Engine, GEMM speedups)",
     },
     Family {
         presets: &["gb200", "gb300"],
         gemm: 0.68,
         gemm_fp8: 0.67,
+        gemm_fp4: 0.402,
         attention: (0.515, 0.44),
         multiprocessors: 148,
         attention_tile: 256,
         source: &STAS,
-        remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200; GB300 with the same shares of its peak",
+        remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200; GB300 with the same shares of its peak; NVFP4 3.55 times bf16, as on B300",
     },
     Family {
         presets: &["mi300x", "mi325x", "mi355x"],
         gemm: 0.47,
         gemm_fp8: 0.47,
+        gemm_fp4: 0.47,
         attention: (0.3, 0.22),
         multiprocessors: 304,
         attention_tile: 128,
@@ -152,6 +167,7 @@ pub static FAMILIES: &[Family] = &[
         presets: &[],
         gemm: 0.74,
         gemm_fp8: 0.65,
+        gemm_fp4: 0.65,
         attention: (0.394, 0.306),
         multiprocessors: 132,
         attention_tile: 128,
@@ -190,6 +206,12 @@ pub struct Rates {
     pub permute: BytesPerSecond,
     /// Bytes of an activation that kernels read and write.
     pub element: f64,
+    /// Seconds an element that is quantised; 0 where nothing is.
+    pub quantise: f64,
+    /// The same behind a norm, whose kernel quantises what it writes.
+    pub quantise_normed: f64,
+    /// Micro-batches over which the quantisation of weights is spread.
+    pub microbatches: f64,
     /// Multiprocessors.
     pub multiprocessors: f64,
     /// Gap of a GEMM.
@@ -205,7 +227,7 @@ pub struct Rates {
 /// The data-sheet peak of the precision that the layers' linears compute in: what utilisation is counted against.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Peak {
-    /// "bf16", "fp16", "fp8" or "tf32".
+    /// "bf16", "fp16", "fp8", "fp4" or "tf32".
     pub precision: &'static str,
     /// TFLOP/s of a GPU, dense.
     pub tflops: f64,
@@ -218,6 +240,7 @@ impl Peak {
         let gpu = &scenario.gpu;
         let (precision, peak) = match scenario.precision.computes {
             Format::Fp8 => ("fp8", gpu.fp8),
+            Format::Fp4 => ("fp4", gpu.fp4),
             Format::Fp32 => ("tf32", gpu.bf16 * 0.5),
             Format::Fp16 => ("fp16", gpu.bf16),
             Format::Bf16 => ("bf16", gpu.bf16),
@@ -247,8 +270,13 @@ impl Rates {
         let plain = gpu.bf16 * (half * family.gemm * IN_TRAINING.value);
         let gemm = match computes {
             Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
+            Format::Fp4 => (gpu.fp4 * (family.gemm_fp4 * IN_TRAINING.value)).max(plain),
             _ => plain,
         };
+        let quantising = QUANTISE.value.0.min(gpu.hbm.0 * ELEMENTWISE.value);
+        let recipe = scenario.precision.recipe;
+        let moved = recipe.map_or(0.0, |recipe| recipe.moved(gpu));
+        let written = recipe.map_or(0.0, |recipe| recipe.written(gpu));
         let host = if software.cuda_graphs {
             GRAPH_SHARE
         } else {
@@ -264,6 +292,9 @@ impl Rates {
             operands: gpu.hbm * OPERANDS.value,
             permute: gpu.hbm * PERMUTE.value,
             element: scenario.precision.computes.activation(),
+            quantise: moved / quantising,
+            quantise_normed: written / quantising,
+            microbatches: scenario.layout.microbatches.max(1) as f64,
             multiprocessors: family.multiprocessors as f64,
             launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 },
             host: software.host * host,
@@ -286,7 +317,13 @@ mod tests {
             assert!(row.is_some(), "{id} is in no family");
         }
         for row in FAMILIES {
-            for share in [row.gemm, row.gemm_fp8, row.attention.0, row.attention.1] {
+            for share in [
+                row.gemm,
+                row.gemm_fp8,
+                row.gemm_fp4,
+                row.attention.0,
+                row.attention.1,
+            ] {
                 assert!(share > 0.0 && share < 1.0, "{}", row.remark);
             }
         }

@@ -9,7 +9,7 @@ use super::beside::Beside;
 use super::collective::Fabric;
 use super::shards::CONTENTION;
 use super::waits::Wait;
-use crate::cluster::Group;
+use crate::cluster::{Axis, Group};
 use crate::model::stage_elements;
 use crate::run::{Reduction, Scenario};
 use crate::units::{Bytes, Seconds};
@@ -79,7 +79,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
     ] {
         let group = |size: u64| {
             if experts {
-                mesh.expert_group(size)
+                mesh.expert_shard_group(size)
             } else {
                 mesh.shard_group(size)
             }
@@ -102,7 +102,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
         if copies > 1 {
             let own = grads * elements / shard as f64;
             let over = if experts {
-                Group::new(copies, layout.ep * layout.etp * shard, layout.per_node)
+                mesh.expert_replica_group(shard)
             } else {
                 mesh.replica_group(shard)
             };
@@ -142,7 +142,7 @@ fn tied_ends(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
     }
     let bytes =
         scenario.reduced_gradient() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
-    let apart = layout.tp * layout.cp * layout.dp * (layout.pp - 1);
+    let apart = layout.mesh().span(Axis::Pp).offset(layout.pp - 1);
     let in_node = if apart < layout.per_node { 2 } else { 1 };
     let pair = Group { size: 2, in_node };
     (bytes, fabric.all_reduce(pair, Bytes(bytes)))
@@ -162,7 +162,7 @@ fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Secon
         1
     };
     let own = scenario.reduced_gradient() * held.copied / shard as f64;
-    let group = Group::new(copies, 1, layout.per_node);
+    let group = layout.mesh().tensor_group(copies);
     let n = copies as f64;
     (
         2.0 * own * (n - 1.0) / n,

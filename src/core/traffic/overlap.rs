@@ -4,7 +4,7 @@ use super::beside::Beside;
 use super::playbook::playbook_ratio;
 use super::volume::bandwidth;
 use super::waits::Wait;
-use crate::cluster::Link;
+use crate::cluster::{Axis, Link};
 use crate::run::Scenario;
 use crate::units::{Bytes, Seconds};
 use serde::Serialize;
@@ -122,12 +122,12 @@ pub fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<OverlapR
     let shards = layout.dp * layout.cp > 1;
     let zero3 = shards && scenario.zero.stage == 3;
     let rows = [
-        ("dp", shards, totals.dp, mesh.dp_link()),
-        ("zero3", zero3, totals.zero3, mesh.dp_link()),
-        ("tp", layout.tp > 1, totals.tp, mesh.tp_link()),
-        ("pp", layout.pp > 1, totals.pp, mesh.pp_link()),
-        ("cp", layout.cp > 1, totals.cp, mesh.cp_link()),
-        ("ep", layout.ep > 1, totals.ep, mesh.ep_link()),
+        ("dp", shards, totals.dp, mesh.link(Axis::Dp)),
+        ("zero3", zero3, totals.zero3, mesh.link(Axis::Dp)),
+        ("tp", layout.tp > 1, totals.tp, mesh.link(Axis::Tp)),
+        ("pp", layout.pp > 1, totals.pp, mesh.link(Axis::Pp)),
+        ("cp", layout.cp > 1, totals.cp, mesh.link(Axis::Cp)),
+        ("ep", layout.ep > 1, totals.ep, mesh.link(Axis::Ep)),
     ];
     let rows = rows.into_iter().filter(|(_, present, ..)| *present);
     let rows: Vec<_> = rows

@@ -32,7 +32,10 @@ pub(super) fn shards(
     let held = Held::of(scenario, &[stage]);
     let parts = [
         (held.dense, layout.mesh().shard_group(zero.shard)),
-        (held.experts, layout.mesh().expert_group(zero.expert_shard)),
+        (
+            held.experts,
+            layout.mesh().expert_shard_group(zero.expert_shard),
+        ),
     ];
     let layers = scenario
         .stage_layers

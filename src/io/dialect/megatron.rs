@@ -5,6 +5,7 @@
 mod layout;
 mod model;
 mod parallel;
+mod precision;
 mod training;
 
 use super::launcher::Launcher;

@@ -114,6 +114,7 @@ pub fn computes(precision: &Based<PrecisionParts>) -> &'static str {
         Format::Fp32 => "fp32",
         Format::Fp16 => "fp16",
         Format::Fp8 => "fp8",
+        Format::Fp4 => "fp4",
         Format::Bf16 => "bf16",
     }
 }

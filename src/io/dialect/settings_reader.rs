@@ -241,7 +241,11 @@ impl SettingsReader {
 
     /// Takes a policy of bytes a parameter.
     pub fn precision(&mut self, id: &'static str) {
-        let policy: Based<PrecisionParts> = Based::preset(id);
+        self.policy(Based::preset(id));
+    }
+
+    /// Takes a policy and what differs from it.
+    pub fn policy(&mut self, policy: Based<PrecisionParts>) {
         if !super::alike(&self.run.precision, &policy) {
             self.run.precision = policy;
         }

@@ -44,6 +44,7 @@ pub static WORDS: &[Word] = &[
     word(&["sequence parallel", "sequence parallelism"], (&KORTHIKANTI_2022, "section 4.2.2"), "Norms and dropouts cut along the sequence over the tensor-parallel ranks; saves their activations at no traffic."),
     word(&["context parallel", "context parallelism"], (&LLAMA_3, "section 3.3.2"), "Ranks that share a sequence in every layer; attention needs the keys and values of the others."),
     word(&["CP exchange"], (&LLAMA_3, "section 3.3.2"), "How context-parallel ranks meet all keys and values: round a ring, gathered at once, or heads for tokens (Ulysses)."),
+    word(&["rank order"], (&MEGATRON, "core/parallel_state.py"), "The order of the parallel sizes that ranks are numbered along, the fastest first: it decides which groups stay inside a node."),
     word(&["expert parallel", "expert parallelism"], (&DEEPSEEK_V3, "section 3.2"), "Ranks that hold different experts; tokens travel to theirs and back, by all-to-all."),
     word(&["pipeline parallel", "pipeline"], (&GPIPE, "section 2"), "Ranks that hold different layers; micro-batches pass from one to the next."),
     word(&["ZeRO stage", "ZeRO-1", "ZeRO-2", "ZeRO-3", "ZeRO"], (&ZERO, "section 5"), "What data-parallel ranks shard instead of copying: 1 optimizer states, 2 also gradients, 3 also weights."),

@@ -154,18 +154,24 @@ impl Node {
     /// The tree as HTML text in English, well-formed and escaped.
     #[must_use]
     pub fn to_html(&self) -> String {
+        self.to_html_in(&Catalogue::default())
+    }
+
+    /// The same in the language of `catalogue`.
+    #[must_use]
+    pub fn to_html_in(&self, catalogue: &Catalogue) -> String {
         let mut out = String::new();
-        self.write(&mut out);
+        self.write(&mut out, catalogue);
         out
     }
 
-    fn write(&self, out: &mut String) {
+    fn write(&self, out: &mut String, catalogue: &Catalogue) {
         match self {
-            Self::Element(element) => element.write(out),
-            Self::Text(message) => escape(&message.to_string(), out),
-            Self::Prose(message) => glossary::marked(message, &Catalogue::default()).write(out),
+            Self::Element(element) => element.write(out, catalogue),
+            Self::Text(message) => escape(&message.translated(catalogue), out),
+            Self::Prose(message) => glossary::marked(message, catalogue).write(out, catalogue),
             Self::Picture(svg) => out.push_str(svg),
-            Self::List(pieces) => pieces.iter().for_each(|piece| piece.write(out)),
+            Self::List(pieces) => pieces.iter().for_each(|piece| piece.write(out, catalogue)),
         }
     }
 }
@@ -182,19 +188,19 @@ impl Element {
             .map(|(_, value)| value)
     }
 
-    fn write(&self, out: &mut String) {
+    fn write(&self, out: &mut String, catalogue: &Catalogue) {
         out.push('<');
         out.push_str(self.tag);
         for (name, value) in &self.attributes {
             out.push(' ');
             out.push_str(name);
             out.push_str("=\"");
-            escape(&value.to_string(), out);
+            escape(&value.translated(catalogue), out);
             out.push('"');
         }
         out.push('>');
         for child in &self.children {
-            child.write(out);
+            child.write(out, catalogue);
         }
         if !VOID.contains(&self.tag) {
             out.push_str("</");

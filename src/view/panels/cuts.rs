@@ -1,5 +1,6 @@
 //! Ways to cut compared: a sequence over ranks, a matrix over grids, ring attention step by step.
 
+use crate::core::cluster::Axis;
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Scenario;
 use crate::core::t;
@@ -156,7 +157,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
     }
     let share = model.kv_heads as f64 / model.heads as f64;
     let chunk = scenario.run.seq_len as f64 / ranks as f64;
-    let wire = bandwidth(scenario, layout.mesh().cp_link());
+    let wire = bandwidth(scenario, layout.mesh().link(Axis::Cp));
     let ratio = ring_block_ratio(share, chunk, true, flops_per_byte(scenario.gpu.bf16, wire));
     let what = t!(
         "What the slowest of {ranks} ranks computes in each step; a full block of attention is 1. Plain: whole blocks except its own; zig-zag: each rank holds a piece from either end, so all compute the same.",

@@ -1,6 +1,7 @@
 //! The page of limits beside the calculator: what is not modelled. Made at build time like the page of sources.
 
 use crate::core::memory::methods::METHODS;
+use crate::core::message::Message;
 use crate::core::pipeline::spec::MAX_OPS;
 use crate::core::run::registry::LONGEST_TEXT;
 use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
@@ -49,7 +50,10 @@ pub fn limits() -> Node {
         [
             label,
             text(": "),
-            leaf("span", "", row.leaves_out.join("; ")),
+            text(Message::joined(
+                "; ",
+                row.leaves_out.iter().map(Message::from),
+            )),
             text(" ("),
             cited(row.source, row.source.short),
             text(")"),
@@ -93,11 +97,16 @@ pub fn limits() -> Node {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::message::Catalogue;
     use crate::view::panels::provenance::document;
 
     #[test]
     fn the_limits_page_names_every_method_and_its_gaps() {
-        let page = document("Limits", limits());
+        let page = document(
+            "What it does not model",
+            limits(),
+            ("en", &Catalogue::default()),
+        );
         for row in METHODS {
             assert!(page.contains(&text(row.leaves_out.join("; ")).to_html()));
         }

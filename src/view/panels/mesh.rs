@@ -2,7 +2,7 @@
 
 use crate::core::cluster::{Axis, Link, Mesh};
 use crate::core::message::verbatim;
-use crate::core::run::Scenario;
+use crate::core::run::{OneOf, Scenario};
 use crate::core::t;
 use crate::view::node::markup::{Node, el, leaf, table, text};
 
@@ -27,9 +27,12 @@ pub fn mesh(scenario: &Scenario) -> Node {
     let mesh = scenario.layout.mesh();
     let axes: Vec<Axis> = Axis::ALL
         .into_iter()
-        .filter(|axis| mesh.along(*axis).0 > 1)
+        .filter(|axis| mesh.span(*axis).size() > 1)
         .collect();
-    let lead = "Ranks are numbered tensor parallel first, then context, data and pipeline; the groups of rank 0 are marked.";
+    let lead = t!(
+        "Rank order: {order}, the fastest axis first. The groups of rank 0 are marked.",
+        order = scenario.layout.rank_order.choice().label
+    );
     let nodes: Node = shown_nodes(mesh, &axes)
         .into_iter()
         .map(|node| node_box(mesh, node))
@@ -75,14 +78,14 @@ fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
     // One member of each kind in turn, so that every kind is seen.
     let longest = axes
         .iter()
-        .map(|axis| mesh.along(*axis).0)
+        .map(|axis| mesh.span(*axis).size())
         .max()
         .unwrap_or(0);
     for member in 0..longest {
         for axis in axes {
-            let (size, stride) = mesh.along(*axis);
-            let node = member * stride / mesh.per_node;
-            if member < size && !shown.contains(&node) {
+            let span = mesh.span(*axis);
+            let node = span.offset(member) / mesh.per_node;
+            if member < span.size() && !shown.contains(&node) {
                 shown.push(node);
             }
         }
@@ -143,12 +146,12 @@ fn cell(mesh: Mesh, rank: u64) -> Node {
 
 fn groups(mesh: Mesh, axes: &[Axis]) -> Node {
     let row = |axis: &Axis| {
-        let (size, stride) = mesh.along(*axis);
-        let group = mesh.group_along(*axis);
+        let (span, group) = (mesh.span(*axis), mesh.group(*axis));
+        let size = span.size();
         let (letter, name) = names(*axis);
         let shown = size.min(4);
         let ranks: Vec<String> = (0..shown)
-            .map(|index| (index * stride).to_string())
+            .map(|index| span.offset(index).to_string())
             .collect();
         let more = if size > shown { ", …" } else { "" };
         let wire = match group.link() {

@@ -3,7 +3,7 @@
 
 use crate::core::accuracy::{SOURCES, constants};
 use crate::core::memory::methods::METHODS;
-use crate::core::message::verbatim;
+use crate::core::message::{Catalogue, verbatim};
 use crate::core::model::Architecture;
 use crate::core::pipeline::SCHEDULES;
 use crate::core::pipeline::ideas::IDEAS;
@@ -11,6 +11,7 @@ use crate::core::run::OneOf;
 use crate::core::run::precision::POLICIES;
 use crate::core::run::presets::{GPUS, MODELS};
 use crate::core::source::{ALL, Source};
+use crate::core::t;
 use crate::core::units::{show_count, significant};
 use crate::view::node::markup::{Node, cited, el, leaf, table, text};
 
@@ -180,9 +181,10 @@ fn of_measurements_and_documents() -> Node {
     .collect()
 }
 
-/// A whole document around `content`, to stand beside the page.
+/// A whole document around `content`, to stand beside the page: in English, or in the language of a catalogue with its tag.
 #[must_use]
-pub fn document(title: &'static str, content: Node) -> String {
+pub fn document(title: &'static str, content: Node, language: (&str, &Catalogue)) -> String {
+    let (tag, catalogue) = language;
     let meta = |name: &str, content: &str| el("meta", &[("name", name), ("content", content)], &[]);
     let icon = [
         ("rel", "icon"),
@@ -193,35 +195,30 @@ pub fn document(title: &'static str, content: Node) -> String {
         el("meta", &[("charset", "utf-8")], &[]),
         meta("viewport", "width=device-width, initial-scale=1"),
         meta("color-scheme", "light dark"),
-        leaf("title", "", title),
+        leaf("title", "", t!("{page} · Shardscope", page = title)),
         el("link", &icon, &[]),
         leaf("style", "", STYLE),
     ];
-    let back = el(
-        "p",
-        &[],
-        &[
-            el("a", &[("href", "./")], &[text("Shardscope")]),
-            text(" · "),
-            el("a", &[("href", "sources.html")], &[text("Sources")]),
-            text(" · "),
-            el(
-                "a",
-                &[("href", "limits.html")],
-                &[text("What it does not model")],
-            ),
-            text(" · "),
-            el("a", &[("href", "licences.txt")], &[text("Licences")]),
-        ],
-    );
-    let parts = [el("nav", &[], &[back]), el("main", &[], &[content])];
-    let body = el("body", &[], &parts);
+    let link =
+        |address: &'static str, label: &'static str| leaf("a", "", label).say("href", address);
+    let links = [
+        link("./", "Shardscope"),
+        link("sources.html", "Sources"),
+        link("limits.html", "What it does not model"),
+        link("licences.txt", "Licences"),
+    ];
+    let between = |(at, link)| [text(if at > 0 { " · " } else { "" }), link];
+    let links: Node = links.into_iter().enumerate().flat_map(between).collect();
+    let parts = [el("nav", &[], &[links]), el("main", &[], &[content])];
     let page = el(
         "html",
-        &[("lang", "en"), ("dir", "ltr")],
-        &[el("head", &[], &[head.into_iter().collect()]), body],
+        &[("lang", tag), ("dir", "ltr")],
+        &[
+            el("head", &[], &[head.into_iter().collect()]),
+            el("body", &[], &parts),
+        ],
     );
-    format!("<!doctype html>\n{}\n", page.to_html())
+    format!("<!doctype html>\n{}\n", page.to_html_in(catalogue))
 }
 
 /// The page's own neutrals and sizes, light and dark.

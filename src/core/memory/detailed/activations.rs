@@ -2,8 +2,8 @@
 
 use super::holding::{is_last, layers_of};
 use crate::memory::recompute::Policy;
-use crate::model::{Cut, LayerKind, layer_inventory, vision_inventory};
-use crate::run::{CpComm, Scenario};
+use crate::model::{Cut, LayerKind, Quantised, layer_inventory, vision_inventory};
+use crate::run::{CpComm, Recipe, Scenario};
 
 /// A tensor that some layers of a chunk keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,13 +95,45 @@ pub fn cut(scenario: &Scenario) -> Cut {
         },
         etp: layout.etp as f64,
         // A padded capacity is what every expert computes; without one the busiest rank decides.
-        routed: run.capacity_factor.unwrap_or(run.moe_imbalance),
+        routed: run.capacity_factor.unwrap_or(run.moe_imbalance) * expert_padding(scenario),
         outputs: if ulysses { 2.0 } else { 1.0 },
         flash: run.runs_flash_attention(),
         fused_swiglu: scenario.software.fused_swiglu,
         fp8: run.fp8_activations,
+        quantised: kept_copy(scenario).map(|recipe| Quantised {
+            element: recipe.element,
+            context: recipe.keeps_context,
+        }),
         element: scenario.precision.computes.activation(),
     }
+}
+
+/// The recipe in whose copies the inputs of linears wait. PyTorch's linears keep them in bf16 and quantise again. Source:
+/// torchao `float8_linear.py` and `mx_linear.py`, which save their inputs.
+#[must_use]
+pub fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
+    let again = ["fsdp2", "torchtitan", "torchtitan-eager"];
+    let stack = scenario.run.stack.base.unwrap_or_default();
+    scenario
+        .precision
+        .recipe
+        .filter(|_| !again.contains(&stack))
+}
+
+/// Rows of the experts of a rank as a recipe pads them, over those that they get: half of the multiple an expert.
+fn expert_padding(scenario: &Scenario) -> f64 {
+    let (layout, model) = (&scenario.layout, &scenario.model);
+    let (Some(recipe), Some(moe)) = (scenario.precision.recipe, model.moe) else {
+        return 1.0;
+    };
+    let sent = tokens(scenario) * (moe.top_k * layout.etp) as f64;
+    let cut = if layout.sequence_parallel {
+        layout.tp as f64
+    } else {
+        1.0
+    };
+    let held = (moe.experts / layout.ep).max(1) as f64;
+    1.0 + held * recipe.rows / 2.0 * cut / sent
 }
 
 /// What global stage `stage` keeps of one micro-batch, its logits not included.

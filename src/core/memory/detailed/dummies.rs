@@ -52,7 +52,11 @@ impl Shapes {
 
 /// Up and down projection of an FFN of local width `ffn` on tokens of width `input`.
 fn pair(scenario: &Scenario, input: u64, ffn: u64, shapes: &mut Shapes) {
-    let up = if scenario.model.gated_ffn { 2 * ffn } else { ffn };
+    let up = if scenario.model.gated_ffn {
+        2 * ffn
+    } else {
+        ffn
+    };
     shapes.insert((up, input));
     shapes.insert((input, ffn));
 }
@@ -63,7 +67,12 @@ fn experts(scenario: &Scenario, shapes: &mut Shapes) {
     };
     let h = scenario.model.hidden;
     let width = moe.input(h);
-    pair(scenario, width, moe.expert_ffn / scenario.layout.etp, shapes);
+    pair(
+        scenario,
+        width,
+        moe.expert_ffn / scenario.layout.etp,
+        shapes,
+    );
     if moe.latent > 0 {
         shapes.insert((width, h));
         shapes.insert((h, width));

@@ -4,8 +4,8 @@ use super::activations::kept;
 use super::holding::{Holding, Kind, holdings};
 use super::logits::loss_kernel;
 use super::shapes::{book, tensor};
-use super::sharding::{accumulating, buffers, largest_layer, root_elements};
-use super::states::{shards, states};
+use super::sharding::{accumulating, buffers, gathered_copies, largest_layer, root_elements};
+use super::states::{quantised_linears, shards, states};
 use super::{dummies, heads_in_flight, logits, rank_memory, transient};
 use crate::explain::{Provenance, Term, Unit};
 use crate::memory::estimate::RankLoad;
@@ -93,6 +93,17 @@ impl Explained<'_> {
                     Unit::Parameters,
                 ),
                 bytes("w", "bytes a weight", precision.weights),
+                Term::given(
+                    "L",
+                    "parameters of linears in quantised copies",
+                    quantised_linears(scenario, part),
+                    Unit::Parameters,
+                ),
+                bytes(
+                    "q",
+                    "bytes of the quantised copies of a weight",
+                    precision.copies(&scenario.gpu),
+                ),
                 bytes(
                     "g",
                     "bytes a gradient and its accumulation",
@@ -131,16 +142,22 @@ impl Explained<'_> {
                     whole.to_owned()
                 }
             };
+            let quantised = quantised_linears(scenario, part) > 0.0;
+            let of_weights = match (quantised, precision.param_gather) {
+                (true, true) => "((P - L) w + L q)",
+                (true, false) => "(P w + L q)",
+                _ => "P w",
+            };
             let copies = if self.load.weight_versions > 1 {
-                "P w c"
+                format!("{of_weights} c")
             } else {
-                "P w"
+                of_weights.to_owned()
             };
             let term = |symbol, value, formula: String| {
                 bytes(symbol, part.name, value).over(formula, &book)
             };
             let cut = format!("{copies}/N");
-            weights.push(term("W_i", worth.weights, by(over(3), copies, &cut)));
+            weights.push(term("W_i", worth.weights, by(over(3), &copies, &cut)));
             gradients.push(term("G_i", worth.gradients, by(over(2), "P g", "P g/N")));
             let kept_whole = scenario.run.optimizer == Optimizer::Muon && part.largest_matrix > 0.0;
             let formula = match (kept_whole, over(1)) {
@@ -292,6 +309,11 @@ impl Explained<'_> {
             ),
             bytes("w", "bytes a gathered weight", precision.gathered_weight()),
             bytes(
+                "q",
+                "bytes of the quantised copies of a weight",
+                gathered_copies(scenario),
+            ),
+            bytes(
                 "g",
                 "bytes a gradient and its accumulation",
                 precision.gradients(),
@@ -302,6 +324,7 @@ impl Explained<'_> {
         } else {
             "w P"
         };
+        let quantised = gathered_copies(scenario) > 0.0;
         let named = buffers(scenario, load, &self.holdings).into_iter();
         named
             .map(|buffer| {
@@ -309,8 +332,10 @@ impl Explained<'_> {
                     "gradients being reduced" if scenario.zero.stage == 2 => "2 g U",
                     "gradients being reduced" => "(w + g) U",
                     "gradients of a group of micro-batches" => "g A",
+                    "gathered weights of the stage" if quantised => "(w + q) P",
                     "gathered weights of the stage" => "w P",
                     "gradients waiting for the last micro-batch" => waiting,
+                    "gathered layers" if quantised => "(2 w + q) U",
                     "gathered layers" => "2 w U",
                     "gathered embedding and head" => "w R",
                     _ => "w H",

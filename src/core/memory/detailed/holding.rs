@@ -28,6 +28,8 @@ pub struct Holding {
     pub elements: f64,
     /// How they are sharded.
     pub kind: Kind,
+    /// Those of the linears of layers, which a recipe quantises.
+    pub linears: f64,
     /// Elements of the largest hidden matrix among them on one GPU, which Muon keeps whole; 0 where Adam steps in:
     /// embedding, head and norms.
     pub largest_matrix: f64,
@@ -98,18 +100,36 @@ struct Holdings<'a> {
 
 impl Holdings<'_> {
     fn add(&mut self, name: &'static str, elements: f64, kind: Kind) {
-        self.add_matrices(name, elements, kind, 0.0);
+        self.add_matrices(name, elements, kind, 0.0, 0.0);
     }
 
-    fn add_matrices(&mut self, name: &'static str, elements: f64, kind: Kind, largest: f64) {
+    fn add_matrices(
+        &mut self,
+        name: &'static str,
+        elements: f64,
+        kind: Kind,
+        linears: f64,
+        largest: f64,
+    ) {
         if elements > 0.0 {
             self.list.push(Holding {
                 name,
                 elements,
                 kind,
+                linears,
                 largest_matrix: largest,
             });
         }
+    }
+
+    /// Elements of a layer outside its linears: norms, row biases and the router; a latent's down-projections are whole
+    /// on every rank too, but linears.
+    fn beside_linears(&self, block: LayerElements) -> f64 {
+        let model = &self.scenario.model;
+        let down = model.mla.filter(|_| block.sharded > 0).map_or(0, |mla| {
+            model.hidden * (mla.q_lora_rank + mla.kv_lora_rank + mla.qk_rope_head_dim)
+        });
+        block.replicated.saturating_sub(down) as f64
     }
 
     fn block(&mut self, name: &'static str, count: u64, block: LayerElements) {
@@ -117,9 +137,10 @@ impl Holdings<'_> {
         let [dense, expert] = largest_matrices(self.scenario);
         let own = if block.sharded > 0 { dense } else { 0.0 };
         let elements = count * block.dense_per_rank(&self.scenario.model, layout.tp);
-        self.add_matrices(name, elements, Kind::Dense, own);
+        let linears = elements - count * self.beside_linears(block);
+        self.add_matrices(name, elements, Kind::Dense, linears, own);
         let experts = count * block.experts_per_rank(layout.ep, layout.etp);
-        self.add_matrices("routed experts", experts, Kind::Expert, expert);
+        self.add_matrices("routed experts", experts, Kind::Expert, experts, expert);
     }
 
     fn stage(&mut self, stage: usize, load: &RankLoad) {

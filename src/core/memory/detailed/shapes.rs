@@ -2,11 +2,11 @@
 //!
 //! The sizes themselves are computed where the tensors are; `tests/explained.rs` holds each of these formulas to them.
 
-use super::activations::cut;
+use super::activations::{cut, kept_copy};
 use super::holding::padded_vocabulary;
 use super::logits::loss_kernel;
 use crate::explain::{Formula, Provenance, Term, Unit};
-use crate::run::{Format, Scenario};
+use crate::run::{Format, Recipe, Scenario};
 
 /// Every symbol that a formula below may use.
 #[must_use]
@@ -102,7 +102,7 @@ pub fn tensor(
         Some(formula) => match scale(scenario, name) {
             Some(low) => {
                 let name = "bytes of an element with its scale over those of bf16";
-                let value = Formula::new(low).value(&[]).unwrap_or(1.0);
+                let value = Formula::new(low.clone()).value(&[]).unwrap_or(1.0);
                 let low = Term::given("y", name, value, Unit::Ratio).by(low, Vec::new());
                 let mut book = book.to_vec();
                 book.push(low);
@@ -115,16 +115,40 @@ pub fn tensor(
 }
 
 /// Bytes of an element over those of bf16, where its precision is another.
-fn scale(scenario: &Scenario, name: &'static str) -> Option<&'static str> {
+fn scale(scenario: &Scenario, name: &'static str) -> Option<String> {
     match name {
         "softmax statistics"
         | "attention scores"
         | "dropout masks"
         | "router logits"
         | "probabilities and indices" => None,
-        _ => low_precision(name)
-            .filter(|_| scenario.run.fp8_activations)
-            .or((scenario.precision.computes == Format::Fp32).then_some("4/2")),
+        _ if scenario.run.fp8_activations => low_precision(name).map(str::to_owned),
+        _ if scenario.precision.computes == Format::Fp32 => Some("4/2".to_owned()),
+        _ => quantised(scenario, kept_copy(scenario)?, name),
+    }
+}
+
+/// The same of what a recipe quantises: see `Role::quantised`.
+fn quantised(scenario: &Scenario, recipe: &Recipe, name: &'static str) -> Option<String> {
+    let low = format!("({})/2", recipe.formula);
+    let unfused = !scenario.software.fused_swiglu;
+    let gated = scenario.model.gated_ffn;
+    match name {
+        "input of the down projection" | "input of the experts' down projection"
+            if gated && unfused =>
+        {
+            Some(format!("(1 + {low})/2"))
+        }
+        "input of QKV"
+        | "input of the FFN"
+        | "input of the down projection"
+        | "tokens by expert"
+        | "input of the experts' down projection" => Some(low),
+        "shared experts" if gated && unfused => Some(format!("(3 + {low})/4")),
+        "shared experts" if gated => Some(format!("(2 + {low})/3")),
+        "shared experts" | "latents" => Some(format!("(1 + {low})/2")),
+        "attention output" if recipe.keeps_context => Some(format!("1 + {low}")),
+        _ => None,
     }
 }
 

@@ -55,11 +55,21 @@ pub fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
     most + next
 }
 
+/// Bytes a weight that gathered linears take beside themselves: their quantised copies, unless those are what is kept.
+#[must_use]
+pub fn gathered_copies(scenario: &Scenario) -> f64 {
+    if scenario.precision.param_gather {
+        0.0
+    } else {
+        scenario.precision.copies(&scenario.gpu)
+    }
+}
+
 /// The momentary part of sharding on one rank.
 ///
 /// ZeRO-2: gradients of one layer while those of the layer before are reduced, `2 g U`; reduced by groups of micro-batches,
 /// those of the chunk that accumulates and of the one before it, `g A`; none once a step. ZeRO-3: two gathered layers
-/// and the root unit (embedding and head, whole for the step), `2 w U + w R`, the gradients of a layer in compute
+/// with the quantised copies of one, and the root unit (embedding and head, whole for the step), `(2 w + q) U + w R`, the gradients of a layer in compute
 /// precision with the one before in the reduce-scatter, `(w + g) U`, and the head's, `w R_head`. With a pipeline FSDP
 /// keeps weights gathered and gradients unreduced until the last micro-batch: `(w + g) P`. Source: torchtitan
 /// `parallelize_llama.py` (`reshard_after_forward`), PyTorch FSDP2 `_fsdp_param_group.py`.
@@ -69,10 +79,8 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
         return Vec::new();
     }
     let unit = largest_layer(scenario, load);
-    let (w, g) = (
-        scenario.precision.gathered_weight(),
-        scenario.precision.gradients(),
-    );
+    let (precision, again) = (scenario.precision, gathered_copies(scenario));
+    let (w, g) = (precision.gathered_weight(), precision.gradients());
     match scenario.zero.stage {
         2 => match scenario.reduction() {
             Reduction::MicroBatch => {
@@ -95,7 +103,7 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
                 w
             };
             vec![
-                Buffer::held("gathered weights of the stage", w * trained),
+                Buffer::held("gathered weights of the stage", (w + again) * trained),
                 Buffer::held(
                     "gradients waiting for the last micro-batch",
                     waiting * trained,
@@ -110,7 +118,7 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
             };
             let root = root_elements(holdings);
             vec![
-                Buffer::momentary("gathered layers", 2.0 * w * unit),
+                Buffer::momentary("gathered layers", (2.0 * w + again) * unit),
                 Buffer::held("gathered embedding and head", w * root),
                 Buffer::momentary("gradients being reduced", (w + g) * unit),
                 Buffer::momentary("gradient of the head", w * head),

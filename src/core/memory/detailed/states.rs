@@ -25,8 +25,9 @@ pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
     }
 }
 
-/// `P (w/n3 + g/n2 + o/n1)` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; n2 is 1 as well where ZeRO-2 reduces
-/// once a step. Stashed weights count again.
+/// `P (w/n3 + g/n2 + o/n1) + L q` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; n2 is 1 as well where ZeRO-2 reduces
+/// once a step; L linears of layers have q bytes of quantised copies, which live from the first micro-batch of a step to
+/// the next step, with ZeRO-3 as long as their layer is gathered. Stashed weights count again.
 ///
 /// Source: Rajbhandari 2020 section 5; Megatron-LM `docs/dist_optimizer.md` (6 + 12/N for bf16 with fp32 gradients).
 #[must_use]
@@ -36,7 +37,8 @@ pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
     let over = |shared: bool| if shared { n } else { 1.0 };
     let zero = scenario.zero.stage;
     let p = holding.elements;
-    let weights = p * bytes.weights * versions.max(1) as f64 / over(zero >= 3);
+    let of_weights = bytes.weight_bytes(p, quantised_linears(scenario, holding), &scenario.gpu);
+    let weights = of_weights * versions.max(1) as f64 / over(zero >= 3);
     if holding.kind == Kind::Frozen {
         return States {
             weights,
@@ -47,6 +49,16 @@ pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
         weights,
         gradients: p * bytes.gradients() / over(scenario.shards_gradients()),
         optimizer: optimizer(scenario, holding, over(zero >= 1)),
+    }
+}
+
+/// Parameters whose quantised copies stay: of gathered weights they go with the layer.
+#[must_use]
+pub fn quantised_linears(scenario: &Scenario, holding: &Holding) -> f64 {
+    let gathered = scenario.zero.stage >= 3 && shards(scenario, holding.kind) > 1.0;
+    match scenario.precision.recipe {
+        Some(_) if scenario.precision.param_gather || !gathered => holding.linears,
+        _ => 0.0,
     }
 }
 
@@ -75,6 +87,7 @@ mod tests {
             name: "layers",
             elements: 1000.0,
             kind: Kind::Dense,
+            linears: 0.0,
             largest_matrix: 100.0,
         };
         let states = states(&Scenario::new(run).unwrap(), &holding, 1);

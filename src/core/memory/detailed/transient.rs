@@ -166,10 +166,18 @@ fn context_exchange(scenario: &Scenario, cut: &Cut) -> Named {
         let heads = model.attention_heads(kind.mixer)?;
         let kv_heads = (heads.key_value as f64 / cut.tp).max(1.0);
         let pair = kv_heads * (heads.qk + heads.value) as f64;
-        Some((heads.queries() as f64 / cut.tp, pair, heads.output() as f64 / cut.tp))
+        Some((
+            heads.queries() as f64 / cut.tp,
+            pair,
+            heads.output() as f64 / cut.tp,
+        ))
     });
     let (query, pair, output) = widths.fold((0.0, 0.0, 0.0), |widest: (f64, f64, f64), one| {
-        if one.0 + one.1 > widest.0 + widest.1 { one } else { widest }
+        if one.0 + one.1 > widest.0 + widest.1 {
+            one
+        } else {
+            widest
+        }
     });
     let bytes = cut.element * cut.tokens;
     match scenario.run.cp_comm {

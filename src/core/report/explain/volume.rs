@@ -1,6 +1,7 @@
 //! Bytes that a GPU of the busiest rank sends in a step, by kind: the formula with this run's values.
 
 use super::super::Evaluation;
+use crate::cluster::Axis;
 use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
 use crate::model::stage_range;
@@ -145,7 +146,7 @@ impl<'a> Inputs<'a> {
         let Some(moe) = scenario.model.moe.filter(|_| is_once_a_node(scenario)) else {
             return plain.over("2 (b_t + b_f) e K T h m u (x - 1)/(t x)", &book);
         };
-        let Copies { crossing, inside } = once_a_node(moe, scenario.layout.mesh().ep_group());
+        let Copies { crossing, inside } = once_a_node(moe, scenario.layout.mesh().group(Axis::Ep));
         let copies = |symbol, name: &'static str, value| {
             Term::given(symbol, name, value, Unit::Ratio)
                 .marked(Provenance::AddedUp, "m (1 - (1 - 1/m)^K) (n - 1)/n")

@@ -32,7 +32,11 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
     ));
     let bytes = scenario.precision;
     if bytes.weights == 2.0 && bytes.gradients() > 2.0 {
-        all.push(ladder("precision", [one("precision", "bf16")].into_iter()));
+        let shorter = match bytes.recipe {
+            Some(_) => one("precision.grads", "2"),
+            None => one("precision", "bf16"),
+        };
+        all.push(ladder("precision", [shorter].into_iter()));
     }
     all.push(ladder("cross_entropy", loss_kernels(run).into_iter()));
     if run.tp > 1 && !run.sequence_parallel {

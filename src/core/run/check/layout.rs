@@ -1,7 +1,7 @@
 //! How the GPUs, the batch, the experts and ZeRO's shards divide.
 
 use super::{Check, divisors};
-use crate::cluster::Gpu;
+use crate::cluster::{Gpu, RankOrder};
 use crate::issue::Issue;
 use crate::run::layout::{Layout, Zero};
 use crate::run::{OneOf, Reduction};
@@ -68,7 +68,7 @@ impl Check<'_> {
                 ),
             );
         }
-        Layout {
+        let layout = Layout {
             gpus: run.gpus,
             per_node,
             tp: run.tp,
@@ -78,9 +78,21 @@ impl Check<'_> {
             etp: run.etp,
             dp,
             expert_dp,
+            rank_order: run.rank_order,
             sequence_parallel: run.sequence_parallel && run.tp > 1,
             microbatches,
+        };
+        if self.model.moe.is_some() && !layout.mesh().pipelines_agree() {
+            let message = t!(
+                "in the rank order {order} dense layers and experts need the same pipeline groups: {inner} ranks of tp cp are not those of the experts",
+                order = run.rank_order.id(),
+                inner = run.tp.saturating_mul(run.cp)
+            );
+            let default = RankOrder::default().id();
+            self.issues
+                .push(Issue::error("rank_order", message).with_fix("rank_order", default));
         }
+        layout
     }
 
     /// Micro-batches a step; the global batch must divide.

@@ -126,7 +126,10 @@ impl Check<'_> {
     fn low_precision(&mut self, gpu: &Gpu) {
         let run = self.run;
         let settings = [
-            ("precision", run.precision.computes() == Format::Fp8),
+            (
+                "precision",
+                matches!(run.precision.computes(), Format::Fp8 | Format::Fp4),
+            ),
             (
                 "stack.attention",
                 run.software().attention == AttentionKernel::Fp8,
@@ -142,8 +145,8 @@ impl Check<'_> {
                 _ => (field, "false".to_owned()),
             })
             .collect();
-        if gpu.fp8.0 > gpu.bf16.0 || set.is_empty() {
-            return;
+        if gpu.computes_in_fp8() || set.is_empty() {
+            return self.blocks(gpu);
         }
         let values: Vec<String> = set
             .iter()
@@ -154,6 +157,29 @@ impl Check<'_> {
         let label = t!("use {setting}", setting = values.join(" "));
         self.issues
             .push(Issue::error(set[0].0, message).with_fixes(label, set));
+    }
+
+    /// MXFP8 and NVFP4 need tensor cores that read the scales of blocks; a recipe may have no attention in fp8.
+    fn blocks(&mut self, gpu: &Gpu) {
+        let Some(recipe) = self.run.precision.recipe() else {
+            return;
+        };
+        let amd = self.run.gpu.base.is_some_and(|id| id.starts_with("mi"));
+        let fp4 = self.run.precision.computes() == Format::Fp4;
+        let issue = if recipe.microscaled && !gpu.computes_in_fp4() {
+            let message = "this GPU has no block-scaled formats, which need a GPU whose fp4 peak is above its fp8 peak";
+            Issue::error("precision", message).with_fix("precision", "fp8-current")
+        } else if fp4 && amd {
+            let message = "NVFP4 is NVIDIA's format; this GPU computes in MXFP8";
+            Issue::error("precision", message).with_fix("precision", "mxfp8")
+        } else if self.run.stack.parts.attention == Some(AttentionKernel::Fp8) && !recipe.attention
+        {
+            let message = "this precision's recipe leaves attention in bf16";
+            Issue::error("stack.attention", message).with_fix("stack.attention", "cudnn")
+        } else {
+            return;
+        };
+        self.issues.push(issue);
     }
 
     /// A kernel that the GPU cannot run, or that another field rules out.

@@ -1,5 +1,6 @@
 //! How the work is divided in Megatron-LM's arguments: sizes, exchanges, shards, overlap.
 
+use crate::core::cluster::RankOrder;
 use crate::core::run::{CpComm, Scenario, Value};
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
@@ -60,6 +61,9 @@ pub fn read(reader: &mut SettingsReader) {
     let sequence = reader.flag("--sequence-parallel", "sequence parallelism");
     if reader.run.tp > 1 {
         reader.set("sequence_parallel", &Value::Bool(sequence));
+    }
+    if reader.flag("--use-tp-pp-dp-mapping", "rank order") {
+        reader.run.rank_order = RankOrder::DpLast;
     }
     let exchange = reader.word("--cp-comm-type", "CP exchange");
     if reader.run.cp > 1 {
@@ -123,6 +127,9 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     }
     if s.layout.sequence_parallel {
         writer.yes("--sequence-parallel");
+    }
+    if run.rank_order == RankOrder::DpLast {
+        writer.yes("--use-tp-pp-dp-mapping");
     }
     if let Some((_, name)) = EXCHANGES
         .iter()

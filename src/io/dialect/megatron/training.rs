@@ -1,12 +1,13 @@
-//! How the model is trained in Megatron-LM's arguments: precision, optimizer, recomputation, kernels, steps.
+//! How the model is trained in Megatron-LM's arguments: recomputation, kernels, steps.
 
+use super::precision;
 use crate::core::run::{
-    AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Optimizer, Recompute, Run, Value,
+    AttentionKernel, CrossEntropy, Module, MoeDispatch, OneOf, Recompute, Run, Value,
 };
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::{computes, is_precision, steps};
+use crate::io::dialect::steps;
 
 /// The modules that selective recomputation names.
 const MODULES: [(Module, &str); 5] = [
@@ -19,7 +20,7 @@ const MODULES: [(Module, &str); 5] = [
 
 /// Takes all of it.
 pub fn read(reader: &mut SettingsReader) {
-    precision(reader);
+    precision::read(reader);
     recompute(reader);
     kernels(reader);
     let count = reader.count("--train-iters", "steps").or_else(|| {
@@ -27,39 +28,6 @@ pub fn read(reader: &mut SettingsReader) {
         Some(samples / reader.run.global_batch.max(1))
     });
     reader.steps(count);
-}
-
-fn precision(reader: &mut SettingsReader) {
-    let half = reader.flag("--fp16", "fp16");
-    let brain = reader.flag("--bf16", "bf16");
-    let eight = reader.word("--fp8-format", "fp8").is_some();
-    let accumulate = reader.flag("--accumulate-allreduce-grads-in-fp32", "fp32 gradients");
-    let reduce = reader.flag("--grad-reduce-in-bf16", "bf16 gradients");
-    reader.precision(match (eight, brain, half) {
-        (true, ..) => "te-fp8",
-        (_, true, _) if reduce => "bf16",
-        // Gradients of a bf16 run accumulate in fp32 unless it says otherwise.
-        (_, true, _) => "bf16-fp32-grads",
-        (_, _, true) if accumulate => "bf16-fp32-grads",
-        (_, _, true) => "fp16",
-        _ => "fp32",
-    });
-    let momentum = reader.number("--sgd-momentum", "momentum");
-    let optimizer = match reader.word("--optimizer", "optimizer").as_deref() {
-        None | Some("adam") => Optimizer::Adam,
-        Some("sgd") if momentum == Some(0.0) => Optimizer::Sgd,
-        Some("sgd") => Optimizer::SgdMomentum,
-        Some("muon" | "dist_muon") => Optimizer::Muon,
-        Some(other) => {
-            let said = t!(
-                "optimizer as on this page: {other} is not known",
-                other = other.to_owned()
-            );
-            reader.assume(said);
-            reader.run.optimizer
-        }
-    };
-    reader.run.optimizer = optimizer;
 }
 
 fn recompute(reader: &mut SettingsReader) {
@@ -142,27 +110,7 @@ fn kernels(reader: &mut SettingsReader) {
 /// Says the same.
 pub fn write(run: &Run, writer: &mut SettingsWriter) {
     let software = run.software();
-    match computes(&run.precision) {
-        "fp16" => writer.yes("--fp16"),
-        "fp32" => {}
-        _ => writer.yes("--bf16"),
-    }
-    if is_precision(run, "bf16") && computes(&run.precision) == "bf16" {
-        writer.yes("--grad-reduce-in-bf16");
-    }
-    if run.precision.base == Some("te-fp8") {
-        writer.text("--fp8-format", "hybrid");
-    }
-    let (optimizer, momentum) = match run.optimizer {
-        Optimizer::Sgd => ("sgd", Some(0)),
-        Optimizer::SgdMomentum => ("sgd", None),
-        Optimizer::Muon => ("muon", None),
-        _ => ("adam", None),
-    };
-    writer.text("--optimizer", optimizer);
-    if let Some(momentum) = momentum {
-        writer.count("--sgd-momentum", momentum);
-    }
+    precision::write(run, writer);
     match &run.recompute {
         Recompute::None => {}
         Recompute::Selective => writer.text("--recompute-granularity", "selective"),

@@ -1,6 +1,6 @@
 //! What is trained and how in torchtitan's settings: model, batch, precision, recomputation.
 
-use crate::core::run::{Based, ModelParts, Optimizer, Recompute, Scenario, Value};
+use crate::core::run::{Based, ModelParts, Optimizer, PrecisionParts, Recompute, Scenario, Value};
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
@@ -50,6 +50,19 @@ pub fn read(reader: &mut SettingsReader) {
     training(reader);
 }
 
+/// A recipe over FSDP's fp32 shards, which are the master weights.
+fn sharded(id: &'static str) -> Based<PrecisionParts> {
+    let parts = PrecisionParts {
+        weights: Some(4.0),
+        master: Some(0.0),
+        ..PrecisionParts::default()
+    };
+    Based {
+        base: Some(id),
+        parts,
+    }
+}
+
 fn batch(reader: &mut SettingsReader) {
     let local = reader
         .count("training.local_batch_size", "sequences a rank")
@@ -81,11 +94,23 @@ fn batch(reader: &mut SettingsReader) {
 fn training(reader: &mut SettingsReader) {
     let dtype = reader.word("training.mixed_precision_param", "computes in");
     let converters = reader.word("model.converters", "converters");
-    reader.precision(match dtype.as_deref() {
-        _ if converters.is_some_and(|names| names.contains("float8")) => "te-fp8",
-        Some("float32") => "fp32",
-        _ => "fsdp-mixed",
-    });
+    let converts = |name: &str| {
+        let names = converters.as_deref().unwrap_or_default();
+        names.split([' ', ',']).any(|one| one.contains(name))
+    };
+    let blocks = [
+        ("nvfp4", "nvfp4"),
+        ("linear.mx", "mxfp8"),
+        ("mxfp8", "mxfp8"),
+    ];
+    match blocks.iter().find(|(name, _)| converts(name)) {
+        Some((_, id)) => reader.policy(sharded(id)),
+        None => reader.precision(match dtype.as_deref() {
+            _ if converts("float8") => "te-fp8",
+            Some("float32") => "fp32",
+            _ => "fsdp-mixed",
+        }),
+    }
     match reader.word("optimizer.name", "optimizer").as_deref() {
         None | Some("AdamW" | "Adam") => reader.run.optimizer = Optimizer::Adam,
         Some(other) => {
@@ -159,8 +184,14 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
         "training.mixed_precision_param",
         if whole { "float32" } else { "bfloat16" },
     );
-    if computes(&run.precision) == "fp8" {
-        writer.text("model.converters", "quantize.linear.float8");
+    let converter = match run.precision.base {
+        Some("mxfp8") => Some("quantize.linear.mx"),
+        Some("nvfp4") => Some("quantize.linear.nvfp4"),
+        _ if computes(&run.precision) == "fp8" => Some("quantize.linear.float8"),
+        _ => None,
+    };
+    if let Some(name) = converter {
+        writer.text("model.converters", name);
     }
     writer.text("optimizer.name", "AdamW");
     let (mode, option) = match run.recompute {

@@ -1,0 +1,196 @@
+//! Precision and optimizer in Megatron-LM's arguments.
+
+use crate::core::run::{AttentionKernel, Based, Optimizer, PrecisionParts, Run};
+use crate::core::t;
+use crate::io::dialect::settings_reader::SettingsReader;
+use crate::io::dialect::settings_writer::SettingsWriter;
+use crate::io::dialect::{computes, is_precision};
+
+/// What `--fp8-recipe` calls the policies; the first where it is silent.
+const RECIPES: [(&str, &str); 4] = [
+    ("delayed", "fp8-delayed"),
+    ("tensorwise", "fp8-current"),
+    ("blockwise", "fp8-blockwise"),
+    ("mxfp8", "mxfp8"),
+];
+
+/// Bytes of the types that optimizer states may have.
+const DTYPES: [(&str, f64); 4] = [("fp32", 4.0), ("bf16", 2.0), ("fp16", 2.0), ("fp8", 1.0)];
+
+/// Master weights of two bytes: what bf16 leaves of an fp32 weight. Source: Megatron-LM `distrib_optimizer.py`,
+/// `store_param_remainders`.
+const REMAINDERS: f64 = 2.0;
+
+/// Takes what passes compute in, what the optimizer keeps, and which it is.
+pub fn read(reader: &mut SettingsReader) {
+    let half = reader.flag("--fp16", "fp16");
+    let brain = reader.flag("--bf16", "bf16");
+    let low = low_precision(reader);
+    let accumulate = reader.flag("--accumulate-allreduce-grads-in-fp32", "fp32 gradients");
+    let reduce = reader.flag("--grad-reduce-in-bf16", "bf16 gradients");
+    let id = match (low, brain, half) {
+        (Some(id), ..) => id,
+        (_, true, _) if reduce => "bf16",
+        // Gradients of a bf16 run accumulate in fp32 unless it says otherwise.
+        (_, true, _) => "bf16-fp32-grads",
+        (_, _, true) if accumulate => "bf16-fp32-grads",
+        (_, _, true) => "fp16",
+        _ => "fp32",
+    };
+    let gathered = ["--fp8-param-gather", "--fp4-param-gather"]
+        .map(|name| reader.flag(name, "weights of linears in low precision alone"))
+        .contains(&true);
+    let mut parts = PrecisionParts {
+        grads: (low.is_some() && reduce).then_some(2.0),
+        param_gather: (low.is_some() && gathered).then_some(true),
+        ..PrecisionParts::default()
+    };
+    states(reader, &mut parts);
+    reader.policy(Based {
+        base: Some(id),
+        parts,
+    });
+    optimizer(reader);
+}
+
+/// The recipe of a run whose linears are quantised.
+fn low_precision(reader: &mut SettingsReader) -> Option<&'static str> {
+    let eight = reader.word("--fp8-format", "fp8").is_some();
+    let recipe = reader.word("--fp8-recipe", "recipe");
+    let four = reader.word("--fp4-format", "fp4").is_some();
+    reader.word("--fp4-recipe", "recipe");
+    let attention = ["--fp8-dot-product-attention", "--fp8-multi-head-attention"]
+        .map(|name| reader.flag(name, "attention in fp8"))
+        .contains(&true);
+    if attention && eight {
+        reader.run.stack.parts.attention = Some(AttentionKernel::Fp8);
+    }
+    if four {
+        return Some("nvfp4");
+    }
+    let recipe = recipe.filter(|_| eight);
+    let known = |name: &str| RECIPES.iter().find(|(known, _)| *known == name);
+    match recipe {
+        None => eight.then_some(RECIPES[0].1),
+        Some(name) => Some(known(&name).map_or_else(
+            || {
+                reader.assume(t!(
+                    "delayed scaling: the recipe {recipe} is not known",
+                    recipe = name.clone()
+                ));
+                RECIPES[0].1
+            },
+            |(_, id)| *id,
+        )),
+    }
+}
+
+/// Bytes of the states that a precision-aware optimizer keeps.
+fn states(reader: &mut SettingsReader, parts: &mut PrecisionParts) {
+    let aware = reader.flag(
+        "--use-precision-aware-optimizer",
+        "states of chosen precision",
+    );
+    let mut bytes = |name: &str, what| {
+        let said = reader.word(name, what)?;
+        let known = DTYPES.iter().find(|(dtype, _)| *dtype == said);
+        known.map(|(_, bytes)| *bytes)
+    };
+    let grads = bytes("--main-grads-dtype", "gradients in");
+    let master = bytes("--main-params-dtype", "master weights in");
+    let first = bytes("--exp-avg-dtype", "first moment in");
+    let second = bytes("--exp-avg-sq-dtype", "second moment in");
+    if !aware {
+        return;
+    }
+    parts.master = Some(master.map_or(REMAINDERS, |bytes| bytes.min(REMAINDERS)));
+    (parts.moment1, parts.moment2) = (first, second);
+    parts.grads = grads.filter(|bytes| *bytes < 4.0).or(parts.grads);
+}
+
+fn optimizer(reader: &mut SettingsReader) {
+    let momentum = reader.number("--sgd-momentum", "momentum");
+    let optimizer = match reader.word("--optimizer", "optimizer").as_deref() {
+        None | Some("adam") => Optimizer::Adam,
+        Some("sgd") if momentum == Some(0.0) => Optimizer::Sgd,
+        Some("sgd") => Optimizer::SgdMomentum,
+        Some("muon" | "dist_muon") => Optimizer::Muon,
+        Some("lion") => Optimizer::Lion,
+        Some(other) => {
+            let said = t!(
+                "optimizer as on this page: {other} is not known",
+                other = other.to_owned()
+            );
+            reader.assume(said);
+            reader.run.optimizer
+        }
+    };
+    reader.run.optimizer = optimizer;
+}
+
+/// Says the same.
+pub fn write(run: &Run, writer: &mut SettingsWriter) {
+    match computes(&run.precision) {
+        "fp16" => writer.yes("--fp16"),
+        "fp32" => {}
+        _ => writer.yes("--bf16"),
+    }
+    if let Ok(bytes) = run.precision.resolve() {
+        let recipe = run.precision.base.unwrap_or("");
+        let short = bytes.gradients() < 4.0;
+        let aware = bytes.master == REMAINDERS && bytes.recipe.is_some()
+            || run.precision.parts.master == Some(REMAINDERS);
+        if short && (bytes.recipe.is_some() || is_precision(run, "bf16")) {
+            writer.yes("--grad-reduce-in-bf16");
+        }
+        if bytes.recipe.is_none() && computes(&run.precision) == "fp8" {
+            writer.text("--fp8-format", "hybrid");
+        }
+        if let Some((name, _)) = RECIPES.iter().find(|(_, id)| *id == recipe) {
+            writer.text(
+                "--fp8-format",
+                if bytes.recipe.is_some_and(|r| r.per_tensor) {
+                    "hybrid"
+                } else {
+                    "e4m3"
+                },
+            );
+            writer.text("--fp8-recipe", name);
+            if bytes.param_gather {
+                writer.yes("--fp8-param-gather");
+            }
+            if run.software().attention == AttentionKernel::Fp8 {
+                writer.yes("--fp8-dot-product-attention");
+            }
+        }
+        if recipe == "nvfp4" {
+            writer.text("--fp4-format", "e2m1");
+            writer.text("--fp4-recipe", "nvfp4");
+            if bytes.param_gather {
+                writer.yes("--fp4-param-gather");
+            }
+        }
+        if aware {
+            writer.yes("--use-precision-aware-optimizer");
+            let dtype = |bytes: f64| match bytes {
+                4.0 => "fp32",
+                2.0 => "bf16",
+                _ => "fp8",
+            };
+            writer.text("--main-grads-dtype", if short { "bf16" } else { "fp32" });
+            writer.text("--exp-avg-dtype", dtype(bytes.moment1));
+            writer.text("--exp-avg-sq-dtype", dtype(bytes.moment2));
+        }
+    }
+    let (optimizer, momentum) = match run.optimizer {
+        Optimizer::Sgd => ("sgd", Some(0)),
+        Optimizer::SgdMomentum => ("sgd", None),
+        Optimizer::Muon => ("muon", None),
+        Optimizer::Lion => ("lion", None),
+        _ => ("adam", None),
+    };
+    writer.text("--optimizer", optimizer);
+    if let Some(momentum) = momentum {
+        writer.count("--sgd-momentum", momentum);
+    }
+}
