@@ -4,7 +4,8 @@ use super::based::{Based, Missing};
 use super::model_parts::ModelParts;
 use crate::issue::Issue;
 use crate::model::{
-    Architecture, Compressed, DeltaNet, Indexer, Kda, LayerKind, Mamba, Mixer, Pattern, SecondHeads,
+    Architecture, Compressed, DeltaNet, Ffn, Indexer, Kda, LayerKind, Mamba, Mixer, Pattern,
+    PatternError, SecondHeads,
 };
 use crate::t;
 
@@ -247,5 +248,29 @@ impl Based<ModelParts> {
             o_groups,
             streams,
         })
+    }
+}
+
+impl ModelParts {
+    /// Takes the kinds of all layers: leading dense layers before one kind with experts, or a pattern.
+    ///
+    /// # Errors
+    /// Where they are too many for a pattern.
+    pub fn set_kinds(&mut self, kinds: &[LayerKind]) -> Result<(), PatternError> {
+        let routed = |kind: &LayerKind| kind.ffn == Ffn::Experts;
+        let dense = kinds.iter().take_while(|kind| !routed(kind)).count();
+        let (first, rest) = kinds.split_at(dense);
+        let known = [Mixer::Full, Mixer::Latent, Mixer::Sparse];
+        let like = |kind: &LayerKind| known.contains(&kind.mixer) && kind.mixer == kinds[0].mixer;
+        let uniform = kinds.iter().all(like)
+            && first.iter().all(|kind| kind.ffn == Ffn::Dense)
+            && rest.iter().all(routed);
+        if uniform {
+            self.dense_layers = self.experts.map(|_| dense as u64);
+        } else {
+            self.dense_layers = self.dense_layers.map(|_| 0);
+            self.pattern = Some(Pattern::of(kinds)?.to_string());
+        }
+        Ok(())
     }
 }

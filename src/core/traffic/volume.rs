@@ -109,7 +109,7 @@ pub fn context_bytes(scenario: &Scenario, mixer: Mixer) -> Bytes {
     let kv = key_width(heads, layout.tp);
     Bytes(match scenario.run.cp_comm {
         CpComm::Ring | CpComm::AllGather => 6.0 * moved * kv * (c - 1.0),
-        CpComm::Ulysses => 4.0 * moved * (heads.queries() as f64 / t + kv) * ring(layout.cp),
+        CpComm::Ulysses => 4.0 * moved * (query_width(heads) / t + kv) * ring(layout.cp),
     })
 }
 
@@ -132,6 +132,21 @@ fn recurrent_width(model: &Architecture, mixer: Mixer, ranks: u64) -> Option<f64
         }
         _ => return None,
     })
+}
+
+/// Mean width of queries and of attention's output over all heads.
+fn query_width(heads: Heads) -> f64 {
+    f64::midpoint(heads.queries() as f64, heads.output() as f64)
+}
+
+/// The same of the widest layers.
+#[must_use]
+pub fn widest_queries(model: &Architecture) -> f64 {
+    let kinds = model.all_kinds();
+    let heads = kinds
+        .iter()
+        .filter_map(|(kind, _)| model.attention_heads(kind.mixer));
+    heads.map(query_width).fold(0.0, f64::max)
 }
 
 /// Mean width of keys and values on one of `tp` ranks, which has a head at least.

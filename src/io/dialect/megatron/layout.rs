@@ -61,7 +61,11 @@ pub fn read(reader: &mut SettingsReader) {
     );
     // More stages than layers are refused when the run is looked at.
     let count = pp.checked_mul(chunks).filter(|count| *count <= MAX_STAGES);
-    let given = stages.or_else(|| ends(layers, pp, count? / pp, first, last));
+    // Stages that a hybrid pattern sets apart.
+    let apart = reader.run.stage_layers.take();
+    let given = stages
+        .or(apart)
+        .or_else(|| ends(layers, pp, count? / pp, first, last));
     let even = count.map(|count| even_split(layers, count));
     reader.run.stage_layers = given.filter(|given| Some(given) != even.as_ref());
 }
