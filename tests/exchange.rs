@@ -161,7 +161,7 @@ const WORDS: [Words; 4] = [
             ),
             ("cp_comm", &["ring", "all-gather"]),
             ("zero", &["2", "3"]),
-            ("recompute", &["none", "selective", "full"]),
+            ("recompute", &["none", "op-selective", "full"]),
             ("precision", &["fsdp-mixed", "fp32"]),
             ("optimizer", &["adam"]),
         ],

@@ -9,7 +9,7 @@ mod random;
 use random::{Random, random_run};
 use shardscope::core::issue::{Issue, Severity};
 use shardscope::core::memory::Verdict;
-use shardscope::core::report::fit::Fit;
+use shardscope::core::report::fit::{Base, Fit};
 use shardscope::core::report::{evaluate, work};
 use shardscope::core::run::Run;
 use shardscope::io::link::{decode, encode};
@@ -188,21 +188,21 @@ fn every_change_that_should_make_a_run_fit_does_cheapest_first() {
         let Ok(base) = evaluate(&run) else { continue };
         searched += 1;
         let limit = 30_000;
-        let mut fit = Fit::new(&base, limit);
+        let mut fit = Fit::new(Base::of(&base), limit);
         while !fit.step(2000) {}
         // Whatever is left, a candidate is understood before its work is known: some stages, and its part of the limit.
         assert!(fit.spent() <= limit + 5000, "{}", encode(&run));
-        let list = fit.suggestions();
+        let list = fit.suggestions().list;
         for one in &list {
             suggested += 1;
-            let after = run.with_texts(&one.fix.set).unwrap();
+            let after = run.with_texts(&one.set).unwrap();
             let after = evaluate(&after).unwrap().report;
             assert_eq!(
                 after.memory.verdict,
                 Verdict::Fits,
                 "{}: {}",
                 encode(&run),
-                one.fix.label
+                one.label()
             );
             assert_eq!(after.step.time_s, one.step, "{}", encode(&run));
         }

@@ -22,6 +22,11 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
         Slot::Counts { .. } => proptest::collection::vec(0u64..1000, 1..9)
             .prop_map(|list| Value::List(list.into_iter().map(Value::from).collect()))
             .boxed(),
+        Slot::Numbers { length, range, .. } => {
+            proptest::collection::vec(range.0..=range.1, *length)
+                .prop_map(|list| Value::List(list.into_iter().map(Value::Number).collect()))
+                .boxed()
+        }
         Slot::Set { options, .. } => proptest::sample::subsequence(options(), 1..=options().len())
             .prop_map(|ids| {
                 Value::List(

@@ -148,7 +148,9 @@ fn any_value(field: &'static Field) -> BoxedStrategy<Value> {
             .prop_map(|choice| Value::Text(choice.id.to_owned()))
             .boxed(),
         // Texts and lists mean something only together with the rest.
-        Slot::Counts { .. } | Slot::Set { .. } | Slot::Text { .. } => Just(Value::Null).boxed(),
+        Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Set { .. } | Slot::Text { .. } => {
+            Just(Value::Null).boxed()
+        }
     }
 }
 

@@ -12,13 +12,17 @@ use shardscope::core::run::Scenario;
 use std::collections::BTreeMap;
 
 /// Mean error of the step time allowed, by what the source's name contains; the others are only shown.
-const BANDS: [(&str, f64); 6] = [
+const BANDS: [(&str, f64); 10] = [
     ("DeepSeek-V2 layers", 0.1),
     ("DeepSeek-V3 layers", 0.1),
     ("InternEvo", 0.15),
-    ("405B", 0.4),
-    ("70B", 0.3),
-    ("Llama 3.1 8B", 0.3),
+    ("dgxc, Llama 3.1 405B", 0.08),
+    ("dgxc 25.02, Llama 3.1 405B", 0.08),
+    ("dgxc, Llama 3.1 70B", 0.08),
+    ("dgxc, Llama 3.1 8B", 0.08),
+    ("Bridge, Llama 3 8B", 0.08),
+    ("Bridge, Llama 3 70B", 0.08),
+    ("Bridge, Llama 3.1 405B", 0.08),
 ];
 
 #[test]

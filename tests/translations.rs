@@ -11,6 +11,7 @@ use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
 use shardscope::io::link;
+use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
 use shardscope::view::panels::derived::derived;
@@ -230,6 +231,21 @@ fn shown() -> BTreeSet<&'static str> {
         }
     }
     all.extend(WORDS.iter().map(|word| word.meaning));
+    for id in StepId::all() {
+        let (lesson, step) = (id.lesson(), id.step());
+        all.extend([lesson.title, lesson.about, step.title]);
+        all.extend(step.sliders.iter().map(|slider| slider.name));
+        let dials = Dials::new(step, &[]);
+        for node in [
+            learn::head(id),
+            learn::words(id, &dials),
+            learn::picture(id, &dials),
+        ] {
+            node.templates(&mut |template| {
+                all.insert(template);
+            });
+        }
+    }
     all
 }
 

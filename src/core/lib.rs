@@ -21,5 +21,7 @@ pub mod traffic;
 
 pub mod report;
 
+pub mod calibrate;
+
 pub mod accuracy;
 pub mod search;

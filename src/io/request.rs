@@ -2,6 +2,7 @@
 
 use super::export::{self, Stamp};
 use super::{import, json, link};
+use crate::core::calibrate::{self, Calibration};
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
 use crate::core::pipeline::{self, request::Reply};
@@ -23,16 +24,19 @@ pub enum Verb {
     Import,
     /// `{"run": ..., "format": ...}`: the Run as a text of another program.
     Export,
+    /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
+    Calibrate,
 }
 
 impl Verb {
     /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("report", Self::Report),
         ("schedule", Self::Schedule),
         ("plan", Self::Plan),
         ("import", Self::Import),
         ("export", Self::Export),
+        ("calibrate", Self::Calibrate),
     ];
 
     /// The verb called `name`.
@@ -57,6 +61,8 @@ pub enum Answer {
     Imported(Imported),
     /// To [`Verb::Export`].
     Exported(Exported),
+    /// To [`Verb::Calibrate`].
+    Calibrated(Box<Calibration>),
 }
 
 /// The meaning of a text of another program, as plain data.
@@ -115,6 +121,7 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
         )),
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
+        Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
         Verb::Import => {
             let (run, text) = run_and_text(&request, "text")?;
             Answer::Imported(import::read(text, &run)?.into())

@@ -25,6 +25,11 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             }
         }
         Action::Apply(set) => state.apply(&set),
+        Action::Lesson(step) => state.lesson.set(Some(step)),
+        Action::Try(set) => {
+            state.lesson.set(None);
+            state.apply(&set);
+        }
         Action::Load(run) => {
             state.run.set((*run).clone());
             dialog::close();

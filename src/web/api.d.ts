@@ -88,6 +88,26 @@ export interface Plan {
 export function report(run: Run): Report | Refusal;
 export function schedule(request: ScheduleRequest): ScheduleReply | Refusal;
 export function plan(request: PlanRequest): Promise<Plan | Refusal>;
+export interface Observation {
+  name?: string; run?: Run;
+  /** seconds of a step, the median of the steady ones; standard deviation of its logarithm, 0.07 by default */
+  step_s?: number; sigma?: number;
+  /** peaks of the fullest GPU, GiB */
+  allocated_gib?: number; reserved_gib?: number; device_gib?: number;
+}
+export interface Calibration {
+  errors: Issue[];
+  /** the field `profile` of a Run */
+  profile: { [part: string]: unknown };
+  constants: { name: string; factor: number; width_before: number; width: number; share: number; informed: boolean;
+    informed_by?: string }[];
+  runs: { name: string; measured_s: number; before_s: number; after_s: number; off: number; warning?: string }[];
+  memory: { overhead_gib: number; reserved_over_allocated: number } | null;
+  layouts: { name: string; measured_gib: number; predicted_gib: number; warning: string }[];
+  next: { run: Run; sd_before: number; sd_after: number; teaches: string }[];
+}
+/** What measured runs teach, and which to make next for `question` on at most `gpus`. */
+export function calibrate(request: { runs: Observation[]; name?: string; question?: Run; gpus?: number }): Calibration | Refusal;
 export function encodeLink(run: Run): { errors: Issue[]; fragment: string } | Refusal;
 export function decodeLink(text: string): { errors: Issue[]; run: Run; notices: Issue[] } | Refusal;
 export interface Imported {
@@ -109,8 +129,8 @@ export function importText(text: string, run?: Run): Imported | Refusal;
 export function exportRun(run: Run, format: ExportFormat, stamp?: { date?: string; address?: string }):
   { errors: Issue[]; text: string } | Refusal;
 /** What the package's command answers to a line of standard input; undefined where `verb` is not one of these. */
-export function answerLine(verb: "report" | "schedule" | "plan" | "import" | "export", line: string):
-  Report | ScheduleReply | Plan | Imported | { errors: Issue[]; text: string } | Refusal | undefined;
+export function answerLine(verb: "report" | "schedule" | "plan" | "import" | "export" | "calibrate", line: string):
+  Report | ScheduleReply | Plan | Imported | Calibration | { errors: Issue[]; text: string } | Refusal | undefined;
 export function version(): string;
 /** Loads the calculator; nothing is mounted. Without an argument the WebAssembly is fetched from beside the module. */
 export default function init(options?: { module_or_path: RequestInfo | URL | Response | BufferSource | WebAssembly.Module }):

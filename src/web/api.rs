@@ -3,6 +3,7 @@
 
 mod plain;
 
+use crate::core::calibrate;
 use crate::core::issue::{Issue, Severity};
 use crate::core::pipeline;
 use crate::core::report::{self, Refusal};
@@ -33,6 +34,13 @@ pub fn version() -> String {
 #[must_use]
 pub fn report_door(run: JsValue) -> JsValue {
     reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
+}
+
+/// What measured runs teach: a profile, what it is made of, and the run to make next.
+#[wasm_bindgen(js_name = calibrate)]
+#[must_use]
+pub fn calibrate_door(request: JsValue) -> JsValue {
+    reply(value(request).and_then(|request| calibrate::calibrate(&request)))
 }
 
 /// One schedule under given durations.

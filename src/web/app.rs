@@ -5,6 +5,7 @@ use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::charts::palette::Theme;
+use crate::view::learn::StepId;
 use crate::view::node::action::{Compare, Dialog};
 use crate::view::node::markup::{self, Action, Node, el, leaf};
 use crate::view::panels::issues::refused;
@@ -19,6 +20,7 @@ use crate::web::form::Form;
 use crate::web::history::history;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{Language, said, say};
+use crate::web::learn::learn;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
@@ -161,7 +163,8 @@ fn page(state: State) -> impl IntoView {
         </button>
         <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
-            <main class="page">
+            {learn(state)}
+            <main class="page" hidden=flag(move || state.lesson.get().is_some())>
                 <aside class="inputs" aria-label=say("Inputs")>
                     {history(state)}
                     <Form/>
@@ -237,10 +240,22 @@ fn Header() -> impl IntoView {
         });
     };
     let exchange = Signal::derive(exchange);
+    let view_button = move |label: &'static str, lesson: Option<StepId>| {
+        let current = move || state.lesson.get().is_some() == lesson.is_some();
+        view! {
+            <button class="quiet" aria-current=text(move || current().to_string()) on:click=move |_| state.lesson.set(lesson)>
+                {say(label)}
+            </button>
+        }
+    };
     view! {
         <header class="bar">
             <i class="logo"></i>
             <h1>"Shardscope"</h1>
+            <nav class="views" aria-label=say("Views")>
+                {view_button("Run", None)}
+                {view_button("Learn", Some(StepId::first()))}
+            </nav>
             {pick("model", "Model preset")}
             <span class="wide-only">{pick("gpu", "GPU preset")}</span>
             <span class="spring"></span>

@@ -142,7 +142,7 @@ fn text_input(
 ) -> impl IntoView {
     let wide = matches!(
         field.slot,
-        Slot::Counts { .. } | Slot::Text { .. } | Slot::Set { .. }
+        Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Text { .. } | Slot::Set { .. }
     );
     let derived = move || state.run.with(|run| field.get(run) == Value::Null);
     let value = move || {

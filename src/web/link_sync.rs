@@ -1,6 +1,7 @@
 //! The address bar follows the Run, and the Run follows the address bar.
 
 use crate::io::link;
+use crate::view::learn::StepId;
 use crate::web::browser;
 use crate::web::history;
 use crate::web::state::{State, theme_of};
@@ -40,6 +41,10 @@ pub fn keep(state: State) {
             if state.compare.get_untracked() != read.view.compare {
                 state.compare.set(read.view.compare);
             }
+            let lesson = read.view.lesson.as_deref().and_then(StepId::named);
+            if state.lesson.get_untracked() != lesson {
+                state.lesson.set(lesson);
+            }
             if state.lang.get_untracked() != read.view.lang {
                 state.lang.set(read.view.lang);
             }
@@ -63,10 +68,12 @@ pub fn keep(state: State) {
 fn view(state: State) -> link::View {
     let (compare, second) = (state.compare.get(), state.second.get());
     let lang = state.lang.get();
+    let lesson = state.lesson.get().map(|step| step.to_string());
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
         lang,
         page: view.page.clone(),
+        lesson,
         compare,
         second,
         ..link::View::default()

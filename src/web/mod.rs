@@ -36,6 +36,8 @@ mod html;
 #[cfg(feature = "ui")]
 mod i18n;
 #[cfg(feature = "ui")]
+mod learn;
+#[cfg(feature = "ui")]
 mod link_sync;
 #[cfg(feature = "ui")]
 mod memory;

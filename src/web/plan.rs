@@ -1,138 +1,115 @@
-//! The plan panel: runs a planner session in slices between the page's other work and applies the commands of its
-//! buttons.
+//! The plan panel: commands of its buttons change a query, a job answers it.
 
-use crate::core::search::session::{PlanCommand, PlanSession};
-use crate::view::node::markup::{Action, Node, leaf};
+use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
+use crate::view::node::markup::Action;
 use crate::view::panels::plan;
 use crate::web::html::text;
 use crate::web::i18n::{said, say};
 use crate::web::render::{Handler, handled};
 use crate::web::state::State;
-use crate::web::worker::next_turn;
+use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 use std::sync::Arc;
 
-/// Milliseconds of work between two turns of the event loop: a frame stays in time.
-const SLICE_MS: f64 = 10.0;
-/// Units of the search between two reads of the clock.
-const UNITS: u64 = 1000;
-/// Milliseconds between two redraws while the work is under way.
-const REDRAW_MS: f64 = 120.0;
-
-/// The search and what is shown of it.
+/// What is asked, and what is known.
 #[derive(Clone, Copy)]
 struct Panel {
-    state: State,
-    session: StoredValue<Option<PlanSession>, LocalStorage>,
-    /// The progress line, and everything else.
-    parts: RwSignal<[Node; 2]>,
-    /// Whether work is under way.
-    works: RwSignal<bool>,
+    query: RwSignal<Option<PlanQuery>>,
+    result: RwSignal<PlanResult, LocalStorage>,
+    request: StoredValue<Option<Request>>,
 }
 
 impl Panel {
-    /// Takes the Run of the page, which may restart the search.
-    fn follow(self) {
-        let evaluation = self.state.evaluation();
-        let Some(run) = evaluation.map(|evaluation| evaluation.scenario.run.clone()) else {
-            return;
-        };
-        self.session.update_value(|session| match session {
-            Some(session) => session.set_run(&run),
-            None => *session = PlanSession::new(&run).ok(),
-        });
-        self.work();
-    }
-
-    fn apply(self, command: PlanCommand) {
-        self.session.update_value(|session| {
-            if let Some(session) = session {
-                session.apply(command);
-            }
-        });
-        self.work();
-    }
-
-    /// Works until nothing is left to do.
-    fn work(self) {
-        if self.works.get_untracked() {
+    /// Changes the query, and asks it where it is another now.
+    fn change(self, change: impl FnOnce(&mut PlanQuery)) {
+        let mut query = self.query.get_untracked();
+        if let Some(query) = &mut query {
+            change(query);
+        }
+        if query == self.query.get_untracked() {
             return;
         }
-        self.works.set(true);
-        leptos::task::spawn_local(async move {
-            let mut drawn = 0.0;
-            // The panel may be gone by now.
-            while let Some(over) = self.slice() {
-                if over || js_sys::Date::now() - drawn > REDRAW_MS {
-                    self.draw(over);
-                    drawn = js_sys::Date::now();
-                }
-                if over {
-                    break;
-                }
-                next_turn().await;
+        self.ask(query.as_ref());
+        self.query.set(query);
+    }
+
+    fn ask(self, query: Option<&PlanQuery>) {
+        if let Some(request) = self.request.get_value() {
+            request.cancel();
+        }
+        self.request.set_value(None);
+        let Some(query) = query.filter(|query| !query.is_empty()) else {
+            self.result.set(PlanResult::default());
+            return;
+        };
+        self.result.update(|result| result.done = false);
+        // The panel may be gone when a reply comes.
+        let request = request(Job::Plan(query.clone()), move |progress| match progress {
+            Progress::Reply(Reply::Plan(result)) => drop(self.result.try_set(*result)),
+            Progress::Reply(_) => {}
+            Progress::Done | Progress::Failed => {
+                self.result.try_update(|result| result.done = true);
             }
-            let _ = self.works.try_set(false);
         });
+        self.request.set_value(Some(request));
     }
-
-    /// One slice; true where nothing is left.
-    fn slice(self) -> Option<bool> {
-        self.session.try_update_value(|session| {
-            let begun = js_sys::Date::now();
-            let Some(session) = session else {
-                return true;
-            };
-            while js_sys::Date::now() - begun < SLICE_MS {
-                if session.step(UNITS) {
-                    return true;
-                }
-            }
-            false
-        })
-    }
-
-    fn draw(self, over: bool) {
-        let unit = self.state.unit.get_untracked();
-        let parts = self.session.with_value(|session| {
-            let panel = |session| plan::panel(session, over, unit);
-            session.as_ref().map_or_else(nothing_to_plan, panel)
-        });
-        self.parts.set(parts);
-    }
-}
-
-fn nothing_to_plan() -> [Node; 2] {
-    let words = "This run has no model, GPU or precision to plan for.";
-    [Node::none(), leaf("p", "muted", words)]
 }
 
 /// The plan panel: the Plan button starts the search; from then on it follows the Run.
 pub fn plan_panel(state: State) -> AnyView {
     let panel = Panel {
-        state,
-        session: StoredValue::new_local(None),
-        parts: RwSignal::default(),
-        works: RwSignal::new(false),
+        query: RwSignal::new(None),
+        result: RwSignal::new_local(PlanResult::default()),
+        request: StoredValue::new(None),
     };
     Effect::new(move |_| {
-        state.unit.track();
-        panel.follow();
-    });
-    let parts = Signal::derive(move || panel.parts.get().into_iter().collect());
-    let label = text(move || said(if panel.works.get() { "Stop" } else { "Plan" }));
-    let press = move |_| {
-        panel.apply(if panel.works.get_untracked() {
-            PlanCommand::Stop
+        let Some(evaluation) = state.evaluation() else {
+            return;
+        };
+        let run = &evaluation.scenario.run;
+        if panel.query.with_untracked(Option::is_none) {
+            panel.query.set(Some(PlanQuery::new(run)));
         } else {
-            PlanCommand::Search
+            panel.change(|query| query.set_run(run));
+        }
+    });
+    let parts = Signal::derive(move || {
+        let evaluation = state.evaluation();
+        panel
+            .query
+            .with(|query| {
+                let query = query.as_ref()?;
+                panel.result.with(|result| {
+                    let view = plan::View {
+                        query,
+                        result,
+                        own: evaluation.as_ref().map(|evaluation| &evaluation.report),
+                        unit: state.unit.get(),
+                    };
+                    Some(plan::panel(&view))
+                })
+            })
+            .into_iter()
+            .flatten()
+            .collect()
+    });
+    let works = move || panel.result.with(|result| !result.done);
+    let label = text(move || said(if works() { "Stop" } else { "Plan" }));
+    let press = move |_| {
+        let works = untrack(works);
+        panel.change(|query| {
+            query.apply(if works {
+                PlanCommand::Stop
+            } else {
+                PlanCommand::Search
+            });
         });
     };
     let handler: Handler = Arc::new(move |action| {
         let Action::Plan(command) = action else {
             return false;
         };
-        panel.apply(*command);
+        panel.change(|query| query.apply(*command));
         true
     });
     view! {
@@ -142,7 +119,7 @@ pub fn plan_panel(state: State) -> AnyView {
                 <span class="spring"></span>
                 <button class="main" on:click=press>{label}</button>
             </div>
-            <div class="plan" aria-busy=text(move || panel.works.get().to_string()) use:handled=(parts, handler)></div>
+            <div class="plan" aria-busy=text(move || works().to_string()) use:handled=(parts, handler)></div>
         </section>
     }
     .into_any()

@@ -10,6 +10,7 @@ use crate::core::run::registry::{Field, field};
 use crate::core::units::MemoryUnit;
 use crate::io::link::{self, View};
 use crate::view::charts::palette::Theme;
+use crate::view::learn::StepId;
 use crate::view::panels::schedules::Sort;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
@@ -66,6 +67,8 @@ pub struct State {
     pub dialog: RwSignal<String>,
     /// The variants of panels.
     pub chosen: RwSignal<Chosen>,
+    /// The step of a lesson that is shown instead of the Run.
+    pub lesson: RwSignal<Option<StepId>>,
 }
 
 impl State {
@@ -73,6 +76,7 @@ impl State {
     pub fn from_address() -> Self {
         let link = link::decode(&browser::link_text());
         let theme = theme_of(&link.view);
+        let lesson = link.view.lesson.as_deref().and_then(StepId::named);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         Self {
@@ -93,6 +97,7 @@ impl State {
             search: RwSignal::new(String::new()),
             dialog: RwSignal::new(String::new()),
             chosen: RwSignal::new(Chosen::default()),
+            lesson: RwSignal::new(lesson),
         }
     }
 

@@ -212,6 +212,14 @@ fn value(field: &'static Field) -> BoxedStrategy<String> {
                     .join(",")
             })
             .boxed(),
+        Slot::Numbers { length, range, .. } => vec(range.0..=range.1, length - 1..=*length)
+            .prop_map(|list| {
+                list.iter()
+                    .map(f64::to_string)
+                    .collect::<Vec<_>>()
+                    .join(",")
+            })
+            .boxed(),
         Slot::Set { options, .. } => vec(select(options()), 0..5)
             .prop_map(|ids| {
                 ids.iter()

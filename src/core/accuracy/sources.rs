@@ -109,7 +109,7 @@ macro_rules! gpt {
     ($more:literal) => {
         concat!(
             "model.layers={layers}&model.hidden={hidden}&model.ffn={wide}&model.heads={heads}",
-            "&model.kv_heads={kv_heads|@heads}&model.vocab={vocab}&model.norm=rmsnorm&model.biases=none&gpu.base={gpu_id}",
+            "&model.kv_heads={kv_heads|@heads}&model.vocab={vocab}&model.norm={norm}&model.biases=none&gpu.base={gpu_id}",
             "&gpus={gpus}&tp={tp|1}&pp={pp|1}&cp={cp|1}&schedule={schedule}&virtual_stages={chunks}",
             "&seq_len={seq}&micro_batch={mbs}&global_batch={gbs}&recompute={recompute|none}&zero={zero_stage}&",
             $more
@@ -177,10 +177,11 @@ pub static SOURCES: &[Source] = &[
     // Megatron with sequence parallelism; of its software the table says Transformer Engine, which picks cuDNN's kernel.
     source("SimuMax, Llama on B200", Kind::Fitted, THROUGHPUT, &[("source", "SimuMax"), ("held", "=yes")], Quantity::StepSeconds,
         gpt!("model.gated_ffn=true&model.tied_embeddings=false&model.dropout=false&gpu.inter_gb_per_s=50&sequence_parallel=true&precision=bf16-fp32-grads&stack.base=megatron-2024&stack.attention=cudnn"), LAYOUT),
-    // Jean Zay: four 100 Gbit/s cards for eight GPUs. Its fork of Megatron-DeepSpeed, like Megatron of 2021, had neither
+    // Jean Zay: four 100 Gbit/s cards for eight GPUs, "NVLink 4 inter-gpu connects" of the twelve of an A100 (BLOOM's model
+    // card): 100 GB/s. Its fork of Megatron-DeepSpeed, like Megatron of 2021, had neither
     // FlashAttention nor overlapped gradients or tensor-parallel reductions.
     source("BLOOM candidates, 176B to 203B on A100", Kind::Fitted, THROUGHPUT, &[("source", "bigscience"), ("held", "=yes")], Quantity::StepSeconds,
-        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=6.25&sequence_parallel=false&precision=bf16-fp32-grads&stack=megatron-2021"), LAYOUT),
+        gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=6.25&gpu.intra_gb_per_s=100&sequence_parallel=false&precision=bf16-fp32-grads&stack=megatron-2021"), LAYOUT),
     source("Narayanan 2021, GPT on A100", Kind::Fitted, THROUGHPUT, &[("source", "images/cases_april2021"), ("held", "=yes")], Quantity::StepSeconds,
         gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=true&gpu.inter_gb_per_s=25&sequence_parallel={sp}&precision=bf16-fp32-grads&stack=megatron-2021"), LAYOUT),
     source("Korthikanti 2022, GPT on A100", Kind::Fitted, THROUGHPUT, &[("source", "calculon"), ("held", "=yes")], Quantity::StepSeconds,
@@ -194,6 +195,11 @@ pub static SOURCES: &[Source] = &[
         outside!("model.base=llama-3.1-70b&model.layers={layers|}&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
     source("NVIDIA dgxc, Llama 3.1 8B on H100", Kind::Held, THROUGHPUT, &[("source", "v25.02:llama3.1/README_8b"), ("model", "8B")], Quantity::TokensPerGpu,
         outside!("model.base=llama-3.1-8b&model.layers={layers|}&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
+    // The same runs a release later.
+    source("NVIDIA dgxc 25.02, Llama 3.1 405B on H100", Kind::Held, THROUGHPUT, &[("source", "v25.02:llama3.1/README_405b"), ("model", "405B")], Quantity::TokensPerGpu,
+        outside!("model.base=llama-3.1-405b&model.layers={layers|}&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
+    source("NVIDIA dgxc, Nemotron-4 15B on H100", Kind::Held, THROUGHPUT, &[("source", "v24.11.1:nemotron/README_15b")], Quantity::TokensPerGpu,
+        outside!("model.layers=32&model.hidden=6144&model.ffn=24576&model.heads=48&model.kv_heads=8&model.head_dim=128&model.vocab=256000&model.gated_ffn=false&model.tied_embeddings=false&model.norm=layernorm&model.biases=none&model.dropout=false&gpu=h100-sxm-80gb&stack=megatron-2025"), PRECISE),
     // Routed experts: no constant was fitted to them.
     Source {
         without: &[("experts", "=")],
@@ -205,16 +211,38 @@ pub static SOURCES: &[Source] = &[
         ..source("SimuMax, DeepSeek-V3 layers on B200", Kind::Held, THROUGHPUT, &[("source", "SimuMax"), ("model", "deepseek-v3")], Quantity::TokensPerGpu,
             outside!("model.base=deepseek-v3&model.layers=4&model.mtp_modules=0&model.moe.dense_layers=1&gpu=b200-sxm&stack.base=megatron-2024&stack.attention=cudnn"), PRECISE)
     },
+    // NVIDIA's summaries of Megatron-Bridge and before it NeMo, release by release.
+    source("Megatron-Bridge, Llama 3 8B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "=LLAMA3_8B")], Quantity::TokensPerGpu,
+        outside!("model.base=llama-3.1-8b&gpu={gpu_id}&{release}"), PRECISE),
+    source("Megatron-Bridge, Llama 3 70B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "=LLAMA3_70B")], Quantity::TokensPerGpu,
+        outside!("model.base=llama-3.1-70b&gpu={gpu_id}&{release}"), PRECISE),
+    source("Megatron-Bridge, Llama 3.1 405B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "=LLAMA3.1_405B")], Quantity::TokensPerGpu,
+        outside!("model.base=llama-3.1-405b&gpu={gpu_id}&{release}"), PRECISE),
     Source {
         without: &[("experts", "=")],
         ..source("Megatron-Bridge, DeepSeek-V3", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "DeepSeekV3")], Quantity::TokensPerGpu,
-            outside!("model.base=deepseek-v3&model.layers={layers|}&model.mtp_modules=0&gpu={gpu_id}&stack=megatron-{year}"), PRECISE)
+            outside!("model.base=deepseek-v3&model.layers={layers|}&model.mtp_modules={mtp}&stage_layers={deepseek_stages|}&gpu={gpu_id}&{release}"), PRECISE)
     },
     Source {
         without: &[("experts", "=")],
         ..source("Megatron-Bridge, Qwen3-235B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Qwen3_235B")], Quantity::TokensPerGpu,
-            outside!("model.layers=94&model.hidden=4096&model.ffn=12288&model.heads=64&model.kv_heads=4&model.head_dim=128&model.vocab=151936&model.gated_ffn=true&model.tied_embeddings=false&model.norm=rmsnorm&model.biases=none&model.dropout=false&model.moe.experts=128&model.moe.top_k=8&model.moe.expert_ffn=1536&model.moe.shared_experts=0&model.moe.dense_layers=0&gpu={gpu_id}&stack=megatron-{year}"), PRECISE)
+            outside!("model.base=qwen-3-235b-a22b&gpu={gpu_id}&{release}"), PRECISE)
     },
+    source("Megatron-Bridge, Qwen3-30B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Qwen3_30B")], Quantity::TokensPerGpu,
+        outside!("model.base=qwen-3-30b-a3b&gpu={gpu_id}&{release}"), PRECISE),
+    source("Automodel, DeepSeek-V3 on H100", Kind::Shown, THROUGHPUT, &[("source", "Automodel"), ("model", "DeepSeek V3")], Quantity::TokensPerGpu,
+        outside!("model.base=deepseek-v3&model.mtp_modules=0&gpu={gpu_id}&stack.base=fsdp2&stack.attention=cudnn&moe_dispatch=per-node"), PRECISE),
+    source("Automodel, Kimi K2 on H100", Kind::Shown, THROUGHPUT, &[("source", "Automodel"), ("model", "Kimi K2")], Quantity::TokensPerGpu,
+        outside!("model.base=kimi-k2&gpu={gpu_id}&stack.base=fsdp2&stack.attention=cudnn&moe_dispatch=per-node"), PRECISE),
+    source("Automodel, Llama 3 70B on H100", Kind::Shown, THROUGHPUT, &[("source", "Automodel"), ("model", "Llama3 70B")], Quantity::TokensPerGpu,
+        outside!("model.base=llama-3.1-70b&gpu={gpu_id}&stack.base=fsdp2&stack.attention=cudnn"), PRECISE),
+    // A local batch is cut into as many micro-batches as there are stages.
+    source("torchtitan, Llama 3.1 405B on H100", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "405B")], Quantity::TokensPerGpu,
+        "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&stack.tp_overlap=async-tp&cp_comm=ring", PRECISE),
+    source("torchtitan, Llama 3.1 8B on H200", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "8B")], Quantity::TokensPerGpu,
+        "model.base=llama-3.1-8b&gpu={gpu_id}&gpus={gpus}&tp=1&pp=1&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch=2&global_batch={gbs}&stack=torchtitan", PRECISE),
+    source("fms-fsdp, Llama 2", Kind::Shown, THROUGHPUT, &[("source", "fms-fsdp"), ("recompute", "none")], Quantity::TokensPerGpu,
+        "model.base=llama-2-7b&gpu.base=h100-sxm-80gb&gpu.inter_gb_per_s=12.5&gpus={gpus}&tp=1&pp=1&zero=3&hsdp_shard=8&precision=bf16&seq_len={seq}&micro_batch={mbs}&global_batch={gbs}&stack=torchtitan", LAYOUT),
     source("Uneven PP note, vision-language on H20", Kind::Shown, "uneven_pp_h20.csv", &[], Quantity::StepSeconds,
         "stack=megatron-2024&model.layers=28&model.hidden=3584&model.ffn=18944&model.heads=28&model.kv_heads=28&model.vocab=152064&model.gated_ffn=false&model.tied_embeddings=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&model.vision.image_height=224&model.vision.channels=3&model.vision.patch=14&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16&stage_layers={first},{second}",
         "{first} and {second} layers on the two ranks"),

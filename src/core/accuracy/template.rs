@@ -50,7 +50,8 @@ pub fn fill(template: &str, line: Line) -> Option<String> {
 /// Columns that no table has.
 /// - `chunks`, `schedule`: model chunks a rank (">1" is at least two; one without a pipeline), and what runs them
 /// - `zero_stage`, `shard`: "fsdp" is stage 3, "zero1=8" stage 1 in groups of 8
-/// - `policy`: 8-bit precisions as Transformer Engine, else bf16
+/// - `policy`: recipes of Transformer Engine: NVIDIA's "FP8" of 2025 and later scales by the current largest value, "fp8"
+///   before that by those of past steps; else bf16
 /// - `sp`: whether sequence parallelism was on
 /// - `wide`: the feed-forward width, four times the hidden size where it is not given
 /// - `id`: the preset that a Llama is; `gpu_id`: that a GPU is
@@ -80,8 +81,15 @@ fn derived(column: &str, line: Line) -> Option<String> {
         "shard" => zero.strip_prefix("zero1=").unwrap_or("").to_owned(),
         "policy" => {
             let precision = line.text("precision");
-            let low = precision.to_ascii_lowercase().contains("fp8") || precision.contains("NVFP4");
-            if low { "te-fp8" } else { "bf16-fp32-grads" }.to_owned()
+            let has = |part| precision.contains(part);
+            match () {
+                () if has("NVFP4") => "nvfp4",
+                () if has("MX") => "mxfp8",
+                () if has("FP8") => "fp8-current",
+                () if has("fp8") => "fp8-delayed",
+                () => "bf16-fp32-grads",
+            }
+            .to_owned()
         }
         "sp" => matches!(line.text("sp"), "1" | "1.0" | "yes").to_string(),
         "wide" if line.text("ffn").is_empty() => (4 * line.count("hidden", 0)?).to_string(),
@@ -91,10 +99,13 @@ fn derived(column: &str, line: Line) -> Option<String> {
             .to_ascii_lowercase()
             .replace("llama3-", "llama-3.1-"),
         "gpu_id" => match line.text("gpu_type") {
-            "H100" | "h100_80gb" => "h100-sxm-80gb",
+            "H100" | "H100-80GB" | "h100_80gb" => "h100-sxm-80gb",
             "a100_40gb" => "a100-sxm-40gb",
             "B200" => "b200-sxm",
+            "B300" => "b300-sxm",
             "GB200" => "gb200",
+            "GB300" => "gb300",
+            "H200" => "h200-sxm-141gb",
             text if text.to_ascii_lowercase().contains("a100") => "a100-sxm-80gb",
             _ => "",
         }
@@ -102,6 +113,30 @@ fn derived(column: &str, line: Line) -> Option<String> {
         "local" if pp > 1 => (count("mbs", 1) / (pp * chunks)).to_string(),
         "local" => count("mbs", 1).to_string(),
         "local_batch" => (count("mbs", 1) * count("gpus", 1) / (tp * pp)).to_string(),
+        // Containers 25.09 and 25.11 are of 2025; of those of 2026 the MoE kernels are fused from 26.06 on.
+        "release" => {
+            let source = line.text("source");
+            match () {
+                () if source.contains("[25.09") => "stack.base=megatron-2025",
+                () if source.contains("[25.11") => "stack.base=megatron-2025&moe_dispatch=per-node",
+                () if source.contains("[26.02") || source.contains("[26.04") => {
+                    "stack.base=megatron-2026&stack.moe_fused=false"
+                }
+                () => "stack.base=megatron-2026",
+            }
+            .to_owned()
+        }
+        "norm" if line.text("model").contains("llama") => "rmsnorm".to_owned(),
+        "norm" => "layernorm".to_owned(),
+        "cut_batch" => {
+            let ranks = count("gpus", 1) / (tp * pp * count("cp", 1));
+            (count("gbs", 1) / ranks / (pp * chunks)).to_string()
+        }
+        // Megatron-Bridge's recipe for 16 stages: four layers each, one beside the loss.
+        "deepseek_stages" if pp * chunks == 16 => format!("{}1", "4,".repeat(15)),
+        "deepseek_stages" => String::new(),
+        // DeepSeek-V3's rows count its module unless they say otherwise (FLOPs a token).
+        "mtp" => u8::from(!line.text("model").contains("w/o MTP")).to_string(),
         "four_batches" => (4 * count("gbs", 1)).to_string(),
         "four_dp" => (4 * count("dp", 1)).to_string(),
         "first_word" => {

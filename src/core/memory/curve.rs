@@ -5,7 +5,7 @@
 
 use super::detailed::{self, Heads};
 use super::estimate::{RankLoad, StageMemory};
-use super::verdict::FRAGMENTATION;
+use super::verdict::fragmentation;
 use crate::run::Scenario;
 use crate::units::{Bytes, Seconds};
 
@@ -89,6 +89,7 @@ pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Chang
         ..load.clone()
     };
     let base = detailed::rank_memory(scenario, rank, &empty);
+    let blocks = fragmentation(scenario) - 1.0;
     let mut chunks: Vec<Chunk> = load
         .stages
         .iter()
@@ -100,7 +101,7 @@ pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Chang
         })
         .collect();
     let mut curve = Curve {
-        points: vec![point(Seconds::ZERO, &base, &chunks)],
+        points: vec![point(Seconds::ZERO, &base, blocks, &chunks)],
         peak: 0,
         alive: Vec::new(),
     };
@@ -109,7 +110,7 @@ pub fn curve(scenario: &Scenario, rank: usize, load: &RankLoad, changes: &[Chang
         if let Some(chunk) = chunks.iter_mut().find(|chunk| chunk.stage == change.stage) {
             chunk.alive = (chunk.alive + change.by).max(0.0);
         }
-        let now = point(change.time, &base, &chunks);
+        let now = point(change.time, &base, blocks, &chunks);
         if now.total().0 > highest {
             highest = now.total().0;
             curve.peak = curve.points.len();
@@ -132,7 +133,7 @@ fn alive(chunk: &Chunk) -> Alive {
     }
 }
 
-fn point(time: Seconds, base: &StageMemory, chunks: &[Chunk]) -> Point {
+fn point(time: Seconds, base: &StageMemory, blocks: f64, chunks: &[Chunk]) -> Point {
     let sum = |of: &dyn Fn(&Chunk) -> f64| -> f64 { chunks.iter().map(of).sum() };
     let head = |of: fn(&Heads) -> f64| {
         sum(&|chunk: &Chunk| chunk.alive * chunk.heads.as_ref().map_or(0.0, of))
@@ -145,8 +146,7 @@ fn point(time: Seconds, base: &StageMemory, chunks: &[Chunk]) -> Point {
         states: base.weights + base.gradients + base.optimizer,
         buffers: base.buffers + Bytes(inputs + head(|head| head.held)),
         activations: Bytes(activations),
-        overhead: base.overhead
-            + Bytes((FRAGMENTATION.value - 1.0) * (activations + inputs) + momentary),
+        overhead: base.overhead + Bytes(blocks * (activations + inputs) + momentary),
     }
 }
 

@@ -21,7 +21,7 @@ pub use logits::LOSS_KERNELS;
 use transient::Buffer;
 
 use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
-use super::verdict::{FRAGMENTATION, Need, PROCESS};
+use super::verdict::{Need, PROCESS, fragmentation, process};
 use crate::run::Scenario;
 use crate::units::Bytes;
 
@@ -147,8 +147,7 @@ pub fn needed(
     }
     let exchanged = transient::double_buffers(scenario).unwrap_or(0.0);
     let blocks = lasting + kept + inputs + momentary + recomputed + exchanged;
-    let processes = PROCESS.value.0 * super::verdict::processes(scenario);
-    Bytes(FRAGMENTATION.value * blocks + logits + peak + processes)
+    Bytes(fragmentation(scenario) * blocks + logits + peak) + process(scenario)
 }
 
 fn state_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
@@ -215,6 +214,9 @@ fn buffer_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
         .collect()
 }
 
+/// What a profile adds to the overhead.
+const BY_YOUR_RUNS: &str = "what your own runs took besides";
+
 fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<Item> {
     let heads = heads_in_flight(scenario, load);
     let layout = &scenario.layout;
@@ -241,6 +243,11 @@ fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<I
             communicator(layout.ep),
         ),
         part(
+            Nature::Process,
+            BY_YOUR_RUNS,
+            scenario.run.profile.overhead().0,
+        ),
+        part(
             Nature::Held,
             "logits at their peak",
             heads.min(1.0) * logits::momentary(scenario),
@@ -248,7 +255,7 @@ fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<I
         part(
             Nature::Fragmentation,
             "fragmentation",
-            (FRAGMENTATION.value - 1.0) * blocks,
+            (fragmentation(scenario) - 1.0) * blocks,
         ),
     ]
 }

@@ -10,7 +10,7 @@ use super::estimate::Verdict;
 use crate::run::{Method, Scenario};
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, GIB};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Reserved over allocated memory, φ: the caching allocator's blocks that fit nothing. SimuMax's runs with room to
 /// spare reserve 1.03 to 1.09 times what they allocate. The logits are single blocks of their own and do not fragment.
@@ -50,8 +50,7 @@ impl Need {
     /// The same around `allocated` bytes of tensors.
     #[must_use]
     pub fn of_tensors(scenario: &Scenario, allocated: Bytes) -> Self {
-        let process = PROCESS.value * processes(scenario);
-        Self::calibrated(allocated * FRAGMENTATION.value + process)
+        Self::calibrated(allocated * fragmentation(scenario) + process(scenario))
     }
 
     /// Fits if all of the range is within `capacity`, tight if some of it is, out of memory if none is.
@@ -69,7 +68,7 @@ impl Need {
 
 /// What became of the measured runs that are like one: those to which its method gives the same verdict, so that their
 /// need over capacity is in the same band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chance {
     /// Measured runs of that kind.
     pub like: u64,
@@ -100,6 +99,19 @@ pub fn chance(method: Method, verdict: Verdict) -> Chance {
         Verdict::Tight => *tight,
         Verdict::Oom => *oom,
     })
+}
+
+/// Reserved over allocated memory of this scenario: what its profile says, else φ.
+#[must_use]
+pub fn fragmentation(scenario: &Scenario) -> f64 {
+    let fitted = scenario.run.profile.fragmentation();
+    fitted.unwrap_or(FRAGMENTATION.value)
+}
+
+/// What a process of this scenario takes: κ a process, and what its profile adds.
+#[must_use]
+pub fn process(scenario: &Scenario) -> Bytes {
+    PROCESS.value * processes(scenario) + scenario.run.profile.overhead()
 }
 
 /// Processes of κ each on a GPU of this scenario: its own, and one for each of context and expert parallelism.

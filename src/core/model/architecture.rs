@@ -259,6 +259,13 @@ impl Architecture {
     pub fn is_moe_layer(&self, index: u64) -> bool {
         self.kind(index).ffn.is_routed()
     }
+    /// Layers that route their FFN over experts.
+    #[must_use]
+    pub fn moe_layers(&self) -> u64 {
+        let kinds = self.all_kinds();
+        let routed = kinds.iter().filter(|(kind, _)| kind.ffn.is_routed());
+        routed.map(|(_, count)| *count).sum()
+    }
     /// Width of queries (and of the attention output) over all heads.
     #[must_use]
     pub fn query_width(&self) -> u64 {

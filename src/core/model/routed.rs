@@ -46,7 +46,7 @@ pub(super) fn ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
     if moe.latent > 0 {
         kept.push(Kept::new(
             "tokens in the experts' width",
-            Role::Routed,
+            Role::Latent,
             4.0 * own * moe.latent as f64,
         ));
     }

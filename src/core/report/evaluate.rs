@@ -1,5 +1,6 @@
 //! From a Run to everything known about it: the order of work between memory, pipeline, traffic and time.
 
+use super::confidence::narrow;
 use super::loads::loads;
 use super::mend::mend;
 use super::passes::{Pass, durations};
@@ -93,10 +94,10 @@ pub fn evaluate_timed(run: &Run, timed: Timed) -> Result<Evaluation, Vec<Issue>>
 
 /// A Run understood, before its pipeline is simulated.
 pub(super) struct Draft {
-    scenario: Scenario,
+    pub scenario: Scenario,
     spec: Spec,
     clock: Clock,
-    passes: Vec<Pass>,
+    pub passes: Vec<Pass>,
     durations: Durations,
 }
 
@@ -129,27 +130,22 @@ impl Draft {
     }
 
     fn finish(self, timed: Timed) -> Evaluation {
-        let Self {
-            scenario,
-            spec,
-            clock,
-            passes,
-            durations,
-        } = self;
         let Timed { order, timeline } = timed;
-        let warnings = pipeline::warnings(&spec);
+        let (scenario, spec, durations) = (&self.scenario, &self.spec, &self.durations);
+        let warnings = pipeline::warnings(spec);
         let mut stats = Stats::of(&order, &timeline);
         let mut once = None;
         let mut full = None;
         if spec.schedule.endless {
             once = Some(fill_and_drain(&timeline));
-            full = filled(&spec, &durations, &mut stats);
-            let step_s = step_seconds(&durations, order.microbatches);
+            full = filled(spec, durations, &mut stats);
+            let step_s = step_seconds(durations, order.microbatches);
             stats = stats.in_steady_state(step_s);
         }
-        let loads = loads(&scenario, full.as_ref().unwrap_or(&order));
-        let estimate = memory::estimate(&scenario, &loads);
-        let (busiest, mut overlap, step) = step(&scenario, &clock, &passes, &loads, &stats);
+        let loads = loads(scenario, full.as_ref().unwrap_or(&order));
+        let estimate = memory::estimate(scenario, &loads);
+        let (busiest, mut overlap, mut step) = step(&self, &loads, &stats);
+        narrow(&mut step, &self, &loads, &stats);
         let scale = step.rescaled_by.unwrap_or(1.0);
         for row in &mut overlap {
             row.rescale(scale);
@@ -158,12 +154,12 @@ impl Draft {
         let verdict = estimate.verdict();
         let elements = scenario.model.elements();
         let mut all_warnings = scenario.warnings.clone();
-        all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, &scenario)));
+        all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, scenario)));
         all_warnings.extend(estimate.warnings);
-        all_warnings.extend(memory::remedies::fused_loss(&scenario, &loads, verdict));
-        all_warnings.extend(often_reduced(&scenario, &loads, verdict));
-        all_warnings.extend(much_bubble(&scenario, &stats, spec.schedule.endless));
-        let all_warnings = mend(&scenario.run, Some(&spec), all_warnings);
+        all_warnings.extend(memory::remedies::fused_loss(scenario, &loads, verdict));
+        all_warnings.extend(often_reduced(scenario, &loads, verdict));
+        all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
+        let all_warnings = mend(&scenario.run, Some(spec), all_warnings);
         let report = Report {
             errors: Vec::new(),
             warnings: all_warnings,
@@ -177,7 +173,7 @@ impl Draft {
                 active: elements.active(),
                 per_stage: loads
                     .iter()
-                    .map(|load| Held::of(&scenario, &load.stages).total())
+                    .map(|load| Held::of(scenario, &load.stages).total())
                     .collect(),
             },
             memory: Memory {
@@ -208,10 +204,10 @@ impl Draft {
             step,
         };
         Evaluation {
-            scenario,
             order,
             timeline: timeline.rescaled(scale),
-            durations: durations.rescaled(scale),
+            durations: self.durations.rescaled(scale),
+            scenario: self.scenario,
             loads,
             busiest,
             report,
@@ -247,13 +243,17 @@ fn parameters(
 }
 
 /// The overlap table and the step, on the rank that works longest.
-fn step(
-    scenario: &Scenario,
-    clock: &Clock,
-    passes: &[Pass],
+pub(super) fn step(
+    draft: &Draft,
     loads: &[RankLoad],
     stats: &Stats,
 ) -> (usize, Vec<OverlapRow>, Step) {
+    let Draft {
+        scenario,
+        clock,
+        passes,
+        ..
+    } = draft;
     let m = scenario.usual_microbatches();
     let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
         load.stages

@@ -2,22 +2,25 @@
 //!
 //! Every setting that can help is a [`Ladder`]: its values from the smallest change to the largest. A [`Fit`] climbs
 //! each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more GPUs last.
-//! It works in slices of a budget, counted by the work of its candidates, and can be dropped between two.
+//! It works in slices of a budget, counted by the work of its candidates, and can be dropped between two. Its [`Base`]
+//! and its [`Suggestions`] can be sent to another thread.
 
 mod ladders;
 mod search;
 
 pub use search::{Fit, Goal, LIMIT};
 
-use super::evaluate;
 use super::schedule::{in_run, spec};
-use crate::issue::{Fix, Issue};
+use super::{Evaluation, evaluate};
+use crate::issue::Issue;
 use crate::memory::{self, RankLoad, Verdict};
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Spec, preview};
 use crate::run::registry::{Slot, field};
 use crate::run::{Method, Run, Scenario, Schedule};
 use crate::units::{Bytes, Seconds};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A setting's values that may help, smallest change first: the fields to set, as a link writes them.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,11 +36,21 @@ pub struct Ladder {
 /// Fields and values, as a link writes them.
 pub type Set = Vec<(&'static str, String)>;
 
+/// What a search found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Suggestions {
+    /// The least GPU time a token first.
+    pub list: Vec<Suggestion>,
+    /// Something was not tried because it would have taken more work than is allowed.
+    pub is_cut: bool,
+}
+
 /// A change that works.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suggestion {
-    /// What the button says and sets; the global batch too, where it had to follow.
-    pub fix: Fix,
+    /// The fields to set; the global batch last, where it had to follow.
+    #[serde(deserialize_with = "known_fields")]
+    pub set: Set,
     /// How many settings were changed by choice.
     pub changes: usize,
     /// The fullest rank after it.
@@ -59,9 +72,27 @@ const UNDERSTAND: u64 = 50;
 /// Units of work of a report, besides its ops: a unit is about what one op takes.
 const REPORT: u64 = 300;
 
+/// Fields and values that came from another thread.
+fn known_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set, D::Error> {
+    let set = Vec::<(String, String)>::deserialize(deserializer)?.into_iter();
+    let known = set.map(|(key, text)| Some((field(&key)?.key, text)));
+    known
+        .collect::<Option<Set>>()
+        .ok_or_else(|| D::Error::custom("no such field"))
+}
+
+impl Suggestion {
+    /// "TP 4, Recomputed layers 3": what was chosen, in the form's own words.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let chosen = self.set.len() - usize::from(self.global_batch.is_some());
+        words(&self.set[..chosen])
+    }
+}
+
 /// The Run that is to fit: what its candidates are compared with.
-#[derive(Clone, Debug)]
-struct Base {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Base {
     run: Run,
     peak: Bytes,
     seconds_a_token: f64,
@@ -133,6 +164,19 @@ fn least_memory(scenario: &Scenario, spec: &Spec) -> Option<memory::Estimate> {
 }
 
 impl Base {
+    /// Of an evaluated Run.
+    #[must_use]
+    pub fn of(evaluation: &Evaluation) -> Self {
+        let report = &evaluation.report;
+        let fits = report.memory.verdict == Verdict::Fits;
+        Self {
+            run: evaluation.scenario.run.clone(),
+            peak: report.memory.peak_bytes,
+            seconds_a_token: report.step.time_s.0 / report.layout.tokens_per_step,
+            goal: if fits { Goal::Less } else { Goal::Fits },
+        }
+    }
+
     /// Whether memory of this verdict and peak is what is looked for.
     fn reached(&self, verdict: Verdict, peak: Bytes) -> bool {
         verdict == Verdict::Fits && (self.goal == Goal::Fits || peak.0 < self.peak.0 * 0.99)
@@ -162,17 +206,14 @@ impl Base {
         if !self.reached(report.memory.verdict, report.memory.peak_bytes) {
             return None;
         }
-        let mut fix = Fix {
-            label: words(set).into(),
-            ..Fix::new(set.clone())
-        };
+        let mut set = set.clone();
         let batch = (run.global_batch != before.global_batch).then_some(run.global_batch);
         if let Some(batch) = batch {
-            fix.set.push(("global_batch", batch.to_string()));
+            set.push(("global_batch", batch.to_string()));
         }
         let slower = report.step.time_s.0 / report.layout.tokens_per_step / self.seconds_a_token;
         Some(Suggestion {
-            fix,
+            set,
             changes,
             peak: report.memory.peak_bytes,
             capacity: report.memory.capacity_bytes,
@@ -184,8 +225,8 @@ impl Base {
     }
 }
 
-/// "TP 4, Recomputed layers 3": the fields in the form's own words.
-fn words(set: &Set) -> String {
+/// The fields in the form's own words.
+fn words(set: &[(&str, String)]) -> String {
     let words: Vec<String> = set
         .iter()
         .filter(|(_, text)| !text.is_empty())

@@ -3,6 +3,7 @@
 //! The only place where memory, pipeline, traffic and time meet: `evaluate.rs` hands each what it needs of the others,
 //! as numbers.
 
+mod confidence;
 mod evaluate;
 mod explain;
 pub mod fit;
@@ -19,6 +20,7 @@ pub mod sync;
 pub mod unequal;
 mod uneven;
 
+pub use confidence::{FOUR_OF_FIVE, nudged};
 pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
 pub use explain::{Figure, explain};
 pub use passes::windows;
@@ -35,7 +37,7 @@ use crate::run::{Run, Value};
 use crate::time::Step;
 use crate::traffic::OverlapRow;
 use crate::units::{Bytes, Seconds};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Everything the page shows of a Run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -100,6 +102,38 @@ pub struct Memory {
     /// What it needs at most, in view of measured runs.
     pub need_high_bytes: Bytes,
     /// Fits, tight or out of memory: all, some or none of that range is within the capacity.
+    pub verdict: Verdict,
+    /// What became of the measured runs with this verdict.
+    pub chance: Chance,
+}
+
+impl Memory {
+    /// The fullest rank.
+    #[must_use]
+    pub fn peak(&self) -> Peak {
+        Peak {
+            rank: self.peak_stage,
+            bytes: self.peak_bytes,
+            capacity: self.capacity_bytes,
+            need: self.need_bytes,
+            verdict: self.verdict,
+            chance: self.chance,
+        }
+    }
+}
+
+/// Memory of the fullest rank.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Peak {
+    /// Its pipeline rank.
+    pub rank: usize,
+    /// What it holds.
+    pub bytes: Bytes,
+    /// What it has.
+    pub capacity: Bytes,
+    /// What it needs by the estimate, process and fragmentation included.
+    pub need: Bytes,
+    /// Fits, tight or out of memory.
     pub verdict: Verdict,
     /// What became of the measured runs with this verdict.
     pub chance: Chance,

@@ -286,6 +286,8 @@ pub enum Recompute {
     None,
     /// Core attention (no effect with FlashAttention).
     Selective,
+    /// Everything but matrix products and attention (torchtitan).
+    OpSelective,
     /// Every layer, from its input.
     Full,
     /// This many layers a stage, from their input.
@@ -301,6 +303,7 @@ impl Recompute {
         match self {
             Self::None => t!("no recomputation"),
             Self::Selective => t!("selective recomputation"),
+            Self::OpSelective => t!("recomputation between products"),
             Self::Full => t!("full recomputation"),
             Self::Layers(n) => t!("{n} recomputed layers", n = *n),
             Self::Modules(_) => t!("recomputed modules"),

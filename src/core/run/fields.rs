@@ -8,6 +8,7 @@ use super::choices::{
 };
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS, STACKS};
+use super::profile::MULTIPLIERS;
 use super::registry::{Field, Group, Slot, Steps};
 use crate::cluster::RankOrder;
 use crate::model::{AttentionCount, Biases, Norm, QkNorm};
@@ -57,6 +58,26 @@ macro_rules! maybe_number {
             range: ($low, $high),
             steps: Steps::By($step),
             get: |run| run.$($path).+,
+            set: |run, value| run.$($path).+ = value,
+        }
+    };
+}
+/// Text that may be unset.
+macro_rules! maybe_text {
+    ($($path:ident).+) => {
+        Slot::Text {
+            get: |run| run.$($path).+.as_deref(),
+            set: |run, value| run.$($path).+ = value,
+        }
+    };
+}
+/// A list of as many numbers that may be unset.
+macro_rules! maybe_numbers {
+    ($length:expr, $low:expr, $high:expr, $($path:ident).+) => {
+        Slot::Numbers {
+            length: $length,
+            range: ($low, $high),
+            get: |run| run.$($path).+.as_ref(),
             set: |run, value| run.$($path).+ = value,
         }
     };
@@ -259,10 +280,7 @@ pub static FIELDS: &[Field] = &[
     row("schedule_options.waves", Parallelism, "Hanayo waves", "", "", "times the stages snake over the ranks", maybe_count!(1, 1 << 10, By(1.0), schedule_options.waves)).advanced(),
     row("schedule_options.memory_limit", Parallelism, "Activation limit", "", "", "of the automatic schedules, in chunks", maybe_count!(1, 1 << 20, By(1.0), schedule_options.memory_limit)).advanced(),
     row("schedule_options.splits", Parallelism, "Sequence splits", "", "", "pieces of a sequence (Seq1F1B, TeraPipe)", maybe_count!(1, 1 << 16, By(1.0), schedule_options.splits)).advanced(),
-    row("schedule_options.order", Parallelism, "Own order", "", "", "tokens such as 0F0,0BW0; ranks apart by |", Slot::Text {
-        get: |run| run.schedule_options.order.as_deref(),
-        set: |run, value| run.schedule_options.order = value,
-    }).advanced(),
+    row("schedule_options.order", Parallelism, "Own order", "", "", "tokens such as 0F0,0BW0; ranks apart by |", maybe_text!(schedule_options.order)).advanced(),
     row("virtual_stages", Parallelism, "Virtual stages", "VP", "", "model chunks a rank", count!(1, 1 << 16, Valid, virtual_stages)),
     row("stage_layers", Parallelism, "Layers by stage", "", "", "uneven pipelines: one number a stage, with commas", Slot::Counts {
         get: |run| run.stage_layers.as_ref(),
@@ -280,6 +298,8 @@ pub static FIELDS: &[Field] = &[
     row("price_per_gpu_hour", Training, "Price", "", "a GPU-hour", "in any currency", maybe_number!(0.0, 1e6, 0.5, price_per_gpu_hour)).advanced(),
     row("stack", Training, "Software", "", "", "what you train with; sets what software decides, and what is set besides wins", preset!(STACKS, stack)),
     row("stack.attention", Training, "Attention kernel", "", "", "how fast attention runs", maybe_choice!(AttentionKernel, stack.parts.attention)).advanced(),
+    row("stack.compile", Training, "Compiler", "", "", "the kernels between products are fused by torch.compile or XLA", maybe_toggle!(stack.parts.compile)).advanced(),
+    row("stack.moe_fused", Training, "Fused MoE", "", "", "tokens are permuted by the kernel that sends them", maybe_toggle!(stack.parts.moe_fused)).advanced(),
     row("stack.tp_overlap", Training, "TP overlap by", "", "", "what hides tensor-parallel messages behind the products beside them", maybe_choice!(TpOverlap, stack.parts.tp_overlap)).advanced(),
     row("stack.grad_reduce_bytes", Training, "Reduced gradients", "", "B", "bytes a gradient between ranks; unset: as it is kept", maybe_number!(1.0, 4.0, 1.0, stack.parts.grad_reduce_bytes)).advanced(),
     row("stack.host_us_per_layer", Training, "Host time", "", "us a layer", "launches that no kernel hides, a layer and micro-batch, before CUDA graphs", maybe_number!(0.0, 1e6, 50.0, stack.parts.host_us_per_layer)).advanced(),
@@ -296,11 +316,13 @@ pub static FIELDS: &[Field] = &[
         options: || vec![
             Choice { id: "none", label: "none" },
             Choice { id: "selective", label: "selective (attention)" },
+            Choice { id: "op-selective", label: "between products (torchtitan)" },
             Choice { id: "full", label: "full" },
         ],
         get: |run| match run.recompute {
             Recompute::None => Some("none"),
             Recompute::Selective => Some("selective"),
+            Recompute::OpSelective => Some("op-selective"),
             Recompute::Full => Some("full"),
             Recompute::Layers(_) | Recompute::Modules(_) => None,
         },
@@ -308,6 +330,7 @@ pub static FIELDS: &[Field] = &[
             run.recompute = match id {
                 None | Some("none") => Recompute::None,
                 Some("selective") => Recompute::Selective,
+                Some("op-selective") => Recompute::OpSelective,
                 Some("full") => Recompute::Full,
                 Some(_) => return false,
             };
@@ -363,5 +386,14 @@ pub static FIELDS: &[Field] = &[
     row("overlap.tp", How, "TP overlap", "", "share", "of the linears that may hide tensor-parallel traffic", maybe_number!(0.0, 1.0, 0.1, overlap.tp)),
     row("overlap.cp", How, "CP overlap", "", "share", "of attention that may hide context-parallel traffic", maybe_number!(0.0, 1.0, 0.1, overlap.cp)).advanced(),
     row("overlap.ep", How, "EP overlap", "", "share", "of other work that may hide expert all-to-all", maybe_number!(0.0, 1.0, 0.1, overlap.ep)).advanced(),
+    row("profile.name", How, "Profile", "", "", "what your own runs taught, by the name you gave it", maybe_text!(profile.name)).advanced(),
+    row("profile.means", How, "Multipliers", "", "", "times of GEMM, elementwise kernels, links in a node, network, host, loader, everything", maybe_numbers!(MULTIPLIERS, 0.02, 50.0, profile.means)).advanced(),
+    row("profile.widths", How, "Widths", "", "", "how sure each multiplier is: standard deviation of its logarithm", maybe_numbers!(MULTIPLIERS, 0.0, 3.0, profile.widths)).advanced(),
+    row("profile.correlations", How, "Correlations", "", "", "of those, a letter a pair", maybe_text!(profile.correlations)).advanced(),
+    row("profile.spread", How, "Spread", "", "", "how far a run lies from a model whose constants are all known", maybe_number!(0.0, 1.0, 0.01, profile.spread)).advanced(),
+    row("profile.memory", How, "Memory by your runs", "", "", "GiB beyond the model's overhead, and reserved over allocated", maybe_numbers!(2, 0.0, 64.0, profile.memory)).advanced(),
+    row("profile.runs", How, "Runs in the profile", "", "", "how many it was fitted to", maybe_count!(1, 100_000, By(1.0), profile.runs)).advanced(),
+    row("profile.gpu", How, "GPU of the profile", "", "", "what they ran on", maybe_text!(profile.gpu)).advanced(),
+    row("profile.version", How, "Version of the profile", "", "", "of the calculator that fitted it", maybe_text!(profile.version)).advanced(),
     row("memory_method", How, "Memory method", "", "", "whose estimate the memory panel shows", choice!(Method, memory_method)),
 ];

@@ -6,6 +6,7 @@ use super::value::Value;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::t;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Names that are not fields although someone may look for them, and what to use instead.
 const DERIVED: &[(&str, &str)] = &[("dp", "dp is derived: gpus / (tp pp cp); set gpus instead")];
@@ -281,6 +282,20 @@ fn near(key: &str) -> Message {
         .map_or_else(Message::default, |field| {
             t!("; did you mean {key}?", key = field.key)
         })
+}
+
+/// What differs from the default, as a link's pairs: the form in which a Run passes between threads.
+impl Serialize for Run {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.changed_texts().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Run {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let pairs = Vec::<(String, String)>::deserialize(deserializer)?;
+        Ok(Self::from_pairs(&pairs).0)
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ mod model_layers;
 mod model_parts;
 pub mod precision;
 pub mod presets;
+mod profile;
 pub mod recipe;
 pub mod registry;
 mod resolved;
@@ -34,6 +35,10 @@ pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
 pub use precision::{Format, Precision};
+pub use profile::{
+    Factors, LETTERS, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Uncertainty, Vector,
+    quadratic,
+};
 pub use recipe::Recipe;
 pub use scenario::Scenario;
 pub use stack::{Software, StackParts};
@@ -129,6 +134,8 @@ pub struct Run {
     pub cuda_graphs: Option<bool>,
     /// One measured step, to which the time model is scaled.
     pub measured_step_s: Option<f64>,
+    /// What the person's own runs taught about the constants.
+    pub profile: Profile,
     /// Host data loader: nanoseconds · `seq_len`² a sample and data-parallel rank; none: the stack's.
     pub loader_ns: Option<f64>,
     /// Share of each window that may hide communication; none: the stack's.
@@ -221,6 +228,7 @@ impl Default for Run {
             fp8_dispatch: None,
             cuda_graphs: None,
             measured_step_s: None,
+            profile: Profile::default(),
             loader_ns: None,
             overlap: OverlapParts::default(),
             memory_method: Method::Detailed,

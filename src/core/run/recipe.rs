@@ -115,7 +115,6 @@ impl Recipe {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::run::precision::POLICIES;
     use crate::run::presets;
 

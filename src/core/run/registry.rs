@@ -85,6 +85,17 @@ pub enum Slot {
         /// Writes it.
         set: fn(&mut Run, Option<Vec<u64>>),
     },
+    /// A list of `length` numbers.
+    Numbers {
+        /// How many.
+        length: usize,
+        /// Smallest and largest that mean anything.
+        range: (f64, f64),
+        /// Reads it.
+        get: fn(&Run) -> Option<&Vec<f64>>,
+        /// Writes it.
+        set: fn(&mut Run, Option<Vec<f64>>),
+    },
     /// A list of ids.
     Set {
         /// What may be in it.
@@ -135,6 +146,9 @@ impl Field {
             Slot::Choice { get, .. } => get(run).map(text),
             Slot::Counts { get, .. } => get(run)
                 .map(|list| Value::List(list.iter().map(|count| Value::from(*count)).collect())),
+            Slot::Numbers { get, .. } => {
+                get(run).map(|list| Value::List(list.iter().copied().map(Value::Number).collect()))
+            }
             Slot::Set { get, .. } => {
                 get(run).map(|ids| Value::List(ids.into_iter().map(text).collect()))
             }

@@ -5,6 +5,7 @@ use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
 use super::layout::{Layout, Zero};
 use super::precision::Precision;
+use super::profile::Factors;
 use super::stack::Software;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
@@ -27,6 +28,8 @@ pub struct Scenario {
     pub precision: Precision,
     /// What the training software decides.
     pub software: Software,
+    /// What each kind of work takes over the shipped constants; `gpu` and `software` hold their part of it.
+    pub factors: Factors,
     /// Model chunks a rank.
     pub chunks: u64,
     /// Layers of each global stage.
@@ -62,14 +65,16 @@ impl Scenario {
         if !issues.is_empty() {
             return Err(issues);
         }
+        let factors = run.profile.factors();
         Ok(Self {
             run: run.clone(),
             model,
-            gpu,
+            gpu: factors.gpu(gpu),
             layout,
             zero,
             precision,
-            software: run.software(),
+            software: factors.software(run.software()),
+            factors,
             chunks: run.schedule.stages(run) / run.pp,
             stage_layers,
             warnings,

@@ -44,11 +44,7 @@ impl Field {
                     Value::Number(number) if (range.0..=range.1).contains(number) => {
                         Some(if *number < SMALLEST { 0.0 } else { *number })
                     }
-                    Value::Number(number) => {
-                        let [number, low, high] =
-                            [*number, range.0, range.1].map(|number| group(&number.to_string()));
-                        return Err(t!("{number} is outside {low} to {high}", number, low, high));
-                    }
+                    Value::Number(number) => return Err(outside(*number, *range)),
                     other => return Err(self.wrong_type("a number", other)),
                 };
                 set(run, number);
@@ -90,6 +86,18 @@ impl Field {
                         ));
                     }
                     other => return Err(self.wrong_type("a list of whole numbers", other)),
+                };
+                set(run, list);
+            }
+            Slot::Numbers {
+                length, range, set, ..
+            } => {
+                let list = match value {
+                    Value::Null => None,
+                    Value::List(items) if items.len() == *length => {
+                        Some(all_in_range(items, *range)?)
+                    }
+                    _ => return Err(t!("{key} takes {length} numbers", key = self.key, length)),
                 };
                 set(run, list);
             }
@@ -164,6 +172,25 @@ fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, Message> {
             high
         )),
     }
+}
+
+/// That `number` is not within the range.
+fn outside(number: f64, (low, high): (f64, f64)) -> Message {
+    let [number, low, high] = [number, low, high].map(|number| group(&number.to_string()));
+    t!("{number} is outside {low} to {high}", number, low, high)
+}
+
+/// The numbers that `items` are, if all are within the range.
+fn all_in_range(items: &[Value], range: (f64, f64)) -> Result<Vec<f64>, Message> {
+    let number = |item: &Value| match item {
+        Value::Number(number) if (range.0..=range.1).contains(number) => Ok(*number),
+        Value::Number(number) => Err(outside(*number, range)),
+        other => Err(t!(
+            "a number belongs here, this is {kind}",
+            kind = other.kind()
+        )),
+    };
+    items.iter().map(number).collect()
 }
 
 /// A list of lists of tokens as one text: commas within a rank, `|` between ranks.

@@ -11,6 +11,10 @@ use crate::units::Seconds;
 pub struct StackParts {
     /// The attention kernel.
     pub attention: Option<AttentionKernel>,
+    /// Whether a compiler fuses the kernels between products.
+    pub compile: Option<bool>,
+    /// Whether dispatch and permutation of tokens are one kernel.
+    pub moe_fused: Option<bool>,
     /// What hides tensor-parallel messages.
     pub tp_overlap: Option<TpOverlap>,
     /// Bytes a gradient on its way between ranks.
@@ -33,6 +37,17 @@ pub struct Software {
     pub dummy_wgrad: bool,
     /// CUDA graphs.
     pub cuda_graphs: bool,
+    /// What large products reach inside a training step, over what they reach alone.
+    pub gemm: f64,
+    /// Whether a compiler fuses the kernels between products.
+    pub compile: bool,
+    /// Whether kernels of its own fuse them.
+    pub fused_kernels: bool,
+    /// Whether sharding and recomputation are PyTorch's own: recomputation of a layer ends with the last tensor that its
+    /// backward pass reads, and ZeRO-2 gathers weights in every micro-batch.
+    pub fsdp: bool,
+    /// Whether dispatch and permutation of tokens are one kernel.
+    pub moe_fused: bool,
     /// What hides tensor-parallel messages.
     pub tp_overlap: TpOverlap,
     /// Share of each window that may hide communication.
@@ -76,6 +91,11 @@ impl Run {
             fused_swiglu: self.fused_swiglu.unwrap_or(preset.fused_swiglu),
             dummy_wgrad: self.dummy_wgrad.unwrap_or(preset.dummy_wgrad),
             cuda_graphs: self.cuda_graphs.unwrap_or(preset.cuda_graphs),
+            gemm: preset.gemm,
+            compile: parts.compile.unwrap_or(preset.compile),
+            fused_kernels: preset.fused_kernels,
+            fsdp: preset.fsdp,
+            moe_fused: parts.moe_fused.unwrap_or(preset.moe_fused),
             tp_overlap: parts.tp_overlap.unwrap_or(preset.tp_overlap),
             overlap: OverlapShares {
                 dp: self.overlap.dp.unwrap_or(preset.overlap.dp),
@@ -110,6 +130,8 @@ impl Run {
         self.loader_ns = Some(software.loader_ns);
         self.stack.parts = StackParts {
             attention: Some(software.attention),
+            compile: Some(software.compile),
+            moe_fused: Some(software.moe_fused),
             tp_overlap: Some(software.tp_overlap),
             grad_reduce_bytes: software.grad_reduce_bytes,
             // 500, not 499.99999999999994.

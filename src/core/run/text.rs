@@ -55,6 +55,15 @@ impl Field {
                 })
                 .collect::<Result<Vec<_>, _>>()
                 .map(Value::List),
+            Slot::Numbers { .. } => text
+                .split(',')
+                .map(|item| {
+                    parse_number(item)
+                        .map(Value::Number)
+                        .ok_or_else(|| t!("\"{item}\" is not a number", item = shorten(item)))
+                })
+                .collect::<Result<Vec<_>, _>>()
+                .map(Value::List),
             Slot::Set { .. } => Ok(Value::List(
                 text.split(',')
                     .map(|item| Value::Text(item.trim().to_owned()))

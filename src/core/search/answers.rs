@@ -2,9 +2,10 @@
 //! cheapest for a token budget.
 
 use super::ranking::{Found, fits};
-use super::sweep::{Grown, Sweep, Until, doublings};
+use super::sweep::{Grown, Points, Sweep, Until, doublings};
 use crate::report::report;
 use crate::run::Run;
+use serde::{Deserialize, Serialize};
 
 /// Most GPUs that are tried.
 pub const MAX_GPUS: u64 = 131_072;
@@ -14,7 +15,7 @@ const MAX_TOKENS: u64 = 1 << 24;
 const MAX_SEQUENCES: u64 = 1024;
 
 /// A question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
     /// Fewest GPUs on which some layout fits.
     FewestGpus,
@@ -25,10 +26,10 @@ pub enum Question {
 }
 
 /// What is known of the answer to a question.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
-    /// The sweep that answers a [`Question`].
-    Sweep(Question, Box<Sweep>),
+    /// The points of the sweep that answers it.
+    Sweep(Question, Points),
     /// The run's own layout with the largest micro-batch that fits, if any does.
     MicroBatch(Box<Option<Run>>),
 }
@@ -37,30 +38,31 @@ impl Question {
     /// The sweep that answers it for `run`.
     #[must_use]
     pub fn sweep(self, run: &Run) -> Sweep {
-        match self {
-            Self::FewestGpus => Sweep::new(run, Grown::Gpus, doublings(1, MAX_GPUS), Until::Fits),
+        let (grown, values, until) = match self {
+            Self::FewestGpus => (Grown::Gpus, doublings(1, MAX_GPUS), Until::Fits),
             Self::LongestSequence => {
                 let values = doublings(run.seq_len, MAX_TOKENS);
-                Sweep::new(run, Grown::SeqLen, values, Until::Fails)
+                (Grown::SeqLen, values, Until::Fails)
             }
             Self::Cheapest => {
                 let mut values = doublings(1, run.gpus);
                 if values.last() != Some(&run.gpus) {
                     values.push(run.gpus);
                 }
-                Sweep::new(run, Grown::Gpus, values, Until::End)
+                (Grown::Gpus, values, Until::End)
             }
-        }
+        };
+        Sweep::new(run, grown, values, until)
     }
 
     /// The answer of a finished sweep: the value and the best layout there.
     #[must_use]
-    pub fn answer(self, sweep: &Sweep) -> Option<(u64, &Found)> {
+    pub fn best(self, sweep: &Points) -> Option<(u64, &Found)> {
         match self {
             Self::FewestGpus | Self::LongestSequence => sweep.last_fit(),
             Self::Cheapest => {
-                let rate = |found: &Found| found.report.step.tokens_per_s_per_gpu;
-                let points = sweep.points().iter();
+                let rate = |found: &Found| found.figures.tokens_per_s_per_gpu;
+                let points = sweep.points.iter();
                 let found = points.filter_map(|point| Some((point.value, point.best.as_deref()?)));
                 // Equal costs: fewer GPUs.
                 found.reduce(|best, next| {
@@ -102,7 +104,7 @@ mod tests {
         };
         let mut sweep = Question::FewestGpus.sweep(&run);
         sweep.finish();
-        let (gpus, found) = Question::FewestGpus.answer(&sweep).unwrap();
+        let (gpus, found) = Question::FewestGpus.best(&sweep.found).unwrap();
         assert!((2..=8).contains(&gpus), "{gpus}");
         assert_eq!(found.run.gpus, gpus);
     }

@@ -218,11 +218,13 @@ impl Axes {
                 let one = |value: &Value| match value {
                     Value::Text(id) if id == "none" => Some(Recompute::None),
                     Value::Text(id) if id == "selective" => Some(Recompute::Selective),
+                    Value::Text(id) if id == "op-selective" => Some(Recompute::OpSelective),
                     Value::Text(id) if id == "full" => Some(Recompute::Full),
                     _ => None,
                 };
                 let kinds: Option<Vec<Recompute>> = list.iter().map(one).collect();
-                self.recompute = kinds.ok_or_else(|| wrong("none, selective, full"))?;
+                self.recompute =
+                    kinds.ok_or_else(|| wrong("none, selective, op-selective, full"))?;
             }
             "split" => {
                 let all = [Split::Even, Split::SpareLast, Split::SpareEnds];

@@ -3,15 +3,16 @@
 //! It stops wherever its budget ends and goes on from there; where it stopped changes nothing of the answer.
 
 use super::bounding::Bounding;
-use super::ranking::{Found, Known, Promise, Ranking};
+use super::ranking::{Found, Known, Place, Promise, Ranking};
 use super::space::Space;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 /// How often the most promising layout so far is reported before every layout is bounded: first rows to look at.
 const PREVIEWS: f64 = 16.0;
 
 /// How far a search is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// It is over.
     pub done: bool,
@@ -93,6 +94,12 @@ impl Search {
     #[must_use]
     pub fn best(&self) -> &[Rc<Found>] {
         self.ranking.best()
+    }
+
+    /// The layout at `place`, where it was reported and counts as feasible.
+    #[must_use]
+    pub fn found(&self, place: Place) -> Option<Rc<Found>> {
+        self.known.found(place)
     }
 
     /// What is searched.

@@ -1,11 +1,13 @@
 //! Which of a space's layouts are looked at: the fields that layouts differ in, as axes of a map and as filters.
 
+use super::axes::Axes;
 use super::space::{Block, Member, Space};
 use crate::message::{Message, verbatim};
 use crate::run::{OneOf, Recompute, Schedule};
+use serde::{Deserialize, Serialize};
 
 /// A field that layouts differ in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Axis {
     /// Tensor parallel.
     Tp,
@@ -53,10 +55,9 @@ impl Axis {
         }
     }
 
-    /// The values that `space` tries, in order.
+    /// The values that are tried, in order.
     #[must_use]
-    pub fn values(self, space: &Space) -> Vec<u64> {
-        let axes = &space.axes;
+    pub fn values(self, axes: &Axes) -> Vec<u64> {
         let indices = |count: usize| (0..count as u64).collect();
         match self {
             Self::Tp => axes.tp.clone(),
@@ -91,16 +92,17 @@ impl Axis {
 
     /// A value in words.
     #[must_use]
-    pub fn label(self, space: &Space, value: u64) -> Message {
+    pub fn label(self, axes: &Axes, value: u64) -> Message {
         let index = usize::try_from(value).unwrap_or(usize::MAX);
         match self {
             Self::Schedule => {
-                let one: Option<&Schedule> = space.axes.schedules.get(index);
+                let one: Option<&Schedule> = axes.schedules.get(index);
                 one.map_or_else(Message::default, |one| one.choice().label.into())
             }
-            Self::Recompute => match space.axes.recompute.get(index) {
+            Self::Recompute => match axes.recompute.get(index) {
                 Some(Recompute::None) => "none",
                 Some(Recompute::Selective) => "selective",
+                Some(Recompute::OpSelective) => "op-selective",
                 Some(Recompute::Full) => "full",
                 Some(own) => return own.words(),
                 None => "",
@@ -112,7 +114,7 @@ impl Axis {
 }
 
 /// What rows are shown: of some fields one value, of TP at most one, or only what is called "fits".
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
     /// Tight ones are left out.
     pub fits: bool,
@@ -193,8 +195,8 @@ mod tests {
         let request = Request::new(&Run::default(), &[], 1).unwrap();
         let space = request.search.space();
         for axis in Axis::ALL {
-            for value in axis.values(space) {
-                assert!(!axis.label(space, value).is_empty());
+            for value in axis.values(&space.axes) {
+                assert!(!axis.label(&space.axes, value).is_empty());
             }
         }
     }

@@ -9,7 +9,8 @@ use super::ranking::{Found, Promise, Ranking};
 use super::request::Request;
 use crate::message::{Message, verbatim};
 use crate::run::presets::MODELS;
-use crate::run::{Based, Recompute, Run, Schedule};
+use crate::run::{Based, Choice, Recompute, Run, Schedule};
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 /// Presets near the sizes of the playbook's picture, about 1 B to 405 B parameters.
@@ -27,7 +28,7 @@ const NODES: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 const LAYOUTS: usize = 12;
 
 /// What a map is drawn over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Picture {
     /// Two fields of the search.
     Fields(Axis, Axis),
@@ -68,7 +69,7 @@ impl Picture {
 }
 
 /// A cell.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Cell {
     /// Not known yet.
     Open,
@@ -89,17 +90,76 @@ struct Job {
     cells: Vec<(usize, Option<[u64; 3]>)>,
 }
 
-/// A map under way.
-#[derive(Clone, Debug)]
-pub struct Map {
+/// The head of a column or row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Head {
+    /// A value of an axis.
+    Value(Axis, u64),
+    /// Nodes or GPUs.
+    Count(u64),
+    /// A preset, by its place in the playbook's list.
+    Model(usize),
+    /// TP, PP and CP.
+    Sizes([u64; 3]),
+}
+
+impl Head {
+    /// Its text; `axes` are those of the search.
+    #[must_use]
+    pub fn label(self, axes: &Axes) -> Message {
+        match self {
+            Self::Value(axis, value) => axis.label(axes, value),
+            Self::Count(count) => verbatim(count.to_string()),
+            Self::Model(at) => models().nth(at).map_or("", |model| model.label).into(),
+            Self::Sizes([tp, pp, cp]) => verbatim(format!("{tp}, {pp}, {cp}")),
+        }
+    }
+}
+
+/// The presets of [`SIZES`].
+fn models() -> impl Iterator<Item = Choice> {
+    SIZES.iter().filter_map(|id| {
+        let mut presets = MODELS.iter();
+        let preset = presets.find(|preset| preset.choice.id == *id)?;
+        Some(preset.choice)
+    })
+}
+
+/// The map as far as it is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cells {
     /// What it is drawn over.
     pub picture: Picture,
     /// Heads of the columns.
-    pub across: Vec<Message>,
+    pub across: Vec<Head>,
     /// Heads of the rows.
-    pub down: Vec<Message>,
+    pub down: Vec<Head>,
     /// Row by row.
     pub cells: Vec<Cell>,
+    /// Every cell is known.
+    pub done: bool,
+}
+
+impl Cells {
+    /// The cell at a column and a row.
+    #[must_use]
+    pub fn cell(&self, column: usize, row: usize) -> &Cell {
+        &self.cells[row * self.across.len() + column]
+    }
+
+    /// Share of the cells that is known.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        let open = self.cells.iter().filter(|cell| matches!(cell, Cell::Open));
+        1.0 - open.count() as f64 / self.cells.len().max(1) as f64
+    }
+}
+
+/// A map under way.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// What is known of it.
+    pub found: Cells,
     rankings: Vec<(usize, Ranking)>,
     jobs: Vec<Job>,
     search: Option<Search>,
@@ -110,10 +170,13 @@ impl Map {
     #[must_use]
     pub fn new(picture: Picture, run: &Run, search: &Search, filter: &Filter) -> Self {
         let mut map = Self {
-            picture,
-            across: Vec::new(),
-            down: Vec::new(),
-            cells: Vec::new(),
+            found: Cells {
+                picture,
+                across: Vec::new(),
+                down: Vec::new(),
+                cells: Vec::new(),
+                done: false,
+            },
             rankings: Vec::new(),
             jobs: Vec::new(),
             search: None,
@@ -135,19 +198,6 @@ impl Map {
         self.rankings.is_empty() && self.jobs.is_empty()
     }
 
-    /// Share of the cells that is known.
-    #[must_use]
-    pub fn share(&self) -> f64 {
-        let open = self.cells.iter().filter(|cell| matches!(cell, Cell::Open));
-        1.0 - open.count() as f64 / self.cells.len().max(1) as f64
-    }
-
-    /// The cell at a column and a row.
-    #[must_use]
-    pub fn cell(&self, column: usize, row: usize) -> &Cell {
-        &self.cells[row * self.across.len() + column]
-    }
-
     /// Works for about `budget` units; `search` is the one that the map was made from.
     pub fn step(&mut self, search: &mut Search, budget: u64) {
         let mut left = budget;
@@ -166,6 +216,7 @@ impl Map {
             };
             left = left.saturating_sub(spent.max(1));
         }
+        self.found.done = self.is_over();
     }
 
     fn own(&mut self, own: &mut Search, budget: u64) -> u64 {
@@ -193,7 +244,7 @@ impl Map {
             self.search = Some(search);
         } else {
             for (cell, _) in &job.cells {
-                self.cells[*cell] = Cell::Void;
+                self.found.cells[*cell] = Cell::Void;
             }
             self.jobs.pop();
         }
@@ -203,7 +254,7 @@ impl Map {
     /// Opens a cell on its layouts, of which there are `any`.
     fn open(&mut self, cell: usize, promises: Vec<Promise>, any: bool) {
         if promises.is_empty() {
-            self.cells[cell] = if any { Cell::Out } else { Cell::Void };
+            self.found.cells[cell] = if any { Cell::Out } else { Cell::Void };
         } else {
             self.rankings.push((cell, Ranking::new(promises, 1, false)));
         }
@@ -216,7 +267,7 @@ impl Map {
         if !ranking.is_over() {
             return search.rank_more(ranking);
         }
-        self.cells[*cell] = match ranking.best().first() {
+        self.found.cells[*cell] = match ranking.best().first() {
             Some(found) => Cell::Best(Rc::clone(found)),
             None => Cell::Out,
         };
@@ -225,21 +276,22 @@ impl Map {
     }
 
     fn size(&mut self) {
-        self.cells = vec![Cell::Open; self.across.len() * self.down.len()];
+        let cells = self.found.across.len() * self.found.down.len();
+        self.found.cells = vec![Cell::Open; cells];
     }
 
     fn fields(&mut self, across: Axis, down: Axis, search: &Search, filter: &Filter) {
         let space = search.space();
-        let (columns, rows) = (across.values(space), down.values(space));
-        let labels = |axis: Axis, values: &[u64]| -> Vec<Message> {
+        let (columns, rows) = (across.values(&space.axes), down.values(&space.axes));
+        let heads = |axis: Axis, values: &[u64]| -> Vec<Head> {
             let values = values.iter();
-            values.map(|value| axis.label(space, *value)).collect()
+            values.map(|value| Head::Value(axis, *value)).collect()
         };
-        self.across = labels(across, &columns);
-        self.down = labels(down, &rows);
+        self.found.across = heads(across, &columns);
+        self.found.down = heads(down, &rows);
         self.size();
-        let mut promises: Vec<Vec<Promise>> = vec![Vec::new(); self.cells.len()];
-        let mut any = vec![false; self.cells.len()];
+        let mut promises: Vec<Vec<Promise>> = vec![Vec::new(); self.found.cells.len()];
+        let mut any = vec![false; self.found.cells.len()];
         let mut next = search.promises().iter().peekable();
         for (at, block) in space.blocks.iter().enumerate() {
             for (index, member) in space.members(block).into_iter().enumerate() {
@@ -271,18 +323,10 @@ impl Map {
             Some(gpu.per_node)
         });
         let per_node = per_node.unwrap_or(8);
-        let known = SIZES.iter().filter_map(|id| {
-            let mut presets = MODELS.iter();
-            presets.find(|preset| preset.choice.id == *id)
-        });
-        let models: Vec<_> = known.map(|preset| preset.choice).collect();
-        self.across = NODES
-            .iter()
-            .map(|count| verbatim(count.to_string()))
-            .collect();
-        self.down = models.iter().map(|one| one.label.into()).collect();
+        self.found.across = NODES.map(Head::Count).into();
+        self.found.down = (0..models().count()).map(Head::Model).collect();
         self.size();
-        for (row, model) in models.iter().enumerate() {
+        for (row, model) in models().enumerate() {
             for (column, nodes) in NODES.iter().enumerate() {
                 self.jobs.push(Job {
                     run: Run {
@@ -319,12 +363,8 @@ impl Map {
             .chain([run.gpus.saturating_mul(2), run.gpus.saturating_mul(4)])
             .filter(|gpus| *gpus > 0)
             .collect();
-        self.across = counts
-            .iter()
-            .map(|count| verbatim(count.to_string()))
-            .collect();
-        let name = |[tp, pp, cp]: &[u64; 3]| verbatim(format!("{tp}, {pp}, {cp}"));
-        self.down = rows.iter().map(name).collect();
+        self.found.across = counts.iter().map(|count| Head::Count(*count)).collect();
+        self.found.down = rows.iter().map(|sizes| Head::Sizes(*sizes)).collect();
         self.size();
         for (column, gpus) in counts.iter().enumerate() {
             let cell = |row: usize| row * counts.len() + column;
@@ -405,8 +445,8 @@ mod tests {
                 let mut alone = Request::new(&pinned, &["tp", "pp"], 1).unwrap();
                 alone.search.finish();
                 let best = alone.search.best().first();
-                let time = |found: &Found| found.report.step.time_s;
-                match (map.cell(column, row), best) {
+                let time = |found: &Found| found.figures.time_s;
+                match (map.found.cell(column, row), best) {
                     (Cell::Best(ours), Some(theirs)) => assert_eq!(time(ours), time(theirs)),
                     (Cell::Out | Cell::Void, None) => {}
                     other => panic!("tp {tp} pp {pp}: {other:?}"),
@@ -428,13 +468,18 @@ mod tests {
         while !map.is_over() {
             map.step(&mut request.search, 500);
         }
-        assert_eq!(map.across, ["2", "4", "8", "16", "32"].map(verbatim));
-        let times = (0..map.down.len()).filter_map(|row| match map.cell(2, row) {
-            Cell::Best(found) => Some(found.report.step.time_s.0),
+        assert_eq!(map.found.across, [2, 4, 8, 16, 32].map(Head::Count));
+        let times = (0..map.found.down.len()).filter_map(|row| match map.found.cell(2, row) {
+            Cell::Best(found) => Some(found.figures.time_s.0),
             _ => None,
         });
         let least = times.fold(f64::INFINITY, f64::min);
-        assert_eq!(least, request.search.best()[0].report.step.time_s.0);
-        assert!(map.cells.iter().all(|cell| !matches!(cell, Cell::Open)));
+        assert_eq!(least, request.search.best()[0].figures.time_s.0);
+        assert!(
+            map.found
+                .cells
+                .iter()
+                .all(|cell| !matches!(cell, Cell::Open))
+        );
     }
 }

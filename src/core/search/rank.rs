@@ -5,7 +5,7 @@ use super::ranking::Found;
 use super::why::why;
 use crate::issue::Issue;
 use crate::message::Message;
-use crate::report::Report;
+use crate::report::{Report, report};
 use crate::run::{Run, Value};
 use serde::Serialize;
 use std::rc::Rc;
@@ -54,14 +54,16 @@ impl Plan {
     #[must_use]
     pub fn new(found: &[Rc<Found>], progress: Progress, warnings: Vec<Issue>) -> Self {
         let tied = ties(found);
-        let row = |(index, one): (usize, &Rc<Found>)| Row {
-            run: one.run.to_value(),
-            report: one.report.clone(),
-            tie_with_first: index < tied,
-            why: found
-                .get(index + 1)
-                .map_or_else(Message::default, |next| why(one, next)),
-            layout: one.run.clone(),
+        let row = |(index, one): (usize, &Rc<Found>)| {
+            Some(Row {
+                run: one.run.to_value(),
+                report: report(&one.run).ok()?,
+                tie_with_first: index < tied,
+                why: found
+                    .get(index + 1)
+                    .map_or_else(Message::default, |next| why(one, next)),
+                layout: one.run.clone(),
+            })
         };
         Self {
             errors: Vec::new(),
@@ -69,7 +71,7 @@ impl Plan {
             evaluated: progress.evaluated,
             feasible: progress.feasible,
             reported: progress.reported,
-            best: found.iter().enumerate().map(row).collect(),
+            best: found.iter().enumerate().filter_map(row).collect(),
             recommended: recommended(found),
         }
     }
@@ -78,7 +80,7 @@ impl Plan {
 /// How many of `found`, fastest first, tie with the first.
 #[must_use]
 pub fn ties(found: &[Rc<Found>]) -> usize {
-    let time = |one: &Rc<Found>| one.report.step.time_s.0;
+    let time = |one: &Rc<Found>| one.figures.time_s.0;
     let Some(first) = found.first() else { return 0 };
     let limit = time(first) * (1.0 + TIE);
     found.partition_point(|one| time(one) <= limit)
@@ -89,11 +91,8 @@ pub fn ties(found: &[Rc<Found>]) -> usize {
 pub fn recommended(found: &[Rc<Found>]) -> Option<usize> {
     let key = |index: &usize| {
         let one = &found[*index];
-        let (run, memory) = (&one.run, &one.report.memory);
-        (
-            run.tp * run.cp * run.pp,
-            memory.capacity_bytes - memory.peak_bytes,
-        )
+        let (run, peak) = (&one.run, one.figures.peak);
+        (run.tp * run.cp * run.pp, peak.capacity - peak.bytes)
     };
     (0..ties(found)).min_by(|a, b| {
         let ((size_a, left_a), (size_b, left_b)) = (key(a), key(b));

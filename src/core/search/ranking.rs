@@ -5,8 +5,10 @@
 
 use super::space::Space;
 use crate::memory::Verdict;
-use crate::report::{Memory, Report, report};
+use crate::report::{Memory, Peak, Report, report};
 use crate::run::Run;
+use crate::units::Seconds;
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::rc::Rc;
@@ -17,7 +19,7 @@ const REPORT: u64 = 100;
 const OPS: u64 = 20;
 
 /// Where a layout stands in its space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     block: u32,
     member: u32,
@@ -68,13 +70,68 @@ impl Ord for Promise {
     }
 }
 
-/// A layout with its report.
-#[derive(Clone, Debug)]
+/// What a search compares and shows of a layout's report.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Data-parallel size.
+    pub dp: u64,
+    /// Micro-batches a step and rank.
+    pub microbatches: u64,
+    /// The whole step.
+    pub time_s: Seconds,
+    /// The fast end of its range.
+    pub low_s: Seconds,
+    /// The slow end of its range.
+    pub high_s: Seconds,
+    /// Compute of the average rank.
+    pub compute_s: Seconds,
+    /// Waiting in the pipeline.
+    pub bubble_s: Seconds,
+    /// What communication makes the step longer by.
+    pub exposed_comm_s: Seconds,
+    /// The optimizer.
+    pub optimizer_s: Seconds,
+    /// What the data loader adds.
+    pub host_s: Seconds,
+    /// Model FLOP/s over the peak.
+    pub mfu: f64,
+    /// Tokens a second and GPU.
+    pub tokens_per_s_per_gpu: f64,
+    /// Idle share of the ranks' time.
+    pub bubble_fraction: f64,
+    /// Memory of the fullest rank.
+    pub peak: Peak,
+}
+
+impl From<&Report> for Figures {
+    fn from(report: &Report) -> Self {
+        let (layout, step) = (&report.layout, &report.step);
+        Self {
+            dp: layout.dp,
+            microbatches: layout.microbatches,
+            time_s: step.time_s,
+            low_s: step.low_s,
+            high_s: step.high_s,
+            compute_s: step.compute_s,
+            bubble_s: step.bubble_s,
+            exposed_comm_s: step.exposed_comm_s,
+            optimizer_s: step.optimizer_s,
+            host_s: step.host_s,
+            mfu: step.mfu,
+            tokens_per_s_per_gpu: step.tokens_per_s_per_gpu,
+            bubble_fraction: report.pipeline.bubble_fraction,
+            peak: report.memory.peak(),
+        }
+    }
+}
+
+/// A layout with its figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The layout.
     pub run: Run,
-    /// Its report.
-    pub report: Report,
+    /// Its figures.
+    pub figures: Figures,
     /// Where it stands in its space.
     pub place: Place,
 }
@@ -95,6 +152,15 @@ pub enum Outcome {
 pub struct Known(BTreeMap<Place, Outcome>);
 
 impl Known {
+    /// The layout at `place`, where it was asked for and counts as feasible.
+    #[must_use]
+    pub fn found(&self, place: Place) -> Option<Rc<Found>> {
+        match self.0.get(&place)? {
+            Outcome::Fits(found) => Some(Rc::clone(found)),
+            Outcome::Out | Outcome::None => None,
+        }
+    }
+
     /// What the report of a layout says, and the units of work that it took.
     pub fn ask(&mut self, space: &Space, place: Place) -> (&Outcome, u64) {
         let mut work = 1;
@@ -110,7 +176,12 @@ impl Known {
             };
             work += 2 * block.pp * block.chunks * report.layout.microbatches / OPS;
             if fits(&report.memory) {
-                Outcome::Fits(Rc::new(Found { run, report, place }))
+                let figures = Figures::from(&report);
+                Outcome::Fits(Rc::new(Found {
+                    run,
+                    figures,
+                    place,
+                }))
             } else {
                 Outcome::Out
             }
@@ -194,7 +265,7 @@ impl Ranking {
     #[must_use]
     pub fn slowest(&self) -> Option<f64> {
         let last = self.best.last().filter(|_| self.best.len() >= self.top);
-        last.map(|found| found.report.step.time_s.0)
+        last.map(|found| found.figures.time_s.0)
     }
 
     /// Asks the report of the most promising layout; says how many units of work that was.
@@ -206,7 +277,7 @@ impl Ranking {
         self.reported += 1;
         match outcome {
             Outcome::Fits(found) => {
-                let sure = found.report.memory.verdict == Verdict::Fits;
+                let sure = found.figures.peak.verdict == Verdict::Fits;
                 let found = Rc::clone(found);
                 if sure || !self.sure {
                     self.enter(found);
@@ -219,7 +290,7 @@ impl Ranking {
     }
 
     fn enter(&mut self, found: Rc<Found>) {
-        let key = |found: &Found| (found.report.step.time_s.0, found.place);
+        let key = |found: &Found| (found.figures.time_s.0, found.place);
         let (time, place) = key(&found);
         let before = |other: &Rc<Found>| {
             let (other_time, other_place) = key(other);

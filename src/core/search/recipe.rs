@@ -296,7 +296,7 @@ fn ending((run, report): &Tried, best: Option<&Found>) -> Message {
     let Some(best) = best else {
         return t!("The search found nothing that fits.");
     };
-    let (walked, searched) = (report.step.time_s, best.report.step.time_s);
+    let (walked, searched) = (report.step.time_s, best.figures.time_s);
     let behind = (walked / searched - 1.0) * 100.0;
     let differs = differences(&best.run, run);
     if differs.is_empty() {
@@ -348,7 +348,7 @@ mod tests {
             // The walk cannot beat a search of the same schedule, unless it recomputes.
             let end = &walk.steps[5];
             if end.run.recompute == Recompute::None {
-                assert!(end.time_s >= best.unwrap().report.step.time_s.0 * (1.0 - 1e-12));
+                assert!(end.time_s >= best.unwrap().figures.time_s.0 * (1.0 - 1e-12));
             }
             assert!(!walk.end.is_empty());
         }

@@ -1,15 +1,18 @@
 //! A `plan` request: `{"run": {...}, "top": 20, "pin": ["tp"], "space": {"pp": [1, 2, 4]}}`.
 
 use super::axes::Axes;
-use super::engine::Search;
+use super::engine::{Progress, Search};
 use super::rank::Plan;
+use super::ranking::Found;
 use super::space::Space;
+use crate::calibrate::fit_step;
 use crate::issue::Issue;
 use crate::message::Message;
 use crate::report::report;
 use crate::run::{Run, Schedule, ScheduleOptions, Value};
 use crate::t;
 use crate::units::whole;
+use std::rc::Rc;
 
 /// Rows of an answer where none are asked.
 pub const TOP: usize = 20;
@@ -58,6 +61,11 @@ impl Request {
         }
         warnings.extend(measured(run));
         base.measured_step_s = None;
+        if let (Some(step_s), None) = (run.measured_step_s, &run.profile.means)
+            && let Ok(profile) = fit_step(&base, step_s)
+        {
+            base.profile = profile;
+        }
         if !pins.contains(&"schedule") {
             base.schedule_options = ScheduleOptions::default();
         }
@@ -162,35 +170,44 @@ impl Request {
     pub fn plan(&self) -> Plan {
         let mut warnings = self.warnings.clone();
         let progress = self.search.progress();
-        if progress.done && self.search.best().is_empty() {
-            let message = if progress.evaluated == 0 {
-                "no layout divides these GPUs, this batch and this model"
-            } else {
-                "every layout runs out of memory"
-            };
-            warnings.push(Issue::warning("gpus", message));
-        }
+        warnings.extend(nothing_found(progress, self.search.best()));
         Plan::new(self.search.best(), progress, warnings)
     }
 }
 
-/// What is said of a measured step: it belongs to one layout, so the search goes without it.
+/// Why a finished search found nothing.
 #[must_use]
-pub fn measured(run: &Run) -> Option<Issue> {
-    let measured = run.measured_step_s?;
-    let own = Run {
-        measured_step_s: None,
-        ..run.clone()
+pub fn nothing_found(progress: Progress, best: &[Rc<Found>]) -> Option<Issue> {
+    let message = if progress.evaluated == 0 {
+        "no layout divides these GPUs, this batch and this model"
+    } else {
+        "every layout runs out of memory"
     };
+    (progress.done && best.is_empty()).then(|| Issue::warning("gpus", message))
+}
+
+/// What is said of a measured step: it belongs to one layout, which the search takes as one observation of the
+/// constants, unless the run has a profile.
+fn measured(run: &Run) -> Option<Issue> {
+    run.measured_step_s?;
+    let report = report(run).ok();
+    Some(measured_step(
+        report.and_then(|report| report.step.rescaled_by),
+    ))
+}
+
+/// The same of a run that takes `factor` times its own estimate.
+#[must_use]
+pub fn measured_step(factor: Option<f64>) -> Issue {
     let mut clauses = vec![t!(
-        "a measured step belongs to one layout: the plan compares all layouts by the model's own times"
+        "a measured step belongs to one layout: the plan takes yours as one observation of your cluster, unless the run has a profile"
     )];
-    if let Ok(report) = report(&own) {
-        let factor = format!("{:.2}", measured / report.step.time_s.0);
+    if let Some(factor) = factor {
+        let factor = format!("{factor:.2}");
         clauses.push(t!("yours took {factor} times its own estimate", factor));
     }
     let message = Message::joined("; ", clauses);
-    Some(Issue::warning("measured_step_s", message))
+    Issue::warning("measured_step_s", message)
 }
 
 fn top(value: Option<&Value>, issues: &mut Vec<Issue>) -> usize {

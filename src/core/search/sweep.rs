@@ -4,10 +4,11 @@ use super::engine::Search;
 use super::ranking::Found;
 use super::request::Request;
 use crate::run::Run;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
 /// What grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Grown {
     /// The number of GPUs.
     Gpus,
@@ -43,7 +44,7 @@ pub enum Until {
 }
 
 /// The best layout at one value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// The value.
     pub value: u64,
@@ -51,16 +52,35 @@ pub struct Point {
     pub best: Option<Rc<Found>>,
 }
 
+/// What a sweep found so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Points {
+    /// What grows.
+    pub grown: Grown,
+    /// In the order of the values.
+    pub points: Vec<Point>,
+    /// No more will come.
+    pub done: bool,
+}
+
+impl Points {
+    /// The last value with a layout that fits.
+    #[must_use]
+    pub fn last_fit(&self) -> Option<(u64, &Found)> {
+        let mut points = self.points.iter().rev();
+        points.find_map(|point| Some((point.value, point.best.as_deref()?)))
+    }
+}
+
 /// A sweep under way.
 #[derive(Clone, Debug)]
 pub struct Sweep {
+    /// What it found.
+    pub found: Points,
     run: Run,
-    grown: Grown,
     until: Until,
     values: Vec<u64>,
     current: Option<Search>,
-    points: Vec<Point>,
-    done: bool,
 }
 
 impl Sweep {
@@ -68,30 +88,27 @@ impl Sweep {
     #[must_use]
     pub fn new(run: &Run, grown: Grown, values: Vec<u64>, until: Until) -> Self {
         Self {
+            found: Points {
+                grown,
+                points: Vec::new(),
+                done: values.is_empty(),
+            },
             run: run.clone(),
-            grown,
             until,
-            done: values.is_empty(),
             values,
             current: None,
-            points: Vec::new(),
         }
-    }
-
-    /// What grows.
-    #[must_use]
-    pub fn grown(&self) -> Grown {
-        self.grown
     }
 
     /// Works for about `budget` units; true when it is over.
     pub fn step(&mut self, budget: u64) -> bool {
-        let Some(&value) = self.values.get(self.points.len()).filter(|_| !self.done) else {
-            self.done = true;
+        let next = self.values.get(self.found.points.len());
+        let Some(&value) = next.filter(|_| !self.found.done) else {
+            self.found.done = true;
             return true;
         };
         if self.current.is_none() {
-            let run = self.grown.set(&self.run, value);
+            let run = self.found.grown.set(&self.run, value);
             self.current = Request::new(&run, &[], 1)
                 .ok()
                 .map(|request| request.search);
@@ -103,15 +120,15 @@ impl Sweep {
         if over {
             let search = self.current.take();
             let best = search.and_then(|search| search.best().first().cloned());
-            let (fits, before) = (best.is_some(), self.last_fit().is_some());
-            self.points.push(Point { value, best });
-            self.done = match self.until {
+            let (fits, before) = (best.is_some(), self.found.last_fit().is_some());
+            self.found.points.push(Point { value, best });
+            self.found.done = match self.until {
                 Until::End => false,
                 Until::Fits => fits,
                 Until::Fails => before && !fits,
-            } || self.points.len() == self.values.len();
+            } || self.found.points.len() == self.values.len();
         }
-        self.done
+        self.found.done
     }
 
     /// Works until it is over.
@@ -119,27 +136,14 @@ impl Sweep {
         while !self.step(u64::MAX) {}
     }
 
-    /// The points so far, in the order of the values.
-    #[must_use]
-    pub fn points(&self) -> &[Point] {
-        &self.points
-    }
-
     /// Share of the values that is done.
     #[must_use]
     pub fn share(&self) -> f64 {
-        if self.done {
+        if self.found.done {
             1.0
         } else {
-            self.points.len() as f64 / self.values.len().max(1) as f64
+            self.found.points.len() as f64 / self.values.len().max(1) as f64
         }
-    }
-
-    /// The last value with a layout that fits.
-    #[must_use]
-    pub fn last_fit(&self) -> Option<(u64, &Found)> {
-        let mut points = self.points.iter().rev();
-        points.find_map(|point| Some((point.value, point.best.as_deref()?)))
     }
 }
 
@@ -171,11 +175,12 @@ mod tests {
         };
         let mut sweep = Sweep::new(&run, Grown::Gpus, doublings(1, 64), Until::Fits);
         sweep.finish();
-        let (gpus, _) = sweep.last_fit().unwrap();
-        assert_eq!(sweep.points().last().unwrap().value, gpus);
+        let (gpus, _) = sweep.found.last_fit().unwrap();
+        assert_eq!(sweep.found.points.last().unwrap().value, gpus);
         assert!(
             sweep
-                .points()
+                .found
+                .points
                 .iter()
                 .rev()
                 .skip(1)

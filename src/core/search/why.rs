@@ -10,7 +10,7 @@ use crate::units::Seconds;
 type Part = (&'static str, &'static str, Seconds);
 
 fn parts(found: &Found) -> [Part; 5] {
-    let step = &found.report.step;
+    let step = &found.figures;
     [
         ("less compute", "more compute", step.compute_s),
         ("less bubble", "more bubble", step.bubble_s),
@@ -82,7 +82,7 @@ pub fn differences(one: &Run, other: &Run) -> Message {
 /// One sentence: what `one` does differently from `next`, and the terms that decide.
 #[must_use]
 pub fn why(one: &Found, next: &Found) -> Message {
-    let step = next.report.step.time_s.0;
+    let step = next.figures.time_s.0;
     let (mut most, mut least) = (("", 0.0), ("", 0.0));
     for ((less, more, ours), (.., theirs)) in parts(one).into_iter().zip(parts(next)) {
         let gain = theirs.0 - ours.0;
@@ -93,9 +93,9 @@ pub fn why(one: &Found, next: &Found) -> Message {
             least = (more, gain);
         }
     }
-    let saved = next.report.step.time_s.0 - one.report.step.time_s.0;
-    let memory = next.report.memory.peak_bytes - one.report.memory.peak_bytes;
-    let share = memory.0.abs() / one.report.memory.capacity_bytes.0;
+    let saved = next.figures.time_s.0 - one.figures.time_s.0;
+    let memory = next.figures.peak.bytes - one.figures.peak.bytes;
+    let share = memory.0.abs() / one.figures.peak.capacity.0;
     let differs = differences(&one.run, &next.run);
     let gib = format!("{:.1} GiB", memory.gib().abs());
     let percent = |seconds: f64| format!("{:.1} %", seconds / step * 100.0);

@@ -49,8 +49,12 @@ pub fn core(rates: &Rates, core: Core) -> (f64, f64) {
         } else {
             core.keys
         };
-        let reach =
-            (core.head_width / FULL_HEAD).min(1.0).sqrt() / (1.0 + ATTENTION_HALF.value / seen);
+        let wide = if rates.any_head {
+            1.0
+        } else {
+            (core.head_width / FULL_HEAD).min(1.0).sqrt()
+        };
+        let reach = wide / (1.0 + ATTENTION_HALF.value / seen);
         let tiles = core.heads * core.tokens / rates.attention_tile;
         let wave = |longest: f64| 1.0 + longest * rates.multiprocessors / tiles;
         return (

@@ -6,6 +6,7 @@
 use super::elementwise::{embedding, loss_bytes, optimizer};
 use super::gemm::{Output, linear, plain_gemm};
 use super::layer::{LayerTime, accumulation, layer_time};
+use super::muon::seconds_a_parameter;
 use super::rates::Rates;
 use super::vision::tower_time;
 use crate::model::{Kinds, LayerKind, stage_range};
@@ -183,13 +184,20 @@ impl ComputeTime {
 /// Forward seconds of `layer` that the backward pass repeats, on a stage of `layers`.
 fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
     let run = &scenario.run;
+    let whole = if scenario.software.fsdp {
+        layer.forward() - layer.modules.last
+    } else {
+        layer.forward()
+    };
     match &run.recompute {
         Recompute::None => 0.0,
-        Recompute::Full => layer.forward(),
-        Recompute::Layers(n) => layer.forward() * (*n as f64).min(layers) / layers.max(1.0),
+        Recompute::Full => whole,
+        Recompute::Layers(n) => whole * (*n as f64).min(layers) / layers.max(1.0),
         // FSDP's keeps the core of attention and every second product.
-        Recompute::Selective if run.zero == 3 => 0.0,
+        Recompute::Selective if run.zero == 3 => layer.modules.second,
         Recompute::Selective => layer.core.0,
+        // Norms, activation functions and permutations run again; products, attention and messages do not.
+        Recompute::OpSelective => layer.elementwise.0,
         Recompute::Modules(modules) => modules
             .iter()
             .map(|module| match module {
@@ -203,12 +211,14 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
     }
 }
 
-/// What updates take of a step on one GPU: the optimizer over its `sharded` elements and the gradients of all it `held`, as
+/// What updates take of a step on one GPU: the optimizer (with Muon's products) over its `sharded` elements and the gradients of all it `held`, as
 /// often as the weights are updated, and the host once.
 #[must_use]
 pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> Seconds {
     let (precision, kind) = (scenario.precision, scenario.run.optimizer);
-    Seconds(optimizer(rates, precision, kind, sharded, held)) * scenario.updates() + STEP_END
+    let moved = optimizer(rates, precision, kind, sharded, held);
+    let steps = seconds_a_parameter(scenario, rates) * sharded;
+    Seconds(moved + steps) * scenario.updates() + rates.end
 }
 
 #[cfg(test)]

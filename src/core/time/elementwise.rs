@@ -5,8 +5,14 @@
 //! Source: counted from the kernels: norms and residuals move 40 to 60 h bytes a token and layer.
 
 use super::rates::Rates;
-use crate::model::{Architecture, QkNorm};
+use crate::model::{Architecture, Norm, QkNorm};
 use crate::run::{CrossEntropy, Optimizer, Precision};
+
+/// Bytes an element that `RMSNorm` moves as operators in fp32 beyond one kernel, forward and backward: cast 6, square 8,
+/// mean 4, scale 8, cast 6, weight 4; backward weight 8, cast 6, scale 20, square 12, sum 12, cast 6.
+const EAGER_NORM: (f64, f64) = (32.0, 58.0);
+/// Elements that rotary embedding reads and writes as operators: two products, a rotation by halves and its copy, a sum.
+const EAGER_ROTARY: f64 = 11.0;
 
 /// Bytes a token that one layer's elementwise kernels move on a rank, forward and backward.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -23,9 +29,9 @@ pub struct LayerBytes {
 
 impl LayerBytes {
     /// Kernels over width `h / cut` (cut: the tensor-parallel size with sequence parallelism), activations over `ffn`
-    /// and rotary over `rotary` elements a token on the rank, `e` bytes an activation.
+    /// and rotary over `rotary` elements a token on the rank, `e` bytes an activation; `fused` or operator by operator.
     #[must_use]
-    pub fn of(model: &Architecture, cut: f64, ffn: f64, rotary: f64, e: f64) -> Self {
+    pub fn of(model: &Architecture, cut: f64, ffn: f64, rotary: f64, e: f64, fused: bool) -> Self {
         let h = model.hidden as f64 / cut;
         let mask = if model.dropout {
             (2.0 * e + 1.0) * h
@@ -38,15 +44,19 @@ impl LayerBytes {
         } else {
             (0.0, 0.0)
         };
+        let norms = if model.post_norms { 4.0 } else { 2.0 };
+        let apart = !fused && model.norm == Norm::Rms;
+        let eager = if apart { EAGER_NORM } else { (0.0, 0.0) };
+        let turn = if fused { 2.0 } else { EAGER_ROTARY };
         let normed = model.qk_norm != QkNorm::None && model.mla.is_none();
         Self {
             norms: (
-                (10.0 + post.0) * e * h + mask,
-                (12.0 + post.1) * e * h + mask,
+                ((10.0 + post.0) * e + norms * eager.0) * h + mask,
+                ((12.0 + post.1) * e + norms * eager.1) * h + mask,
             ),
-            activation: activation(model.gated_ffn, ffn, e),
+            activation: activation(model.gated_ffn, ffn, e, fused),
             rotary: if model.learned_positions == 0 && model.gated_ffn {
-                (2.0 * e * rotary, 2.0 * e * rotary)
+                (turn * e * rotary, turn * e * rotary)
             } else {
                 (0.0, 0.0)
             },
@@ -68,13 +78,13 @@ impl LayerBytes {
 }
 
 /// Forward and backward bytes of the activation function over `ffn` channels: `SwiGLU` reads 2 f and writes f, its
-/// backward pass reads 3 f and writes 2 f; GELU reads f and writes f, then reads 2 f and writes f.
+/// backward pass reads 3 f and writes 2 f (two operators: reads 3 f and writes 2 f, then reads 6 f and writes 3 f); GELU reads f and writes f, then reads 2 f and writes f.
 #[must_use]
-pub fn activation(gated: bool, ffn: f64, e: f64) -> (f64, f64) {
-    if gated {
-        (3.0 * e * ffn, 5.0 * e * ffn)
-    } else {
-        (2.0 * e * ffn, 3.0 * e * ffn)
+pub fn activation(gated: bool, ffn: f64, e: f64, fused: bool) -> (f64, f64) {
+    match (gated, fused) {
+        (true, true) => (3.0 * e * ffn, 5.0 * e * ffn),
+        (true, false) => (5.0 * e * ffn, 9.0 * e * ffn),
+        (false, _) => (2.0 * e * ffn, 3.0 * e * ffn),
     }
 }
 
@@ -121,7 +131,7 @@ mod tests {
     #[test]
     fn a_llama_layer_moves_what_the_survey_counts() {
         let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
-        let bytes = LayerBytes::of(&model, 1.0, 14336.0, 5120.0, 2.0);
+        let bytes = LayerBytes::of(&model, 1.0, 14336.0, 5120.0, 2.0, true);
         let norms = (bytes.norms.0 + bytes.norms.1) / 4096.0;
         assert!((40.0..=60.0).contains(&norms), "{norms}");
         assert_eq!(bytes.activation.0 + bytes.activation.1, 16.0 * 14336.0);

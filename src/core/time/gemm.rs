@@ -107,7 +107,11 @@ pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: O
         flops + bytes / rates.operands.0 + rates.launch.0
     };
     let plain = one(rates.element);
-    let [input, gradient] = quantising(rates, rows, k, n, experts);
+    let [input, gradient] = if rates.fused_experts {
+        [0.0; 2]
+    } else {
+        quantising(rates, rows, k, n, experts)
+    };
     [plain + input, plain + gradient, one(weight.bytes(rates))]
 }
 

@@ -39,6 +39,10 @@ pub struct ModuleTime {
     pub expert_activation: f64,
     /// MLA's up-projections.
     pub mla_up: f64,
+    /// The last product, whose output no backward pass reads.
+    pub last: f64,
+    /// All but the attention core and every second product.
+    pub second: f64,
 }
 
 /// A third of the host's work launches the forward pass.
@@ -133,7 +137,7 @@ pub fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerT
     } else {
         0.0
     };
-    let mut bytes = LayerBytes::of(model, setting.cut, ffn, rotary, rates.element);
+    let mut bytes = LayerBytes::of(model, setting.cut, ffn, rotary, rates.element, rates.fused);
     bytes.norms = (bytes.norms.0 * halves, bytes.norms.1 * halves);
     let (forward, backward) = bytes.total();
     let seconds = |bytes: f64| setting.n * bytes / rates.elementwise.0;
@@ -148,6 +152,7 @@ pub fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerT
     if let Some(moe) = model.moe.filter(|_| kind.ffn.is_routed()) {
         routed(&setting, moe, &mut time);
     }
+    time.modules.second = time.elementwise.0 + time.linear[0] * second_products(model);
     time
 }
 
@@ -158,6 +163,21 @@ pub(super) fn accumulation(scenario: &Scenario) -> Output {
     } else {
         Output::Plain
     }
+}
+
+/// Share of a layer's products that are not the first, third, fifth or seventh of q, k, v, out, gate, up, down: those
+/// that torchtitan's "op" recomputation runs again.
+fn second_products(model: &Architecture) -> f64 {
+    if model.moe.is_some() || model.mla.is_some() {
+        return 0.5;
+    }
+    let (q, k) = (
+        model.query_width() as f64,
+        (model.kv_heads * model.head_dim) as f64,
+    );
+    let f = model.ffn as f64;
+    let matrices = if model.gated_ffn { 3.0 } else { 2.0 };
+    (k + q + f) / (2.0 * (q + k) + matrices * f)
 }
 
 /// Projections and core of what mixes the tokens.
@@ -301,7 +321,9 @@ fn dense(s: &Setting, ffn: f64, time: &mut LayerTime) {
     let (h, f) = (s.model.hidden as f64, ffn / s.t);
     let up = if s.model.gated_ffn { 2.0 } else { 1.0 };
     time.add_column(normed_linear(s.rates, s.n, h, up * f, s.weight));
-    time.add(linear(s.rates, s.n, f, h, s.weight));
+    let down = linear(s.rates, s.n, f, h, s.weight);
+    time.modules.last = down[0];
+    time.add(down);
 }
 
 /// Router, permutation, routed experts on the busiest rank, shared experts.
@@ -322,7 +344,8 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     time.add([router(own, e, h), router(own, h, e), router(e, h, own)]);
     let width = moe.input(s.model.hidden) as f64;
     time.add(grouped(s.rates, held, rows, width, up * f, s.weight));
-    time.add(grouped(s.rates, held, rows, f, width, s.weight));
+    let down = grouped(s.rates, held, rows, f, width, s.weight);
+    time.add(down);
     if moe.latent > 0 {
         time.add(linear(s.rates, own, h, width, s.weight));
         time.add(linear(s.rates, own, width, h, s.weight));
@@ -330,11 +353,14 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     if moe.shared_experts > 0 {
         dense(s, (moe.shared_experts * moe.expert_ffn) as f64, time);
     }
+    time.modules.last = down[0];
     // Tokens are copied to their experts and back: read and written twice.
     let permute = 4.0 * s.rates.element * rows * width / s.rates.permute.0;
     let shared = (moe.shared_experts * moe.expert_ffn) as f64 / s.t;
-    let (forward, backward) = activation(s.model.gated_ffn, 1.0, s.rates.element);
-    let channels = (rows * f + s.n * shared) / s.rates.elementwise.0;
+    let (forward, backward) = activation(s.model.gated_ffn, 1.0, s.rates.element, s.rates.fused);
+    // A fused kernel of the experts applies their activation function to what it still holds.
+    let of_experts = if s.rates.fused_experts { 0.0 } else { rows * f };
+    let channels = (of_experts + s.n * shared) / s.rates.elementwise.0;
     time.modules.expert_activation = channels * forward;
     time.elementwise.0 += permute + channels * forward;
     time.elementwise.1 += permute + channels * backward;

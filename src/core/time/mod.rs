@@ -8,6 +8,8 @@ mod elementwise;
 mod gemm;
 mod kernels;
 mod layer;
+mod muon;
+mod range;
 mod rates;
 mod recurrence;
 mod step;
@@ -15,10 +17,11 @@ mod vision;
 
 pub use compute::{Clock, ComputeTime, STEP_END, step_end};
 pub use kernels::{FLASH_1, KERNELS, KernelRate, LAST_WAVE};
+pub use muon::seconds_a_parameter;
+pub use range::{Products, RANGES, Range, RangeOf, range};
 pub use rates::{
     ATTENTION_HALF, ELEMENTWISE, FAMILIES, Family, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,
-    HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Peak, QUANTISE, Rates, family,
+    HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Peak, QUANTISE, Rates, SPREAD,
+    TUNED, UNDER_FSDP, family,
 };
-pub use step::{
-    COUPLING, MfuBy, RANGE, RANGE_EXPERTS, Range, Step, StepParts, loader_floor, range, with_loader,
-};
+pub use step::{COUPLING, MfuBy, Step, StepParts, loader_floor, with_loader};

@@ -4,10 +4,14 @@
 //! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
 //! every GPU, model and layout.
 
+use super::compute::STEP_END;
 use super::kernels::kernel_shares;
-use crate::run::presets::MEGATRON_2024;
-use crate::run::{Format, Scenario};
-use crate::source::{Cited, FUJII_2024, SIMUMAX, STAS, Source, TRANSFORMER_ENGINE};
+use crate::run::presets::{FSDP, MEGATRON_2024, MEGATRON_2025};
+use crate::run::{AttentionKernel, Format, Multiplier, Scenario, recipe};
+use crate::source::{
+    Cited, FUJII_2024, LLM_FOUNDRY, MEGATRON_BRIDGE, NEMO, SIMUMAX, STAS, Source, TORCHTITAN,
+    TRANSFORMER_ENGINE,
+};
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 use serde::Serialize;
 
@@ -15,9 +19,25 @@ use serde::Serialize;
 /// the published throughput rows together; fitted to table 3 alone it comes out 1.05, to table 4 alone 0.87, to the
 /// throughput rows alone 0.82, and traded against the host's time.
 pub const IN_TRAINING: Cited<f64> = Cited::fitted(
-    0.91,
+    MEGATRON_2024.gemm,
     &FUJII_2024,
     "fitted to tables 3 and 4, and to the throughput rows",
+);
+/// The same for NVIDIA's own runs since the end of 2024: containers whose libraries are tuned to the shapes of their
+/// recipes. Fitted to them.
+pub const TUNED: Cited<f64> = Cited::fitted(
+    MEGATRON_2025.gemm,
+    &NEMO,
+    "fitted to the dgxc runs of Llama 3.1 on H100, in bf16",
+);
+/// The same under PyTorch's FSDP. Fitted to the runs of llm-foundry.
+pub const UNDER_FSDP: Cited<f64> = Cited::fitted(FSDP.gemm, &LLM_FOUNDRY, "fitted to its MPT runs");
+/// Spread of GPUs of a kind, standard deviation over mean: a step waits for the slowest of N, which is about
+/// `σ √(2 ln N)` slower than the mean. Fitted to how NVIDIA's runs slow down from 8 to 2304 GPUs with the same work each.
+pub const SPREAD: Cited<f64> = Cited::fitted(
+    0.0125,
+    &NEMO,
+    "fitted to the dgxc runs on 8 to 2304 GPUs; products of 128 GPUs are the reference",
 );
 /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches of Megatron-LM of
 /// 2024. Fitted likewise.
@@ -57,6 +77,13 @@ pub const ATTENTION_HALF: Cited<f64> = Cited::new(
     &crate::source::FLASH_3,
     "FA2 forward, d 128, causal, 512 to 16k",
 );
+
+/// Time of products on the slowest of `gpus` GPUs over the slowest of 128, where the other figures were fitted.
+#[must_use]
+pub fn slowest(gpus: u64) -> f64 {
+    let longest = |n: f64| 1.0 + SPREAD.value * (2.0 * n.ln()).sqrt();
+    longest(gpus.max(1) as f64) / longest(128.0)
+}
 
 /// What one family of GPUs sustains, as shares of its data-sheet bf16 (or fp8) peak.
 #[derive(Clone, Copy, Debug)]
@@ -104,20 +131,30 @@ pub static FAMILIES: &[Family] = &[
         presets: &[
             "h100-sxm-80gb",
             "h100-sxm-94gb",
-            "h100-sxm-96gb",
             "h800-sxm-80gb",
             "h200-sxm-141gb",
             "gh200-96gb",
             "h100-pcie-80gb",
         ],
         gemm: 0.74,
-        gemm_fp8: 0.655,
-        gemm_fp4: 0.655,
+        gemm_fp8: 0.69,
+        gemm_fp4: 0.69,
         attention: (0.394, 0.306),
         multiprocessors: 132,
         attention_tile: 128,
         source: &STAS,
-        remark: "0.92 of MAMF (794.5 bf16, 1403 fp8), between what table 4 and NVIDIA's own runs need; FlashAttention-2 335 forward with 16k tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
+        remark: "bf16: 0.92 of MAMF (794.5), between what table 4 and NVIDIA's own runs need; fp8: near 1.92 times bf16 before quantisation (Transformer Engine, GEMM speedups); FlashAttention-2 335 forward with 16k tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
+    },
+    Family {
+        presets: &["h100-sxm-96gb"],
+        gemm: 0.625,
+        gemm_fp8: 0.58,
+        gemm_fp4: 0.58,
+        attention: (0.394, 0.306),
+        multiprocessors: 132,
+        attention_tile: 128,
+        source: &TORCHTITAN,
+        remark: "500 W instead of 700: H100 times the root of 5/7, as parts that power limits; attention leaves power to spare",
     },
     Family {
         presets: &["h20-sxm-96gb"],
@@ -131,26 +168,48 @@ pub static FAMILIES: &[Family] = &[
         remark: "no benchmark seen: power does not limit a part this slow",
     },
     Family {
-        presets: &["b200-sxm", "b300-sxm"],
+        presets: &["b200-sxm"],
         gemm: 0.515,
-        gemm_fp8: 0.515,
+        gemm_fp8: 0.61,
         gemm_fp4: 0.326,
         attention: (0.515, 0.44),
         multiprocessors: 148,
         attention_tile: 256,
         source: &SIMUMAX,
-        remark: "514 shapes: 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8, and B300 with the same shares of its peak, by analogy; NVFP4 3.55 times bf16 on B300 (Transformer Engine, GEMM speedups)",
+        remark: "bf16: 514 shapes, 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8: 0.8 of MAMF (3432), in view of Megatron-Bridge's Llama runs; NVFP4 3.55 times bf16 as on B300",
     },
     Family {
-        presets: &["gb200", "gb300"],
+        presets: &["b300-sxm"],
+        gemm: 0.6,
+        gemm_fp8: 0.61,
+        gemm_fp4: 0.38,
+        attention: (0.515, 0.44),
+        multiprocessors: 148,
+        attention_tile: 256,
+        source: &STAS,
+        remark: "bf16: 0.76 of MAMF (1769); fp8 as B200; NVFP4 3.55 times bf16 (Transformer Engine, GEMM speedups); attention as B200",
+    },
+    Family {
+        presets: &["gb200"],
         gemm: 0.68,
-        gemm_fp8: 0.67,
+        gemm_fp8: 0.57,
         gemm_fp4: 0.402,
         attention: (0.515, 0.44),
         multiprocessors: 148,
         attention_tile: 256,
         source: &STAS,
-        remark: "0.93 of MAMF (1822 bf16, 3616 fp8), 1200 W; attention as B200; GB300 with the same shares of its peak; NVFP4 3.55 times bf16, as on B300",
+        remark: "bf16: 0.93 of MAMF (1822), 1200 W; fp8: 0.79 of MAMF (3616), in view of Megatron-Bridge's Llama runs, which hold it longer than a benchmark; NVFP4 as on B300; attention as B200",
+    },
+    Family {
+        presets: &["gb300"],
+        gemm: 0.76,
+        gemm_fp8: 0.76,
+        gemm_fp4: 0.48,
+        attention: (0.515, 0.44),
+        multiprocessors: 148,
+        attention_tile: 256,
+        source: &MEGATRON_BRIDGE,
+        remark: "1400 W and no MAMF: in view of its Llama runs; attention as B200",
     },
     Family {
         presets: &["mi300x", "mi325x", "mi355x"],
@@ -188,12 +247,20 @@ pub fn family(scenario: &Scenario) -> &'static Family {
 /// The rates at which the scenario's kernels run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
+    /// What large products reach in training over what they reach alone, on the slowest GPU.
+    pub in_training: f64,
     /// GEMMs of the layers.
     pub gemm: FlopsPerSecond,
     /// GEMMs that do not run in fp8: head, router, attention without `FlashAttention`.
     pub gemm_plain: FlopsPerSecond,
     /// Query rows of a tile of attention.
     pub attention_tile: f64,
+    /// Whether the kernels between products are fused.
+    pub fused: bool,
+    /// Whether experts are one kernel with their permutation, activation function and quantisation.
+    pub fused_experts: bool,
+    /// Whether narrow heads run as fast as wide ones, as FlashAttention-1's did.
+    pub any_head: bool,
     /// Attention forward, long sequences.
     pub attention_forward: FlopsPerSecond,
     /// Attention backward, long sequences.
@@ -222,6 +289,8 @@ pub struct Rates {
     pub host_ring: Seconds,
     /// Host overhead that a layer of experts adds.
     pub host_experts: Seconds,
+    /// What ends a step besides the optimizer's kernels.
+    pub end: Seconds,
 }
 
 /// The data-sheet peak of the precision that the layers' linears compute in: what utilisation is counted against.
@@ -267,39 +336,56 @@ impl Rates {
         let shares = kernel_shares(software.attention, id, family);
         let computes = scenario.precision.computes;
         let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
-        let plain = gpu.bf16 * (half * family.gemm * IN_TRAINING.value);
+        let compute = 1.0 / scenario.factors.of(Multiplier::Gemm) / slowest(scenario.layout.gpus);
+        let reached = software.gemm * compute;
+        let plain = gpu.bf16 * (half * family.gemm * reached);
         let gemm = match computes {
-            Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * IN_TRAINING.value)).max(plain),
-            Format::Fp4 => (gpu.fp4 * (family.gemm_fp4 * IN_TRAINING.value)).max(plain),
+            Format::Fp8 => (gpu.fp8 * (family.gemm_fp8 * reached)).max(plain),
+            Format::Fp4 => (gpu.fp4 * (family.gemm_fp4 * reached)).max(plain),
             _ => plain,
         };
-        let quantising = QUANTISE.value.0.min(gpu.hbm.0 * ELEMENTWISE.value);
-        let recipe = scenario.precision.recipe;
+        let quantising = (QUANTISE.value.0 / scenario.factors.of(Multiplier::Elementwise))
+            .min(gpu.hbm.0 * ELEMENTWISE.value);
+        // fp8 without a recipe of Transformer Engine casts no less.
+        let cast = (computes == Format::Fp8).then_some(&recipe::DELAYED);
+        let recipe = scenario.precision.recipe.or(cast);
         let moved = recipe.map_or(0.0, |recipe| recipe.moved(gpu));
         let written = recipe.map_or(0.0, |recipe| recipe.written(gpu));
+        let fused_experts = software.moe_fused && gpu.computes_in_fp4();
         let host = if software.cuda_graphs {
             GRAPH_SHARE
         } else {
             1.0
         };
+        let fitted = scenario.factors.of(Multiplier::Host);
         Self {
+            in_training: software.gemm / slowest(scenario.layout.gpus),
             gemm,
             gemm_plain: plain,
             attention_tile: family.attention_tile as f64,
-            attention_forward: gpu.bf16 * shares.0,
-            attention_backward: gpu.bf16 * shares.1,
+            fused: software.compile || software.fused_kernels,
+            fused_experts,
+            any_head: software.attention == AttentionKernel::Flash1,
+            attention_forward: gpu.bf16 * (shares.0 * compute),
+            attention_backward: gpu.bf16 * (shares.1 * compute),
             elementwise: gpu.hbm * ELEMENTWISE.value,
             operands: gpu.hbm * OPERANDS.value,
-            permute: gpu.hbm * PERMUTE.value,
+            permute: gpu.hbm
+                * if fused_experts {
+                    ELEMENTWISE.value
+                } else {
+                    PERMUTE.value
+                },
             element: scenario.precision.computes.activation(),
             quantise: moved / quantising,
             quantise_normed: written / quantising,
             microbatches: scenario.layout.microbatches.max(1) as f64,
             multiprocessors: family.multiprocessors as f64,
-            launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 },
+            launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 } * fitted,
             host: software.host * host,
-            host_ring: HOST_PER_RING_STEP.value * host,
-            host_experts: HOST_PER_EXPERT_LAYER.value * host,
+            host_ring: HOST_PER_RING_STEP.value * (host * fitted),
+            host_experts: HOST_PER_EXPERT_LAYER.value * (host * fitted),
+            end: STEP_END * scenario.factors.of(Multiplier::All),
         }
     }
 }

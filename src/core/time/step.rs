@@ -1,57 +1,12 @@
 //! What a training step is made of, and the figures people quote about it.
 
+use super::range::{RangeOf, range};
 use super::rates::Peak;
 use crate::model::{CONVENTIONS, Convention};
 use crate::run::Scenario;
-use crate::source::{Cited, FUJII_2024, PUBLISHED_RUNS};
+use crate::source::{Cited, FUJII_2024};
 use crate::units::Seconds;
 use serde::Serialize;
-
-/// Where four of five published runs lie: measured over predicted step time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Range {
-    /// The fast end.
-    pub low: f64,
-    /// The slow end.
-    pub high: f64,
-    /// How many runs it was taken over.
-    pub runs: u32,
-    /// What they have in common.
-    pub of: &'static str,
-}
-
-/// The range of dense runs: tables 3 and 4 of Fujii 2024, the throughput table and NVIDIA's own benchmark runs. Four of
-/// five lie between 0.83 and 1.21; the slow end is given a little more, since what is not modelled only slows.
-pub const RANGE: Cited<Range> = Cited::new(
-    Range {
-        low: 0.83,
-        high: 1.25,
-        runs: 495,
-        of: "published dense runs",
-    },
-    &PUBLISHED_RUNS,
-    "measured over predicted, four of five runs; the slow end is 1.21 and a little more",
-);
-/// The range of runs with routed experts.
-pub const RANGE_EXPERTS: Cited<Range> = Cited::new(
-    Range {
-        low: 0.6,
-        high: 1.2,
-        runs: 53,
-        of: "published runs with routed experts",
-    },
-    &PUBLISHED_RUNS,
-    "measured over predicted, four of five runs",
-);
-
-/// The range of runs like `scenario`.
-#[must_use]
-pub fn range(scenario: &Scenario) -> Range {
-    match scenario.model.moe {
-        Some(_) => RANGE_EXPERTS.value,
-        None => RANGE.value,
-    }
-}
 
 /// How sharply the slower of two processes that feed each other through a short queue sets the pace. Fitted to table 3,
 /// where data loader and GPUs are near each other; at 6 equal paces take 12 % longer than either alone.
@@ -167,6 +122,11 @@ pub struct Step {
     pub low_s: Seconds,
     /// The slow end of the range.
     pub high_s: Seconds,
+    /// The published runs behind the range.
+    pub range: RangeOf,
+    /// Standard deviation of the logarithm of the time, where a profile says it: what the range then comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_sd: Option<f64>,
     /// Days for the token budget, where one is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<f64>,
@@ -232,6 +192,8 @@ impl Step {
             } else {
                 time * range.high
             },
+            range: range.behind(),
+            log_sd: None,
             days,
             gpu_hours,
             cost: gpu_hours

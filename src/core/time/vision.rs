@@ -46,7 +46,7 @@ pub fn tower_time(scenario: &Scenario, rates: &Rates, vision: Vision, weight: Ou
         },
     );
     let e = rates.element;
-    let gelu = activation(false, f / t, e);
+    let gelu = activation(false, f / t, e, true);
     let per_token = n / rates.elementwise.0;
     add(
         [

@@ -6,7 +6,7 @@
 //! Source: NCCL's tuning model and nccl-tests' PERFORMANCE.md; efficiencies from curves in ML Engineering.
 
 use crate::cluster::{Group, Link};
-use crate::run::Scenario;
+use crate::run::{Multiplier, Scenario};
 use crate::source::{Cited, DEEPEP, NCCL, STAS};
 use crate::units::{Bytes, Seconds};
 
@@ -23,6 +23,12 @@ pub const DISPATCH: Cited<(f64, f64)> = Cited::new(
     &DEEPEP,
     "README, normal kernels on H800, 8 and 32 GPUs",
 );
+/// What the fused dispatch of 2026 reaches of the scale-up link: 726 of 900 GB/s.
+pub const FUSED_DISPATCH: Cited<f64> = Cited::new(
+    0.81,
+    &DEEPEP,
+    "README, version 2, 8 GPUs of B200, 64 multiprocessors",
+);
 /// Latency of a launch, of a hop inside a node and of a hop between nodes.
 pub const LATENCY: Cited<[f64; 3]> =
     Cited::new([15e-6, 3e-6, 14e-6], &NCCL, "tuning.cc, ring, simple");
@@ -38,10 +44,14 @@ pub struct Fabric {
     /// The scale-up link and the card by the data sheet.
     link: f64,
     network: f64,
+    /// Share of the link that a dispatch once a node reaches.
+    dispatch: f64,
     /// Inside a node in an all-to-all.
     intra_all_to_all: f64,
     /// Between nodes, a card.
     inter: f64,
+    /// Of a launch, of a hop inside a node and of a hop between nodes.
+    latency: [f64; 3],
     /// Ranks of a node that share the scale-up link, where each pair has a link of its own.
     pairwise: Option<f64>,
 }
@@ -56,8 +66,16 @@ impl Fabric {
             intra: gpu.intra.0 * INTRA.value,
             link: gpu.intra.0,
             network: gpu.inter.0,
+            dispatch: if scenario.software.moe_fused && gpu.computes_in_fp4() {
+                FUSED_DISPATCH.value
+            } else {
+                DISPATCH.value.0
+            },
             intra_all_to_all: gpu.intra.0 * ALL_TO_ALL.value,
             inter: gpu.inter.0 * INTER.value,
+            latency: LATENCY
+                .value
+                .map(|seconds| seconds * scenario.factors.of(Multiplier::All)),
             pairwise: WITHOUT_SWITCH
                 .contains(&id)
                 .then_some(scenario.layout.per_node as f64),
@@ -83,8 +101,8 @@ impl Fabric {
     }
 
     /// Latency of one turn round the ring.
-    fn turn(group: Group) -> f64 {
-        let [launch, near, far] = LATENCY.value;
+    fn turn(&self, group: Group) -> f64 {
+        let [launch, near, far] = self.latency;
         let nodes = group.nodes();
         let crossings = nodes - 1;
         launch + (group.size - nodes) as f64 * near + crossings as f64 * far
@@ -97,7 +115,7 @@ impl Fabric {
             return Seconds::ZERO;
         }
         let n = group.size as f64;
-        Seconds(Self::turn(group) + (n - 1.0) / n * bytes.0 / self.bus(group))
+        Seconds(self.turn(group) + (n - 1.0) / n * bytes.0 / self.bus(group))
     }
 
     /// All-reduce of `bytes`: `2 (n-1)/n S / β`; twice round the ring, or up and down a tree, whichever is sooner.
@@ -106,9 +124,9 @@ impl Fabric {
         if group.size <= 1 || bytes.0 <= 0.0 {
             return Seconds::ZERO;
         }
-        let [launch, near, far] = LATENCY.value;
+        let [launch, near, far] = self.latency;
         let n = group.size as f64;
-        let ring = 2.0 * Self::turn(group) - launch;
+        let ring = 2.0 * self.turn(group) - launch;
         let depth = (group.nodes() as f64).log2() * far;
         let tree = launch + 2.0 * ((group.in_node - 1) as f64 * near + depth);
         Seconds(ring.min(tree) + 2.0 * (n - 1.0) / n * bytes.0 / self.bus(group))
@@ -124,7 +142,7 @@ impl Fabric {
         let inside =
             (near - 1.0) / n * bytes.0 / (self.intra_all_to_all * self.reach(group.in_node.max(2)));
         let outside = (n - near) / n * bytes.0 / self.inter;
-        Seconds(2.0 * LATENCY.value[0] + inside + outside)
+        Seconds(2.0 * self.latency[0] + inside + outside)
     }
 
     /// A dispatch (or combine) of `crossing` bytes a rank over the network while `inside` bytes run over the scale-up
@@ -132,8 +150,8 @@ impl Fabric {
     #[must_use]
     pub fn once_a_node(&self, crossing: Bytes, inside: Bytes) -> Seconds {
         let network = crossing.0 / (self.network * DISPATCH.value.1);
-        let link = inside.0 / (self.link * DISPATCH.value.0);
-        Seconds(2.0 * LATENCY.value[0] + network.max(link))
+        let link = inside.0 / (self.link * self.dispatch);
+        Seconds(2.0 * self.latency[0] + network.max(link))
     }
 
     /// One send of `bytes` to the neighbour.
@@ -142,7 +160,7 @@ impl Fabric {
         if bytes.0 <= 0.0 {
             return Seconds::ZERO;
         }
-        let [launch, _, far] = LATENCY.value;
+        let [launch, _, far] = self.latency;
         match link {
             Link::Intra => Seconds(launch + bytes.0 / (self.intra * self.reach(2))),
             Link::Inter => Seconds(launch + far + bytes.0 / self.inter),

@@ -16,7 +16,7 @@ mod volume;
 mod waits;
 
 pub use beside::Beside;
-pub use collective::{ALL_TO_ALL, DISPATCH, Fabric, INTER, INTRA, LATENCY};
+pub use collective::{ALL_TO_ALL, DISPATCH, FUSED_DISPATCH, Fabric, INTER, INTRA, LATENCY};
 pub use dispatch::{Copies, DISPATCHERS, FP8_ELEMENT, element_bytes, is_once_a_node, once_a_node};
 pub use gradients::{Held, StepMessages, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};

@@ -29,11 +29,11 @@ pub(super) fn shards(
     if scenario.reduction() == Reduction::Step {
         return (Wait::default(), Wait::default());
     }
-    let held = Held::of(scenario, &[stage]);
+    let owned = Held::of(scenario, &[stage]);
     let parts = [
-        (held.dense, layout.mesh().shard_group(zero.shard)),
+        (owned.dense, layout.mesh().shard_group(zero.shard)),
         (
-            held.experts,
+            owned.experts,
             layout.mesh().expert_shard_group(zero.expert_shard),
         ),
     ];
@@ -56,10 +56,18 @@ pub(super) fn shards(
     let share = scenario.software.overlap.dp;
     let tax = CONTENTION.value;
     // A micro-batch's share of the reductions of the step.
-    let often = scenario.reductions() as f64 / scenario.layout.microbatches as f64;
+    let m = scenario.layout.microbatches as f64;
+    // FSDP under a pipeline keeps what it gathered, and reduces once.
+    let held = scenario.software.fsdp && layout.pp > 1;
+    let often = if held {
+        1.0 / m
+    } else {
+        scenario.reductions() as f64 / m
+    };
     let (sent, scatter) = all(scenario.reduced_gradient());
     let (sent, scatter) = (sent * often, scatter * often);
-    let (fetched, gather) = if zero.stage == 3 {
+    let fsdp = scenario.software.fsdp;
+    let (fetched, gather) = if zero.stage == 3 || fsdp {
         all(scenario.precision.gathered_weight())
     } else {
         (Bytes::ZERO, Seconds::ZERO)
@@ -67,11 +75,21 @@ pub(super) fn shards(
     let beside = |comm, window| Beside::new(comm, window, share, tax);
     // Weights and gradients share a wire: behind the backward pass the weights go first, gradients have what they leave.
     let taken = if share > 0.0 { 1.0 / share } else { 0.0 };
-    let left = (windows.backward - gather * taken).max(Seconds::ZERO);
+    let (fetched, gather) = if held {
+        (fetched / m, gather * (1.0 / m))
+    } else {
+        (fetched, gather)
+    };
+    let again = if zero.stage == 3 && !held {
+        gather
+    } else {
+        Seconds::ZERO
+    };
+    let left = (windows.backward - again * taken).max(Seconds::ZERO);
     let weights = Wait {
-        bytes: fetched * 2.0,
+        bytes: fetched * if zero.stage == 3 && !held { 2.0 } else { 1.0 },
         forward: beside(gather, windows.forward),
-        backward: beside(gather, windows.backward),
+        backward: beside(again, windows.backward),
     };
     let gradients = Wait {
         bytes: sent,

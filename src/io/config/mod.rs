@@ -244,7 +244,12 @@ impl Reader<'_> {
             return self.need(&keys[..known], "FFN size");
         }
         let hidden = hidden?;
-        Some(self.count_or(&keys[..3], "FFN size", 4 * hidden, "four times the hidden size"))
+        Some(self.count_or(
+            &keys[..3],
+            "FFN size",
+            4 * hidden,
+            "four times the hidden size",
+        ))
     }
 
     fn parts(&mut self, family: &Family) -> ModelParts {

@@ -6,6 +6,7 @@ use crate::core::report::Figure;
 use crate::core::run::Run;
 use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
+use crate::view::learn::StepId;
 use std::sync::Arc;
 
 /// What a press on an element does.
@@ -23,6 +24,10 @@ pub enum Action {
     Open(Dialog),
     /// Changes the second Run.
     Compare(Compare),
+    /// Opens a step of a lesson.
+    Lesson(StepId),
+    /// Sets fields as [`Apply`](Self::Apply) does, and shows the Run.
+    Try(Vec<(&'static str, String)>),
     /// Goes a step back in the history of the Run.
     Undo,
     /// Goes a step forth.
@@ -132,6 +137,8 @@ impl Action {
             Self::Load(_) => "load".to_owned(),
             Self::Open(dialog) => format!("open {}", dialog.id()),
             Self::Compare(_) => "compare".to_owned(),
+            Self::Lesson(step) => format!("lesson {step}"),
+            Self::Try(set) => format!("try {}", pairs(set)),
             Self::Undo => "undo".to_owned(),
             Self::Redo => "redo".to_owned(),
             Self::Choose(choice) => format!("choose {}", choice.id()),

@@ -1,8 +1,8 @@
 //! The step as the sum of its parts, how sure it is, and what a token budget takes.
 
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::model::CONVENTIONS;
-use crate::core::report::{Evaluation, Figure};
+use crate::core::report::{Evaluation, FOUR_OF_FIVE, Figure};
 use crate::core::t;
 use crate::core::time::{Step, range};
 use crate::core::units::{Seconds, group, show_percent, show_seconds, significant};
@@ -104,7 +104,29 @@ fn utilisation(step: &Step) -> Node {
 fn certainty(evaluation: &Evaluation) -> Message {
     let step = &evaluation.report.step;
     let range = range(&evaluation.scenario);
+    let profile = &evaluation.scenario.run.profile;
+    if let (Some(sd), None) = (step.log_sd, step.rescaled_by) {
+        return t!(
+            "By your profile {name}, fitted to {runs} runs: {low_s} to {high_s} holds four of five runs, {percent} % either way.",
+            name = verbatim(profile.name.clone().unwrap_or_default()),
+            runs = profile.runs.unwrap_or(0),
+            low_s = show_seconds(step.low_s),
+            high_s = show_seconds(step.high_s),
+            percent = significant((FOUR_OF_FIVE * sd).exp_m1() * 100.0, 2)
+        );
+    }
     let Some(scale) = step.rescaled_by else {
+        if !step.range.of_its_class {
+            return t!(
+                "Shape-based kernel times and measured link efficiencies. Nobody published ten runs of this software, precision and kind of layers: range {low_s} to {high_s}, {low} to {high} times the figure, is that of all {runs} {of}.",
+                low_s = show_seconds(step.low_s),
+                high_s = show_seconds(step.high_s),
+                low = range.low,
+                high = range.high,
+                runs = range.runs,
+                of = range.of
+            );
+        }
         return t!(
             "Shape-based kernel times and measured link efficiencies. Range {low_s} to {high_s}: {low} to {high} times the figure, which holds four of five of {runs} {of}.",
             low_s = show_seconds(step.low_s),

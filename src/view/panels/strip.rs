@@ -27,7 +27,7 @@ pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
         class,
         Figure::Memory(memory.peak_stage),
         &[
-            leaf("span", "name", words::fullest(memory)),
+            leaf("span", "name", words::fullest(&memory.peak())),
             value(&[
                 leaf("span", "mark", mark),
                 leaf("span", "word", words::verdict(memory.verdict)),

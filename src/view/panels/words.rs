@@ -3,7 +3,7 @@
 use crate::core::memory::Verdict;
 use crate::core::memory::verdict::Chance;
 use crate::core::message::{Message, verbatim};
-use crate::core::report::{Memory, Pipeline, Report};
+use crate::core::report::{Memory, Peak, Pipeline, Report};
 use crate::core::run::{Method, OneOf, Run};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
@@ -76,11 +76,11 @@ pub fn known(memory: &Memory) -> Message {
 /// The fullest rank; where it may not fit, with what is known of that: "Rank 3: 103 % of usable; of 31 measured runs like
 /// this, 18 ran out".
 #[must_use]
-pub fn fullest(memory: &Memory) -> Message {
-    let rank = memory.peak_stage;
-    let Chance { like, ran_out } = memory.chance;
-    if memory.verdict == Verdict::Tight && like > 0 {
-        let share = show_percent(memory.need_bytes / memory.capacity_bytes);
+pub fn fullest(peak: &Peak) -> Message {
+    let rank = peak.rank;
+    let Chance { like, ran_out } = peak.chance;
+    if peak.verdict == Verdict::Tight && like > 0 {
+        let share = show_percent(peak.need / peak.capacity);
         t!(
             "Fullest GPU, rank {rank}: {share} of usable; of {like} measured runs like this, {ran_out} ran out",
             rank,

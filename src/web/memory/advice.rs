@@ -4,14 +4,14 @@
 use super::fold::Fold;
 use crate::core::memory::Verdict;
 use crate::core::report::Evaluation;
-use crate::core::report::fit::{Fit, LIMIT};
+use crate::core::report::fit::{Base, Suggestions};
 use crate::view::node::markup::{Node, leaf};
 use crate::view::panels::memory::suggestions;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{said, say};
 use crate::web::panel::named_panel;
 use crate::web::state::State;
-use crate::web::worker::next_turn;
+use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -46,56 +46,35 @@ pub fn fit(state: State) -> AnyView {
     part("fit", text(title), flag(move || !fits()), content)
 }
 
-/// Units of the search between two turns of the event loop: some milliseconds.
-const SLICE: u64 = 20_000;
-
-/// The suggestions: searched after everything else, in slices, and dropped as soon as the Run is another.
+/// The suggestions: searched by a worker, and dropped as soon as the Run is another.
 fn found(state: State, open: Signal<bool>) -> Signal<Node> {
-    // The evaluation with its search, which is none while it goes on.
-    let found = RwSignal::new_local(None::<(Arc<Evaluation>, Option<Fit>)>);
-    let latest = StoredValue::new(0u32);
+    // The evaluation with its suggestions, which are none while the search goes on.
+    let found = RwSignal::new_local(None::<(Arc<Evaluation>, Option<Suggestions>)>);
     let base = Memo::new_with_compare(
         move |_| open.get().then(|| state.evaluation()).flatten(),
         |_, _| true,
     );
-    Effect::new(move |_| {
-        latest.update_value(|number| *number += 1);
-        let (number, base) = (latest.get_value(), base.get());
-        let Some(base) = base else { return };
-        leptos::task::spawn_local(async move {
-            let mut search = Fit::new(&base, LIMIT);
-            let mut slices = 0u32;
-            loop {
-                next_turn().await;
-                // Another Run has come, or the panel is gone.
-                if latest.try_get_value() != Some(number) {
-                    return;
-                }
-                if search.step(SLICE) {
-                    found.set(Some((base, Some(search))));
-                    return;
-                }
-                slices += 1;
-                if slices == SILENT {
-                    found.set(Some((Arc::clone(&base), None)));
-                }
+    Effect::new(move |before: Option<Option<Request>>| {
+        if let Some(request) = before.flatten() {
+            request.cancel();
+        }
+        let base = base.get()?;
+        Some(request(Job::Fit(Base::of(&base)), move |progress| {
+            if let Progress::Reply(Reply::Fit(suggestions)) = progress {
+                // The panel may be gone by now.
+                let _ = found.try_set(Some((Arc::clone(&base), suggestions)));
             }
-        });
+        }))
     });
     Memo::new(move |_| {
         found.with(|found| match found {
             None => Node::none(),
             Some((_, None)) => leaf("p", "muted", "Searching."),
-            Some((base, Some(search))) => {
-                suggestions(&base.report.memory, search, state.unit.get())
-            }
+            Some((base, Some(list))) => suggestions(&base.report.memory, list, state.unit.get()),
         })
     })
     .into()
 }
-
-/// Slices after which the panel says that it searches: shorter searches replace what is shown at once.
-const SILENT: u32 = 12;
 
 fn named(state: State, name: &'static str, open: Signal<bool>) -> Signal<Node> {
     named_panel(state, name, move || open.get().then(String::new))

@@ -1,18 +1,21 @@
 //! What a worker is asked and what it answers, as data.
 
 use crate::core::accuracy::{Prediction, read};
+use crate::core::report::fit::{self, Fit, Suggestions};
 use crate::core::report::{ScheduleFigures, Timed, schedule_figures, schedule_ids, time};
 use crate::core::run::Run;
+use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// Work that takes longer than a frame of the page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Job {
     /// Orders and simulates the pipeline of a Run: one reply.
-    Evaluate(#[serde(with = "as_link")] Run),
+    Evaluate(Run),
     /// Evaluates a Run under every schedule, in the order of the menu: a reply each.
-    AllSchedules(#[serde(with = "as_link")] Run),
+    AllSchedules(Run),
     /// Evaluates the rows of a table of measurements, in their order: a reply each.
     Accuracy {
         /// The table's file name.
@@ -20,6 +23,11 @@ pub enum Job {
         /// Its text.
         csv: String,
     },
+    /// Searches layouts: what is known as soon as there are rows, every 100 ms, and at the end. A later query of the same
+    /// question goes on where this one was cancelled. No reply where the run has no model, GPU or precision.
+    Plan(PlanQuery),
+    /// Searches what would make a Run fit, within a limit of work: what was found, once it is over.
+    Fit(fit::Base),
 }
 
 /// A part of a job's result. Replies are numbers; the messages of a Run that cannot be evaluated are computed where they
@@ -32,27 +40,143 @@ pub enum Reply {
     Schedule(Option<ScheduleFigures>),
     /// What the calculator predicts for a row; none where it cannot evaluate it.
     Predicted(Option<Prediction>),
+    /// What is known of the plan.
+    Plan(Box<PlanResult>),
+    /// What would make the Run fit; none while the search takes long.
+    Fit(Option<Suggestions>),
 }
 
-impl Job {
-    /// Its replies, each computed when it is asked for.
-    #[must_use]
-    pub fn replies(self) -> Box<dyn Iterator<Item = Reply>> {
-        match self {
-            Self::Evaluate(run) => {
-                let evaluated = move || Reply::Evaluated(time(&run).ok());
-                Box::new(std::iter::once_with(evaluated))
+/// Which worker takes a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    /// A slice of its jobs can take seconds: the worker is ended when its last job is cancelled.
+    Simulation,
+    /// Its jobs take short slices, and what they found is kept for the next.
+    Search,
+}
+
+/// How long a slice of a search may take.
+#[derive(Clone, Copy)]
+pub struct Pace {
+    /// The time, milliseconds.
+    pub now: fn() -> f64,
+    /// A slice ends after so many milliseconds.
+    pub slice_ms: f64,
+}
+
+/// Units of a search between two reads of the clock.
+const UNITS: u64 = 1000;
+/// Milliseconds between two replies of a plan.
+const REPLY_MS: f64 = 100.0;
+/// Milliseconds after which a search for what would fit says that it goes on.
+const SILENT_MS: f64 = 150.0;
+/// Planner sessions that are kept: the plan panel's and one in the background.
+const MAX_SESSIONS: usize = 2;
+
+impl Pace {
+    /// Repeats `step` until it says that it is over, or until the slice ends; true where it is over.
+    fn slice(self, mut step: impl FnMut() -> bool) -> bool {
+        let begun = (self.now)();
+        loop {
+            if step() {
+                return true;
             }
-            Self::AllSchedules(run) => Box::new(
-                schedule_ids().map(move |id| Reply::Schedule(schedule_figures(&run, id).ok())),
-            ),
-            Self::Accuracy { file, csv } => {
-                let (rows, _) = read(&file, &csv);
-                let predicted = rows.into_iter().map(|row| Prediction::of(&row));
-                Box::new(predicted.map(Reply::Predicted))
+            if (self.now)() - begun >= self.slice_ms {
+                return false;
             }
         }
     }
+}
+
+impl Job {
+    /// Which worker takes it.
+    #[must_use]
+    pub fn lane(&self) -> Lane {
+        match self {
+            Self::Evaluate(_) | Self::AllSchedules(_) | Self::Accuracy { .. } => Lane::Simulation,
+            Self::Plan(_) | Self::Fit(_) => Lane::Search,
+        }
+    }
+
+    /// Its work in slices, each done when it is asked for; a slice may give a reply.
+    #[must_use]
+    pub fn slices(self, pace: Pace) -> Box<dyn Iterator<Item = Option<Reply>>> {
+        match self {
+            Self::Evaluate(run) => {
+                let evaluated = move || Some(Reply::Evaluated(time(&run).ok()));
+                Box::new(std::iter::once_with(evaluated))
+            }
+            Self::AllSchedules(run) => Box::new(schedule_ids().map(move |id| {
+                let figures = schedule_figures(&run, id).ok();
+                Some(Reply::Schedule(figures))
+            })),
+            Self::Accuracy { file, csv } => {
+                let (rows, _) = read(&file, &csv);
+                let predicted = rows.into_iter().map(|row| Prediction::of(&row));
+                Box::new(predicted.map(|prediction| Some(Reply::Predicted(prediction))))
+            }
+            Self::Plan(query) => Box::new(plan(query, pace)),
+            Self::Fit(base) => Box::new(fit(base, pace)),
+        }
+    }
+}
+
+fn plan(query: PlanQuery, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
+    let (mut done, mut has_rows) = (false, false);
+    let mut replied = (pace.now)();
+    std::iter::from_fn(move || {
+        if done {
+            return None;
+        }
+        with_session(&query, |session| {
+            done = pace.slice(|| session.step(UNITS));
+            let first = !has_rows && !session.rows().is_empty();
+            let now = (pace.now)();
+            if !done && !first && now - replied < REPLY_MS {
+                return None;
+            }
+            (has_rows, replied) = (has_rows || first, now);
+            Some(Reply::Plan(Box::new(session.result(done))))
+        })
+    })
+}
+
+/// Gives `work` the session of the query's question: the one of an earlier job, if it is still there. None where the run
+/// cannot be planned for.
+fn with_session<T>(query: &PlanQuery, work: impl FnOnce(&mut PlanSession) -> T) -> Option<T> {
+    thread_local! {
+        /// The one used last stands first.
+        static SESSIONS: RefCell<Vec<PlanSession>> = const { RefCell::new(Vec::new()) };
+    }
+    SESSIONS.with_borrow_mut(|sessions| {
+        let known = sessions.iter().position(|one| one.is_about(&query.run));
+        let mut session = match known {
+            Some(at) => sessions.remove(at),
+            None => PlanSession::new(query.clone()).ok()?,
+        };
+        session.set(query);
+        let result = work(&mut session);
+        sessions.insert(0, session);
+        sessions.truncate(MAX_SESSIONS);
+        Some(result)
+    })
+}
+
+fn fit(base: fit::Base, pace: Pace) -> impl Iterator<Item = Option<Reply>> {
+    let mut search = Fit::new(base, fit::LIMIT);
+    let (begun, mut done, mut told) = ((pace.now)(), false, false);
+    std::iter::from_fn(move || {
+        if done {
+            return None;
+        }
+        done = pace.slice(|| search.step(UNITS));
+        if done {
+            return Some(Some(Reply::Fit(Some(search.suggestions()))));
+        }
+        let tells = !told && (pace.now)() - begun > SILENT_MS;
+        told |= tells;
+        Some(tells.then_some(Reply::Fit(None)))
+    })
 }
 
 /// A job or a reply as bytes. Both ends are the same build, so the form has no version; it is never stored.
@@ -68,25 +192,97 @@ pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     postcard::from_bytes(bytes).ok()
 }
 
-/// A Run travels as its link, which holds all of it.
-mod as_link {
-    use crate::core::run::Run;
-    use crate::io::link;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(run: &Run, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&link::encode(run))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Run, D::Error> {
-        Ok(link::decode(&String::deserialize(deserializer)?).run)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::core::report::{evaluate, evaluate_timed, with_schedule};
+    use crate::core::search::Request;
+    use crate::core::search::session::PlanCommand;
+
+    /// A clock that stands still: a slice lasts until the work is over.
+    fn one_slice() -> Pace {
+        Pace {
+            now: || 0.0,
+            slice_ms: 1.0,
+        }
+    }
+
+    /// A clock that always says that the slice has ended and a reply is due.
+    fn many_slices() -> Pace {
+        Pace {
+            now: || {
+                thread_local! {
+                    static TIME: std::cell::Cell<f64> = const { std::cell::Cell::new(0.0) };
+                }
+                TIME.set(TIME.get() + 1000.0);
+                TIME.get()
+            },
+            slice_ms: 1.0,
+        }
+    }
+
+    fn replies(job: Job) -> impl Iterator<Item = Reply> {
+        job.slices(one_slice()).flatten()
+    }
+
+    fn sent<T: Serialize + DeserializeOwned>(message: &T) -> T {
+        from_bytes(&to_bytes(message)).unwrap()
+    }
+
+    fn small() -> Run {
+        Run {
+            gpus: 8,
+            global_batch: 16,
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn a_plan_in_slices_says_what_a_search_in_one_go_finds() {
+        let job = Job::Plan(PlanQuery::search(&small()));
+        let all: Vec<Reply> = sent(&job).slices(many_slices()).flatten().collect();
+        assert!(all.len() > 10, "{}", all.len());
+        let Some(Reply::Plan(result)) = all.last().map(sent) else {
+            panic!("another reply");
+        };
+        let mut request = Request::new(&small(), &[], result.rows.len()).unwrap();
+        request.search.finish();
+        assert!(result.done && result.is_searched());
+        assert_eq!(result.rows, request.search.best());
+    }
+
+    #[test]
+    fn a_plan_goes_on_where_the_one_before_was_cancelled() {
+        let mut query = PlanQuery::search(&Run {
+            seq_len: 2048,
+            ..small()
+        });
+        let looked_at = |reply: Option<Reply>| match reply {
+            Some(Reply::Plan(result)) => result.progress.unwrap().evaluated,
+            other => panic!("{other:?}"),
+        };
+        let before = Job::Plan(query.clone())
+            .slices(many_slices())
+            .flatten()
+            .nth(5);
+        query.apply(PlanCommand::Stop);
+        let stopped = replies(Job::Plan(query)).next();
+        assert_eq!(looked_at(before), looked_at(stopped));
+    }
+
+    #[test]
+    fn suggestions_in_slices_are_those_of_a_search_in_one_go() {
+        let base = evaluate(&Run {
+            micro_batch: 4,
+            ..Run::default()
+        });
+        let base = base.unwrap();
+        let job = Job::Fit(fit::Base::of(&base));
+        let last = sent(&job).slices(many_slices()).flatten().last();
+        let found = Fit::finished(&base).suggestions();
+        assert!(!found.list.is_empty());
+        assert_eq!(sent(&last.unwrap()), Reply::Fit(Some(found)));
+    }
 
     #[test]
     fn a_simulation_that_arrives_gives_the_report_of_the_page_itself() {
@@ -99,7 +295,7 @@ mod tests {
             let run = run.with_texts(&with_schedule(&run, id)).unwrap();
             let job: Job = from_bytes(&to_bytes(&Job::Evaluate(run.clone()))).unwrap();
             assert_eq!(job, Job::Evaluate(run.clone()));
-            let sent = job.replies().next().unwrap();
+            let sent = replies(job).next().unwrap();
             let Some(Reply::Evaluated(Some(timed))) = from_bytes(&to_bytes(&sent)) else {
                 panic!("{id}: another reply arrived");
             };
@@ -112,13 +308,13 @@ mod tests {
 
     #[test]
     fn every_schedule_and_every_row_of_a_table_gets_a_reply() {
-        let all = Job::AllSchedules(Run::default()).replies();
+        let all = replies(Job::AllSchedules(Run::default()));
         assert_eq!(all.count(), schedule_ids().count());
         let job = Job::Accuracy {
             file: "uneven_pp_h20.csv".to_owned(),
             csv: "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n".to_owned(),
         };
-        assert_eq!(job.replies().count(), 2);
+        assert_eq!(replies(job).count(), 2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The page's side: starts the worker when the first job comes, hands out replies, cancels.
 
-use super::job::{Job, Reply, from_bytes, to_bytes};
+use super::job::{Job, Lane, Pace, Reply, from_bytes, to_bytes};
 use super::next_turn;
 use crate::core::units::whole;
 use js_sys::{Array, Function, Object, Promise, Reflect, Uint8Array};
@@ -37,26 +37,34 @@ type Handler = Rc<RefCell<dyn FnMut(Progress)>>;
 
 #[derive(Default)]
 struct Connection {
-    /// Resolves to the worker, or is rejected where there can be none.
-    worker: Option<Promise>,
-    waiting: BTreeMap<u32, Handler>,
+    /// By lane. Resolves to the worker, or is rejected where there can be none.
+    workers: [Option<Promise>; 2],
+    waiting: BTreeMap<u32, (Lane, Handler)>,
     last: u32,
 }
+
+/// Milliseconds of work between two turns of the page's event loop: a frame stays in time.
+const SLICE_MS: f64 = 8.0;
 
 thread_local! {
     static CONNECTION: RefCell<Connection> = RefCell::default();
 }
 
 /// Asks for `job`; `handle` is told of its progress until it is done or cancelled.
+///
+/// A background search, for instance: `let request = request(Job::Plan(PlanQuery::search(&run)), handle)` starts it,
+/// `handle` gets `Progress::Reply(Reply::Plan(result))` as rows are found and `Progress::Done` at the end, and
+/// `request.cancel()` before the next request drops it. Nothing of it runs on the page's thread but `handle`.
 pub fn request(job: Job, handle: impl FnMut(Progress) + 'static) -> Request {
+    let lane = job.lane();
     let number = CONNECTION.with_borrow_mut(|connection| {
         connection.last += 1;
         let handler = Rc::new(RefCell::new(handle));
-        connection.waiting.insert(connection.last, handler);
+        connection.waiting.insert(connection.last, (lane, handler));
         connection.last
     });
     spawn_local(async move {
-        match worker().await {
+        match worker(lane).await {
             Some(worker) => {
                 let bytes = Uint8Array::from(&to_bytes(&job)[..]);
                 if is_waiting(number) {
@@ -70,24 +78,25 @@ pub fn request(job: Job, handle: impl FnMut(Progress) + 'static) -> Request {
 }
 
 impl Request {
-    /// Drops the job: nothing more is told of it. A worker that has nothing else to do is ended, whatever it is at.
+    /// Drops the job: nothing more is told of it. A search ends after its slice; a worker that simulates and has nothing
+    /// else to do is ended.
     pub fn cancel(self) {
-        let (known, idle, worker) = CONNECTION.with_borrow_mut(|connection| {
-            let known = connection.waiting.remove(&self.0).is_some();
-            let idle = connection.waiting.is_empty();
-            (known, idle, connection.worker.clone())
+        let cancelled = CONNECTION.with_borrow_mut(|connection| {
+            let (lane, _) = connection.waiting.remove(&self.0)?;
+            let is_used = connection.waiting.values().any(|(other, _)| *other == lane);
+            let ends = lane == Lane::Simulation && !is_used;
+            let worker = &mut connection.workers[lane as usize];
+            let opening = if ends { worker.take() } else { worker.clone() };
+            Some((opening?, ends))
         });
-        let (true, Some(opening)) = (known, worker) else {
+        let Some((opening, ends)) = cancelled else {
             return;
         };
-        if idle {
-            CONNECTION.with_borrow_mut(|connection| connection.worker = None);
-        }
         spawn_local(async move {
             let Some(worker) = opened(opening).await else {
                 return;
             };
-            if idle {
+            if ends {
                 worker.terminate();
             } else {
                 let _ = worker.post_message(&Array::of1(&self.0.into()));
@@ -106,46 +115,56 @@ fn tell(number: u32, progress: Progress) {
         Progress::Reply(_) => connection.waiting.get(&number).cloned(),
         Progress::Done | Progress::Failed => connection.waiting.remove(&number),
     });
-    if let Some(handler) = handler {
+    if let Some((_, handler)) = handler {
         handler.borrow_mut()(progress);
     }
 }
 
 /// The worker is gone, and with it all that was asked of it; the next job starts another.
-fn fail_all() {
-    let waiting = CONNECTION.with_borrow_mut(|connection| {
-        connection.worker = None;
-        std::mem::take(&mut connection.waiting)
+fn fail_all(lane: Lane) {
+    let failed = CONNECTION.with_borrow_mut(|connection| {
+        connection.workers[lane as usize] = None;
+        let waiting = std::mem::take(&mut connection.waiting).into_iter();
+        let (failed, others) = waiting.partition(|(_, (of, _))| *of == lane);
+        connection.waiting = others;
+        failed
     });
-    for handler in waiting.into_values() {
+    let failed: BTreeMap<u32, (Lane, Handler)> = failed;
+    for (_, handler) in failed.into_values() {
         handler.borrow_mut()(Progress::Failed);
     }
 }
 
-/// The job in the page itself: one reply a turn of the event loop.
+/// The job in the page itself: one slice a turn of the event loop.
 async fn work_here(number: u32, job: Job) {
-    let mut replies = job.replies();
+    let mut slices = job.slices(Pace {
+        now: js_sys::Date::now,
+        slice_ms: SLICE_MS,
+    });
     loop {
         next_turn().await;
         if !is_waiting(number) {
             return;
         }
-        match replies.next() {
-            Some(reply) => tell(number, Progress::Reply(reply)),
+        match slices.next() {
+            Some(Some(reply)) => tell(number, Progress::Reply(reply)),
+            Some(None) => {}
             None => return tell(number, Progress::Done),
         }
     }
 }
 
-async fn worker() -> Option<Worker> {
-    let opening = CONNECTION.with_borrow(|connection| connection.worker.clone());
+async fn worker(lane: Lane) -> Option<Worker> {
+    let opening = CONNECTION.with_borrow(|connection| connection.workers[lane as usize].clone());
     let opening = opening.unwrap_or_else(|| {
         let opening = Promise::new(&mut |resolve, reject| {
-            if start(&resolve, &reject).is_err() {
+            if start(lane, &resolve, &reject).is_err() {
                 let _ = reject.call0(&JsValue::UNDEFINED);
             }
         });
-        CONNECTION.with_borrow_mut(|connection| connection.worker = Some(opening.clone()));
+        CONNECTION.with_borrow_mut(|connection| {
+            connection.workers[lane as usize] = Some(opening.clone());
+        });
         opening
     });
     opened(opening).await
@@ -156,7 +175,7 @@ async fn opened(opening: Promise) -> Option<Worker> {
 }
 
 /// Starts the worker with this very module, already compiled.
-fn start(resolve: &Function, reject: &Function) -> Result<(), JsValue> {
+fn start(lane: Lane, resolve: &Function, reject: &Function) -> Result<(), JsValue> {
     let module_url = MODULE_URL.with(String::clone);
     let address = Url::new_with_base("worker.js", &module_url)?.href();
     let options = WorkerOptions::new();
@@ -189,7 +208,7 @@ fn start(resolve: &Function, reject: &Function) -> Result<(), JsValue> {
         event.prevent_default();
         failed.terminate();
         if is_open.get() {
-            fail_all();
+            fail_all(lane);
         } else {
             // Without a worker the page works itself.
             let _ = reject.call0(&JsValue::UNDEFINED);

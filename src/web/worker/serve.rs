@@ -1,6 +1,6 @@
 //! The worker's side: takes jobs, posts replies.
 
-use super::job::{Job, from_bytes, to_bytes};
+use super::job::{Job, Pace, from_bytes, to_bytes};
 use super::next_turn;
 use js_sys::{Array, Uint8Array};
 use std::cell::RefCell;
@@ -8,6 +8,9 @@ use std::collections::BTreeSet;
 use wasm_bindgen::prelude::{Closure, wasm_bindgen};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DedicatedWorkerGlobalScope, MessageEvent};
+
+/// Milliseconds of work between two turns: a cancelled search ends after one slice.
+const SLICE_MS: f64 = 30.0;
 
 thread_local! {
     /// Jobs that are under way.
@@ -43,14 +46,20 @@ pub fn serve_jobs() {
 }
 
 async fn work(scope: DedicatedWorkerGlobalScope, number: u32, job: Job) {
-    for reply in job.replies() {
+    let pace = Pace {
+        now: js_sys::Date::now,
+        slice_ms: SLICE_MS,
+    };
+    for reply in job.slices(pace) {
         if !ACTIVE.with_borrow(|active| active.contains(&number)) {
             return;
         }
-        let bytes = Uint8Array::from(&to_bytes(&reply)[..]);
-        let transfer = Array::of1(&bytes.buffer());
-        let message = Array::of2(&number.into(), &bytes);
-        let _ = scope.post_message_with_transfer(&message, &transfer);
+        if let Some(reply) = reply {
+            let bytes = Uint8Array::from(&to_bytes(&reply)[..]);
+            let transfer = Array::of1(&bytes.buffer());
+            let message = Array::of2(&number.into(), &bytes);
+            let _ = scope.post_message_with_transfer(&message, &transfer);
+        }
         next_turn().await;
     }
     ACTIVE.with_borrow_mut(|active| active.remove(&number));

@@ -2,7 +2,7 @@
 
 use super::holding::{is_last, layers_of};
 use crate::memory::recompute::Policy;
-use crate::model::{Cut, LayerKind, Quantised, layer_inventory, vision_inventory};
+use crate::model::{Cut, LayerKind, Quantised, Role, layer_inventory, vision_inventory};
 use crate::run::{CpComm, Recipe, Scenario};
 
 /// A tensor that some layers of a chunk keep.
@@ -166,16 +166,27 @@ pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
 
 fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, kind: LayerKind, sum: &mut Kept) {
     let cut = cut(scenario);
-    let mut dropped = 0.0;
+    let (mut dropped, mut routed) = (0.0, None);
     for tensor in layer_inventory(&scenario.model, kind, &cut) {
         let share = policy.kept(tensor.role);
+        if tensor.role == Role::Routed {
+            routed = Some(tensor.bytes);
+        }
         dropped += tensor.bytes - tensor.bytes * share;
         sum.add(tensor.name, tensor.bytes, share, count);
     }
-    if *policy == Policy::EverySecondProduct {
-        // The seventh product's output is no input of anything that is kept otherwise.
-        let output = cut.element * cut.tokens * scenario.model.hidden as f64 / cut.residual;
-        sum.add("FFN output", output, 1.0, count);
+    // What the last products of attention and FFN write is no input of anything that is kept otherwise.
+    let output = cut.element * cut.tokens * scenario.model.hidden as f64 / cut.residual;
+    match policy {
+        Policy::EverySecondProduct => sum.add("FFN output", output, 1.0, count),
+        Policy::Products => {
+            sum.add("attention projection", output, 1.0, count);
+            sum.add("FFN output", output, 1.0, count);
+            if let Some(rows) = routed {
+                sum.add("experts' output", rows, 1.0, count);
+            }
+        }
+        _ => {}
     }
     sum.recomputed = sum.recomputed.max(dropped);
 }

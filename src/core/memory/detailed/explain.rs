@@ -6,10 +6,10 @@ use super::logits::loss_kernel;
 use super::shapes::{book, tensor};
 use super::sharding::{accumulating, buffers, gathered_copies, largest_layer, root_elements};
 use super::states::{quantised_linears, shards, states};
-use super::{dummies, heads_in_flight, logits, rank_memory, transient};
+use super::{BY_YOUR_RUNS, dummies, heads_in_flight, logits, rank_memory, transient};
 use crate::explain::{Provenance, Term, Unit};
 use crate::memory::estimate::RankLoad;
-use crate::memory::verdict::{FRAGMENTATION, PROCESS};
+use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation};
 use crate::message::Message;
 use crate::run::{Optimizer, Scenario};
 use crate::source::{KORTHIKANTI_2022, ZERO};
@@ -354,7 +354,7 @@ impl Explained<'_> {
             Term::given(
                 "φ",
                 "reserved over allocated",
-                FRAGMENTATION.value,
+                fragmentation(scenario),
                 Unit::Ratio,
             )
             .from(FRAGMENTATION.source, FRAGMENTATION.place),
@@ -373,11 +373,15 @@ impl Explained<'_> {
         if layout.ep > 1 {
             parts.push(process("communicators of expert parallelism"));
         }
+        let fitted = scenario.run.profile.overhead().0;
+        if fitted != 0.0 {
+            parts.push(bytes("X_i", BY_YOUR_RUNS, fitted));
+        }
         let peak = heads.min(1.0) * logits::momentary(scenario);
         parts.push(
             bytes("X_i", "logits at their peak", peak).over("(p - l) min(i, 1) e T V/t", &book),
         );
-        let blocks = (FRAGMENTATION.value - 1.0) * (allocated - held);
+        let blocks = (fragmentation(scenario) - 1.0) * (allocated - held);
         parts.push(bytes("X_i", "fragmentation", blocks).over("(φ - 1) (M - L)", &book));
         sum("X", "what no tensor accounts for", "Σ X_i", parts)
             .from(FRAGMENTATION.source, FRAGMENTATION.place)

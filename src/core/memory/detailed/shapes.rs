@@ -191,6 +191,7 @@ fn formula(scenario: &Scenario, name: &'static str) -> Option<&'static str> {
         | "input of the router"
         | "dropout masks"
         | "FFN output"
+        | "attention projection"
         | "p2p receive buffer" => "2 T h/r",
         "input of QKV" | "input of the FFN" => "2 T h/r_l",
         "queries" => "2 T a d/t",
@@ -210,7 +211,7 @@ fn formula(scenario: &Scenario, name: &'static str) -> Option<&'static str> {
         "FFN up projection" | "FFN backward" | "input of the down projection" => "2 T f/t",
         "router logits" => "4 T E/r",
         "probabilities and indices" => "8 T K t_e u/r",
-        "tokens by expert" => "2 T K t_e u h/r",
+        "tokens by expert" | "experts' output" => "2 T K t_e u h/r",
         "experts' up projection" | "experts' backward" if model.gated_ffn => "4 T K u f_e/r",
         "input of the experts' down projection" if unfused => "4 T K u f_e/r",
         "experts' up projection"

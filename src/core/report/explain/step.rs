@@ -3,10 +3,11 @@
 use super::super::Evaluation;
 use super::{count, makespan, ratio, seconds, simulated, wires};
 use crate::explain::{Provenance, Term, Unit};
+use crate::run::Multiplier;
 use crate::t;
 use crate::time::{
-    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, IN_TRAINING, Peak,
-    Range, Rates, STEP_END, family, range, step_end,
+    ATTENTION_HALF, COUPLING, Clock, ComputeTime, ELEMENTWISE, HOST_PER_LAYER, Peak, Rates, family,
+    range, seconds_a_parameter, step_end,
 };
 use crate::traffic::Held;
 use crate::units::{Seconds, show_seconds, significant};
@@ -43,18 +44,21 @@ pub fn step(evaluation: &Evaluation) -> Term {
 
 /// Where the range around the step comes from.
 fn spread(term: Term, evaluation: &Evaluation) -> Term {
-    let Range {
-        low,
-        high,
-        runs,
-        of,
-    } = range(&evaluation.scenario);
+    if let Some(sd) = evaluation.report.step.log_sd {
+        let profile = &evaluation.scenario.run.profile;
+        return term.note(t!(
+            "range: 1.28 standard deviations of {percent} % either way, by your profile of {runs} runs",
+            percent = significant(sd * 100.0, 2),
+            runs = profile.runs.unwrap_or(0)
+        ));
+    }
+    let range = range(&evaluation.scenario);
     term.note(t!(
         "range: {low} to {high} times the prediction, where four of five of {runs} {of} lie",
-        low,
-        high,
-        runs,
-        of
+        low = range.low,
+        high = range.high,
+        runs = range.runs,
+        of = range.of
     ))
 }
 
@@ -107,7 +111,13 @@ fn optimizer(evaluation: &Evaluation) -> Term {
         "P_d/N"
     };
     let states = precision.optimizer(scenario.run.optimizer);
-    let (whole, scale) = scaled(evaluation, "k ((2 o + g + w) U + 1.5 g P)/β + e");
+    let muon = seconds_a_parameter(scenario, clock.rates());
+    let formula_of_all = if muon > 0.0 {
+        "k ((2 o + g + w) U + 1.5 g P)/β + k m U + e"
+    } else {
+        "k ((2 o + g + w) U + 1.5 g P)/β + e"
+    };
+    let (whole, scale) = scaled(evaluation, formula_of_all);
     let book = [
         bytes("o", "bytes of states a parameter, read and written", states),
         bytes(
@@ -129,7 +139,16 @@ fn optimizer(evaluation: &Evaluation) -> Term {
             Unit::Bandwidth,
         ),
         count("k", "updates of the weights", scenario.updates()),
-        seconds("e", "the end of a step", STEP_END.0),
+        seconds(
+            "m",
+            "Muon's products, a parameter that the rank updates",
+            muon,
+        )
+        .marked(
+            Provenance::AddedUp,
+            "20 m² n + 10 m³ FLOPs for every matrix",
+        ),
+        seconds("e", "the end of a step", clock.rates().end.0),
         scale,
     ];
     let time = evaluation.report.step.optimizer_s.0;
@@ -246,14 +265,21 @@ fn linears(evaluation: &Evaluation, rates: &Rates, value: f64) -> Term {
     let family = family(scenario);
     let peak = Peak::of(scenario);
     let name = "GEMM rate in training";
+    let fitted = scenario.factors.of(Multiplier::Gemm);
+    let formula = if (fitted - 1.0).abs() > 0.0 {
+        "t g F/p"
+    } else {
+        "t g F"
+    };
     let mut rate = Term::given("r", name, rates.gemm.0, Unit::FlopRate);
     if (rates.gemm.0 - rates.gemm_plain.0).abs() < 1.0 {
         rate = rate
-            .by(
-                "t g F",
-                vec![
-                    ratio("t", "in training over alone, fitted", IN_TRAINING.value),
+            .over(
+                formula,
+                &[
+                    ratio("t", "in training over alone, fitted", rates.in_training),
                     ratio("g", "share of peak that large GEMMs sustain", family.gemm),
+                    ratio("p", "what your runs say that it takes", fitted),
                     Term::given(
                         "F",
                         t!("{precision} peak", precision = peak.precision),

@@ -1,12 +1,14 @@
 //! Climbs the ladders one candidate at a time.
 
 use super::ladders::{ladders, more_gpus};
-use super::{Base, Ladder, Set, Suggestion};
+use super::{Base, Ladder, Set, Suggestion, Suggestions};
 use crate::report::Evaluation;
+use crate::run::Scenario;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// What a change is to reach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Goal {
     /// The verdict "fits".
     Fits,
@@ -85,7 +87,7 @@ pub struct Fit {
 }
 
 /// Most suggestions that are given.
-const MOST: usize = 8;
+const MAX_SUGGESTIONS: usize = 8;
 /// Fewer single changes than this that work: pairs are tried as well.
 const FEW: usize = 3;
 
@@ -96,22 +98,16 @@ impl Fit {
     /// Prepares the search around the Run of `base`, which takes at most `limit` units of work, each about an op: what
     /// would take more than is left is passed over.
     #[must_use]
-    pub fn new(base: &Evaluation, limit: u64) -> Self {
-        let report = &base.report;
-        let fits = report.memory.verdict == crate::memory::Verdict::Fits;
-        let ladders = ladders(&base.scenario);
+    pub fn new(base: Base, limit: u64) -> Self {
+        let scenario = Scenario::new(&base.run);
+        let ladders = scenario.as_ref().map(ladders).unwrap_or_default();
         let singles = ladders
             .iter()
             .map(|ladder| Climb::of(ladder.rungs.clone(), ladder.monotone, 1));
         Self {
-            base: Base {
-                run: base.scenario.run.clone(),
-                peak: report.memory.peak_bytes,
-                seconds_a_token: report.step.time_s.0 / report.layout.tokens_per_step,
-                goal: if fits { Goal::Less } else { Goal::Fits },
-            },
             waiting: singles.collect(),
-            gpus: more_gpus(&base.scenario.run),
+            gpus: more_gpus(&base.run),
+            base,
             ladders,
             level: Level::Singles,
             found: Vec::new(),
@@ -124,7 +120,7 @@ impl Fit {
     /// The whole search in one go, ended at [`LIMIT`].
     #[must_use]
     pub fn finished(base: &Evaluation) -> Self {
-        let mut fit = Self::new(base, LIMIT);
+        let mut fit = Self::new(Base::of(base), LIMIT);
         while !fit.step(LIMIT) {}
         fit
     }
@@ -196,24 +192,21 @@ impl Fit {
         self.spent
     }
 
-    /// Whether something was not tried because it would have taken more work than is allowed.
+    /// What works of what was tried so far.
     #[must_use]
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
-    }
-
-    /// What works of what was tried so far, the least GPU time a token first.
-    #[must_use]
-    pub fn suggestions(&self) -> Vec<Suggestion> {
+    pub fn suggestions(&self) -> Suggestions {
         let mut list = self.found.clone();
         list.sort_by(|a, b| {
             let cost = a.dearer.total_cmp(&b.dearer);
             cost.then(a.changes.cmp(&b.changes))
-                .then(a.fix.label.cmp(&b.fix.label))
+                .then_with(|| a.label().cmp(&b.label()))
         });
-        list.dedup_by(|a, b| a.fix.set == b.fix.set);
-        list.truncate(MOST);
-        list
+        list.dedup_by(|a, b| a.set == b.set);
+        list.truncate(MAX_SUGGESTIONS);
+        Suggestions {
+            list,
+            is_cut: self.is_cut,
+        }
     }
 
     /// `count` ladders together: their first rungs, then each one's last beside the others' first, then all last.
@@ -234,7 +227,7 @@ impl Fit {
 
     /// Whether a part of `rung` is enough.
     fn works_with_less(&self, rung: &Set) -> bool {
-        let within = |one: &Suggestion| one.fix.set.iter().all(|change| rung.contains(change));
+        let within = |one: &Suggestion| one.set.iter().all(|change| rung.contains(change));
         self.found.iter().any(within)
     }
 
@@ -301,24 +294,24 @@ mod tests {
     use super::*;
     use crate::memory::Verdict;
     use crate::report::evaluate;
-    use crate::run::{Based, Run, Scenario};
+    use crate::run::{Based, Run};
 
     fn suggestions(run: &Run) -> Vec<Suggestion> {
-        Fit::finished(&evaluate(run).unwrap()).suggestions()
+        Fit::finished(&evaluate(run).unwrap()).suggestions().list
     }
 
     /// Every suggestion, applied as the page's button does, is a Run that the calculator takes and calls fitting.
     fn hold(run: &Run) -> Vec<Suggestion> {
         let list = suggestions(run);
         for suggestion in &list {
-            let after = run.with_texts(&suggestion.fix.set).unwrap();
-            assert!(Scenario::new(&after).is_ok(), "{}", suggestion.fix.label);
+            let after = run.with_texts(&suggestion.set).unwrap();
+            assert!(Scenario::new(&after).is_ok(), "{}", suggestion.label());
             let after = evaluate(&after).unwrap().report;
             assert_eq!(
                 after.memory.verdict,
                 Verdict::Fits,
                 "{}",
-                suggestion.fix.label
+                suggestion.label()
             );
             assert_eq!(after.memory.peak_bytes, suggestion.peak);
             assert_eq!(after.step.time_s, suggestion.step);
@@ -364,9 +357,9 @@ mod tests {
         let list = hold(&run);
         let layers = list
             .iter()
-            .find(|one| one.fix.set[0].0 == "recompute.layers")
+            .find(|one| one.set[0].0 == "recompute.layers")
             .unwrap();
-        let n: u64 = layers.fix.set[0].1.parse().unwrap();
+        let n: u64 = layers.set[0].1.parse().unwrap();
         let fewer = vec![("recompute.layers", (n - 1).to_string())];
         let before = if n == 1 { Vec::new() } else { fewer };
         let memory = evaluate(&run.with_texts(&before).unwrap())
@@ -410,14 +403,14 @@ mod tests {
         let list = hold(&run);
         assert!(!list.is_empty());
         for suggestion in list {
-            assert_eq!(suggestion.fix.set[0].0, "gpus");
+            assert_eq!(suggestion.set[0].0, "gpus");
         }
     }
 
     #[test]
     fn a_run_that_fits_is_told_what_would_take_less() {
         let base = evaluate(&Run::default()).unwrap();
-        assert_eq!(Fit::new(&base, LIMIT).base.goal, Goal::Less);
+        assert_eq!(Base::of(&base).goal, Goal::Less);
         let list = hold(&Run::default());
         assert!(!list.is_empty());
         for suggestion in list {
@@ -436,7 +429,7 @@ mod tests {
     #[test]
     fn slices_find_what_one_go_finds() {
         let base = evaluate(&llama_70b()).unwrap();
-        let mut sliced = Fit::new(&base, LIMIT);
+        let mut sliced = Fit::new(Base::of(&base), LIMIT);
         let mut slices = 1;
         while !sliced.step(1) {
             slices += 1;
@@ -454,7 +447,7 @@ mod tests {
             ..Run::default()
         };
         let base = evaluate(&large).unwrap();
-        let mut fit = Fit::new(&base, 50_000);
+        let mut fit = Fit::new(Base::of(&base), 50_000);
         while !fit.step(1000) {}
         // The last candidate understood is over by its own stages at most.
         assert!(fit.spent() <= 50_000 + 100, "{}", fit.spent());

@@ -12,8 +12,9 @@ use super::Run;
 use super::layout::{Layout, Zero};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::message::Message;
+use crate::message::{Message, verbatim};
 use crate::model::Architecture;
+use crate::t;
 
 /// Divisors up to this, and what they leave, are proposed.
 const MAX_DIVISOR: u64 = 4096;
@@ -43,6 +44,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu) -> Checked {
     check.model();
     check.pattern();
     check.gpu(gpu);
+    check.profile();
     check.tensor();
     check.recurrent();
     let layout = check.layout(gpu);
@@ -72,6 +74,22 @@ struct Check<'a> {
 impl Check<'_> {
     fn error(&mut self, field: &str, message: impl Into<Message>) {
         self.issues.push(Issue::error(field, message));
+    }
+
+    /// A profile is of one GPU.
+    fn profile(&mut self) {
+        let (fitted, own) = (self.run.profile.gpu.as_deref(), self.run.gpu.base);
+        let is_used = self.run.profile.means.is_some();
+        if let (true, Some(fitted), Some(own)) = (is_used, fitted, own)
+            && fitted != own
+        {
+            let message = t!(
+                "the profile was fitted on {fitted}: what it says of kernels, links and network need not hold on {own}",
+                fitted = verbatim(fitted),
+                own
+            );
+            self.warnings.push(Issue::warning("profile.gpu", message));
+        }
     }
 
     /// An error whose fix is the value of `candidates` nearest to `wanted` that works.

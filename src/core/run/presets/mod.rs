@@ -8,4 +8,4 @@ mod stacks;
 pub use gpus::{GPUS, GpuPreset, gpu};
 pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, published};
-pub use stacks::{MEGATRON_2024, STACKS, Stack};
+pub use stacks::{FSDP, MEGATRON_2024, MEGATRON_2025, STACKS, Stack};

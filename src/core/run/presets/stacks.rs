@@ -46,6 +46,11 @@ pub const MEGATRON_2024: Software = Software {
     fused_swiglu: true,
     dummy_wgrad: false,
     cuda_graphs: false,
+    gemm: 0.91,
+    compile: false,
+    fused_kernels: true,
+    fsdp: false,
+    moe_fused: false,
     tp_overlap: TpOverlap::None,
     overlap: OverlapShares {
         dp: 0.8,
@@ -61,9 +66,10 @@ pub const MEGATRON_2024: Software = Software {
 };
 
 /// `NeMo` 2 and Megatron Core of 2025 on Transformer Engine.
-const MEGATRON_2025: Software = Software {
+pub const MEGATRON_2025: Software = Software {
     attention: AttentionKernel::Cudnn,
     cross_entropy: CrossEntropy::TeFused,
+    gemm: 0.97,
     tp_overlap: TpOverlap::Userbuffers,
     overlap: OverlapShares {
         tp: 1.0,
@@ -74,8 +80,11 @@ const MEGATRON_2025: Software = Software {
 };
 
 /// PyTorch's FSDP without tensor parallelism of Megatron's kind, kernels one by one.
-const FSDP: Software = Software {
+pub const FSDP: Software = Software {
+    gemm: 0.88,
     fused_swiglu: false,
+    fused_kernels: false,
+    fsdp: true,
     ..MEGATRON_2024
 };
 
@@ -116,6 +125,7 @@ pub static STACKS: &[Stack] = &[
         Software {
             dummy_wgrad: true,
             cuda_graphs: true,
+            moe_fused: true,
             moe_dispatch: MoeDispatch::PerNode,
             ..MEGATRON_2025
         },
@@ -142,7 +152,11 @@ pub static STACKS: &[Stack] = &[
     stack(
         "torchtitan",
         "torchtitan, compiled",
-        MEGATRON_2024,
+        Software {
+            compile: true,
+            fused_swiglu: true,
+            ..FSDP
+        },
         &TORCHTITAN,
         "FSDP2; the compiler fuses the SwiGLU",
     ),

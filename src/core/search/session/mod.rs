@@ -1,101 +1,147 @@
-//! A planner session: one search with its filters, map, pinned layouts, sweeps and questions. Commands change what is
-//! wanted; [`PlanSession::step`] does the work in slices.
+//! The planner, as a query and the work that answers it. A [`PlanQuery`] says what is wanted: commands change it, and it
+//! can be sent to another thread. A [`PlanSession`] does the work in slices, keeps what it found from one query to the
+//! next, and gives a [`PlanResult`] at any time.
 
-mod command;
+mod query;
 
-pub use command::{Fold, PlanCommand};
+pub use query::{Asked, Fold, PlanCommand, PlanQuery};
 
-use super::answers::Answer;
-use super::engine::Search;
+use super::answers::{Answer, MAX_GPUS, Question, largest_micro_batch};
+use super::engine::{Progress, Search};
 use super::filter::Filter;
-use super::map::{Map, Picture};
+use super::map::{Cells, Map};
 use super::ranking::{Found, Promise, Ranking};
 use super::request::{Request, TOP};
-use super::sweep::Sweep;
+use super::sweep::{Grown, Points, Sweep, Until, doublings};
 use crate::issue::Issue;
 use crate::run::Run;
+use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
-/// The search of a run, and what is shown of it.
-#[derive(Clone, Debug)]
-pub struct PlanSession {
-    /// The run as it stands on the page.
-    pub run: Run,
-    /// The search, once started: its space takes more time and memory than the rest of a session.
-    pub request: Option<Request>,
-    /// What rows are shown.
-    pub filter: Filter,
-    /// The filtered rows, while something is filtered.
-    pub filtered: Option<Ranking>,
-    /// Layouts to compare.
+/// Shortest sequence of a sweep.
+const MIN_TOKENS: u64 = 1024;
+/// Longest sequence of a sweep.
+const MAX_TOKENS: u64 = 1 << 22;
+/// Largest batch of a sweep, sequences.
+const MAX_SEQUENCES: u64 = 65_536;
+
+/// What is known of the answer to a [`PlanQuery`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanResult {
+    /// How far the search is; none where none was asked for.
+    pub progress: Option<Progress>,
+    /// Approximate share of the present work that is done.
+    pub share: f64,
+    /// Nothing is left to do.
+    pub done: bool,
+    /// The fastest layouts that the filter keeps, strictly by step time.
+    pub rows: Vec<Rc<Found>>,
+    /// The fastest layout of all.
+    pub best: Option<Rc<Found>>,
+    /// The pinned layouts.
     pub pinned: Vec<Rc<Found>>,
-    /// What the map is drawn over.
-    pub picture: Picture,
     /// The map, while its fold is open.
-    pub map: Option<Map>,
-    /// The last sweep.
-    pub sweep: Option<Sweep>,
-    /// The answer to the last question.
+    pub map: Option<Cells>,
+    /// The sweep.
+    pub sweep: Option<Points>,
+    /// The answer to the question.
     pub answer: Option<Answer>,
-    question: Run,
-    stopped: bool,
-    open: Vec<Fold>,
 }
 
-impl PlanSession {
-    /// An empty session for `run`; [`PlanCommand::Search`] starts the search.
-    ///
-    /// # Errors
-    /// A run that has no model, GPU or precision.
-    pub fn new(run: &Run) -> Result<Self, Vec<Issue>> {
-        run.model.resolve()?;
-        run.gpu.resolve()?;
-        run.precision.resolve()?;
-        Ok(Self {
-            run: run.clone(),
-            request: None,
-            filter: Filter::default(),
-            filtered: None,
+/// Of a query that asks for nothing.
+impl Default for PlanResult {
+    fn default() -> Self {
+        Self {
+            progress: None,
+            share: 1.0,
+            done: true,
+            rows: Vec::new(),
+            best: None,
             pinned: Vec::new(),
-            picture: Picture::default(),
             map: None,
             sweep: None,
             answer: None,
-            question: Request::question(run),
-            stopped: false,
-            open: vec![Fold::Why],
+        }
+    }
+}
+
+impl PlanResult {
+    /// Whether the search is over.
+    #[must_use]
+    pub fn is_searched(&self) -> bool {
+        self.progress.is_some_and(|progress| progress.done)
+    }
+}
+
+/// The work for an answer.
+#[derive(Clone, Debug)]
+enum Answering {
+    Sweep(Question, Box<Sweep>),
+    MicroBatch(Box<Option<Run>>),
+}
+
+/// The work that answers the queries about one question, which is a run without what a search changes.
+#[derive(Clone, Debug)]
+pub struct PlanSession {
+    query: PlanQuery,
+    question: Run,
+    /// Its space takes more time and memory than the rest of a session: made when the search starts.
+    request: Option<Request>,
+    /// The filtered rows, while something is filtered.
+    filtered: Option<Ranking>,
+    map: Option<Map>,
+    sweep: Option<Sweep>,
+    answering: Option<Answering>,
+}
+
+impl PlanSession {
+    /// A session for `query`, in which nothing is done yet.
+    ///
+    /// # Errors
+    /// A run that has no model, GPU or precision.
+    pub fn new(query: PlanQuery) -> Result<Self, Vec<Issue>> {
+        query.run.model.resolve()?;
+        query.run.gpu.resolve()?;
+        query.run.precision.resolve()?;
+        let question = Request::question(&query.run);
+        Ok(Self {
+            query,
+            question,
+            request: None,
+            filtered: None,
+            map: None,
+            sweep: None,
+            answering: None,
         })
     }
 
-    /// Whether a search was started.
+    /// Whether its work answers queries about `run`.
     #[must_use]
-    pub fn is_searching(&self) -> bool {
-        self.request.is_some()
+    pub fn is_about(&self, run: &Run) -> bool {
+        Request::question(run) == self.question
     }
 
-    /// Starts the search unless it was started before.
-    fn search(&mut self) {
-        if self.request.is_none() {
-            self.request = Request::new(&self.question, &[], TOP).ok();
+    /// Takes another query of the same question; work that it does not change is kept.
+    pub fn set(&mut self, query: &PlanQuery) {
+        if self.query == *query {
+            return;
         }
-    }
-
-    /// Whether the work is paused.
-    #[must_use]
-    pub fn is_stopped(&self) -> bool {
-        self.stopped
-    }
-
-    /// Whether a fold is open.
-    #[must_use]
-    pub fn is_open(&self, fold: Fold) -> bool {
-        self.open.contains(&fold)
-    }
-
-    /// The run without what a search changes.
-    #[must_use]
-    pub fn question(&self) -> &Run {
-        &self.question
+        let before = std::mem::replace(&mut self.query, query.clone());
+        let now = &self.query;
+        if before.filter != now.filter {
+            (self.filtered, self.map) = (None, None);
+        }
+        if before.picture != now.picture {
+            self.map = None;
+        }
+        if before.sweep != now.sweep {
+            self.sweep = None;
+        }
+        // The largest micro-batch belongs to one layout.
+        let of_layout = now.asked == Some(Asked::MicroBatch) && before.run != now.run;
+        if before.asked != now.asked || of_layout {
+            self.answering = None;
+        }
     }
 
     /// The rows to show.
@@ -106,70 +152,47 @@ impl PlanSession {
         filtered.or(all).unwrap_or_default()
     }
 
-    /// Takes the page's run: another question restarts the search, another layout changes nothing.
-    pub fn set_run(&mut self, run: &Run) {
-        if self.run == *run {
-            return;
-        }
-        self.run = run.clone();
-        let question = Request::question(run);
-        if question == self.question {
-            // The largest micro-batch belongs to one layout.
-            self.answer
-                .take_if(|answer| matches!(answer, Answer::MicroBatch(_)));
-            return;
-        }
-        if let Ok(next) = Self::new(run) {
-            let before = std::mem::replace(self, next);
-            self.open = before.open;
-            self.filter = before.filter;
-            self.picture = before.picture;
-            if before.request.is_some() {
-                self.search();
-            }
-        }
-    }
-
     /// Works for about `budget` units on what is not finished; true when nothing is left to do.
     pub fn step(&mut self, budget: u64) -> bool {
-        if self.stopped {
+        if self.query.stopped {
             return true;
         }
-        if let Some(request) = &mut self.request {
-            let search = &mut request.search;
-            if !search.progress().done {
-                search.step(budget);
+        if self.query.searches {
+            if self.request.is_none() {
+                self.request = Request::new(&self.question, &[], TOP).ok();
+            }
+            if !self.search(budget) {
                 return false;
             }
-            if !self.filter.is_empty() && self.filtered.is_none() {
-                let kept = kept(search, &self.filter);
-                self.filtered = Some(Ranking::new(kept, TOP, self.filter.fits));
-            }
-            let filtered = self.filtered.as_mut();
-            if let Some(ranking) = filtered.filter(|ranking| !ranking.is_over()) {
-                let mut left = budget;
-                while left > 0 && !ranking.is_over() {
-                    left = left.saturating_sub(search.rank_more(ranking).max(1));
+        }
+        if let Some(asked) = self.query.asked {
+            let answering = self.answering.get_or_insert_with(|| match asked {
+                Asked::Sweep(one) => Answering::Sweep(one, Box::new(one.sweep(&self.question))),
+                Asked::MicroBatch => {
+                    Answering::MicroBatch(Box::new(largest_micro_batch(&self.query.run)))
                 }
+            });
+            if let Answering::Sweep(_, sweep) = answering
+                && !sweep.step(budget)
+            {
                 return false;
             }
         }
-        if let Some(Answer::Sweep(_, sweep)) = &mut self.answer
-            && !sweep.step(budget)
-        {
-            return false;
+        if let Some(grown) = self.query.sweep {
+            let sweep = self
+                .sweep
+                .get_or_insert_with(|| sweep(&self.question, grown));
+            if !sweep.step(budget) {
+                return false;
+            }
         }
-        if let Some(sweep) = &mut self.sweep
-            && !sweep.step(budget)
-        {
-            return false;
-        }
-        if self.is_open(Fold::Map)
+        if self.query.is_open(Fold::Map)
             && let Some(request) = &mut self.request
         {
             let search = &mut request.search;
             let map = self.map.get_or_insert_with(|| {
-                Map::new(self.picture, &self.question, search, &self.filter)
+                let query = &self.query;
+                Map::new(query.picture, &self.question, search, &query.filter)
             });
             map.step(search, budget);
             return map.is_over();
@@ -177,25 +200,82 @@ impl PlanSession {
         true
     }
 
-    /// Approximate share of the work that is done.
-    #[must_use]
-    pub fn share(&self) -> f64 {
+    /// Works on the rows; true when they are found.
+    fn search(&mut self, budget: u64) -> bool {
+        let Some(request) = &mut self.request else {
+            return true;
+        };
+        let (search, filter) = (&mut request.search, &self.query.filter);
+        if !search.progress().done {
+            search.step(budget);
+            return false;
+        }
+        if filter.is_empty() {
+            return true;
+        }
+        let ranking = self
+            .filtered
+            .get_or_insert_with(|| Ranking::new(kept(search, filter), TOP, filter.fits));
+        let mut left = budget;
+        while left > 0 && !ranking.is_over() {
+            left = left.saturating_sub(search.rank_more(ranking).max(1));
+        }
+        ranking.is_over()
+    }
+
+    /// Approximate share of the present work that is done.
+    fn share(&self) -> f64 {
         if let Some(request) = &self.request
             && let progress = request.search.progress()
             && !progress.done
         {
             return progress.share;
         }
-        let sweep = match &self.answer {
-            Some(Answer::Sweep(_, sweep)) if sweep.share() < 1.0 => Some(&**sweep),
+        let sweep = match &self.answering {
+            Some(Answering::Sweep(_, sweep)) if sweep.share() < 1.0 => Some(&**sweep),
             _ => self.sweep.as_ref().filter(|sweep| sweep.share() < 1.0),
         };
         match (sweep, &self.map) {
             (Some(sweep), _) => sweep.share(),
-            (None, Some(map)) => map.share(),
+            (None, Some(map)) => map.found.share(),
             (None, None) => 1.0,
         }
     }
+
+    /// What is known; `done` is what [`PlanSession::step`] said last.
+    #[must_use]
+    pub fn result(&self, done: bool) -> PlanResult {
+        let search = self.request.as_ref().map(|request| &request.search);
+        let found = |search: &Search| {
+            let pinned = self.query.pinned.iter();
+            pinned.filter_map(|place| search.found(*place)).collect()
+        };
+        let map = self.map.as_ref().filter(|_| self.query.is_open(Fold::Map));
+        PlanResult {
+            progress: search.map(Search::progress),
+            share: self.share(),
+            done,
+            rows: self.rows().to_vec(),
+            best: search.and_then(|search| search.best().first().cloned()),
+            pinned: search.map(found).unwrap_or_default(),
+            map: map.map(|map| map.found.clone()),
+            sweep: self.sweep.as_ref().map(|sweep| sweep.found.clone()),
+            answer: self.answering.as_ref().map(|answering| match answering {
+                Answering::Sweep(question, sweep) => Answer::Sweep(*question, sweep.found.clone()),
+                Answering::MicroBatch(run) => Answer::MicroBatch(run.clone()),
+            }),
+        }
+    }
+}
+
+/// A sweep over doublings of `grown`.
+fn sweep(run: &Run, grown: Grown) -> Sweep {
+    let values = match grown {
+        Grown::Gpus => doublings(1, MAX_GPUS),
+        Grown::SeqLen => doublings(MIN_TOKENS, MAX_TOKENS),
+        Grown::GlobalBatch => doublings(1, MAX_SEQUENCES),
+    };
+    Sweep::new(run, grown, values, Until::End)
 }
 
 /// The promises of `search` that `filter` keeps.
@@ -220,98 +300,92 @@ mod tests {
     use super::super::filter::Axis;
     use super::*;
 
-    pub(super) fn session() -> PlanSession {
-        let run = Run {
+    fn query() -> PlanQuery {
+        PlanQuery::new(&Run {
             gpus: 8,
             global_batch: 16,
             ..Run::default()
-        };
-        PlanSession::new(&run).unwrap()
+        })
     }
 
-    pub(super) fn finish(session: &mut PlanSession) {
+    fn finish(session: &mut PlanSession) -> PlanResult {
         while !session.step(10_000) {}
-    }
-
-    fn is_done(session: &PlanSession) -> bool {
-        let request = session.request.as_ref().unwrap();
-        request.search.progress().done
+        session.result(true)
     }
 
     #[test]
     fn nothing_is_searched_before_the_command_and_stop_pauses() {
-        let mut session = session();
-        assert!(session.step(1000) && session.rows().is_empty());
-        session.set_run(&Run {
-            seq_len: 4096,
-            ..session.run.clone()
-        });
-        session.apply(PlanCommand::Toggle(Fold::Map));
+        let mut query = query();
+        query.apply(PlanCommand::Toggle(Fold::Map));
+        let mut session = PlanSession::new(query.clone()).unwrap();
         assert!(session.step(1000) && session.request.is_none());
-        session.apply(PlanCommand::Search);
+        query.apply(PlanCommand::Search);
+        session.set(&query);
         assert!(!session.step(500));
-        session.apply(PlanCommand::Stop);
-        assert!(session.step(1000));
-        assert!(!is_done(&session));
-        session.apply(PlanCommand::Search);
-        finish(&mut session);
-        assert_eq!(session.rows().len(), TOP);
+        query.apply(PlanCommand::Stop);
+        session.set(&query);
+        assert!(session.step(1000) && !session.result(true).is_searched());
+        query.apply(PlanCommand::Search);
+        session.set(&query);
+        assert_eq!(finish(&mut session).rows.len(), TOP);
     }
 
     /// Rows of a filter against a search that is limited to it.
     #[test]
     fn filtered_rows_are_those_of_a_limited_search() {
-        let mut session = session();
-        session.apply(PlanCommand::Search);
-        session.apply(PlanCommand::Filter(Axis::Zero, 2));
-        finish(&mut session);
+        let mut query = query();
+        query.apply(PlanCommand::Search);
+        query.apply(PlanCommand::Filter(Axis::Zero, 2));
+        let mut session = PlanSession::new(query.clone()).unwrap();
+        let rows = finish(&mut session).rows;
         let run = Run {
             zero: 2,
-            ..session.question().clone()
+            ..session.question.clone()
         };
         let mut alone = Request::new(&run, &["zero"], TOP).unwrap();
         alone.search.finish();
-        let ours: Vec<f64> = session
-            .rows()
-            .iter()
-            .map(|row| row.report.step.time_s.0)
-            .collect();
-        let best = alone.search.best().iter();
-        let theirs: Vec<f64> = best.map(|row| row.report.step.time_s.0).collect();
-        assert_eq!(ours, theirs);
-        assert!(session.rows().iter().all(|row| row.run.zero == 2));
-        session.apply(PlanCommand::ClearFilter);
-        finish(&mut session);
-        assert!(session.rows().iter().any(|row| row.run.zero != 2));
+        let times = |rows: &[Rc<Found>]| -> Vec<f64> {
+            rows.iter().map(|row| row.figures.time_s.0).collect()
+        };
+        assert_eq!(times(&rows), times(alone.search.best()));
+        assert!(rows.iter().all(|row| row.run.zero == 2));
+        query.apply(PlanCommand::ClearFilter);
+        session.set(&query);
+        assert!(
+            finish(&mut session)
+                .rows
+                .iter()
+                .any(|row| row.run.zero != 2)
+        );
     }
 
     #[test]
-    fn another_layout_keeps_the_search_another_question_restarts_it() {
-        let mut session = session();
-        session.apply(PlanCommand::Search);
-        finish(&mut session);
-        let loaded = session.rows()[3].run.clone();
-        session.set_run(&loaded);
-        assert!(is_done(&session));
-        session.set_run(&Run {
+    fn another_layout_keeps_the_search_another_question_does_not() {
+        let mut query = query();
+        query.apply(PlanCommand::Search);
+        let mut session = PlanSession::new(query.clone()).unwrap();
+        let loaded = finish(&mut session).rows[3].run.clone();
+        assert!(session.is_about(&loaded));
+        query.set_run(&loaded);
+        session.set(&query);
+        assert!(session.result(false).is_searched());
+        assert!(!session.is_about(&Run {
             seq_len: 4096,
             ..loaded
-        });
-        assert!(!is_done(&session) && session.is_searching());
+        }));
     }
 
     #[test]
-    fn the_largest_micro_batch_belongs_to_one_layout() {
-        let mut session = session();
-        session.apply(PlanCommand::AskMicroBatch);
-        finish(&mut session);
-        assert!(session.answer.is_some());
-        let tp = session.run.tp * 2;
-        let other = Run {
-            tp,
-            ..session.run.clone()
-        };
-        session.set_run(&other);
-        assert!(session.answer.is_none());
+    fn a_pinned_row_stays_whatever_the_filter_hides() {
+        let mut query = query();
+        query.apply(PlanCommand::Search);
+        let mut session = PlanSession::new(query.clone()).unwrap();
+        let row = Rc::clone(&finish(&mut session).rows[1]);
+        query.apply(PlanCommand::Pin(row.place));
+        query.apply(PlanCommand::Filter(Axis::Zero, (row.run.zero + 1) % 4));
+        session.set(&query);
+        let result = finish(&mut session);
+        assert!(!result.rows.contains(&row));
+        assert_eq!(result.pinned, [row]);
     }
 }

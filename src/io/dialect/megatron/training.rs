@@ -112,7 +112,7 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
     let software = run.software();
     precision::write(run, writer);
     match &run.recompute {
-        Recompute::None => {}
+        Recompute::None | Recompute::OpSelective => {}
         Recompute::Selective => writer.text("--recompute-granularity", "selective"),
         Recompute::Full | Recompute::Layers(_) => {
             writer.text("--recompute-granularity", "full");

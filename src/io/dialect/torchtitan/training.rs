@@ -129,7 +129,7 @@ fn training(reader: &mut SettingsReader) {
     ) {
         ("none", _) => Recompute::None,
         ("full", _) => Recompute::Full,
-        ("selective", "op") => Recompute::Selective,
+        ("selective", "op") => Recompute::OpSelective,
         ("selective", every) => {
             let every: u64 = every.parse().unwrap_or(2);
             let run = &reader.run;
@@ -196,7 +196,7 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     writer.text("optimizer.name", "AdamW");
     let (mode, option) = match run.recompute {
         Recompute::None => ("none", None),
-        Recompute::Selective => ("selective", Some("op")),
+        Recompute::Selective | Recompute::OpSelective => ("selective", Some("op")),
         Recompute::Full | Recompute::Layers(_) | Recompute::Modules(_) => ("full", None),
     };
     writer.text("activation_checkpoint.mode", mode);

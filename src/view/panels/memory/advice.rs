@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::core::memory::Verdict;
 use crate::core::message::{Message, verbatim};
-use crate::core::report::fit::{Fit, Suggestion};
+use crate::core::report::fit::{Suggestion, Suggestions};
 use crate::core::report::narrow::{self, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
@@ -13,12 +13,12 @@ use crate::view::node::markup::{Node, apply, el, leaf, table, text};
 
 /// The changes that a search found to make a Run fit, or to take less where it does.
 #[must_use]
-pub fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
-    let list = search.suggestions();
+pub fn suggestions(memory: &Memory, found: &Suggestions, unit: MemoryUnit) -> Node {
+    let list = &found.list;
     let fits = memory.verdict == Verdict::Fits;
     let words = match (list.is_empty(), fits) {
         (true, true) => "No single setting takes less and still fits.",
-        (true, false) if search.is_cut() => "No change that was tried makes it fit.",
+        (true, false) if found.is_cut => "No change that was tried makes it fit.",
         (true, false) => {
             "No change of up to three settings makes it fit, nor up to 64 times as many GPUs. A smaller model or shorter sequences would."
         }
@@ -28,7 +28,7 @@ pub fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
         (false, false) => "The smallest changes that fit, the cheapest in GPU time first.",
     };
     let note = leaf("p", "muted", words);
-    let note = if search.is_cut() {
+    let note = if found.is_cut {
         let words = "The search ended at its limit of work: some changes were not tried.";
         Node::from_iter([note, leaf("p", "muted", words)])
     } else {
@@ -54,7 +54,7 @@ pub fn suggestions(memory: &Memory, search: &Fit, unit: MemoryUnit) -> Node {
 }
 
 fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> {
-    let button = apply("fix", one.fix.set.clone(), "", one.fix.label.to_string());
+    let button = apply("fix", one.set.clone(), "", one.label());
     let batch = one.global_batch.map_or_else(Node::none, |batch| {
         let words = t!("global batch {batch}", batch);
         leaf("small", "", &words)
@@ -140,6 +140,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
 mod tests {
     use super::*;
     use crate::core::report::evaluate;
+    use crate::core::report::fit::Fit;
     use crate::core::run::Run;
     use crate::view::node::markup::Action;
 
@@ -150,11 +151,11 @@ mod tests {
             ..Run::default()
         };
         let base = evaluate(&run).unwrap();
-        let search = Fit::finished(&base);
-        let list = search.suggestions();
-        let sets = list.iter().map(|one| Action::Apply(one.fix.set.clone()));
+        let found = Fit::finished(&base).suggestions();
+        let sets = found.list.iter();
+        let sets = sets.map(|one| Action::Apply(one.set.clone()));
         let sets: Vec<Action> = sets.collect();
-        let shown = suggestions(&base.report.memory, &search, MemoryUnit::Gib);
+        let shown = suggestions(&base.report.memory, &found, MemoryUnit::Gib);
         assert_eq!(shown.actions(), sets.iter().collect::<Vec<_>>());
     }
 

@@ -18,7 +18,7 @@ use crate::view::node::markup::{Node, el, leaf, text};
 
 /// A component's swatch and name.
 #[must_use]
-pub(super) fn legend_entry(component: Component) -> Node {
+pub(crate) fn legend_entry(component: Component) -> Node {
     el("span", &[], &[swatch(component), text(component.name())])
 }
 

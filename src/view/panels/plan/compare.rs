@@ -13,33 +13,29 @@ use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
 type Figure = (&'static str, fn(&Found) -> f64, fn(&View, f64) -> String);
 
 const FIGURES: [Figure; 9] = [
-    ("step time", |one| one.report.step.time_s.0, seconds),
-    ("compute", |one| one.report.step.compute_s.0, seconds),
-    ("bubble", |one| one.report.step.bubble_s.0, seconds),
+    ("step time", |one| one.figures.time_s.0, seconds),
+    ("compute", |one| one.figures.compute_s.0, seconds),
+    ("bubble", |one| one.figures.bubble_s.0, seconds),
     (
         "exposed communication",
-        |one| one.report.step.exposed_comm_s.0,
+        |one| one.figures.exposed_comm_s.0,
         seconds,
     ),
-    ("optimizer", |one| one.report.step.optimizer_s.0, seconds),
+    ("optimizer", |one| one.figures.optimizer_s.0, seconds),
     (
         "tokens/s/GPU",
-        |one| one.report.step.tokens_per_s_per_gpu,
+        |one| one.figures.tokens_per_s_per_gpu,
         |_, value| group(&format!("{value:.0}")),
     ),
-    (
-        "MFU",
-        |one| one.report.step.mfu,
-        |_, value| show_percent(value),
-    ),
+    ("MFU", |one| one.figures.mfu, |_, value| show_percent(value)),
     (
         "peak memory",
-        |one| one.report.memory.peak_bytes.0,
+        |one| one.figures.peak.bytes.0,
         |view, value| view.unit.show(Bytes(value)),
     ),
     (
         "micro-batches",
-        |one| one.report.layout.microbatches as f64,
+        |one| one.figures.microbatches as f64,
         |_, value| group(&format!("{value:.0}")),
     ),
 ];
@@ -56,7 +52,7 @@ fn settings(one: &Found) -> [(&'static str, Message); 9] {
         ("PP", run.pp.to_string().into()),
         ("CP", run.cp.to_string().into()),
         ("EP", run.ep.to_string().into()),
-        ("DP", one.report.layout.dp.to_string().into()),
+        ("DP", one.figures.dp.to_string().into()),
         ("ZeRO", run.zero.to_string().into()),
         ("micro-batch", run.micro_batch.to_string().into()),
         ("schedule", schedule(run).into()),
@@ -66,7 +62,7 @@ fn settings(one: &Found) -> [(&'static str, Message); 9] {
 
 /// The pinned layouts as columns; nothing where none is pinned.
 pub fn pinned(view: &View) -> Node {
-    let pinned = &view.session.pinned;
+    let pinned = &view.result.pinned;
     let Some(first) = pinned.first() else {
         return Node::none();
     };

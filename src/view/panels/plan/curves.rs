@@ -7,7 +7,7 @@ use super::{View, buttons, fold};
 use crate::core::message::Message;
 use crate::core::search::Found;
 use crate::core::search::session::{Fold, PlanCommand};
-use crate::core::search::sweep::{Grown, Sweep};
+use crate::core::search::sweep::{Grown, Points};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, group, show_percent, show_seconds, significant};
 use crate::view::charts::figure::save;
@@ -24,7 +24,7 @@ const BUTTONS: [(PlanCommand, &str); 3] = [
 pub fn sweeps(view: &View) -> Node {
     let name = leaf("span", "muted", "How the cost grows");
     let chips = el("p", &[("class", "chips ask")], &[name, buttons(&BUTTONS)]);
-    let Some(sweep) = &view.session.sweep else {
+    let Some(sweep) = &view.result.sweep else {
         return chips;
     };
     [chips, curves(view, sweep)].into_iter().collect()
@@ -48,7 +48,7 @@ fn unit_of(unit: MemoryUnit) -> f64 {
 /// What a chart shows of a layout, whether on a logarithmic axis, and a line across it.
 type Part<'a> = (&'a dyn Fn(&Found) -> f64, bool, Option<f64>);
 
-fn curves(view: &View, sweep: &Sweep) -> Node {
+fn curves(view: &View, sweep: &Points) -> Node {
     let bytes = unit_of(view.unit);
     let names = [
         t!("Step time, s"),
@@ -57,22 +57,18 @@ fn curves(view: &View, sweep: &Sweep) -> Node {
     ];
     let capacity = sweep
         .last_fit()
-        .map(|(_, found)| found.report.memory.capacity_bytes.0 / bytes);
+        .map(|(_, found)| found.figures.peak.capacity.0 / bytes);
     let parts: [Part; 3] = [
-        (&|found| found.report.step.time_s.0, true, None),
-        (
-            &|found| found.report.memory.peak_bytes.0 / bytes,
-            false,
-            capacity,
-        ),
-        (&|found| found.report.step.mfu * 100.0, false, None),
+        (&|found| found.figures.time_s.0, true, None),
+        (&|found| found.figures.peak.bytes.0 / bytes, false, capacity),
+        (&|found| found.figures.mfu * 100.0, false, None),
     ];
     let pictures: Node = names
         .iter()
         .zip(parts)
         .map(|(name, (part, log, line))| chart(sweep, name, part, log, line))
         .collect();
-    let none = sweep.points().iter().filter(|point| point.best.is_none());
+    let none = sweep.points.iter().filter(|point| point.best.is_none());
     let mut none: Vec<String> = none.map(|point| short(point.value)).collect();
     if none.len() > 6 {
         none.truncate(6);
@@ -80,7 +76,7 @@ fn curves(view: &View, sweep: &Sweep) -> Node {
     }
     let what = t!(
         "The best layout at each point, all else as in this run; {grown} to the right, doubling.",
-        grown = axis_name(sweep.grown())
+        grown = axis_name(sweep.grown)
     );
     let without = (!none.is_empty()).then(|| {
         t!(
@@ -166,13 +162,13 @@ impl Upright {
 }
 
 fn chart(
-    sweep: &Sweep,
+    sweep: &Points,
     name: &Message,
     part: &dyn Fn(&Found) -> f64,
     log: bool,
     line: Option<f64>,
 ) -> Node {
-    let points = sweep.points();
+    let points = &sweep.points;
     let values: Vec<Option<f64>> = points
         .iter()
         .map(|point| point.best.as_deref().map(part))
@@ -238,7 +234,7 @@ fn chart(
             let title = format!(
                 "{} {}: {}, {}",
                 group(&point.value.to_string()),
-                axis_name(sweep.grown()),
+                axis_name(sweep.grown),
                 significant(*value, 3),
                 layout(found)
             );
@@ -256,16 +252,16 @@ fn chart(
     el("figure", &[("class", "chart")], &[heading, picture, saves])
 }
 
-fn data_table(view: &View, sweep: &Sweep) -> Node {
+fn data_table(view: &View, sweep: &Points) -> Node {
     let head = [
-        axis_name(sweep.grown()),
+        axis_name(sweep.grown),
         "step",
         "peak memory",
         "MFU",
         "best layout",
     ];
     let rows: Vec<(bool, Vec<Node>)> = sweep
-        .points()
+        .points
         .iter()
         .map(|point| {
             let value = text(group(&point.value.to_string()));
@@ -278,12 +274,12 @@ fn data_table(view: &View, sweep: &Sweep) -> Node {
                     text("nothing fits or divides"),
                 ],
                 Some(found) => {
-                    let report = &found.report;
+                    let figures = &found.figures;
                     vec![
                         value,
-                        text(show_seconds(report.step.time_s)),
-                        text(view.unit.show(report.memory.peak_bytes)),
-                        text(show_percent(report.step.mfu)),
+                        text(show_seconds(figures.time_s)),
+                        text(view.unit.show(figures.peak.bytes)),
+                        text(show_percent(figures.mfu)),
                         load("link", &found.run, "", &[text(layout(found))]),
                     ]
                 }

@@ -5,9 +5,9 @@ use super::rows::layout;
 use super::{View, chips_of, fold};
 use crate::core::message::Message;
 use crate::core::search::filter::Axis;
-use crate::core::search::map::{Cell, Map, Picture};
+use crate::core::search::map::{Cell, Cells, Picture};
 use crate::core::search::session::{Fold, PlanCommand};
-use crate::core::search::{Found, Space};
+use crate::core::search::{Axes, Found};
 use crate::core::t;
 use crate::core::units::{show_percent, show_seconds};
 use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
@@ -16,35 +16,35 @@ use crate::view::node::markup::{Node, el, leaf, load, scrolled, text};
 const TINT: f64 = 50.0;
 
 /// The map's fold.
-pub fn map(view: &View, space: &Space) -> Node {
+pub fn map(view: &View, axes: &Axes) -> Node {
     fold(
         view,
         Fold::Map,
         "Map: the best layout over two axes",
         || {
-            let grid = match &view.session.map {
-                Some(map) => grid(map),
+            let grid = match &view.result.map {
+                Some(map) => grid(map, axes),
                 None => leaf("p", "muted", "being searched…"),
             };
-            [choices(view, space), grid].into_iter().collect()
+            [choices(view, axes), grid].into_iter().collect()
         },
     )
 }
 
-fn choices(view: &View, space: &Space) -> Node {
-    let current = view.session.picture;
+fn choices(view: &View, axes: &Axes) -> Node {
+    let current = view.query.picture;
     let chip =
         |picture: Picture, label: Message| (PlanCommand::Map(picture), picture == current, label);
-    let axes = || {
-        let axes = Axis::ALL.into_iter();
-        axes.filter(|axis| axis.values(space).len() > 1)
+    let several = || {
+        let all = Axis::ALL.into_iter();
+        all.filter(|axis| axis.values(axes).len() > 1)
     };
     let published = [
         chip(Picture::Sizes, "model size by nodes".into()),
         chip(Picture::Layouts, "TP, PP, CP by GPUs".into()),
     ];
-    let across = axes().map(|axis| chip(current.with_across(axis), axis.name().into()));
-    let down = axes().map(|axis| chip(current.with_down(axis), axis.name().into()));
+    let across = several().map(|axis| chip(current.with_across(axis), axis.name().into()));
+    let down = several().map(|axis| chip(current.with_down(axis), axis.name().into()));
     let lines = [
         chips_of("Columns", across),
         chips_of("Rows", down),
@@ -53,10 +53,10 @@ fn choices(view: &View, space: &Space) -> Node {
     el("div", &[("class", "filters")], &lines)
 }
 
-fn grid(map: &Map) -> Node {
+fn grid(map: &Cells, axes: &Axes) -> Node {
     let by_time = matches!(map.picture, Picture::Fields(..));
     let value = |found: &Found| {
-        let step = &found.report.step;
+        let step = &found.figures;
         if by_time {
             1.0 / step.time_s.0
         } else {
@@ -87,19 +87,23 @@ fn grid(map: &Map) -> Node {
         ),
     };
     let head: Node = std::iter::once(leaf("th", "", &corner))
-        .chain(map.across.iter().map(|name| leaf("th", "", name)))
+        .chain(
+            map.across
+                .iter()
+                .map(|head| leaf("th", "", head.label(axes))),
+        )
         .collect();
     let rows: Vec<Node> = map
         .down
         .iter()
         .enumerate()
-        .map(|(row, name)| {
+        .map(|(row, head)| {
             let cells = (0..map.across.len()).map(|column| match map.cell(column, row) {
                 Cell::Best(found) => {
                     let shown = if by_time {
-                        show_seconds(found.report.step.time_s)
+                        show_seconds(found.figures.time_s)
                     } else {
-                        show_percent(found.report.step.mfu)
+                        show_percent(found.figures.mfu)
                     };
                     filled(found, shown, value(found) / best)
                 }
@@ -107,7 +111,7 @@ fn grid(map: &Map) -> Node {
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
                 Cell::Void => empty("–", "No layout divides here"),
             });
-            let name = std::iter::once(el("th", &[("scope", "row")], &[text(name)]));
+            let name = std::iter::once(el("th", &[("scope", "row")], &[text(head.label(axes))]));
             el("tr", &[], &[name.chain(cells).collect()])
         })
         .collect();
@@ -123,7 +127,7 @@ fn grid(map: &Map) -> Node {
         "{map} Empty cells: out of memory, or – where nothing divides.",
         map = words
     );
-    let again = if map.is_over() {
+    let again = if map.done {
         Node::none()
     } else {
         leaf("p", "muted note", "The rest is being searched…")

@@ -9,28 +9,33 @@ mod question;
 mod rows;
 
 use crate::core::message::Message;
-use crate::core::search::session::{Fold, PlanCommand, PlanSession};
-use crate::core::search::{Request, measured, recipe};
+use crate::core::report::Report;
+use crate::core::search::session::{Fold, PlanCommand, PlanQuery, PlanResult};
+use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
 use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::node::markup::{Action, Node, el, leaf, percent, text};
 
 /// What the panel's parts are made from.
-struct View<'a> {
-    session: &'a PlanSession,
-    unit: MemoryUnit,
+pub struct View<'a> {
+    /// What is asked.
+    pub query: &'a PlanQuery,
+    /// What is known.
+    pub result: &'a PlanResult,
+    /// The report of the page's run.
+    pub own: Option<&'a Report>,
+    /// GiB or GB.
+    pub unit: MemoryUnit,
 }
 
 /// The panel: how far the work is, and everything else.
 #[must_use]
-pub fn panel(session: &PlanSession, over: bool, unit: MemoryUnit) -> [Node; 2] {
-    let view = View { session, unit };
-    let head = progress(&view, over);
-    let body = match &session.request {
-        Some(request) => body(&view, request),
-        None => Node::from_iter([intro(), question::buttons(&view)]),
+pub fn panel(view: &View) -> [Node; 2] {
+    let body = match view.result.progress {
+        Some(progress) => body(view, progress),
+        None => Node::from_iter([intro(), question::buttons(view)]),
     };
-    [head, body]
+    [progress(view), body]
 }
 
 fn intro() -> Node {
@@ -38,17 +43,16 @@ fn intro() -> Node {
     leaf("p", "muted", words)
 }
 
-fn progress(view: &View, over: bool) -> Node {
-    let session = view.session;
-    let words = if let Some(request) = &session.request {
-        let progress = request.search.progress();
+fn progress(view: &View) -> Node {
+    let (result, over) = (view.result, view.result.done);
+    let words = if let Some(progress) = result.progress {
         let counts = t!(
             "{evaluated} layouts looked at, {feasible} count as feasible, {reported} reported in full.",
             evaluated = progress.evaluated,
             feasible = progress.feasible,
             reported = progress.reported
         );
-        let stopped = session.is_stopped().then(|| t!("Stopped."));
+        let stopped = view.query.stopped.then(|| t!("Stopped."));
         Message::joined(" ", std::iter::once(counts).chain(stopped))
     } else if over {
         return Node::none();
@@ -63,8 +67,8 @@ fn progress(view: &View, over: bool) -> Node {
     if over {
         return line;
     }
-    let done = format!("{}%", (session.share() * 100.0).floor());
-    let bar = el("b", &[("style", &percent("width", session.share()))], &[]);
+    let done = format!("{}%", (result.share * 100.0).floor());
+    let bar = el("b", &[("style", &percent("width", result.share))], &[]);
     let ratio = el(
         "div",
         &[
@@ -76,33 +80,38 @@ fn progress(view: &View, over: bool) -> Node {
         &[bar],
     )
     .label("Search")
-    .say("aria-valuetext", done);
+    .say("aria-valuetext", done)
+    // It comes and goes above other parts of its kind, which keep the focus.
+    .keyed("progress");
     [ratio, line].into_iter().collect()
 }
 
-fn body(view: &View, request: &Request) -> Node {
-    let (space, done) = (request.search.space(), request.search.progress().done);
-    let mut parts: Vec<Node> = measured(&view.session.run)
-        .iter()
+fn body(view: &View, progress: Progress) -> Node {
+    let axes = Axes::of(&view.query.run).ok().filter(|_| progress.done);
+    let measured = view.query.run.measured_step_s.map(|_| {
+        let factor = view.own.and_then(|own| own.step.rescaled_by);
+        measured_step(factor)
+    });
+    let warnings = measured
+        .into_iter()
+        .chain(nothing_found(progress, view.result.best.as_slice()));
+    let mut parts: Vec<Node> = warnings
         .map(|issue| leaf("p", "issue warning", &issue.message))
         .collect();
-    if done {
-        let plan = request.plan();
-        let warnings = plan.warnings.iter();
-        parts.extend(warnings.map(|issue| leaf("p", "issue warning", &issue.message)));
-        parts.push(rows::chips(view, space));
+    if let Some(axes) = &axes {
+        parts.push(rows::chips(view, axes));
     }
-    parts.push(rows::rows(view, done));
+    parts.push(rows::rows(view, progress.done));
     parts.push(compare::pinned(view));
     parts.push(question::buttons(view));
-    if done {
+    if let Some(axes) = &axes {
         parts.push(rows::why(view));
         parts.push(pareto::pareto(view));
-        parts.push(map::map(view, space));
+        parts.push(map::map(view, axes));
     }
     parts.push(curves::sweeps(view));
-    if done {
-        parts.push(walk(view, request));
+    if progress.done {
+        parts.push(walk(view));
     }
     parts.into_iter().collect()
 }
@@ -140,9 +149,9 @@ fn chips_of(name: &'static str, chips: impl Iterator<Item = (PlanCommand, bool, 
     el("p", &[("class", "chips")], &[inside])
 }
 
-/// A fold whose state the session keeps, so that it survives a redraw of the panel.
+/// A fold whose state the query keeps, so that it survives a redraw of the panel.
 fn fold(view: &View, fold: Fold, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
-    let open = view.session.is_open(fold);
+    let open = view.query.is_open(fold);
     let head = leaf("summary", "", summary).on(Action::Plan(PlanCommand::Toggle(fold)));
     let content = if open { inside() } else { Node::none() };
     let state = if open { "open" } else { "" };
@@ -154,11 +163,11 @@ fn fold(view: &View, fold: Fold, summary: &'static str, inside: impl FnOnce() ->
     .keyed(fold.name())
 }
 
-fn walk(view: &View, request: &Request) -> Node {
+fn walk(view: &View) -> Node {
     let summary = "The playbook's recipe with this run's numbers";
     fold(view, Fold::Recipe, summary, || {
-        let best = request.search.best().first();
-        let walk = recipe::walk(view.session.question(), best.map(|best| &**best));
+        let question = Request::question(&view.query.run);
+        let walk = recipe::walk(&question, view.result.best.as_deref());
         let steps = walk.steps.iter();
         let items: Node = steps
             .map(|step| {
@@ -181,53 +190,67 @@ mod tests {
     use crate::core::search::answers::Question;
     use crate::core::search::filter::Axis;
     use crate::core::search::map::Picture;
+    use crate::core::search::session::{Asked, PlanSession};
     use crate::core::search::sweep::Grown;
 
     /// Both parts as HTML, and the Runs that their buttons load.
-    fn shown(session: &PlanSession, over: bool) -> (String, usize) {
-        let panel = Node::from_iter(panel(session, over, MemoryUnit::Gib));
+    fn shown(query: &PlanQuery, result: &PlanResult) -> (String, usize) {
+        let panel = Node::from_iter(panel(&view(query, result)));
         let actions = panel.actions().into_iter();
         let loads = actions.filter(|action| matches!(action, Action::Load(_)));
         (panel.to_html(), loads.count())
     }
 
-    fn finished(commands: &[PlanCommand]) -> (PlanSession, String) {
+    fn view<'a>(query: &'a PlanQuery, result: &'a PlanResult) -> View<'a> {
+        View {
+            query,
+            result,
+            own: None,
+            unit: MemoryUnit::Gib,
+        }
+    }
+
+    fn finished(commands: &[PlanCommand]) -> (PlanQuery, PlanResult) {
         let run = Run {
             gpus: 8,
             global_batch: 16,
             ..Run::default()
         };
-        let mut session = PlanSession::new(&run).unwrap();
+        let mut query = PlanQuery::new(&run);
+        let mut session = PlanSession::new(query.clone()).unwrap();
         for command in commands {
-            session.apply(*command);
+            query.apply(*command);
+            session.set(&query);
             while !session.step(100_000) {}
         }
-        let (html, _) = shown(&session, true);
-        (session, html)
+        (query, session.result(true))
     }
 
     #[test]
     fn the_answer_says_its_rows_and_how_to_load_them() {
-        let (session, html) = finished(&[PlanCommand::Search]);
-        assert_eq!(shown(&session, true).1, session.rows().len());
+        let (query, mut result) = finished(&[PlanCommand::Search]);
+        let (html, loads) = shown(&query, &result);
+        assert_eq!(loads, result.rows.len());
         assert!(html.contains("recommended") && !html.contains("progressbar"));
         assert!(!html.contains("NaN") && !html.contains("inf "));
-        let [under_way, _] = panel(&session, false, MemoryUnit::Gib);
+        result.done = false;
+        let [under_way, _] = panel(&view(&query, &result));
         assert!(under_way.to_html().contains("progressbar"));
     }
 
     #[test]
     fn every_fold_shows_its_content() {
-        let (_, html) = finished(&[
+        let (query, result) = finished(&[
             PlanCommand::Search,
             PlanCommand::Toggle(Fold::Pareto),
             PlanCommand::Toggle(Fold::Map),
             PlanCommand::Toggle(Fold::Recipe),
             PlanCommand::Sweep(Grown::GlobalBatch),
             PlanCommand::Toggle(Fold::SweepTable),
-            PlanCommand::Ask(Question::FewestGpus),
+            PlanCommand::Ask(Asked::Sweep(Question::FewestGpus)),
             PlanCommand::Map(Picture::Fields(Axis::Schedule, Axis::Pp)),
         ]);
+        let (html, _) = shown(&query, &result);
         for part in ["<svg", "Step time, s", "Fit in memory", "train this"] {
             assert!(html.contains(part), "{part}");
         }
@@ -236,11 +259,13 @@ mod tests {
 
     #[test]
     fn two_pinned_rows_are_compared() {
-        let (mut session, _) = finished(&[PlanCommand::Search]);
+        let (mut query, result) = finished(&[PlanCommand::Search]);
         for row in [0, 2] {
-            session.apply(PlanCommand::Pin(session.rows()[row].place));
+            query.apply(PlanCommand::Pin(result.rows[row].place));
         }
-        let (html, _) = shown(&session, true);
+        let mut session = PlanSession::new(query.clone()).unwrap();
+        while !session.step(100_000) {}
+        let (html, _) = shown(&query, &session.result(true));
         let table = html.split("<table class=\"pinned\">").nth(1).unwrap();
         let (head, rows) = table.split_once("</thead>").unwrap();
         assert!(head.contains("Pinned") && head.contains(">use A<") && head.contains(">use B<"));
@@ -253,15 +278,10 @@ mod tests {
 
     #[test]
     fn an_empty_session_offers_the_questions() {
-        let (session, _) = finished(&[]);
-        let [head, body] = panel(&session, true, MemoryUnit::Gib);
+        let (query, result) = finished(&[]);
+        let [head, body] = panel(&view(&query, &result));
         assert_eq!(head, Node::none());
-        let asks = |action: &&&Action| {
-            matches!(
-                action,
-                Action::Plan(PlanCommand::Ask(_) | PlanCommand::AskMicroBatch)
-            )
-        };
+        let asks = |action: &&&Action| matches!(action, Action::Plan(PlanCommand::Ask(_)));
         assert_eq!(body.actions().iter().filter(asks).count(), 4);
     }
 }

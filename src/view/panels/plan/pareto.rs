@@ -3,7 +3,6 @@
 use super::rows::layout;
 use super::{View, fold};
 use crate::core::message::Message;
-use crate::core::report::report;
 use crate::core::search::session::Fold;
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, group};
@@ -13,7 +12,7 @@ use crate::view::node::markup::{Node, el, leaf, text};
 
 /// Memory against throughput: a dot a layout; filled where none is both leaner and faster.
 pub fn pareto(view: &View) -> Node {
-    if view.session.rows().len() < 2 {
+    if view.result.rows.len() < 2 {
         return Node::none();
     }
     fold(view, Fold::Pareto, "Memory against throughput", || {
@@ -22,19 +21,16 @@ pub fn pareto(view: &View) -> Node {
 }
 
 fn dots(view: &View) -> Node {
-    let found = view.session.rows();
+    let found = &view.result.rows;
     let points: Vec<(f64, f64)> = found
         .iter()
         .map(|row| {
-            let report = &row.report;
-            (report.memory.peak_bytes.0, report.step.tokens_per_s_per_gpu)
+            let figures = &row.figures;
+            (figures.peak.bytes.0, figures.tokens_per_s_per_gpu)
         })
         .collect();
-    let capacity = found
-        .first()
-        .map_or(0.0, |row| row.report.memory.capacity_bytes.0);
-    // The page's own run, where it works.
-    let own = report(&view.session.run).ok().map(|report| {
+    let capacity = found.first().map_or(0.0, |row| row.figures.peak.capacity.0);
+    let own = view.own.map(|report| {
         let step = report.step.tokens_per_s_per_gpu;
         (report.memory.peak_bytes.0, step)
     });

@@ -5,28 +5,26 @@ use super::rows::layout;
 use crate::core::message::Message;
 use crate::core::run::Run;
 use crate::core::search::answers::{Answer, MAX_GPUS, Question};
-use crate::core::search::session::PlanCommand;
-use crate::core::search::sweep::Sweep;
+use crate::core::search::session::{Asked, PlanCommand};
+use crate::core::search::sweep::Points;
 use crate::core::t;
 use crate::core::units::{group, show_seconds, significant};
 use crate::view::node::markup::{Node, el, load, text};
 
+const fn ask(question: Question) -> PlanCommand {
+    PlanCommand::Ask(Asked::Sweep(question))
+}
+
 const BUTTONS: [(PlanCommand, &str); 4] = [
-    (PlanCommand::Ask(Question::FewestGpus), "Fewest GPUs"),
-    (
-        PlanCommand::Ask(Question::LongestSequence),
-        "Longest sequence",
-    ),
-    (PlanCommand::AskMicroBatch, "Largest micro-batch"),
-    (
-        PlanCommand::Ask(Question::Cheapest),
-        "Cheapest for the tokens",
-    ),
+    (ask(Question::FewestGpus), "Fewest GPUs"),
+    (ask(Question::LongestSequence), "Longest sequence"),
+    (PlanCommand::Ask(Asked::MicroBatch), "Largest micro-batch"),
+    (ask(Question::Cheapest), "Cheapest for the tokens"),
 ];
 
 /// The buttons, and the last answer.
 pub fn buttons(view: &View) -> Node {
-    let answer = view.session.answer.as_ref();
+    let answer = view.result.answer.as_ref();
     let answer = answer.map_or_else(Node::none, |answer| show(view, answer));
     let buttons = el("p", &[("class", "chips ask")], &[super::buttons(&BUTTONS)]);
     [buttons, answer].into_iter().collect()
@@ -38,7 +36,7 @@ fn show(view: &View, answer: &Answer) -> Node {
             None => (t!("No micro-batch fits in this run's layout."), None),
             Some(run) => {
                 let count = run.micro_batch;
-                let set = count == view.session.run.micro_batch;
+                let set = count == view.query.run.micro_batch;
                 let largest = t!(
                     "The largest micro-batch size that divides the batch and fits in this run's layout is {count}.",
                     count
@@ -50,8 +48,8 @@ fn show(view: &View, answer: &Answer) -> Node {
                 )
             }
         },
-        Answer::Sweep(_, sweep) if sweep.share() < 1.0 => {
-            let tried = sweep.points().last().map_or(0, |point| point.value);
+        Answer::Sweep(_, sweep) if !sweep.done => {
+            let tried = sweep.points.last().map_or(0, |point| point.value);
             (t!("Searching; {tried} tried.", tried), None)
         }
         Answer::Sweep(question, sweep) => swept(view, *question, sweep),
@@ -64,9 +62,9 @@ fn show(view: &View, answer: &Answer) -> Node {
     )
 }
 
-fn swept(view: &View, question: Question, sweep: &Sweep) -> (Message, Option<Run>) {
-    let run = view.session.question();
-    let Some((value, found)) = question.answer(sweep) else {
+fn swept(view: &View, question: Question, sweep: &Points) -> (Message, Option<Run>) {
+    let run = &view.query.run;
+    let Some((value, found)) = question.best(sweep) else {
         let none = match question {
             Question::FewestGpus => {
                 t!(
@@ -82,7 +80,7 @@ fn swept(view: &View, question: Question, sweep: &Sweep) -> (Message, Option<Run
         return (none, None);
     };
     let (number, how) = (group(&value.to_string()), layout(found));
-    let step = &found.report.step;
+    let step = &found.figures;
     let time = show_seconds(step.time_s);
     let words = match question {
         Question::FewestGpus => t!(

@@ -7,7 +7,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::run::{OneOf, Recompute, Run};
 use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::session::{Fold, PlanCommand};
-use crate::core::search::{Found, Space, TIE, recommended, ties, why as reason};
+use crate::core::search::{Axes, Found, TIE, recommended, ties, why as reason};
 use crate::core::t;
 use crate::core::units::{group, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Action, Node, el, leaf, table, text};
@@ -30,7 +30,7 @@ pub fn layout(found: &Found) -> Message {
         .filter(|(_, size)| *size > 1)
         .map(|(name, size)| verbatim(format!("{name} {size}")))
         .collect();
-    list.push(verbatim(format!("DP {}", found.report.layout.dp)));
+    list.push(verbatim(format!("DP {}", found.figures.dp)));
     list.push(verbatim(format!("ZeRO-{}", run.zero)));
     list.push(t!(
         "micro-batch {micro_batch}",
@@ -60,7 +60,7 @@ fn short(found: &Found) -> Node {
         ("CP", run.cp),
         ("EP", run.ep),
         ("ETP", run.etp),
-        ("DP", found.report.layout.dp),
+        ("DP", found.figures.dp),
     ];
     let sizes = sizes.into_iter();
     let named = sizes.filter(|(name, size)| *size > 1 || *name == "DP");
@@ -77,6 +77,7 @@ fn short(found: &Found) -> Node {
     let others = [
         (run.recompute == Recompute::Full, "recompute"),
         (run.recompute == Recompute::Selective, "selective"),
+        (run.recompute == Recompute::OpSelective, "op-selective"),
         (run.tp > 1 && !run.sequence_parallel, "no SP"),
         (run.stage_layers.is_some(), "uneven"),
     ];
@@ -108,8 +109,8 @@ pub fn schedule(run: &Run) -> String {
 }
 
 /// What rows are shown, as chips to press.
-pub fn chips(view: &View, space: &Space) -> Node {
-    let filter = &view.session.filter;
+pub fn chips(view: &View, axes: &Axes) -> Node {
+    let filter = &view.query.filter;
     let fits = (
         PlanCommand::FilterFits,
         filter.fits,
@@ -117,16 +118,16 @@ pub fn chips(view: &View, space: &Space) -> Node {
     );
     let mut lines: Vec<Node> = vec![chips_of("Only", std::iter::once(fits))];
     for axis in Filter::AXES {
-        let values = axis.values(space).into_iter();
+        let values = axis.values(axes).into_iter();
         lines.push(chips_of(
             axis.name(),
             values.map(|value| {
                 let command = PlanCommand::Filter(axis, value);
-                (command, filter.has(axis, value), axis.label(space, value))
+                (command, filter.has(axis, value), axis.label(axes, value))
             }),
         ));
     }
-    let sizes = Axis::Tp.values(space).into_iter();
+    let sizes = Axis::Tp.values(axes).into_iter();
     lines.push(chips_of(
         "TP up to",
         sizes.map(|tp| {
@@ -158,9 +159,9 @@ const HEAD: [&str; 7] = [
 
 /// The ranked layouts; the recommended one is marked. `done`: the search is over.
 pub fn rows(view: &View, done: bool) -> Node {
-    let found = view.session.rows();
+    let found = &view.result.rows;
     if found.is_empty() {
-        return if done && !view.session.filter.is_empty() {
+        return if done && !view.query.filter.is_empty() {
             leaf(
                 "p",
                 "muted",
@@ -200,12 +201,13 @@ fn rule() -> Message {
 }
 
 fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<Node> {
-    let (report, step) = (&one.report, &one.report.step);
+    let step = &one.figures;
     let (low, high) = (show_seconds(step.low_s), show_seconds(step.high_s));
     let mine = one.run
         == Run {
             measured_step_s: None,
-            ..view.session.run.clone()
+            profile: one.run.profile.clone(),
+            ..view.query.run.clone()
         };
     let load = el(
         "button",
@@ -231,7 +233,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<No
     let hover = |figure: String, more: Message| el("span", &[], &[text(figure)]).title(more);
     let time = hover(show_seconds(step.time_s), t!("{low} to {high}", low, high));
     let rate = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
-    let memory = &report.memory;
+    let memory = &step.peak;
     let tight = memory.verdict != Verdict::Fits;
     let warned = [("role", "img"), ("class", "tight")];
     let peak = [
@@ -241,21 +243,21 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<No
             Node::none()
         },
         hover(
-            view.unit.show(memory.peak_bytes),
+            view.unit.show(memory.bytes),
             if tight {
                 words::fullest(memory)
             } else {
-                t!("rank {rank}", rank = memory.peak_stage)
+                t!("rank {rank}", rank = memory.rank)
             },
         ),
     ];
-    let pinned = view.session.pinned.iter().any(|pin| pin.place == one.place);
+    let pinned = view.query.pinned.contains(&one.place);
     vec![
         name,
         time,
         hover(show_percent(step.mfu), t!("{rate} tokens/s/GPU", rate)),
         peak.into_iter().collect(),
-        text(show_percent(report.pipeline.bubble_fraction)),
+        text(show_percent(step.bubble_fraction)),
         text(show_percent(step.exposed_comm_s / step.time_s)),
         button(
             "toggle-link",
@@ -268,7 +270,7 @@ fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<No
 
 /// One sentence a row.
 pub fn why(view: &View) -> Node {
-    let found = view.session.rows();
+    let found = &view.result.rows;
     if found.len() < 2 {
         return Node::none();
     }

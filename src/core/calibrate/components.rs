@@ -1,0 +1,141 @@
+//! A run's step by the kinds of work that the multipliers stretch.
+//!
+//! `b(δ) = Σ_j c_j e^{δ_j} + r`, `T(δ) = (b⁶ + (f e^{δ_loader})⁶)^{1/6} e^{δ_all}`: `c_j` is what the exact model's step
+//! grows by with multiplier j, r what none stretches, f the loader's floor. Exact where it was taken; away from it the
+//! longer of two overlapped parts may change, so that a fit takes it again where it arrives.
+
+use super::linear::dot;
+use crate::issue::Issue;
+use crate::report::{evaluate, nudged};
+use crate::run::{MULTIPLIERS, Multiplier, Run, Vector};
+use crate::time::{COUPLING, loader_floor};
+
+/// How much larger a multiplier is made.
+const NUDGE: f64 = 1.02;
+/// Kinds of work inside the busy time.
+const BUSY: [Multiplier; 5] = [
+    Multiplier::Gemm,
+    Multiplier::Elementwise,
+    Multiplier::NodeLinks,
+    Multiplier::Network,
+    Multiplier::Host,
+];
+
+/// Seconds of a step by kind of work, taken at the logarithms `at`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Components {
+    at: Vector,
+    busy: [f64; BUSY.len()],
+    rest: f64,
+    floor: f64,
+}
+
+/// The busy time and the loader's floor of `run` at the logarithms `at`, and the step that they come to.
+fn exact(run: &Run, at: &Vector) -> Result<(f64, f64, f64), Vec<Issue>> {
+    let evaluation = evaluate(&with_logarithms(run, at))?;
+    let step = &evaluation.report.step;
+    let busy = step.time_s - step.host_s;
+    Ok((busy.0, loader_floor(&evaluation.scenario).0, step.time_s.0))
+}
+
+/// `run` under these multipliers, without a measured step and without ranges.
+fn with_logarithms(run: &Run, at: &Vector) -> Run {
+    let mut run = run.clone();
+    run.measured_step_s = None;
+    run.profile.widths = None;
+    run.profile.means = Some(at.iter().map(|log| log.exp()).collect());
+    run
+}
+
+impl Components {
+    /// Those of `run` at the logarithms `at`, by six evaluations.
+    ///
+    /// # Errors
+    /// What cannot work in `run`.
+    pub fn of(run: &Run, at: &Vector) -> Result<Self, Vec<Issue>> {
+        let (busy, floor, _) = exact(run, at)?;
+        let base = with_logarithms(run, at);
+        let all = at[Multiplier::All as usize].exp();
+        let mut parts = [0.0; BUSY.len()];
+        for (part, kind) in parts.iter_mut().zip(BUSY) {
+            let step = evaluate(&nudged(&base, kind, NUDGE))?.report.step;
+            let longer = (step.time_s - step.host_s).0;
+            *part = (longer - busy) / (NUDGE - 1.0) / all;
+        }
+        Ok(Self {
+            at: *at,
+            rest: busy / all - parts.iter().sum::<f64>(),
+            busy: parts,
+            floor: floor / all,
+        })
+    }
+
+    /// The exact model's logarithm of the step of `run` at the logarithms `at`.
+    ///
+    /// # Errors
+    /// What cannot work in `run`.
+    pub fn exact_log(run: &Run, at: &Vector) -> Result<f64, Vec<Issue>> {
+        Ok(exact(run, at)?.2.ln())
+    }
+
+    /// Logarithm of the step at the logarithms `delta`, and its slopes.
+    #[must_use]
+    pub fn log_seconds(&self, delta: &Vector) -> (f64, Vector) {
+        let stretch = |kind: Multiplier| (delta[kind as usize] - self.at[kind as usize]).exp();
+        let parts: [f64; BUSY.len()] = std::array::from_fn(|at| self.busy[at] * stretch(BUSY[at]));
+        // What overlaps can make a part negative; the whole never is.
+        let busy = (parts.iter().sum::<f64>() + self.rest).max(1e-12);
+        let floor = self.floor * stretch(Multiplier::Loader);
+        let p = COUPLING.value;
+        let longer = busy.max(floor);
+        let (b, f) = ((busy / longer).powf(p), (floor / longer).powf(p));
+        let mut slopes = [0.0; MULTIPLIERS];
+        for (part, kind) in parts.iter().zip(BUSY) {
+            slopes[kind as usize] = b / (b + f) * part / busy;
+        }
+        slopes[Multiplier::Loader as usize] = f / (b + f);
+        slopes[Multiplier::All as usize] = 1.0;
+        let log = longer.ln() + (b + f).ln() / p + delta[Multiplier::All as usize];
+        (log, slopes)
+    }
+
+    /// The slopes at the logarithms `delta`: the share of the step that each kind of work is.
+    #[must_use]
+    pub fn shares(&self, delta: &Vector) -> Vector {
+        self.log_seconds(delta).1
+    }
+}
+
+/// Variance of the logarithm of the step at `delta` under `covariance`.
+#[must_use]
+pub fn variance(slopes: &Vector, covariance: &crate::run::Matrix) -> f64 {
+    let through: Vector = std::array::from_fn(|row| dot(&covariance[row], slopes));
+    dot(&through, slopes).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_are_exact_where_they_were_taken_and_close_around_it() {
+        let mut run = Run::default();
+        run.loader_ns = Some(2.0);
+        for at in [[0.0; MULTIPLIERS], [0.1, -0.2, 0.3, 0.2, -0.4, 0.1, 0.05]] {
+            let components = Components::of(&run, &at).unwrap();
+            let (log, slopes) = components.log_seconds(&at);
+            assert!((log - Components::exact_log(&run, &at).unwrap()).abs() < 1e-9);
+            let shares: f64 = slopes[..6].iter().sum();
+            assert!((0.9..=1.0 + 1e-9).contains(&shares), "{shares}");
+            for kind in 0..MULTIPLIERS {
+                let mut near = at;
+                near[kind] += 0.1;
+                let exact = Components::exact_log(&run, &near).unwrap();
+                assert!(
+                    (components.log_seconds(&near).0 - exact).abs() < 5e-3,
+                    "{kind}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The fit of all observations, on the exact model: components are taken where the multipliers stand, and again where the
+//! fit arrives, until both agree.
+
+use super::components::{Components, variance};
+use super::learned::{Lesson, Standing, lessons, standings};
+use super::memory::MemoryFit;
+use super::observation::Observation;
+use super::posterior::{Datum, Posterior, mixture};
+use super::{NOISE, shown_noise};
+use crate::issue::Issue;
+use crate::run::{MULTIPLIERS, Profile, Run, Scenario, Vector};
+
+/// The exact model and its components agree to this in the logarithm of a step.
+const AGREE: f64 = 2e-3;
+/// Components are taken at most so often.
+const ROUNDS: usize = 4;
+/// As many runs as these weigh as much as the spread of the published ones.
+const SPREAD_RUNS: f64 = 5.0;
+
+/// What observations taught.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The multipliers.
+    pub posterior: Posterior,
+    /// How each observation stands to the fit, in their order; those of memory alone have none.
+    pub standings: Vec<Standing>,
+    /// What became of each multiplier.
+    pub lessons: Vec<Lesson>,
+    /// Standard deviation of the logarithm of a step besides the multipliers'.
+    pub spread: f64,
+    /// What was learned of memory.
+    pub memory: MemoryFit,
+    /// Steps that were fitted.
+    pub steps: usize,
+}
+
+/// A step of the list with what the fit needs of it.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    /// Which observation it is of.
+    pub observation: usize,
+    /// Its model.
+    pub components: Components,
+    /// Logarithm of the seconds.
+    pub log_seconds: f64,
+    /// Its standard deviation.
+    pub sigma: f64,
+    /// What a prediction like it is shown with while few runs are known.
+    pub shown: f64,
+}
+
+impl Measured {
+    /// As the fit takes it.
+    pub fn datum(&self) -> Datum<'_> {
+        Datum {
+            components: &self.components,
+            log_seconds: self.log_seconds,
+            sigma: self.sigma,
+        }
+    }
+}
+
+/// Fits `observations`.
+///
+/// # Errors
+/// What cannot work in one of the runs, at `runs.N`.
+pub fn fit(observations: &[Observation]) -> Result<Fit, Vec<Issue>> {
+    let mut at = [0.0; MULTIPLIERS];
+    let mut measured = take(observations, &at)?;
+    let mut found = mixture_of(&measured);
+    for _ in 1..ROUNDS {
+        if agrees(observations, &measured, &found.mean) {
+            break;
+        }
+        at = found.mean;
+        measured = take(observations, &at)?;
+        found = mixture_of(&measured);
+    }
+    let data: Vec<Datum> = measured.iter().map(Measured::datum).collect();
+    let apart = leave_one_out(&data);
+    let spread = spread(&data, &apart, usual_spread(&measured));
+    Ok(Fit {
+        standings: standings(observations, &measured, &found, &apart)?,
+        lessons: lessons(&measured, &found),
+        spread,
+        memory: MemoryFit::of(observations)?,
+        steps: measured.len(),
+        posterior: found,
+    })
+}
+
+/// The profile of one measured step of `run`: what a plan takes of it.
+///
+/// # Errors
+/// What cannot work in the run.
+pub fn fit_step(run: &Run, step_s: f64) -> Result<Profile, Vec<Issue>> {
+    let observation = Observation {
+        name: String::new(),
+        run: run.clone(),
+        step_s: Some(step_s),
+        sigma: NOISE,
+        peaks: Vec::new(),
+    };
+    Ok(fit(&[observation])?.profile(None, run.gpu.base))
+}
+
+impl Fit {
+    /// The profile that a link holds.
+    #[must_use]
+    pub fn profile(&self, name: Option<&str>, gpu: Option<&str>) -> Profile {
+        let thousandth = |value: f64| (value * 1000.0).round() / 1000.0;
+        let memory = &self.memory;
+        Profile {
+            name: name.map(str::to_owned),
+            spread: Some(thousandth(self.spread)),
+            memory: (memory.runs > 0)
+                .then(|| vec![thousandth(memory.overhead_gib), thousandth(memory.ratio)]),
+            runs: Some(self.steps.max(memory.runs) as u64).filter(|runs| *runs > 0),
+            gpu: gpu.map(str::to_owned),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            ..Profile::of_logarithms(&self.posterior.mean, &self.posterior.covariance)
+        }
+    }
+}
+
+fn take(observations: &[Observation], at: &Vector) -> Result<Vec<Measured>, Vec<Issue>> {
+    let mut measured = Vec::new();
+    for (index, observation) in observations.iter().enumerate() {
+        let Some(seconds) = observation.step_s else {
+            continue;
+        };
+        let named = |issues| named(index, issues);
+        let components = Components::of(&observation.run, at).map_err(named)?;
+        let scenario = Scenario::new(&observation.run).map_err(named)?;
+        measured.push(Measured {
+            observation: index,
+            components,
+            log_seconds: seconds.ln(),
+            sigma: observation.sigma,
+            shown: shown_noise(&scenario),
+        });
+    }
+    Ok(measured)
+}
+
+/// `issues` of run `index` of the list.
+pub(super) fn named(index: usize, issues: Vec<Issue>) -> Vec<Issue> {
+    let field = |issue: &Issue| match issue.field.as_str() {
+        "" => format!("runs.{index}"),
+        field => format!("runs.{index}.{field}"),
+    };
+    issues
+        .into_iter()
+        .map(|issue| Issue {
+            field: field(&issue),
+            fix: None,
+            ..issue
+        })
+        .collect()
+}
+
+fn mixture_of(measured: &[Measured]) -> Posterior {
+    let data: Vec<Datum> = measured.iter().map(Measured::datum).collect();
+    mixture(&data, &[0.0; MULTIPLIERS])
+}
+
+/// Whether the exact model says at `mean` what the components say.
+fn agrees(observations: &[Observation], measured: &[Measured], mean: &Vector) -> bool {
+    measured.iter().all(|one| {
+        let run = &observations[one.observation].run;
+        let log = one.components.log_seconds(mean).0;
+        Components::exact_log(run, mean).is_ok_and(|exact| (exact - log).abs() < AGREE)
+    })
+}
+
+/// The fit without each of `data`.
+#[must_use]
+pub fn leave_one_out(data: &[Datum]) -> Vec<Posterior> {
+    (0..data.len())
+        .map(|left| {
+            let mut others = data.to_vec();
+            others.remove(left);
+            mixture(&others, &[0.0; MULTIPLIERS])
+        })
+        .collect()
+}
+
+/// How far runs lie from the model besides what the multipliers leave open: `usual`, what published ones do, and from
+/// five runs on also what each of them does when it is left out; `apart` are the fits without each.
+#[must_use]
+pub fn spread(data: &[Datum], apart: &[Posterior], usual: f64) -> f64 {
+    let count = data.len() as f64;
+    if count < SPREAD_RUNS {
+        return usual;
+    }
+    let own = data.iter().zip(apart).map(|(one, without)| {
+        let (log, variance) = without.predict(one.components);
+        let off = (one.log_seconds - log).clamp(-3.0 * usual, 3.0 * usual);
+        (off * off - variance).max(0.0)
+    });
+    ((SPREAD_RUNS * usual * usual + own.sum::<f64>()) / (SPREAD_RUNS + count)).sqrt()
+}
+
+/// What predictions like `measured` are shown with while few runs are known.
+fn usual_spread(measured: &[Measured]) -> f64 {
+    let sum: f64 = measured.iter().map(|one| one.shown).sum();
+    if measured.is_empty() {
+        super::SHOWN.0
+    } else {
+        sum / measured.len() as f64
+    }
+}
+
+/// Standard deviation of a prediction of `components`, with the spread of a run.
+pub(super) fn prediction_sd(posterior: &Posterior, components: &Components, spread: f64) -> f64 {
+    let slopes = components.shares(&posterior.mean);
+    (variance(&slopes, &posterior.covariance) + spread * spread).sqrt()
+}

@@ -1,0 +1,159 @@
+//! What runs teach of memory: an overhead in GiB and reserved over allocated, nothing else.
+//!
+//! Allocated memory is met to one or two per cent; an allocated peak that is off by more means another layout than the
+//! one stated, and is never fitted away. Prior: 0 ± 1.5 GiB, and the shipped ratio with 5 %.
+
+use super::fit::named;
+use super::observation::{MemoryKind, Observation};
+use super::suspects::{Suspect, suspects_of_memory};
+use crate::issue::Issue;
+use crate::memory::verdict::FRAGMENTATION;
+use crate::memory::{Nature, StageMemory};
+use crate::report::evaluate;
+use crate::run::{Profile, Run};
+use crate::units::Bytes;
+
+/// Prior standard deviation of the overhead, and that of one observation, GiB.
+const OVERHEAD_SD: (f64, f64) = (1.5, 0.5);
+/// The same of the logarithm of reserved over allocated.
+const RATIO_SD: (f64, f64) = (0.05, 0.03);
+/// An allocated peak further off than this is of another layout.
+const WRONG: f64 = 0.05;
+/// A process takes no less than the model says.
+const LEAST_OVERHEAD: f64 = 0.0;
+
+/// An allocated peak against the model's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allocated {
+    /// Which observation.
+    pub observation: usize,
+    /// GiB as measured.
+    pub measured: f64,
+    /// GiB as the model says.
+    pub predicted: f64,
+    /// What single change of the settings would explain it, where it is off.
+    pub suspects: Vec<Suspect>,
+}
+
+impl Allocated {
+    /// Whether it is so far off that the layout cannot be the one stated.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        (self.measured / self.predicted - 1.0).abs() > WRONG
+    }
+}
+
+/// What was learned.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryFit {
+    /// GiB that a process takes beyond the model's.
+    pub overhead_gib: f64,
+    /// Reserved over allocated.
+    pub ratio: f64,
+    /// Runs whose memory was fitted.
+    pub runs: usize,
+    /// Allocated peaks against the model's.
+    pub allocated: Vec<Allocated>,
+}
+
+/// The fullest rank of `run` by the shipped constants.
+fn fullest(run: &Run) -> Result<StageMemory, Vec<Issue>> {
+    let plain = Run {
+        profile: Profile::default(),
+        measured_step_s: None,
+        ..run.clone()
+    };
+    let memory = evaluate(&plain)?.report.memory;
+    Ok(memory
+        .per_stage
+        .into_iter()
+        .nth(memory.peak_stage)
+        .unwrap_or_default())
+}
+
+/// What PyTorch allocates at most in `run`.
+pub(super) fn allocated(run: &Run) -> Result<Bytes, Vec<Issue>> {
+    Ok(fullest(run)?.allocated())
+}
+
+/// A normal mean: sums of precision, and of precision times value.
+struct Mean(f64, f64);
+
+impl Mean {
+    fn prior(value: f64, sd: f64) -> Self {
+        Self(sd.powi(-2), value * sd.powi(-2))
+    }
+    fn add(&mut self, value: f64, sd: f64) {
+        self.0 += sd.powi(-2);
+        self.1 += value * sd.powi(-2);
+    }
+    fn value(&self) -> f64 {
+        self.1 / self.0
+    }
+}
+
+impl MemoryFit {
+    /// Fits the peaks of `observations`.
+    ///
+    /// # Errors
+    /// What cannot work in one of the runs.
+    pub fn of(observations: &[Observation]) -> Result<Self, Vec<Issue>> {
+        let mut overhead = Mean::prior(0.0, OVERHEAD_SD.0);
+        let mut ratio = Mean::prior(FRAGMENTATION.value.ln(), RATIO_SD.0);
+        let (mut runs, mut all) = (0, Vec::new());
+        for (index, observation) in observations.iter().enumerate() {
+            if observation.peaks.is_empty() {
+                continue;
+            }
+            let rank = fullest(&observation.run).map_err(|issues| named(index, issues))?;
+            let gib = |kind: MemoryKind| {
+                let peak = observation.peaks.iter().find(|peak| peak.kind == kind);
+                peak.map(|peak| peak.gib)
+            };
+            let of = |nature: Nature| -> f64 {
+                let items = rank.items.iter().filter(|item| item.nature == nature);
+                items.map(|item| item.bytes.gib()).sum()
+            };
+            let (fragments, process) = (of(Nature::Fragmentation), of(Nature::Process));
+            let blocks = fragments / (FRAGMENTATION.value - 1.0);
+            let predicted = rank.allocated().gib();
+            let own = gib(MemoryKind::Allocated);
+            if let Some(measured) = own {
+                let mut of = Allocated {
+                    observation: index,
+                    measured,
+                    predicted,
+                    suspects: Vec::new(),
+                };
+                if of.is_wrong() {
+                    of.suspects = suspects_of_memory(&observation.run, measured);
+                    all.push(of);
+                    // Nothing is learned from another layout.
+                    continue;
+                }
+                all.push(of);
+            }
+            // Logits are not fragmented: they stand in what is held beside the blocks.
+            let held =
+                rank.total.gib() - fragments - process + own.map_or(0.0, |own| own - predicted);
+            let reserved = gib(MemoryKind::Reserved);
+            if let Some(reserved) = reserved
+                && blocks > 0.0
+            {
+                let observed = 1.0 + (reserved - held) / blocks;
+                ratio.add(observed.clamp(1.0, 2.0).ln(), RATIO_SD.1);
+            }
+            if let Some(device) = gib(MemoryKind::Device) {
+                let reserved = reserved.unwrap_or(held + fragments);
+                overhead.add(device - reserved - process, OVERHEAD_SD.1);
+            }
+            runs += usize::from(reserved.is_some() || gib(MemoryKind::Device).is_some());
+        }
+        Ok(Self {
+            overhead_gib: overhead.value().clamp(LEAST_OVERHEAD, 64.0),
+            ratio: ratio.value().exp(),
+            runs,
+            allocated: all,
+        })
+    }
+}

@@ -1,0 +1,45 @@
+//! What a person's own runs teach: seven multipliers of the time model and two of memory, fitted with priors.
+//!
+//! `T(δ)` of a run is the exact model with each kind of work stretched by `e^δ`. Observations are logarithms of measured
+//! steps; the prior is a mixture of "like the clusters that were published" and "another stack"; weights are Student's, so
+//! that one bad run does not decide. For the person: what each run taught, what none can teach, which run stands out, and
+//! which one to make next.
+
+mod components;
+mod fit;
+mod learned;
+mod linear;
+mod memory;
+mod next;
+mod observation;
+mod posterior;
+mod request;
+mod suspects;
+
+pub use components::Components;
+pub use fit::{Fit, fit, fit_step, leave_one_out, spread};
+pub use learned::{Lesson, Standing};
+pub use memory::{Allocated, MemoryFit};
+pub use next::{Next, candidates, informed_by, next_runs};
+pub use observation::{MemoryKind, Observation, Peak};
+pub use posterior::{Datum, Posterior, TIGHT, WIDE, mixture, posterior};
+pub use request::{Calibration, Request, calibrate, warning, wrong_layout};
+pub use suspects::Suspect;
+
+use crate::run::Scenario;
+
+/// Standard deviation of the logarithm of a step across layouts, where all constants are known: what the fit takes.
+pub const NOISE: f64 = 0.07;
+/// The same of a figure that covers evaluation, saving and the first steps, such as a trainer's whole runtime.
+pub const COARSE_NOISE: f64 = 0.15;
+/// What a prediction is shown with while few runs are known: dense models, and those with experts.
+pub const SHOWN: (f64, f64) = (0.10, 0.18);
+
+/// What a prediction like `scenario` is shown with while few runs are known.
+fn shown_noise(scenario: &Scenario) -> f64 {
+    if scenario.model.moe.is_some() {
+        SHOWN.1
+    } else {
+        SHOWN.0
+    }
+}

@@ -1,0 +1,205 @@
+//! What a person measured of one run.
+
+use super::NOISE;
+use crate::issue::Issue;
+use crate::run::{Run, Scenario, Value};
+use crate::t;
+
+/// Which figure of memory was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// The peak of what PyTorch gave to tensors.
+    Allocated,
+    /// The peak of what PyTorch's allocator held.
+    Reserved,
+    /// What the driver shows: context and libraries included.
+    Device,
+}
+
+impl MemoryKind {
+    /// All of them, with the names that requests use.
+    pub const ALL: [(Self, &'static str); 3] = [
+        (Self::Allocated, "allocated"),
+        (Self::Reserved, "reserved"),
+        (Self::Device, "device"),
+    ];
+}
+
+/// A measured peak.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// Which figure.
+    pub kind: MemoryKind,
+    /// How much, GiB.
+    pub gib: f64,
+}
+
+/// One run with what was measured of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// What its owner calls it.
+    pub name: String,
+    /// What was run.
+    pub run: Run,
+    /// Seconds of a step, the median of the steady ones.
+    pub step_s: Option<f64>,
+    /// Standard deviation of the logarithm of the step.
+    pub sigma: f64,
+    /// Peaks of the fullest GPU.
+    pub peaks: Vec<Peak>,
+}
+
+/// Longest name of an observation.
+const LONGEST_NAME: usize = 200;
+
+impl Observation {
+    /// A step of `run` that took `step_s`.
+    #[must_use]
+    pub fn step(name: &str, run: Run, step_s: f64) -> Self {
+        Self {
+            name: name.to_owned(),
+            run,
+            step_s: Some(step_s),
+            sigma: NOISE,
+            peaks: Vec::new(),
+        }
+    }
+
+    /// As an object: `{"name", "run", "step_s", "sigma", "allocated_gib", "reserved_gib", "device_gib"}`.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut entries = vec![
+            ("name".to_owned(), Value::Text(self.name.clone())),
+            ("run".to_owned(), self.run.to_value()),
+        ];
+        let mut number = |key: String, value: f64| entries.push((key, Value::Number(value)));
+        if let Some(seconds) = self.step_s {
+            number("step_s".to_owned(), seconds);
+            number("sigma".to_owned(), self.sigma);
+        }
+        for peak in &self.peaks {
+            number(peak.kind.key(), peak.gib);
+        }
+        Value::Map(entries)
+    }
+
+    /// Reads such an object.
+    ///
+    /// # Errors
+    /// What is unknown, of the wrong type or out of range, and what cannot work in the run.
+    pub fn from_value(object: &Value) -> Result<Self, Vec<Issue>> {
+        let Value::Map(entries) = object else {
+            let kind = object.kind();
+            let message = t!(
+                "an observation is an object with a run, this is {kind}",
+                kind
+            );
+            return Err(vec![Issue::error("", message)]);
+        };
+        let mut observation = Self {
+            step_s: None,
+            ..Self::step("", Run::default(), 1.0)
+        };
+        let mut issues = Vec::new();
+        for (key, value) in entries {
+            let peak = MemoryKind::ALL.iter().find(|(kind, _)| kind.key() == *key);
+            let result = match (key.as_str(), value, peak) {
+                (_, Value::Null, _) => Ok(()),
+                ("name", Value::Text(name), _) => {
+                    observation.name = name.chars().take(LONGEST_NAME).collect();
+                    Ok(())
+                }
+                ("run", run, _) => Run::from_value(run).map(|run| observation.run = run),
+                ("step_s", number, _) => {
+                    positive(key, number, 1e7).map(|seconds| observation.step_s = Some(seconds))
+                }
+                ("sigma", number, _) => {
+                    positive(key, number, 2.0).map(|sigma| observation.sigma = sigma)
+                }
+                (_, number, Some((kind, _))) => positive(key, number, 1e5).map(|gib| {
+                    observation.peaks.push(Peak { kind: *kind, gib });
+                }),
+                _ => Err(vec![Issue::error(
+                    key,
+                    "no such field; an observation has name, run, step_s, sigma, allocated_gib, reserved_gib, device_gib",
+                )]),
+            };
+            issues.extend(result.err().into_iter().flatten());
+        }
+        observation.run.measured_step_s = None;
+        if issues.is_empty() {
+            issues.extend(Scenario::new(&observation.run).err().into_iter().flatten());
+        }
+        if issues.is_empty() && observation.step_s.is_none() && observation.peaks.is_empty() {
+            let message = "nothing measured: a step (step_s) or a peak of memory is needed";
+            issues.push(Issue::error("step_s", message));
+        }
+        if issues.is_empty() {
+            Ok(observation)
+        } else {
+            Err(issues)
+        }
+    }
+}
+
+impl MemoryKind {
+    /// The key of its figure.
+    fn key(self) -> String {
+        let name = Self::ALL.iter().find(|(kind, _)| *kind == self);
+        format!("{}_gib", name.map_or("", |(_, name)| name))
+    }
+}
+
+/// The number that `value` is, if it is over 0 and at most `most`.
+fn positive(key: &str, value: &Value, most: f64) -> Result<f64, Vec<Issue>> {
+    match value {
+        Value::Number(number) if *number >= 1e-6 && *number <= most => Ok(*number),
+        _ => {
+            let message = t!(
+                "needs a number over 0, at most {most}",
+                most = most.to_string()
+            );
+            Err(vec![Issue::error(key, message)])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_observation_comes_back_from_its_object() {
+        let observation = Observation {
+            peaks: vec![Peak {
+                kind: MemoryKind::Reserved,
+                gib: 61.5,
+            }],
+            ..Observation::step(
+                "first",
+                Run {
+                    tp: 4,
+                    ..Run::default()
+                },
+                12.5,
+            )
+        };
+        let read = Observation::from_value(&observation.to_value());
+        assert_eq!(read, Ok(observation));
+    }
+
+    #[test]
+    fn what_is_no_observation_is_named() {
+        for (json, field) in [
+            (r#"{"run":{}}"#, "step_s"),
+            (r#"{"run":{},"step_s":0}"#, "step_s"),
+            (r#"{"run":{"tp":7},"step_s":1}"#, "tp"),
+            (r#"{"run":{},"step_s":1,"seconds":2}"#, "seconds"),
+            ("[]", ""),
+        ] {
+            let value: Value = serde_json::from_str(json).unwrap();
+            let issues = Observation::from_value(&value).unwrap_err();
+            assert_eq!(issues[0].field, field, "{json}");
+        }
+    }
+}

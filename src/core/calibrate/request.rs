@@ -1,0 +1,343 @@
+//! A `calibrate` request: `{"runs": [{"run": {...}, "step_s": 12.3}], "name": "our H100", "question": {...}, "gpus": 64}`.
+
+use super::fit::{Fit, fit, named};
+use super::next::{candidates, informed_by, next_runs};
+use super::observation::Observation;
+use crate::issue::Issue;
+use crate::message::Message;
+use crate::run::{LONGEST_NAME, Profile, Run, Value};
+use crate::t;
+use serde::Serialize;
+
+/// More observations than this are not fitted.
+const MAX_RUNS: usize = 200;
+/// Runs to make next that are named.
+const NEXT: usize = 3;
+
+/// A request, understood.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What was measured.
+    pub observations: Vec<Observation>,
+    /// What the profile is to be called.
+    pub name: String,
+    /// What predictions are wanted of; the first run where nothing is said.
+    pub question: Option<Run>,
+    /// GPUs that the next run may take; those of the largest run where nothing is said.
+    pub gpus: Option<u64>,
+}
+
+/// What a fit says, as plain data.
+#[derive(Serialize)]
+pub struct Calibration {
+    /// Empty where there is an answer.
+    pub errors: Vec<Issue>,
+    /// The profile, as the field `profile` of a Run.
+    pub profile: Value,
+    /// Each constant.
+    pub constants: Vec<Constant>,
+    /// Each measured step.
+    pub runs: Vec<Standing>,
+    /// Reserved over allocated, GiB beyond the model's overhead; none where no run said it.
+    pub memory: Option<Value>,
+    /// Allocated peaks that mean another layout.
+    pub layouts: Vec<Layout>,
+    /// Runs to make next.
+    pub next: Vec<Next>,
+}
+
+/// A multiplier after the fit.
+#[derive(Serialize)]
+pub struct Constant {
+    /// What it stretches.
+    pub name: &'static str,
+    /// Its value; 1 before the runs.
+    pub factor: f64,
+    /// Standard deviation of its logarithm, before and after.
+    pub width_before: f64,
+    /// The same after.
+    pub width: f64,
+    /// The largest share of a step that it had in a run.
+    pub share: f64,
+    /// Whether the runs say something of it.
+    pub informed: bool,
+    /// What would inform it, where they do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub informed_by: Option<Message>,
+}
+
+/// A run against the fit.
+#[derive(Serialize)]
+pub struct Standing {
+    /// Its name.
+    pub name: String,
+    /// Seconds as measured.
+    pub measured_s: f64,
+    /// As the shipped constants say.
+    pub before_s: f64,
+    /// As the fit says.
+    pub after_s: f64,
+    /// Distance from what the other runs predict, in standard deviations.
+    pub off: f64,
+    /// What usually explains it, where it stands out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<Message>,
+}
+
+/// An allocated peak that the stated layout cannot have.
+#[derive(Serialize)]
+pub struct Layout {
+    /// The run's name.
+    pub name: String,
+    /// GiB as measured.
+    pub measured_gib: f64,
+    /// GiB as the model says.
+    pub predicted_gib: f64,
+    /// What would explain it.
+    pub warning: Message,
+}
+
+/// A run to make next.
+#[derive(Serialize)]
+pub struct Next {
+    /// The run, as an object of what differs from the default.
+    pub run: Value,
+    /// Standard deviation of the prediction's logarithm now, without the spread of a run.
+    pub sd_before: f64,
+    /// The same after the run.
+    pub sd_after: f64,
+    /// What it teaches most.
+    pub teaches: &'static str,
+}
+
+impl Request {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// Unknown fields, wrong types, observations that are none.
+    pub fn from_value(request: &Value) -> Result<Self, Vec<Issue>> {
+        let wrong = |field: &str, message: Message| vec![Issue::error(field, message)];
+        let Value::Map(entries) = request else {
+            let kind = request.kind();
+            return Err(wrong(
+                "",
+                t!("a request is an object of fields, this is {kind}", kind),
+            ));
+        };
+        let known = ["runs", "name", "question", "gpus"];
+        if let Some((key, _)) = entries
+            .iter()
+            .find(|(key, _)| !known.contains(&key.as_str()))
+        {
+            let join = known.join(", ");
+            return Err(wrong(key, t!("no such field; a request has {join}", join)));
+        }
+        let Some(Value::List(runs)) = request.get("runs") else {
+            return Err(wrong("runs", t!("needs a list of observations")));
+        };
+        if runs.is_empty() || runs.len() > MAX_RUNS {
+            return Err(wrong(
+                "runs",
+                t!("needs 1 to {MAX_RUNS} observations", MAX_RUNS),
+            ));
+        }
+        let mut observations = Vec::new();
+        let mut issues = Vec::new();
+        for (index, run) in runs.iter().enumerate() {
+            match Observation::from_value(run) {
+                Ok(observation) => observations.push(observation),
+                Err(wrong) => issues.extend(named(index, wrong)),
+            }
+        }
+        let name = match request.get("name") {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::Text(name)) if name.len() <= LONGEST_NAME => name.clone(),
+            Some(_) => {
+                let message = t!("needs a text of at most {LONGEST_NAME} bytes", LONGEST_NAME);
+                return Err(wrong("name", message));
+            }
+        };
+        let question = match request.get("question") {
+            None | Some(Value::Null) => None,
+            Some(run) => Some(Run::from_value(run)?),
+        };
+        let gpus = match request.get("gpus") {
+            None | Some(Value::Null) => None,
+            Some(Value::Number(gpus)) if *gpus >= 1.0 => crate::units::whole(*gpus),
+            Some(_) => return Err(wrong("gpus", t!("needs a number of GPUs, 1 or more"))),
+        };
+        if issues.is_empty() {
+            Ok(Self {
+                observations,
+                name,
+                question,
+                gpus,
+            })
+        } else {
+            Err(issues)
+        }
+    }
+
+    /// The fit, and what follows from it.
+    ///
+    /// # Errors
+    /// What cannot work in one of the runs.
+    pub fn answer(&self) -> Result<(Fit, Profile, Vec<super::next::Next>), Vec<Issue>> {
+        let fit = fit(&self.observations)?;
+        let first = self.observations.first().map(|one| &one.run);
+        let gpu = first.and_then(|run| run.gpu.base);
+        let profile = fit.profile(
+            Some(self.name.as_str()).filter(|name| !name.is_empty()),
+            gpu,
+        );
+        let most = self.observations.iter().map(|one| one.run.gpus).max();
+        let gpus = self.gpus.or(most).unwrap_or(1);
+        let question = self.question.as_ref().or(first);
+        let next = question.map_or_else(Vec::new, |question| {
+            let tried = candidates(question, &[], gpus);
+            let known = fit.steps > 0;
+            next_runs(
+                &fit.posterior,
+                known,
+                std::slice::from_ref(question),
+                &tried,
+                NEXT,
+            )
+        });
+        Ok((fit, profile, next))
+    }
+}
+
+/// Says what usually explains a run that stands out.
+#[must_use]
+pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
+    if !standing.stands_out() {
+        return None;
+    }
+    let slower = standing.off > 0.0;
+    let other = standing.measured_s / standing.after_s.min(standing.before_s);
+    let percent = format!("{:.0}", (other - 1.0).abs() * 100.0);
+    let found = if slower {
+        t!(
+            "your run is {percent} % slower than the model expects: check the batch, recomputation, the first steps, a slow node",
+            percent
+        )
+    } else {
+        t!(
+            "your run is {percent} % faster than the model expects: check the batch, the sequence length, recomputation, the precision",
+            percent
+        )
+    };
+    Some(with_suspects(found, &standing.suspects))
+}
+
+/// Says that an allocated peak means another layout.
+#[must_use]
+pub fn wrong_layout(of: &super::memory::Allocated) -> Message {
+    let percent = format!("{:.0}", (of.measured / of.predicted - 1.0).abs() * 100.0);
+    let found = if of.measured > of.predicted {
+        t!(
+            "it allocated {percent} % more than this layout does: another setting, not another constant",
+            percent
+        )
+    } else {
+        t!(
+            "it allocated {percent} % less than this layout does: another setting, not another constant",
+            percent
+        )
+    };
+    with_suspects(found, &of.suspects)
+}
+
+fn with_suspects(found: Message, suspects: &[super::suspects::Suspect]) -> Message {
+    if suspects.is_empty() {
+        return found;
+    }
+    let list = Message::joined(", ", suspects.iter().map(super::suspects::Suspect::text));
+    t!(
+        "{found}; alone it would be explained by {list}",
+        found,
+        list
+    )
+}
+
+/// Answers one request.
+///
+/// # Errors
+/// What is wrong with the request or with one of its runs.
+pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
+    let request = Request::from_value(request)?;
+    let (fit, profile, next) = request.answer()?;
+    let name = |index: usize| {
+        let observation = request.observations.get(index);
+        observation.map(|one| one.name.clone()).unwrap_or_default()
+    };
+    let carrier = Run {
+        profile,
+        ..Run::default()
+    };
+    let number = |value: f64| Value::Number(value);
+    Ok(Calibration {
+        errors: Vec::new(),
+        profile: carrier
+            .to_value()
+            .get("profile")
+            .cloned()
+            .unwrap_or_default(),
+        constants: fit
+            .lessons
+            .iter()
+            .map(|lesson| Constant {
+                name: lesson.multiplier.name(),
+                factor: lesson.factor,
+                width_before: lesson.before,
+                width: lesson.width,
+                share: lesson.share,
+                informed: lesson.informed,
+                informed_by: (!lesson.informed).then(|| informed_by(lesson.multiplier)),
+            })
+            .collect(),
+        runs: fit
+            .standings
+            .iter()
+            .map(|standing| Standing {
+                name: name(standing.observation),
+                measured_s: standing.measured_s,
+                before_s: standing.before_s,
+                after_s: standing.after_s,
+                off: standing.off,
+                warning: warning(standing),
+            })
+            .collect(),
+        memory: (fit.memory.runs > 0).then(|| {
+            Value::Map(vec![
+                ("overhead_gib".to_owned(), number(fit.memory.overhead_gib)),
+                (
+                    "reserved_over_allocated".to_owned(),
+                    number(fit.memory.ratio),
+                ),
+            ])
+        }),
+        layouts: fit
+            .memory
+            .allocated
+            .iter()
+            .filter(|of| of.is_wrong())
+            .map(|of| Layout {
+                name: name(of.observation),
+                measured_gib: of.measured,
+                predicted_gib: of.predicted,
+                warning: wrong_layout(of),
+            })
+            .collect(),
+        next: next
+            .iter()
+            .map(|next| Next {
+                run: next.run.to_value(),
+                sd_before: next.sd.0,
+                sd_after: next.sd.1,
+                teaches: next.teaches.name(),
+            })
+            .collect(),
+    })
+}

@@ -1,0 +1,63 @@
+//! How sure a step is under a profile: `σ² = J V Jᵀ + s²`, J the slopes of its logarithm by those of the multipliers.
+//!
+//! The slopes come from durations alone: passes, waits and the end of the step are computed again with each multiplier a
+//! little larger, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole
+//! evaluations.
+
+use super::evaluate::{Draft, step};
+use crate::memory::RankLoad;
+use crate::pipeline::Stats;
+use crate::run::{MULTIPLIERS, Multiplier, Run, Vector};
+use crate::time::Step;
+
+/// Four of five lie within so many standard deviations of a normal distribution.
+pub const FOUR_OF_FIVE: f64 = 1.2816;
+/// How much larger a multiplier is made.
+const NUDGE: f64 = 1.02;
+
+/// `run` with the multiplier `kind` larger by `factor`.
+#[must_use]
+pub fn nudged(run: &Run, kind: Multiplier, factor: f64) -> Run {
+    let mut run = run.clone();
+    let mut means = run.profile.factors().0;
+    means[kind as usize] *= factor;
+    run.profile.means = Some(means.to_vec());
+    run
+}
+
+/// Gives `of`, the step of `draft` under `stats`, the range of its profile, where it has one.
+pub(super) fn narrow(of: &mut Step, draft: &Draft, loads: &[RankLoad], stats: &Stats) {
+    let run = &draft.scenario.run;
+    let Some(uncertainty) = run.profile.uncertainty() else {
+        return;
+    };
+    if of.rescaled_by.is_some() {
+        return;
+    }
+    let busy = |draft: &Draft| -> f64 {
+        let passes = draft.passes.iter();
+        passes.map(|pass| pass.total().0).sum()
+    };
+    let slope = |kind: Multiplier| {
+        let draft_of = Draft::of(&nudged(run, kind, NUDGE)).ok()?;
+        let stretched = busy(&draft_of) / busy(draft);
+        let stats = Stats {
+            makespan_s: stats.makespan_s * stretched,
+            ideal_s: stats.ideal_s * stretched,
+            ..stats.clone()
+        };
+        let longer = step(&draft_of, loads, &stats).2.time_s.0;
+        Some((longer / of.time_s.0).ln() / NUDGE.ln())
+    };
+    let mut slopes: Vector = [0.0; MULTIPLIERS];
+    for kind in Multiplier::ALL {
+        slopes[kind as usize] = match kind {
+            Multiplier::All => 1.0,
+            own => slope(own).unwrap_or(0.0),
+        };
+    }
+    let sd = uncertainty.of(&slopes);
+    of.low_s = of.time_s * (-FOUR_OF_FIVE * sd).exp();
+    of.high_s = of.time_s * (FOUR_OF_FIVE * sd).exp();
+    of.log_sd = Some(sd);
+}

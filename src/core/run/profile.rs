@@ -1,0 +1,301 @@
+//! A fitted profile: what a person's own runs taught about the constants of the time model, and how sure that is.
+//!
+//! A multiplier stretches the times of one kind of work; 1 is the constant as shipped. `calibrate` fits them, a Run
+//! carries them, and everything that is computed of the Run uses them.
+
+use super::stack::Software;
+use crate::cluster::Gpu;
+use crate::units::Bytes;
+
+/// How many multipliers there are.
+pub const MULTIPLIERS: usize = 7;
+/// One number for each multiplier, in the order of [`Multiplier::ALL`].
+pub type Vector = [f64; MULTIPLIERS];
+/// One number for each pair of them.
+pub type Matrix = [Vector; MULTIPLIERS];
+
+/// Smallest and largest multiplier that mean anything.
+pub const MEAN_RANGE: (f64, f64) = (0.02, 50.0);
+/// Longest name of a profile, in bytes: with it a profile takes at most 300 characters of a link.
+pub const LONGEST_NAME: usize = 28;
+
+/// What a multiplier stretches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multiplier {
+    /// Matrix products and attention.
+    Gemm,
+    /// Kernels bound by memory: norms, activation functions, the loss, the optimizer.
+    Elementwise,
+    /// Collectives inside a node.
+    NodeLinks,
+    /// Messages between nodes.
+    Network,
+    /// Launches and what the host adds a layer.
+    Host,
+    /// The data loader.
+    Loader,
+    /// Everything: clocks, power caps, the framework.
+    All,
+}
+
+impl Multiplier {
+    /// All of them, in the order of a profile's lists.
+    pub const ALL: [Self; MULTIPLIERS] = [
+        Self::Gemm,
+        Self::Elementwise,
+        Self::NodeLinks,
+        Self::Network,
+        Self::Host,
+        Self::Loader,
+        Self::All,
+    ];
+
+    /// What it is called on the page.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gemm => "GEMM and attention",
+            Self::Elementwise => "elementwise kernels",
+            Self::NodeLinks => "links in a node",
+            Self::Network => "network",
+            Self::Host => "host",
+            Self::Loader => "data loader",
+            Self::All => "everything",
+        }
+    }
+}
+
+/// A profile as a Run holds it; the constants are as shipped where there are no means.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Profile {
+    /// What its owner calls it: "our H100, `NeMo` 25.07".
+    pub name: Option<String>,
+    /// The multipliers of [`Multiplier::ALL`].
+    pub means: Option<Vec<f64>>,
+    /// How sure each is: standard deviations of their logarithms.
+    pub widths: Option<Vec<f64>>,
+    /// How the uncertainties hang together: a letter of [`LETTERS`] for each pair, row by row below the diagonal.
+    pub correlations: Option<String>,
+    /// How far a run lies from the model where all constants are known: a standard deviation of its logarithm.
+    pub spread: Option<f64>,
+    /// Memory: GiB that a process takes beyond the model's, and reserved over allocated.
+    pub memory: Option<Vec<f64>>,
+    /// How many runs it was fitted to.
+    pub runs: Option<u64>,
+    /// The GPU that they ran on, a preset's id.
+    pub gpu: Option<String>,
+    /// The version of the calculator that fitted it.
+    pub version: Option<String>,
+}
+
+/// Letters of the correlations: the k-th of 64 says (k - 32)/32.
+pub const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// How sure the multipliers are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Uncertainty {
+    /// Of their logarithms.
+    pub covariance: Matrix,
+    /// What a run lies from the model besides, a standard deviation of its logarithm.
+    pub spread: f64,
+}
+
+impl Uncertainty {
+    /// Standard deviation of the logarithm of a step whose logarithm has `slopes` by those of the multipliers:
+    /// `(J V Jᵀ + σ²)^(1/2)`.
+    #[must_use]
+    pub fn of(&self, slopes: &Vector) -> f64 {
+        (quadratic(&self.covariance, slopes).max(0.0) + self.spread.powi(2)).sqrt()
+    }
+}
+
+/// `v M vᵀ`.
+#[must_use]
+pub fn quadratic(matrix: &Matrix, vector: &Vector) -> f64 {
+    let rows = matrix.iter().zip(vector);
+    rows.map(|(row, left)| {
+        let sum: f64 = row
+            .iter()
+            .zip(vector)
+            .map(|(cell, right)| cell * right)
+            .sum();
+        left * sum
+    })
+    .sum()
+}
+
+impl Profile {
+    /// The multipliers.
+    #[must_use]
+    pub fn factors(&self) -> Factors {
+        Factors(numbers(self.means.as_ref(), 1.0))
+    }
+
+    /// How sure they are; none without widths.
+    #[must_use]
+    pub fn uncertainty(&self) -> Option<Uncertainty> {
+        let widths = numbers(Some(self.widths.as_ref()?), 0.0);
+        let letters = self.correlations.as_deref().unwrap_or_default().bytes();
+        let shared = letters.map(correlation).chain(std::iter::repeat(0.0));
+        let mut covariance = [[0.0; MULTIPLIERS]; MULTIPLIERS];
+        for (at, width) in widths.iter().enumerate() {
+            covariance[at][at] = width * width;
+        }
+        for ((row, column), shared) in pairs().zip(shared) {
+            covariance[row][column] = shared * widths[row] * widths[column];
+            covariance[column][row] = covariance[row][column];
+        }
+        Some(Uncertainty {
+            covariance,
+            spread: self.spread.unwrap_or(0.0),
+        })
+    }
+
+    /// The profile of `means` (logarithms of the multipliers) and their `covariance`, rounded to what a link holds.
+    #[must_use]
+    pub fn of_logarithms(means: &Vector, covariance: &Matrix) -> Self {
+        // Significant digits, by the exponential form.
+        let rounded = |value: f64, digits: usize| -> f64 {
+            let text = format!("{value:.*e}", digits - 1);
+            text.parse().unwrap_or(value)
+        };
+        let width = |at: usize| covariance[at][at].max(0.0).sqrt();
+        let pairs = pairs().map(|(row, column)| {
+            let scale = (width(row) * width(column)).max(1e-12);
+            letter(covariance[row][column] / scale)
+        });
+        let (low, high) = MEAN_RANGE;
+        Self {
+            means: Some(
+                means
+                    .iter()
+                    .map(|log| rounded(log.exp().clamp(low, high), 3))
+                    .collect(),
+            ),
+            widths: Some((0..MULTIPLIERS).map(|row| rounded(width(row), 2)).collect()),
+            correlations: Some(pairs.collect()),
+            ..Self::default()
+        }
+    }
+
+    /// GiB that a process takes beyond the model's own.
+    #[must_use]
+    pub fn overhead(&self) -> Bytes {
+        let gib = self.memory.as_ref().and_then(|memory| memory.first());
+        Bytes(gib.copied().unwrap_or(0.0) * crate::units::GIB)
+    }
+
+    /// Reserved over allocated memory, where runs said it.
+    #[must_use]
+    pub fn fragmentation(&self) -> Option<f64> {
+        let ratio = self.memory.as_ref()?.get(1)?;
+        Some(ratio.clamp(1.0, 4.0))
+    }
+}
+
+/// The pairs of multipliers, row by row below the diagonal.
+fn pairs() -> impl Iterator<Item = (usize, usize)> {
+    (0..MULTIPLIERS).flat_map(|row| (0..row).map(move |column| (row, column)))
+}
+
+/// What a letter says; an unknown one says nothing.
+fn correlation(letter: u8) -> f64 {
+    let position = LETTERS.iter().position(|known| *known == letter);
+    position.map_or(0.0, |k| (k as f64 - 32.0) / 32.0)
+}
+
+/// The letter nearest to a correlation.
+fn letter(correlation: f64) -> char {
+    let distance = |letter: &u8| (self::correlation(*letter) - correlation).abs();
+    let nearest = LETTERS
+        .iter()
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    char::from(nearest.copied().unwrap_or(b'g'))
+}
+
+fn numbers(list: Option<&Vec<f64>>, usual: f64) -> Vector {
+    let mut out = [usual; MULTIPLIERS];
+    for (slot, value) in out.iter_mut().zip(list.into_iter().flatten()) {
+        *slot = *value;
+    }
+    out
+}
+
+/// What each kind of work takes, over what the shipped constants say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factors(pub Vector);
+
+impl Factors {
+    /// What work of this kind takes: its own multiplier times that of everything.
+    #[must_use]
+    pub fn of(&self, kind: Multiplier) -> f64 {
+        let all = self.0[Multiplier::All as usize];
+        match kind {
+            Multiplier::All => all,
+            own => self.0[own as usize] * all,
+        }
+    }
+
+    /// `gpu` with the memory, links and network that it shows in training. Its peaks stay: they are what utilisation is
+    /// counted against, and `time::Rates` divides by the multiplier of GEMM and attention itself.
+    #[must_use]
+    pub(super) fn gpu(&self, gpu: Gpu) -> Gpu {
+        Gpu {
+            hbm: gpu.hbm * (1.0 / self.of(Multiplier::Elementwise)),
+            intra: gpu.intra * (1.0 / self.of(Multiplier::NodeLinks)),
+            inter: gpu.inter * (1.0 / self.of(Multiplier::Network)),
+            ..gpu
+        }
+    }
+
+    /// `software` with the host and loader that it shows in training.
+    #[must_use]
+    pub(super) fn software(&self, software: Software) -> Software {
+        Software {
+            host: software.host * self.of(Multiplier::Host),
+            loader_ns: software.loader_ns * self.of(Multiplier::Loader),
+            ..software
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_covariance_comes_back_from_the_letters_of_a_link() {
+        let mut covariance = [[0.0; MULTIPLIERS]; MULTIPLIERS];
+        let widths = [0.16, 0.15, 0.4, 0.27, 0.6, 0.12, 0.11];
+        for row in 0..MULTIPLIERS {
+            for column in 0..MULTIPLIERS {
+                let shared = if row == column {
+                    1.0
+                } else {
+                    -0.1 * (row + column) as f64 / 2.0
+                };
+                covariance[row][column] = shared * widths[row] * widths[column];
+            }
+        }
+        let profile = Profile::of_logarithms(&[0.1; 7], &covariance);
+        let read = profile.uncertainty().unwrap().covariance;
+        for row in 0..MULTIPLIERS {
+            for column in 0..MULTIPLIERS {
+                let scale = widths[row] * widths[column];
+                assert!((read[row][column] - covariance[row][column]).abs() < 0.02 * scale);
+            }
+        }
+        assert_eq!(profile.means.unwrap()[0], 1.11);
+        assert_eq!(LETTERS.len(), 64);
+    }
+
+    #[test]
+    fn work_of_a_kind_takes_its_own_multiplier_and_that_of_everything() {
+        let mut all = [1.0; MULTIPLIERS];
+        (all[0], all[6]) = (0.5, 3.0);
+        let factors = Factors(all);
+        assert_eq!(factors.of(Multiplier::Gemm), 1.5);
+        assert_eq!(factors.of(Multiplier::All), 3.0);
+        assert_eq!(Profile::default().factors(), Factors([1.0; 7]));
+    }
+}

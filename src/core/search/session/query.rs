@@ -1,0 +1,264 @@
+//! What a user can ask of the planner, and what each command changes.
+
+use crate::run::Run;
+use crate::search::answers::Question;
+use crate::search::filter::{Axis, Filter};
+use crate::search::map::Picture;
+use crate::search::ranking::Place;
+use crate::search::request::Request;
+use crate::search::sweep::Grown;
+use serde::{Deserialize, Serialize};
+
+/// Layouts that can be compared side by side.
+const MAX_PINNED: usize = 4;
+
+/// What is wanted of the planner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanQuery {
+    /// The run; its layout matters only to [`Asked::MicroBatch`].
+    pub run: Run,
+    /// The layouts are searched.
+    pub searches: bool,
+    /// No work is done.
+    pub stopped: bool,
+    /// What rows are shown.
+    pub filter: Filter,
+    /// Layouts to compare.
+    pub pinned: Vec<Place>,
+    /// What the map is drawn over.
+    pub picture: Picture,
+    /// What grows in the sweep.
+    pub sweep: Option<Grown>,
+    /// What is asked.
+    pub asked: Option<Asked>,
+    /// The open folds.
+    pub open: Vec<Fold>,
+}
+
+/// What has one answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Asked {
+    /// A question that a sweep answers.
+    Sweep(Question),
+    /// The largest micro-batch of the run's own layout.
+    MicroBatch,
+}
+
+/// A command for the planner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanCommand {
+    /// Starts the search or continues it.
+    Search,
+    /// Pauses all work.
+    Stop,
+    /// Opens a closed fold, closes an open one.
+    Toggle(Fold),
+    /// Hides layouts that may not fit, or shows them again.
+    FilterFits,
+    /// Shows only the layouts with this value of the axis, or all again.
+    Filter(Axis, u64),
+    /// Shows only the layouts up to this tensor-parallel size, or all again.
+    MaxTp(u64),
+    /// Removes all filters.
+    ClearFilter,
+    /// Pins a row for comparison, or unpins it.
+    Pin(Place),
+    /// Unpins all rows.
+    UnpinAll,
+    /// Changes the axes of the map.
+    Map(Picture),
+    /// Searches the best layout over a range of sizes.
+    Sweep(Grown),
+    /// Answers a question.
+    Ask(Asked),
+}
+
+/// A part of the panel that opens and closes; it is computed only while open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fold {
+    /// Why each layout beats the next.
+    Why,
+    /// Memory against throughput.
+    Pareto,
+    /// The map.
+    Map,
+    /// The sweep as a table.
+    SweepTable,
+    /// The playbook's recipe.
+    Recipe,
+}
+
+impl Fold {
+    /// Its name, unique in the panel.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Why => "why",
+            Self::Pareto => "pareto",
+            Self::Map => "map",
+            Self::SweepTable => "sweep-table",
+            Self::Recipe => "recipe",
+        }
+    }
+}
+
+impl PlanCommand {
+    /// A name for tests and style sheets, such as `filter:ZeRO=2`; nothing parses it.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Search => "search".to_owned(),
+            Self::Stop => "stop".to_owned(),
+            Self::Toggle(fold) => format!("toggle:{}", fold.name()),
+            Self::FilterFits => "filter:fits".to_owned(),
+            Self::Filter(axis, value) => format!("filter:{}={value}", axis.name()),
+            Self::MaxTp(tp) => format!("filter:max-TP={tp}"),
+            Self::ClearFilter => "filter:none".to_owned(),
+            Self::Pin(place) => format!("pin:{}.{}", place.block(), place.member()),
+            Self::UnpinAll => "unpin".to_owned(),
+            Self::Map(Picture::Fields(across, down)) => {
+                format!("map:{},{}", across.name(), down.name())
+            }
+            Self::Map(Picture::Sizes) => "map:sizes".to_owned(),
+            Self::Map(Picture::Layouts) => "map:layouts".to_owned(),
+            Self::Sweep(Grown::Gpus) => "sweep:gpus".to_owned(),
+            Self::Sweep(Grown::SeqLen) => "sweep:seq_len".to_owned(),
+            Self::Sweep(Grown::GlobalBatch) => "sweep:global_batch".to_owned(),
+            Self::Ask(Asked::Sweep(Question::FewestGpus)) => "ask:fewest".to_owned(),
+            Self::Ask(Asked::Sweep(Question::LongestSequence)) => "ask:longest".to_owned(),
+            Self::Ask(Asked::Sweep(Question::Cheapest)) => "ask:cheapest".to_owned(),
+            Self::Ask(Asked::MicroBatch) => "ask:micro-batch".to_owned(),
+        }
+    }
+}
+
+impl PlanQuery {
+    /// A query that asks for nothing yet.
+    #[must_use]
+    pub fn new(run: &Run) -> Self {
+        Self {
+            run: run.clone(),
+            searches: false,
+            stopped: false,
+            filter: Filter::default(),
+            pinned: Vec::new(),
+            picture: Picture::default(),
+            sweep: None,
+            asked: None,
+            open: vec![Fold::Why],
+        }
+    }
+
+    /// A query for the fastest layouts of `run`.
+    #[must_use]
+    pub fn search(run: &Run) -> Self {
+        Self {
+            searches: true,
+            ..Self::new(run)
+        }
+    }
+
+    /// Whether it asks for nothing that takes work.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        !self.searches && self.sweep.is_none() && self.asked.is_none()
+    }
+
+    /// Whether a fold is open.
+    #[must_use]
+    pub fn is_open(&self, fold: Fold) -> bool {
+        self.open.contains(&fold)
+    }
+
+    /// Takes another run: what was asked about the old one is dropped, unless they differ in their layout only.
+    pub fn set_run(&mut self, run: &Run) {
+        if self.run == *run {
+            return;
+        }
+        if Request::question(&self.run) != Request::question(run) {
+            self.pinned.clear();
+            (self.sweep, self.asked, self.stopped) = (None, None, false);
+        }
+        // The largest micro-batch belongs to one layout.
+        self.asked.take_if(|asked| *asked == Asked::MicroBatch);
+        self.run = run.clone();
+    }
+
+    /// Carries out `command`.
+    pub fn apply(&mut self, command: PlanCommand) {
+        // Pinning needs no work: it does not resume a stopped search.
+        if !matches!(command, PlanCommand::Pin(_) | PlanCommand::UnpinAll) {
+            self.stopped = command == PlanCommand::Stop;
+        }
+        match command {
+            PlanCommand::Search => self.searches = true,
+            PlanCommand::Stop => {}
+            PlanCommand::Toggle(fold) => toggle(&mut self.open, fold),
+            PlanCommand::FilterFits => self.filter.fits = !self.filter.fits,
+            PlanCommand::Filter(axis, value) => self.filter.toggle(axis, value),
+            PlanCommand::MaxTp(tp) => self.filter.toggle_max_tp(tp),
+            PlanCommand::ClearFilter => self.filter = Filter::default(),
+            PlanCommand::Pin(place) => {
+                self.pinned.truncate(MAX_PINNED);
+                toggle(&mut self.pinned, place);
+                if self.pinned.len() > MAX_PINNED {
+                    self.pinned.swap_remove(MAX_PINNED - 1);
+                }
+            }
+            PlanCommand::UnpinAll => self.pinned.clear(),
+            PlanCommand::Map(picture) => self.picture = picture,
+            PlanCommand::Sweep(grown) => self.sweep = Some(grown),
+            PlanCommand::Ask(asked) => self.asked = Some(asked),
+        }
+    }
+}
+
+/// Removes `item` from `list`, or adds it.
+fn toggle<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    let before = list.len();
+    list.retain(|one| *one != item);
+    if list.len() == before {
+        list.push(item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query() -> PlanQuery {
+        PlanQuery::new(&Run::default())
+    }
+
+    #[test]
+    fn pinning_a_pinned_row_unpins_it_and_four_are_kept() {
+        let mut query = query();
+        let pin = |member| PlanCommand::Pin(Place::new(0, member));
+        query.apply(pin(1));
+        query.apply(pin(1));
+        assert!(query.pinned.is_empty());
+        for member in 0..6 {
+            query.apply(pin(member));
+        }
+        assert_eq!(query.pinned.len(), MAX_PINNED);
+        assert_eq!(query.pinned[3], Place::new(0, 5));
+    }
+
+    #[test]
+    fn another_layout_drops_the_largest_micro_batch_another_question_drops_all_but_the_search() {
+        let mut query = query();
+        query.apply(PlanCommand::Search);
+        query.apply(PlanCommand::Sweep(Grown::Gpus));
+        query.apply(PlanCommand::Ask(Asked::MicroBatch));
+        query.set_run(&Run {
+            tp: 4,
+            ..Run::default()
+        });
+        assert_eq!((query.asked, query.sweep), (None, Some(Grown::Gpus)));
+        query.set_run(&Run {
+            seq_len: 4096,
+            ..Run::default()
+        });
+        assert_eq!((query.sweep, query.searches), (None, true));
+    }
+}

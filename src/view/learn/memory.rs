@@ -1,0 +1,439 @@
+//! Memory of a GPU: what must be there, what a micro-batch leaves behind, and what recomputation gives back.
+
+use super::bars::{Bar, fullest, run, show};
+use super::{Dials, Lesson, Live, Slider, Step};
+use crate::core::message::{Message, verbatim};
+use crate::core::run::Optimizer;
+use crate::core::run::precision::{POLICIES, Policy};
+use crate::core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
+use crate::core::t;
+use crate::core::units::{Bytes, MemoryUnit, number, show_percent, significant};
+
+const N: Slider = Slider {
+    symbol: "N",
+    name: "billions of parameters",
+    values: &[1, 3, 8, 70, 405],
+    start: 2,
+};
+const S: Slider = Slider {
+    symbol: "s",
+    name: "tokens of a sequence",
+    values: &[2048, 4096, 8192, 16_384, 32_768],
+    start: 2,
+};
+const B: Slider = Slider {
+    symbol: "b",
+    name: "sequences of a micro-batch",
+    values: &[1, 2, 4],
+    start: 0,
+};
+const T: Slider = Slider {
+    symbol: "t",
+    name: "tensor-parallel ranks",
+    values: &[1, 2, 4, 8],
+    start: 1,
+};
+
+/// The lesson.
+#[rustfmt::skip]
+pub(super) const LESSON: Lesson = Lesson {
+    id: "memory",
+    title: "Memory of a GPU",
+    about: "weights, gradients, optimizer states, activations",
+    steps: &[
+        Step { title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: &[] },
+        Step { title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: &[("precision", "bf16")] },
+        Step { title: "Activations: what a layer keeps", sliders: &[S, B], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
+        Step { title: "Attention scores: the square", sliders: &[S], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: &[("flash_attention", "true")] },
+        Step { title: "Recomputation: time for memory", sliders: &[S], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "full")] },
+        Step { title: "Logits: the last layer's surprise", sliders: &[S, T], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
+        Step { title: "Does it fit?", sliders: &[S, T], live: fits, source: (&PLAYBOOK, "memory"), on_run: &[] },
+    ],
+};
+
+fn gib(bytes: f64) -> String {
+    MemoryUnit::Gib.show(Bytes(bytes))
+}
+
+fn card() -> Option<(Bytes, Message)> {
+    let size = Bytes::from_gib(80.0);
+    Some((size, t!("a GPU of {size}", size = gib(size.0))))
+}
+
+/// Weights, gradients and optimizer states of `parameters` under a policy.
+fn held(policy: &Policy, parameters: f64) -> Bar {
+    let bytes = policy.bytes;
+    let optimizer = bytes.optimizer(Optimizer::Adam);
+    Bar {
+        name: verbatim(policy.choice.id),
+        bytes: [bytes.weights, bytes.gradients(), optimizer, 0.0, 0.0, 0.0]
+            .map(|each| each * parameters),
+    }
+}
+
+fn policies(dials: &Dials, ids: &[&str]) -> Vec<Bar> {
+    let parameters = dials.get("N") as f64 * 1e9;
+    let named = ids
+        .iter()
+        .filter_map(|id| POLICIES.iter().find(|policy| policy.choice.id == *id));
+    named.map(|policy| held(policy, parameters)).collect()
+}
+
+fn product(bytes: f64, dials: &Dials) -> [Message; 3] {
+    let n = dials.get("N");
+    let all = gib(bytes * n as f64 * 1e9);
+    let each = significant(bytes, 3);
+    [
+        verbatim(format!("M = {each} N")),
+        verbatim(format!("{each} · {n} · 10⁹ = {all}")),
+        verbatim(all),
+    ]
+}
+
+fn states(dials: &Dials) -> Live {
+    let bars = policies(dials, &["bf16-fp32-grads"]);
+    let total: f64 = bars.iter().flat_map(|bar| bar.bytes).sum();
+    let each = total / (dials.get("N") as f64 * 1e9);
+    let text = vec![
+        t!(
+            "Training holds more than the model. Adam needs two running averages per parameter, and in mixed precision also a full-precision copy of the weights, because small updates vanish in {format}.",
+            format = "bf16"
+        ),
+        t!(
+            "With gradients added up in full precision that is {each} bytes per parameter, of which the weights that compute are only {weights}.",
+            each = number(each, 3),
+            weights = number(bars[0].bytes[0] / total * each, 3)
+        ),
+        t!("None of it depends on the batch."),
+    ];
+    let live = Live {
+        text,
+        formula: Some(product(each, dials)),
+        ..Live::default()
+    };
+    show(live, &bars, card())
+}
+
+fn precisions(dials: &Dials) -> Live {
+    let bars = policies(
+        dials,
+        &[
+            "playbook-20",
+            "bf16-fp32-grads",
+            "bf16",
+            "deepseek-fp8",
+            "fp8-lm",
+        ],
+    );
+    let totals: Vec<f64> = bars.iter().map(|bar| bar.bytes.iter().sum()).collect();
+    let parameters = dials.get("N") as f64 * 1e9;
+    let (most, least) = (
+        totals[0] / parameters,
+        totals[totals.len() - 1] / parameters,
+    );
+    let text = vec![
+        t!(
+            "Each of these numbers can be kept in fewer bytes: gradients in half precision, moments in half precision or in eight bits."
+        ),
+        t!(
+            "Recipes in use range from {most} to {least} bytes per parameter.",
+            most = number(most, 3),
+            least = number(least, 3)
+        ),
+        t!(
+            "The cost is accuracy of the update, so large runs keep full-precision master weights. Sharding over data-parallel ranks, which a later lesson shows, saves more and changes no number."
+        ),
+    ];
+    let live = Live {
+        text,
+        formula: Some(product(least, dials)),
+        ..Live::default()
+    };
+    show(live, &bars, card())
+}
+
+/// Llama 3.1 8B cut over two pipeline ranks.
+fn settings(s: u64, more: &str) -> String {
+    format!("model=llama-3.1-8b&gpus=8&tp=1&pp=2&global_batch=64&seq_len={s}{more}")
+}
+
+fn of(name: impl Into<Message>, s: u64, more: &str) -> Option<Bar> {
+    Bar::of(name, &settings(s, more))
+}
+
+/// Bytes of activations that a layer of Korthikanti's model keeps for a token, in units of `h`, without scores.
+const KORTHIKANTI: f64 = 34.0;
+
+fn activations(dials: &Dials) -> Live {
+    let (s, b) = (dials.get("s"), dials.get("b"));
+    let bars: Vec<Bar> = [1, 2, 4]
+        .into_iter()
+        .filter(|each| *each <= b)
+        .filter_map(|each| {
+            of(
+                t!("micro-batch {each}", each),
+                s,
+                &format!("&micro_batch={each}"),
+            )
+        })
+        .collect();
+    let evaluation = run(&settings(s, &format!("&micro_batch={b}")));
+    let kept = evaluation
+        .as_ref()
+        .and_then(fullest)
+        .map_or(0.0, |stage| stage.activations.0);
+    let text = vec![
+        t!(
+            "The backward pass needs what the forward pass computed: inputs of norms and matrices, queries, keys, values, both halves of the gated FFN. A layer of the original transformer keeps {bytes} bytes per token and hidden unit.",
+            bytes = number(KORTHIKANTI, 2)
+        ),
+        t!(
+            "So activations grow with tokens: sequence length times micro-batch. Of {s} tokens and micro-batch {b} this half of a Llama with eight billion parameters keeps {kept}, for two micro-batches in flight.",
+            s,
+            b,
+            kept = gib(kept)
+        ),
+    ];
+    let formula = [
+        verbatim("A = 34 s b h"),
+        verbatim(format!(
+            "34 · {s} · {b} · 4096 = {}",
+            gib(KORTHIKANTI * (s * b) as f64 * 4096.0)
+        )),
+        verbatim(gib(KORTHIKANTI * (s * b) as f64 * 4096.0)),
+    ];
+    let note = t!(
+        "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have."
+    );
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            note,
+            ..Live::default()
+        },
+        &bars,
+        card(),
+    )
+}
+
+fn scores(dials: &Dials) -> Live {
+    let s = dials.get("s");
+    let bars: Vec<Bar> = [
+        ("FlashAttention", "&flash_attention=true"),
+        ("scores stored", "&flash_attention=false"),
+    ]
+    .into_iter()
+    .filter_map(|(name, more)| of(name, s, more))
+    .collect();
+    let a_over_h = 32.0 / 4096.0;
+    let share = 5.0 * s as f64 * a_over_h;
+    let text = vec![
+        t!(
+            "Attention compares every token with every other, so its scores grow with the square of the sequence: twice the tokens, four times the scores."
+        ),
+        t!(
+            "Written to memory they soon are most of a layer. FlashAttention never writes them: it computes them in tiles and again in the backward pass."
+        ),
+        t!(
+            "The cost is one more matrix product per tile, which is less than reading the scores back would take."
+        ),
+    ];
+    let formula = [
+        verbatim("scores / rest = 5 a s / (34 h)"),
+        verbatim(format!(
+            "{} / 34 = {}",
+            number(share, 3),
+            number(share / KORTHIKANTI, 3)
+        )),
+        verbatim(number(share / KORTHIKANTI, 3)),
+    ];
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            ..Live::default()
+        },
+        &bars,
+        card(),
+    )
+}
+
+fn recompute(dials: &Dials) -> Live {
+    let s = dials.get("s");
+    let kinds = [
+        ("none", ""),
+        ("selective", "&recompute=selective&flash_attention=false"),
+        ("full", "&recompute=full"),
+    ];
+    let bars: Vec<Bar> = kinds
+        .into_iter()
+        .filter_map(|(name, more)| of(name, s, more))
+        .collect();
+    let step = |more: &str| {
+        run(&settings(s, more)).map_or(0.0, |evaluation| evaluation.report.step.time_s.0)
+    };
+    let (none, full) = (step(""), step("&recompute=full"));
+    let text = vec![
+        t!(
+            "What is not kept can be computed again. With full recomputation a layer keeps only its input; its forward pass runs once more right before its backward pass."
+        ),
+        t!(
+            "A forward pass is a third of the work, so the step should take a third longer; here it takes {more} longer.",
+            more = show_percent(full / none - 1.0)
+        ),
+        t!(
+            "Selective recomputation repeats only attention: most of the bytes where scores are stored, little of the time."
+        ),
+    ];
+    let kept = |at: usize| bars.get(at).map_or(0.0, |bar| bar.bytes[3]);
+    let formula = [
+        verbatim("A = 2 s b h per layer"),
+        verbatim(format!("{} instead of {}", gib(kept(2)), gib(kept(0)))),
+        verbatim(gib(kept(2))),
+    ];
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            ..Live::default()
+        },
+        &bars,
+        card(),
+    )
+}
+
+fn logits(dials: &Dials) -> Live {
+    let (s, t) = (dials.get("s"), dials.get("t"));
+    let kinds = [
+        ("megatron", "unfused"),
+        ("megatron-fused", "fused"),
+        ("te-fused", "Transformer Engine"),
+    ];
+    let of = |(id, name): (&str, &'static str)| {
+        let link = format!(
+            "model=llama-3.1-8b&gpus=8&tp={t}&pp=1&global_batch=64&seq_len={s}&cross_entropy={id}"
+        );
+        Bar::of(name, &link)
+    };
+    let bars: Vec<Bar> = kinds.into_iter().filter_map(of).collect();
+    let vocabulary = 128_256_u64;
+    let each = (s * vocabulary / t) as f64;
+    let text = vec![
+        t!(
+            "The last stage turns each token into one number per word of the vocabulary. For {s} tokens and {vocabulary} words that is more than many layers keep.",
+            s,
+            vocabulary
+        ),
+        t!(
+            "The loss needs them in full precision, and its gradient has the same size. Fused kernels write the gradient over the logits and skip copies."
+        ),
+        t!(
+            "Tensor parallelism divides the vocabulary over {t} ranks.",
+            t
+        ),
+    ];
+    let formula = [
+        verbatim("L = 10 s b V / t"),
+        verbatim(format!(
+            "10 · {s} · {vocabulary} / {t} = {}",
+            gib(10.0 * each)
+        )),
+        verbatim(gib(10.0 * each)),
+    ];
+    let note = t!(
+        "At the peak of the unfused loss; some count fewer bytes per logit, and the page lets you choose."
+    );
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            note,
+            ..Live::default()
+        },
+        &bars,
+        card(),
+    )
+}
+
+fn fits(dials: &Dials) -> Live {
+    let (s, t) = (dials.get("s"), dials.get("t"));
+    let evaluation = run(&format!(
+        "model=llama-3.1-8b&gpus=8&tp={t}&pp=1&zero=1&global_batch=64&seq_len={s}"
+    ));
+    let bars: Vec<Bar> = [1_u64, 2, 4, 8]
+        .into_iter()
+        .filter_map(|tp| {
+            let link = format!(
+                "model=llama-3.1-8b&gpus=8&tp={tp}&pp=1&zero=1&global_batch=64&seq_len={s}"
+            );
+            Bar::of(verbatim(format!("TP {tp}")), &link)
+        })
+        .collect();
+    let memory = evaluation
+        .as_ref()
+        .map(|evaluation| &evaluation.report.memory);
+    let (low, high) = memory.map_or((0.0, 0.0), |memory| {
+        (memory.need_low_bytes.0, memory.need_high_bytes.0)
+    });
+    let text = vec![
+        t!(
+            "All of it must fit at the worst moment of the step, with what no tensor accounts for: the CUDA context, communicators, fragments of freed memory."
+        ),
+        t!(
+            "No formula knows that to the byte. The calculator says a range that held for published runs: with TP {t} this run needs {low} to {high}.",
+            t,
+            low = gib(low),
+            high = gib(high)
+        ),
+        t!(
+            "Leave a margin: a run that is out of memory at step ten thousand costs more than a GPU."
+        ),
+    ];
+    let memory_words = memory.map_or(0.0, |memory| memory.need_bytes.0);
+    let formula = [
+        verbatim("need = states + activations + buffers + overhead"),
+        verbatim(gib(memory_words)),
+        verbatim(gib(memory_words)),
+    ];
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            ..Live::default()
+        },
+        &bars,
+        card(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Korthikanti 2022, section 4.1, GPT-3: 5 a s / h = 80, so scores are 70 % of 34 + 80.
+    #[test]
+    fn the_papers_example_of_scores_comes_out() {
+        let (a, s, h) = (96.0, 2048.0, 12_288.0);
+        let scores = 5.0 * a * s / h;
+        assert!((scores - 80.0_f64).abs() < 1e-9);
+        assert!((scores / (KORTHIKANTI + scores) - 0.70).abs() < 0.005);
+    }
+
+    /// Fujii 2024, section 3: 18 bytes a parameter; the playbook counts 20 with its fp32 accumulation; FP8-LM 9.
+    #[test]
+    fn bytes_per_parameter_are_those_of_the_sources() {
+        let each = |id: &str| {
+            POLICIES
+                .iter()
+                .find(|policy| policy.choice.id == id)
+                .unwrap()
+                .bytes
+                .total()
+        };
+        assert_eq!(
+            [each("bf16-fp32-grads"), each("playbook-20"), each("fp8-lm")],
+            [18.0, 20.0, 9.0]
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! The page of a step, apart from its sliders: the list of lessons, head, words, picture.
+
+use super::{Dials, LESSONS, Lesson, Live, StepId};
+use crate::core::report::Evaluation;
+use crate::core::run::Run;
+use crate::core::t;
+use crate::core::units::{MemoryUnit, show_percent, show_seconds};
+use crate::view::node::Node;
+use crate::view::node::markup::{Action, cited_at, el, leaf, prose, text};
+
+/// The lessons, and the steps of the one that is open.
+#[must_use]
+pub fn lessons(current: StepId) -> Node {
+    let items = LESSONS.iter().map(|lesson| item(lesson, current));
+    let list = el("ol", &[], &[items.collect()]);
+    let nav = [leaf("h2", "", "Lessons"), list];
+    el("nav", &[("class", "lessons")], &nav).label("Lessons")
+}
+
+fn item(lesson: &'static Lesson, current: StepId) -> Node {
+    let open = lesson.id == current.lesson().id;
+    let of = |id: &StepId| id.lesson().id == lesson.id;
+    let steps: Vec<StepId> = StepId::all().filter(of).collect();
+    let first = steps.first().copied().unwrap_or(current);
+    let head = [leaf("b", "", lesson.title), leaf("small", "", lesson.about)];
+    let head = el("button", &[("class", "lesson")], &head).on(Action::Lesson(first));
+    let steps = steps.into_iter().map(|id| {
+        let here = if id == current { "step" } else { "" };
+        let button = leaf("button", "link", id.step().title).on(Action::Lesson(id));
+        el("li", &[("aria-current", here)], &[button])
+    });
+    let steps = if open {
+        el("ol", &[("class", "steps")], &[steps.collect()])
+    } else {
+        Node::none()
+    };
+    el(
+        "li",
+        &[("class", if open { "open" } else { "" })],
+        &[head, steps],
+    )
+    .keyed(lesson.id)
+}
+
+/// Where one is, the title, and the ways to the steps beside.
+#[must_use]
+pub fn head(current: StepId) -> Node {
+    let lesson = current.lesson();
+    let place = t!(
+        "Lesson {lesson} of {lessons}, step {step} of {steps}",
+        lesson = current.lesson + 1,
+        lessons = LESSONS.len(),
+        step = current.step + 1,
+        steps = lesson.steps.len()
+    );
+    let [before, after] = current.neighbours();
+    let back = before.map_or_else(Node::none, |id| {
+        let title = t!("‹ {step}", step = id.step().title);
+        leaf("button", "", title).on(Action::Lesson(id))
+    });
+    let next = after.map_or_else(Node::none, |id| {
+        let title = t!("Next: {step} ›", step = id.step().title);
+        leaf("button", "main", title).on(Action::Lesson(id))
+    });
+    let title = el(
+        "div",
+        &[],
+        &[leaf("small", "muted", place), leaf("h1", "", lesson.title)],
+    );
+    el(
+        "div",
+        &[("class", "lesson-head")],
+        &[title, leaf("span", "spring", ""), back, next],
+    )
+}
+
+/// Title and text of a step.
+#[must_use]
+pub fn words(current: StepId, dials: &Dials) -> Node {
+    let live = (current.step().live)(dials);
+    let paragraphs = live
+        .text
+        .iter()
+        .map(|message| el("p", &[], &[prose(message)]));
+    [leaf("h2", "", current.step().title)]
+        .into_iter()
+        .chain(paragraphs)
+        .chain([formula(&live)])
+        .collect()
+}
+
+fn formula(live: &Live) -> Node {
+    let lines = live.formula.iter().flat_map(|[symbols, values, _]| {
+        [
+            leaf("p", "formula", symbols),
+            leaf("p", "values", t!("= {values}", values)),
+        ]
+    });
+    let note = leaf("p", "muted", &live.note);
+    el(
+        "div",
+        &[("class", "lesson-formula")],
+        &[lines.chain([note]).collect()],
+    )
+}
+
+/// The picture of a step, what its colours stand for, and the same as a table.
+#[must_use]
+pub fn picture(current: StepId, dials: &Dials) -> Node {
+    let live = (current.step().live)(dials);
+    [live.legend, live.picture, live.table]
+        .into_iter()
+        .collect()
+}
+
+/// What the step's settings make of `run`, and the way there. `evaluate` gives the report of a Run.
+#[must_use]
+pub fn on_run(
+    current: StepId,
+    run: &Run,
+    unit: MemoryUnit,
+    evaluate: impl Fn(&Run) -> Option<Evaluation>,
+) -> Node {
+    let set: Vec<(&'static str, String)> = current
+        .step()
+        .on_run
+        .iter()
+        .map(|(key, value)| (*key, (*value).to_owned()))
+        .collect();
+    let settings: Vec<(String, String)> = set
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), value.clone()))
+        .collect();
+    let (changed, issues) = run.with_differences(&settings);
+    let figures = if issues.is_empty() {
+        evaluate(&changed)
+    } else {
+        None
+    };
+    let said = figures.map_or_else(
+        || t!("Your run does not work with these settings; the page says what would."),
+        |evaluation| {
+            let report = &evaluation.report;
+            t!(
+                "There: bubble {bubble}, step {step}, fullest GPU {peak}.",
+                bubble = show_percent(report.pipeline.bubble_fraction),
+                step = show_seconds(report.step.time_s),
+                peak = unit.show(report.memory.peak_bytes)
+            )
+        },
+    );
+    let button = leaf("button", "link", "See it on your run").on(Action::Try(set));
+    let (source, place) = current.step().source;
+    let cite = [text("Source: "), cited_at(source, place)];
+    [
+        el("p", &[], &[button, text(" "), text(said)]),
+        el("p", &[("class", "muted")], &cite),
+    ]
+    .into_iter()
+    .collect()
+}

@@ -1,0 +1,233 @@
+//! The pictures that several steps draw: pipelines on one axis with what a rank holds, bars side by side.
+
+use crate::core::message::{Message, verbatim};
+use crate::core::pipeline::stats::in_flight_curve;
+use crate::core::pipeline::{
+    Durations, Half, Kind, Order, Spec, Stats, Timeline, build, measure, schedule,
+};
+use crate::core::t;
+use crate::core::units::{number, show_percent};
+use crate::view::charts::drawing::{Anchor, Box, Drawing};
+use crate::view::charts::figure::key;
+use crate::view::charts::ink::Ink;
+use crate::view::charts::ticks::ticks;
+use crate::view::node::Node;
+use crate::view::node::markup::{fold, leaf, table, text};
+
+/// A simulated pipeline: a forward pass of a rank's layers takes 1, each half of a backward pass 1.
+pub(super) struct Pipeline {
+    pub order: Order,
+    pub timeline: Timeline,
+    pub stats: Stats,
+}
+
+impl Pipeline {
+    /// The schedule `id`; none where it has no order for these sizes.
+    pub fn of(id: &str, change: impl Fn(&mut Spec)) -> Option<Self> {
+        let mut spec = Spec::new(schedule(id)?, 4, 8);
+        change(&mut spec);
+        let of =
+            |stages, chunks: u32| Durations::unit(stages).rescaled(1.0 / f64::from(chunks.max(1)));
+        let built = build(&spec, &of(spec.stages().max(1), spec.chunks())).ok()?;
+        let chunks = spec.own_chunks().unwrap_or(spec.chunks());
+        let (timeline, stats) = measure(&built.order, &of(built.order.stages, chunks)).ok()?;
+        Some(Self {
+            order: built.order,
+            timeline,
+            stats,
+        })
+    }
+    /// Micro-batch after micro-batch: the next enters when the one before has left.
+    pub fn naive(pp: u32, microbatches: u32) -> Option<Self> {
+        let rank = |rank: u32| {
+            let each = (0..microbatches).map(|m| format!("{rank}F{m},{rank}BW{m}"));
+            each.collect::<Vec<_>>().join(",")
+        };
+        let order = (0..pp).map(rank).collect::<Vec<_>>().join("|");
+        Self::of("custom", |spec| {
+            (spec.pp, spec.microbatches) = (pp, microbatches);
+            spec.order = Some(order.clone());
+        })
+    }
+    /// Most stage-micro-batches that a rank holds.
+    pub fn held(&self) -> f64 {
+        self.stats.in_flight.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// Height of a rank's row, of the words above a pipeline, of the axis, and of the curve of what rank 0 holds.
+const ROW: f64 = 24.0;
+const WORDS: f64 = 22.0;
+const AXIS: f64 = 20.0;
+const CURVE: f64 = 60.0;
+/// Ranks drawn; of more, every n-th.
+const MAX_RANKS: usize = 8;
+/// Opacity of the first stages of a rank.
+const FAINTS: [f64; 4] = [1.0, 0.6, 0.36, 0.22];
+/// Paper between blocks, pixels.
+const GAP: f64 = 1.0;
+/// Blocks are numbered while there are at most so many on a rank.
+const MAX_NUMBERED: usize = 40;
+
+/// Pipelines below each other on one axis, and below them the micro-batches that rank 0 of each holds.
+pub(super) fn pipelines(drawn: &[(Message, Pipeline)]) -> Node {
+    let end = drawn
+        .iter()
+        .map(|(_, one)| one.stats.makespan_s)
+        .fold(0.0, f64::max);
+    let rows = |one: &Pipeline| one.timeline.ranks.len().min(MAX_RANKS);
+    let foot: f64 = drawn
+        .iter()
+        .map(|(_, one)| WORDS + ROW * rows(one) as f64 + 8.0)
+        .sum();
+    let mut drawing = Drawing::new(foot + AXIS + WORDS + CURVE);
+    let mut top = 0.0;
+    for (words, one) in drawn {
+        drawing.words((0.0, top + 10.0), Anchor::Start, Ink::Text, words);
+        strip(&mut drawing, one, end, top + WORDS);
+        top += WORDS + ROW * rows(one) as f64 + 8.0;
+    }
+    drawing.line((0.0, foot), (1.0, foot), Ink::Line, 1.0);
+    for tick in ticks(0.0, end, 6) {
+        drawing.words(
+            (tick / end, foot + 11.0),
+            Anchor::Middle,
+            Ink::Muted,
+            verbatim(number(tick, 3)),
+        );
+    }
+    let words = t!("micro-batches held by rank {rank}", rank = 0_u8);
+    drawing.words((0.0, foot + AXIS + 8.0), Anchor::Start, Ink::Muted, words);
+    let all: Vec<&Pipeline> = drawn.iter().map(|(_, one)| one).collect();
+    curves(&mut drawing, &all, end, foot + AXIS + WORDS);
+    let label = Message::joined(", ", drawn.iter().map(|(words, _)| words.clone()));
+    drawing.inline(label)
+}
+
+fn strip(drawing: &mut Drawing, one: &Pipeline, end: f64, top: f64) {
+    let ranks = &one.timeline.ranks;
+    let stride = ranks.len().div_ceil(MAX_RANKS);
+    let tall = ROW - 3.0;
+    let y = |row: usize| top + row as f64 * ROW;
+    for row in 0..ranks.len().div_ceil(stride) {
+        drawing.name(y(row) + tall / 2.0, t!("rank {rank}", rank = row * stride));
+        drawing.hatch(Box {
+            x: 0.0,
+            width: one.stats.makespan_s / end,
+            y: y(row),
+            height: tall,
+        });
+    }
+    for (row, (rank, ops)) in ranks.iter().enumerate().step_by(stride).enumerate() {
+        let stages = one.order.stages_of(rank);
+        for op in ops {
+            let (upper, lower) = match op.half {
+                Half::Whole => (0.0, 1.0),
+                Half::First => (0.0, 0.5),
+                Half::Second => (0.5, 1.0),
+            };
+            let at = Box {
+                x: op.start / end,
+                width: (op.end - op.start) / end,
+                y: y(row) + tall * upper,
+                height: tall * (lower - upper) - GAP,
+            };
+            let chunk = stages.iter().position(|stage| *stage == op.op.stage);
+            let token = format!(
+                "{}{}{}",
+                op.op.stage,
+                op.op.kind.letters(),
+                op.op.microbatch
+            );
+            let opacity = FAINTS[chunk.unwrap_or(0).min(3)];
+            if opacity < 1.0 {
+                drawing.fill(at, Ink::Paper, 1.0, "");
+            }
+            drawing.fill(at, Ink::of(op.op.kind), opacity, verbatim(token));
+            if ops.len() <= MAX_NUMBERED {
+                let middle = (at.x + at.width / 2.0, at.y + at.height / 2.0);
+                let ink = if opacity < 1.0 { Ink::Text } else { Ink::Paper };
+                drawing.label(middle, ink, verbatim(op.op.microbatch.to_string()));
+            }
+        }
+    }
+}
+
+/// What rank 0 holds over time, in stage-micro-batches; the last pipeline's is solid.
+fn curves(drawing: &mut Drawing, all: &[&Pipeline], end: f64, top: f64) {
+    let most = all.iter().map(|one| one.held()).fold(1.0, f64::max);
+    let y = |held: f64| top + (CURVE - 8.0) * (1.0 - held / most);
+    for held in [0.0, most] {
+        drawing.line((0.0, y(held)), (1.0, y(held)), Ink::Line, 1.0);
+        drawing.name(y(held), verbatim(number(held, 3)));
+    }
+    for (at, one) in all.iter().enumerate() {
+        let Some(ops) = one.timeline.ranks.first() else {
+            continue;
+        };
+        let chunks = f64::from(one.order.stages) / one.timeline.ranks.len() as f64;
+        let ink = if at + 1 == all.len() {
+            Ink::Memory(3)
+        } else {
+            Ink::Muted
+        };
+        let mut from = (0.0, 0.0);
+        for (time, held) in in_flight_curve(ops) {
+            let to = (time / end, f64::from(held) / chunks.max(1.0));
+            drawing.line((from.0, y(from.1)), (to.0, y(from.1)), ink, 1.5);
+            drawing.line((to.0, y(from.1)), (to.0, y(to.1)), ink, 1.5);
+            from = to;
+        }
+    }
+}
+
+/// The kinds of op that are drawn.
+pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
+    let ops = drawn
+        .iter()
+        .flat_map(|(_, one)| one.timeline.ranks.iter().flatten());
+    let split = ops.clone().any(|op| op.op.kind == Kind::W);
+    let chunks = drawn.iter().any(|(_, one)| one.order.chunks_per_rank() > 1);
+    let mut kinds = vec![
+        ("c-forward", "F forward"),
+        (
+            "c-backward",
+            if split { "B backward" } else { "BW backward" },
+        ),
+        ("hatch", "bubble"),
+    ];
+    if split {
+        kinds.insert(2, ("c-weight", "W weight gradient"));
+    }
+    let legend = key(&kinds);
+    if chunks {
+        Node::from_iter([
+            legend,
+            leaf("small", "muted", "Fainter: the later stages of a rank."),
+        ])
+    } else {
+        legend
+    }
+}
+
+/// Step, bubble and what is held, of each pipeline.
+pub(super) fn pipeline_table(drawn: &[(Message, Pipeline)]) -> Node {
+    let rows: Vec<(bool, Vec<Node>)> = drawn
+        .iter()
+        .map(|(words, one)| {
+            let figures = [
+                number(one.stats.makespan_s, 3),
+                show_percent(one.stats.bubble_fraction),
+                number(one.held(), 3),
+            ];
+            let mut cells = vec![text(words)];
+            cells.extend(figures.map(|figure| text(verbatim(figure))));
+            (false, cells)
+        })
+        .collect();
+    let head = ["schedule", "step", "bubble", "micro-batches held at most"];
+    fold(
+        "The same as a table",
+        table("The same as a table", &head, &rows),
+    )
+}

@@ -1,0 +1,390 @@
+//! How pipelines fill up: from one micro-batch at a time to two directions at once.
+
+use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
+use super::{Dials, Lesson, Live, Slider, Step};
+use crate::core::message::{Message, verbatim};
+use crate::core::pipeline::papers::{CHIMERA, HANAYO, ZERO_BUBBLE};
+use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM};
+use crate::core::t;
+use crate::core::units::{number, show_percent};
+
+const fn ranks(values: &'static [u64], start: usize) -> Slider {
+    Slider {
+        symbol: "p",
+        name: "ranks",
+        values,
+        start,
+    }
+}
+const fn microbatches(values: &'static [u64], start: usize) -> Slider {
+    Slider {
+        symbol: "m",
+        name: "micro-batches",
+        values,
+        start,
+    }
+}
+const P: Slider = ranks(&[2, 4, 8, 16], 1);
+const M: Slider = microbatches(&[4, 8, 16, 32], 1);
+const V: Slider = Slider {
+    symbol: "v",
+    name: "stages per rank",
+    values: &[2, 4],
+    start: 0,
+};
+const W: Slider = Slider {
+    symbol: "w",
+    name: "waves",
+    values: &[1, 2, 4],
+    start: 0,
+};
+
+/// The lesson.
+#[rustfmt::skip]
+pub(super) const LESSON: Lesson = Lesson {
+    id: "pipelines",
+    title: "How pipelines fill up",
+    about: "from one micro-batch at a time to DualPipe",
+    steps: &[
+        Step { title: "One micro-batch at a time", sliders: &[P, microbatches(&[1, 2, 4, 8], 2)], live: naive, source: (&LECTURE, "naive pipeline"), on_run: &[] },
+        Step { title: "GPipe: many micro-batches", sliders: &[P, M], live: gpipe, source: (&GPIPE, "section 2.3"), on_run: &[("schedule", "gpipe")] },
+        Step { title: "1F1B: start backward passes early", sliders: &[P, M], live: one_f_one_b, source: (&NARAYANAN_2021, "section 2.2.1"), on_run: &[("schedule", "1f1b")] },
+        Step { title: "Interleaving: smaller stages", sliders: &[P, microbatches(&[16, 32], 0), V], live: interleaved, source: (&NARAYANAN_2021, "section 2.2.2"), on_run: &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")] },
+        Step { title: "ZB-H1: split the backward pass", sliders: &[P, microbatches(&[16, 32], 0)], live: zb_h1, source: (&ZERO_BUBBLE, "section 3.1"), on_run: &[("schedule", "zb-h1")] },
+        Step { title: "ZB-V: a V of two stages", sliders: &[P, microbatches(&[32], 0)], live: zb_v, source: (&ZERO_BUBBLE, "section 6"), on_run: &[("schedule", "zb-v")] },
+        Step { title: "Chimera: two directions", sliders: &[P, microbatches(&[16, 32], 0)], live: chimera, source: (&CHIMERA, "section 3.1"), on_run: &[("schedule", "chimera")] },
+        Step { title: "Hanayo: waves instead of copies", sliders: &[P, microbatches(&[16, 32], 0), W], live: hanayo, source: (&HANAYO, "section 3"), on_run: &[("schedule", "hanayo")] },
+        Step { title: "DualPipe: overlap the directions", sliders: &[P, microbatches(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
+        Step { title: "PipeDream: never drain", sliders: &[P, M], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
+    ],
+};
+
+fn of(id: &str, dials: &Dials) -> Option<Pipeline> {
+    Pipeline::of(id, |spec| {
+        (spec.pp, spec.microbatches) = (dials.small("p"), dials.small("m"));
+        if id == "interleaved-1f1b" {
+            spec.virtual_stages = dials.small("v");
+        }
+        spec.waves = dials.small("w");
+    })
+}
+
+/// A step over what was drawn: text, the idle share of the last pipeline, and the pictures.
+fn live(
+    text: Vec<Message>,
+    formula: Option<(&str, String)>,
+    drawn: Vec<(&'static str, Option<Pipeline>)>,
+) -> Live {
+    let named = |(name, one): (&'static str, Option<Pipeline>)| Some((Message::from(name), one?));
+    let drawn: Vec<(Message, Pipeline)> = drawn.into_iter().filter_map(named).collect();
+    let bubble = drawn
+        .last()
+        .map(|(_, one)| show_percent(one.stats.bubble_fraction));
+    let bubble = bubble.unwrap_or_default();
+    let note = t!(
+        "Simulated: idle {bubble} of the time. A forward pass of a rank takes one unit, a backward pass two.",
+        bubble = bubble.clone()
+    );
+    Live {
+        text,
+        formula: formula
+            .map(|(symbols, values)| [verbatim(symbols), verbatim(values), verbatim(bubble)]),
+        note,
+        legend: legend(&drawn),
+        picture: pipelines(&drawn),
+        table: pipeline_table(&drawn),
+    }
+}
+
+fn share(idle: u64, all: u64) -> String {
+    format!(
+        "{idle} / {all} = {}",
+        show_percent(idle as f64 / all as f64)
+    )
+}
+
+fn naive(dials: &Dials) -> Live {
+    let (p, m) = (dials.get("p"), dials.get("m"));
+    let text = vec![
+        t!(
+            "A model that is too large for one GPU can be cut by layers: rank after rank holds the next ones, and a micro-batch walks through all of them and back."
+        ),
+        t!(
+            "While one rank works, the others wait. With {p} ranks each is busy one part in {p} of the time, however many micro-batches follow each other.",
+            p
+        ),
+        t!(
+            "What it saves is memory: weights, gradients and optimizer states are divided by {p}.",
+            p
+        ),
+    ];
+    let formula = ("bubble = (p − 1) / p", share(p - 1, p));
+    live(
+        text,
+        Some(formula),
+        vec![(
+            "One at a time",
+            Pipeline::naive(dials.small("p"), u32::try_from(m).unwrap_or(1)),
+        )],
+    )
+}
+
+fn gpipe(dials: &Dials) -> Live {
+    let (p, m) = (dials.get("p"), dials.get("m"));
+    let held = of("gpipe", dials).map_or(0.0, |one| one.held());
+    let text = vec![
+        t!(
+            "A batch is a sum over samples, so it can be cut. As soon as rank {first} has sent one micro-batch on, it starts the next, and after {fill} forward passes all ranks work.",
+            first = 0_u8,
+            fill = p - 1
+        ),
+        t!(
+            "The pipeline still fills and drains once a step. More micro-batches make that share smaller."
+        ),
+        t!(
+            "The cost: all forward passes come before all backward passes, so each rank holds the activations of {held} micro-batches.",
+            held = number(held, 3)
+        ),
+    ];
+    let formula = ("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1));
+    live(text, Some(formula), vec![("GPipe", of("gpipe", dials))])
+}
+
+fn one_f_one_b(dials: &Dials) -> Live {
+    let (p, m) = (dials.get("p"), dials.get("m"));
+    let [before, now] = ["gpipe", "1f1b"].map(|id| of(id, dials).map_or(0.0, |one| one.held()));
+    let text = vec![
+        t!(
+            "The last rank can start a backward pass as soon as it has finished the first forward pass. If every rank then alternates one forward and one backward pass, activations are freed as fast as new ones arrive."
+        ),
+        t!(
+            "The bubble stays the same. What shrinks is memory: rank {first} holds {now} micro-batches instead of {before}, however large the batch is.",
+            first = 0_u8,
+            now = number(now, 3),
+            before = number(before, 3)
+        ),
+    ];
+    let formula = ("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1));
+    live(
+        text,
+        Some(formula),
+        vec![("GPipe", of("gpipe", dials)), ("1F1B", of("1f1b", dials))],
+    )
+}
+
+fn interleaved(dials: &Dials) -> Live {
+    let (p, m, v) = (dials.get("p"), dials.get("m"), dials.get("v"));
+    let [before, now] =
+        ["1f1b", "interleaved-1f1b"].map(|id| of(id, dials).map_or(0.0, |one| one.held()));
+    let text = vec![
+        t!(
+            "In 1F1B the last rank waits for {wait} forward passes of whole ranks, and the same again at the end.",
+            wait = p - 1
+        ),
+        t!(
+            "Give each rank {v} small stages instead of one large one. A pass through a stage is then {v} times shorter, so the pipeline fills in a fraction of the time.",
+            v
+        ),
+        t!(
+            "The cost: a micro-batch crosses the ranks {v} times, so there are {v} times as many messages, and rank {first} holds {now} micro-batches instead of {before}.",
+            v,
+            first = 0_u8,
+            now = number(now, 3),
+            before = number(before, 3)
+        ),
+    ];
+    let formula = (
+        "bubble = (p − 1) / (v m + p − 1)",
+        share(p - 1, v * m + p - 1),
+    );
+    live(
+        text,
+        Some(formula),
+        vec![
+            ("1F1B", of("1f1b", dials)),
+            ("Interleaved 1F1B", of("interleaved-1f1b", dials)),
+        ],
+    )
+}
+
+fn zb_h1(dials: &Dials) -> Live {
+    let (p, m) = (dials.get("p"), dials.get("m"));
+    let text = vec![
+        t!(
+            "A backward pass computes two things: the gradient of the input, which the rank before waits for, and the gradient of the weights, which nobody waits for until the optimizer runs."
+        ),
+        t!(
+            "Split them. Gradients of inputs are sent on at once; gradients of weights fill the gaps while the pipeline drains."
+        ),
+        t!(
+            "Memory stays that of 1F1B, because the gradients of weights are not put off for longer than the gaps."
+        ),
+    ];
+    let formula = (
+        "bubble = (p − 1)(F + B − W) / (3 m + (p − 1)(F + B − W))",
+        share(p - 1, 3 * m + p - 1),
+    );
+    live(
+        text,
+        Some(formula),
+        vec![("1F1B", of("1f1b", dials)), ("ZB-H1", of("zb-h1", dials))],
+    )
+}
+
+fn zb_v(dials: &Dials) -> Live {
+    let (p, m) = (dials.get("p"), dials.get("m"));
+    let held = of("zb-v", dials).map_or(0.0, |one| one.held());
+    let text = vec![
+        t!(
+            "Give each rank two stages that lie as a V: forward passes go down the ranks and come back up, so the loss is computed on the first rank."
+        ),
+        t!(
+            "Its backward passes can start there at once, and weight gradients fill what is left. Where the three passes take equal time, ranks are idle only while they wait for the first micro-batch and after their last."
+        ),
+        t!(
+            "A rank holds {held} micro-batches, as in 1F1B.",
+            held = number(held, 3)
+        ),
+    ];
+    let formula = (
+        "bubble = (p − 1) / (6 m + p − 1)",
+        share(p - 1, 6 * m + p - 1),
+    );
+    live(
+        text,
+        Some(formula),
+        vec![("ZB-H1", of("zb-h1", dials)), ("ZB-V", of("zb-v", dials))],
+    )
+}
+
+fn copies(one: Option<&Pipeline>) -> u32 {
+    one.and_then(|one| one.stats.weight_copies.iter().copied().max())
+        .unwrap_or(1)
+}
+
+fn chimera(dials: &Dials) -> Live {
+    let now = of("chimera", dials);
+    let text = vec![
+        t!(
+            "While one pipeline fills, its last ranks are idle, and those are the first ranks of a pipeline that runs the other way."
+        ),
+        t!(
+            "Chimera runs both: half of the micro-batches enter at rank {first}, the other half at rank {last}.",
+            first = 0_u8,
+            last = dials.get("p") - 1
+        ),
+        t!(
+            "The cost is memory: each rank is a stage of both directions, so it holds {copies} copies of weights, and their gradients must be added up.",
+            copies = copies(now.as_ref())
+        ),
+    ];
+    live(
+        text,
+        None,
+        vec![("1F1B", of("1f1b", dials)), ("Chimera", now)],
+    )
+}
+
+fn hanayo(dials: &Dials) -> Live {
+    let now = of("hanayo", dials);
+    let text = vec![
+        t!(
+            "Chimera's second direction needs no second copy if it runs other layers. Hanayo lets a micro-batch walk down the ranks and back up as a wave, {waves} times, each time through the next layers.",
+            waves = dials.get("w")
+        ),
+        t!(
+            "A rank holds {stages} small stages and {copies} copy of its weights. More waves fill the pipeline sooner and send more messages.",
+            stages = 2 * dials.get("w"),
+            copies = copies(now.as_ref())
+        ),
+    ];
+    live(
+        text,
+        None,
+        vec![("Chimera", of("chimera", dials)), ("Hanayo", now)],
+    )
+}
+
+fn dualpipe(dials: &Dials) -> Live {
+    let (p, m) = (dials.get("p"), dials.get("m"));
+    let now = of("dualpipe", dials);
+    let text = vec![
+        t!(
+            "With experts on many nodes, a forward pass waits for messages as long as it computes. A backward pass of another micro-batch can compute meanwhile."
+        ),
+        t!(
+            "DualPipe feeds micro-batches from both ends, so that in the middle every rank has a forward and a backward pass to run as a pair, one's messages behind the other's kernels."
+        ),
+        t!(
+            "Like Chimera it needs {copies} copies of the weights: one for each direction.",
+            copies = copies(now.as_ref())
+        ),
+    ];
+    let formula = (
+        "bubble = (p / 2 − 1)(FB + 2 B − 3 W) / (3 m + (p / 2 − 1)(FB + 2 B − 3 W))",
+        share(p - 2, 3 * m + p - 2),
+    );
+    live(
+        text,
+        Some(formula),
+        vec![("ZB-V", of("zb-v", dials)), ("DualPipe", now)],
+    )
+}
+
+fn pipedream(dials: &Dials) -> Live {
+    let now = of("pipedream", dials);
+    let text = vec![
+        t!(
+            "What if the pipeline never drained? PipeDream updates the weights after every micro-batch and lets the next ones in without waiting: once full, no rank is idle."
+        ),
+        t!(
+            "A backward pass must then see the weights of its own forward pass, so rank {first} keeps {copies} versions of them.",
+            first = 0_u8,
+            copies = copies(now.as_ref())
+        ),
+        t!(
+            "The gradients belong to older weights, so the result is not that of plain training. Large runs do not use it."
+        ),
+    ];
+    live(
+        text,
+        None,
+        vec![
+            ("1F1B", of("1f1b", dials)),
+            ("PipeDream, one step with fill and drain", now),
+        ],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::StepId;
+    use super::*;
+
+    /// The closed forms of the papers are what the simulation gives, at the ends of every slider.
+    #[test]
+    fn the_formula_of_each_step_is_what_is_simulated() {
+        let mut held = 0;
+        for id in StepId::all().filter(|id| id.lesson().id == "pipelines") {
+            let step = id.step();
+            let last: Vec<usize> = step
+                .sliders
+                .iter()
+                .map(|slider| slider.values.len() - 1)
+                .collect();
+            for at in [vec![0; last.len()], last, Vec::new()] {
+                let live = (step.live)(&Dials::new(step, &at));
+                if let Some([_, values, bubble]) = live.formula {
+                    let (_, closed) = values
+                        .to_string()
+                        .rsplit_once("= ")
+                        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+                        .unwrap();
+                    assert_eq!(closed, bubble.to_string(), "{id} {at:?}");
+                    held += 1;
+                }
+            }
+        }
+        assert!(held >= 20, "{held}");
+    }
+}
