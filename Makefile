@@ -44,7 +44,7 @@ check: # what needs no browser and no page
 	@echo "test: formatting and lints"
 	@cargo fmt --all --check
 	@cargo clippy --locked --quiet --workspace --all-targets -- -D warnings
-	@cargo clippy --locked --quiet $(WASM) --features ui --lib --bins -- -D warnings
+	@cargo clippy --locked --quiet $(WASM) --features ui,importer --lib --bins -- -D warnings
 	@echo "test: the calculator, natively"
 	@cargo test --locked --quiet --workspace
 	@echo "test: documentation"
@@ -69,9 +69,9 @@ bench: build ## timings and sizes, for reading: they decide no test; ratios go t
 	@node tools/size.mjs
 
 CASES ?= 1000000
-fuzz: ## hostile input through every door, fixes of random runs (CASES=1000000), some minutes
+fuzz: ## hostile input through every door, fixes of random runs, orders against whole simulations (CASES=1000000), some minutes
 	@tools/setup rust
-	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test hostile --test fixes -- --nocapture
+	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test hostile --test fixes --test periodic -- --nocapture
 
 STEPS ?= 1000
 soak: build ## random edits, links, plans in one tab (STEPS=1000), some minutes

@@ -4,24 +4,47 @@ use shardscope::core::run::{Based, Run};
 use shardscope::core::search::Request;
 use std::time::Instant;
 
+fn of(model: &'static str, gpus: u64, global_batch: u64) -> Run {
+    Run {
+        model: Based::preset(model),
+        gpus,
+        global_batch,
+        ..Run::default()
+    }
+}
+
 fn main() {
-    for (name, model, gpus, batch) in [
-        ("Llama 3.1 8B on 64 H100", "llama-3.1-8b", 64, 256),
-        ("Llama 3.1 70B on 1024 H100", "llama-3.1-70b", 1024, 1024),
+    let mut many_divisors = of("llama-3.1-405b", 720_720, 2_882_880);
+    let parts = &mut many_divisors.model.parts;
+    (parts.layers, parts.heads, parts.kv_heads) = (Some(720), Some(720), Some(720));
+    let lengths = (0..512u64).map(|i| 1024 + 512 * (i % 32)).collect();
+    let unequal = Run {
+        pp: 8,
+        microbatch_lengths: Some(lengths),
+        ..of("llama-3.1-8b", 1024, 4096)
+    };
+    for (name, run) in [
+        ("Llama 3.1 8B on 64 H100", of("llama-3.1-8b", 64, 256)),
         (
-            "Llama 3.1 405B on 16384 H100",
-            "llama-3.1-405b",
-            16384,
-            2048,
+            "Llama 3.1 70B on 1024 H100",
+            of("llama-3.1-70b", 1024, 1024),
         ),
-        ("DeepSeek-V3 on 2048 H100", "deepseek-v3", 2048, 15360),
+        (
+            "Llama 3.1 405B on 1024 H100",
+            of("llama-3.1-405b", 1024, 2048),
+        ),
+        (
+            "Llama 3.1 405B on 4096 H100",
+            of("llama-3.1-405b", 4096, 2048),
+        ),
+        (
+            "Llama 3.1 405B on 16384 H100 (aim 0.05 s)",
+            of("llama-3.1-405b", 16384, 2048),
+        ),
+        ("DeepSeek-V3 on 2048 H100", of("deepseek-v3", 2048, 15360)),
+        ("720 layers and heads on 720720 (aim 1 s)", many_divisors),
+        ("512 unequal micro-batches on 1024 (aim 1 s)", unequal),
     ] {
-        let run = Run {
-            model: Based::preset(model),
-            gpus,
-            global_batch: batch,
-            ..Run::default()
-        };
         let start = Instant::now();
         let Ok(mut request) = Request::new(&run, &[], 20) else {
             println!("{name}: no such run");

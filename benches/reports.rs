@@ -3,7 +3,7 @@
 //! Each line is also a ratio to a fixed loop that is timed beside it, so that two machines, or a busy and an idle one,
 //! can be compared. `benches/history.csv` keeps the ratios by commit.
 
-use shardscope::core::pipeline::{Durations, Spec, build, measure, schedule};
+use shardscope::core::pipeline::{Durations, Spec, build, schedule, time};
 use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{evaluate, report};
 use shardscope::core::run::Run;
@@ -36,20 +36,43 @@ fn reference() {
     black_box(sum);
 }
 
-const RUNS: [(&str, &str); 4] = [
-    ("Llama 3.1 8B, 64 GPUs (the default)", ""),
+/// Runs, and how many reports a second are aimed at; the second with its JSON.
+const RUNS: [(&str, &str, bool, f64); 5] = [
+    ("Llama 3.1 8B, 64 GPUs (the default)", "", false, 150e3),
+    (
+        "Llama 3.1 405B, pp 16, m 256, JSON",
+        "model=llama-3.1-405b&gpus=1024&tp=8&pp=16&global_batch=2048",
+        true,
+        30e3,
+    ),
     (
         "Llama 3.1 405B, 16384 GPUs",
         "model=llama-3.1-405b&gpus=16384&tp=8&pp=16&global_batch=2048",
+        false,
+        0.0,
     ),
     (
         "GPT-3 175B, interleaved",
         "model=gpt-3-175b&gpus=1024&tp=8&pp=8&schedule=interleaved-1f1b&virtual_stages=4&global_batch=1536",
+        false,
+        0.0,
     ),
     (
         "DeepSeek-V3, DualPipe",
         "model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&schedule=dualpipe&seq_len=4096&global_batch=15360",
+        false,
+        0.0,
     ),
+];
+
+/// Orders with their spans: schedule, ranks, chunks, micro-batches, milliseconds aimed at.
+const ORDERS: [(&str, u32, u32, u32, f64); 6] = [
+    ("interleaved-1f1b", 16, 4, 256, 2.0),
+    ("v-half", 64, 2, 4096, 200.0),
+    ("v-min", 64, 2, 4096, 200.0),
+    ("gpipe", 64, 1, 4096, 0.0),
+    ("1f1b", 64, 1, 4096, 0.0),
+    ("zb-h1", 64, 1, 4096, 0.0),
 ];
 
 /// Seconds of one call, on average over a round.
@@ -83,8 +106,9 @@ impl History {
         }
     }
 
-    /// Times `work` beside the fixed loop; prints seconds as `shown` says, the ratio, and the ratio that was kept last.
-    fn time(&mut self, name: &str, shown: fn(f64) -> f64, mut work: impl FnMut()) {
+    /// Times `work` beside the fixed loop; prints seconds as `shown` says, what is aimed at (0: nothing), the ratio, and
+    /// how far it is from the one kept last.
+    fn time(&mut self, name: &str, aim: f64, shown: fn(f64) -> f64, mut work: impl FnMut()) {
         work();
         let rounds: Vec<(f64, f64)> = (0..ROUNDS)
             .map(|_| (round(&mut work), round(&mut reference)))
@@ -99,13 +123,39 @@ impl History {
         let change = kept.next().map_or(String::new(), |kept| {
             format!("{:+.0} %", (ratio / kept - 1.0) * 100.0)
         });
+        let aim = if aim > 0.0 {
+            format!("{aim:.0}")
+        } else {
+            String::new()
+        };
         println!(
-            "{name:<40}{:>12.1}{ratio:>12.3}{change:>10}",
+            "{name:<40}{:>12.1}{aim:>10}{ratio:>12.4}{change:>10}",
             shown(seconds)
         );
         if let Some(commit) = &self.commit {
             // Writing to a String cannot fail.
             let _ = writeln!(self.now, "{commit},\"{name}\",{ratio:.4}");
+        }
+    }
+
+    /// What a report costs over the micro-batches and over the ranks: microseconds, one line a schedule.
+    fn over_sizes(&mut self) {
+        let microseconds = |seconds| seconds * 1e6;
+        let sizes = [(16, 32), (16, 256), (16, 4096), (4, 256), (64, 256)];
+        println!("{:<40}{:>12}", "a report over m and pp", "us");
+        for id in ["1f1b", "gpipe", "zb-v", "dualpipe", "hanayo", "zb-auto"] {
+            for (pp, m) in sizes {
+                let text =
+                    format!("model=gpt-3-175b&model.layers=128&gpus=64&tp=1&pp={pp}&schedule={id}");
+                let mut run: Run = link::decode(&text).run;
+                run.global_batch = m * (64 / pp);
+                if report(&run).is_err() {
+                    continue;
+                }
+                self.time(&format!("{id}, pp {pp}, m {m}"), 0.0, microseconds, || {
+                    let _ = black_box(report(black_box(&run)));
+                });
+            }
         }
     }
 
@@ -136,40 +186,51 @@ fn main() {
         return;
     }
     let mut history = History::read();
-    let heads = |unit: &str| println!("{:<40}{unit:>12}{:>12}{:>10}", "native", "ratio", "change");
+    let heads = |unit: &str| {
+        println!(
+            "{:<40}{unit:>12}{:>10}{:>12}{:>10}",
+            "native", "aim", "ratio", "change"
+        );
+    };
     heads("reports/s");
-    for (name, text) in RUNS {
+    for (name, text, json, aim) in RUNS {
         let run: Run = link::decode(text).run;
         if report(&run).is_err() {
             println!("{name:<40}{:>12}", "refused");
             continue;
         }
-        history.time(
-            name,
-            |seconds| 1.0 / seconds,
-            || {
-                let _ = black_box(report(black_box(&run)));
-            },
-        );
+        let rate = |seconds| 1.0 / seconds;
+        history.time(name, aim, rate, || {
+            let report = black_box(report(black_box(&run)));
+            if let Ok(report) = report
+                && json
+            {
+                let _ = black_box(serde_json::to_string(&report));
+            }
+        });
     }
     heads("ms");
-    for id in ["gpipe", "1f1b", "zb-h1"] {
+    let ms = |seconds| seconds * 1e3;
+    for (id, ranks, chunks, microbatches, aim) in ORDERS {
         let Some(schedule) = schedule(id) else {
             continue;
         };
-        let spec = Spec::new(schedule, 64, 4096);
-        let durations = Durations::uniform(spec.stages(), 1.0, 1.0, 1.0);
-        let Ok(built) = build(&spec, &durations) else {
-            continue;
+        let spec = Spec {
+            virtual_stages: chunks,
+            ..Spec::new(schedule, ranks, microbatches)
         };
-        let ms = |seconds| seconds * 1e3;
-        history.time(&format!("{id} 64 x 4096, order"), ms, || {
-            let _ = black_box(build(black_box(&spec), &durations));
-        });
-        history.time(&format!("{id} 64 x 4096, simulation"), ms, || {
-            let _ = black_box(measure(black_box(&built.order), &durations));
-        });
+        let durations = Durations::uniform(spec.stages(), 1.0, 1.0, 1.0).with_p2p(0.01);
+        history.time(
+            &format!("{id} {ranks} x {microbatches}, spans"),
+            aim,
+            ms,
+            || {
+                let built = build(black_box(&spec), &durations);
+                let _ = black_box(built.map(|built| time(&built.order, &durations)));
+            },
+        );
     }
+    history.over_sizes();
     history.keep();
     fits();
 }

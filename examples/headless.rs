@@ -3,18 +3,21 @@
 //! `headless report < runs.jsonl`, and `schedule`, `plan`, `import`, `export`. The npm package's `shardscope` command
 //! (tools/npm) answers the same.
 
+use serde::Serialize;
+use shardscope::core::issue::Issue;
 use shardscope::core::report::Refusal;
-use shardscope::io::request::{Verb, answer};
+use shardscope::io::request::{Verb, answer, import};
 use std::io::{BufRead, Write, stdin, stdout};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let name = std::env::args().nth(1).unwrap_or_default();
-    let Some(verb) = Verb::named(&name) else {
+    let verb = Verb::named(&name);
+    if verb.is_none() && name != "import" {
         let names = Verb::ALL.map(|(name, _)| name).join("|");
-        eprintln!("usage: headless {names}, one request a line on standard input");
+        eprintln!("usage: headless {names}|import, one request a line on standard input");
         return ExitCode::from(2);
-    };
+    }
     let mut out = stdout().lock();
     for line in stdin().lock().lines() {
         let Ok(line) = line else {
@@ -23,19 +26,20 @@ fn main() -> ExitCode {
         if line.trim().is_empty() {
             continue;
         }
+        let reply = match verb {
+            Some(verb) => reply(answer(verb, &line)),
+            None => reply(import(&line)),
+        };
         // Whoever wrote the line may wait for its answer before the next one.
-        if writeln!(out, "{}", reply(verb, &line))
-            .and_then(|()| out.flush())
-            .is_err()
-        {
+        if writeln!(out, "{reply}").and_then(|()| out.flush()).is_err() {
             return ExitCode::FAILURE;
         }
     }
     ExitCode::SUCCESS
 }
 
-fn reply(verb: Verb, line: &str) -> String {
-    let text = match answer(verb, line) {
+fn reply(answer: Result<impl Serialize, Vec<Issue>>) -> String {
+    let text = match answer {
         Ok(answer) => serde_json::to_string(&answer),
         Err(errors) => serde_json::to_string(&Refusal { errors }),
     };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// The modules of `src/core`, the calculator, lowest first. A row may use the rows before it.
 const CORE: &[Row] = &[
-    Row::related(&["units", "message", "source", "issue", "explain"]),
+    Row::related(&["units", "sort", "message", "source", "issue", "explain"]),
     Row::related(&["model", "cluster"]),
     Row::related(&["run"]),
     // What one of these needs of another is passed to it as numbers.
@@ -24,7 +24,7 @@ const LAYERS: &[Row] = &[
     Row::related(&["core"]),
     Row::related(&["view"]),
     Row::related(&["io"]),
-    Row::related(&["web", "main"]),
+    Row::related(&["web", "main", "importer"]),
 ];
 
 /// Crates that need a browser, and the only modules that may name them.

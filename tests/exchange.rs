@@ -6,7 +6,9 @@ use proptest::test_runner::TestRunner;
 use shardscope::core::run::presets::{GPUS, MODELS, PUBLISHED};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{OneOf, Run, Scenario, Schedule, Value};
-use shardscope::io::dialect::{DIALECTS, dialect, not_said, settings_reader::SettingsReader};
+use shardscope::io::dialect::{
+    DIALECTS, dialect, entries, not_said, settings_reader::SettingsReader,
+};
 use shardscope::io::export::{FORMATS, Stamp, export};
 use shardscope::io::import::read;
 use std::cell::Cell;
@@ -279,10 +281,10 @@ fn settings_say_what_they_can(run: &Run) {
     let scenario = Scenario::new(run).unwrap();
     for words in &WORDS {
         let dialect = dialect(words.dialect).unwrap();
-        let entries = (dialect.write)(&scenario);
-        let text = (dialect.print)(&entries, &[]);
-        assert_eq!((dialect.entries)(&text).unwrap(), entries, "{text}");
-        let mut reader = SettingsReader::new(entries, Run::default());
+        let written = (dialect.write)(&scenario);
+        let text = (dialect.print)(&written, &[]);
+        assert_eq!(entries(dialect, &text).unwrap(), written, "{text}");
+        let mut reader = SettingsReader::new(written, Run::default());
         (dialect.read)(&mut reader);
         assert_eq!(reader.errors, [], "{text}");
         let unread = reader.left();

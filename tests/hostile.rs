@@ -21,9 +21,10 @@ use shardscope::core::run::{Run, Schedule, Value};
 use shardscope::core::search::Request;
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::{FORMATS, Stamp, export};
-use shardscope::io::import::{self, summary::summary};
+use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link::{decode, encode, encode_with};
-use shardscope::web::panels::{PANELS, Question};
+use shardscope::view::panel::Panel;
+use shardscope::web::dialog_page::{content, named};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A way into the calculator, what is put through it, and what it does with it: true where it answers, false where it
@@ -214,7 +215,11 @@ fn imported(text: &str, read: fn(&str) -> Result<Said, Vec<Issue>>) -> Result<bo
 
 fn any_format(text: &str) -> Result<Said, Vec<Issue>> {
     let present = Run::default();
-    let said = summary(text, &present).to_html();
+    let question = Question {
+        text: text.to_owned(),
+        ..Question::default()
+    };
+    let said = summary(&Reading::of(&question), &present).to_html();
     import::read(text, &present).map(|read| (read.run, said))
 }
 
@@ -288,26 +293,24 @@ fn plan_request(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A link, then the name of a panel, then what is asked of it: a line each.
+/// A link, then the name of a page of the dialog: a line each. The number of letters chooses the panel.
 fn every_panel(text: &str) -> Result<bool, String> {
-    let mut lines = text.splitn(3, '\n');
-    let mut line = || lines.next().unwrap_or_default();
-    let (link, name, of) = (line(), line(), line());
-    let Some(evaluation) = sound(link, &decode(link).run)? else {
+    let (link, page) = text.split_once('\n').unwrap_or((text, ""));
+    let run = decode(link).run;
+    let Some(evaluation) = sound(link, &run)? else {
         return Ok(false);
     };
-    for panel in PANELS.iter().filter(|panel| panel.name == name) {
-        for unit in [MemoryUnit::Gib, MemoryUnit::Gb] {
-            let question = Question {
-                evaluation: &evaluation,
-                of,
-                unit,
-            };
-            let html = (panel.html)(&question).to_html();
-            words(text, &html).map_err(|why| format!("{name}: {why}"))?;
-            if html.contains("<script") {
-                return Err(format!("{name} shows markup from outside"));
-            }
+    let panel = Panel::ALL[text.len() % Panel::ALL.len()];
+    let views = [
+        panel.view(&evaluation, MemoryUnit::Gib),
+        panel.view(&evaluation, MemoryUnit::Gb),
+        content(named(page), &run, &Stamp::default()),
+    ];
+    for view in views {
+        let html = view.to_html();
+        words(text, &html).map_err(|why| format!("{panel:?} or {page}: {why}"))?;
+        if html.contains("<script") {
+            return Err(format!("{panel:?} or {page} shows markup from outside"));
         }
     }
     Ok(true)

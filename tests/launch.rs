@@ -6,7 +6,7 @@
 use shardscope::core::run::presets::{MODELS, PUBLISHED, PublishedRun};
 use shardscope::core::run::registry::field;
 use shardscope::core::run::{OneOf, Optimizer, Recompute, Run, Scenario, Schedule, Value};
-use shardscope::io::dialect::{DIALECTS, Dialect, dialect};
+use shardscope::io::dialect::{DIALECTS, Dialect, dialect, entries};
 use shardscope::io::import::{Meaning, read};
 use std::collections::BTreeSet;
 use std::fs;
@@ -188,7 +188,7 @@ fn every_entry_is_used_or_listed_as_ignored() {
     for (id, name) in FILES {
         let text = data(name);
         assert!(text.contains("Source: "), "{name}");
-        let entries = (dialect(id).unwrap().entries)(&text).unwrap();
+        let entries = entries(dialect(id).unwrap(), &text).unwrap();
         let read = import(name, 64);
         assert!(!read.used.is_empty() && !read.ignored.is_empty(), "{name}");
         for (entry, value) in &entries {

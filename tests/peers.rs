@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 use shardscope::core::pipeline::order::parse_ranks;
-use shardscope::core::pipeline::{Durations, Order, Spec, build, measure, schedule};
+use shardscope::core::pipeline::{Durations, Item, Order, Spec, build, measure, schedule};
 use std::fs;
 use std::path::PathBuf;
 
@@ -68,12 +68,10 @@ fn difference(ours: &Order, theirs: &str) -> Option<String> {
         return Some(format!("{} ranks, not {}", ours.ranks.len(), theirs.len()));
     }
     for (rank, (ours, theirs)) in ours.ranks.iter().zip(&theirs).enumerate() {
-        let same = ours.iter().zip(theirs).take_while(|(a, b)| a == b).count();
+        let same = ours.iter().zip(theirs).take_while(|(a, b)| a == *b).count();
         if same < ours.len().max(theirs.len()) {
-            let show = |at: Option<&shardscope::core::pipeline::Item>| {
-                at.map_or("the end".to_owned(), ToString::to_string)
-            };
-            let (ours, theirs) = (show(ours.get(same)), show(theirs.get(same)));
+            let show = |at: Option<Item>| at.map_or("the end".to_owned(), |item| item.to_string());
+            let (ours, theirs) = (show(ours.get(same)), show(theirs.get(same).copied()));
             return Some(format!("rank {rank} token {same}: {ours}, theirs {theirs}"));
         }
     }

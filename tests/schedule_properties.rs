@@ -8,7 +8,7 @@ use shardscope::core::pipeline::simulate::Half;
 use shardscope::core::pipeline::stats::in_flight_curve;
 use shardscope::core::pipeline::trace::Place;
 use shardscope::core::pipeline::{
-    Durations, Fault, Item, Kind, Op, Order, SCHEDULES, Spec, Stats, Timeline, Trace, build,
+    Durations, Fault, Item, Kind, Op, Order, Row, SCHEDULES, Spec, Stats, Timeline, Trace, build,
     schedule, simulate,
 };
 use shardscope::core::run::{OneOf, Variant};
@@ -148,7 +148,7 @@ proptest! {
     fn every_op_runs_exactly_once((spec, durations) in asked()) {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let mut seen = BTreeSet::new();
-        for op in order.ranks.iter().flatten().flat_map(|item| item.ops()) {
+        for op in order.ranks.iter().flat_map(Row::iter).flat_map(Item::ops) {
             let kinds: &[Kind] = if op.kind == Kind::BW { &[Kind::B, Kind::W] } else { &[op.kind] };
             for kind in kinds {
                 prop_assert!(seen.insert((*kind, op.stage, op.microbatch)), "{op} twice");
@@ -194,7 +194,7 @@ proptest! {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let timeline = simulate(&order, &durations).unwrap();
         for (items, ops) in order.ranks.iter().zip(&timeline.ranks) {
-            let listed: Vec<Op> = items.iter().flat_map(|item| item.ops()).collect();
+            let listed: Vec<Op> = items.iter().flat_map(Item::ops).collect();
             let run: Vec<Op> = ops.iter().map(|timed| timed.op).collect();
             prop_assert_eq!(listed, run);
             for (before, after) in ops.iter().zip(&ops[1..]) {
@@ -228,14 +228,14 @@ proptest! {
     fn the_makespan_is_no_shorter_than_the_busiest_rank_or_any_micro_batchs_way((spec, durations) in asked()) {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let timeline = simulate(&order, &durations).unwrap();
-        let stats = Stats::of(&order, &timeline);
+        let stats = Stats::of(&order, &timeline.spans());
         for busy in &stats.busy_s {
             prop_assert!(stats.makespan_s >= busy - 1e-9);
         }
         prop_assert!(stats.bubble_fraction >= -1e-12 && stats.bubble_fraction < 1.0);
         prop_assert!(stats.bubble_over_ideal >= -1e-12 && stats.bubble_span >= 0.0);
         // A pair may be shorter than either of its parts: only orders without have this bound.
-        if !order.ranks.iter().flatten().any(|item| matches!(item, Item::Pair(..))) {
+        if !order.ranks.iter().flat_map(Row::iter).any(|item| matches!(item, Item::Pair(..))) {
             for unit in 0..order.units() {
                 let scale = durations.microbatch_scale.as_ref().map_or(1.0, |scale| scale[unit as usize]);
                 let way: f64 = durations.forward.iter().chain(&durations.backward_input).sum();
@@ -248,7 +248,7 @@ proptest! {
     fn activations_never_go_below_zero_and_end_at_zero((spec, durations) in asked()) {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let timeline = simulate(&order, &durations).unwrap();
-        let stats = Stats::of(&order, &timeline);
+        let stats = Stats::of(&order, &timeline.spans());
         for (rank, ops) in timeline.ranks.iter().enumerate() {
             let (mut held, mut peak) = (0i64, 0i64);
             for timed in ops {
@@ -309,7 +309,8 @@ proptest! {
     fn an_order_given_as_custom_runs_as_the_schedule_that_made_it((spec, durations) in asked()) {
         let Some(order) = order_of(&spec, &durations) else { return Ok(()) };
         let text = order.print();
-        prop_assert_eq!(&parse_ranks(&text).unwrap(), &order.ranks);
+        let read: Vec<Row> = parse_ranks(&text).unwrap().into_iter().map(Row::from).collect();
+        prop_assert_eq!(&read, &order.ranks);
         let custom = Spec { order: Some(text), ..Spec::new(schedule("custom").unwrap(), spec.pp, order.units()) };
         let again = build(&custom, &durations).unwrap().order;
         let (first, again) = (simulate(&order, &durations).unwrap(), simulate(&again, &durations).unwrap());
@@ -349,16 +350,17 @@ proptest! {
     ) {
         let Some(mut order) = order_of(&spec, &durations) else { return Ok(()) };
         let p = order.ranks.len();
-        let items = &mut order.ranks[rank % p];
+        let mut items: Vec<Item> = order.ranks[rank % p].iter().collect();
         let length = items.len();
         items.swap(a % length, b % length);
+        order.ranks[rank % p] = items.into();
         match simulate(&order, &durations) {
-            Ok(timeline) => prop_assert_eq!(timeline.ranks.iter().map(Vec::len).sum::<usize>(), order.ranks.iter().flatten().map(|item| item.ops().count()).sum::<usize>()),
+            Ok(timeline) => prop_assert_eq!(timeline.ranks.iter().map(Vec::len).sum::<usize>(), order.ranks.iter().flat_map(Row::iter).map(|item| item.ops().count()).sum::<usize>()),
             Err(Fault::Deadlock { stuck }) => {
                 prop_assert!(!stuck.is_empty());
                 for one in &stuck {
                     // What a stuck rank waits for stands at or behind the place where its own rank is stuck.
-                    prop_assert!(order.ranks[one.rank][one.at].ops().any(|op| op == one.op));
+                    prop_assert!(order.ranks[one.rank].get(one.at).unwrap().ops().any(|op| op == one.op));
                     let home = order.ranks.iter().position(|items| items.iter().any(|item| item.ops().any(|op| op == one.waits_for))).unwrap();
                     let there = stuck.iter().find(|other| other.rank == home).expect("stuck too");
                     let position = order.ranks[home].iter().position(|item| item.ops().any(|op| op == one.waits_for)).unwrap();

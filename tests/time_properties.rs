@@ -254,7 +254,7 @@ fn a_measured_step_scales_every_time_and_nothing_else() {
             assert!(near(a.0, b.0 * 1.5), "{layout}");
         }
         assert!(near(
-            scaled.timeline.makespan(),
+            scaled.timeline().makespan(),
             other.pipeline.makespan_s.0
         ));
         for (a, b) in other.overlap.iter().zip(&one.overlap) {

@@ -10,22 +10,35 @@ use shardscope::core::run::Run;
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
+use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link;
 use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
+use shardscope::view::node::markup::leaf;
+use shardscope::view::panel::Panel;
 use shardscope::view::panels::derived::derived;
 use shardscope::view::panels::issues::line;
 use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
-use shardscope::web::panels::{PANELS, Question, dialog};
+use shardscope::view::panels::published;
+use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 /// Calls whose first argument is a template, as they stand before it.
 const CALLS: [&str; 10] = [
-    "t!(", "plain(", "joined(", "say(", "said(", "text(", ".label(", ".title(", "fold(", ".note(",
+    "t!(",
+    "plain(",
+    "joined(",
+    "say(",
+    "translated(",
+    "text(",
+    ".label(",
+    ".title(",
+    "fold(",
+    ".note(",
 ];
 
 /// Words that are the same in every language: names of programs, libraries, formats, units and symbols.
@@ -191,17 +204,8 @@ fn shown() -> BTreeSet<&'static str> {
         }
         match evaluate(&read.run) {
             Ok(evaluation) => {
-                // The other three are files.
-                for panel in PANELS
-                    .iter()
-                    .filter(|panel| !["csv", "trace", "svg"].contains(&panel.name))
-                {
-                    let question = Question {
-                        evaluation: &evaluation,
-                        of: "",
-                        unit: MemoryUnit::Gib,
-                    };
-                    take(&(panel.html)(&question));
+                for panel in Panel::ALL {
+                    take(&panel.view(&evaluation, MemoryUnit::Gib));
                 }
                 for issue in &evaluation.report.warnings {
                     take(&line(issue));
@@ -209,17 +213,21 @@ fn shown() -> BTreeSet<&'static str> {
             }
             Err(issues) => issues.iter().for_each(|issue| take(&line(issue))),
         }
-        for of in [
-            "import nothing",
-            "import v=1&tp=4",
-            "export",
-            "published",
-            "methods",
-            "glossary",
-            "beside",
-        ] {
-            take(&dialog(of, &read.run, &Stamp::default()));
+        for page in ["export", "published", "methods", "glossary", "nonsense"] {
+            take(&content(named(page), &read.run, &Stamp::default()));
         }
+        for text in ["nothing", "v=1&tp=4"] {
+            let question = Question {
+                text: text.to_owned(),
+                ..Question::default()
+            };
+            take(&summary(&Reading::of(&question), &read.run));
+            match import::read(text, &read.run) {
+                Ok(meaning) => take(&leaf("p", "", &meaning.format)),
+                Err(issues) => issues.iter().for_each(|issue| take(&line(issue))),
+            }
+        }
+        take(&published::beside(&read.run));
     }
     take(&derived(&Run::default()));
     take(&limits());

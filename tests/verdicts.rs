@@ -31,9 +31,9 @@ impl Need {
                 .sum()
         };
         Self {
-            blocks: rank.allocated().gib() - rank_logits(rank),
+            blocks: rank.allocated().gib() - rank_logits(rank) - sum("workspaces"),
             logits: sum("logits"),
-            processes: sum("communicators") / PROCESS.value.gib(),
+            processes: (sum("communicators") + sum("workspaces")) / PROCESS.value.gib(),
         }
     }
 }

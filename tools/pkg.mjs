@@ -1,27 +1,54 @@
 #!/usr/bin/env node
 // Writes the JavaScript package into the folder pkg beside the page: after every trunk build, by a hook in Trunk.toml.
 //
-// For browsers it is the page's own module under an address that no hash changes. What `npm pack` takes of the folder works
-// without the page: package.json, the guide, and in node/ the command and copies of the module, which no page loads.
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+// For browsers it is the page's own modules under addresses that no hash changes. What `npm pack` takes of the folder works
+// without the page: package.json, the guide, and in node/ the command and copies of the modules, which no page loads.
+import { createHash } from 'node:crypto';
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 
 const dist = process.env.TRUNK_STAGING_DIR;
 const pkg = `${dist}/pkg`;
 const source = (path) => new URL(`../${path}`, import.meta.url);
-const glue = readdirSync(dist).find((name) => /^shardscope-page-[0-9a-f]+\.js$/.test(name));
-const wasm = glue.replace(/\.js$/, '_bg.wasm');
 
 // wasm-bindgen does not know the name that trunk gives the WebAssembly.
-const code = readFileSync(`${dist}/${glue}`, 'utf8');
-const naming = (file) => code.replace("'shardscope-page_bg.wasm'", `'${file}'`);
-writeFileSync(`${dist}/${glue}`, naming(wasm));
+const page = readdirSync(dist).find((name) => /^shardscope-page-[0-9a-f]+\.js$/.test(name));
+const pageWasm = page.replace(/\.js$/, '_bg.wasm');
+const pageCode = readFileSync(`${dist}/${page}`, 'utf8');
+const namedPage = (file) => pageCode.replace("'shardscope-page_bg.wasm'", `'${file}'`);
+writeFileSync(`${dist}/${page}`, namedPage(pageWasm));
+
+// Trunk gives no hash to the second module.
+const bytes = readFileSync(`${dist}/shardscope-import_bg.wasm`);
+const importer = `shardscope-import-${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}.js`;
+const importerWasm = importer.replace(/\.js$/, '_bg.wasm');
+const importerCode = readFileSync(`${dist}/shardscope-import.js`, 'utf8');
+const namedImporter = (file) => importerCode.replace("'shardscope-import_bg.wasm'", `'${file}'`);
+renameSync(`${dist}/shardscope-import_bg.wasm`, `${dist}/${importerWasm}`);
+renameSync(`${dist}/shardscope-import.js`, `${dist}/${importer}`);
+writeFileSync(`${dist}/${importer}`, namedImporter(importerWasm));
 
 mkdirSync(`${pkg}/node`, { recursive: true });
-writeFileSync(`${pkg}/shardscope.js`, `export * from '../${glue}';\nexport { default } from '../${glue}';\n`);
+// What the page asks of the second module.
+writeFileSync(`${dist}/lazy/importer.js`, `import init, { readImport } from '../${importer}';
+export const ask = async (question) => {
+  await init();
+  return readImport(question);
+};
+`);
+writeFileSync(`${pkg}/shardscope.js`, `import start, { answerLine as calculatorLine } from '../${page}';
+import startImporter, { importLine } from '../${importer}';
+export * from '../${page}';
+export { importText } from '../${importer}';
+export const answerLine = (verb, line) => (verb === 'import' ? importLine(line) : calculatorLine(verb, line));
+/** Loads both modules; what is given is the first one's. */
+export default async (...given) => (await Promise.all([start(...given), startImporter()]))[0];
+`);
 copyFileSync(source('src/web/api.d.ts'), `${pkg}/shardscope.d.ts`);
 
-writeFileSync(`${pkg}/node/calculator.js`, naming('calculator.wasm'));
-copyFileSync(`${dist}/${wasm}`, `${pkg}/node/calculator.wasm`);
+writeFileSync(`${pkg}/node/calculator.js`, namedPage('calculator.wasm'));
+copyFileSync(`${dist}/${pageWasm}`, `${pkg}/node/calculator.wasm`);
+writeFileSync(`${pkg}/node/importer.js`, namedImporter('importer.wasm'));
+copyFileSync(`${dist}/${importerWasm}`, `${pkg}/node/importer.wasm`);
 for (const file of ['command.js', 'index.js']) copyFileSync(source(`tools/npm/${file}`), `${pkg}/node/${file}`);
 copyFileSync(source('tools/npm/GUIDE.md'), `${pkg}/GUIDE.md`);
 copyFileSync(source('LICENSE'), `${pkg}/LICENSE`);

@@ -41,17 +41,22 @@ function lazy(code, needs = '') {
 const page = named(/^shardscope-page-[0-9a-f]+\.js$/);
 const wasm = page.replace(/\.js$/, '_bg.wasm');
 
-// In a blob a module has no address; the page's worker is made of one.
-const makePage = lazy(
-  swap(read(page), /new URL\([^)]*import\.meta\.url\)/, 'wasmFile()').replaceAll('import.meta.url', "'https://shardscope.invalid/'"),
+const importer = named(/^shardscope-import-[0-9a-f]+\.js$/);
+
+/** What wasm-bindgen wrote, as a function of `wasmFile`, which gives the WebAssembly. In a blob, which the page's worker is made
+ * of, a module has no address. */
+const calculator = (name) => lazy(
+  swap(read(name), /new URL\([^)]*import\.meta\.url\)/, 'wasmFile()').replaceAll('import.meta.url', "'https://shardscope.invalid/'"),
   'wasmFile',
 );
+const makePage = calculator(page);
 const worker = swap(read('worker.js'), 'await import(url)', 'makePage(() => undefined)');
 /** What the page loads when it is needed: a function each. */
 const modules = readdirSync(`${dist}/lazy`).filter((name) => name !== 'shortcuts.js').map((name) => `lazy/${name}`).map((name) => {
   const code = read(name)
     .replace(/^import (\{[^}]*\}) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
-    .replace(/^import \* as (\w+) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;');
+    .replace(/^import \* as (\w+) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
+    .replace(/^import init, \{ readImport \} from .*$/m, 'const { default: init, readImport } = importer;');
   return `'${name}': async ${lazy(code)},`;
 });
 
@@ -80,11 +85,12 @@ globalThis.Worker = class extends globalThis.Worker {
   }
 };
 const page = makePage(() => unpack(file('page.wasm')));
+const importer = (${calculator(importer)})(() => unpack(file('importer.wasm')));
 const wasm = await page.default();
-await page.mount();
+await page.mount(async (question) => (await modules['lazy/importer.js']()).ask(question));
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
 modules['lazy/shortcuts.js']();
-if (parent !== self) modules['lazy/frame.js']();
+if (parent !== self) modules['lazy/embed_protocol.js']();
 `;
 const guard = read('guard.js');
 // The pages beside the calculator and its element are not in this file.
@@ -93,6 +99,7 @@ const style = `${read(named(/^main-[0-9a-f]+\.css$/))}
 
 const blocks = [
   ['page.wasm', packed(wasm)],
+  ['importer.wasm', packed(importer.replace(/\.js$/, '_bg.wasm'))],
   ['worker.js', worker],
   ['locales/zh.json', read('locales/zh.json')],
   ...readdirSync(`${dist}/data`).map((name) => [`data/${name}`, read(`data/${name}`)]),

@@ -1,6 +1,7 @@
 //! What is wrong or doubtful with a Run, said where a person can mend it.
 
 use crate::message::Message;
+use crate::sort::sort_by;
 use crate::t;
 use serde::Serialize;
 
@@ -42,14 +43,10 @@ impl Fix {
     fn one(key: &'static str, value: impl std::fmt::Display) -> Self {
         Self::new(vec![(key, value.to_string())])
     }
-    /// The value of `candidates` nearest to `wanted`, of two as near the larger, the others instead; none without any.
-    fn near(
-        key: &'static str,
-        wanted: u64,
-        candidates: impl IntoIterator<Item = u64>,
-    ) -> Option<Self> {
-        let mut values: Vec<u64> = candidates.into_iter().collect();
-        values.sort_by_key(|value| (value.abs_diff(wanted), *value < wanted));
+    /// The one of `values` nearest to `wanted`, of two as near the larger, the others instead; none without any.
+    fn near(key: &'static str, wanted: u64, mut values: Vec<u64>) -> Option<Self> {
+        let far = |value: u64| (value.abs_diff(wanted), value < wanted);
+        sort_by(&mut values, |a, b| far(*a).cmp(&far(*b)));
         values.dedup();
         values.truncate(MAX_INSTEAD);
         let mut values = values.into_iter();
@@ -118,7 +115,7 @@ impl Issue {
         candidates: impl IntoIterator<Item = u64>,
     ) -> Self {
         Self {
-            fix: Fix::near(key, wanted, candidates),
+            fix: Fix::near(key, wanted, candidates.into_iter().collect()),
             ..self
         }
     }
@@ -131,7 +128,7 @@ impl Issue {
         candidates: impl IntoIterator<Item = u64>,
     ) -> Self {
         Self {
-            or: Fix::near(key, wanted, candidates).map(Box::new),
+            or: Fix::near(key, wanted, candidates.into_iter().collect()).map(Box::new),
             ..self
         }
     }

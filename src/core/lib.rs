@@ -6,6 +6,7 @@
 pub mod explain;
 pub mod issue;
 pub mod message;
+pub mod sort;
 pub mod source;
 pub mod units;
 

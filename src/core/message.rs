@@ -15,8 +15,10 @@ pub struct Message(Kind);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
-    /// A template with a value for each of its holes, by name.
-    Template(&'static str, Vec<(&'static str, Argument)>),
+    /// A template without holes.
+    Plain(&'static str),
+    /// A template with a value for each of its holes.
+    Template(&'static Template, Vec<Argument>),
     /// Text that is the same in every language.
     Verbatim(String),
     /// Parts with a separator between them, which is a template too: ", ".
@@ -25,8 +27,17 @@ enum Kind {
 
 impl Default for Kind {
     fn default() -> Self {
-        Self::Template("", Vec::new())
+        Self::Plain("")
     }
+}
+
+/// A text with holes. What does not change is one static: hundreds of messages are made, each of little code.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Template {
+    /// The text in English: "{n} layers".
+    pub text: &'static str,
+    /// Names of the holes, in the order of the arguments.
+    pub holes: &'static [&'static str],
 }
 
 /// What fills a hole of a template.
@@ -52,11 +63,12 @@ pub fn verbatim(text: impl Into<String>) -> Message {
 macro_rules! t {
     (@value $name:ident) => { $name };
     (@value $name:ident $value:expr) => { $value };
-    ($template:literal $(, $name:ident $(= $value:expr)?)* $(,)?) => {
-        $crate::message::Message::new($template, vec![$((
-            stringify!($name),
-            $crate::message::Argument::from($crate::t!(@value $name $($value)?)),
-        )),*])
+    ($template:literal $(,)?) => { $crate::message::Message::plain($template) };
+    ($template:literal $(, $name:ident $(= $value:expr)?)+ $(,)?) => {
+        $crate::message::Message::new(
+            &$crate::message::Template { text: $template, holes: &[$(stringify!($name)),+] },
+            [$($crate::message::Argument::from($crate::t!(@value $name $($value)?))),+],
+        )
     };
 }
 
@@ -64,12 +76,12 @@ impl Message {
     /// A template without holes.
     #[must_use]
     pub const fn plain(template: &'static str) -> Self {
-        Self::new(template, Vec::new())
+        Self(Kind::Plain(template))
     }
-    /// A template with its arguments by name; [`t!`](crate::t) writes it shorter.
+    /// A template with its arguments; [`t!`](crate::t) writes it shorter.
     #[must_use]
-    pub const fn new(template: &'static str, arguments: Vec<(&'static str, Argument)>) -> Self {
-        Self(Kind::Template(template, arguments))
+    pub fn new<const N: usize>(template: &'static Template, arguments: [Argument; N]) -> Self {
+        Self(Kind::Template(template, Vec::from(arguments)))
     }
     /// Parts with `separator` between them; the separator is translated too.
     #[must_use]
@@ -80,7 +92,8 @@ impl Message {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match &self.0 {
-            Kind::Template(template, _) => template.is_empty(),
+            Kind::Plain(template) => template.is_empty(),
+            Kind::Template(template, _) => template.text.is_empty(),
             Kind::Verbatim(text) => text.is_empty(),
             Kind::Joined(_, parts) => parts.iter().all(Self::is_empty),
         }
@@ -96,9 +109,10 @@ impl Message {
     /// Calls `visit` with every template in it, separators included.
     pub fn templates(&self, visit: &mut impl FnMut(&'static str)) {
         match &self.0 {
+            Kind::Plain(template) => visit(template),
             Kind::Template(template, arguments) => {
-                visit(template);
-                for (_, argument) in arguments {
+                visit(template.text);
+                for argument in arguments {
                     if let Argument::Text(message) = argument {
                         message.templates(visit);
                     }
@@ -120,8 +134,10 @@ impl Message {
                 .and_then(|catalogue| catalogue.get(template))
                 .map_or(template, String::as_str)
         };
-        match &self.0 {
-            Kind::Verbatim(text) => out.write_str(text),
+        let (text, holes, arguments) = match &self.0 {
+            Kind::Plain(template) => (*template, &[][..], &[][..]),
+            Kind::Template(template, arguments) => (template.text, template.holes, &arguments[..]),
+            Kind::Verbatim(text) => return out.write_str(text),
             Kind::Joined(separator, parts) => {
                 let separator = here(separator);
                 for (at, part) in parts.iter().enumerate() {
@@ -130,26 +146,25 @@ impl Message {
                     }
                     part.write(out, catalogue)?;
                 }
-                Ok(())
+                return Ok(());
             }
-            Kind::Template(template, arguments) => {
-                let mut rest = here(template);
-                while let Some((before, after)) = rest.split_once('{') {
-                    out.write_str(before)?;
-                    rest = &rest[before.len()..];
-                    let Some((name, after)) = after.split_once('}') else {
-                        break;
-                    };
-                    match arguments.iter().find(|(known, _)| *known == name) {
-                        Some((_, Argument::Count(count))) => out.write_str(&thousands(*count))?,
-                        Some((_, Argument::Text(message))) => message.write(out, catalogue)?,
-                        None => write!(out, "{{{name}}}")?,
-                    }
-                    rest = after;
-                }
-                out.write_str(rest)
+        };
+        let mut rest = here(text);
+        while let Some((before, after)) = rest.split_once('{') {
+            out.write_str(before)?;
+            rest = &rest[before.len()..];
+            let Some((name, after)) = after.split_once('}') else {
+                break;
+            };
+            let hole = holes.iter().position(|hole| *hole == name);
+            match hole.and_then(|at| arguments.get(at)) {
+                Some(Argument::Count(count)) => out.write_str(&thousands(*count))?,
+                Some(Argument::Text(message)) => message.write(out, catalogue)?,
+                None => write!(out, "{{{name}}}")?,
             }
+            rest = after;
         }
+        out.write_str(rest)
     }
 }
 

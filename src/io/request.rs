@@ -11,7 +11,7 @@ use crate::core::run::{Run, Value};
 use crate::core::search::{self, Plan};
 use serde::Serialize;
 
-/// What can be asked.
+/// What can be asked of the calculator; [`import`] is a verb as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// A Run, as JSON or as a link: its [`Report`].
@@ -20,8 +20,6 @@ pub enum Verb {
     Schedule,
     /// A Run, and which fields are searched: the best layouts.
     Plan,
-    /// `{"text": ..., "run": ...}`: what the text of another program means, over `run`.
-    Import,
     /// `{"run": ..., "format": ...}`: the Run as a text of another program.
     Export,
     /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
@@ -30,11 +28,10 @@ pub enum Verb {
 
 impl Verb {
     /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 5] = [
         ("report", Self::Report),
         ("schedule", Self::Schedule),
         ("plan", Self::Plan),
-        ("import", Self::Import),
         ("export", Self::Export),
         ("calibrate", Self::Calibrate),
     ];
@@ -57,8 +54,6 @@ pub enum Answer {
     Schedule(Box<Reply>),
     /// To [`Verb::Plan`].
     Plan(Box<Plan>),
-    /// To [`Verb::Import`].
-    Imported(Imported),
     /// To [`Verb::Export`].
     Exported(Exported),
     /// To [`Verb::Calibrate`].
@@ -122,15 +117,22 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
         Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
-        Verb::Import => {
-            let (run, text) = run_and_text(&request, "text")?;
-            Answer::Imported(import::read(text, &run)?.into())
-        }
         Verb::Export => {
             let (run, format) = run_and_text(&request, "format")?;
             Answer::Exported(export::export(&run, format, &Stamp::default())?.into())
         }
     })
+}
+
+/// Answers a line of the verb `import`, `{"text": ..., "run": ...}`: what the text of another program means, over `run`. Apart
+/// from [`answer`] because the page's module does not hold the readers.
+///
+/// # Errors
+/// What is wrong with the request, or why the text cannot be read.
+pub fn import(line: &str) -> Result<Imported, Vec<Issue>> {
+    let request = json::read(line.trim())?;
+    let (run, text) = run_and_text(&request, "text")?;
+    Ok(import::read(text, &run)?.into())
 }
 
 /// A value that cannot be read is an error; a key that is not known is a warning, since a newer version may know it.

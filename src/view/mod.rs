@@ -8,4 +8,5 @@ pub mod charts;
 pub mod learn;
 pub mod node;
 pub mod paint;
+pub mod panel;
 pub mod panels;

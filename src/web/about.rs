@@ -1,8 +1,8 @@
-//! The drawer about a number; before anything is asked it explains the fullest GPU.
+//! The drawer that explains a figure; the fullest GPU until one is chosen.
 
-use crate::core::report::Figure;
+use crate::view::panel::Panel;
 use crate::web::i18n::say;
-use crate::web::panel::named_panel;
+use crate::web::panel::shown;
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -11,8 +11,7 @@ use leptos::prelude::*;
 #[component]
 pub fn About() -> impl IntoView {
     let state = expect_context::<State>();
-    let figure = move || Some(state.figure.get().map(Figure::id).unwrap_or_default());
-    let content = named_panel(state, "about", figure);
+    let content = shown(state, move || Some(Panel::About(state.figure.get())));
     view! {
         <button class="close-sheet" aria-label=say("Close") on:click=move |_| state.drawer.set(false)>"✕"</button>
         <small class="muted">{say("About this number")}</small>

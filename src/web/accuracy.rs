@@ -1,4 +1,4 @@
-//! The published runs that the calculator is held to, fetched and computed when asked for.
+//! The published runs that the calculator is compared with, fetched and computed on request.
 //!
 //! The tables are static files beside the page; the worker computes their rows.
 
@@ -9,7 +9,7 @@ use crate::view::node::markup::Node;
 use crate::view::panels::accuracy::panel;
 use crate::web::browser;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::worker::{Job, Progress, Reply, request};
 use js_sys::Promise;
@@ -19,7 +19,7 @@ use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use wasm_bindgen_futures::JsFuture;
 
-/// Rows between two words on how far it is.
+/// Rows between two messages of progress.
 const SLICE: usize = 16;
 
 /// The accuracy panel.
@@ -53,7 +53,7 @@ pub fn AccuracyPanel() -> impl IntoView {
                 </p>
                 <button on:click=begin>{say("Compute them all")}</button>
             </div>
-            <p role="status" class="muted">{text(move || said(words.get()))}</p>
+            <p role="status" class="muted">{text(move || translated(words.get()))}</p>
             <div use:patched=content.into()></div>
         </section>
     }

@@ -6,7 +6,7 @@ use crate::view::node::action::{Choice, Compare, Save};
 use crate::view::node::markup::Action;
 use crate::web::compare::compare;
 use crate::web::field::input_id_of;
-use crate::web::i18n::said;
+use crate::web::i18n::translated;
 use crate::web::state::State;
 use crate::web::{browser, dialog, history};
 use js_sys::{Object, Reflect};
@@ -34,7 +34,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.run.set((*run).clone());
             dialog::close();
         }
-        Action::Open(page) => dialog::open(state, &page.id()),
+        Action::Open(page) => dialog::open(state, page),
         Action::Compare(Compare::Begin) => compare(state),
         Action::Compare(Compare::Keep(run)) => state.second.set(Some((*run).clone())),
         Action::Compare(Compare::Swap(run, second)) => {
@@ -64,7 +64,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
     }
 }
 
-/// Copies or saves what `save` says and `button` stands beside.
+/// Copies or saves as `save` says; texts are beside `button`.
 fn keep(state: State, save: Save, button: Element) {
     let text = || {
         let beside = button.parent_element()?.query_selector("pre").ok()??;
@@ -73,7 +73,7 @@ fn keep(state: State, save: Save, button: Element) {
     match save {
         Save::Copy => browser::copy(&text().unwrap_or_default(), move |done| {
             let word = if done { "Copied" } else { "Select and copy" };
-            button.set_text_content(Some(&untrack(|| said(word))));
+            button.set_text_content(Some(&untrack(|| translated(word))));
         }),
         Save::Text(name) => browser::download(&name, "text/plain", &text().unwrap_or_default()),
         Save::Picture {
@@ -100,7 +100,7 @@ fn keep(state: State, save: Save, button: Element) {
                 let value: JsValue = value;
                 let _ = Reflect::set(&detail, &key.into(), &value);
             }
-            // What a style sheet says of a picture, and pixels, are the browser's: public/lazy/save.js.
+            // public/lazy/save.js resolves the style sheet and rasterises.
             let init = CustomEventInit::new();
             init.set_bubbles(true);
             init.set_detail(&detail);

@@ -1,24 +1,19 @@
 //! What JavaScript may call: plain objects in, plain objects out. Importing the package mounts nothing, and nothing
 //! throws for what it is given.
 
-mod plain;
-
 use crate::core::calibrate;
 use crate::core::issue::{Issue, Severity};
 use crate::core::pipeline;
-use crate::core::report::{self, Refusal};
+use crate::core::report;
 use crate::core::run::{Run, Value};
 use crate::core::search::Request;
-use crate::core::units::MemoryUnit;
+use crate::core::sort::sort_by;
 use crate::io;
 use crate::io::export::Stamp;
-use crate::io::request::{self, Exported, Imported, Verb};
-use crate::web::browser::today;
-use crate::web::panels::{self, Question, dialog};
+use crate::io::request::{self, Exported, Verb};
+use crate::web::plain::{reply, text, value};
 use crate::web::worker::next_turn;
-use plain::{text, value};
 use serde::Serialize;
-use serde_wasm_bindgen::Serializer;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -32,7 +27,7 @@ pub fn version() -> String {
 /// The report of a Run.
 #[wasm_bindgen(js_name = report)]
 #[must_use]
-pub fn report_door(run: JsValue) -> JsValue {
+pub fn report(run: JsValue) -> JsValue {
     reply(value(run).and_then(|run| report::report_value(&run).map_err(|no| no.errors)))
 }
 
@@ -46,7 +41,7 @@ pub fn calibrate_door(request: JsValue) -> JsValue {
 /// One schedule under given durations.
 #[wasm_bindgen(js_name = schedule)]
 #[must_use]
-pub fn schedule_door(request: JsValue) -> JsValue {
+pub fn schedule(request: JsValue) -> JsValue {
     reply(value(request).and_then(|request| pipeline::request::answer(&request)))
 }
 
@@ -55,7 +50,7 @@ const SLICE: u64 = 4000;
 
 /// The best layouts of a Run: a promise, worked on in slices so that the page around it stays alive.
 #[wasm_bindgen(js_name = plan)]
-pub async fn plan_door(request: JsValue) -> JsValue {
+pub async fn plan(request: JsValue) -> JsValue {
     let read = value(request).and_then(|request| Request::from_value(&request));
     let mut request = match read {
         Ok(request) => request,
@@ -97,25 +92,14 @@ struct Decoded {
 pub fn decode_link(link: JsValue) -> JsValue {
     reply(text(link, "a link").map(|text| {
         let mut link = io::link::decode(&text);
-        link.notices
-            .sort_by_key(|issue| issue.severity != Severity::Warning);
+        let later = |issue: &Issue| issue.severity != Severity::Warning;
+        sort_by(&mut link.notices, |a, b| later(a).cmp(&later(b)));
         Decoded {
             errors: Vec::new(),
             run: link.run.to_value(),
             notices: link.notices,
         }
     }))
-}
-
-/// The Run that a text of another program, a link or an export means; what it does not say is as in `run`.
-#[wasm_bindgen(js_name = importText)]
-#[must_use]
-pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
-    let read = || {
-        let present = Run::from_value(&value(run)?)?;
-        io::import::read(&text(of, "an import")?, &present)
-    };
-    reply(read().map(Imported::from))
 }
 
 /// A Run in one of the forms of [`io::export::FORMATS`]; `stamp` may hold `date` and `address`.
@@ -125,7 +109,7 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     let written = move || {
         let run = Run::from_value(&value(run)?)?;
         let stamp = value(stamp)?;
-        let said = |key: &str| match stamp.get(key) {
+        let text_of = |key: &str| match stamp.get(key) {
             Some(Value::Text(text)) => Ok(text.clone()),
             None | Some(Value::Null) => Ok(String::new()),
             Some(other) => {
@@ -133,7 +117,7 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
                 Err(vec![Issue::error(key, message)])
             }
         };
-        let (date, address) = (said("date")?, said("address")?);
+        let (date, address) = (text_of("date")?, text_of("address")?);
         let stamp = Stamp {
             date: &date,
             address: &address,
@@ -143,7 +127,8 @@ pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
     reply(written().map(Exported::from))
 }
 
-/// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none.
+/// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none. The importer's
+/// module answers the verb `import`.
 #[wasm_bindgen(js_name = answerLine)]
 #[must_use]
 pub fn answer_line(verb: &str, line: &str) -> JsValue {
@@ -151,44 +136,4 @@ pub fn answer_line(verb: &str, line: &str) -> JsValue {
         return JsValue::UNDEFINED;
     };
     reply(request::answer(verb, line))
-}
-
-/// A panel of a Run as HTML text, by its name in [`panels::PANELS`], or with the name `room` a page of the dialog;
-/// `address` is the page's own, for links. For tests and the page's own scripts.
-#[wasm_bindgen]
-#[must_use]
-pub fn answer(name: &str, query: &str, unit: &str, link: &str, address: &str) -> String {
-    let unit = if unit == MemoryUnit::Gb.name() {
-        MemoryUnit::Gb
-    } else {
-        MemoryUnit::Gib
-    };
-    let run = io::link::decode(link).run;
-    if name == "room" {
-        let stamp = Stamp {
-            date: &today(),
-            address,
-        };
-        return dialog(query, &run, &stamp).to_html();
-    }
-    report::evaluate(&run).map_or_else(
-        |_| String::new(),
-        |evaluation| {
-            let question = Question {
-                evaluation: &evaluation,
-                of: query,
-                unit,
-            };
-            panels::named(name, &question).to_html()
-        },
-    )
-}
-
-fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> JsValue {
-    let plain = Serializer::json_compatible();
-    let written = match answer {
-        Ok(answer) => answer.serialize(&plain),
-        Err(errors) => Refusal { errors }.serialize(&plain),
-    };
-    written.unwrap_or(JsValue::NULL)
 }

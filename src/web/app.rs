@@ -9,17 +9,18 @@ use crate::view::learn::StepId;
 use crate::view::node::action::{Compare, Dialog};
 use crate::view::node::markup::{self, Action, Node, el, leaf};
 use crate::view::panels::issues::refused;
-use crate::view::panels::words;
+use crate::view::panels::{published, words};
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
 use crate::web::compare::{compare, compare_panel};
-use crate::web::dialog::{content, dialog};
+use crate::web::dialog::dialog;
 use crate::web::embed::embed;
 use crate::web::field::choice_select;
 use crate::web::form::Form;
 use crate::web::history::history;
-use crate::web::html::{flag, text};
-use crate::web::i18n::{Language, said, say};
+use crate::web::html::{effect, flag, text, view_of};
+use crate::web::i18n::{Language, say, translated};
+use crate::web::import::use_importer;
 use crate::web::learn::learn;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
@@ -40,10 +41,12 @@ extern "C" {
     fn report_error(message: &str);
 }
 
-/// Replaces the skeleton by the calculator, in the language that the document names.
+/// Replaces the skeleton by the calculator, in the language that the document names. `importer` loads the second module and
+/// asks it: bytes in, a promise of bytes out.
 #[wasm_bindgen]
-pub async fn mount() {
+pub async fn mount(importer: js_sys::Function) {
     std::panic::set_hook(Box::new(|info| report_error(&info.to_string())));
+    use_importer(importer);
     i18n::speak(i18n::of_document()).await;
     leptos::mount::mount_to_body(App);
     if let Some(skeleton) = browser::by_id("skeleton") {
@@ -58,18 +61,18 @@ fn App() -> impl IntoView {
     link_sync::keep(state);
     // A link that the address changes to may ask for another language.
     Effect::new(move |before: Option<()>| {
-        let asked = state.lang.get().and_then(|lang| Language::named(&lang));
-        if let Some(language) = asked.filter(|_| before.is_some()) {
+        let wanted = state.lang.get().and_then(|lang| Language::named(&lang));
+        if let Some(language) = wanted.filter(|_| before.is_some()) {
             leptos::task::spawn_local(i18n::speak(language));
         }
     });
-    Effect::new(move |_| {
+    effect(move || {
         let theme = state.theme.get();
         if let Some(root) = browser::document_element() {
             let _ = root.set_attribute("data-theme", theme.id());
         }
     });
-    Effect::new(move |_| {
+    effect(move || {
         let verdict = match state.evaluation() {
             _ if state.fault().is_some() => t!("✕ cannot run"),
             Some(evaluation) if !state.is_stale() => {
@@ -80,7 +83,7 @@ fn App() -> impl IntoView {
         let name = state.run.with(words::name);
         let parts = [verdict, name, verbatim("Shardscope")].into_iter();
         let title = Message::joined(" · ", parts.filter(|part| !part.is_empty()));
-        document().set_title(&said(title));
+        document().set_title(&translated(title));
     });
     match state.embed() {
         Some(panel) => embed(state, &panel),
@@ -118,7 +121,7 @@ fn footer() -> Node {
     let links = [
         open(Dialog::Published, "Published runs"),
         open(Dialog::Methods, "Methods"),
-        open(Dialog::Glossary, "Glossary"),
+        open(Dialog::Glossary(None), "Glossary"),
         open(Dialog::Import, "Import"),
         open(Dialog::Export("markdown"), "Export"),
         link("limits.html", "What it does not model"),
@@ -148,8 +151,8 @@ fn page(state: State) -> impl IntoView {
             compare(state);
         }
     };
-    let beside = content(state, || Some("beside".to_owned()));
-    let footer = Signal::derive(footer);
+    let beside = view_of(move || state.run.with(published::beside));
+    let footer = view_of(footer);
     let tab_button = move |name: &'static str, label: &'static str| {
         view! {
             <button aria-current=text(move || (tab.get() == name).to_string()) on:click=move |_| turn(name)>
@@ -198,15 +201,15 @@ fn page(state: State) -> impl IntoView {
     }
 }
 
-/// Turns to the other language, which it names in its own words.
+/// Switches to the other language.
 fn language_button(state: State) -> AnyView {
     let other = move || i18n::shown().0.other();
     let turn = move |_| {
         let to = untrack(other);
         browser::store("language", to.id());
-        // A link that asks for a language asks for the other one now.
-        let asked = state.lang.get_untracked();
-        state.lang.set(asked.map(|_| to.id().to_owned()));
+        // A language in the link is replaced.
+        let wanted = state.lang.get_untracked();
+        state.lang.set(wanted.map(|_| to.id().to_owned()));
         leptos::task::spawn_local(i18n::speak(to));
     };
     view! {
@@ -239,7 +242,7 @@ fn Header() -> impl IntoView {
             };
         });
     };
-    let exchange = Signal::derive(exchange);
+    let exchange = view_of(exchange);
     let view_button = move |label: &'static str, lesson: Option<StepId>| {
         let current = move || state.lesson.get().is_some() == lesson.is_some();
         view! {

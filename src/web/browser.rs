@@ -40,7 +40,7 @@ pub fn address() -> String {
     href.split('#').next().unwrap_or_default().to_owned()
 }
 
-/// What the address says: the fragment, or the query where there is no fragment.
+/// The link in the address: the fragment, or the query where there is no fragment.
 pub fn link_text() -> String {
     let location = window().location();
     match location.hash() {

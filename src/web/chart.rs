@@ -44,7 +44,10 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
         return;
     };
     let evaluation = &frame.prepared.evaluation;
-    let rows = frame.prepared.sums.rows(&evaluation.timeline, shape.stride);
+    let rows = frame
+        .prepared
+        .sums
+        .rows(evaluation.timeline(), shape.stride);
     let picture = TimelinePicture {
         cells: &cells(&rows, frame.view, frame.width),
         shape,
@@ -56,7 +59,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
         palette: frame.theme.palette(),
         scale,
     };
-    // A canvas that cannot be drawn on stays empty; the table beside it says the same.
+    // A canvas that cannot be drawn on stays empty; the table beside it has the same figures.
     let _ = picture.paint(&mut backend);
 }
 

@@ -39,7 +39,7 @@ pub fn compare_panel(state: State) -> AnyView {
     nodes("compare-runs", content)
 }
 
-/// Keeps the Run as it is for the second, unless there is one, and shows the panel, the first of all.
+/// Copies the Run into the second, unless there is one, and scrolls to the panel at the top.
 pub fn compare(state: State) {
     if state.second.with_untracked(Option::is_none) {
         state.second.set(Some(state.run.get_untracked()));

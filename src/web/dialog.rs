@@ -1,46 +1,40 @@
 //! The dialog: import, export, and what has no place of its own on the page.
 
+use crate::core::run::Run;
 use crate::io::export::Stamp;
+use crate::view::node::action::Dialog;
 use crate::view::node::markup::Node;
-use crate::web::browser;
-use crate::web::html::flag;
+use crate::web::html::{effect, flag, view_once};
 use crate::web::i18n::say;
-use crate::web::panels;
+use crate::web::import::meaning;
 use crate::web::render::patched;
 use crate::web::state::State;
+use crate::web::{browser, dialog_page};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-/// The page of the dialog that `query` asks for, about the Run as it is; as it was while nothing is asked for.
-pub fn content(
-    state: State,
-    query: impl Fn() -> Option<String> + Send + Sync + 'static,
-) -> Signal<Node> {
-    Memo::new(move |before: Option<&Node>| {
-        let Some(query) = query() else {
-            return before.cloned().unwrap_or_default();
-        };
-        let (date, address) = (browser::today(), browser::address());
-        let stamp = Stamp {
-            date: &date,
-            address: &address,
-        };
-        state.run.with(|run| panels::dialog(&query, run, &stamp))
+/// What the dialog shows of the Run as it is; what it showed last while it is closed.
+fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
+    let imports = move || state.dialog.get() == Some(Dialog::Import);
+    let meaning = meaning(state, move || imports().then(|| typed.get()));
+    view_once(move || match state.dialog.get()? {
+        Dialog::Import => Some(meaning.get()),
+        page => {
+            let (date, address) = (browser::today(), browser::address());
+            let stamp = Stamp {
+                date: &date,
+                address: &address,
+            };
+            let content = |run: &Run| dialog_page::content(page, run, &stamp);
+            Some(state.run.with(content))
+        }
     })
-    .into()
 }
 
 /// The dialog, closed; a text to import is typed, pasted, chosen or dropped here, what it means is shown below.
 pub fn dialog(state: State) -> AnyView {
     let typed = RwSignal::new(String::new());
-    let said = content(state, move || {
-        let of = state.dialog.get();
-        match of.as_str() {
-            "" => None,
-            "import" => Some(format!("import {}", typed.get())),
-            _ => Some(of),
-        }
-    });
+    let content = content(state, typed);
     let dropped = move |event: web_sys::DragEvent| {
         event.prevent_default();
         let files = event.data_transfer().and_then(|data| data.files());
@@ -53,11 +47,11 @@ pub fn dialog(state: State) -> AnyView {
         load(input.and_then(|input| input.files()), typed);
     };
     if let Some(page) = state.view.with_value(|view| view.page.clone()) {
-        Effect::new(move |_| open(state, &page));
+        effect(move || open(state, dialog_page::named(&page)));
     }
     view! {
-        <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(String::new())>
-            <div hidden=flag(move || state.dialog.with(|of| of != "import"))>
+        <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(None)>
+            <div hidden=flag(move || state.dialog.get() != Some(Dialog::Import))>
                 <h2>{say("Bring in a run or a model")}</h2>
                 <p class="muted">{say("A link, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML, or an export: paste it, drop it here, or choose the file. It is read in this browser and goes nowhere.")}</p>
                 <textarea
@@ -70,7 +64,7 @@ pub fn dialog(state: State) -> AnyView {
                 ></textarea>
                 <input type="file" aria-label=say("Choose the file") on:change=chosen/>
             </div>
-            <div class="summary" aria-live="polite" use:patched=said></div>
+            <div class="summary" aria-live="polite" use:patched=content></div>
             <div class="end">
                 <button on:click=move |_| close()>{say("Close")}</button>
             </div>
@@ -83,9 +77,9 @@ fn element() -> Option<web_sys::HtmlDialogElement> {
     browser::by_id("dialog").and_then(|element| element.dyn_into().ok())
 }
 
-/// Opens the dialog on what `of` names, or turns to it.
-pub fn open(state: State, of: &str) {
-    state.dialog.set(of.to_owned());
+/// Opens the dialog on `page`, or turns to it.
+pub fn open(state: State, page: Dialog) {
+    state.dialog.set(Some(page));
     if let Some(dialog) = element().filter(|dialog| !dialog.open()) {
         let _ = dialog.show_modal();
     }

@@ -1,6 +1,6 @@
 //! One panel in someone's page: no inputs, what is wrong in words, the way to the whole calculator.
 //!
-//! Its height, and what the page around it asks, are `public/lazy/frame.js`'s business: it sets the address, which the Run
+//! Its height, and what the page around it asks, are `public/lazy/embed_protocol.js`'s business: it sets the address, which the Run
 //! follows.
 
 use crate::io::link;
@@ -9,7 +9,7 @@ use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::browser;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
@@ -22,9 +22,9 @@ use leptos::prelude::*;
 pub fn embed(state: State, panel: &str) -> AnyView {
     let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
     let shows = |name: &str| !known || panel == name;
-    // A page that says its theme lends the frame its paper, too.
+    // Where the host page names a theme, its background shows through.
     let clear = state.view.with_value(|view| view.theme.is_some());
-    let title = move || said(state.run.with(words::line));
+    let title = move || translated(state.run.with(words::line));
     let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
     let notes = move || {
         let notices = state.notices.get();

@@ -4,6 +4,7 @@
 use crate::core::issue::Issue;
 use crate::core::report::{Evaluation, evaluate, evaluate_timed, needs_worker};
 use crate::core::run::Run;
+use crate::web::html::effect;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub fn evaluated(run: impl Fn() -> Option<Run> + Send + Sync + 'static) -> Memo<
 fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
     let arrived = RwSignal::new(None::<(Run, Evaluated)>);
     let requested = StoredValue::new(None::<(Run, Request)>);
-    Effect::new(move |_| {
+    effect(move || {
         let wanted = run.get().filter(needs_worker);
         if let Some((before, request)) = requested.get_value() {
             if wanted.as_ref() == Some(&before) {

@@ -9,8 +9,8 @@ use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
-use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::html::{flag, text, view_of};
+use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -56,7 +56,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             .iter()
             .any(|issue| issue.severity == Severity::Error)
     };
-    let lines = Signal::derive(move || issues().iter().map(line).collect());
+    let lines = view_of(move || issues().iter().map(line).collect());
     let changed = move || state.run.with(|run| field.is_changed(run));
     let reset = move |_| {
         draft.set(None);
@@ -69,7 +69,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
     // What its label means, from the first time that someone looks at it.
     let looked = RwSignal::new(false);
     let word = find(field.label);
-    let means = Signal::derive(move || match word {
+    let means = view_of(move || match word {
         Some(word) if looked.get() => meaning(word),
         _ => Node::none(),
     });
@@ -113,7 +113,7 @@ pub fn input_id(field: &Field) -> String {
     input_id_of(field.key)
 }
 
-/// The ids of what is said about the field.
+/// The ids of the elements that describe the field.
 fn described_by(field: &Field) -> String {
     format!("{0}-hint {0}-issues", input_id(field))
 }
@@ -240,7 +240,7 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
                 .map(|option| option.label);
             label.map_or_else(
                 || "–".to_owned(),
-                |label| said(t!("{value} (preset)", value = label)),
+                |label| translated(t!("{value} (preset)", value = label)),
             )
         }
     };

@@ -7,7 +7,7 @@ use crate::web::browser;
 use crate::web::field::field_row;
 use crate::web::history;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -79,8 +79,8 @@ fn matches(field: &Field, words: &str) -> bool {
         field.symbol,
         field.key,
         field.hint,
-        said(field.label),
-        said(field.hint)
+        translated(field.label),
+        translated(field.hint)
     )
     .to_ascii_lowercase();
     words
@@ -105,14 +105,14 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             .run
             .with(|run| fields().filter(|field| field.is_changed(run)).count())
     };
-    // Visible: what the search finds; else the usual fields, the others on request or where something is to be said.
+    // Visible: what the search finds; else the usual fields, the others on request or where they have an issue.
     let visible = move |field: &'static Field| {
         if searching() {
             return found(field);
         }
-        let said = move || state.issues().iter().any(|issue| issue.field == field.key);
+        let has_issue = move || state.issues().iter().any(|issue| issue.field == field.key);
         let used = move || state.run.with(|run| field.is_changed(run));
-        (open.get() && (!field.advanced || more.get() || used())) || said()
+        (open.get() && (!field.advanced || more.get() || used())) || has_issue()
     };
     let row = move |field: &'static Field| {
         let is_visible = Memo::new(move |_| visible(field));
@@ -134,7 +134,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
                 <span class="mark">{text(move || if open.get() || searching() { "▾" } else { "▸" }.to_owned())}</span>
                 {say(title)}
                 <span class="count">
-                    {text(move || match changed() { 0 => String::new(), n => said(t!("{n} changed", n)) })}
+                    {text(move || match changed() { 0 => String::new(), n => translated(t!("{n} changed", n)) })}
                 </span>
             </button>
             {fields().map(row).collect_view()}
@@ -145,7 +145,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
                     aria-expanded=text(move || more.get().to_string())
                     on:click=move |_| more.update(|more| *more = !*more)
                 >
-                    {text(move || said(if more.get() { "fewer settings" } else { "more settings" }))}
+                    {text(move || translated(if more.get() { "fewer settings" } else { "more settings" }))}
                 </button>
             })}
         </div>

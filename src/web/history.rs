@@ -5,6 +5,7 @@
 use crate::core::run::Run;
 use crate::io::link;
 use crate::view::node::markup::{Action, Node, el, text};
+use crate::view::panel::Panel;
 use crate::web::browser;
 use crate::web::panel::fold;
 use crate::web::render::nodes;
@@ -119,7 +120,7 @@ pub fn history(state: State) -> AnyView {
     };
     [
         nodes("history", buttons),
-        fold(state, "changed", "What is changed"),
+        fold(state, "What is changed", || Panel::Changed),
     ]
     .into_any()
 }

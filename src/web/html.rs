@@ -1,14 +1,39 @@
-//! Signals for attributes and texts of the page's own elements.
+//! Signals for attributes, texts and views of the page's own elements.
+//!
+//! What they follow is boxed: leptos's code for signals, memos and effects is compiled once for a type of value, not for
+//! every closure.
 
+use crate::view::node::markup::Node;
 use leptos::prelude::*;
 
-/// A text that follows what it reads. Attributes and children of this one type cost the page much less than closures of
-/// a type each.
+type Derived<T> = Box<dyn Fn() -> T + Send + Sync>;
+
+/// A text that follows what it reads.
 pub fn text(of: impl Fn() -> String + Send + Sync + 'static) -> Signal<String> {
-    Signal::derive(of)
+    Signal::derive(Box::new(of) as Derived<String>)
 }
 
 /// A yes or no that follows what it reads.
 pub fn flag(of: impl Fn() -> bool + Send + Sync + 'static) -> Signal<bool> {
-    Signal::derive(of)
+    Signal::derive(Box::new(of) as Derived<bool>)
+}
+
+/// A view that follows what it reads.
+pub fn view_of(of: impl Fn() -> Node + Send + Sync + 'static) -> Signal<Node> {
+    Signal::derive(Box::new(of) as Derived<Node>)
+}
+
+/// A view that is computed once for each change of what it reads; `None` leaves it as it was.
+pub fn view_once(of: impl Fn() -> Option<Node> + Send + Sync + 'static) -> Signal<Node> {
+    let of: Derived<Option<Node>> = Box::new(of);
+    Memo::new(move |before: Option<&Node>| {
+        of().unwrap_or_else(|| before.cloned().unwrap_or_default())
+    })
+    .into()
+}
+
+/// Does something whenever what it reads has changed.
+pub fn effect(of: impl Fn() + 'static) {
+    let of: Box<dyn Fn()> = Box::new(of);
+    Effect::new(move |_| of());
 }

@@ -3,6 +3,7 @@
 
 use crate::core::message::{Catalogue, Message};
 use crate::web::browser;
+use crate::web::html::text;
 use leptos::prelude::*;
 use std::sync::{Arc, LazyLock};
 
@@ -62,14 +63,14 @@ pub fn shown() -> (Language, Arc<Catalogue>) {
 }
 
 /// A message in the language of the page; follows it.
-pub fn said(message: impl Into<Message>) -> String {
+pub fn translated(message: impl Into<Message>) -> String {
     SHOWN.with(|(_, catalogue)| message.into().translated(catalogue))
 }
 
 /// The same as a signal, for the page's own elements.
 pub fn say(message: impl Into<Message>) -> Signal<String> {
     let message = message.into();
-    Signal::derive(move || said(&message))
+    text(move || translated(&message))
 }
 
 /// The language that `<html lang>` names.

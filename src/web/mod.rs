@@ -2,7 +2,7 @@
 
 #[cfg(feature = "ui")]
 pub mod api;
-pub mod panels;
+pub mod dialog_page;
 pub mod worker;
 
 #[cfg(feature = "ui")]
@@ -36,6 +36,10 @@ mod html;
 #[cfg(feature = "ui")]
 mod i18n;
 #[cfg(feature = "ui")]
+mod import;
+#[cfg(feature = "importer")]
+mod importer;
+#[cfg(feature = "ui")]
 mod learn;
 #[cfg(feature = "ui")]
 mod link_sync;
@@ -45,6 +49,8 @@ mod memory;
 mod overlap;
 #[cfg(feature = "ui")]
 mod panel;
+#[cfg(any(feature = "ui", feature = "importer"))]
+mod plain;
 #[cfg(feature = "ui")]
 mod plan;
 #[cfg(feature = "ui")]

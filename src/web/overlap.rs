@@ -1,22 +1,26 @@
 //! What is sent, what hides it, what stays visible; and the step as the sum of its parts.
 
+use crate::view::panel::Panel;
 use crate::web::html::flag;
 use crate::web::i18n::say;
-use crate::web::panel::{fold, named_panel};
+use crate::web::panel::{fold, shown};
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
 
 /// What opens below: the panel, and what it is about.
-const FOLDS: [(&str, &str); 4] = [
-    ("mesh", "Ranks by node and group: who talks over which wire"),
+const FOLDS: [(Panel, &str); 4] = [
     (
-        "sequences",
+        Panel::Mesh,
+        "Ranks by node and group: who talks over which wire",
+    ),
+    (
+        Panel::Sequences,
         "A sequence cut by TP + SP, Ulysses or ring attention",
     ),
-    ("ring", "Ring attention step by step"),
+    (Panel::Ring, "Ring attention step by step"),
     (
-        "grids",
+        Panel::Grids,
         "Tensor parallelism in one, two and three dimensions",
     ),
 ];
@@ -25,7 +29,7 @@ const FOLDS: [(&str, &str); 4] = [
 #[component]
 pub fn OverlapPanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let rows = named_panel(state, "overlap", || Some(String::new()));
+    let rows = shown(state, || Some(Panel::Overlap));
     view! {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
@@ -34,7 +38,7 @@ pub fn OverlapPanel() -> impl IntoView {
                 <small>{say("ratio at most 1: compute can hide it")}</small>
             </div>
             <div use:patched=rows></div>
-            {state.embed().is_none().then(|| FOLDS.map(|(name, summary)| fold(state, name, summary)))}
+            {state.embed().is_none().then(|| FOLDS.map(|(panel, summary)| fold(state, summary, move || panel)))}
         </section>
     }
 }

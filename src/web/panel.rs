@@ -3,8 +3,9 @@
 use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;
 use crate::view::node::markup::Node;
+use crate::view::panel::Panel;
+use crate::web::html::view_once;
 use crate::web::i18n::say;
-use crate::web::panels::{Question, named};
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -17,52 +18,36 @@ pub fn panel(
     open: impl Fn() -> bool + Send + Sync + 'static,
     view: impl Fn(&Evaluation, MemoryUnit) -> Node + Send + Sync + 'static,
 ) -> Signal<Node> {
-    Memo::new(move |before: Option<&Node>| {
-        let evaluation = open().then(|| state.evaluation()).flatten();
-        evaluation.map_or_else(
-            || before.cloned().unwrap_or_default(),
-            |evaluation| view(&evaluation, state.unit.get()),
-        )
+    view_once(move || {
+        let evaluation = open().then(|| state.evaluation()).flatten()?;
+        Some(view(&evaluation, state.unit.get()))
     })
-    .into()
 }
 
-/// The panel `name` of [`crate::web::panels::PANELS`], while `query` asks for it.
-pub fn named_panel(
+/// The panel that `panel` says; what it showed last while that is none.
+pub fn shown(
     state: State,
-    name: &'static str,
-    query: impl Fn() -> Option<String> + Send + Sync + 'static,
+    panel: impl Fn() -> Option<Panel> + Send + Sync + 'static,
 ) -> Signal<Node> {
-    let query = Signal::derive(query);
-    panel(
+    let kind = Signal::derive(panel);
+    self::panel(
         state,
-        move || query.with(Option::is_some),
+        move || kind.with(Option::is_some),
         move |evaluation, unit| {
-            let of = query.get().unwrap_or_default();
-            let question = Question {
-                evaluation,
-                of: &of,
-                unit,
-            };
-            named(name, &question)
+            kind.get()
+                .map_or_else(Node::none, |kind| kind.view(evaluation, unit))
         },
     )
 }
 
-/// A fold whose content is the panel `name`, computed while it is open.
-pub fn fold(state: State, name: &'static str, summary: &'static str) -> AnyView {
-    fold_of(summary, move |open| {
-        named_panel(state, name, move || open.get().then(String::new))
-    })
-}
-
-/// A fold whose content is computed while it is open.
-pub fn fold_of(
+/// A fold whose content is a panel, computed while it is open.
+pub fn fold(
+    state: State,
     summary: &'static str,
-    content: impl FnOnce(RwSignal<bool>) -> Signal<Node>,
+    panel: impl Fn() -> Panel + Send + Sync + 'static,
 ) -> AnyView {
     let open = RwSignal::new(false);
-    let content = content(open);
+    let content = shown(state, move || open.get().then(&panel));
     view! {
         <details class="data-table" on:toggle=move |event| open.set(is_open(&event))>
             <summary>{say(summary)}</summary>

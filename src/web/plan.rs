@@ -3,8 +3,8 @@
 use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
 use crate::view::node::markup::Action;
 use crate::view::panels::plan;
-use crate::web::html::text;
-use crate::web::i18n::{said, say};
+use crate::web::html::{effect, text};
+use crate::web::i18n::{say, translated};
 use crate::web::render::{Handler, handled};
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
@@ -42,7 +42,8 @@ impl Panel {
             self.result.set(PlanResult::default());
             return;
         };
-        self.result.update(|result| result.done = false);
+        let stopped = query.stopped;
+        self.result.update(|result| result.done = stopped);
         // The panel may be gone when a reply comes.
         let request = request(Job::Plan(query.clone()), move |progress| match progress {
             Progress::Reply(Reply::Plan(result)) => drop(self.result.try_set(*result)),
@@ -62,7 +63,7 @@ pub fn plan_panel(state: State) -> AnyView {
         result: RwSignal::new_local(PlanResult::default()),
         request: StoredValue::new(None),
     };
-    Effect::new(move |_| {
+    effect(move || {
         let Some(evaluation) = state.evaluation() else {
             return;
         };
@@ -94,7 +95,7 @@ pub fn plan_panel(state: State) -> AnyView {
             .collect()
     });
     let works = move || panel.result.with(|result| !result.done);
-    let label = text(move || said(if works() { "Stop" } else { "Plan" }));
+    let label = text(move || translated(if works() { "Stop" } else { "Plan" }));
     let press = move |_| {
         let works = untrack(works);
         panel.change(|query| {

@@ -5,6 +5,7 @@ use crate::core::message::Catalogue;
 use crate::view::node::markup::{Action, Node};
 use crate::view::node::patch::{Document, action_at, patch};
 use crate::web::actions::dispatch;
+use crate::web::html::view_of;
 use crate::web::i18n::{self, Language};
 use crate::web::state::State;
 use js_sys::Reflect;
@@ -31,7 +32,7 @@ pub fn handled(element: Element, (view, handler): (Signal<Node>, Handler)) {
 
 /// A `div` of that class which shows `view`.
 pub fn nodes(class: &'static str, view: impl Fn() -> Node + Send + Sync + 'static) -> AnyView {
-    let view = Signal::derive(view);
+    let view = view_of(view);
     view! { <div class=class use:patched=view></div> }.into_any()
 }
 
@@ -43,13 +44,13 @@ fn follow(
     let Some(state) = use_context::<State>() else {
         return;
     };
-    let shown = StoredValue::new_local(Vec::new());
+    let mounted = StoredValue::new_local(Vec::new());
     let target = root.clone();
     Effect::new(move |before: Option<Language>| {
         let view = view.get();
         let (language, catalogue) = i18n::shown();
-        // Taken out meanwhile: what loses the focus is heard at once.
-        let Some(mut old) = shown.try_update_value(std::mem::take) else {
+        // Empty during the patch: `blur` handlers run while nodes are removed.
+        let Some(mut old) = mounted.try_update_value(std::mem::take) else {
             return language;
         };
         // The same view in another language is another text everywhere.
@@ -61,7 +62,7 @@ fn follow(
             document: document(),
             catalogue,
         };
-        shown.set_value(patch(&page, target.unchecked_ref(), old, &view));
+        mounted.set_value(patch(&page, target.unchecked_ref(), old, &view));
         language
     });
     let (target, handler) = (root.clone(), handler.clone());
@@ -70,9 +71,9 @@ fn follow(
             return;
         };
         let path = path(&target, inner);
-        let action = shown.try_with_value(|shown| action_at(shown, &path).cloned());
+        let action = mounted.try_with_value(|mounted| action_at(mounted, &path).cloned());
         if let Some(action) = action.flatten() {
-            // The view says what is open: a fold does not open by itself as well.
+            // The view tree decides which folds are open: suppress the default.
             event.prevent_default();
             if !handler(&action) {
                 dispatch(state, action, &event);

@@ -3,7 +3,7 @@
 use crate::io::link::{View, encode, encode_with};
 use crate::web::browser;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::i18n::{say, translated};
 use crate::web::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -127,5 +127,5 @@ fn CopyButton(what: Signal<String>) -> impl IntoView {
             word.set(if done { "Copied" } else { "Select and copy" });
         });
     };
-    view! { <button class="main" on:click=copy aria-live="polite">{text(move || said(word.get()))}</button> }
+    view! { <button class="main" on:click=copy aria-live="polite">{text(move || translated(word.get()))}</button> }
 }

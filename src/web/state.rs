@@ -11,6 +11,7 @@ use crate::core::units::MemoryUnit;
 use crate::io::link::{self, View};
 use crate::view::charts::palette::Theme;
 use crate::view::learn::StepId;
+use crate::view::node::action::Dialog;
 use crate::view::panels::schedules::Sort;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
@@ -37,7 +38,7 @@ pub struct State {
     pub run: RwSignal<Run>,
     /// What follows from it.
     pub shown: Memo<Shown>,
-    /// What the link said that was not understood.
+    /// What was not understood in the link.
     pub notices: RwSignal<Vec<Issue>>,
     /// The figure that the drawer explains.
     pub figure: RwSignal<Option<Figure>>,
@@ -63,8 +64,8 @@ pub struct State {
     pub view: StoredValue<View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
-    /// What the dialog shows; empty while it is closed.
-    pub dialog: RwSignal<String>,
+    /// The page that the dialog shows; none while it is closed.
+    pub dialog: RwSignal<Option<Dialog>>,
     /// The variants of panels.
     pub chosen: RwSignal<Chosen>,
     /// The step of a lesson that is shown instead of the Run.
@@ -95,7 +96,7 @@ impl State {
             theme: RwSignal::new(theme),
             view: StoredValue::new(link.view),
             search: RwSignal::new(String::new()),
-            dialog: RwSignal::new(String::new()),
+            dialog: RwSignal::new(None),
             chosen: RwSignal::new(Chosen::default()),
             lesson: RwSignal::new(lesson),
         }
@@ -129,7 +130,7 @@ impl State {
         all
     }
 
-    /// Everything to be said, worst first.
+    /// All issues, worst first.
     pub fn issues(&self) -> Vec<Issue> {
         let mut all = self.of_run();
         all.extend(self.refused());
@@ -144,7 +145,7 @@ impl State {
         })
     }
 
-    /// What the link asked for and did not get. That the default is used is said while it is.
+    /// What was not understood in the link; of a field only while it has its default.
     pub fn refused(&self) -> Vec<Issue> {
         let holds = |notice: &Issue| match field(&notice.field) {
             Some(field) => self.run.with(|run| !field.is_changed(run)),
@@ -176,6 +177,6 @@ impl State {
 
 /// The theme that a link asks for, else the visitor's own.
 pub fn theme_of(view: &View) -> Theme {
-    let asked = view.theme.as_deref().and_then(Theme::named);
-    asked.unwrap_or_else(browser::preferred_theme)
+    let wanted = view.theme.as_deref().and_then(Theme::named);
+    wanted.unwrap_or_else(browser::preferred_theme)
 }

@@ -1,4 +1,4 @@
-//! The key figures, and what is to be said about them.
+//! The key figures, and the list of issues.
 
 use crate::core::report::work;
 use crate::core::t;
@@ -7,8 +7,8 @@ use crate::view::node::markup::{Node, text as plain};
 use crate::view::panels::issues::{fault, list};
 use crate::view::panels::strip::strip;
 use crate::view::panels::words;
-use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
+use crate::web::html::{flag, text, view_of};
+use crate::web::i18n::{say, translated};
 use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -30,7 +30,7 @@ pub fn Strip() -> impl IntoView {
     };
     view! {
         <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
-            <p class="run-line">{text(move || said(state.run.with(words::line)))}</p>
+            <p class="run-line">{text(move || translated(state.run.with(words::line)))}</p>
             {nodes("wait-note", move || waiting(state))}
             {nodes("stale-note", note)}
             {nodes("strip", figures)}
@@ -47,11 +47,11 @@ pub fn waiting(state: State) -> Node {
     plain(t!("simulating {ops} ops…", ops = show_count(ops as f64)))
 }
 
-/// Everything to be said, with a way to the field.
+/// All issues, each with a link to its field.
 #[component]
 pub fn IssueList() -> impl IntoView {
     let state = expect_context::<State>();
-    let issues = Signal::derive(move || list(&state.noted()));
+    let issues = view_of(move || list(&state.noted()));
     view! {
         <ul
             class="issues"

@@ -24,7 +24,7 @@ test('the published runs are computed when asked for, and the page stays at hand
   });
   await compute(page).click();
   await page.locator('#accuracy h3', { hasText: 'Worst misses first' }).waitFor({ timeout: 120_000 });
-  assert.equal(fetched.filter((path) => path.endsWith('.csv')).length, 5);
+  assert.equal(fetched.filter((path) => path.endsWith('.csv')).length, 6);
   // Computed in the page's own thread, there would be one before and one after.
   assert.ok(await page.evaluate(() => globalThis.frames) > 3);
   const errors = page.locator('#accuracy [aria-label="Error by source"]');

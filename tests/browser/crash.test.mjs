@@ -47,10 +47,27 @@ test('a browser too old for the code says so', async () => {
   assert.match(report, /CompileError/);
 });
 
-test('without its optional scripts the page works', async () => {
-  const page = await broken((page) => page.route(/(language|lazy\/\w+)\.js$/, (route) => route.abort()));
+test('without its optional files the page works', async () => {
+  const page = await broken(async (page) => {
+    await page.addInitScript(() => { localStorage['shardscope.language'] = 'zh'; });
+    await page.route(/(lazy\/\w+\.js|locales\/zh\.json|data\/\w+\.csv|icon\.svg)$/, (route) => route.abort());
+  });
   await eventually(() => page.locator('.strip').count(), (count) => count > 0);
   assert.equal(await panel(page).isVisible(), false);
+});
+
+test('a reader of imports that does not arrive is said, and asked for again', async () => {
+  const { page } = await site.open(LINK);
+  const missing = [/shardscope-import-\w+\.wasm$/, (route) => route.abort()];
+  await page.route(...missing);
+  await page.getByRole('button', { name: 'Import' }).first().click();
+  const text = page.locator('#dialog textarea');
+  await text.fill('v=1&pp=2');
+  await page.locator('#dialog .issue.error', { hasText: 'did not arrive' }).waitFor();
+  assert.equal(await panel(page).isVisible(), false);
+  await page.unroute(...missing);
+  await text.fill('v=1&pp=4');
+  await page.locator('#dialog').getByText('Read as a link.').waitFor();
 });
 
 for (const [what, pattern, fault] of [

@@ -115,10 +115,10 @@ test('a file of the copy that is damaged or deleted is fetched again and kept', 
     const [name] = await caches.keys();
     const cache = await caches.open(name);
     const requests = await cache.keys();
-    const of = (end) => requests.find(({ url }) => url.endsWith(end));
-    await cache.put(of('_bg.wasm'), new Response('damaged', { headers: { 'Content-Type': 'application/wasm' } }));
-    await cache.delete(of('guard.js'));
-    return of('_bg.wasm').url;
+    const of = (pattern) => requests.find(({ url }) => pattern.test(url));
+    await cache.put(of(/page-.*_bg\.wasm$/), new Response('damaged', { headers: { 'Content-Type': 'application/wasm' } }));
+    await cache.delete(of(/guard\.js$/));
+    return of(/page-.*_bg\.wasm$/).url;
   });
   await page.reload();
   await started(page);

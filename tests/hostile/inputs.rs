@@ -4,7 +4,6 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use shardscope::core::run::registry::{FIELDS, Field, Slot};
-use shardscope::web::panels::PANELS;
 use std::fs;
 
 /// What breaks parsers, and what looks like a number.
@@ -423,14 +422,12 @@ pub fn plans() -> BoxedStrategy<String> {
     prop_oneof![2 => mutated(seeds), 1 => run].boxed()
 }
 
-/// A link, a panel's name and what is asked of it, a line each.
+/// A link and the name of a page of the dialog, a line each.
 pub fn panels() -> BoxedStrategy<String> {
-    let asked = prop_oneof![
-        2 => Just(String::new()),
+    let pages = ["methods", "glossary bubble", "published", "export"];
+    let page = prop_oneof![
         1 => spike(),
-        1 => select(vec!["mfu", "memory.0", "step", "0:dark:600", "0:1:600:0:light", "step_s,step_s", "99999999999:dark:0"])
-            .prop_map(str::to_owned),
-        1 => mutated(vec!["1:light:600".to_owned(), "0:0.5:1200:3:dark".to_owned(), "mfu".to_owned()]),
+        1 => mutated(pages.map(str::to_owned).into()),
     ];
     let link = (select(pasted::links()), settings(4)).prop_map(|(link, settings)| {
         let pairs = settings
@@ -438,7 +435,7 @@ pub fn panels() -> BoxedStrategy<String> {
             .map(|(key, value)| format!("&{key}={value}"));
         format!("{link}{}", pairs.collect::<String>()).replace('\n', "")
     });
-    (link, (0..PANELS.len()), asked)
-        .prop_map(|(link, at, of)| format!("{link}\n{}\n{of}", PANELS[at].name))
+    (link, page)
+        .prop_map(|(link, page)| format!("{link}\n{page}"))
         .boxed()
 }

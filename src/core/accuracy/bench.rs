@@ -4,6 +4,7 @@ use super::evidence::{Evidence, Measured};
 use super::sources::{Quantity, SOURCES, Source};
 use crate::memory::{Nature, StageMemory, Verdict};
 use crate::report::{Evaluation, evaluate};
+use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -196,7 +197,9 @@ impl Bench {
     #[must_use]
     pub fn worst_first(&self) -> Vec<Fact> {
         let mut facts = self.facts.clone();
-        facts.sort_by(|a, b| b.error().total_cmp(&a.error()).then(a.row.cmp(&b.row)));
+        sort_by(&mut facts, |a, b| {
+            b.error().total_cmp(&a.error()).then(a.row.cmp(&b.row))
+        });
         facts
     }
 }

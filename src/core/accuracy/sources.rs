@@ -7,6 +7,7 @@ pub const FILES: &[&str] = &[
     "measured_memory.csv",
     "simumax_b200.csv",
     "uneven_pp_h20.csv",
+    "megatron_golden.csv",
 ];
 
 /// What was measured, and in which column.
@@ -256,6 +257,8 @@ pub static SOURCES: &[Source] = &[
     source("Megatron-LM's functional tests, GPT-7B", Kind::Held, MEMORY, &[("source", "/gpt3_7b_")], Quantity::AllocatedLast,
         "stack=megatron-2024&model.layers={layers}&model.hidden={hidden}&model.ffn={ffn}&model.heads={heads}&model.kv_heads={kv_heads}&model.vocab={vocab}&model.gated_ffn=false&model.norm=layernorm&model.biases=all&model.dropout=true&gpu=h100-sxm-80gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}&sequence_parallel={sp}&seq_len={seq}&micro_batch={mbs}&global_batch={four_batches}",
         "{model} on {gpu_type}, tp {tp} pp {pp}"),
+    source("Megatron-LM, golden peaks of its tests", Kind::Held, "megatron_golden.csv", &[("left_out", "=")], Quantity::AllocatedLast,
+        "stack.base=megatron-2025&{run}", "{case} on {gpu_type}"),
     Source {
         without: &[("source", "trainy")],
         ..source("torchtitan, Llama on H100", Kind::Held, MEMORY, &[("source", "torchtitan:")], Quantity::Reserved, TORCHTITAN, "{model} on {gpus}, {notes}")

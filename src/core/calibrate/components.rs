@@ -119,8 +119,10 @@ mod tests {
 
     #[test]
     fn components_are_exact_where_they_were_taken_and_close_around_it() {
-        let mut run = Run::default();
-        run.loader_ns = Some(2.0);
+        let run = Run {
+            loader_ns: Some(2.0),
+            ..Run::default()
+        };
         for at in [[0.0; MULTIPLIERS], [0.1, -0.2, 0.3, 0.2, -0.4, 0.1, 0.05]] {
             let components = Components::of(&run, &at).unwrap();
             let (log, slopes) = components.log_seconds(&at);

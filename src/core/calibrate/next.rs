@@ -12,6 +12,7 @@ use crate::memory::Verdict;
 use crate::message::Message;
 use crate::report::report;
 use crate::run::{Matrix, Multiplier, Run, Vector};
+use crate::sort::sort_by;
 use crate::t;
 
 /// A run worth making.
@@ -155,7 +156,7 @@ pub fn next_runs(
         .filter(|next| next.sd.1 < next.sd.0 * 0.99)
         .collect();
     if known {
-        all.sort_by(|a, b| a.sd.1.total_cmp(&b.sd.1));
+        sort_by(&mut all, |a, b| a.sd.1.total_cmp(&b.sd.1));
     }
     all.truncate(count);
     all

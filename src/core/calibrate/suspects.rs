@@ -5,6 +5,7 @@ use crate::message::{Message, verbatim};
 use crate::report::evaluate;
 use crate::run::registry::field;
 use crate::run::{Profile, Run};
+use crate::sort::sort_by;
 
 /// A change explains a figure that it brings this near.
 const NEAR: f64 = 0.05;
@@ -72,7 +73,9 @@ fn nearest(run: &Run, measured: f64, figure: impl Fn(&Run) -> Option<f64>) -> Ve
             ((ratio - 1.0).abs() < NEAR).then_some(Suspect { key, value, ratio })
         })
         .collect();
-    found.sort_by(|a, b| (a.ratio - 1.0).abs().total_cmp(&(b.ratio - 1.0).abs()));
+    sort_by(&mut found, |a, b| {
+        (a.ratio - 1.0).abs().total_cmp(&(b.ratio - 1.0).abs())
+    });
     found.truncate(MAX_NAMED);
     found
 }

@@ -23,7 +23,7 @@ use transient::Buffer;
 use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
 use super::verdict::{Need, PROCESS, fragmentation, process};
 use crate::run::Scenario;
-use crate::units::Bytes;
+use crate::units::{Bytes, GIB};
 
 /// The whole estimate.
 #[must_use]
@@ -203,6 +203,7 @@ fn buffer_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
             dummies::bytes(scenario, load),
         ));
     }
+    parts.push(Buffer::held("library workspaces", workspaces(scenario)));
     parts.extend(transient::transients(scenario, load));
     parts.extend(sharding::buffers(scenario, load, &holdings(scenario, load)));
     parts
@@ -212,6 +213,18 @@ fn buffer_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
             ..Item::held(Component::Buffers, part.name, part.bytes)
         })
         .collect()
+}
+
+/// What cuBLAS and Transformer Engine take of PyTorch's allocator for their products: 32 MiB each from Hopper on, 8 and 4
+/// before. A part of what every process needs. Source: PyTorch `CUDABlas.cpp` (`CUBLAS_WORKSPACE_CONFIG`), Transformer
+/// Engine `module/base.py` (`get_cublas_workspace_size_bytes`).
+fn workspaces(scenario: &Scenario) -> f64 {
+    let mib = if scenario.gpu.computes_in_fp8() {
+        64.0
+    } else {
+        12.0
+    };
+    mib * GIB / 1024.0
 }
 
 /// What a profile adds to the overhead.
@@ -225,12 +238,12 @@ fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<I
         ..Item::held(Component::Overhead, name, bytes)
     };
     let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
-    let blocks = allocated - heads * logits::held(scenario);
+    let blocks = allocated - heads * logits::held(scenario) - workspaces(scenario);
     vec![
         part(
             Nature::Process,
-            "CUDA context, workspaces and communicators",
-            PROCESS.value.0,
+            "CUDA context, libraries and communicators",
+            PROCESS.value.0 - workspaces(scenario),
         ),
         part(
             Nature::Process,

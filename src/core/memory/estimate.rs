@@ -2,6 +2,7 @@
 
 use super::verdict::Need;
 use crate::issue::Issue;
+use crate::sort::sort_by;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -184,7 +185,7 @@ impl StageMemory {
     pub fn parts(&self, component: Component) -> Vec<&Item> {
         let own = self.items.iter().filter(|item| item.component == component);
         let mut own: Vec<&Item> = own.collect();
-        own.sort_by(|a, b| b.bytes.0.total_cmp(&a.bytes.0));
+        sort_by(&mut own, |a, b| b.bytes.0.total_cmp(&a.bytes.0));
         own
     }
     /// Fills in the total.

@@ -3,7 +3,7 @@
 
 use super::{RankLoad, Verdict, estimate};
 use crate::issue::Issue;
-use crate::run::{CrossEntropy, OneOf, Optimizer, Recompute, Run, Scenario};
+use crate::run::{CrossEntropy, Method, OneOf, Optimizer, Recompute, Run, Scenario};
 use crate::t;
 
 /// Tokens of a sequence that fits anywhere. Source: He blog, debugging out-of-memory.
@@ -14,17 +14,31 @@ const SHORT: u64 = 128;
 pub fn fused_loss(scenario: &Scenario, loads: &[RankLoad], verdict: Verdict) -> Option<Issue> {
     use CrossEntropy::{Megatron, MegatronFused, TeFused};
     let fused: &[CrossEntropy] = match scenario.software.cross_entropy {
-        _ if verdict == Verdict::Fits => &[],
+        _ if verdict == Verdict::Fits || scenario.run.memory_method != Method::Detailed => &[],
         Megatron => &[MegatronFused, TeFused],
         MegatronFused => &[TeFused],
         _ => &[],
     };
+    // The loss changes the ranks that end the model and no other.
+    let last = scenario.stage_layers.len() - 1;
+    let ends = |load: &&RankLoad| load.stages.contains(&last);
+    let heads: Vec<RankLoad> = loads.iter().filter(ends).cloned().collect();
+    let fit = |scenario: &Scenario, loads: &[RankLoad]| {
+        loads.is_empty() || estimate(scenario, loads).verdict() == Verdict::Fits
+    };
+    if fused.is_empty() || fit(scenario, &heads) {
+        return None;
+    }
     let fits = |kernel: &&CrossEntropy| {
         let mut with = scenario.clone();
         with.software.cross_entropy = **kernel;
-        estimate(&with, loads).verdict() == Verdict::Fits
+        fit(&with, &heads)
     };
     let kernel = fused.iter().find(fits)?;
+    let others: Vec<RankLoad> = loads.iter().filter(|load| !ends(load)).cloned().collect();
+    if !fit(scenario, &others) {
+        return None;
+    }
     let message = t!("the logits are what does not fit: with a fused loss the same run does");
     Some(Issue::warning("cross_entropy", message).with_fix("cross_entropy", kernel.id()))
 }

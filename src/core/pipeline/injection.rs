@@ -7,6 +7,7 @@
 use super::Durations;
 use super::op::{Item, Op};
 use super::order::{Order, Placement};
+use super::row::Row;
 use std::collections::VecDeque;
 
 /// One rank while the order is made.
@@ -64,7 +65,7 @@ pub fn adaptive(durations: &Durations, weights: &[f64], room: f64) -> Order {
             }
         }
     }
-    let items = ranks.into_iter().map(|rank| rank.items).collect();
+    let items = ranks.into_iter().map(|rank| rank.items);
     let stages = u32::try_from(stages).unwrap_or(u32::MAX);
     Order::new(items, stages, Placement::Loop, microbatches)
 }
@@ -92,9 +93,9 @@ fn earliest(ranks: &[Rank], weight: &impl Fn(u32) -> f64, room: f64) -> Option<(
 #[must_use]
 pub fn fullest(order: &Order, weights: &[f64]) -> f64 {
     let chunk = f64::from(order.chunks_per_rank() * order.splits);
-    let of = |items: &Vec<Item>| {
+    let of = |items: &Row| {
         let (mut held, mut most) = (0.0f64, 0.0f64);
-        for op in items.iter().flat_map(|item| item.ops()) {
+        for op in items.iter().flat_map(Item::ops) {
             let index = (op.microbatch / order.splits.max(1)) as usize;
             let weight = weights.get(index).copied().unwrap_or(0.0) / chunk;
             if op.kind == super::Kind::F {

@@ -86,6 +86,15 @@ impl Op {
     pub const fn bw(stage: u32, microbatch: u32) -> Self {
         Self::new(Kind::BW, stage, microbatch)
     }
+    /// The same op of another micro-batch, `by` further on.
+    #[must_use]
+    pub const fn moved(self, by: i32) -> Self {
+        Self::new(
+            self.kind,
+            self.stage,
+            self.microbatch.wrapping_add_signed(by),
+        )
+    }
 }
 
 /// One entry of a rank's order.
@@ -111,6 +120,14 @@ impl Item {
         match self {
             Self::One(_) => None,
             Self::Pair(_, op) => Some(op),
+        }
+    }
+    /// The same of other micro-batches, `by` further on.
+    #[must_use]
+    pub const fn moved(self, by: i32) -> Self {
+        match self {
+            Self::One(op) => Self::One(op.moved(by)),
+            Self::Pair(first, second) => Self::Pair(first.moved(by), second.moved(by)),
         }
     }
     /// The one op or the two.

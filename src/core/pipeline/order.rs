@@ -4,6 +4,7 @@
 
 use super::fault::Fault;
 use super::op::{BadToken, Item, Kind, Op};
+use super::row::Row;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -32,13 +33,22 @@ impl Placement {
             Self::Bidirectional => p - 1 - rank,
         }
     }
+    /// Whether `stage` and the one before it lie on different ranks; not known of [`Placement::Given`].
+    #[must_use]
+    pub const fn crosses(self, stage: u32, p: u32) -> bool {
+        match self {
+            Self::Given => false,
+            Self::Snake => !stage.is_multiple_of(p),
+            Self::Loop | Self::Bidirectional => p > 1,
+        }
+    }
 }
 
 /// What every rank runs, in which order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// One list a rank.
-    pub ranks: Vec<Vec<Item>>,
+    /// One row a rank.
+    pub ranks: Vec<Row>,
     /// Global stages, S.
     pub stages: u32,
     /// Which rank has which stage.
@@ -57,20 +67,20 @@ impl Order {
     /// An order whose ranks hold their weights once and whose micro-batches are whole.
     #[must_use]
     pub fn new(
-        ranks: Vec<Vec<Item>>,
+        ranks: impl IntoIterator<Item: Into<Row>>,
         stages: u32,
         placement: Placement,
         microbatches: u32,
     ) -> Self {
-        let weight_copies = vec![1; ranks.len()];
+        let ranks: Vec<Row> = ranks.into_iter().map(Into::into).collect();
         Self {
+            weight_copies: vec![1; ranks.len()],
             ranks,
             stages,
             placement,
             microbatches,
             splits: 1,
             causal: false,
-            weight_copies,
         }
     }
     /// Pipeline ranks, p.
@@ -91,19 +101,14 @@ impl Order {
     /// Entries of all ranks; a pair is one.
     #[must_use]
     pub fn items(&self) -> usize {
-        self.ranks.iter().map(Vec::len).sum()
+        self.ranks.iter().map(Row::len).sum()
     }
     /// The stages that `rank` runs, ascending: those whose layers it has.
     #[must_use]
     pub fn stages_of(&self, rank: usize) -> Vec<u32> {
         let mut held = vec![false; self.stages as usize];
-        for op in self
-            .ranks
-            .get(rank)
-            .into_iter()
-            .flatten()
-            .flat_map(|item| item.ops())
-        {
+        let parts = self.ranks.get(rank).into_iter().flat_map(Row::loops);
+        for op in parts.flat_map(|part| part.body).flat_map(|item| item.ops()) {
             if let Some(stage) = held.get_mut(op.stage as usize) {
                 *stage = true;
             }
@@ -115,7 +120,7 @@ impl Order {
     /// The tokens of each rank.
     #[must_use]
     pub fn tokens(&self) -> Vec<Vec<String>> {
-        let tokens = |rank: &Vec<Item>| rank.iter().map(ToString::to_string).collect();
+        let tokens = |row: &Row| row.iter().map(|item| item.to_string()).collect();
         self.ranks.iter().map(tokens).collect()
     }
     /// One line a rank, tokens separated by commas; [`parse_ranks`] reads it back.
@@ -145,7 +150,7 @@ impl Order {
         let mut seen = vec![0u8; self.stages as usize * units];
         let mut home = vec![usize::MAX; self.stages as usize * units];
         for (rank, items) in self.ranks.iter().enumerate() {
-            for op in items.iter().flat_map(|item| item.ops()) {
+            for op in items.iter().flat_map(Item::ops) {
                 if op.stage >= self.stages || op.microbatch as usize >= units {
                     return Err(Fault::Outside { rank, op });
                 }

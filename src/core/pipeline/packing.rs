@@ -4,6 +4,8 @@
 //! objective for the others (1F1B was up to 1.36 times longer in simulation). Source: Fudan lecture;
 //! `DynaPipe`.
 
+use crate::sort::{sort, sort_by};
+
 /// `(c − 1) max t + sum t` for micro-batches of `times` on `ranks` ranks.
 #[must_use]
 pub fn iteration_time(times: &[f64], ranks: u32) -> f64 {
@@ -36,7 +38,7 @@ pub fn pack(
     time: impl Fn(u64, u64) -> f64,
 ) -> Option<Packing> {
     let mut sorted = lengths.to_vec();
-    sorted.sort_unstable();
+    sort(&mut sorted);
     let count = sorted.len();
     // Time of the micro-batch of samples from..to, where it may exist.
     let allowed = |from: usize, to: usize| {
@@ -52,7 +54,7 @@ pub fn pack(
             }
         }
     }
-    candidates.sort_by(f64::total_cmp);
+    sort_by(&mut candidates, f64::total_cmp);
     candidates.dedup();
     let mut best: Option<Packing> = None;
     for bound in candidates {
@@ -111,7 +113,7 @@ fn shortest_sum(count: usize, time: impl Fn(usize, usize) -> Option<f64>) -> Opt
 #[must_use]
 pub fn rise_and_fall(times: &[f64]) -> Vec<usize> {
     let mut rising: Vec<usize> = (0..times.len()).collect();
-    rising.sort_by(|a, b| times[*a].total_cmp(&times[*b]).then(a.cmp(b)));
+    sort_by(&mut rising, |a, b| times[*a].total_cmp(&times[*b]));
     let falling = rising.iter().copied().step_by(2).collect::<Vec<_>>();
     let mut order: Vec<usize> = rising.iter().copied().skip(1).step_by(2).collect();
     order.extend(falling.into_iter().rev());

@@ -1,14 +1,14 @@
-//! The one simulator: an order and durations give a timeline, or say where the order dead-locks.
-//!
-//! Every rank runs its list in order, each entry as soon as the rank is free and what it waits for has arrived. A
-//! result that crosses ranks arrives one latency later; links never contend and the sender stays free. Time and memory
-//! are linear in the ops: a rank runs until it is blocked, then sleeps on the one result that it lacks.
+//! The one simulator: an order and durations give a timeline, or say where the order dead-locks. Where only the ranks'
+//! spans are asked for, what repeats is left out.
 
 use super::durations::Durations;
 use super::fault::{Fault, Stuck};
+use super::leap;
+use super::machine::{Machine, Place};
 use super::needs::{Need, needs};
-use super::op::{Item, Kind, Op};
-use super::order::Order;
+use super::op::{Item, Op};
+use super::order::{Order, Placement};
+use super::row::Row;
 use serde::{Deserialize, Serialize};
 
 /// Whether an op runs alone.
@@ -36,7 +36,7 @@ pub struct TimedOp {
 }
 
 /// Every op of every rank, in the order of its start.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// One list a rank; a pair is two entries with equal times, as the order writes them.
     pub ranks: Vec<Vec<TimedOp>>,
@@ -49,6 +49,19 @@ impl Timeline {
         let ends = self.ranks.iter().filter_map(|ops| ops.last());
         ends.map(|op| op.end).fold(0.0, f64::max)
     }
+    /// What each rank's ops span. A pair's two entries are one piece of work: the second is left out.
+    #[must_use]
+    pub fn spans(&self) -> Spans {
+        let each = |of: fn(&[TimedOp]) -> f64| self.ranks.iter().map(|ops| of(ops)).collect();
+        Spans {
+            starts: each(|ops| ops.first().map_or(0.0, |op| op.start)),
+            ends: each(|ops| ops.last().map_or(0.0, |op| op.end)),
+            busy: each(|ops| {
+                let works = ops.iter().filter(|op| op.half != Half::Second);
+                works.map(|op| op.end - op.start).sum()
+            }),
+        }
+    }
     /// The same on a clock that runs `scale` times as long.
     #[must_use]
     pub fn rescaled(mut self, scale: f64) -> Self {
@@ -59,78 +72,43 @@ impl Timeline {
     }
 }
 
-const NOBODY: u32 = u32::MAX;
-
-/// A result: when and where it was made, and who sleeps until it is.
-#[derive(Clone, Copy)]
-struct Cell {
-    end: f64,
-    rank: u32,
-    sleeper: u32,
+/// When each rank starts and ends and how long it works between, seconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spans {
+    /// First start.
+    pub starts: Vec<f64>,
+    /// Last end.
+    pub ends: Vec<f64>,
+    /// Durations of its ops as executed.
+    pub busy: Vec<f64>,
 }
 
-const EMPTY: Cell = Cell {
-    end: f64::NAN,
-    rank: NOBODY,
-    sleeper: NOBODY,
-};
+impl Spans {
+    /// When the last rank ends.
+    #[must_use]
+    pub fn makespan(&self) -> f64 {
+        self.ends.iter().copied().fold(0.0, f64::max)
+    }
 
-/// Forwards first, gradients behind them.
-struct Board {
-    cells: Vec<Cell>,
-    stages: usize,
-    units: usize,
-}
-
-impl Board {
-    fn new(order: &Order) -> Self {
-        let (stages, units) = (order.stages as usize, order.units() as usize);
-        let cells = vec![EMPTY; 2 * stages * units];
+    fn of(machine: &Machine) -> Self {
+        let lanes = || machine.lanes.iter();
         Self {
-            cells,
-            stages,
-            units,
+            starts: lanes().map(|lane| lane.start).collect(),
+            ends: lanes().map(|lane| lane.free).collect(),
+            // Sums of the same times may differ in their last digits: no rank works longer than it is there.
+            busy: lanes()
+                .map(|lane| lane.busy.min(lane.free - lane.start))
+                .collect(),
         }
-    }
-    fn cell(&mut self, need: Need) -> &mut Cell {
-        let index = match need {
-            Need::Forward(s, i) => s as usize * self.units + i as usize,
-            Need::Gradient(s, i) => (self.stages + s as usize) * self.units + i as usize,
-        };
-        &mut self.cells[index]
-    }
-    /// When `op` may start on `rank`, or what is still missing.
-    fn arrival(&mut self, op: Op, rank: u32, order: &Order, latency: f64) -> Result<f64, Need> {
-        let mut latest = 0.0f64;
-        for need in needs(op, order) {
-            let cell = self.cell(need);
-            if cell.rank == NOBODY {
-                return Err(need);
-            }
-            let crossing = if cell.rank == rank { 0.0 } else { latency };
-            latest = latest.max(cell.end + crossing);
-        }
-        Ok(latest)
-    }
-    /// Enters a result; gives the rank that slept on it.
-    fn finish(&mut self, op: Op, rank: u32, end: f64) -> u32 {
-        let result = if op.kind == Kind::F {
-            Need::Forward(op.stage, op.microbatch)
-        } else if op.kind.sends_gradient() {
-            Need::Gradient(op.stage, op.microbatch)
-        } else {
-            return NOBODY;
-        };
-        let cell = self.cell(result);
-        let sleeper = cell.sleeper;
-        *cell = Cell {
-            end,
-            rank,
-            sleeper: NOBODY,
-        };
-        sleeper
     }
 }
+
+/// The end of all rows.
+const END: Place = Place {
+    part: usize::MAX,
+    turn: 0,
+    step: 0,
+};
 
 /// Runs `order` under `durations`.
 ///
@@ -139,93 +117,60 @@ impl Board {
 pub fn simulate(order: &Order, durations: &Durations) -> Result<Timeline, Fault> {
     order.check()?;
     durations.check(order.stages, order.units())?;
-    let p = order.ranks.len();
-    let mut board = Board::new(order);
-    let mut next = vec![0usize; p];
-    let mut free = vec![0.0f64; p];
-    let mut ranks: Vec<Vec<TimedOp>> = order
-        .ranks
-        .iter()
-        .map(|items| Vec::with_capacity(items.len()))
-        .collect();
-    let mut awake: Vec<u32> = (0..order.pp()).rev().collect();
-    while let Some(rank) = awake.pop() {
-        let r = rank as usize;
-        while let Some(item) = order.ranks[r].get(next[r]).copied() {
-            let arrival = item_arrival(&mut board, item, rank, order, durations.p2p);
-            let ready = match arrival {
-                Ok(ready) => ready,
-                Err(need) => {
-                    // Two ranks lack the same result only where one waits for itself, and that one never wakes.
-                    let cell = board.cell(need);
-                    if cell.sleeper == NOBODY {
-                        cell.sleeper = rank;
-                    }
-                    break;
-                }
-            };
-            let start = free[r].max(ready);
-            let end = start + durations.of_item(item);
-            let halves = match item {
-                Item::One(_) => [Half::Whole; 2],
-                Item::Pair(..) => [Half::First, Half::Second],
-            };
-            for (op, half) in item.ops().zip(halves) {
-                ranks[r].push(TimedOp {
-                    op,
-                    half,
-                    start,
-                    end,
-                });
-                let sleeper = board.finish(op, rank, end);
-                if sleeper != NOBODY {
-                    awake.push(sleeper);
-                }
-            }
-            free[r] = end;
-            next[r] += 1;
-        }
+    let mut machine = Machine::new(order, durations, false, true);
+    machine.run(|_| END);
+    if !machine.is_done() {
+        let stuck = stuck_ranks(&machine, order);
+        return Err(Fault::Deadlock { stuck });
     }
-    let stuck = stuck_ranks(&mut board, order, &next);
-    if stuck.is_empty() {
-        Ok(Timeline { ranks })
+    let lanes = machine.lanes.into_iter();
+    Ok(Timeline {
+        ranks: lanes.map(|lane| lane.done).collect(),
+    })
+}
+
+/// The spans that [`simulate`] would give, from what of it does not repeat: work that does not grow with the
+/// micro-batches. An order by hand is checked; those of the schedules are by the tests.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn time(order: &Order, durations: &Durations) -> Result<Spans, Fault> {
+    durations.check(order.stages, order.units())?;
+    let given = order.placement == Placement::Given;
+    if given {
+        order.check()?;
+    }
+    let mut machine = Machine::new(order, durations, !given, false);
+    if durations.microbatch_scale.is_none() {
+        if leap::run(&mut machine) {
+            return Ok(Spans::of(&machine));
+        }
+        machine = Machine::new(order, durations, !given, false);
+    }
+    machine.run(|_| END);
+    if machine.is_done() {
+        Ok(Spans::of(&machine))
     } else {
+        let stuck = stuck_ranks(&machine, order);
         Err(Fault::Deadlock { stuck })
     }
 }
 
-fn item_arrival(
-    board: &mut Board,
-    item: Item,
-    rank: u32,
-    order: &Order,
-    latency: f64,
-) -> Result<f64, Need> {
-    let first = board.arrival(item.first(), rank, order, latency)?;
-    match item.second() {
-        None => Ok(first),
-        Some(second) => Ok(first.max(board.arrival(second, rank, order, latency)?)),
-    }
-}
-
-fn stuck_ranks(board: &mut Board, order: &Order, next: &[usize]) -> Vec<Stuck> {
+fn stuck_ranks(machine: &Machine, order: &Order) -> Vec<Stuck> {
     let mut stuck = Vec::new();
-    for (rank, at) in next.iter().copied().enumerate() {
-        let Some(item) = order.ranks[rank].get(at).copied() else {
-            continue;
-        };
-        for op in item.ops() {
-            #[allow(clippy::cast_possible_truncation)] // a rank index comes from a u32 count
-            if let Err(need) = board.arrival(op, rank as u32, order, 0.0) {
-                stuck.push(Stuck {
-                    rank,
-                    at,
-                    op,
-                    waits_for: missing_op(order, need),
-                });
-                break;
-            }
-        }
+    for (rank, (lane, row)) in machine.lanes.iter().zip(&order.ranks).enumerate() {
+        let at = lane.position();
+        let ops = row.get(at).into_iter().flat_map(Item::ops);
+        let lacking = ops.filter_map(|op| {
+            let mut lacks = needs(op, order).filter(|need| !machine.made(*need));
+            lacks.next().map(|need| (op, need))
+        });
+        stuck.extend(lacking.take(1).map(|(op, need)| Stuck {
+            rank,
+            at,
+            op,
+            waits_for: missing_op(order, need),
+        }));
     }
     stuck
 }
@@ -240,8 +185,8 @@ fn missing_op(order: &Order, need: Need) -> Op {
         return Op::f(stage, microbatch);
     }
     let split = Op::b(stage, microbatch);
-    let items = order.ranks.iter().flatten();
-    let is_split = items.flat_map(|item| item.ops()).any(|op| op == split);
+    let items = order.ranks.iter().flat_map(Row::iter);
+    let is_split = items.flat_map(Item::ops).any(|op| op == split);
     if is_split {
         split
     } else {

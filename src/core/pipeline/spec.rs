@@ -7,7 +7,8 @@ use super::durations::Durations;
 use super::op::Item;
 use super::order::Order;
 use super::registry::{Make, Schedule, Stages};
-use super::simulate::simulate;
+use super::row::Row;
+use super::simulate::time;
 use crate::issue::Issue;
 use crate::run::Variant;
 use crate::t;
@@ -272,14 +273,44 @@ fn ignored_options(spec: &Spec) -> Vec<Issue> {
     warnings
 }
 
-/// Whether an order of these lists runs to its end, whatever the durations.
+/// Whether an order of these rows runs to its end, whatever the durations.
 pub(crate) fn runs(order: &Order) -> bool {
-    simulate(order, &Durations::unit(order.stages)).is_ok()
+    time(order, &Durations::unit(order.stages)).is_ok()
 }
 
-/// One list a rank from a generator of a rank.
-pub(crate) fn each_rank(p: u32, rank: impl Fn(u32) -> Vec<Item>) -> Vec<Vec<Item>> {
-    (0..p).map(rank).collect()
+/// One row a rank from a generator of a rank.
+pub(crate) fn each_rank<R: Into<Row>>(p: u32, rank: impl Fn(u32) -> R) -> Vec<Row> {
+    (0..p).map(|r| rank(r).into()).collect()
+}
+
+/// The order of `spec`, of which every row repeats `period` micro-batches on from the first `warm` micro-batches to the
+/// last: made for few micro-batches, and the part that repeats as often as it is asked for.
+pub(crate) fn repeated(
+    spec: &Spec,
+    (warm, period): (u32, u32),
+    make: impl Fn(&Spec) -> Order,
+) -> Order {
+    let m = spec.microbatches;
+    let more = m.saturating_sub(warm) / period;
+    let few = Spec {
+        microbatches: m - more * period,
+        ..spec.clone()
+    };
+    let order = make(&few);
+    let step = period * order.splits;
+    let stretch = |row: &Row| {
+        let items: Vec<Item> = row.iter().collect();
+        let longest = items.len() * period as usize / few.microbatches as usize;
+        Row::folded(&items, step.cast_signed(), longest).stretched(more)
+    };
+    match order.ranks.iter().map(stretch).collect() {
+        Some(ranks) if more > 0 => Order {
+            ranks,
+            microbatches: m,
+            ..order
+        },
+        _ => make(spec),
+    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,9 @@
 
 use super::fault::Fault;
 use super::op::{Item, Kind};
-use super::order::Order;
-use super::simulate::{Half, TimedOp, Timeline};
+use super::order::{Order, Placement};
+use super::row::{Row, Visit};
+use super::simulate::{Half, Spans, TimedOp, Timeline};
 use serde::Serialize;
 
 /// The numbers of one simulated step.
@@ -42,15 +43,16 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Measures `timeline`, which `order` gave.
+    /// Measures `spans`, which `order` gave.
     #[must_use]
-    pub fn of(order: &Order, timeline: &Timeline) -> Self {
-        let makespan_s = timeline.makespan();
-        let busy_s: Vec<f64> = timeline.ranks.iter().map(|ops| busy(ops)).collect();
+    pub fn of(order: &Order, spans: &Spans) -> Self {
+        let makespan_s = spans.makespan();
+        let busy_s = spans.busy.clone();
         let ideal_s = busy_s.iter().sum::<f64>() / busy_s.len().max(1) as f64;
-        let spans = timeline.ranks.iter().zip(&busy_s);
-        let bubble_span = spans
-            .map(|(ops, busy)| over(span(ops) - busy, *busy))
+        let lengths = spans.starts.iter().zip(&spans.ends);
+        let bubble_span = lengths
+            .zip(&busy_s)
+            .map(|((start, end), busy)| over(end - start - busy, *busy))
             .fold(0.0, f64::max);
         let peak_in_flight = peak_in_flight(order);
         let a_microbatch = f64::from(order.chunks_per_rank() * order.splits);
@@ -101,50 +103,85 @@ impl Stats {
 /// Fill and drain of a simulated step, seconds: until the last rank starts, and from its end to that of the first. A
 /// pipeline that never drains has them once in a training.
 #[must_use]
-pub fn fill_and_drain(timeline: &Timeline) -> (f64, f64) {
-    let last = timeline.ranks.last().map_or(&[][..], Vec::as_slice);
-    let (start, end) = (
-        last.first().map_or(0.0, |op| op.start),
-        last.last().map_or(0.0, |op| op.end),
-    );
-    (start, timeline.makespan() - end)
+pub fn fill_and_drain(spans: &Spans) -> (f64, f64) {
+    let last = |times: &[f64]| times.last().copied().unwrap_or(0.0);
+    (last(&spans.starts), spans.makespan() - last(&spans.ends))
 }
 
 fn over(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// A pair's two entries are one piece of work: the second is left out.
-fn busy(ops: &[TimedOp]) -> f64 {
-    let works = ops.iter().filter(|op| op.half != Half::Second);
-    works.map(|op| op.end - op.start).sum()
-}
-
-fn span(ops: &[TimedOp]) -> f64 {
-    match (ops.first(), ops.last()) {
-        (Some(first), Some(last)) => last.end - first.start,
-        _ => 0.0,
-    }
-}
-
 /// Most activations that each rank holds at once: from the start of F to the end of BW or W. It depends on the order
 /// alone, since a rank runs one entry at a time; a pair counts its new forward before it frees the old one.
 #[must_use]
 pub fn peak_in_flight(order: &Order) -> Vec<u32> {
-    let peak = |items: &Vec<Item>| {
-        let (mut held, mut peak) = (0u32, 0u32);
-        for item in items {
-            held += count(*item, |kind| kind == Kind::F);
-            peak = peak.max(held);
-            held = held.saturating_sub(count(*item, Kind::frees));
-        }
-        peak
+    let peak = |row: &Row| {
+        let (mut held, mut peak) = (0i64, 0i64);
+        row.ends(|part| match part {
+            Visit::Item(item) => {
+                held += count(item, |kind| kind == Kind::F);
+                peak = peak.max(held);
+                held -= count(item, Kind::frees);
+            }
+            Visit::Skipped(items, times) => {
+                let gained = |item: &Item| count(*item, |kind| kind == Kind::F);
+                let freed = |item: &Item| count(*item, Kind::frees);
+                let change: i64 = items.iter().map(|item| gained(item) - freed(item)).sum();
+                held += change * i64::from(times);
+            }
+        });
+        u32::try_from(peak).unwrap_or(0)
     };
     order.ranks.iter().map(peak).collect()
 }
 
-fn count(item: Item, which: impl Fn(Kind) -> bool) -> u32 {
-    item.ops().map(|op| u32::from(which(op.kind))).sum()
+fn count(item: Item, which: impl Fn(Kind) -> bool) -> i64 {
+    item.ops().map(|op| i64::from(which(op.kind))).sum()
+}
+
+/// Activations that a rank holds of each of its stages.
+#[derive(Clone, Debug)]
+pub struct Alive<'a> {
+    /// How many, stage by stage.
+    pub counts: Vec<u32>,
+    stages: &'a [usize],
+}
+
+impl<'a> Alive<'a> {
+    /// None, of `stages`.
+    #[must_use]
+    pub fn none(stages: &'a [usize]) -> Self {
+        Self {
+            counts: vec![0; stages.len()],
+            stages,
+        }
+    }
+    fn count(&mut self, stage: u32) -> Option<&mut u32> {
+        let at = self
+            .stages
+            .iter()
+            .position(|held| *held == stage as usize)?;
+        self.counts.get_mut(at)
+    }
+    /// Those that `items` make, run so many times.
+    pub fn add(&mut self, items: &[Item], times: u32) {
+        let ops = items.iter().flat_map(|item| item.ops());
+        for op in ops.filter(|op| op.kind == Kind::F) {
+            if let Some(count) = self.count(op.stage) {
+                *count += times;
+            }
+        }
+    }
+    /// Without those that `items` free, run so many times.
+    pub fn free(&mut self, items: &[Item], times: u32) {
+        let ops = items.iter().flat_map(|item| item.ops());
+        for op in ops.filter(|op| op.kind.frees()) {
+            if let Some(count) = self.count(op.stage) {
+                *count = count.saturating_sub(times);
+            }
+        }
+    }
 }
 
 /// How many activations a rank holds over time: each change with its time, ascending.
@@ -177,17 +214,23 @@ pub fn in_flight_curve(ops: &[TimedOp]) -> Vec<(f64, u32)> {
 /// Boundary tensors that cross ranks, forward and backward, per micro-batch.
 #[must_use]
 pub fn messages_per_microbatch(order: &Order) -> f64 {
-    let (stages, units) = (order.stages as usize, order.units() as usize);
-    let mut home = vec![usize::MAX; stages * units];
-    for (rank, items) in order.ranks.iter().enumerate() {
-        for op in items.iter().flat_map(|item| item.ops()) {
-            if let Some(home) = home.get_mut(op.stage as usize * units + op.microbatch as usize) {
-                *home = rank;
+    let (p, units) = (order.pp(), order.units() as usize);
+    let crossing = if order.placement == Placement::Given {
+        let mut home = vec![usize::MAX; order.stages as usize * units];
+        for (rank, row) in order.ranks.iter().enumerate() {
+            for op in row.iter().flat_map(Item::ops) {
+                let cell = op.stage as usize * units + op.microbatch as usize;
+                if let Some(home) = home.get_mut(cell) {
+                    *home = rank;
+                }
             }
         }
-    }
-    let crossings = home.iter().zip(home.iter().skip(units));
-    let crossing = crossings.filter(|(before, after)| before != after).count();
+        let crossings = home.iter().zip(home.iter().skip(units));
+        crossings.filter(|(before, after)| before != after).count()
+    } else {
+        let crosses = |stage: &u32| order.placement.crosses(*stage, p);
+        (1..order.stages).filter(crosses).count() * units
+    };
     2.0 * crossing as f64 / f64::from(order.microbatches.max(1))
 }
 
@@ -197,7 +240,7 @@ pub fn messages_per_microbatch(order: &Order) -> f64 {
 /// As [`super::simulate()`].
 pub fn measure(order: &Order, durations: &super::Durations) -> Result<(Timeline, Stats), Fault> {
     let timeline = super::simulate(order, durations)?;
-    let stats = Stats::of(order, &timeline);
+    let stats = Stats::of(order, &timeline.spans());
     Ok((timeline, stats))
 }
 

@@ -8,6 +8,7 @@
 
 use super::op::Kind;
 use super::simulate::{Half, TimedOp, Timeline};
+use crate::sort::sort_by;
 
 /// When gradients may leave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +136,7 @@ pub fn synchronise(
     let mut buckets = Vec::new();
     for (rank, (ops, held)) in timeline.ranks.iter().zip(seconds).enumerate() {
         let mut held = held.clone();
-        held.sort_by(|a, b| {
+        sort_by(&mut held, |a, b| {
             let end = |stage: u32| last[stage as usize].end;
             end(a.0).total_cmp(&end(b.0)).then(a.0.cmp(&b.0))
         });

@@ -7,6 +7,7 @@
 
 use super::op::{BadToken, Item, Kind, Op};
 use super::order::parse_ranks;
+use crate::sort::sort;
 use std::fmt::Write;
 
 /// Actions of PyTorch that compute nothing.
@@ -74,7 +75,7 @@ fn whole_backwards(ranks: &mut [Vec<Item>]) {
         .filter(|op| op.kind == Kind::W)
         .map(|op| (op.stage, op.microbatch))
         .collect();
-    weights.sort_unstable();
+    sort(&mut weights);
     let whole = |op: Op| {
         let split = weights.binary_search(&(op.stage, op.microbatch)).is_ok();
         if op.kind == Kind::B && !split {

@@ -13,13 +13,14 @@ use crate::memory::{self, RankLoad};
 use crate::pipeline::balance::level;
 use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
 use crate::pipeline::steady::step_seconds;
-use crate::pipeline::{self, Built, Durations, Order, Spec, Stats, Timeline};
+use crate::pipeline::{self, Built, Durations, Order, Spans, Spec, Stats, Timeline};
 use crate::run::{OneOf, Run, Scenario};
 use crate::t;
 use crate::time::{Clock, Step, StepParts, step_end};
 use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
 use crate::units::Seconds;
 use serde::{Deserialize, Serialize};
+use std::sync::OnceLock;
 
 /// Above this share of idle time the page says that micro-batches are few.
 const MUCH_BUBBLE: f64 = 0.2;
@@ -31,9 +32,7 @@ pub struct Evaluation {
     pub scenario: Scenario,
     /// What every rank does, in order.
     pub order: Order,
-    /// When it does it; as all times here scaled to the measured step, where the Run has one.
-    pub timeline: Timeline,
-    /// How long each global stage takes.
+    /// How long each global stage takes; as all times here scaled to the measured step, where the Run has one.
     pub durations: Durations,
     /// What the schedule makes each rank hold.
     pub loads: Vec<RankLoad>,
@@ -41,9 +40,16 @@ pub struct Evaluation {
     pub busiest: usize,
     /// The figures.
     pub report: Report,
+    timeline: OnceLock<Timeline>,
 }
 
 impl Evaluation {
+    /// When every rank does what: made when it is first asked for, since no figure needs it.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        let made = || pipeline::simulate(&self.order, &self.durations).unwrap_or_default();
+        self.timeline.get_or_init(made)
+    }
     /// Which of its chunks `stage` is to `rank`, from 0.
     #[must_use]
     pub fn chunk_of(&self, rank: usize, stage: u32) -> usize {
@@ -56,10 +62,9 @@ impl Evaluation {
 /// A Run's pipeline, ordered and simulated: numbers alone, so that another thread can compute it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
-    /// What every rank does, in order.
-    pub order: Order,
-    /// When it does it.
-    pub timeline: Timeline,
+    order: Order,
+    spans: Spans,
+    timeline: Option<Timeline>,
 }
 
 /// Understands, simulates and measures `run`.
@@ -74,12 +79,16 @@ pub fn evaluate(run: &Run) -> Result<Evaluation, Vec<Issue>> {
     made.map_err(|issues| mend(run, None, issues))
 }
 
-/// The first half of [`evaluate`], which takes long where ops are many: order and simulation.
+/// The first half of [`evaluate`], with the timeline, which takes long where ops are many.
 ///
 /// # Errors
 /// As [`evaluate`].
 pub fn time(run: &Run) -> Result<Timed, Vec<Issue>> {
-    let timed = Draft::of(run).and_then(|draft| draft.timed());
+    let timed = Draft::of(run).and_then(|draft| {
+        let timed = draft.timed()?;
+        let timeline = pipeline::simulate(&timed.order, &draft.durations).ok();
+        Ok(Timed { timeline, ..timed })
+    });
     timed.map_err(|issues| mend(run, None, issues))
 }
 
@@ -124,20 +133,28 @@ impl Draft {
         let in_field = |issue| in_run(issue, &self.scenario);
         let Built { order, .. } =
             pipeline::build(&self.spec, &self.durations).map_err(|issue| vec![in_field(issue)])?;
-        let timeline = pipeline::simulate(&order, &self.durations)
+        let spans = pipeline::time(&order, &self.durations)
             .map_err(|fault| vec![fault.issue("schedule_options.order")])?;
-        Ok(Timed { order, timeline })
+        Ok(Timed {
+            order,
+            spans,
+            timeline: None,
+        })
     }
 
     fn finish(self, timed: Timed) -> Evaluation {
-        let Timed { order, timeline } = timed;
+        let Timed {
+            order,
+            spans,
+            timeline,
+        } = timed;
         let (scenario, spec, durations) = (&self.scenario, &self.spec, &self.durations);
         let warnings = pipeline::warnings(spec);
-        let mut stats = Stats::of(&order, &timeline);
+        let mut stats = Stats::of(&order, &spans);
         let mut once = None;
         let mut full = None;
         if spec.schedule.endless {
-            once = Some(fill_and_drain(&timeline));
+            once = Some(fill_and_drain(&spans));
             full = filled(spec, durations, &mut stats);
             let step_s = step_seconds(durations, order.microbatches);
             stats = stats.in_steady_state(step_s);
@@ -205,12 +222,14 @@ impl Draft {
         };
         Evaluation {
             order,
-            timeline: timeline.rescaled(scale),
             durations: self.durations.rescaled(scale),
             scenario: self.scenario,
             loads,
             busiest,
             report,
+            timeline: timeline.map_or_else(OnceLock::new, |timeline| {
+                OnceLock::from(timeline.rescaled(scale))
+            }),
         }
     }
 }

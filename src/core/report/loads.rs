@@ -1,7 +1,9 @@
 //! What a schedule makes each rank hold: the instant when its activations weigh most.
 
 use crate::memory::{self, RankLoad};
-use crate::pipeline::{Item, Kind, Order};
+use crate::pipeline::Order;
+use crate::pipeline::row::{Row, Visit};
+use crate::pipeline::stats::Alive;
 use crate::run::Scenario;
 
 /// What each rank holds when its activations are largest, by the bytes of its chunks.
@@ -9,11 +11,12 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
     let bytes: Vec<f64> = (0..scenario.stage_layers.len())
         .map(|stage| memory::chunk_activation_bytes(scenario, stage).0)
         .collect();
+    let by_layer = scenario.run.schedule.pairs_by_layer();
     order
         .ranks
         .iter()
         .enumerate()
-        .map(|(rank, items)| {
+        .map(|(rank, row)| {
             let stages: Vec<usize> = order
                 .stages_of(rank)
                 .into_iter()
@@ -23,7 +26,7 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
             let copies = order.weight_copies.get(rank).copied().unwrap_or(1);
             let copies = u64::from(copies) * scenario.chunks;
             RankLoad {
-                in_flight: worst_instant(items, &stages, &bytes)
+                in_flight: worst_instant(row, &stages, &bytes, by_layer)
                     .into_iter()
                     .map(|count| f64::from(count) / f64::from(order.splits))
                     .collect(),
@@ -35,38 +38,74 @@ pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
 }
 
 /// Activations of each of `stages` alive at the instant when they weigh most.
-fn worst_instant(items: &[Item], stages: &[usize], bytes: &[f64]) -> Vec<u32> {
-    let slot = |stage: u32| stages.iter().position(|held| *held == stage as usize);
-    let mut alive = vec![0u32; stages.len()];
-    let mut worst = (alive.clone(), 0.0, 0);
-    for item in items {
-        for op in item.ops().filter(|op| op.kind == Kind::F) {
-            if let Some(slot) = slot(op.stage) {
-                alive[slot] += 1;
+fn worst_instant(row: &Row, stages: &[usize], bytes: &[f64], by_layer: bool) -> Vec<u32> {
+    let mut alive = Alive::none(stages);
+    let mut worst = (alive.counts.clone(), 0.0, 0);
+    row.ends(|part| match part {
+        Visit::Item(item) => {
+            let pair = by_layer && item.ops().count() > 1;
+            if pair {
+                alive.free(&[item], 1);
+            }
+            alive.add(&[item], 1);
+            let counts = &alive.counts;
+            let weight: f64 = counts
+                .iter()
+                .zip(stages)
+                .map(|(count, stage)| f64::from(*count) * bytes.get(*stage).copied().unwrap_or(0.0))
+                .sum();
+            let count = counts.iter().sum::<u32>();
+            if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
+                worst = (counts.clone(), weight, count);
+            }
+            if !pair {
+                alive.free(&[item], 1);
             }
         }
-        let weight: f64 = alive
-            .iter()
-            .zip(stages)
-            .map(|(count, stage)| f64::from(*count) * bytes.get(*stage).copied().unwrap_or(0.0))
-            .sum();
-        let count = alive.iter().sum::<u32>();
-        if weight > worst.1 || (weight >= worst.1 && count > worst.2) {
-            worst = (alive.clone(), weight, count);
+        Visit::Skipped(items, times) => {
+            alive.add(items, times);
+            alive.free(items, times);
         }
-        for op in item.ops().filter(|op| op.kind.frees()) {
-            if let Some(slot) = slot(op.stage) {
-                alive[slot] = alive[slot].saturating_sub(1);
-            }
-        }
-    }
+    });
     worst.0
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::report::evaluate;
+    use super::loads;
+    use crate::pipeline::Order;
+    use crate::report::{evaluate, schedule_ids, with_schedule};
     use crate::run::{Run, Schedule};
+
+    /// What repeats is looked at twice, at its first and last run: the worst instant of every rank is that of its whole
+    /// list.
+    #[test]
+    fn the_worst_instant_is_that_of_the_whole_list() {
+        let run = Run {
+            global_batch: 1024,
+            ..Run::default()
+        };
+        for id in schedule_ids() {
+            let Ok(of) = evaluate(&run.with_texts(&with_schedule(&run, id)).unwrap()) else {
+                assert_eq!(id, "custom");
+                continue;
+            };
+            let whole = Order {
+                ranks: of
+                    .order
+                    .ranks
+                    .iter()
+                    .map(|row| row.iter().collect())
+                    .collect(),
+                ..of.order.clone()
+            };
+            assert_eq!(
+                loads(&of.scenario, &of.order),
+                loads(&of.scenario, &whole),
+                "{id}"
+            );
+        }
+    }
 
     /// A rank of both directions holds its stage and the one that mirrors it, each once (DualPipe: "2x parameters"; Chimera,
     /// section 3.1: "two model replicas"); stashed versions are copies of the stage itself (PipeDream-2BW: two).

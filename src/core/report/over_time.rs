@@ -9,6 +9,7 @@ use super::Evaluation;
 use crate::memory::curve::{Alive, Change, curve};
 use crate::memory::{Component, Nature, StageMemory, detailed};
 use crate::pipeline::{Kind, TimedOp};
+use crate::sort::sort_by;
 use crate::units::{Bytes, Seconds};
 
 /// From one change to the next.
@@ -83,17 +84,18 @@ const EMPTY: Instant = Instant {
 #[must_use]
 pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let scenario = &evaluation.scenario;
-    let ops = evaluation.timeline.ranks.get(rank)?;
+    let ops = evaluation.timeline().ranks.get(rank)?;
     let load = evaluation.loads.get(rank)?;
     let estimate = detailed::estimate(scenario, &evaluation.loads);
     let estimate = estimate.per_stage.get(rank)?;
     let momentary = momentary(estimate);
     let transients: Bytes = momentary.iter().map(|(_, bytes)| *bytes).sum();
-    let events = events(ops);
+    let by_layer = scenario.run.schedule.pairs_by_layer();
+    let events = events(ops, by_layer);
     let splits = f64::from(evaluation.order.splits.max(1));
     let changes: Vec<Change> = events
         .iter()
-        .map(|event| event.change(ops, 1.0 / splits))
+        .map(|event| event.change(ops, 1.0 / splits, by_layer))
         .collect();
     let curve = curve(scenario, rank, load, &changes);
     let mut instants: Vec<Instant> = Vec::with_capacity(curve.points.len());
@@ -148,7 +150,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let running = instants.get(peak).and_then(|instant| instant.op);
     Some(OverTime {
         rank,
-        makespan: Seconds(evaluation.timeline.makespan()),
+        makespan: Seconds(evaluation.timeline().makespan()),
         peak,
         head: head.sum(),
         op: running.and_then(|at| ops.get(at)).copied(),
@@ -180,11 +182,12 @@ struct Event {
 
 impl Event {
     /// An activation lives from the begin of its forward to the end of the op that frees it.
-    fn change(&self, ops: &[TimedOp], unit: f64) -> Change {
+    fn change(&self, ops: &[TimedOp], unit: f64, by_layer: bool) -> Change {
         let op = ops[self.op].op;
+        let early = by_layer && paired(ops, self.op);
         let by = match (self.begins, op.kind) {
             (true, Kind::F) => unit,
-            (false, kind) if kind.frees() => -unit,
+            (begins, kind) if kind.frees() && begins == early => -unit,
             _ => 0.0,
         };
         Change {
@@ -196,14 +199,27 @@ impl Event {
 }
 
 /// Begins and ends in order of time: what ends when another begins is freed first.
-fn events(ops: &[TimedOp]) -> Vec<Event> {
+fn events(ops: &[TimedOp], by_layer: bool) -> Vec<Event> {
     let both = |(op, timed): (usize, &TimedOp)| {
         let event = |time, begins| Event { time, begins, op };
         [event(timed.start, true), event(timed.end, false)]
     };
     let mut events: Vec<Event> = ops.iter().enumerate().flat_map(both).collect();
-    events.sort_by(|a, b| a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins)));
+    // Of a pair that runs layer by layer the backward pass frees first.
+    let frees = |event: &Event| by_layer && ops[event.op].op.kind.frees();
+    sort_by(&mut events, |a, b| {
+        let order = a.time.total_cmp(&b.time).then(a.begins.cmp(&b.begins));
+        order.then(frees(b).cmp(&frees(a)))
+    });
     events
+}
+
+/// Whether a forward pass begins with op `index`.
+fn paired(ops: &[TimedOp], index: usize) -> bool {
+    let start = ops[index].start;
+    let near = index.saturating_sub(1)..(index + 2).min(ops.len());
+    let mut others = near.filter(|other| *other != index);
+    others.any(|other| ops[other].op.kind == Kind::F && ops[other].start.total_cmp(&start).is_eq())
 }
 
 #[cfg(test)]
@@ -244,6 +260,7 @@ mod tests {
             Schedule::Chimera,
             Schedule::Hanayo,
             Schedule::Seq1F1B,
+            Schedule::Overlap,
         ] {
             let run = Run {
                 schedule,
@@ -271,7 +288,7 @@ mod tests {
         let curve = curve(&Run::default(), 0);
         let (first, last) = (curve.at(Seconds(-1.0)), *curve.instants.last().unwrap());
         assert_eq!(last.components[3], Bytes::ZERO);
-        assert_eq!(last.components[4], Bytes::ZERO);
+        assert_eq!(last.components[4], first.components[4]);
         assert_eq!(first.time, Seconds::ZERO);
         assert_eq!(curve.at(curve.fullest().time), curve.fullest());
         let times: Vec<_> = curve.instants.iter().map(|one| one.time.0).collect();

@@ -90,5 +90,9 @@ pub(super) fn durations(scenario: &Scenario, passes: &[Pass], spec: &Spec) -> Du
     let scale = lengths
         .iter()
         .flat_map(|length| std::iter::repeat_n(*length as f64 / usual, repeat));
-    durations.with_microbatch_scale(scale.collect())
+    let scale: Vec<f64> = scale.collect();
+    if scale.iter().all(|factor| *factor == 1.0) {
+        return durations;
+    }
+    durations.with_microbatch_scale(scale)
 }

@@ -61,7 +61,7 @@ pub fn often_reduced(scenario: &Scenario, loads: &[RankLoad], now: Verdict) -> O
 
 #[cfg(test)]
 mod tests {
-    use crate::pipeline::{Kind, Op, Placement};
+    use crate::pipeline::{Item, Kind, Op, Placement};
     use crate::report::{Report, evaluate, schedule_ids, with_schedule};
     use crate::run::{Based, Reduction, Run, Schedule};
     use crate::units::Bytes;
@@ -132,9 +132,9 @@ mod tests {
                 };
                 let scenario = &evaluation.scenario;
                 let looped = evaluation.order.placement == Placement::Loop && scenario.chunks > 1;
-                for (rank, items) in evaluation.order.ranks.iter().enumerate() {
+                for (rank, row) in evaluation.order.ranks.iter().enumerate() {
                     let backward = |op: &Op| matches!(op.kind, Kind::B | Kind::BW);
-                    let ops = items.iter().flat_map(|item| item.ops().collect::<Vec<_>>());
+                    let ops = row.iter().flat_map(Item::ops);
                     let mut stages: Vec<u32> = ops.filter(backward).map(|op| op.stage).collect();
                     stages.dedup();
                     for stage in evaluation.order.stages_of(rank) {

@@ -78,7 +78,7 @@ pub fn gradient_sync(evaluation: &Evaluation, policy: Policy) -> Option<Gradient
     if seconds.iter().flatten().all(|(_, time)| *time <= 0.0) {
         return None;
     }
-    let timeline = &evaluation.timeline;
+    let timeline = evaluation.timeline();
     let under = |policy| {
         let buckets = synchronise(timeline, &seconds, policy, overlap);
         let ranks = ranks(timeline, &buckets, overlap.tax);

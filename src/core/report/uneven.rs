@@ -8,6 +8,7 @@ use crate::memory::methods::uneven::split as note_split;
 use crate::pipeline::balance::{Work, optimum};
 use crate::run::Run;
 use crate::run::presets::{Measured, PUBLISHED};
+use crate::sort::{sort, sort_by};
 use crate::units::Seconds;
 
 /// Who says a split.
@@ -165,9 +166,9 @@ pub fn balance(evaluation: &Evaluation) -> Option<Balance> {
     balance.enter(Origin::Rule, rule.and_then(|rule| with(Some(rule))));
     balance.enter(Origin::Best, Some(found));
     for split in &mut balance.splits {
-        split.origins.sort_unstable();
+        sort(&mut split.origins);
     }
-    balance.splits.sort_by_key(|split| split.origins[0]);
+    sort_by(&mut balance.splits, |a, b| a.origins[0].cmp(&b.origins[0]));
     Some(balance)
 }
 

@@ -279,6 +279,16 @@ one_of!(impl Biases {
     All = "all" "all linears",
 });
 
+impl Schedule {
+    /// Whether a pair runs layer by layer: a layer of the backward pass goes as one of the forward pass comes, so that the
+    /// two hold no more than one of them. Source: Megatron-LM `combined_1f1b.py`; its tests with
+    /// `--overlap-moe-expert-parallel-comm` hold a micro-batch less than both would.
+    #[must_use]
+    pub fn pairs_by_layer(self) -> bool {
+        matches!(self, Self::Overlap | Self::InterleavedOverlap)
+    }
+}
+
 /// What is recomputed in the backward pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Recompute {

@@ -4,6 +4,7 @@
 use crate::issue::Issue;
 use crate::run::registry::field;
 use crate::run::{OneOf, Recompute, Run, Schedule, Value};
+use crate::sort::sort;
 use crate::t;
 use crate::units::whole;
 
@@ -86,7 +87,7 @@ fn divisors(whole: u64, most: u64) -> Vec<u64> {
         .flat_map(|part| [part, whole / part])
         .filter(|part| *part <= most)
         .collect();
-    parts.sort_unstable();
+    sort(&mut parts);
     parts.dedup();
     parts
 }

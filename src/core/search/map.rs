@@ -10,6 +10,7 @@ use super::request::Request;
 use crate::message::{Message, verbatim};
 use crate::run::presets::MODELS;
 use crate::run::{Based, Choice, Recompute, Run, Schedule};
+use crate::sort::{sort, sort_by};
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
@@ -345,7 +346,7 @@ impl Map {
         let space = search.space();
         let mut promises: Vec<Promise> = search.promises().to_vec();
         // Reversed order: the smallest bound is the greatest.
-        promises.sort_unstable_by(|a, b| b.cmp(a));
+        sort_by(&mut promises, |a, b| b.cmp(a));
         let mut rows: Vec<[u64; 3]> = Vec::new();
         for promise in promises {
             let block = space.blocks[promise.place.block()];
@@ -357,7 +358,7 @@ impl Map {
                 break;
             }
         }
-        rows.sort_unstable();
+        sort(&mut rows);
         let counts: Vec<u64> = [run.gpus / 4, run.gpus / 2, run.gpus]
             .into_iter()
             .chain([run.gpus.saturating_mul(2), run.gpus.saturating_mul(4)])

@@ -4,7 +4,9 @@
 use super::axes::{Chunks, Split};
 use super::space::Block;
 use super::stages::Kinds;
-use crate::pipeline::{self, Durations, Kind, Order, Placement, Spec};
+use crate::pipeline::row::Visit;
+use crate::pipeline::stats::Alive;
+use crate::pipeline::{self, Durations, Item, Kind, Order, Spec};
 use crate::run::{OneOf, Run, Scenario, Schedule};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -40,18 +42,11 @@ pub struct Facts {
 
 impl Facts {
     fn of(order: &Order, spec: &Spec, timed: bool) -> Self {
-        let crosses = |stage: u32| -> bool {
-            let p = order.pp();
-            match order.placement {
-                Placement::Given => false,
-                Placement::Snake => !(stage + 1).is_multiple_of(p),
-                Placement::Loop | Placement::Bidirectional => p > 1,
-            }
-        };
         let mut hops = vec![0.0];
         for stage in 1..order.stages {
             let before = hops.last().copied().unwrap_or(0.0);
-            hops.push(before + f64::from(u8::from(crosses(stage - 1))));
+            let crosses = order.placement.crosses(stage, order.pp());
+            hops.push(before + f64::from(u8::from(crosses)));
         }
         Self {
             ranks: (0..order.ranks.len())
@@ -75,44 +70,63 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
         slot[*stage] = index;
     }
     let mut work = vec![[0.0; 3]; stages.len()];
-    let mut alive = vec![0u32; stages.len()];
+    let mut alive = Alive::none(&stages);
     let mut peaks: Vec<Vec<u32>> = Vec::new();
     let mut grown = false;
+    let by_layer = OneOf::from_id(spec.schedule.id).is_some_and(Schedule::pairs_by_layer);
     let mut first = None;
     let mut last = None;
-    for item in &order.ranks[rank] {
-        for op in item.ops().filter(|op| op.kind == Kind::F) {
-            alive[slot[op.stage as usize]] += 1;
-            grown = true;
-        }
-        if grown && item.ops().any(|op| op.kind.frees()) {
-            enter(&mut peaks, &alive);
-            grown = false;
-        }
+    let mut visit = |item: Item, times: u32| {
         for op in item.ops() {
             let stage = op.stage as usize;
+            let share = f64::from(times) / pieces;
             let done = &mut work[slot[stage]];
             match op.kind {
                 Kind::F => {
-                    done[0] += 1.0 / pieces;
+                    done[0] += share;
                     first = first.or(Some(stage));
                 }
-                Kind::B => done[1] += 1.0 / pieces,
-                Kind::W => done[2] += 1.0 / pieces,
+                Kind::B => done[1] += share,
+                Kind::W => done[2] += share,
                 Kind::BW => {
-                    done[1] += 1.0 / pieces;
-                    done[2] += 1.0 / pieces;
+                    done[1] += share;
+                    done[2] += share;
                 }
-            }
-            if op.kind.frees() {
-                alive[slot[stage]] = alive[slot[stage]].saturating_sub(1);
             }
             last = op
                 .kind
                 .sends_gradient()
                 .then_some((stage, op.kind == Kind::BW));
         }
-    }
+    };
+    order.ranks[rank].ends(|part| match part {
+        Visit::Item(item) => {
+            let pair = by_layer && item.ops().count() > 1;
+            if pair && grown {
+                enter(&mut peaks, &alive.counts);
+            }
+            if pair {
+                alive.free(&[item], 1);
+            }
+            grown |= item.ops().any(|op| op.kind == Kind::F);
+            alive.add(&[item], 1);
+            if grown && item.ops().any(|op| op.kind.frees()) {
+                enter(&mut peaks, &alive.counts);
+                grown = false;
+            }
+            if !pair {
+                alive.free(&[item], 1);
+            }
+            visit(item, 1);
+        }
+        Visit::Skipped(items, times) => {
+            alive.add(items, times);
+            alive.free(items, times);
+            for item in items {
+                visit(*item, times);
+            }
+        }
+    });
     let splits = f64::from(order.splits);
     RankFacts {
         // An order that depends on durations holds at least one chunk of its first stage; nothing else is sure.
@@ -255,30 +269,8 @@ impl Orders {
     }
 }
 
-/// Schedules whose steady state repeats every pp micro-batches, each stage running every micro-batch once.
-const STEADY: [Schedule; 4] = [
-    Schedule::OneFOneB,
-    Schedule::Interleaved,
-    Schedule::ZbH1,
-    Schedule::ZbV,
-];
-/// Micro-batches for every rank from which they are in it.
-const WARM: u64 = 4;
-
-/// The facts of an order. Of a long one with a steady state only its ends are laid out; a test holds the two equal.
+/// The facts of an order; none where there is none.
 fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
-    let warm = WARM * pp;
-    if !STEADY.contains(&chunks.schedule) || microbatches < warm + pp {
-        return make(run, chunks, pp, microbatches);
-    }
-    let mut facts = make(run, chunks, pp, warm + (microbatches - warm) % pp)?;
-    for work in facts.ranks.iter_mut().flat_map(|rank| &mut rank.work) {
-        *work = [microbatches as f64; 3];
-    }
-    Some(facts)
-}
-
-fn make(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
     let row = pipeline::schedule(chunks.schedule.id())?;
     let small = |value: u64| u32::try_from(value).ok();
     let options = &run.schedule_options;
@@ -305,7 +297,7 @@ mod tests {
             virtual_stages: v,
             each: v,
         };
-        make(&Run::default(), chunks, pp, m).unwrap()
+        facts(&Run::default(), chunks, pp, m).unwrap()
     }
 
     /// 1F1B: rank r holds p - r micro-batches; the last rank's last backward has all others behind it.
@@ -325,33 +317,5 @@ mod tests {
         let facts = one(Schedule::ZbV, 1, 4, 8);
         assert_eq!(facts.hops, [0.0, 1.0, 2.0, 3.0, 3.0, 4.0, 5.0, 6.0]);
         assert_eq!(facts.ranks[0].stages, [0, 7]);
-    }
-
-    #[test]
-    fn the_ends_of_a_long_order_tell_all_of_it() {
-        for schedule in STEADY {
-            let several = if schedule == Schedule::Interleaved {
-                vec![2, 3, 4]
-            } else {
-                vec![1]
-            };
-            for v in several {
-                for pp in 2..=9 {
-                    let each = if schedule == Schedule::ZbV { 2 } else { v };
-                    let chunks = Chunks {
-                        schedule,
-                        virtual_stages: v,
-                        each,
-                    };
-                    let warm = WARM * pp;
-                    for m in (warm + pp..warm + 3 * pp).chain([5 * warm, 5 * warm + 1]) {
-                        let run = Run::default();
-                        let short = facts(&run, chunks, pp, m);
-                        let long = make(&run, chunks, pp, m);
-                        assert_eq!(short, long, "{schedule:?} v {v} pp {pp} m {m}");
-                    }
-                }
-            }
-        }
     }
 }

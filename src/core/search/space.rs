@@ -7,6 +7,7 @@ use super::axes::{Axes, Chunks, Split};
 use crate::cluster::Mesh;
 use crate::model::Architecture;
 use crate::run::{Recompute, Run, Schedule};
+use crate::sort::sort;
 
 /// Layouts that differ only in schedule and ZeRO stage; their pipelines have the same stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +154,7 @@ impl Space {
                 continue;
             }
             let mut chunks: Vec<u64> = self.schedules(pp).iter().map(|one| one.each).collect();
-            chunks.sort_unstable();
+            sort(&mut chunks);
             chunks.dedup();
             for &chunks in &chunks {
                 let stages = pp.saturating_mul(chunks);

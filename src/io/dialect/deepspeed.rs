@@ -16,7 +16,6 @@ pub static DIALECT: Dialect = Dialect {
     id: "deepspeed",
     name: "DeepSpeed",
     file: "ds_config.json",
-    entries,
     read,
     write,
     print,
@@ -40,7 +39,11 @@ pub fn knows(object: &Value) -> bool {
     SIGNS.iter().any(|sign| object.get(sign).is_some())
 }
 
-fn entries(text: &str) -> Result<Entries, Issue> {
+/// The settings that a text says.
+///
+/// # Errors
+/// Why it cannot be read, by line where there is one.
+pub fn entries(text: &str) -> Result<Entries, Issue> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| Issue::error("", t!("not JSON: {error}", error = error.to_string())))?;
     let mut entries = value.flat(|_| true);

@@ -14,7 +14,6 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::words::{self, Script};
 use super::{Dialect, Entries};
-use crate::core::issue::Issue;
 use crate::core::run::Scenario;
 use parallel::SAME;
 
@@ -23,7 +22,6 @@ pub static DIALECT: Dialect = Dialect {
     id: "megatron",
     name: "Megatron-LM",
     file: "megatron.sh",
-    entries,
     read,
     write,
     print,
@@ -50,15 +48,16 @@ pub fn knows(name: &str) -> bool {
     SAME.iter().any(|row| row.name == name) || well_known.contains(&&*name)
 }
 
-#[allow(clippy::unnecessary_wraps)] // other programs' files can be wrong
-fn entries(text: &str) -> Result<Entries, Issue> {
+/// The settings that a text says.
+#[must_use]
+pub fn entries(text: &str) -> Entries {
     let script = Script::read(text);
     let mut entries: Entries = script.arguments();
     for (name, _) in &mut entries {
         *name = name.replace('_', "-");
     }
     LAUNCHER.take_variables(&script, &mut entries);
-    Ok(entries)
+    entries
 }
 
 fn read(reader: &mut SettingsReader) {

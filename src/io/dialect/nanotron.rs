@@ -17,7 +17,6 @@ pub static DIALECT: Dialect = Dialect {
     id: "nanotron",
     name: "Nanotron",
     file: "nanotron.yaml",
-    entries,
     read,
     write,
     print,
@@ -45,7 +44,11 @@ pub fn knows(line: &str) -> bool {
         .is_some_and(|(section, _)| SECTIONS.contains(&section))
 }
 
-fn entries(text: &str) -> Result<Entries, Issue> {
+/// The settings that a text says.
+///
+/// # Errors
+/// Why it cannot be read, by line where there is one.
+pub fn entries(text: &str) -> Result<Entries, Issue> {
     Ok(yaml::read(text)?.flat(|_| true))
 }
 

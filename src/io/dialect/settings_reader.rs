@@ -83,13 +83,13 @@ impl SettingsReader {
     }
 
     /// Notes what `name` was used for.
-    pub fn note(&mut self, name: &str, said: impl Into<Message>) {
-        self.used.push((name.to_owned(), said.into()));
+    pub fn note(&mut self, name: &str, message: impl Into<Message>) {
+        self.used.push((name.to_owned(), message.into()));
     }
 
     /// Notes what is taken where the text is silent.
-    pub fn assume(&mut self, said: impl Into<Message>) {
-        self.assumed.push(said.into());
+    pub fn assume(&mut self, message: impl Into<Message>) {
+        self.assumed.push(message.into());
     }
 
     /// A number; the first where there are several.

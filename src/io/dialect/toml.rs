@@ -3,6 +3,7 @@
 use super::{Entries, words::scalar};
 use crate::core::issue::Issue;
 use crate::core::run::Value;
+use crate::core::sort::sort_by;
 use crate::core::t;
 use toml::de::{DeTable, DeValue};
 
@@ -65,7 +66,7 @@ pub fn read(text: &str) -> Result<Entries, Issue> {
             value => found.push((at, (name, single(value)))),
         }
     }
-    found.sort_by_key(|(at, _)| *at);
+    sort_by(&mut found, |(a, _), (b, _)| a.cmp(b));
     Ok(found.into_iter().map(|(_, entry)| entry).collect())
 }
 

@@ -18,7 +18,6 @@ pub static DIALECT: Dialect = Dialect {
     id: "torchtitan",
     name: "torchtitan",
     file: "torchtitan.sh",
-    entries,
     read,
     write,
     print,
@@ -62,7 +61,11 @@ pub fn is_file(file: &Result<Entries, Issue>) -> bool {
     entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
 }
 
-fn entries(text: &str) -> Result<Entries, Issue> {
+/// The settings that a text says.
+///
+/// # Errors
+/// Why it cannot be read, by line where there is one.
+pub fn entries(text: &str) -> Result<Entries, Issue> {
     let file = toml::read(text);
     let script = Script::read(text);
     let arguments = script.arguments();

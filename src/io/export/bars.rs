@@ -57,14 +57,14 @@ fn legend(drawing: &mut Drawing, y: f64, entries: &[(Ink, String)]) {
 
 fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
     let memory = &evaluation.report.memory;
-    let shown = bars(memory);
-    let foot = PITCH * shown.bars.len() as f64;
+    let visible = bars(memory);
+    let foot = PITCH * visible.bars.len() as f64;
     let mut drawing = Drawing::new(foot + 48.0);
     let place = |component: Component| {
         let mut all = Component::ALL.into_iter();
         Ink::Memory(all.position(|other| other == component).unwrap_or(0))
     };
-    for (row, bar) in shown.bars.iter().enumerate() {
+    for (row, bar) in visible.bars.iter().enumerate() {
         let y = PITCH * row as f64;
         drawing.name(y + BAR / 2.0, bar.name());
         for part in &bar.segments {
@@ -82,13 +82,13 @@ fn memory(evaluation: &Evaluation, unit: MemoryUnit) -> Drawing {
         let total = unit.number(bar.total);
         drawing.words((1.0, y + BAR / 2.0), Anchor::End, Ink::Text, &total);
     }
-    let capacity = shown.capacity * PLOT;
+    let capacity = visible.capacity * PLOT;
     let top = (capacity, 0.0);
     drawing.line(top, (capacity, foot), Ink::Paper, 4.0);
     drawing.line(top, (capacity, foot), Ink::Text, 2.0);
     let said = format!("{} usable", unit.show(memory.capacity_bytes));
     drawing.words((capacity, foot + 8.0), Anchor::End, Ink::Text, &said);
-    let entries: Vec<_> = shown
+    let entries: Vec<_> = visible
         .used()
         .map(|component| (place(component), component.name().to_owned()))
         .collect();
@@ -153,10 +153,10 @@ fn step(evaluation: &Evaluation) -> Drawing {
         ("optimizer", Some(Ink::Optimizer), step.optimizer_s),
         ("data loader", Some(Ink::Muted), step.host_s),
     ];
-    let shown: Vec<_> = parts.into_iter().filter(|part| part.2.0 > 0.0).collect();
-    let mut drawing = Drawing::new(PITCH * shown.len() as f64);
+    let visible: Vec<_> = parts.into_iter().filter(|part| part.2.0 > 0.0).collect();
+    let mut drawing = Drawing::new(PITCH * visible.len() as f64);
     let mut x = 0.0;
-    for (row, (name, ink, time)) in shown.iter().enumerate() {
+    for (row, (name, ink, time)) in visible.iter().enumerate() {
         let width = *time / step.time_s;
         let at = Box {
             x,

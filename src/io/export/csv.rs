@@ -56,8 +56,8 @@ pub fn csv(evaluation: &Evaluation, stamp: &Stamp) -> String {
     }
     lines.push(String::new());
     lines.push("rank,ops,busy_s,idle_s,first_start_s,last_end_s,peak_in_flight".to_owned());
-    let makespan = evaluation.timeline.makespan();
-    for (rank, ops) in evaluation.timeline.ranks.iter().enumerate() {
+    let makespan = evaluation.timeline().makespan();
+    for (rank, ops) in evaluation.timeline().ranks.iter().enumerate() {
         // The halves of a pair run at once: one of them counts.
         let counted = ops.iter().filter(|op| op.half != Half::Second);
         let busy: f64 = counted.map(|op| op.end - op.start).sum();
@@ -166,8 +166,8 @@ mod tests {
                 );
             }
             // Busy and idle make up the pipeline; nobody runs past its end.
-            let makespan = evaluation.timeline.makespan();
-            assert_eq!(ranks.len() - 1, evaluation.timeline.ranks.len());
+            let makespan = evaluation.timeline().makespan();
+            assert_eq!(ranks.len() - 1, evaluation.timeline().ranks.len());
             for row in &ranks[1..] {
                 let cells: Vec<f64> = row.iter().map(|cell| number(cell)).collect();
                 let [_, ops, busy, idle, first, last, held] = cells[..] else {

@@ -38,7 +38,7 @@ mod tests {
             schedule: Schedule::DualPipeV,
             ..Run::default()
         };
-        let timeline = evaluate(&run).unwrap().timeline;
+        let timeline = evaluate(&run).unwrap().timeline().clone();
         let csv = ops_csv(&timeline);
         let mut lines = csv.lines().skip(1);
         for (rank, ops) in timeline.ranks.iter().enumerate() {

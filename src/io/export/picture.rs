@@ -33,7 +33,7 @@ impl Picture<'_> {
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
     pub fn size(&self, scale: f64) -> (u32, u32) {
-        let height = Shape::of(self.evaluation.timeline.ranks.len()).height();
+        let height = Shape::of(self.evaluation.timeline().ranks.len()).height();
         let pixels = |css: f64| (css * scale).ceil().max(1.0) as u32;
         (pixels(self.width + NAMES), pixels(height + TITLE))
     }
@@ -44,9 +44,9 @@ impl Picture<'_> {
     /// Whatever the backend says, in words.
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB, scale: f64) -> Result<(), String> {
         let evaluation = self.evaluation;
-        let shape = Shape::of(evaluation.timeline.ranks.len());
-        let rows = self.sums.rows(&evaluation.timeline, shape.stride);
-        let curve = evaluation.timeline.ranks.get(self.rank);
+        let shape = Shape::of(evaluation.timeline().ranks.len());
+        let rows = self.sums.rows(evaluation.timeline(), shape.stride);
+        let curve = evaluation.timeline().ranks.get(self.rank);
         let report = &evaluation.report;
         let title = format!(
             "{} on {} GPUs, {}: {}",
@@ -100,8 +100,8 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         let picture = Picture {
             evaluation: &evaluation,
-            sums: &Sums::of(&evaluation.timeline),
-            view: Viewport::all(evaluation.timeline.makespan()),
+            sums: &Sums::of(evaluation.timeline()),
+            view: Viewport::all(evaluation.timeline().makespan()),
             width: 1600.0,
             rank: 0,
             theme: Theme::Light,

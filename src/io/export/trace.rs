@@ -14,7 +14,7 @@ const MAX_ARROWS: usize = 100_000;
 /// The trace as JSON.
 #[must_use]
 pub fn chrome_trace(evaluation: &Evaluation) -> String {
-    let (order, timeline) = (&evaluation.order, &evaluation.timeline);
+    let (order, timeline) = (&evaluation.order, evaluation.timeline());
     let trace = Trace::new(order, timeline, evaluation.durations.p2p);
     let mut events = Events::new(&format!(
         "{} on {} pipeline ranks",
@@ -134,7 +134,7 @@ mod tests {
     fn every_op_is_a_slice_with_its_times() {
         let (evaluation, events) = events("zb-h1");
         let mut slices = of(&events, "X");
-        for (rank, ops) in evaluation.timeline.ranks.iter().enumerate() {
+        for (rank, ops) in evaluation.timeline().ranks.iter().enumerate() {
             for op in ops {
                 let slice = slices.next().unwrap();
                 assert_eq!(slice["tid"], rank);

@@ -5,11 +5,12 @@
 //! exported as, it is that Run, complete; where it was edited since, what it says is read over that Run. So an export
 //! comes back whole even from a program that cannot say everything.
 
+mod reading;
 mod sniff;
 pub mod summary;
 
 use super::config;
-use super::dialect::{Dialect, settings_reader::SettingsReader};
+use super::dialect::{Dialect, entries, settings_reader::SettingsReader};
 use super::{json, link};
 use crate::core::issue::Issue;
 use crate::core::message::Message;
@@ -17,6 +18,8 @@ use crate::core::run::registry::out_of_range;
 use crate::core::run::{Run, Scenario, Value};
 use crate::core::t;
 use sniff::{Kind, sniff};
+
+pub use reading::{Question, Reading};
 
 /// Longer texts are not read; the longest settings known have some 10 kB.
 const MAX_LENGTH: usize = 400_000;
@@ -138,7 +141,7 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
 }
 
 fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning, Vec<Issue>> {
-    let entries = (dialect.entries)(text).map_err(|issue| vec![issue])?;
+    let entries = entries(dialect, text).map_err(|issue| vec![issue])?;
     let exported = sniff::link_in(text).map(|address| link::decode(&address).run);
     let format = t!("settings of {dialect}", dialect = dialect.name);
     if let Some(run) = &exported

@@ -1,31 +1,36 @@
 //! What an import says before it is taken: what it was recognised as, what it changes, what it used, assumed, ignored.
 
-use super::read;
+use super::Reading;
+use crate::core::issue::Issue;
 use crate::core::message::Message;
 use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::core::run::registry::{FIELDS, field};
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_count};
+use crate::io::link;
 use crate::view::node::markup::{Node, el, fold, leaf, load, table, text};
 use crate::view::panels::issues::{line, list};
 use crate::view::panels::words;
 
-/// What `typed` would make of `present`; or why it cannot be read.
+/// What a text would make of `present`; or why it cannot be read.
 #[must_use]
-pub fn summary(typed: &str, present: &Run) -> Node {
-    if typed.trim().is_empty() {
-        return Node::none();
-    }
-    let read = match read(typed, present) {
-        Ok(read) => read,
-        Err(issues) => return issues.iter().map(line).collect(),
+pub fn summary(reading: &Reading, present: &Run) -> Node {
+    let (format, link, used, assumed, ignored) = match reading {
+        Reading::Meaning {
+            format,
+            link,
+            used,
+            assumed,
+            ignored,
+        } => (format, link, used, assumed, ignored),
+        Reading::Refused(why) => {
+            let issue = |why: &String| line(&Issue::error("", why));
+            return why.iter().map(issue).collect();
+        }
     };
-    let items = |lines: &[Message]| -> Node {
-        let items: Node = lines.iter().map(|line| leaf("li", "", line)).collect();
-        el("ul", &[("class", "gaps")], &[items])
-    };
-    let changes = changes(present, &read.run);
+    let run = link::decode(link).run;
+    let changes = changes(present, &run);
     let count = changes.len();
     let words = if count == 0 {
         "Nothing to change"
@@ -33,22 +38,22 @@ pub fn summary(typed: &str, present: &Run) -> Node {
         "Use this"
     };
     let mut parts = vec![
-        leaf("p", "size", t!("Read as {format}.", format = read.format)),
-        size(&read.run),
-        outcome(&read.run),
-        load("main", &read.run, "", &[text(words)]),
+        leaf("p", "size", t!("Read as {format}.", format)),
+        size(&run),
+        outcome(&run),
+        load("main", &run, "", &[text(words)]),
     ];
     if count > 0 {
         parts.push(leaf("h4", "", "What changes"));
         parts.push(table("What changes", &["", "now", "then"], &changes));
     }
-    if !read.assumed.is_empty() {
+    if !assumed.is_empty() {
+        let items: Node = assumed.iter().map(|line| leaf("li", "", line)).collect();
         parts.push(leaf("h4", "", "Assumed"));
-        parts.push(items(&read.assumed));
+        parts.push(el("ul", &[("class", "gaps")], &[items]));
     }
-    if !read.used.is_empty() {
-        let rows: Vec<_> = read
-            .used
+    if !used.is_empty() {
+        let rows: Vec<_> = used
             .iter()
             .map(|(key, what)| (false, vec![leaf("code", "", key), text(what)]))
             .collect();
@@ -58,14 +63,18 @@ pub fn summary(typed: &str, present: &Run) -> Node {
             table("Entries used", &["entry", "read as"], &rows),
         ));
     }
-    if !read.ignored.is_empty() {
+    if !ignored.is_empty() {
         let count = t!(
             "ignored, for they say nothing of a layout: {count}",
-            count = read.ignored.len()
+            count = ignored.len()
         );
         parts.push(fold(
             &count,
-            leaf("code", "muted", Message::joined(", ", read.ignored)),
+            leaf(
+                "code",
+                "muted",
+                Message::joined(", ", ignored.iter().map(Message::from)),
+            ),
         ));
     }
     el("div", &[("class", "imported")], &parts)
@@ -160,14 +169,23 @@ fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::import::Question;
     use crate::view::node::markup::Action;
+
+    fn summary_of(text: &str) -> Node {
+        let question = Question {
+            text: text.to_owned(),
+            ..Question::default()
+        };
+        summary(&Reading::of(&question), &Run::default())
+    }
 
     #[test]
     fn a_summary_names_size_changes_entries_and_what_is_assumed() {
         let config = r#"{"model_type":"llama","hidden_size":8192,"intermediate_size":28672,"num_attention_heads":64,
             "num_hidden_layers":80,"num_key_value_heads":8,"vocab_size":128256,"tie_word_embeddings":false,
             "attention_bias":false,"rope_theta":500000.0}"#;
-        let shown = summary(config, &Run::default());
+        let shown = summary_of(config);
         let model = Run::from_pairs(&[("model".to_owned(), "llama-3.1-70b".to_owned())]).0;
         assert!(shown.actions().contains(&&Action::Load(model.into())));
         let html = shown.to_html();
@@ -180,8 +198,7 @@ mod tests {
         ] {
             assert!(html.contains(words), "{words}: {html}");
         }
-        let html = summary("nothing that is known", &Run::default()).to_html();
+        let html = summary_of("nothing that is known").to_html();
         assert!(html.contains("issue error"));
-        assert_eq!(summary(" ", &Run::default()), Node::none());
     }
 }

@@ -74,12 +74,12 @@ impl Drawing {
         }
     }
     /// A filled rectangle; `said` is its tooltip, if anything.
-    pub fn fill(&mut self, at: Box, ink: Ink, opacity: f64, said: impl Into<Message>) {
+    pub fn fill(&mut self, at: Box, ink: Ink, opacity: f64, label: impl Into<Message>) {
         let mut style = format!("fill:var({})", ink.token());
         if opacity < 1.0 {
             style = format!("{style};fill-opacity:{opacity}");
         }
-        self.rect(at, &style, said);
+        self.rect(at, &style, label);
     }
     /// The outline of a rectangle.
     pub fn frame(&mut self, at: Box, ink: Ink) {
@@ -98,7 +98,7 @@ impl Drawing {
         stride: usize,
         view: Viewport,
         place: impl Fn(usize) -> (f64, f64),
-        said: impl Fn(TimedOp) -> Message,
+        label: impl Fn(TimedOp) -> Message,
     ) {
         let sums = Sums::of(timeline);
         for cell in cells(&sums.rows(timeline, stride), view, DETAIL) {
@@ -111,11 +111,11 @@ impl Drawing {
                 y: top + cell.band.0 * height,
                 height: (cell.band.1 - cell.band.0) * height,
             };
-            let said = cell.op.map_or_else(Message::default, &said);
-            self.fill(at, Ink::of(cell.kind), 1.0, said);
+            let label = cell.op.map_or_else(Message::default, &label);
+            self.fill(at, Ink::of(cell.kind), 1.0, label);
         }
     }
-    fn rect(&mut self, at: Box, style: &str, said: impl Into<Message>) {
+    fn rect(&mut self, at: Box, style: &str, label: impl Into<Message>) {
         let attributes = [
             ("x", &*share(at.x)),
             ("y", &px(at.y)),
@@ -123,11 +123,11 @@ impl Drawing {
             ("height", &px(at.height)),
             ("style", style),
         ];
-        let said = said.into();
-        let title = if said.is_empty() {
+        let label = label.into();
+        let title = if label.is_empty() {
             Node::none()
         } else {
-            el("title", &[], &[text(said)])
+            el("title", &[], &[text(label)])
         };
         self.pieces.push(el("rect", &attributes, &[title]));
     }
@@ -144,12 +144,12 @@ impl Drawing {
         self.pieces.push(el("line", &attributes, &[]));
     }
     /// Words of 11 pixels whose middle is at `y`.
-    pub fn words(&mut self, at: (f64, f64), anchor: Anchor, ink: Ink, said: impl Into<Message>) {
-        self.write(at, 0.0, anchor, ink, "", said);
+    pub fn words(&mut self, at: (f64, f64), anchor: Anchor, ink: Ink, label: impl Into<Message>) {
+        self.write(at, 0.0, anchor, ink, "", label);
     }
     /// Words on a rectangle, left out where the page is narrow.
-    pub fn label(&mut self, at: (f64, f64), ink: Ink, said: impl Into<Message>) {
-        self.write(at, 0.0, Anchor::Middle, ink, "in", said);
+    pub fn label(&mut self, at: (f64, f64), ink: Ink, label: impl Into<Message>) {
+        self.write(at, 0.0, Anchor::Middle, ink, "in", label);
     }
     fn write(
         &mut self,
@@ -158,7 +158,7 @@ impl Drawing {
         anchor: Anchor,
         ink: Ink,
         class: &str,
-        said: impl Into<Message>,
+        label: impl Into<Message>,
     ) {
         let anchor = match anchor {
             Anchor::Start => "",
@@ -174,11 +174,11 @@ impl Drawing {
             ("text-anchor", anchor),
             ("style", &format!("fill:var({})", ink.token())),
         ];
-        self.pieces.push(el("text", &attributes, &[text(said)]));
+        self.pieces.push(el("text", &attributes, &[text(label)]));
     }
     /// A name left of the picture.
-    pub fn name(&mut self, y: f64, said: impl Into<Message>) {
-        self.write((0.0, y), -NAMES, Anchor::Start, Ink::Muted, "", said);
+    pub fn name(&mut self, y: f64, label: impl Into<Message>) {
+        self.write((0.0, y), -NAMES, Anchor::Start, Ink::Muted, "", label);
     }
     /// What is drawn, and the pattern that it needs.
     fn content(self) -> Vec<Node> {

@@ -21,7 +21,7 @@ impl Prepared {
     /// Of an evaluation.
     #[must_use]
     pub fn of(evaluation: Arc<Evaluation>) -> Self {
-        let sums = Sums::of(&evaluation.timeline);
+        let sums = Sums::of(evaluation.timeline());
         Self {
             evaluation,
             sums,
@@ -32,13 +32,13 @@ impl Prepared {
     /// The op at `place`.
     #[must_use]
     pub fn op(&self, place: Place) -> Option<TimedOp> {
-        let ops = self.evaluation.timeline.ranks.get(place.rank)?;
+        let ops = self.evaluation.timeline().ranks.get(place.rank)?;
         ops.get(place.at).copied()
     }
     /// Answers why an op starts when it does.
     #[must_use]
     pub fn trace(&self) -> Trace<'_> {
-        let (order, timeline) = (&self.evaluation.order, &self.evaluation.timeline);
+        let (order, timeline) = (&self.evaluation.order, self.evaluation.timeline());
         let places = self.places.get_or_init(|| Places::of(order, timeline));
         Trace::with(order, timeline, self.evaluation.durations.p2p, places)
     }
@@ -54,18 +54,18 @@ impl Prepared {
     /// How many activations `rank` holds over time.
     #[must_use]
     pub fn curve(&self, rank: usize) -> Vec<(f64, u32)> {
-        let ops = self.evaluation.timeline.ranks.get(rank);
+        let ops = self.evaluation.timeline().ranks.get(rank);
         ops.map_or(Vec::new(), |ops| stats::in_flight_curve(ops))
     }
     /// Seconds from the first start to the last end.
     #[must_use]
     pub fn makespan(&self) -> f64 {
-        self.evaluation.timeline.makespan()
+        self.evaluation.timeline().makespan()
     }
     /// Pipeline ranks.
     #[must_use]
     pub fn ranks(&self) -> usize {
-        self.evaluation.timeline.ranks.len()
+        self.evaluation.timeline().ranks.len()
     }
 }
 

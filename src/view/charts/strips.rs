@@ -103,7 +103,7 @@ mod tests {
                 schedule,
                 ..Run::default()
             };
-            evaluate(&run).unwrap().timeline
+            evaluate(&run).unwrap().timeline().clone()
         };
         let (one, other) = (of(Schedule::Gpipe), of(Schedule::ZbH1));
         let drawn = [("GPipe".into(), &one), ("ZB-H1".into(), &other)];

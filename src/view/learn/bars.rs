@@ -1,4 +1,5 @@
-//! The memory of some Runs as stacked bars on one scale, and the Runs that lessons compute with.
+//! Stacked bars on one scale: memory by component, time by kind, traffic by exchange; and the Runs that lessons compute
+//! with.
 
 use super::Live;
 use crate::core::memory::{Component, StageMemory};
@@ -6,13 +7,12 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::Run;
 use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit, number};
+use crate::core::units::{Bytes, number};
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
 use crate::view::node::Node;
 use crate::view::node::markup::{el, fold, leaf, table, text};
-use crate::view::panels::memory::legend_entry;
 
 /// The report of a Run with `settings`, as a link writes them; none where it does not work.
 pub(super) fn run(settings: &str) -> Option<Evaluation> {
@@ -31,15 +31,41 @@ pub(super) fn fullest(evaluation: &Evaluation) -> Option<&StageMemory> {
     memory.per_stage.get(memory.peak_stage)
 }
 
-/// A bar: what it stands for, and bytes by component.
+/// What a bar is made of: the name and colour of each part, and the unit of its values.
+pub(super) struct Scale {
+    pub parts: &'static [(&'static str, Ink)],
+    /// The unit, and how much of the bars' values one is.
+    pub unit: (&'static str, f64),
+}
+
+/// Bytes of the memory components.
+pub(super) const MEMORY: Scale = Scale {
+    parts: &[
+        (Component::Weights.name(), Ink::Memory(0)),
+        (Component::Gradients.name(), Ink::Memory(1)),
+        (Component::Optimizer.name(), Ink::Memory(2)),
+        (Component::Activations.name(), Ink::Memory(3)),
+        (Component::Buffers.name(), Ink::Memory(4)),
+        (Component::Overhead.name(), Ink::Memory(5)),
+    ],
+    unit: ("GiB", 1_073_741_824.0),
+};
+
+/// A bar: what it stands for, and the value of each part.
 pub(super) struct Bar {
     pub name: Message,
-    pub bytes: [f64; 6],
+    pub values: Vec<f64>,
 }
 
 impl Bar {
-    /// The fullest rank of the Run with `settings`.
-    pub fn of(name: impl Into<Message>, settings: &str) -> Option<Self> {
+    pub fn new(name: impl Into<Message>, values: impl Into<Vec<f64>>) -> Self {
+        Self {
+            name: name.into(),
+            values: values.into(),
+        }
+    }
+    /// Memory of the fullest rank of the Run with `settings`.
+    pub fn memory(name: impl Into<Message>, settings: &str) -> Option<Self> {
         let evaluation = run(settings)?;
         let stage = fullest(&evaluation)?;
         let bytes = [
@@ -50,109 +76,104 @@ impl Bar {
             stage.buffers,
             stage.overhead,
         ];
-        Some(Self {
-            name: name.into(),
-            bytes: bytes.map(|bytes| bytes.0),
-        })
+        Some(Self::new(name, bytes.map(|bytes| bytes.0)))
     }
-    fn total(&self) -> f64 {
-        self.bytes.iter().sum()
+    pub fn total(&self) -> f64 {
+        self.values.iter().sum()
     }
 }
 
 const ROW: f64 = 30.0;
 const AXIS: f64 = 20.0;
 /// Share of the width for the names.
-const NAMES: f64 = 0.22;
+const NAMES: f64 = 0.24;
 
-/// The bars, the line of a capacity in bytes, and the same as a table, into `live`.
-pub(super) fn show(live: Live, bars: &[Bar], capacity: Option<(Bytes, Message)>) -> Live {
-    let line = capacity.as_ref().map_or(0.0, |(bytes, _)| bytes.0);
-    let most = bars.iter().map(Bar::total).fold(line, f64::max).max(1.0) * 1.08;
+/// The bars, a line across them with its name, and the same as a table, into `live`.
+pub(super) fn show(live: Live, scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Live {
+    let (unit, per) = scale.unit;
+    let said = |value: f64| verbatim(format!("{} {unit}", number(value / per, 3)));
+    let longest = bars.iter().map(Bar::total);
+    let most = longest.fold(line.map_or(0.0, |(value, _)| *value), f64::max);
+    let most = if most > 0.0 { most * 1.15 } else { per };
     let foot = ROW * bars.len() as f64;
-    let mut drawing = Drawing::new(foot + AXIS + if capacity.is_some() { AXIS } else { 0.0 });
-    let x = |bytes: f64| NAMES + (1.0 - NAMES) * bytes / most;
+    let mut drawing = Drawing::new(foot + AXIS + if line.is_some() { AXIS } else { 0.0 });
+    let x = |value: f64| NAMES + (1.0 - NAMES) * value / most;
     for (row, bar) in bars.iter().enumerate() {
         let y = ROW * row as f64 + 3.0;
         let middle = y + (ROW - 6.0) / 2.0;
         drawing.words((0.0, middle), Anchor::Start, Ink::Text, &bar.name);
         let mut from = 0.0;
-        for (component, bytes) in bar
-            .bytes
-            .iter()
-            .enumerate()
-            .filter(|(_, bytes)| **bytes > 0.0)
-        {
+        for ((name, ink), value) in scale.parts.iter().zip(&bar.values) {
             let at = Box {
                 x: x(from),
-                width: (1.0 - NAMES) * bytes / most,
+                width: (1.0 - NAMES) * value / most,
                 y,
                 height: ROW - 6.0,
             };
-            let title = t!(
-                "{component} {bytes}",
-                component = Component::ALL[component].name(),
-                bytes = MemoryUnit::Gib.show(Bytes(*bytes))
-            );
-            drawing.fill(at, Ink::Memory(component), 1.0, title);
-            from += bytes;
+            let title = t!("{part} {value}", part = *name, value = said(*value));
+            drawing.fill(at, *ink, 1.0, title);
+            from += value;
         }
-        let total = verbatim(MemoryUnit::Gib.show(Bytes(from)));
-        drawing.words((x(from) + 0.005, middle), Anchor::Start, Ink::Muted, total);
+        let end = (x(from) + 0.005, middle);
+        drawing.words(end, Anchor::Start, Ink::Muted, said(from));
     }
     drawing.line((NAMES, foot), (1.0, foot), Ink::Line, 1.0);
-    let gib = Bytes::from_gib(1.0).0;
-    for tick in ticks(0.0, most / gib, 5) {
-        let words = verbatim(number(tick, 3));
-        drawing.words(
-            (x(tick * gib), foot + 11.0),
-            Anchor::Middle,
-            Ink::Muted,
-            words,
-        );
+    for tick in ticks(0.0, most / per, 5) {
+        let place = (x(tick * per), foot + 11.0);
+        drawing.words(place, Anchor::Middle, Ink::Muted, verbatim(number(tick, 3)));
     }
-    if let Some((bytes, name)) = &capacity {
-        drawing.line((x(bytes.0), 0.0), (x(bytes.0), foot + AXIS), Ink::Text, 1.5);
-        drawing.words(
-            (x(bytes.0), foot + AXIS + 9.0),
-            Anchor::End,
-            Ink::Text,
-            name,
-        );
+    if let Some((value, name)) = line {
+        drawing.line((x(*value), 0.0), (x(*value), foot + AXIS), Ink::Text, 1.5);
+        drawing.words((x(*value), foot + AXIS + 9.0), Anchor::End, Ink::Text, name);
     }
     let label = Message::joined(", ", bars.iter().map(|bar| bar.name.clone()));
     Live {
-        legend: legend(bars),
+        legend: legend(scale, bars),
         picture: drawing.inline(label),
-        table: numbers(bars),
+        table: numbers(scale, bars),
         ..live
     }
 }
 
-fn used(bars: &[Bar]) -> impl Iterator<Item = usize> {
-    (0..6).filter(|component| bars.iter().any(|bar| bar.bytes[*component] > 0.0))
+/// The parts that any of the bars has.
+fn used<'a>(scale: &'a Scale, bars: &'a [Bar]) -> impl Iterator<Item = usize> + 'a {
+    let has = |bar: &Bar, part: usize| bar.values.get(part).is_some_and(|value| *value > 0.0);
+    (0..scale.parts.len()).filter(move |part| bars.iter().any(|bar| has(bar, *part)))
 }
 
-fn legend(bars: &[Bar]) -> Node {
-    let entries = used(bars).map(|component| legend_entry(Component::ALL[component]));
+fn legend(scale: &Scale, bars: &[Bar]) -> Node {
+    let entries = used(scale, bars).map(|part| {
+        let (name, ink) = scale.parts[part];
+        let colour = format!("background:var({})", ink.token());
+        let swatch = el("i", &[("class", "swatch"), ("style", &colour)], &[]);
+        el("span", &[], &[swatch, text(name)])
+    });
     el("div", &[("class", "legend")], &[entries.collect()])
 }
 
-fn numbers(bars: &[Bar]) -> Node {
+fn numbers(scale: &Scale, bars: &[Bar]) -> Node {
+    let (unit, per) = scale.unit;
     let mut head = vec![""];
-    head.extend(used(bars).map(|component| Component::ALL[component].name()));
+    head.extend(used(scale, bars).map(|part| scale.parts[part].0));
     head.push("total");
-    let gib = |bytes: f64| text(verbatim(MemoryUnit::Gib.number(Bytes(bytes))));
+    let cell = |value: f64| text(verbatim(number(value / per, 3)));
     let rows: Vec<(bool, Vec<Node>)> = bars
         .iter()
         .map(|bar| {
             let mut cells = vec![text(&bar.name)];
-            cells.extend(used(bars).map(|component| gib(bar.bytes[component])));
-            cells.push(gib(bar.total()));
+            cells.extend(
+                used(scale, bars).map(|part| cell(bar.values.get(part).copied().unwrap_or(0.0))),
+            );
+            cells.push(cell(bar.total()));
             (false, cells)
         })
         .collect();
-    let unit = leaf("p", "muted", "GiB per GPU");
+    let unit = leaf("p", "muted", verbatim(unit));
     let content = [unit, table("The same as a table", &head, &rows)];
     fold("The same as a table", content.into_iter().collect())
+}
+
+/// Bytes as a person reads them.
+pub(super) fn gib(bytes: f64) -> String {
+    crate::core::units::MemoryUnit::Gib.show(Bytes(bytes))
 }

@@ -1,13 +1,13 @@
 //! Memory of a GPU: what must be there, what a micro-batch leaves behind, and what recomputation gives back.
 
-use super::bars::{Bar, fullest, run, show};
+use super::bars::{Bar, MEMORY, fullest, gib, run, show};
 use super::{Dials, Lesson, Live, Slider, Step};
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Optimizer;
 use crate::core::run::precision::{POLICIES, Policy};
 use crate::core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
 use crate::core::t;
-use crate::core::units::{Bytes, MemoryUnit, number, show_percent, significant};
+use crate::core::units::{Bytes, number, show_percent, significant};
 
 const N: Slider = Slider {
     symbol: "N",
@@ -51,24 +51,18 @@ pub(super) const LESSON: Lesson = Lesson {
     ],
 };
 
-fn gib(bytes: f64) -> String {
-    MemoryUnit::Gib.show(Bytes(bytes))
-}
-
-fn card() -> Option<(Bytes, Message)> {
+fn card() -> (f64, Message) {
     let size = Bytes::from_gib(80.0);
-    Some((size, t!("a GPU of {size}", size = gib(size.0))))
+    (size.0, t!("a GPU of {size}", size = gib(size.0)))
 }
 
 /// Weights, gradients and optimizer states of `parameters` under a policy.
 fn held(policy: &Policy, parameters: f64) -> Bar {
     let bytes = policy.bytes;
     let optimizer = bytes.optimizer(Optimizer::Adam);
-    Bar {
-        name: verbatim(policy.choice.id),
-        bytes: [bytes.weights, bytes.gradients(), optimizer, 0.0, 0.0, 0.0]
-            .map(|each| each * parameters),
-    }
+    let each = [bytes.weights, bytes.gradients(), optimizer];
+    let name = verbatim(policy.choice.id);
+    Bar::new(name, each.map(|each| each * parameters))
 }
 
 fn policies(dials: &Dials, ids: &[&str]) -> Vec<Bar> {
@@ -92,7 +86,7 @@ fn product(bytes: f64, dials: &Dials) -> [Message; 3] {
 
 fn states(dials: &Dials) -> Live {
     let bars = policies(dials, &["bf16-fp32-grads"]);
-    let total: f64 = bars.iter().flat_map(|bar| bar.bytes).sum();
+    let total: f64 = bars.iter().map(Bar::total).sum();
     let each = total / (dials.get("N") as f64 * 1e9);
     let text = vec![
         t!(
@@ -102,7 +96,7 @@ fn states(dials: &Dials) -> Live {
         t!(
             "With gradients added up in full precision that is {each} bytes per parameter, of which the weights that compute are only {weights}.",
             each = number(each, 3),
-            weights = number(bars[0].bytes[0] / total * each, 3)
+            weights = number(bars[0].values[0] / total * each, 3)
         ),
         t!("None of it depends on the batch."),
     ];
@@ -111,7 +105,7 @@ fn states(dials: &Dials) -> Live {
         formula: Some(product(each, dials)),
         ..Live::default()
     };
-    show(live, &bars, card())
+    show(live, &MEMORY, &bars, Some(&card()))
 }
 
 fn precisions(dials: &Dials) -> Live {
@@ -125,7 +119,7 @@ fn precisions(dials: &Dials) -> Live {
             "fp8-lm",
         ],
     );
-    let totals: Vec<f64> = bars.iter().map(|bar| bar.bytes.iter().sum()).collect();
+    let totals: Vec<f64> = bars.iter().map(Bar::total).collect();
     let parameters = dials.get("N") as f64 * 1e9;
     let (most, least) = (
         totals[0] / parameters,
@@ -149,7 +143,7 @@ fn precisions(dials: &Dials) -> Live {
         formula: Some(product(least, dials)),
         ..Live::default()
     };
-    show(live, &bars, card())
+    show(live, &MEMORY, &bars, Some(&card()))
 }
 
 /// Llama 3.1 8B cut over two pipeline ranks.
@@ -158,7 +152,7 @@ fn settings(s: u64, more: &str) -> String {
 }
 
 fn of(name: impl Into<Message>, s: u64, more: &str) -> Option<Bar> {
-    Bar::of(name, &settings(s, more))
+    Bar::memory(name, &settings(s, more))
 }
 
 /// Bytes of activations that a layer of Korthikanti's model keeps for a token, in units of `h`, without scores.
@@ -212,8 +206,9 @@ fn activations(dials: &Dials) -> Live {
             note,
             ..Live::default()
         },
+        &MEMORY,
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 
@@ -254,8 +249,9 @@ fn scores(dials: &Dials) -> Live {
             formula: Some(formula),
             ..Live::default()
         },
+        &MEMORY,
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 
@@ -286,7 +282,7 @@ fn recompute(dials: &Dials) -> Live {
             "Selective recomputation repeats only attention: most of the bytes where scores are stored, little of the time."
         ),
     ];
-    let kept = |at: usize| bars.get(at).map_or(0.0, |bar| bar.bytes[3]);
+    let kept = |at: usize| bars.get(at).map_or(0.0, |bar| bar.values[3]);
     let formula = [
         verbatim("A = 2 s b h per layer"),
         verbatim(format!("{} instead of {}", gib(kept(2)), gib(kept(0)))),
@@ -298,8 +294,9 @@ fn recompute(dials: &Dials) -> Live {
             formula: Some(formula),
             ..Live::default()
         },
+        &MEMORY,
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 
@@ -314,7 +311,7 @@ fn logits(dials: &Dials) -> Live {
         let link = format!(
             "model=llama-3.1-8b&gpus=8&tp={t}&pp=1&global_batch=64&seq_len={s}&cross_entropy={id}"
         );
-        Bar::of(name, &link)
+        Bar::memory(name, &link)
     };
     let bars: Vec<Bar> = kinds.into_iter().filter_map(of).collect();
     let vocabulary = 128_256_u64;
@@ -351,8 +348,9 @@ fn logits(dials: &Dials) -> Live {
             note,
             ..Live::default()
         },
+        &MEMORY,
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 
@@ -367,7 +365,7 @@ fn fits(dials: &Dials) -> Live {
             let link = format!(
                 "model=llama-3.1-8b&gpus=8&tp={tp}&pp=1&zero=1&global_batch=64&seq_len={s}"
             );
-            Bar::of(verbatim(format!("TP {tp}")), &link)
+            Bar::memory(verbatim(format!("TP {tp}")), &link)
         })
         .collect();
     let memory = evaluation
@@ -402,8 +400,9 @@ fn fits(dials: &Dials) -> Live {
             formula: Some(formula),
             ..Live::default()
         },
+        &MEMORY,
         &bars,
-        card(),
+        Some(&card()),
     )
 }
 

@@ -9,6 +9,7 @@ mod memory;
 mod page;
 mod pictures;
 mod pipelines;
+mod zero;
 
 pub use page::{head, lessons, on_run, picture, words};
 
@@ -164,7 +165,7 @@ impl Display for StepId {
 }
 
 /// The lessons, in the order of the lecture and the playbook.
-pub static LESSONS: &[Lesson] = &[memory::LESSON, pipelines::LESSON];
+pub static LESSONS: &[Lesson] = &[memory::LESSON, zero::LESSON, pipelines::LESSON];
 
 #[cfg(test)]
 mod tests {

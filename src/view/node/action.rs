@@ -59,8 +59,10 @@ pub enum Dialog {
     Published,
     /// The formulas behind all figures.
     Methods,
-    /// The words of the field.
-    Glossary,
+    /// The words of the field, or this one.
+    Glossary(Option<&'static str>),
+    /// A link asked for a page that does not exist.
+    Unknown,
 }
 
 /// What becomes of the second Run.
@@ -166,7 +168,9 @@ impl Dialog {
             Self::Export(form) => format!("export {form}"),
             Self::Published => "published".to_owned(),
             Self::Methods => "methods".to_owned(),
-            Self::Glossary => "glossary".to_owned(),
+            Self::Glossary(None) => "glossary".to_owned(),
+            Self::Glossary(Some(word)) => format!("glossary {word}"),
+            Self::Unknown => String::new(),
         }
     }
 }

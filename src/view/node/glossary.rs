@@ -3,6 +3,7 @@
 use super::markup::{Node, cited_at, el, leaf, text};
 use crate::core::message::{Catalogue, Message, verbatim};
 use crate::core::pipeline::papers::{CHIMERA, HANAYO, SEQ1F1B, ZERO_BUBBLE};
+use crate::core::sort::sort_by;
 use crate::core::source::{
     DEEPSEEK_V3, FLASH_3, FP8_LM, GPIPE, KORTHIKANTI_2022, LLAMA_2, LLAMA_3, MEGATRON, MIXTRAL,
     NARAYANAN_2021, PLAYBOOK, STAS, Source, TORCHTITAN, TRANSFORMER_ENGINE, UNEVEN_PP, ZERO,
@@ -151,7 +152,7 @@ pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
             marks.push((place, name.len(), word));
         }
     }
-    marks.sort_unstable_by_key(|(place, ..)| *place);
+    sort_by(&mut marks, |(a, ..), (b, ..)| a.cmp(b));
     let mut pieces = Vec::new();
     let mut done = 0;
     for (place, length, word) in marks {
@@ -181,7 +182,8 @@ pub fn panel(of: &str) -> Node {
         .iter()
         .filter(|word| one.is_none_or(|one| std::ptr::eq(one, *word)));
     let mut words: Vec<&Word> = words.collect();
-    words.sort_by_key(|word| word.names[0].to_lowercase());
+    let name = |word: &Word| word.names[0].to_lowercase();
+    sort_by(&mut words, |a, b| name(a).cmp(&name(b)));
     let rows: Node = words
         .into_iter()
         .flat_map(|word| {

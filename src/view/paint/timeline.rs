@@ -368,9 +368,9 @@ mod tests {
     #[test]
     fn an_svg_of_the_default_run_has_a_rectangle_for_every_op() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let sums = Sums::of(&evaluation.timeline);
-        let view = Viewport::all(evaluation.timeline.makespan());
-        let cells = cells(&sums.rows(&evaluation.timeline, 1), view, 2000.0);
+        let sums = Sums::of(evaluation.timeline());
+        let view = Viewport::all(evaluation.timeline().makespan());
+        let cells = cells(&sums.rows(evaluation.timeline(), 1), view, 2000.0);
         let mut svg = String::new();
         {
             let mut backend = SVGBackend::with_string(&mut svg, (2000, 220));

@@ -77,12 +77,12 @@ fn formula(term: &Term, unit: MemoryUnit) -> Node {
     let Some(formula) = term.formula() else {
         return result;
     };
-    let said = format!("{} = {}", term.symbol, formula.text());
+    let equation = format!("{} = {}", term.symbol, formula.text());
     let numbers = match term.with_values(unit) {
         numbers if numbers.is_empty() => Node::none(),
         numbers => code("numbers", &format!("= {numbers}")),
     };
-    [code("formula", &said), numbers, result]
+    [code("formula", &equation), numbers, result]
         .into_iter()
         .collect()
 }

@@ -3,6 +3,7 @@
 use crate::core::cluster::{Axis, Link, Mesh};
 use crate::core::message::verbatim;
 use crate::core::run::{OneOf, Scenario};
+use crate::core::sort::sort;
 use crate::core::t;
 use crate::view::node::markup::{Node, el, leaf, table, text};
 
@@ -74,7 +75,7 @@ fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
     if all <= MAX_NODES as u64 {
         return (0..all).collect();
     }
-    let mut shown: Vec<u64> = Vec::new();
+    let mut listed: Vec<u64> = Vec::new();
     // One member of each kind in turn, so that every kind is seen.
     let longest = axes
         .iter()
@@ -85,17 +86,17 @@ fn shown_nodes(mesh: Mesh, axes: &[Axis]) -> Vec<u64> {
         for axis in axes {
             let span = mesh.span(*axis);
             let node = span.offset(member) / mesh.per_node;
-            if member < span.size() && !shown.contains(&node) {
-                shown.push(node);
+            if member < span.size() && !listed.contains(&node) {
+                listed.push(node);
             }
         }
-        if shown.len() >= MAX_NODES {
+        if listed.len() >= MAX_NODES {
             break;
         }
     }
-    shown.truncate(MAX_NODES);
-    shown.sort_unstable();
-    shown
+    listed.truncate(MAX_NODES);
+    sort(&mut listed);
+    listed
 }
 
 fn node_box(mesh: Mesh, node: u64) -> Node {
@@ -149,11 +150,11 @@ fn groups(mesh: Mesh, axes: &[Axis]) -> Node {
         let (span, group) = (mesh.span(*axis), mesh.group(*axis));
         let size = span.size();
         let (letter, name) = names(*axis);
-        let shown = size.min(4);
-        let ranks: Vec<String> = (0..shown)
+        let listed = size.min(4);
+        let ranks: Vec<String> = (0..listed)
             .map(|index| span.offset(index).to_string())
             .collect();
-        let more = if size > shown { ", …" } else { "" };
+        let more = if size > listed { ", …" } else { "" };
         let wire = match group.link() {
             Link::Intra => t!("stays in its node"),
             Link::Inter => t!(

@@ -66,7 +66,7 @@ pub fn panel(evaluation: &Evaluation) -> Node {
 fn formula(term: &Term) -> Node {
     let mut pieces = vec![said(term)];
     let mut rows = Vec::new();
-    let mut shown: Vec<String> = Vec::new();
+    let mut listed: Vec<String> = Vec::new();
     for part in &term.parts {
         let family = of_a_family(part, &term.parts);
         rows.push(symbol(part.symbol));
@@ -74,10 +74,10 @@ fn formula(term: &Term) -> Node {
         // Summands of one kind come about alike: each way is said once.
         let way = part.formula().map(|formula| formula.text().to_owned());
         if let (true, Some(way)) = (family, way)
-            && !shown.contains(&way)
+            && !listed.contains(&way)
         {
             rows.push(el("dd", &[("class", "how")], &[said(part)]));
-            shown.push(way);
+            listed.push(way);
         }
     }
     pieces.push(el("dl", &[("class", "glossary")], &rows));

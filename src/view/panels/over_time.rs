@@ -7,6 +7,7 @@ use crate::core::memory::curve::Alive;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Kind;
 use crate::core::report::over_time::{Instant, OverTime};
+use crate::core::sort::sort;
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, number, show_seconds};
 use crate::view::node::markup::{Node, leaf, table, text};
@@ -142,7 +143,7 @@ pub fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
     let stride = count.div_ceil(most.max(1)).max(1);
     let mut chosen: Vec<usize> = (0..count).step_by(stride).collect();
     chosen.push(curve.peak);
-    chosen.sort_unstable();
+    sort(&mut chosen);
     chosen.dedup();
     chosen
         .into_iter()

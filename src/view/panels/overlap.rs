@@ -76,7 +76,7 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     );
     let tensor = overlap.iter().any(|row| row.name == "tp");
     let kernels = if tensor {
-        let said = [
+        let notes = [
             leaf("span", "", names("tp").0),
             text(": "),
             leaf(
@@ -85,7 +85,7 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
                 "reductions of the backward pass only: the other messages stand between two kernels that need them",
             ),
         ];
-        el("p", &[("class", "muted")], &said)
+        el("p", &[("class", "muted")], &notes)
     } else {
         Node::none()
     };
@@ -114,21 +114,21 @@ fn sharing(evaluation: &Evaluation) -> Node {
             t!("The {wire} is shared by: {rows}.", wire = name, rows)
         })
     });
-    let mut said: Vec<Message> = wires.collect();
-    if said.is_empty() {
+    let mut notes: Vec<Message> = wires.collect();
+    if notes.is_empty() {
         return Node::none();
     }
     if overlap.iter().any(|row| row.name == "zero3") {
-        said.push(t!(
+        notes.push(t!(
             "ZeRO-3 weights go first; gradients hide behind what they leave of the backward passes."
         ));
     }
-    said.push(t!("Other rows are counted as if each had its wire alone."));
-    let said: Node = said
+    notes.push(t!("Other rows are counted as if each had its wire alone."));
+    let notes: Node = notes
         .iter()
         .flat_map(|sentence| [leaf("span", "", sentence), text(" ")])
         .collect();
-    el("p", &[("class", "muted")], &[said])
+    el("p", &[("class", "muted")], &[notes])
 }
 
 /// Why the rows do not add up to the step's exposed communication.
@@ -139,7 +139,7 @@ fn average(evaluation: &Evaluation) -> Node {
     if (rows - all.0).abs() <= all.0 * 0.005 {
         return Node::none();
     }
-    let said = t!(
+    let notes = t!(
         "The rows are the busiest rank's and add up to {rows} exposed; the step counts the average rank:",
         rows = show_seconds(Seconds(rows))
     );
@@ -147,7 +147,7 @@ fn average(evaluation: &Evaluation) -> Node {
     el(
         "p",
         &[("class", "muted")],
-        &[leaf("span", "", &said), text(" "), open],
+        &[leaf("span", "", &notes), text(" "), open],
     )
 }
 
@@ -166,7 +166,7 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
         return Node::none();
     }
     let fix = vec![("overlap.ep", "1".to_owned())];
-    let said = [
+    let notes = [
         leaf(
             "span",
             "",
@@ -181,7 +181,7 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
         text(" "),
         apply("fix", fix, "", "use overlap.ep=1"),
     ];
-    el("p", &[("class", "muted")], &said)
+    el("p", &[("class", "muted")], &notes)
 }
 
 fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
@@ -195,8 +195,8 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     let (not_hidden, slows) = if row.name == "pp" {
         (t!("in bubble"), Message::default())
     } else {
-        let shown = [row.not_hidden_s, row.slows_compute_s].map(show_seconds);
-        ((&shown[0]).into(), (&shown[1]).into())
+        let view = [row.not_hidden_s, row.slows_compute_s].map(show_seconds);
+        ((&view[0]).into(), (&view[1]).into())
     };
     let beside = if row.compute_s.0 > 0.0 {
         both(&show_seconds(row.compute_s), "", window)
@@ -282,11 +282,11 @@ mod tests {
     fn each_row_opens_its_own_formula_and_names_its_link() {
         let evaluation = evaluate(&Run::default()).unwrap();
         let overlap = &evaluation.report.overlap;
-        let shown = rows(&evaluation, MemoryUnit::Gib);
-        let html = shown.to_html();
+        let view = rows(&evaluation, MemoryUnit::Gib);
+        let html = view.to_html();
         for (index, row) in overlap.iter().enumerate() {
             let explain = Action::Explain(Figure::Overlap(index));
-            assert!(shown.actions().contains(&&explain));
+            assert!(view.actions().contains(&&explain));
             let speed = match row.link {
                 Link::Intra => "450 GB/s",
                 Link::Inter => "50.0 GB/s",
@@ -336,17 +336,17 @@ mod tests {
             schedule: Schedule::DualPipe,
             ..Run::default()
         };
-        let shown = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib);
+        let view = |run: &Run| rows(&evaluate(run).unwrap(), MemoryUnit::Gib);
         let hides = |run: &Run| {
             let fix = Action::Apply(vec![("overlap.ep", "1".to_owned())]);
-            shown(run).actions().contains(&&fix)
+            view(run).actions().contains(&&fix)
         };
         assert!(hides(&run));
         let mut hidden = run;
         hidden.overlap.ep = Some(1.0);
         assert!(!hides(&hidden));
         assert!(
-            shown(&Run {
+            view(&Run {
                 zero: 3,
                 ..Run::default()
             })

@@ -23,7 +23,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     let pipeline = &evaluation.report.pipeline;
     let drawn = || std::iter::once(evaluation).chain(other);
     let any = |is: &dyn Fn(&TimedOp) -> bool| {
-        drawn().any(|one| one.timeline.ranks.iter().flatten().any(is))
+        drawn().any(|one| one.timeline().ranks.iter().flatten().any(is))
     };
     let split = any(&|op| op.op.kind == Kind::W);
     let paired = any(&|op| op.half != Half::Whole);
@@ -61,8 +61,8 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
         ],
     );
     let once = words::once(pipeline);
-    let note = |shown: bool, class: &str, message: Message| {
-        if shown {
+    let note = |view: bool, class: &str, message: Message| {
+        if view {
             leaf("span", class, message)
         } else {
             Node::none()
@@ -71,7 +71,7 @@ pub fn legend(evaluation: &Evaluation, other: Option<&Evaluation>, stride: usize
     let thinned = t!(
         "one rank of {stride} is drawn, of {ranks}",
         stride,
-        ranks = evaluation.timeline.ranks.len()
+        ranks = evaluation.timeline().ranks.len()
     );
     Node::from_iter([
         swatch("c-forward", "F forward"),
@@ -201,11 +201,11 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
     let names: Node = names.collect();
     let peaks = &evaluation.report.pipeline.peak_in_flight;
     let peak = peaks.get(chosen).or(peaks.first()).copied().unwrap_or(0);
-    let foot = |y: f64, said: Message| {
+    let foot = |y: f64, message: Message| {
         el(
             "span",
             &[("style", &at(shape.rows_height() + y))],
-            &[text(said)],
+            &[text(message)],
         )
     };
     Node::from_iter([
@@ -219,9 +219,9 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
 #[must_use]
 pub fn ranks(evaluation: &Evaluation) -> Node {
     let pipeline = &evaluation.report.pipeline;
-    let makespan = Seconds(evaluation.timeline.makespan());
+    let makespan = Seconds(evaluation.timeline().makespan());
     let rows: Vec<(bool, Vec<Node>)> = evaluation
-        .timeline
+        .timeline()
         .ranks
         .iter()
         .zip(&pipeline.peak_in_flight)
@@ -266,7 +266,7 @@ mod tests {
         let evaluation = evaluate(&Run::default()).unwrap();
         let trace = Trace::new(
             &evaluation.order,
-            &evaluation.timeline,
+            evaluation.timeline(),
             evaluation.durations.p2p,
         );
         let first = describe(&trace, Place { rank: 0, at: 0 });
@@ -286,15 +286,15 @@ mod tests {
             ..Run::default()
         };
         let evaluation = evaluate(&run).unwrap();
-        let shown = legend(&evaluation, None, 2);
-        let said = shown.to_html();
+        let view = legend(&evaluation, None, 2);
+        let message = view.to_html();
         assert!(
-            said.contains("W weight gradient")
-                && said.contains("lighter")
-                && said.contains("one rank of 2"),
-            "{said}"
+            message.contains("W weight gradient")
+                && message.contains("lighter")
+                && message.contains("one rank of 2"),
+            "{message}"
         );
-        assert_eq!(shown.actions(), [&Action::Explain(Figure::Bubble)]);
+        assert_eq!(view.actions(), [&Action::Explain(Figure::Bubble)]);
         assert_eq!(ranks(&evaluation).to_html().matches("<tr>").count(), 5);
         assert!(
             label(&evaluation)
@@ -316,13 +316,13 @@ mod tests {
         pipeline.bubble_over_ideal = stats.bubble_over_ideal;
         pipeline.bubble_span = stats.bubble_span;
         let legend = legend(&evaluation, None, 1).to_html();
-        for said in [
+        for message in [
             "bubble 8.9 % of the pipeline",
             "(9.7 % of ideal)",
             "0.0 % in span, as the zero-bubble papers count",
             "between a rank's first and last op",
         ] {
-            assert!(legend.contains(said), "{said}: {legend}");
+            assert!(legend.contains(message), "{message}: {legend}");
         }
         let drawer = explain(&evaluation, Figure::Bubble)
             .unwrap()
@@ -346,11 +346,12 @@ mod tests {
             };
             legend(&evaluate(&run).unwrap(), None, 1).to_html()
         };
-        let said = "Fill (";
+        let message = "Fill (";
         assert!(
-            of(Schedule::Pipedream).contains(said) && of(Schedule::Pipedream2bw).contains(said)
+            of(Schedule::Pipedream).contains(message)
+                && of(Schedule::Pipedream2bw).contains(message)
         );
-        assert!(!of(Schedule::OneFOneB).contains(said));
+        assert!(!of(Schedule::OneFOneB).contains(message));
     }
 
     /// Naive pipelines have one chain through every op: m (p + p) of them, 2 (p − 1) hand-overs each.
@@ -363,7 +364,7 @@ mod tests {
         let evaluation = evaluate(&run).unwrap();
         let trace = Trace::new(
             &evaluation.order,
-            &evaluation.timeline,
+            evaluation.timeline(),
             evaluation.durations.p2p,
         );
         let path: Vec<_> = trace
@@ -371,7 +372,7 @@ mod tests {
             .into_iter()
             .filter_map(|place| Some((place, trace.get(place)?)))
             .collect();
-        let said = critical(&path).to_string();
-        assert!(said.contains("256 ops, 192 transfers"), "{said}");
+        let message = critical(&path).to_string();
+        assert!(message.contains("256 ops, 192 transfers"), "{message}");
     }
 }

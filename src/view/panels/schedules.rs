@@ -5,6 +5,7 @@ use super::words::verdict;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::{Idea, SCHEDULES};
 use crate::core::report::{ScheduleFigures, ScheduleRow};
+use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, number, show_percent, show_seconds};
 use crate::view::node::markup::{Action, Node, apply, cited, el, leaf, scrolled, text};
@@ -85,7 +86,7 @@ pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
     let Some(column) = sort.column else {
         return out;
     };
-    out.sort_by(|a, b| {
+    sort_by(&mut out, |a, b| {
         let order = if column == 0 {
             a.name.cmp(b.name)
         } else {
@@ -226,8 +227,8 @@ pub fn compare_options(chosen: &str) -> Node {
 #[must_use]
 pub fn about(idea: &Idea) -> Node {
     let from = cited(idea.source, idea.source.short);
-    let term = |name: &'static str, said: &'static str| {
-        Node::from_iter([leaf("dt", "", name), leaf("dd", "", said)])
+    let term = |name: &'static str, message: &'static str| {
+        Node::from_iter([leaf("dt", "", name), leaf("dd", "", message)])
     };
     el(
         "dl",
@@ -326,15 +327,15 @@ mod tests {
 
     #[test]
     fn a_row_chooses_its_schedule_and_the_chosen_one_is_marked() {
-        let shown = table(&rows(), "1f1b", Sort::default(), MemoryUnit::Gib, 0);
+        let view = table(&rows(), "1f1b", Sort::default(), MemoryUnit::Gib, 0);
         let own = |set: &[(&'static str, &str)]| {
             let set = set.iter().map(|(key, text)| (*key, (*text).to_owned()));
             Action::Apply(set.collect())
         };
         let interleaved = own(&[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")]);
-        assert!(shown.actions().contains(&&interleaved));
-        assert!(!shown.actions().contains(&&own(&[("schedule", "1f1b")])));
-        let html = shown.to_html();
+        assert!(view.actions().contains(&&interleaved));
+        assert!(!view.actions().contains(&&own(&[("schedule", "1f1b")])));
+        let html = view.to_html();
         assert_eq!(html.matches("class=\"peak\"").count(), 1);
         assert!(html.contains("needs an order of your own"));
     }
@@ -355,19 +356,19 @@ mod tests {
     #[test]
     fn a_comparison_says_time_bubble_and_memory() {
         let of = |id| schedule_row(&Run::default(), id).unwrap().figures.unwrap();
-        let said = against(
+        let message = against(
             ("1F1B", &of("1f1b")),
             ("GPipe", &of("gpipe")),
             MemoryUnit::Gib,
         )
         .to_string();
         assert!(
-            said.starts_with("GPipe ") && said.contains("instead of 4"),
-            "{said}"
+            message.starts_with("GPipe ") && message.contains("instead of 4"),
+            "{message}"
         );
         assert!(
-            said.contains("more activations") && said.contains("32"),
-            "{said}"
+            message.contains("more activations") && message.contains("32"),
+            "{message}"
         );
         let same = against(
             ("1F1B", &of("1f1b")),

@@ -139,9 +139,9 @@ mod tests {
 
     #[test]
     fn every_key_figure_says_where_it_comes_from() {
-        let shown = strip(&report(&Run::default()).unwrap(), MemoryUnit::Gib);
-        assert_eq!(shown.actions().len(), 6);
-        let html = shown.to_html();
+        let view = strip(&report(&Run::default()).unwrap(), MemoryUnit::Gib);
+        assert_eq!(view.actions().len(), 6);
+        let html = view.to_html();
         assert!(
             html.contains("Fits") && html.contains("of 79.2 GiB"),
             "{html}"
@@ -153,7 +153,7 @@ mod tests {
     /// sequences is what runs out. It is said exactly where a fused kernel makes the whole report fit.
     #[test]
     fn the_strip_says_where_the_logits_are_what_does_not_fit() {
-        let mut said = 0;
+        let mut counted = 0;
         for thousands in 1..=64 {
             let run = Run {
                 tp: 1,
@@ -175,14 +175,14 @@ mod tests {
                 .into_iter()
                 .find(|kernel| fits(*kernel));
             let wanted = closest.filter(|_| unfused.memory.verdict != Verdict::Fits);
-            let shown = strip(&unfused, MemoryUnit::Gib);
-            let html = shown.to_html();
+            let view = strip(&unfused, MemoryUnit::Gib);
+            let html = view.to_html();
             assert_eq!(html.contains("the logits are what"), wanted.is_some());
             if let Some(kernel) = wanted {
-                said += 1;
+                counted += 1;
                 assert!(html.contains(&format!("use cross_entropy={}", kernel.id())));
             }
         }
-        assert!((1..64).contains(&said), "{said}");
+        assert!((1..64).contains(&counted), "{counted}");
     }
 }

@@ -29,7 +29,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
         let why = "The stages of this run cannot be timed at other sequence lengths.";
         return Node::from_iter([own, leaf("p", "muted", why)]);
     };
-    let said = t!(
+    let message = t!(
         "{samples} samples of up to {longest} tokens, drawn with a fixed seed, for one pipeline of {ranks} ranks; a micro-batch has at most the {most_tokens} tokens of this run's. The formula is (c − 1) max t + Σ t, with t what the longest rank takes: exact for GPipe with equal stages, an objective for the others. It does not see the order; the simulation does.",
         samples = found.samples,
         longest = found.longest,
@@ -46,7 +46,7 @@ pub fn unequal(evaluation: &Evaluation, spread: Spread) -> Node {
             }),
             Node::none(),
         ),
-        leaf("p", "muted", &said),
+        leaf("p", "muted", &message),
         figure(
             "packing",
             "Micro-batches by time: samples, and what is padding (hatched)",
@@ -73,7 +73,7 @@ fn own(evaluation: &Evaluation) -> Node {
         return Node::none();
     }
     let pipeline = &evaluation.report.pipeline;
-    let said = t!(
+    let message = t!(
         "This run has {microbatches} micro-batches of its own lengths: {makespan_s} simulated, {bubble_fraction} of it bubble. ",
         microbatches = scenario.layout.microbatches,
         makespan_s = show_seconds(pipeline.makespan_s),
@@ -85,7 +85,7 @@ fn own(evaluation: &Evaluation) -> Node {
         set.push(("schedule", "1f1b".to_owned()));
     }
     let equal = apply("fix", set, "", "make them equal");
-    el("p", &[], &[text(&said), equal])
+    el("p", &[], &[text(&message), equal])
 }
 
 /// Height of a strip of micro-batches, and of the words above it.
@@ -115,13 +115,13 @@ pub fn packing(found: &Unequal) -> Drawing {
     let mut drawing = Drawing::new(PITCH * drawn.len() as f64);
     for (at, way) in drawn.iter().enumerate() {
         let top = PITCH * at as f64;
-        let said = t!(
+        let message = t!(
             "{way}: Σ t {way_2}, {padding} padding",
             way = way.name,
             way_2 = show_seconds(Seconds(sum(way))),
             padding = show_percent(way.padding())
         );
-        drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, &said);
+        drawing.words((0.0, top + 8.0), Anchor::Start, Ink::Text, &message);
         let mut x = 0.0;
         for ((samples, tokens), time) in way.microbatches.iter().zip(&way.tokens).zip(&way.times) {
             let width = time / longest;
@@ -248,19 +248,19 @@ mod tests {
     fn every_distribution_is_one_press_and_every_way_one_more() {
         let run = Run::default();
         for (spread, label) in SPREADS {
-            let shown = panel(&run, spread);
+            let view = panel(&run, spread);
             let choice = Action::Choose(Choice::Spread(spread));
-            assert!(shown.actions().contains(&&choice), "{label}");
-            let html = shown.to_html();
+            assert!(view.actions().contains(&&choice), "{label}");
+            let html = view.to_html();
             assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
             assert!(!html.contains("NaN") && !html.contains("inf"), "{label}");
-            let ways = fixes(&shown);
+            let ways = fixes(&view);
             assert!(ways.len() >= 4, "{label}: {ways:?}");
             for fix in ways {
                 let own = run.with_texts(&fix).unwrap();
-                let shown = panel(&own, spread);
-                assert!(shown.to_html().contains("make them equal"), "{fix:?}");
-                let equal = own.with_texts(&fixes(&shown)[0]).unwrap();
+                let view = panel(&own, spread);
+                assert!(view.to_html().contains("make them equal"), "{fix:?}");
+                let equal = own.with_texts(&fixes(&view)[0]).unwrap();
                 assert!(equal.microbatch_lengths.is_none());
                 assert_eq!(equal.schedule, run.schedule);
                 assert!(evaluate(&equal).is_ok());

@@ -35,7 +35,7 @@ pub fn short(split: &[u64]) -> String {
 
 /// What was measured on GPUs of that name, and why no model of equal layers reaches it where none does.
 fn held_against(measured: &Pair, gpu: &Message) -> Message {
-    let said = t!(
+    let notes = t!(
         "Measured on {gpu}, {uneven} against {even}: {gain}×.",
         gpu,
         uneven = short(&measured.uneven),
@@ -49,10 +49,10 @@ fn held_against(measured: &Pair, gpu: &Message) -> Message {
     match bound {
         Some((most, bound)) if most < measured.gain => t!(
             "{measured} Layers of equal cost cannot give more than {bound}: the rest of the measured gain is not in its layers.",
-            measured = said,
+            measured = notes,
             bound
         ),
-        _ => said,
+        _ => notes,
     }
 }
 
@@ -109,7 +109,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
                     speed = speed(split, even)
                 ),
             };
-            (words, &split.evaluation.timeline)
+            (words, split.evaluation.timeline())
         })
         .collect();
     let rows: Vec<(bool, Vec<Node>)> = balance
@@ -197,7 +197,7 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
     else {
         return Node::none();
     };
-    let mut said = Vec::new();
+    let mut notes = Vec::new();
     if own.layers != even.layers {
         let mut line = t!(
             "Layers {layers} against an even split: {time} instead of {even_time}, {speed} as fast.",
@@ -209,13 +209,13 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
         if let Some(measured) = &balance.measured {
             line = Message::joined(" ", [line, held_against(measured, gpu)]);
         }
-        said.push(text(&line));
+        notes.push(text(&line));
     }
     let gain = 1.0 - best.step_s() / own.step_s();
     if best.layers != own.layers && gain > WORTH {
         let (layers, gain) = (short(&best.layers), show_percent(gain));
-        said.push(text(" "));
-        said.push(text(match best.verdict() {
+        notes.push(text(" "));
+        notes.push(text(match best.verdict() {
             Verdict::Fits => t!("With {layers} a step takes {gain} less time.", layers, gain),
             other => t!(
                 "With {layers} a step takes {gain} less time ({verdict}).",
@@ -224,32 +224,32 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
                 verdict = verdict(other)
             ),
         }));
-        said.push(text(" "));
+        notes.push(text(" "));
         let set = vec![("stage_layers", list(&best.layers))];
-        said.push(apply("fix", set, "", "balance the layers"));
+        notes.push(apply("fix", set, "", "balance the layers"));
     }
     if own.layers != even.layers {
         let set = vec![("stage_layers", String::new())];
-        said.push(apply("fix", set, "", "split evenly"));
+        notes.push(apply("fix", set, "", "split evenly"));
     }
     // Where the rule has something to say, it says it beside the other two, faster or not.
     if let Some(rule) =
-        of(Origin::Rule).filter(|rule| rule.layers != even.layers || !said.is_empty())
+        of(Origin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty())
     {
         let step =
             |split: &Split| format!("{}: {}", short(&split.layers), show_seconds(split.step_s()));
-        said.push(text(" "));
-        said.push(text(t!(
+        notes.push(text(" "));
+        notes.push(text(t!(
             "NVIDIA's rule gives {rule}; the even split {even}; the best found {best}",
             rule = step(rule),
             even = step(even),
             best = step(best)
         )));
-        said.push(text(" ("));
-        said.push(cited(&UNEVEN_PP, UNEVEN_PP.short));
-        said.push(text(")."));
+        notes.push(text(" ("));
+        notes.push(cited(&UNEVEN_PP, UNEVEN_PP.short));
+        notes.push(text(")."));
     }
-    Node::from_iter(said)
+    Node::from_iter(notes)
 }
 
 #[cfg(test)]
@@ -264,7 +264,7 @@ mod tests {
     fn the_button_sets_the_split_that_was_promised() {
         let run = Run::default();
         let found = balance(&evaluate(&run).unwrap()).unwrap();
-        let fix = |shown: &Node| match shown.actions()[..] {
+        let fix = |view: &Node| match view.actions()[..] {
             [Action::Apply(set), ..] => set.clone(),
             _ => panic!("the first button sets fields"),
         };
@@ -275,13 +275,13 @@ mod tests {
         assert_eq!(balanced.stage_layers.as_ref(), Some(&best.layers));
         let after = balance(&evaluate(&balanced).unwrap()).unwrap();
         assert_eq!(after.of(Origin::Own).unwrap().step_s(), best.step_s());
-        let shown = uneven(&after, &"H20".into());
-        let html = shown.to_html();
+        let view = uneven(&after, &"H20".into());
+        let html = view.to_html();
         assert!(
             !html.contains("balance the layers") && html.contains("split evenly"),
             "{html}"
         );
-        assert_eq!(balanced.with_texts(&fix(&shown)), Some(run));
+        assert_eq!(balanced.with_texts(&fix(&view)), Some(run));
     }
 
     /// Uneven-PP note: Qwen2-VL with a vision tower of width 4096 on H20, two ranks: 28388.7 ms against 19607.1 ms.
@@ -307,14 +307,14 @@ mod tests {
         );
         assert!(words.contains(&sentence), "{words}");
         let html = picture(&uneven_run, MemoryUnit::Gib).to_html();
-        for said in [
+        for notes in [
             "14/14 layers",
             "10/18 layers",
             "as fast as even",
             "1.448×",
             "22/18",
         ] {
-            assert!(html.contains(said), "{said}");
+            assert!(html.contains(notes), "{notes}");
         }
         assert_eq!(html.matches("<svg").count(), 1);
         // The even Run has the same picture.
@@ -337,12 +337,12 @@ mod tests {
             let evaluation = evaluate(&run).unwrap();
             let found = balance(&evaluation).unwrap();
             let words = uneven(&found, &"H20".into()).to_html();
-            for said in [
+            for notes in [
                 &format!("NVIDIA's rule gives {printed}: "),
                 "the even split 14/14: ",
                 "the best found ",
             ] {
-                assert!(words.contains(said), "{said}: {words}");
+                assert!(words.contains(notes), "{notes}: {words}");
             }
             let html = picture(&evaluation, MemoryUnit::Gib).to_html();
             assert!(

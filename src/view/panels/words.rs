@@ -149,14 +149,14 @@ pub fn line(run: &Run) -> Message {
         ("CP", run.cp),
         ("EP", run.ep),
     ];
-    let shown = degrees.iter().filter(|(_, degree)| *degree > 1);
-    let degrees: Vec<_> = shown
+    let degrees_above_one = degrees.iter().filter(|(_, degree)| *degree > 1);
+    let degrees: Vec<_> = degrees_above_one
         .map(|(name, degree)| format!("{name}{degree}"))
         .collect();
     let gpus = t!("{gpus} × {gpu}", gpus = run.gpus, gpu = run.gpu.title());
     let parts = [run.model.title(), gpus, verbatim(degrees.join(" "))];
-    let said = parts.into_iter().filter(|part| !part.is_empty());
-    Message::joined(" · ", said)
+    let named = parts.into_iter().filter(|part| !part.is_empty());
+    Message::joined(" · ", named)
 }
 
 #[cfg(test)]

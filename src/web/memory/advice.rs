@@ -6,10 +6,11 @@ use crate::core::memory::Verdict;
 use crate::core::report::Evaluation;
 use crate::core::report::fit::{Base, Suggestions};
 use crate::view::node::markup::{Node, leaf};
+use crate::view::panel::Panel;
 use crate::view::panels::memory::suggestions;
 use crate::web::html::{flag, text};
-use crate::web::i18n::{said, say};
-use crate::web::panel::named_panel;
+use crate::web::i18n::{say, translated};
+use crate::web::panel::shown;
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
@@ -18,14 +19,16 @@ use std::sync::Arc;
 /// The same Run by every method.
 pub fn methods(state: State) -> AnyView {
     let title = say("The same run by every method");
-    let content = move |open: Signal<bool>| named(state, "methods", open);
+    let content =
+        move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Methods));
     part("methods", title, flag(|| false), content)
 }
 
 /// How to narrow down a run that should have fitted.
 pub fn narrowing(state: State) -> AnyView {
     let title = say("Fits, but ran out of memory?");
-    let content = move |open: Signal<bool>| named(state, "narrow", open);
+    let content =
+        move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Narrow));
     part("narrow", title, flag(|| false), content)
 }
 
@@ -36,7 +39,7 @@ pub fn fit(state: State) -> AnyView {
         evaluation.is_none_or(|evaluation| evaluation.report.memory.verdict == Verdict::Fits)
     };
     let title = move || {
-        said(if fits() {
+        translated(if fits() {
             "What would take less memory"
         } else {
             "What would make it fit"
@@ -74,10 +77,6 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
         })
     })
     .into()
-}
-
-fn named(state: State, name: &'static str, open: Signal<bool>) -> Signal<Node> {
-    named_panel(state, name, move || open.get().then(String::new))
 }
 
 /// A fold over `content`, open by itself where `opens` says so and nobody has chosen otherwise.

@@ -1,4 +1,4 @@
-//! A part of the panel that opens on request. The fold outlives what it shows, so it stays open from Run to Run.
+//! A part of the panel that opens on request and stays open when the Run changes.
 
 use crate::view::node::markup::Node;
 use crate::web::render::patched;
@@ -17,7 +17,7 @@ pub struct Fold {
 }
 
 impl Fold {
-    /// The fold; `toggle` is told what it should be next.
+    /// The fold; a press calls `toggle` with the new state.
     pub fn view(self, toggle: impl Fn(bool) + Send + 'static) -> AnyView {
         let Self {
             id,

@@ -6,10 +6,11 @@ mod fold;
 mod over_time;
 
 use crate::core::run::registry::field;
+use crate::view::panel::Panel;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, text};
 use crate::web::i18n::say;
-use crate::web::panel::named_panel;
+use crate::web::panel::shown;
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -46,9 +47,9 @@ pub fn MemoryPanel() -> impl IntoView {
             advice::narrowing(state),
         ]
     });
-    let picture = named_panel(state, "memory-bars", || Some(String::new()));
-    let rows = named_panel(state, "memory-table", move || table.get().then(String::new));
-    let bands = named_panel(state, "memory-bands", || Some(String::new()));
+    let picture = shown(state, || Some(Panel::MemoryBars));
+    let rows = shown(state, move || table.get().then_some(Panel::MemoryTable));
+    let bands = shown(state, || Some(Panel::MemoryBands));
     view! {
         <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">

@@ -2,10 +2,11 @@
 
 use crate::core::t;
 use crate::view::node::markup::{Node, el, text as words};
+use crate::view::panel::Panel;
 use crate::web::browser;
-use crate::web::html::flag;
+use crate::web::html::{effect, flag, view_of};
 use crate::web::i18n::say;
-use crate::web::panel::named_panel;
+use crate::web::panel::shown;
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::html::Div;
@@ -13,27 +14,29 @@ use leptos::prelude::*;
 
 /// The picture, asked for while `visible`.
 pub fn view(state: State, visible: Signal<bool>) -> AnyView {
-    let stage = RwSignal::new(String::new());
+    let rank = RwSignal::new(None::<usize>);
     let width = RwSignal::new(0.0);
     let frame = NodeRef::<Div>::new();
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(element) = frame.get() {
             browser::watch_width(&element, move |wide| width.set(wide));
         }
     });
-    let asked = move || {
-        let theme = state.theme.get().id();
-        let wide = width.get();
-        (visible.get() && wide > 0.0).then(|| format!("{}:{theme}:{wide:.0}", stage.get()))
+    let panel = move || {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        // of an element, in pixels
+        let width = width.get().round() as usize;
+        let (rank, theme) = (rank.get(), state.theme.get());
+        (visible.get() && width > 0).then_some(Panel::OverTime { rank, theme, width })
     };
-    let choices = Signal::derive(move || stages(state));
-    let content = named_panel(state, "over-time", asked);
+    let choices = view_of(move || stages(state));
+    let content = shown(state, panel);
     view! {
         <div class="over-time" node_ref=frame hidden=flag(move || !visible.get())>
             <select
                 aria-label=say("Stage")
                 use:patched=choices
-                on:change=move |event| stage.set(event_target_value(&event))
+                on:change=move |event| rank.set(event_target_value(&event).parse().ok())
             ></select>
             <div use:patched=content></div>
         </div>

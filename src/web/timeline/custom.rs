@@ -47,21 +47,21 @@ pub fn custom(state: State) -> AnyView {
         }
         draft.set(text);
     };
-    let said = move || {
+    let notes = move || {
         let unread = bad.get();
-        let mut said = Vec::new();
+        let mut notes = Vec::new();
         if !unread.is_empty() {
-            said.push(el(
+            notes.push(el(
                 "p",
                 &[("class", "issue error")],
                 &[text("✕ "), text(unread)],
             ));
         }
         let errors = state.shown.with(|shown| shown.errors.clone());
-        said.extend(errors.iter().map(line));
+        notes.extend(errors.iter().map(line));
         let start = leaf("button", "", "Start from the order that is drawn");
-        said.push(start.on(Action::StartOrder));
-        Node::from_iter(said)
+        notes.push(start.on(Action::StartOrder));
+        Node::from_iter(notes)
     };
     let start: Handler = Arc::new(move |action| {
         if *action != Action::StartOrder {
@@ -73,7 +73,7 @@ pub fn custom(state: State) -> AnyView {
         }
         true
     });
-    let said = Signal::derive(said);
+    let notes = Signal::derive(notes);
     let label = t!(
         "Your order, a line a rank, {letters} letters at most: tokens such as 0F0, 0BW0, 0B1, 0W1, (0F7;7BW3), or PyTorch's CSV",
         letters = LONGEST_TEXT
@@ -93,7 +93,7 @@ pub fn custom(state: State) -> AnyView {
                 prop:value=shown
                 on:input=typed
             ></textarea>
-            <div class="said" use:handled=(said, start)></div>
+            <div class="said" use:handled=(notes, start)></div>
         </div>
     }
     .into_any()

@@ -1,9 +1,8 @@
 //! The timeline as a file: picture, table of ops, trace.
 
 use super::look::Look;
-use crate::io::export::{Picture, file_name};
+use crate::io::export::{Picture, chrome_trace, file_name, ops_csv, svg};
 use crate::view::node::action::TimelineAction;
-use crate::web::panels::{Question, named};
 use crate::web::state::State;
 use crate::web::{browser, chart};
 use leptos::prelude::*;
@@ -24,29 +23,16 @@ pub fn export(state: State, look: Look, kind: TimelineAction) {
         rank: look.own.rank.get_untracked(),
         theme: state.theme.get_untracked(),
     };
-    let end = match kind {
+    let (end, text) = match kind {
         TimelineAction::Png => {
             if let Some(address) = chart::png(&picture) {
                 browser::download_address(&file_name(evaluation, "png"), &address);
             }
             return;
         }
-        TimelineAction::Svg => "svg",
-        TimelineAction::Csv => "csv",
-        _ => "trace.json",
+        TimelineAction::Svg => ("svg", svg(&picture)),
+        TimelineAction::Csv => ("csv", ops_csv(evaluation.timeline())),
+        _ => ("trace.json", chrome_trace(evaluation)),
     };
-    let name = file_name(evaluation, end);
-    let theme = picture.theme.id();
-    let view = picture.view;
-    let of = format!(
-        "{}:{}:{:.0}:{}:{theme}",
-        view.start, view.end, picture.width, picture.rank
-    );
-    let question = Question {
-        evaluation,
-        of: &of,
-        unit: state.unit.get_untracked(),
-    };
-    let text = named(kind.id(), &question).to_html();
-    browser::download(&name, "text/plain", &text);
+    browser::download(&file_name(evaluation, end), "text/plain", &text);
 }

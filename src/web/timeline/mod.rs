@@ -15,14 +15,13 @@ use crate::core::t;
 use crate::view::charts::shape::Shape;
 use crate::view::node::action::TimelineAction;
 use crate::view::node::markup::{Action, Node, el, text};
+use crate::view::panel::Panel;
 use crate::view::panels::pipeline::{critical, legend};
 use crate::view::panels::schedules::{against, compare_options};
-use crate::view::panels::sync::sync;
-use crate::view::panels::unequal::unequal as packed;
 use crate::web::field::choice_select;
-use crate::web::html::{flag, text as text_of};
+use crate::web::html::{flag, text as text_of, view_of};
 use crate::web::i18n::say;
-use crate::web::panel::{fold, fold_of, named_panel, panel};
+use crate::web::panel::{fold, shown};
 use crate::web::render::{Handler, handled, nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -54,32 +53,26 @@ pub fn TimelinePanel() -> impl IntoView {
         }
         true
     });
-    let tools = Signal::derive(buttons);
+    let tools = view_of(buttons);
     let compare = move |event| {
         let id = event_target_value(&event);
         state.compare.set((!id.is_empty()).then_some(id));
     };
-    let options = Signal::derive(move || {
+    let options = view_of(move || {
         let chosen = state.compare.get();
         compare_options(chosen.as_deref().unwrap_or_default())
     });
-    let split = named_panel(state, "uneven", move || split(look));
-    let idea = named_panel(state, "idea", || Some(String::new()));
+    let split = shown(state, move || split(look));
+    let idea = shown(state, || Some(Panel::Idea));
     let [splits, gradients, unequal] = FOLDS;
     let folds = move || {
         [
-            fold(state, "splits", splits),
-            fold_of(gradients, move |open| {
-                let open = move || open.get();
-                panel(state, open, move |evaluation, _| {
-                    sync(evaluation, state.chosen.get().policy)
-                })
+            fold(state, splits, || Panel::Splits),
+            fold(state, gradients, move || {
+                Panel::Gradients(state.chosen.get().policy)
             }),
-            fold_of(unequal, move |open| {
-                let open = move || open.get();
-                panel(state, open, move |evaluation, _| {
-                    packed(evaluation, state.chosen.get().spread)
-                })
+            fold(state, unequal, move || {
+                Panel::Unequal(state.chosen.get().spread)
             }),
         ]
     };
@@ -113,7 +106,7 @@ pub fn TimelinePanel() -> impl IntoView {
                 {(!embedded).then(|| view! { <div class="uneven" use:patched=split></div> })}
             </div>
             {(!embedded).then(|| view! { <div use:patched=idea></div> })}
-            {fold(state, "ranks", "Show as a table")}
+            {fold(state, "Show as a table", || Panel::Ranks)}
             {(!embedded).then(folds)}
             {(!embedded).then(|| table::schedules(state))}
         </section>
@@ -171,13 +164,13 @@ fn path_note(look: Look) -> Node {
     }
 }
 
-/// Ops of a step above which layers are not balanced unasked: every split that is tried is simulated.
+/// Ops of a step above which splits are not compared automatically: each one is simulated.
 const MAX_OPS: usize = 50_000;
 
-/// Asks what another split of the layers would give, where that is quick to say.
-fn split(look: Look) -> Option<String> {
+/// The panel of other splits of the layers, where they are quick to simulate.
+fn split(look: Look) -> Option<Panel> {
     let items = own(look)?.evaluation.order.items();
-    (items <= MAX_OPS).then(String::new)
+    (items <= MAX_OPS).then_some(Panel::Uneven)
 }
 
 /// The second schedule against the first, or why there is none.
@@ -188,7 +181,7 @@ fn comparison(state: State, look: Look) -> Node {
     let (Some(own), Some(name)) = (own(look), crate::core::pipeline::schedule(&id)) else {
         return Node::none();
     };
-    let said = match look.other.prepared.get() {
+    let note = match look.other.prepared.get() {
         Some(other) => {
             let of = |prepared: &crate::view::charts::prepared::Prepared| {
                 let schedule = prepared.evaluation.report.pipeline.schedule;
@@ -204,5 +197,5 @@ fn comparison(state: State, look: Look) -> Node {
             schedule = name.name
         ),
     };
-    el("p", &[("role", "status")], &[text(&said)])
+    el("p", &[("role", "status")], &[text(&note)])
 }

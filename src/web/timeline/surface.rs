@@ -10,7 +10,8 @@ use crate::view::node::markup::{Action, Node};
 use crate::view::panels::pipeline::{label, rank_names};
 use crate::web::browser;
 use crate::web::chart::{Frame, paint};
-use crate::web::i18n::said;
+use crate::web::html::effect;
+use crate::web::i18n::translated;
 use crate::web::render::{Handler, handled, nodes};
 use crate::web::state::State;
 use leptos::html::{Canvas, Div};
@@ -22,7 +23,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     let surface = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     let drag = RwSignal::new(None::<f64>);
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(element) = surface.get() {
             browser::watch_width(&element, move |width| {
                 if width > 0.0 {
@@ -40,7 +41,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let time = look
             .seen()
             .time(f64::from(event.offset_x()), look.width.get_untracked());
-        let at = hit(prepared.evaluation.timeline.ranks.get(rank)?, time, upper)?;
+        let at = hit(prepared.evaluation.timeline().ranks.get(rank)?, time, upper)?;
         Some(Place { rank, at })
     };
     let moved = move |event: web_sys::PointerEvent| {
@@ -66,7 +67,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     let height = move || format!("{:.0}px", Shape::of(lane.ranks()).height());
     let name = move || {
         let prepared = lane.prepared.get();
-        prepared.map(|prepared| said(label(&prepared.evaluation)))
+        prepared.map(|prepared| translated(label(&prepared.evaluation)))
     };
     // A pressed rank name draws that rank's in-flight activations.
     let choose: Handler = Arc::new(move |action| {
@@ -126,7 +127,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
 /// One painting a frame, however many signals changed.
 fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
     let waiting = StoredValue::new(false);
-    Effect::new(move |_| {
+    effect(move || {
         state.theme.track();
         look.width.track();
         look.window.track();

@@ -3,6 +3,7 @@
 use crate::core::report::{ScheduleRow, schedule_ids, schedule_row, schedule_row_with};
 use crate::core::run::{OneOf, Run};
 use crate::view::panels::schedules::table;
+use crate::web::html::effect;
 use crate::web::i18n::say;
 use crate::web::panel::is_open;
 use crate::web::render::patched;
@@ -19,7 +20,7 @@ pub fn schedules(state: State) -> AnyView {
         let evaluation = open.get().then(|| state.evaluation()).flatten()?;
         Some(evaluation.scenario.run.clone())
     });
-    Effect::new(move |_| {
+    effect(move || {
         if let Some(request) = requested.get_value() {
             request.cancel();
         }

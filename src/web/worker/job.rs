@@ -1,4 +1,4 @@
-//! What a worker is asked and what it answers, as data.
+//! Jobs of a worker and its replies, as data.
 
 use crate::core::accuracy::{Prediction, read};
 use crate::core::report::fit::{self, Fit, Suggestions};

@@ -17,7 +17,7 @@ thread_local! {
     static ACTIVE: RefCell<BTreeSet<u32>> = const { RefCell::new(BTreeSet::new()) };
 }
 
-/// Takes jobs from now on, and says so: `[number, job]` starts one, `[number]` cancels it; `[number, reply]` is a part
+/// Takes jobs from now on, and posts "open": `[number, job]` starts one, `[number]` cancels it; `[number, reply]` is a part
 /// of its result, `[number]` its end.
 #[wasm_bindgen(js_name = serveJobs)]
 pub fn serve_jobs() {

@@ -3,7 +3,7 @@
 use super::holding::{is_last, layers_of};
 use crate::memory::recompute::Policy;
 use crate::model::{Cut, LayerKind, Quantised, Role, layer_inventory, vision_inventory};
-use crate::run::{CpComm, Recipe, Scenario};
+use crate::run::{AttentionKernel, CpComm, Recipe, Scenario};
 
 /// A tensor that some layers of a chunk keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,7 +96,11 @@ pub fn cut(scenario: &Scenario) -> Cut {
         etp: layout.etp as f64,
         // A padded capacity is what every expert computes; without one the busiest rank decides.
         routed: run.capacity_factor.unwrap_or(run.moe_imbalance) * expert_padding(scenario),
-        outputs: if ulysses { 2.0 } else { 1.0 },
+        outputs: if ulysses || copies_context(scenario) {
+            2.0
+        } else {
+            1.0
+        },
         flash: run.runs_flash_attention(),
         fused_swiglu: scenario.software.fused_swiglu,
         fp8: run.fp8_activations,
@@ -106,6 +110,19 @@ pub fn cut(scenario: &Scenario) -> Cut {
         }),
         element: scenario.precision.computes.activation(),
     }
+}
+
+/// Whether the attention output is kept as the kernel wrote it and as the projection reads it: FlashAttention's own kernels
+/// put sequences first, Megatron-LM puts tokens first, and of one sequence both are the same. Source: Transformer Engine
+/// `dot_product_attention/backends.py`; the peaks of Megatron-LM's tests on A100 and GB200 have it, the outcomes of 2024 do
+/// not tell.
+fn copies_context(scenario: &Scenario) -> bool {
+    let stack = scenario.run.stack.base.unwrap_or_default();
+    let own = matches!(
+        scenario.software.attention,
+        AttentionKernel::Flash2 | AttentionKernel::Flash3
+    );
+    own && scenario.run.micro_batch > 1 && ["megatron-2025", "megatron-2026"].contains(&stack)
 }
 
 /// The recipe in whose copies the inputs of linears wait. PyTorch's linears keep them in bf16 and quantise again. Source:

@@ -6,7 +6,7 @@ use super::logits::loss_kernel;
 use super::shapes::{book, tensor};
 use super::sharding::{accumulating, buffers, gathered_copies, largest_layer, root_elements};
 use super::states::{quantised_linears, shards, states};
-use super::{BY_YOUR_RUNS, dummies, heads_in_flight, logits, rank_memory, transient};
+use super::{BY_YOUR_RUNS, dummies, heads_in_flight, logits, rank_memory, transient, workspaces};
 use crate::explain::{Provenance, Term, Unit};
 use crate::memory::estimate::RankLoad;
 use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation};
@@ -256,6 +256,9 @@ impl Explained<'_> {
         if scenario.software.dummy_wgrad {
             parts.push(self.momentary("dummy weight gradients", dummies::bytes(scenario, load)));
         }
+        let shared = bytes("B_i", "library workspaces", workspaces(scenario));
+        let rule = "32 MiB of cuBLAS and as much of Transformer Engine; 8 and 4 before Hopper";
+        parts.push(shared.marked(Provenance::LookedUp, rule));
         let transients = transient::transients(scenario, load);
         parts.extend(
             transients
@@ -360,18 +363,22 @@ impl Explained<'_> {
             .from(FRAGMENTATION.source, FRAGMENTATION.place),
             bytes("M", "allocated", allocated),
             bytes("L", "logits, which do not fragment", held),
+            bytes("v", "workspaces, which do not either", workspaces(scenario)),
         ]);
-        let process = |name: &'static str| {
-            bytes("X_i", name, PROCESS.value.0)
+        let process = |name: &'static str, taken: f64| {
+            bytes("X_i", name, PROCESS.value.0 - taken)
                 .marked(Provenance::LookedUp, "")
                 .from(PROCESS.source, PROCESS.place)
         };
-        let mut parts = vec![process("CUDA context, workspaces and communicators")];
+        let mut parts = vec![process(
+            "CUDA context, libraries and communicators",
+            workspaces(scenario),
+        )];
         if layout.cp > 1 {
-            parts.push(process("communicators of context parallelism"));
+            parts.push(process("communicators of context parallelism", 0.0));
         }
         if layout.ep > 1 {
-            parts.push(process("communicators of expert parallelism"));
+            parts.push(process("communicators of expert parallelism", 0.0));
         }
         let fitted = scenario.run.profile.overhead().0;
         if fitted != 0.0 {
@@ -381,8 +388,8 @@ impl Explained<'_> {
         parts.push(
             bytes("X_i", "logits at their peak", peak).over("(p - l) min(i, 1) e T V/t", &book),
         );
-        let blocks = (fragmentation(scenario) - 1.0) * (allocated - held);
-        parts.push(bytes("X_i", "fragmentation", blocks).over("(φ - 1) (M - L)", &book));
+        let blocks = (fragmentation(scenario) - 1.0) * (allocated - held - workspaces(scenario));
+        parts.push(bytes("X_i", "fragmentation", blocks).over("(φ - 1) (M - L - v)", &book));
         sum("X", "what no tensor accounts for", "Σ X_i", parts)
             .from(FRAGMENTATION.source, FRAGMENTATION.place)
     }

@@ -7,14 +7,14 @@ use super::slots::{Grid, chimera_concat, notice_units, units};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::{Spec, each_rank};
+use crate::pipeline::spec::{Spec, repeated};
 use crate::run::Variant;
 use crate::t;
 use std::ops::Range;
 
 /// The order of the variant asked for.
 pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
-    let (d, m) = (spec.pp, spec.microbatches);
+    let d = spec.pp;
     if !d.is_multiple_of(2) {
         let message = t!(
             "Chimera pairs worker w with worker {d} − 1 − w: an odd number of workers has no order",
@@ -22,7 +22,16 @@ pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
         );
         return Err(Issue::error("pp", message).with_near("pp", u64::from(d), spec.even_sizes()));
     }
-    Ok(match spec.variant {
+    let unit = match spec.variant {
+        Variant::ForwardDoubling => 2 * d,
+        _ => d,
+    };
+    Ok(repeated(spec, (3 * unit, unit), laid_out))
+}
+
+fn laid_out(spec: &Spec) -> Order {
+    let (d, m) = (spec.pp, spec.microbatches);
+    match spec.variant {
         Variant::Concat => chimera_concat(spec),
         Variant::ForwardDoubling => doubled(d, m),
         Variant::BackwardHalving => Order {
@@ -30,7 +39,7 @@ pub(crate) fn chimera(spec: &Spec) -> Result<Order, Issue> {
             splits: 2,
             ..doubled(d, 2 * m)
         },
-    })
+    }
 }
 
 /// What the paper does not draw.
@@ -54,15 +63,14 @@ fn doubled(d: u32, m: u32) -> Order {
             grids[worker as usize].push(start + slot, op);
         }
     }
-    let mut grids = grids.into_iter();
-    let ranks = each_rank(d, |_| Vec::new());
-    let ranks = ranks
-        .into_iter()
-        .map(|empty| grids.next().map_or(empty, Grid::by_slot))
-        .collect();
     Order {
         weight_copies: vec![2; d as usize],
-        ..Order::new(ranks, d, Placement::Bidirectional, m)
+        ..Order::new(
+            grids.into_iter().map(Grid::by_slot),
+            d,
+            Placement::Bidirectional,
+            m,
+        )
     }
 }
 
@@ -165,6 +173,7 @@ fn greedy_unit(d: u32, unit: Range<u32>) -> Vec<(u32, u64, Op)> {
 mod tests {
     use super::*;
     use crate::pipeline::{Durations, build, measure, schedule};
+    use crate::run::OneOf;
 
     #[test]
     fn forward_doubling_takes_4d_minus_2_equal_slots() {
@@ -185,11 +194,8 @@ mod tests {
         let (_, stats) = measure(&order, &Durations::unit(4)).unwrap();
         // Half of forward doubling's 2 D on the same unit: no extra memory.
         assert!(stats.in_flight.iter().all(|held| *held <= 4.0));
-        let first: Vec<String> = order.ranks[0]
-            .iter()
-            .take(2)
-            .map(ToString::to_string)
-            .collect();
+        let items = order.ranks[0].iter().take(2);
+        let first: Vec<String> = items.map(|item| item.to_string()).collect();
         assert_eq!(first, ["0F0", "0F1"]);
     }
 
@@ -201,5 +207,25 @@ mod tests {
         let built = build(&spec, &Durations::unit(4)).unwrap();
         assert!(built.warnings[0].message.to_string().contains("even"));
         assert!(measure(&built.order, &Durations::unit(4)).is_ok());
+    }
+
+    #[test]
+    fn a_long_order_is_the_one_laid_out_in_full() {
+        let row = schedule("chimera").unwrap();
+        for d in [2, 4, 6, 8] {
+            for m in (3 * d..9 * d).chain([20 * d + 2]) {
+                for (variant, _) in Variant::ALL {
+                    let spec = Spec {
+                        variant: *variant,
+                        ..Spec::new(row, d, m)
+                    };
+                    assert_eq!(
+                        chimera(&spec).unwrap(),
+                        laid_out(&spec),
+                        "D={d} m={m} {variant:?}"
+                    );
+                }
+            }
+        }
     }
 }

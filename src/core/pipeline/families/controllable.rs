@@ -9,7 +9,8 @@
 use super::pull::Tail;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::Spec;
+use crate::pipeline::spec::{Spec, repeated};
+use crate::sort::sort;
 
 /// Kinds in the order of the block; W comes behind them.
 pub(crate) const F_LO: usize = 0;
@@ -19,34 +20,46 @@ pub(crate) const W: usize = 4;
 /// Slots of each kind on one rank, ascending, by micro-batch (W: in the order of the gradients).
 pub(crate) type Rank = [Vec<u64>; 5];
 
-/// V-Min: i, 2p − 1 − i, 2p + g + i, 4p + g − 1 − i with g = 2 if 3 divides p, else 0.
-pub(crate) fn v_min(spec: &Spec) -> Order {
-    let p = u64::from(spec.pp);
+/// The first slot of each kind of op on rank i.
+type Block = fn(p: u64, i: u64) -> [u64; 4];
+
+/// i, 2p − 1 − i, 2p + g + i, 4p + g − 1 − i with g = 2 if 3 divides p, else 0.
+fn min_block(p: u64, i: u64) -> [u64; 4] {
     let g = if p.is_multiple_of(3) { 2 } else { 0 };
-    from_block(spec, |i| {
-        [i, 2 * p - 1 - i, 2 * p + g + i, 4 * p + g - 1 - i]
-    })
+    [i, 2 * p - 1 - i, 2 * p + g + i, 4 * p + g - 1 - i]
 }
 
-/// V-Half: 2i, 3p − 2 − i, 3p + g − 1 + 2i, 6p + g − 2 − i with g = 3 if p is even, else 0.
-pub(crate) fn v_half(spec: &Spec) -> Order {
-    let p = u64::from(spec.pp);
+/// 2i, 3p − 2 − i, 3p + g − 1 + 2i, 6p + g − 2 − i with g = 3 if p is even, else 0.
+fn half_block(p: u64, i: u64) -> [u64; 4] {
     let g = if p.is_multiple_of(2) { 3 } else { 0 };
-    from_block(spec, |i| {
-        [
-            2 * i,
-            3 * p - 2 - i,
-            3 * p + g - 1 + 2 * i,
-            6 * p + g - 2 - i,
-        ]
-    })
+    [
+        2 * i,
+        3 * p - 2 - i,
+        3 * p + g - 1 + 2 * i,
+        6 * p + g - 2 - i,
+    ]
 }
 
-fn from_block(spec: &Spec, block: impl Fn(u64) -> [u64; 4]) -> Order {
-    let m = u64::from(spec.microbatches);
-    let mut ranks: Vec<Rank> = (0..u64::from(spec.pp))
+/// V-Min.
+pub(crate) fn v_min(spec: &Spec) -> Order {
+    from_block(spec, min_block)
+}
+
+/// V-Half.
+pub(crate) fn v_half(spec: &Spec) -> Order {
+    from_block(spec, half_block)
+}
+
+/// Between the first gradient of rank 0 and the last micro-batch the block stands as it is.
+fn from_block(spec: &Spec, block: Block) -> Order {
+    repeated(spec, (2 * spec.pp + 4, 1), |spec| pulled(spec, block))
+}
+
+fn pulled(spec: &Spec, block: Block) -> Order {
+    let (p, m) = (u64::from(spec.pp), u64::from(spec.microbatches));
+    let mut ranks: Vec<Rank> = (0..p)
         .map(|i| {
-            let [a, b, c, d] = block(i).map(|slot| (0..m).map(|k| slot + 6 * k).collect());
+            let [a, b, c, d] = block(p, i).map(|slot| (0..m).map(|k| slot + 6 * k).collect());
             [a, b, c, d, Vec::new()]
         })
         .collect();
@@ -61,10 +74,7 @@ fn from_block(spec: &Spec, block: impl Fn(u64) -> [u64; 4]) -> Order {
     }
     squeeze(&mut ranks);
     let p = spec.pp;
-    let lists = (0..p)
-        .zip(&ranks)
-        .map(|(r, rank)| write(r, p, rank))
-        .collect();
+    let lists = (0..p).zip(&ranks).map(|(r, rank)| write(r, p, rank));
     Order::new(lists, 2 * p, Placement::Snake, spec.microbatches)
 }
 
@@ -118,7 +128,7 @@ fn by_slot(ranks: &[Rank]) -> Vec<(u64, usize, usize, usize)> {
             );
         }
     }
-    ops.sort_unstable();
+    sort(&mut ops);
     ops
 }
 
@@ -289,7 +299,7 @@ fn write(r: u32, p: u32, rank: &Rank) -> Vec<Item> {
     for (kind, list) in rank.iter().enumerate() {
         slots.extend(list.iter().map(|slot| (*slot, kind)));
     }
-    slots.sort_unstable();
+    sort(&mut slots);
     // Next micro-batch of F lo, F hi, B hi, B lo, W hi, W lo.
     let mut next = [0u32; 6];
     let mut items = Vec::with_capacity(slots.len());
@@ -342,5 +352,18 @@ mod tests {
         assert!(phase.step(1, 2, false));
         assert!(phase.step(0, F_LO, true));
         assert!(!phase.step(0, B_LO, false));
+    }
+
+    #[test]
+    fn a_long_order_is_the_one_pulled_in_full() {
+        for p in 1..=13 {
+            for m in [2 * p + 4, 2 * p + 5, 3 * p + 20, 7 * p + 11] {
+                for (id, block) in [("v-half", half_block as Block), ("v-min", min_block)] {
+                    let spec = Spec::new(crate::pipeline::schedule(id).unwrap(), p, m);
+                    let ours = from_block(&spec, block);
+                    assert_eq!(ours, pulled(&spec, block), "{id} p={p} m={m}");
+                }
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement, parse_ranks};
+use crate::pipeline::row::Row;
 use crate::pipeline::spec::{Built, MAX_OPS, Spec};
 use crate::pipeline::{Durations, simulate};
 use crate::t;
@@ -37,7 +38,7 @@ pub(crate) fn build(spec: &Spec) -> Result<Built, Issue> {
     }
     let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let order = Order::new(
-        ranks,
+        ranks.into_iter().map(Row::of),
         narrow(stages),
         Placement::Given,
         narrow(microbatches),

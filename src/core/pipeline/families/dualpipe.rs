@@ -6,6 +6,7 @@
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::row::Row;
 use crate::pipeline::spec::{Spec, each_rank, runs};
 use crate::t;
 use std::collections::VecDeque;
@@ -40,22 +41,22 @@ impl Flow {
 struct Rank {
     flows: [Flow; 2],
     weights: VecDeque<Op>,
-    out: Vec<Item>,
+    out: Row,
 }
 
 impl Rank {
     fn f(&mut self, flow: usize) {
         let op = self.flows[flow].f();
-        self.out.push(op.into());
+        self.out.push(op);
     }
     fn bw(&mut self, flow: usize) {
         let op = self.flows[flow].backward(Op::bw);
-        self.out.push(op.into());
+        self.out.push(op);
     }
     fn b(&mut self, flow: usize) {
         let op = self.flows[flow].backward(Op::b);
         self.weights.push_back(Op::w(op.stage, op.microbatch));
-        self.out.push(op.into());
+        self.out.push(op);
     }
     fn last(&mut self, flow: usize, split: bool) {
         if split {
@@ -67,21 +68,36 @@ impl Rank {
     fn w(&mut self) {
         self.out.extend(self.weights.pop_front().map(Item::from));
     }
-    fn pair(&mut self, forward: usize, backward: usize) {
+    /// The forward and the backward of two flows as a block.
+    fn paired(&mut self, forward: usize, backward: usize) -> Item {
         let forward = self.flows[forward].f();
-        let backward = self.flows[backward].backward(Op::bw);
-        self.out.push(Item::Pair(forward, backward));
+        Item::Pair(forward, self.flows[backward].backward(Op::bw))
+    }
+    fn pair(&mut self, forward: usize, backward: usize) {
+        let pair = self.paired(forward, backward);
+        self.out.push(pair);
+    }
+    /// The pairs of both flows in turn, so many times.
+    fn pairs(&mut self, times: u32) {
+        if times > 0 {
+            let body = [self.paired(0, 1), self.paired(1, 0)];
+            self.out.repeat(body, times, 1);
+            for flow in &mut self.flows {
+                flow.forwards += times - 1;
+                flow.backwards += times - 1;
+            }
+        }
     }
 }
 
 /// The eight steps of a rank. Needs n ≥ 2R − 1.
 ///
 /// Source: DeepSeek, DualPipe, `dualpipe.py` and `dualpipev.py` (`step`).
-fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> Vec<Item> {
+fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> Row {
     let mut rank = Rank {
         flows,
         weights: VecDeque::new(),
-        out: Vec::new(),
+        out: Row::default(),
     };
     let inner = half - i - 1;
     for _ in 0..2 * inner {
@@ -96,15 +112,14 @@ fn rank(half: u32, i: u32, n: u32, flows: [Flow; 2]) -> Vec<Item> {
         rank.w();
         rank.f(1);
     }
-    for turn in 0..(n + i + 1).saturating_sub(2 * half) {
-        if inner == 0 && turn == 0 {
-            rank.f(0);
-            rank.bw(1);
-        } else {
-            rank.pair(0, 1);
-        }
+    let mut turns = (n + i + 1).saturating_sub(2 * half);
+    if inner == 0 && turns > 0 {
+        rank.f(0);
+        rank.bw(1);
         rank.pair(1, 0);
+        turns -= 1;
     }
+    rank.pairs(turns);
     for _ in 0..inner {
         rank.bw(1);
         rank.pair(1, 0);

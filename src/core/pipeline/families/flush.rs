@@ -2,70 +2,45 @@
 //!
 //! The i-th unit of a stage is a micro-batch; rank r runs stage r.
 
-use super::weave::{weave, weave_pairs};
+use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
-use crate::pipeline::op::{Item, Op};
+use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
 use crate::t;
 
-fn order(spec: &Spec, rank: impl Fn(u32) -> Vec<Item>) -> Order {
-    Order::new(
-        each_rank(spec.pp, rank),
-        spec.pp,
-        Placement::Loop,
-        spec.microbatches,
-    )
+/// Each rank's backwards run `lag(r)` turns behind its forwards, at most m.
+fn order(spec: &Spec, lag: impl Fn(u32) -> u32, pairs: bool) -> Order {
+    let m = spec.microbatches;
+    let row = |r| {
+        let (forward, backward) = (|i| Op::f(r, i), |i| Op::bw(r, i));
+        let strands = [
+            Strand {
+                lag: 0,
+                op: &forward,
+            },
+            Strand {
+                lag: lag(r).min(m),
+                op: &backward,
+            },
+        ];
+        weave(Pattern::plain(m), &strands, pairs)
+    };
+    Order::new(each_rank(spec.pp, row), spec.pp, Placement::Loop, m)
 }
 
 /// Rank r: F0 BW0 F1 BW1 ...: one micro-batch in the pipeline at a time.
 ///
 /// Source: Ultra-Scale Playbook, pipeline parallelism.
 pub(crate) fn naive(spec: &Spec) -> Order {
-    let m = spec.microbatches;
-    let rank = |r| {
-        (0..m)
-            .flat_map(|i| [Op::f(r, i).into(), Op::bw(r, i).into()])
-            .collect()
-    };
-    order(spec, rank)
+    order(spec, |_| 0, false)
 }
 
 /// Rank r: F0 .. F(m−1), then BW0 .. BW(m−1).
 ///
 /// Source: Huang et al. 2019, in PyTorch's backward order (`ScheduleGPipe`, first in first out).
 pub(crate) fn gpipe(spec: &Spec) -> Order {
-    let m = spec.microbatches;
-    let rank = |r| {
-        let forwards = (0..m).map(|i| Op::f(r, i));
-        forwards
-            .chain((0..m).map(|i| Op::bw(r, i)))
-            .map(Item::from)
-            .collect()
-    };
-    order(spec, rank)
-}
-
-/// weave(warm-up(r), F, BW).
-fn one_f_one_b_after(spec: &Spec, warm_up: impl Fn(u32) -> u32) -> Order {
-    let m = spec.microbatches;
-    order(spec, |r| {
-        let warm_up = warm_up(r).min(m) as usize;
-        let mut next = 0..m;
-        weave(
-            warm_up,
-            (0..m as usize).map(|i| Op::f(r, index(i))),
-            m as usize,
-            |_, out| {
-                out.extend(next.next().map(|i| Item::from(Op::bw(r, i))));
-            },
-        )
-    })
-}
-
-#[allow(clippy::cast_possible_truncation)] // indices come from u32 counts
-const fn index(i: usize) -> u32 {
-    i as u32
+    order(spec, |_| u32::MAX, false)
 }
 
 /// weave(min(p − 1 − r, m), F, BW).
@@ -73,13 +48,13 @@ const fn index(i: usize) -> u32 {
 /// Source: PipeDream-flush, Narayanan et al. 2021, section 2.2.
 pub(crate) fn one_f_one_b(spec: &Spec) -> Order {
     let p = spec.pp;
-    one_f_one_b_after(spec, |r| p - 1 - r)
+    order(spec, |r| p - 1 - r, false)
 }
 
 /// weave(min(2(p − 1 − r), m), F, BW): twice the warm-up, so that latency between ranks hides.
 pub(crate) fn eager(spec: &Spec) -> Order {
     let p = spec.pp;
-    one_f_one_b_after(spec, |r| (p - 1 - r).saturating_mul(2))
+    order(spec, |r| (p - 1 - r).saturating_mul(2), false)
 }
 
 /// A step's worth of the endless 1F1B, filled and drained: the order of 1F1B with p − r stashed versions of the weights
@@ -103,12 +78,9 @@ pub(crate) fn pipedream_2bw(spec: &Spec) -> Order {
 ///
 /// Source: the overlapped 1F1B of Victarry's PP-Schedule-Visualization.
 pub(crate) fn overlap(spec: &Spec) -> Order {
-    let (p, m) = (spec.pp, spec.microbatches);
-    order(spec, |r| {
-        let warm_up = (p - 1 - r).saturating_mul(2).saturating_add(1).min(m) as usize;
-        let forwards = (0..m as usize).map(|i| Op::f(r, index(i)));
-        weave_pairs(warm_up, forwards, (0..m).map(|i| Op::bw(r, i)))
-    })
+    let p = spec.pp;
+    let warm_up = |r: u32| (p - 1 - r).saturating_mul(2).saturating_add(1);
+    order(spec, warm_up, true)
 }
 
 /// Who refuses few micro-batches for 1F1B.

@@ -9,7 +9,7 @@
 use super::slots::{Grid, units};
 use crate::pipeline::op::{Item, Kind, Op};
 use crate::pipeline::order::{Order, Placement};
-use crate::pipeline::spec::Spec;
+use crate::pipeline::spec::{Spec, repeated};
 use std::collections::VecDeque;
 
 /// Slots of an op where units are merged.
@@ -24,6 +24,11 @@ const fn slots(op: Op) -> u32 {
 ///
 /// Source: Liu et al. 2023 for one unit; the paper's code lets the next unit in before the last one has left.
 pub(crate) fn hanayo(spec: &Spec) -> Order {
+    repeated(spec, (6 * spec.pp, spec.pp), merged)
+}
+
+/// Slot by slot.
+fn merged(spec: &Spec) -> Order {
     let (p, m) = (spec.pp, spec.microbatches);
     let chunks = 2 * spec.waves;
     let stages = p * chunks;
@@ -42,7 +47,7 @@ pub(crate) fn hanayo(spec: &Spec) -> Order {
         }
         slot += 1;
     }
-    let ranks = ranks.into_iter().map(|rank| rank.items).collect();
+    let ranks = ranks.into_iter().map(|rank| rank.items);
     Order::new(ranks, stages, Placement::Snake, m)
 }
 
@@ -210,10 +215,10 @@ mod tests {
                 ..Spec::new(schedule("hanayo").unwrap(), p, m)
             };
             let order = build(&spec, &Durations::unit(spec.stages())).unwrap().order;
-            for (rank, items) in (0..p).zip(&order.ranks) {
+            for (rank, row) in (0..p).zip(&order.ranks) {
                 let alone = unit(rank, p, 2 * waves);
                 for range in units(m, p) {
-                    let ops = items.iter().flat_map(|item| item.ops());
+                    let ops = row.iter().flat_map(Item::ops);
                     let own: Vec<Op> = ops.filter(|op| range.contains(&op.microbatch)).collect();
                     let drawn = alone.iter().map(|op| Op {
                         microbatch: op.microbatch + range.start,
@@ -229,6 +234,22 @@ mod tests {
                 "{:?}",
                 stats.in_flight
             );
+        }
+    }
+
+    #[test]
+    fn a_long_order_is_the_merged_one() {
+        let row = schedule("hanayo").unwrap();
+        for p in 1..=6 {
+            for waves in 1..=3 {
+                for m in (6 * p..9 * p + 3).chain([14 * p + 1]) {
+                    let spec = Spec {
+                        waves,
+                        ..Spec::new(row, p, m)
+                    };
+                    assert_eq!(hanayo(&spec), merged(&spec), "p={p} W={waves} m={m}");
+                }
+            }
         }
     }
 }

@@ -4,55 +4,62 @@
 //! Chunk c of rank r is stage c·p + r. The visiting order runs groups of g micro-batches through all chunks before the
 //! next group; backwards follow the same table with the chunks reversed.
 
-use super::weave::{delayed_weights, weave, weave_pairs};
+use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
-use crate::pipeline::op::{Item, Op};
+use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::row::Row;
 use crate::pipeline::spec::{Spec, each_rank, runs};
 use crate::t;
 
-/// (micro-batch, chunk) in the order in which a rank visits them: for each group of `g` consecutive micro-batches (the
-/// last may be shorter) every chunk, for each chunk every micro-batch of the group.
-fn visits(m: u32, v: u32, g: u32) -> Vec<(u32, u32)> {
-    let mut table = Vec::with_capacity(m as usize * v as usize);
-    let mut start = 0;
-    while start < m {
-        let end = start.saturating_add(g).min(m);
-        for chunk in 0..v {
-            table.extend((start..end).map(|microbatch| (microbatch, chunk)));
-        }
-        start = end;
-    }
-    table
-}
-
-/// The forwards and the backwards of a rank as stage and micro-batch.
+/// The order in which a rank visits micro-batches and chunks: for each group of `g` consecutive micro-batches (the last
+/// may be shorter) every chunk, for each chunk every micro-batch of the group.
+#[derive(Clone, Copy)]
 struct Visits {
-    table: Vec<(u32, u32)>,
     p: u32,
+    m: u32,
     v: u32,
+    g: u32,
 }
 
 impl Visits {
     fn new(spec: &Spec, g: u32) -> Self {
-        let v = spec.chunks();
+        let m = spec.microbatches;
         Self {
-            table: visits(spec.microbatches, v, g),
             p: spec.pp,
-            v,
+            m,
+            v: spec.chunks(),
+            g: g.min(m),
         }
     }
-    fn forward(&self, rank: u32, at: usize) -> Op {
-        let (microbatch, chunk) = self.table[at];
+    /// Micro-batch and chunk.
+    const fn at(self, at: u32) -> (u32, u32) {
+        let group = at / (self.g * self.v);
+        let (start, within) = (group * self.g, at % (self.g * self.v));
+        let left = self.m - start;
+        let size = if left < self.g { left } else { self.g };
+        (start + within % size, within / size)
+    }
+    const fn forward(self, rank: u32, at: u32) -> Op {
+        let (microbatch, chunk) = self.at(at);
         Op::f(chunk * self.p + rank, microbatch)
     }
-    fn backward(&self, rank: u32, at: usize, op: fn(u32, u32) -> Op) -> Op {
-        let (microbatch, chunk) = self.table[at];
+    fn backward(self, rank: u32, at: u32, op: fn(u32, u32) -> Op) -> Op {
+        let (microbatch, chunk) = self.at(at);
         op((self.v - 1 - chunk) * self.p + rank, microbatch)
+    }
+    const fn pattern(self) -> Pattern {
+        let period = self.g * self.v;
+        Pattern {
+            units: self.m * self.v,
+            period,
+            step: self.g,
+            regular: self.m / self.g * period,
+        }
     }
 }
 
-fn order(spec: &Spec, rank: impl Fn(u32) -> Vec<Item>) -> Order {
+fn order(spec: &Spec, rank: impl Fn(u32) -> Row) -> Order {
     let stages = spec.pp * spec.chunks();
     Order::new(
         each_rank(spec.pp, rank),
@@ -63,25 +70,38 @@ fn order(spec: &Spec, rank: impl Fn(u32) -> Vec<Item>) -> Order {
 }
 
 /// per · (p − 1 − r) + (v − 1) g + extra, at most m v.
-fn warm_up(spec: &Spec, r: u32, g: u32, per: u64, extra: u64) -> usize {
+fn warm_up(spec: &Spec, r: u32, g: u32, per: u64, extra: u64) -> u32 {
     let (p, m, v) = (
         u64::from(spec.pp),
         u64::from(spec.microbatches),
         u64::from(spec.chunks()),
     );
     let warm_up = per * (p - 1 - u64::from(r)) + (v - 1) * u64::from(g) + extra;
-    usize::try_from(warm_up.min(m * v)).unwrap_or(usize::MAX)
+    u32::try_from(warm_up.min(m * v)).unwrap_or(u32::MAX)
+}
+
+/// Whole backwards `warm_up(r)` turns behind the forwards.
+fn visited(spec: &Spec, g: u32, warm_up: impl Fn(u32) -> u32, pairs: bool) -> Order {
+    let visits = Visits::new(spec, g);
+    order(spec, |r| {
+        let forward = |at| visits.forward(r, at);
+        let backward = |at| visits.backward(r, at, Op::bw);
+        let strands = [
+            Strand {
+                lag: 0,
+                op: &forward,
+            },
+            Strand {
+                lag: warm_up(r),
+                op: &backward,
+            },
+        ];
+        weave(visits.pattern(), &strands, pairs)
+    })
 }
 
 fn megatron(spec: &Spec, g: u32) -> Order {
-    let visits = Visits::new(spec, g);
-    let units = visits.table.len();
-    order(spec, |r| {
-        let forwards = (0..units).map(|at| visits.forward(r, at));
-        weave(warm_up(spec, r, g, 2, 0), forwards, units, |at, out| {
-            out.push(visits.backward(r, at, Op::bw).into());
-        })
-    })
+    visited(spec, g, |r| warm_up(spec, r, g, 2, 0), false)
 }
 
 /// weave(min(2(p − 1 − r) + (v − 1) g, m v)) over the visiting order.
@@ -205,10 +225,14 @@ pub(crate) fn warn_rounds(spec: &Spec) -> Option<Issue> {
 pub(crate) fn looped_bfs(spec: &Spec) -> Order {
     let (p, m, v) = (spec.pp, spec.microbatches, spec.chunks());
     order(spec, |r| {
-        let forwards = (0..v).flat_map(|c| (0..m).map(move |i| Op::f(c * p + r, i)));
-        let chunks = (0..v).rev();
-        let backwards = chunks.flat_map(|c| (0..m).rev().map(move |i| Op::bw(c * p + r, i)));
-        forwards.chain(backwards).map(Item::from).collect()
+        let mut row = Row::default();
+        for c in 0..v {
+            row.repeat([Op::f(c * p + r, 0).into()], m, 1);
+        }
+        for c in (0..v).rev() {
+            row.repeat([Op::bw(c * p + r, m - 1).into()], m, -1);
+        }
+        row
     })
 }
 
@@ -216,15 +240,7 @@ pub(crate) fn looped_bfs(spec: &Spec) -> Order {
 ///
 /// Source: Megatron Core's combined 1F1B (`overlap_moe_expert_parallel_comm`), as drawn by Victarry.
 pub(crate) fn overlap(spec: &Spec) -> Result<Order, Issue> {
-    let make = |spec: &Spec, g: u32| {
-        let visits = Visits::new(spec, g);
-        let units = visits.table.len();
-        order(spec, |r| {
-            let forwards = (0..units).map(|at| visits.forward(r, at));
-            let backwards = (0..units).map(|at| visits.backward(r, at, Op::bw));
-            weave_pairs(warm_up(spec, r, g, 2, 1), forwards, backwards)
-        })
-    };
+    let make = |spec: &Spec, g| visited(spec, g, |r| warm_up(spec, r, g, 2, 1), true);
     let order = make(spec, spec.pp);
     if runs(&order) {
         return Ok(order);
@@ -239,13 +255,20 @@ pub(crate) fn overlap(spec: &Spec) -> Result<Order, Issue> {
 pub(crate) fn zero_bubble(spec: &Spec) -> Result<Order, Issue> {
     let make = |spec: &Spec, g: u32| {
         let visits = Visits::new(spec, g);
-        let units = visits.table.len();
         order(spec, |r| {
-            let forwards = (0..units).map(|at| visits.forward(r, at));
+            let f = |at| visits.forward(r, at);
             let b = |at| visits.backward(r, at, Op::b);
             let w = |at| visits.backward(r, at, Op::w);
-            let group = delayed_weights(units, r as usize, b, w);
-            weave(warm_up(spec, r, g, 1, 0), forwards, units, group)
+            let lag = warm_up(spec, r, g, 1, 0);
+            let strands = [
+                Strand { lag: 0, op: &f },
+                Strand { lag, op: &b },
+                Strand {
+                    lag: lag + r,
+                    op: &w,
+                },
+            ];
+            weave(visits.pattern(), &strands, false)
         })
     };
     let g = spec.microbatches / (spec.microbatches / spec.pp).max(1);

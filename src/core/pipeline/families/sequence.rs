@@ -2,8 +2,8 @@
 //!
 //! Attention is causal: forwards run the splits of a micro-batch ascending, backwards descending.
 
-use super::weave::weave;
-use crate::pipeline::op::{Item, Op};
+use super::weave::{Pattern, Strand, weave};
+use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
 
@@ -12,16 +12,28 @@ fn backward_index(at: u32, c: u32) -> u32 {
     at / c * c + (c - 1 - at % c)
 }
 
-fn order(spec: &Spec, warm_up: impl Fn(u32) -> u64) -> Order {
+fn order(spec: &Spec, warm_up: impl Fn(u32) -> u32) -> Order {
     let (p, c) = (spec.pp, spec.splits);
     let units = spec.microbatches * c;
     let ranks = each_rank(p, |r| {
-        let warm_up = usize::try_from(warm_up(r).min(u64::from(units))).unwrap_or(usize::MAX);
-        let forwards: Vec<Op> = (0..units).map(|i| Op::f(r, i)).collect();
-        let mut backwards = (0..units).map(|at| Op::bw(r, backward_index(at, c)));
-        weave(warm_up, forwards.into_iter(), units as usize, |_, out| {
-            out.extend(backwards.next().map(Item::from));
-        })
+        let forward = |i| Op::f(r, i);
+        let backward = |at| Op::bw(r, backward_index(at, c));
+        let strands = [
+            Strand {
+                lag: 0,
+                op: &forward,
+            },
+            Strand {
+                lag: warm_up(r).min(units),
+                op: &backward,
+            },
+        ];
+        let pattern = Pattern {
+            period: c,
+            step: c,
+            ..Pattern::plain(units)
+        };
+        weave(pattern, &strands, false)
     });
     Order {
         splits: c,
@@ -34,15 +46,15 @@ fn order(spec: &Spec, warm_up: impl Fn(u32) -> u64) -> Order {
 ///
 /// Source: Sun et al. 2024 (`Seq1F1B`).
 pub(crate) fn seq1f1b(spec: &Spec) -> Order {
-    let (p, c) = (u64::from(spec.pp), u64::from(spec.splits));
-    order(spec, |r| p - 1 - u64::from(r) + c - 1)
+    let (p, c) = (spec.pp, spec.splits);
+    order(spec, |r| p - 1 - r + c - 1)
 }
 
 /// GPipe over m c slices.
 ///
 /// Source: Li et al. 2021 (TeraPipe); its choice of slice sizes is not made here.
 pub(crate) fn terapipe(spec: &Spec) -> Order {
-    order(spec, |_| u64::MAX)
+    order(spec, |_| u32::MAX)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
+use crate::sort::sort_by;
 use crate::t;
 
 /// Ops with their slots, in any order.
@@ -32,7 +33,7 @@ impl Grid {
         }
     }
     pub(crate) fn by_slot(mut self) -> Vec<Item> {
-        self.0.sort_by_key(|(slot, _)| *slot);
+        sort_by(&mut self.0, |(a, _), (b, _)| a.cmp(b));
         self.0.into_iter().map(|(_, op)| Item::from(op)).collect()
     }
 }

@@ -1,88 +1,117 @@
 //! `weave`: what every 1F1B-like schedule is made of.
 
-use crate::pipeline::op::{Item, Op};
+use crate::pipeline::op::{Item, Kind, Op};
+use crate::pipeline::row::Row;
 
-/// First `warm_up` forwards, then one forward and one backward group in turn, then the groups that are left.
+/// Ops of one kind, of which turn i + `lag` runs the i-th.
+pub(crate) struct Strand<'a> {
+    pub lag: u32,
+    pub op: &'a dyn Fn(u32) -> Op,
+}
+
+/// How often strands run and how they repeat.
+#[derive(Clone, Copy)]
+pub(crate) struct Pattern {
+    /// Ops of a strand.
+    pub units: u32,
+    /// Op i + `period` is op i, `step` op indices on.
+    pub period: u32,
+    pub step: u32,
+    /// Up to this op; those behind it follow no period.
+    pub regular: u32,
+}
+
+impl Pattern {
+    /// Op i is of unit i.
+    pub(crate) const fn plain(units: u32) -> Self {
+        Self {
+            units,
+            period: 1,
+            step: 1,
+            regular: units,
+        }
+    }
+}
+
+/// In each turn one op of each strand that has begun and not ended; with `pairs` a forward and a backward of the same turn
+/// run as one block.
 ///
-/// `group(i, out)` appends the i-th of `groups` backward groups.
-pub(crate) fn weave(
-    warm_up: usize,
-    forwards: impl ExactSizeIterator<Item = Op>,
-    groups: usize,
-    mut group: impl FnMut(usize, &mut Vec<Item>),
-) -> Vec<Item> {
-    let mut out = Vec::with_capacity(forwards.len() + 2 * groups);
-    let mut forwards = forwards.map(Item::from);
-    out.extend(forwards.by_ref().take(warm_up));
-    for index in 0..groups {
-        out.extend(forwards.next());
-        group(index, &mut out);
-    }
-    out.extend(forwards);
-    out
-}
-
-/// As [`weave`], with forward and backward of the steady state run as overlapped pairs.
-pub(crate) fn weave_pairs(
-    warm_up: usize,
-    mut forwards: impl ExactSizeIterator<Item = Op>,
-    backwards: impl Iterator<Item = Op>,
-) -> Vec<Item> {
-    let mut out: Vec<Item> = Vec::with_capacity(2 * forwards.len());
-    out.extend(forwards.by_ref().take(warm_up).map(Item::from));
-    for backward in backwards {
-        out.push(match forwards.next() {
-            Some(forward) => Item::Pair(forward, backward),
-            None => Item::One(backward),
+/// 1F1B is a strand of forwards and one of backwards, as many turns later as its warm-up is long; a gradient of the
+/// weight is a third strand.
+pub(crate) fn weave(pattern: Pattern, strands: &[Strand], pairs: bool) -> Row {
+    let Pattern { units, regular, .. } = pattern;
+    let turns = |strand: &Strand, ops: u32| strand.lag..strand.lag + ops;
+    let mut bounds: Vec<u32> = strands
+        .iter()
+        .flat_map(|strand| [0, regular, units].map(|op| strand.lag + op))
+        .collect();
+    bounds.sort_unstable();
+    bounds.dedup();
+    let turn = |turn: u32| {
+        let ops = strands.iter().filter_map(move |strand| {
+            let runs = turns(strand, units).contains(&turn);
+            runs.then(|| (strand.op)(turn - strand.lag))
         });
-    }
-    out
-}
-
-/// A backward cut in two: group i is B of unit i and, from i = `delay` on, W of unit i − `delay`; the W that are left
-/// come at the end.
-pub(crate) fn delayed_weights(
-    units: usize,
-    delay: usize,
-    b: impl Fn(usize) -> Op,
-    w: impl Fn(usize) -> Op,
-) -> impl Fn(usize, &mut Vec<Item>) {
-    move |index, out| {
-        out.push(b(index).into());
-        if let Some(weight) = index.checked_sub(delay) {
-            out.push(w(weight).into());
+        let mut items: Vec<Item> = Vec::with_capacity(strands.len());
+        for op in ops {
+            match items.last_mut() {
+                Some(Item::One(first)) if pairs && first.kind == Kind::F => {
+                    items[0] = Item::Pair(*first, op);
+                }
+                _ => items.push(op.into()),
+            }
         }
-        if index + 1 == units {
-            let next = units.saturating_sub(delay);
-            out.extend((next..units).map(|weight| Item::from(w(weight))));
-        }
+        items
+    };
+    let mut row = Row::default();
+    for between in bounds.windows(2) {
+        let (start, end) = (between[0], between[1]);
+        let even = strands.iter().all(|strand| {
+            turns(strand, regular).contains(&start) || !turns(strand, units).contains(&start)
+        });
+        let period = if even { pattern.period } else { end - start };
+        let times = (end - start) / period;
+        let (whole, step) = (start + times * period, pattern.step.cast_signed());
+        row.repeat((start..start + period).flat_map(turn), times, step);
+        row.extend((whole..end).flat_map(turn));
     }
+    row
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn index(i: usize) -> u32 {
-        u32::try_from(i).unwrap()
+    fn text(row: &Row) -> String {
+        let tokens: Vec<String> = row.iter().map(|item| item.to_string()).collect();
+        tokens.join(" ")
     }
 
     #[test]
     fn warm_up_then_one_each_then_the_rest() {
-        let forwards = (0..4).map(|i| Op::f(0, i));
-        let items = weave(2, forwards, 4, |i, out| {
-            out.push(Op::bw(0, index(i)).into());
-        });
-        let text: Vec<String> = items.iter().map(ToString::to_string).collect();
-        assert_eq!(text.join(" "), "0F0 0F1 0F2 0BW0 0F3 0BW1 0BW2 0BW3");
+        let (forward, backward) = (|i| Op::f(0, i), |i| Op::bw(0, i));
+        let strands = [
+            Strand {
+                lag: 0,
+                op: &forward,
+            },
+            Strand {
+                lag: 2,
+                op: &backward,
+            },
+        ];
+        let row = weave(Pattern::plain(4), &strands, false);
+        assert_eq!(text(&row), "0F0 0F1 0F2 0BW0 0F3 0BW1 0BW2 0BW3");
+        let row = weave(Pattern::plain(4), &strands, true);
+        assert_eq!(text(&row), "0F0 0F1 (0F2;0BW0) (0F3;0BW1) 0BW2 0BW3");
+        assert_eq!(row.loops().count(), 3);
     }
 
     #[test]
     fn weights_come_their_delay_later_and_none_is_lost() {
-        let group = delayed_weights(3, 1, |i| Op::b(0, index(i)), |i| Op::w(0, index(i)));
-        let mut out = Vec::new();
-        (0..3).for_each(|index| group(index, &mut out));
-        let text: Vec<String> = out.iter().map(ToString::to_string).collect();
-        assert_eq!(text.join(" "), "0B0 0B1 0W0 0B2 0W1 0W2");
+        let (b, w) = (|i| Op::b(0, i), |i| Op::w(0, i));
+        let strands = [Strand { lag: 0, op: &b }, Strand { lag: 1, op: &w }];
+        let row = weave(Pattern::plain(3), &strands, false);
+        assert_eq!(text(&row), "0B0 0B1 0W0 0B2 0W1 0W2");
     }
 }

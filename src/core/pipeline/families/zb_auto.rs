@@ -7,6 +7,7 @@ use crate::pipeline::Durations;
 use crate::pipeline::op::{Item, Kind, Op};
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::Spec;
+use crate::sort::sort_by;
 
 /// Three choices that the rule leaves open; all eight settings are tried.
 #[derive(Clone, Copy)]
@@ -241,11 +242,12 @@ impl<'a> Layout<'a> {
     /// By completion; what completes together in the order F, B, W.
     fn order(self, spec: &Spec) -> Order {
         let sorted = |mut rank: Rank| -> Vec<Item> {
-            rank.ops
-                .sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.kind.cmp(&b.1.kind)));
+            sort_by(&mut rank.ops, |a, b| {
+                a.0.total_cmp(&b.0).then(a.1.kind.cmp(&b.1.kind))
+            });
             rank.ops.into_iter().map(|(_, op)| op.into()).collect()
         };
-        let ranks = self.ranks.into_iter().map(sorted).collect();
+        let ranks = self.ranks.into_iter().map(sorted);
         Order::new(ranks, spec.pp, Placement::Loop, spec.microbatches)
     }
 }

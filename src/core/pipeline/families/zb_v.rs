@@ -4,6 +4,7 @@
 
 use crate::pipeline::op::{Item, Kind, Op};
 use crate::pipeline::order::{Order, Placement};
+use crate::pipeline::row::Row;
 use crate::pipeline::spec::{Spec, each_rank};
 
 /// One rank's list under construction: the next micro-batch of each kind of op.
@@ -12,7 +13,7 @@ struct Rank {
     next: [[u32; 3]; 2],
     /// Micro-batches from here on are counted, not written.
     m: u32,
-    out: Vec<Item>,
+    out: Row,
 }
 
 const LO: usize = 0;
@@ -23,13 +24,30 @@ impl Rank {
         let next = &mut self.next[chunk][kind as usize];
         if *next < self.m {
             let op = Op::new(kind, self.stages[chunk], *next);
-            self.out.push(op.into());
+            self.out.push(op);
         }
         *next += 1;
     }
     fn all(&mut self, chunk: usize, kinds: &[Kind]) {
         for kind in kinds {
             self.run(chunk, *kind);
+        }
+    }
+    /// One op of each kind and chunk, so many times; none of a micro-batch from m on.
+    fn repeat(&mut self, times: u32) {
+        let kinds = [
+            (LO, Kind::F),
+            (LO, Kind::B),
+            (LO, Kind::W),
+            (HI, Kind::F),
+            (HI, Kind::B),
+            (HI, Kind::W),
+        ];
+        let op = |(chunk, kind)| Op::new(kind, self.stages[chunk], self.done(chunk, kind));
+        let body = kinds.map(op).map(Item::from);
+        self.out.repeat(body, times, 1);
+        for next in self.next.iter_mut().flatten() {
+            *next += times;
         }
     }
     fn done(&self, chunk: usize, kind: Kind) -> u32 {
@@ -49,7 +67,7 @@ pub(crate) fn zb_v(spec: &Spec) -> Order {
             stages: [r, 2 * p - 1 - r],
             next: [[0; 3]; 2],
             m,
-            out: Vec::with_capacity(6 * m as usize),
+            out: Row::default(),
         };
         for _ in 0..2 * (p - r) - 1 {
             rank.run(LO, F);
@@ -61,6 +79,8 @@ pub(crate) fn zb_v(spec: &Spec) -> Order {
         for _ in 0..p - r {
             rank.all(HI, &[F, B, W]);
         }
+        let full = if n == m { n - rank.done(LO, F) } else { 0 };
+        rank.repeat(full);
         while rank.done(HI, F) < rank.done(LO, F) || rank.done(LO, F) < n {
             if rank.done(LO, F) < n {
                 rank.run(LO, F);
@@ -96,12 +116,12 @@ mod tests {
         for p in 1..6 {
             let full = zb_v(&Spec::new(row, p, 2 * p - 1));
             for m in 1..2 * p {
-                let kept = |rank: Vec<Item>| -> Vec<Item> {
-                    rank.into_iter()
+                let kept = |row: &Row| -> Row {
+                    row.iter()
                         .filter(|item| item.first().microbatch < m)
                         .collect()
                 };
-                let filtered: Vec<Vec<Item>> = full.ranks.clone().into_iter().map(kept).collect();
+                let filtered: Vec<Row> = full.ranks.iter().map(kept).collect();
                 assert_eq!(zb_v(&Spec::new(row, p, m)).ranks, filtered, "p={p} m={m}");
             }
         }

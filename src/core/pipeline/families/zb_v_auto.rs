@@ -291,8 +291,8 @@ impl<'a> Layout<'a> {
         Ok(self)
     }
     fn order(self, spec: &Spec) -> Order {
-        let items = |rank: Rank| rank.ops.into_iter().map(Item::from).collect();
-        let ranks = self.ranks.into_iter().map(items).collect();
+        let items = |rank: Rank| -> Vec<Item> { rank.ops.into_iter().map(Item::from).collect() };
+        let ranks = self.ranks.into_iter().map(items);
         Order::new(ranks, 2 * spec.pp, Placement::Snake, spec.microbatches)
     }
 }

@@ -1,25 +1,27 @@
 //! Zero bubble by hand, one chunk a rank: ZB-H1 and ZB-H2. The backward is cut into B and W, and W fills the gaps.
 
-use super::weave::{delayed_weights, weave};
+use super::weave::{Pattern, Strand, weave};
 use crate::issue::Issue;
 use crate::pipeline::op::Op;
 use crate::pipeline::order::{Order, Placement};
 use crate::pipeline::spec::{Spec, each_rank};
 use crate::t;
 
-/// weave(warm-up(r)) with W delayed by delay(r) backwards.
-fn delayed(spec: &Spec, warm_up: impl Fn(u64) -> u64, delay: impl Fn(u64) -> u64) -> Order {
+/// B runs `warm_up(r)` turns behind F, at most m, and W `delay(r)` turns behind B.
+fn delayed(spec: &Spec, warm_up: impl Fn(u32) -> u32, delay: impl Fn(u32) -> u32) -> Order {
     let (p, m) = (spec.pp, spec.microbatches);
-    let size = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-    let units = m as usize;
     let ranks = each_rank(p, |r| {
-        let index = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
-        let b = |i| Op::b(r, index(i));
-        let w = |i| Op::w(r, index(i));
-        let rank = u64::from(r);
-        let group = delayed_weights(units, size(delay(rank)), b, w);
-        let forwards = (0..units).map(|i| Op::f(r, index(i)));
-        weave(size(warm_up(rank)), forwards, units, group)
+        let (f, b, w) = (|i| Op::f(r, i), |i| Op::b(r, i), |i| Op::w(r, i));
+        let lag = warm_up(r).min(m);
+        let strands = [
+            Strand { lag: 0, op: &f },
+            Strand { lag, op: &b },
+            Strand {
+                lag: lag + delay(r),
+                op: &w,
+            },
+        ];
+        weave(Pattern::plain(m), &strands, false)
     });
     Order::new(ranks, p, Placement::Loop, m)
 }
@@ -28,7 +30,7 @@ fn delayed(spec: &Spec, warm_up: impl Fn(u64) -> u64, delay: impl Fn(u64) -> u64
 ///
 /// Source: Qi et al. 2023, section 2.1.
 pub(crate) fn h1(spec: &Spec) -> Order {
-    let p = u64::from(spec.pp);
+    let p = spec.pp;
     delayed(spec, |r| p - 1 - r, |r| r)
 }
 
@@ -37,7 +39,7 @@ pub(crate) fn h1(spec: &Spec) -> Order {
 ///
 /// Source: Qi et al. 2023, section 2.2, from its description: no published generator emits exactly this.
 pub(crate) fn h2(spec: &Spec) -> Order {
-    let p = u64::from(spec.pp);
+    let p = spec.pp;
     delayed(spec, |r| 2 * (p - 1 - r), |r| 2 * r)
 }
 

@@ -4,6 +4,7 @@ use super::ladders::{ladders, more_gpus};
 use super::{Base, Ladder, Set, Suggestion, Suggestions};
 use crate::report::Evaluation;
 use crate::run::Scenario;
+use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -91,8 +92,8 @@ const MAX_SUGGESTIONS: usize = 8;
 /// Fewer single changes than this that work: pairs are tried as well.
 const FEW: usize = 3;
 
-/// Units of work of a search in one go: about a tenth of a second natively.
-pub const LIMIT: u64 = 1_000_000;
+/// Units of work of a search in one go: about 15 ms natively, 100 to 200 ms in a browser.
+pub const LIMIT: u64 = 150_000;
 
 impl Fit {
     /// Prepares the search around the Run of `base`, which takes at most `limit` units of work, each about an op: what
@@ -196,7 +197,7 @@ impl Fit {
     #[must_use]
     pub fn suggestions(&self) -> Suggestions {
         let mut list = self.found.clone();
-        list.sort_by(|a, b| {
+        sort_by(&mut list, |a, b| {
             let cost = a.dearer.total_cmp(&b.dearer);
             cost.then(a.changes.cmp(&b.changes))
                 .then_with(|| a.label().cmp(&b.label()))
@@ -252,7 +253,7 @@ impl Fit {
 /// First and last rungs of several ladders in every mixture, the smallest change first.
 fn mixed(chosen: &[&Ladder]) -> Vec<Set> {
     let mut masks: Vec<u32> = (0..1u32 << chosen.len()).collect();
-    masks.sort_by_key(|mask| mask.count_ones());
+    sort_by(&mut masks, |a, b| a.count_ones().cmp(&b.count_ones()));
     let mut sets: Vec<Set> = Vec::new();
     for mask in masks {
         let rung = |(at, ladder): (usize, &&Ladder)| {

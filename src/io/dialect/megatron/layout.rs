@@ -59,15 +59,27 @@ pub fn read(reader: &mut SettingsReader) {
         "--decoder-last-pipeline-num-layers",
         "layers of the last stage",
     );
+    let mut counted = |name, what: &'static str| u64::from(reader.flag(name, what));
+    let embedding = counted(
+        "--account-for-embedding-in-pipeline-split",
+        "the embedding counts as a layer",
+    );
+    let loss = counted(
+        "--account-for-loss-in-pipeline-split",
+        "the loss counts as a layer",
+    );
     // More stages than layers are refused when the run is looked at.
     let count = pp.checked_mul(chunks).filter(|count| *count <= MAX_STAGES);
     // Stages that a hybrid pattern sets apart.
     let apart = reader.run.stage_layers.take();
     let given = stages
         .or(apart)
-        .or_else(|| ends(layers, pp, count? / pp, first, last));
+        .or_else(|| ends(layers, pp, count? / pp, first, last))
+        .or_else(|| lightened(layers, count?, embedding, loss));
     let even = count.map(|count| even_split(layers, count));
-    reader.run.stage_layers = given.filter(|given| Some(given) != even.as_ref());
+    // Stages without layers are only had where they are said.
+    let empty = count.is_some_and(|count| layers < count);
+    reader.run.stage_layers = given.filter(|given| empty || Some(given) != even.as_ref());
 }
 
 /// Layers of every stage where the first, the last or both ranks hold other numbers than the rest.
@@ -94,6 +106,18 @@ fn ends(
             .map(|stage| of_rank(stage % pp) / chunks)
             .collect(),
     )
+}
+
+/// Layers of `stages` equal stages of which the first has an `embedding` and the last a `loss` in place of a layer.
+fn lightened(layers: u64, stages: u64, embedding: u64, loss: u64) -> Option<Vec<u64>> {
+    let all = layers.checked_add(embedding + loss)?;
+    if embedding + loss == 0 || stages < 2 || !all.is_multiple_of(stages) {
+        return None;
+    }
+    let mut list = vec![all / stages; usize::try_from(stages).ok()?];
+    *list.first_mut()? -= embedding;
+    *list.last_mut()? -= loss;
+    Some(list)
 }
 
 /// Layers of the stages of a layout such as `Et*3|(t|)*3,m|L`.
@@ -229,5 +253,9 @@ mod tests {
             Some(126)
         );
         assert_eq!(ends(32, 4, 1, None, None), None);
+        // Megatron-LM's test with 6 layers on 4 ranks of 2 chunks.
+        let ends = Some(vec![0, 1, 1, 1, 1, 1, 1, 0]);
+        assert_eq!(lightened(6, 8, 1, 1), ends);
+        assert_eq!(lightened(7, 8, 1, 1), None);
     }
 }

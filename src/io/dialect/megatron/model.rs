@@ -44,6 +44,15 @@ pub fn read(reader: &mut SettingsReader) {
         ));
         Some(vocab)
     });
+    let multiple = reader.count("--make-vocab-size-divisible-by", "vocabulary in parts of");
+    // Padded to a multiple for every tensor-parallel rank; by 128 it is anyway.
+    let vocab = match (vocab, multiple) {
+        (Some(vocab), Some(multiple)) if multiple > 0 && multiple != 128 => {
+            let whole = multiple.saturating_mul(reader.run.tp.max(1));
+            vocab.div_ceil(whole).checked_mul(whole)
+        }
+        _ => vocab,
+    };
     let positions = reader.count("--max-position-embeddings", "positions");
     let kind = reader.word("--position-embedding-type", "positions");
     let rotary = reader.flag("--use-rotary-position-embeddings", "rotary positions");

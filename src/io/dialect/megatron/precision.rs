@@ -65,6 +65,9 @@ fn low_precision(reader: &mut SettingsReader) -> Option<&'static str> {
     if attention && eight {
         reader.run.stack.parts.attention = Some(AttentionKernel::Fp8);
     }
+    if reader.flag("--first-last-layers-bf16", "first and last layers in bf16") {
+        reader.assume("every layer in low precision: those that stay in bf16 are not told apart");
+    }
     if four {
         return Some("nvfp4");
     }

@@ -72,8 +72,21 @@ fn recompute(reader: &mut SettingsReader) {
 fn kernels(reader: &mut SettingsReader) {
     let legacy = reader.flag("--use-flash-attn", "FlashAttention");
     let backend = reader.word("--attention-backend", "attention");
-    let stored = matches!(backend.as_deref(), Some("unfused" | "local"));
-    reader.set("flash_attention", &Value::Bool(legacy || !stored));
+    let layers = reader.word("--transformer-impl", "layers of");
+    // Megatron-LM's own layers store the scores unless they are told otherwise; Transformer Engine picks a kernel.
+    let stored = matches!(backend.as_deref(), Some("unfused" | "local"))
+        || layers.as_deref() == Some("local") && backend.is_none();
+    let fused = legacy || !stored;
+    // A kernel of the page's stack that this contradicts is not what the text means.
+    let kernel = &mut reader.run.stack.parts.attention;
+    *kernel = kernel.filter(|kernel| (*kernel != AttentionKernel::Eager) == fused);
+    reader.set("flash_attention", &Value::Bool(fused));
+    if reader.flag(
+        "--no-gradient-accumulation-fusion",
+        "weight gradients of their own",
+    ) {
+        reader.set("dummy_wgrad", &Value::Bool(false));
+    }
     let fused = reader.flag("--cross-entropy-loss-fusion", "fused loss");
     let implementation = reader.word("--cross-entropy-fusion-impl", "fused loss of");
     let loss = match implementation.as_deref() {
@@ -89,6 +102,12 @@ fn kernels(reader: &mut SettingsReader) {
         .word("--cuda-graph-impl", "CUDA graphs")
         .is_some_and(|by| by != "none");
     reader.set("cuda_graphs", &Value::Bool(graphs || local));
+    if reader.flag(
+        "--fine-grained-activation-offloading",
+        "activations go to the host",
+    ) {
+        reader.assume("activations stay on the GPU: their offloading is not modelled");
+    }
     let capacity = reader.number("--moe-expert-capacity-factor", "capacity factor");
     let padded = reader.flag(
         "--moe-pad-expert-input-to-capacity",

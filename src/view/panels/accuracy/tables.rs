@@ -129,7 +129,7 @@ pub fn uneven(bench: &Bench) -> Node {
         return Node::none();
     };
     let peak = uneven.measured * run.gpus as f64 * scenario.gpu.bf16.0;
-    let said = t!(
+    let message = t!(
         "Moving {after} of {before} layers off the rank that holds the vision tower is predicted to be {predicted} times as fast; measured was {gain}. With layers of equal cost the slowest rank goes from the tower and {before} layers to {longest}, and no tower makes that more than {most}/{longest} = {longest_2}; the faster step was measured at {peak} of peak, so most of its time is not in the layers at all. No constant was bent to meet it.",
         after = before.saturating_sub(*after),
         before,
@@ -144,7 +144,7 @@ pub fn uneven(bench: &Bench) -> Node {
         "A known miss: uneven pipeline on {gpu}",
         gpu = run.gpu.title()
     );
-    Node::from_iter([leaf("h3", "", &head), leaf("p", "", &said)])
+    Node::from_iter([leaf("h3", "", &head), leaf("p", "", &message)])
 }
 
 pub fn constants_table() -> Node {

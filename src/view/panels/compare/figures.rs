@@ -90,8 +90,8 @@ fn row(name: impl Into<Message>, [a, b]: [f64; 2], show: &dyn Fn(f64) -> String)
 
 /// A share of something: its difference is in points.
 fn points(name: &'static str, [a, b]: [f64; 2]) -> TableRow {
-    let (shown, other) = (show_percent(a), show_percent(b));
-    let difference = if shown == other {
+    let (own, other) = (show_percent(a), show_percent(b));
+    let difference = if own == other {
         t!("same")
     } else {
         t!(
@@ -103,7 +103,7 @@ fn points(name: &'static str, [a, b]: [f64; 2]) -> TableRow {
         false,
         [
             name.into(),
-            shown.into(),
+            own.into(),
             other.into(),
             difference,
             Message::default(),

@@ -18,7 +18,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
             let pipeline = &run.report.pipeline;
             let schedule = schedule_row(pipeline.schedule);
             let name = schedule.map_or(pipeline.schedule, |row| row.name);
-            let length = show_seconds(Seconds(run.timeline.makespan()));
+            let length = show_seconds(Seconds(run.timeline().makespan()));
             let bubble = show_percent(pipeline.bubble_fraction);
             (
                 t!(
@@ -28,7 +28,7 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
                     length,
                     bubble
                 ),
-                &run.timeline,
+                run.timeline(),
             )
         })
         .collect();
@@ -36,9 +36,9 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
         return Node::none();
     }
     let picture = strips(&drawn).inline("Pipeline timelines on one axis");
-    let said = both.map(|(run, which)| {
-        let said = words::pipeline(&run.report.pipeline, run.report.layout.microbatches);
-        leaf("p", "muted", t!("{which}: {said}", which, said))
+    let notes = both.map(|(run, which)| {
+        let notes = words::pipeline(&run.report.pipeline, run.report.layout.microbatches);
+        leaf("p", "muted", t!("{which}: {said}", which, notes))
     });
     let pictures = [
         leaf("h3", "", "Pipeline timelines on one axis"),
@@ -50,5 +50,5 @@ pub fn timelines(runs: [&Evaluation; 2]) -> Node {
         ]),
         figure("compared", "", picture),
     ];
-    pictures.into_iter().chain(said).collect()
+    pictures.into_iter().chain(notes).collect()
 }

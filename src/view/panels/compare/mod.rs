@@ -28,7 +28,7 @@ pub struct Second<'a> {
 /// The panel.
 #[must_use]
 pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
-    let (said, rest) = match second.evaluation {
+    let (verdict, rest) = match second.evaluation {
         Ok(evaluation) => (
             text(sentence([&first.report, &evaluation.report], unit)),
             both(first, evaluation, unit),
@@ -43,7 +43,7 @@ pub fn compare(first: &Evaluation, second: &Second, unit: MemoryUnit) -> Node {
         el(
             "p",
             &[("role", "status"), ("class", "verdict-note")],
-            &[said],
+            &[verdict],
         ),
         settings(&first.scenario.run, second.run),
         rest,

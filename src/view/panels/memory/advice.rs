@@ -155,8 +155,8 @@ mod tests {
         let sets = found.list.iter();
         let sets = sets.map(|one| Action::Apply(one.set.clone()));
         let sets: Vec<Action> = sets.collect();
-        let shown = suggestions(&base.report.memory, &found, MemoryUnit::Gib);
-        assert_eq!(shown.actions(), sets.iter().collect::<Vec<_>>());
+        let view = suggestions(&base.report.memory, &found, MemoryUnit::Gib);
+        assert_eq!(view.actions(), sets.iter().collect::<Vec<_>>());
     }
 
     #[test]

@@ -175,12 +175,12 @@ mod tests {
     #[test]
     fn every_method_can_be_chosen_and_tells_what_it_leaves_out() {
         let rows = rows(&evaluate(&Run::default()).unwrap());
-        let shown = methods(&rows, MemoryUnit::Gib);
+        let view = methods(&rows, MemoryUnit::Gib);
         for (_, choice) in Method::ALL {
             let choose = Action::Apply(vec![("memory_method", choice.id.to_owned())]);
-            assert!(shown.actions().contains(&&choose));
+            assert!(view.actions().contains(&&choose));
         }
-        let html = shown.to_html();
+        let html = view.to_html();
         assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
         assert_eq!(html.matches("Leaves out: ").count(), Method::ALL.len());
         assert!(html.contains("34.48 GiB") && html.contains("37.48 GiB"));

@@ -131,8 +131,8 @@ fn segment(
     let mut items = rank.parts(component);
     // What would read as nothing is left out.
     items.retain(|item| unit.show(item.bytes) != unit.show(Bytes::ZERO));
-    let shown = items.iter().take(MAX_PARTS);
-    let mut parts: Vec<(Message, String)> = shown
+    let view = items.iter().take(MAX_PARTS);
+    let mut parts: Vec<(Message, String)> = view
         .map(|item| (item.name.into(), unit.show(item.bytes)))
         .collect();
     let rest: Bytes = items.iter().skip(MAX_PARTS).map(|item| item.bytes).sum();
@@ -195,8 +195,8 @@ mod tests {
     #[test]
     fn every_part_of_a_bar_tells_its_parts_and_asks_for_its_formula() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let shown = picture(&evaluation, MemoryUnit::Gib);
-        let html = shown.to_html();
+        let view = picture(&evaluation, MemoryUnit::Gib);
+        let html = view.to_html();
         let segments: usize = bars(&evaluation.report.memory)
             .bars
             .iter()
@@ -210,7 +210,7 @@ mod tests {
             Figure::Capacity,
         ] {
             let explain = Action::Explain(figure);
-            assert!(shown.actions().contains(&&explain), "{figure:?}");
+            assert!(view.actions().contains(&&explain), "{figure:?}");
         }
         assert!(html.contains("logits") && !html.contains("NaN"));
     }

@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn every_figure_of_the_table_opens_its_formula() {
         let memory = report(&Run::default()).unwrap().memory;
-        let shown = data_table(&memory, MemoryUnit::Gib);
-        assert_eq!(shown.actions().len(), 4 * 8);
-        let html = shown.to_html();
+        let view = data_table(&memory, MemoryUnit::Gib);
+        assert_eq!(view.actions().len(), 4 * 8);
+        let html = view.to_html();
         assert!(html.contains("fragmentation") && html.contains("total GiB"));
     }
 }

@@ -100,12 +100,12 @@ fn grid(map: &Cells, axes: &Axes) -> Node {
         .map(|(row, head)| {
             let cells = (0..map.across.len()).map(|column| match map.cell(column, row) {
                 Cell::Best(found) => {
-                    let shown = if by_time {
+                    let figure = if by_time {
                         show_seconds(found.figures.time_s)
                     } else {
                         show_percent(found.figures.mfu)
                     };
-                    filled(found, shown, value(found) / best)
+                    filled(found, figure, value(found) / best)
                 }
                 Cell::Open => leaf("td", "muted", "…"),
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
@@ -141,16 +141,16 @@ fn grid(map: &Cells, axes: &Axes) -> Node {
     .collect()
 }
 
-fn filled(found: &Found, shown: String, share: f64) -> Node {
+fn filled(found: &Found, figure: String, share: f64) -> Node {
     let tint = format!(
         "background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))",
         share.powi(2) * TINT
     );
     let title = layout(found);
-    let button = load("plain", &found.run, &title, &[text(shown)]);
+    let button = load("plain", &found.run, &title, &[text(figure)]);
     el("td", &[("style", &tint)], &[button])
 }
 
-fn empty(shown: &'static str, why: &'static str) -> Node {
-    el("td", &[("class", "muted void")], &[text(shown)]).title(why)
+fn empty(figure: &'static str, why: &'static str) -> Node {
+    el("td", &[("class", "muted void")], &[text(figure)]).title(why)
 }

@@ -44,7 +44,7 @@ fn intro() -> Node {
 }
 
 fn progress(view: &View) -> Node {
-    let (result, over) = (view.result, view.result.done);
+    let (result, over) = (view.result, view.result.done || view.query.stopped);
     let words = if let Some(progress) = result.progress {
         let counts = t!(
             "{evaluated} layouts looked at, {feasible} count as feasible, {reported} reported in full.",

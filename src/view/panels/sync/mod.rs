@@ -205,10 +205,10 @@ mod tests {
     fn each_policy_is_one_press_and_the_pressed_one_is_drawn() {
         let run = Run::default();
         for (policy, label) in CHOICES {
-            let shown = panel(&run, policy);
+            let view = panel(&run, policy);
             let choice = Action::Choose(Choice::Policy(policy));
-            assert!(shown.actions().contains(&&choice), "{label}");
-            let html = shown.to_html();
+            assert!(view.actions().contains(&&choice), "{label}");
+            let html = view.to_html();
             assert_eq!(html.matches("aria-pressed=\"true\"").count(), 1);
             assert_eq!(html.matches("<tr").count(), 1 + 4);
             assert!(!html.contains("NaN") && html.contains("rank 3"));

@@ -18,7 +18,7 @@ const AXIS: f64 = 22.0;
 
 /// The end of the step: each rank's ops, its wire under them.
 pub fn picture(evaluation: &Evaluation, found: &GradientSync) -> Drawing {
-    let timeline = &evaluation.timeline;
+    let timeline = evaluation.timeline();
     let makespan = timeline.makespan();
     let all = &found.buckets;
     // The same window under every policy.
@@ -107,7 +107,7 @@ fn draw_bucket(
     x: impl Fn(f64) -> f64,
 ) {
     let time = Seconds(bucket.end - bucket.start);
-    let said = t!(
+    let message = t!(
         "rank {rank}: gradients of stage {stage}, {time} from {start} to {end}",
         rank = bucket.rank,
         stage = bucket.stage,
@@ -123,18 +123,18 @@ fn draw_bucket(
                 y,
                 height,
             };
-            drawing.fill(place, Ink::Exposed, opacity, &said);
+            drawing.fill(place, Ink::Exposed, opacity, &message);
         }
     };
     part(bucket.start, bucket.end.min(makespan), 0.45);
     part(bucket.start.max(makespan), bucket.end, 1.0);
     // The name stands on the longer part, where it fits.
     let hidden = (bucket.start, bucket.end.min(makespan).max(bucket.start));
-    let shown = (bucket.start.max(makespan), bucket.end);
-    let (part, ink) = if hidden.1 - hidden.0 > shown.1 - shown.0 {
+    let visible = (bucket.start.max(makespan), bucket.end);
+    let (part, ink) = if hidden.1 - hidden.0 > visible.1 - visible.0 {
         (hidden, Ink::Text)
     } else {
-        (shown, Ink::Paper)
+        (visible, Ink::Paper)
     };
     if x(part.1) - x(part.0) > 0.075 && height >= 10.0 {
         let middle = f64::midpoint(x(part.0), x(part.1));

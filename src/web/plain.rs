@@ -1,11 +1,14 @@
-//! What JavaScript hands over, as a [`Value`]: read step by step and within bounds, so that whatever it is (nested without
+//! Plain objects of JavaScript: what it hands over as a [`Value`], what it is answered. Requests are read step by step and within bounds, so that whatever it is (nested without
 //! end, throwing when it is read, larger than any request) ends as an issue and never as an exception.
 
 use crate::core::issue::Issue;
+use crate::core::report::Refusal;
 use crate::core::run::Value;
 use crate::core::units::whole;
 use crate::io::json::{MAX_BYTES, MAX_DEPTH, too_deep};
 use js_sys::{Array, JsString, Reflect};
+use serde::Serialize;
+use serde_wasm_bindgen::Serializer;
 use std::cell::Cell;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
@@ -73,6 +76,16 @@ pub fn text(given: JsValue, name: &str) -> Result<String, Vec<Issue>> {
             Err(vec![Issue::error("", message)])
         }
     }
+}
+
+/// An answer as a plain object; `{ errors }` where there is none.
+pub fn reply<T: Serialize>(answer: Result<T, Vec<Issue>>) -> JsValue {
+    let plain = Serializer::json_compatible();
+    let written = match answer {
+        Ok(answer) => answer.serialize(&plain),
+        Err(errors) => Refusal { errors }.serialize(&plain),
+    };
+    written.unwrap_or(JsValue::NULL)
 }
 
 /// What is left of the bounds.

@@ -1,0 +1,317 @@
+//! The rules of the simulator, compiled for one order: every rank runs its row in order, each item as soon as the rank is
+//! free and what it waits for has arrived. A result that crosses ranks arrives one latency later; links never contend
+//! and the sender stays free.
+//!
+//! A rank runs until it is blocked, then sleeps on the one result that it lacks. In which turn ranks are run does not
+//! change when their items start; [`super::leap`] makes use of it.
+
+use super::durations::Durations;
+use super::needs::{Need, needs};
+use super::op::{Item, Kind, Op};
+use super::order::Order;
+use super::row::Loop;
+use super::simulate::{Half, TimedOp};
+use std::ops::Range;
+
+/// Marks a result that is not made yet and that the rank in the other bits sleeps on; ranks count from 1, 0 is nobody.
+const ASLEEP: u32 = 1 << 31;
+
+/// When a result was made, and on which rank, from 1.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Made {
+    pub end: f64,
+    pub maker: u32,
+}
+
+/// Cells of a page.
+const PAGE: usize = 512;
+
+/// The results, forwards and gradients, by unit and stage: in pages, of which those exist that something is written on.
+pub(super) struct Board(Vec<Vec<Made>>);
+
+impl Board {
+    fn new(cells: usize) -> Self {
+        Self(vec![Vec::new(); cells.div_ceil(PAGE)])
+    }
+    fn at(&self, cell: isize) -> Option<&Made> {
+        let cell = cell.cast_unsigned();
+        self.0.get(cell / PAGE)?.get(cell % PAGE)
+    }
+    /// The result in a cell, if there is one.
+    pub fn made(&self, cell: isize) -> Option<Made> {
+        let made = self.at(cell).copied();
+        made.filter(|made| made.maker != 0 && made.maker & ASLEEP == 0)
+    }
+    fn cell(&mut self, cell: isize) -> Option<&mut Made> {
+        let cell = cell.cast_unsigned();
+        let page = self.0.get_mut(cell / PAGE)?;
+        if page.is_empty() {
+            page.resize(PAGE, Made::default());
+        }
+        page.get_mut(cell % PAGE)
+    }
+    /// Writes a result; gives the rank that slept on it.
+    pub fn enter(&mut self, cell: isize, end: f64, maker: u32) -> Option<usize> {
+        let cell = self.cell(cell)?;
+        let before = cell.maker;
+        *cell = Made { end, maker };
+        (before & ASLEEP != 0).then(|| (before ^ ASLEEP) as usize - 1)
+    }
+    /// Has `rank` sleep until a result is made. Two ranks lack the same result only where one waits for itself, and that
+    /// one never wakes.
+    fn wait(&mut self, cell: isize, rank: u32) {
+        if let Some(cell) = self.cell(cell).filter(|cell| cell.maker == 0) {
+            cell.maker = rank | ASLEEP;
+        }
+    }
+}
+
+/// An item of a loop: how long it takes, and which cells it reads and writes in the loop's first turn.
+struct Step {
+    seconds: f64,
+    needs: Range<u32>,
+    results: Range<u32>,
+}
+
+/// A loop of a row.
+pub(super) struct Part<'a> {
+    pub source: Loop<'a>,
+    steps: Range<usize>,
+    /// Cells that everything moves on by each turn.
+    pub stride: isize,
+}
+
+/// Where a rank is in its row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub part: usize,
+    pub turn: u32,
+    pub step: usize,
+}
+
+/// One rank.
+pub(super) struct Lane<'a> {
+    pub parts: Vec<Part<'a>>,
+    pub at: Place,
+    pub start: f64,
+    pub free: f64,
+    /// Seconds that it works in all.
+    pub busy: f64,
+    pub done: Vec<TimedOp>,
+}
+
+impl Lane<'_> {
+    /// Items that it has run.
+    pub fn position(&self) -> usize {
+        let before = self.parts[..self.at.part].iter();
+        let before = before.map(|part| part.source.body.len() * part.source.times as usize);
+        let turns = self
+            .parts
+            .get(self.at.part)
+            .map_or(0, |part| part.source.body.len() * self.at.turn as usize);
+        before.sum::<usize>() + turns + self.at.step
+    }
+    /// The turn, to count cells by.
+    #[allow(clippy::cast_possible_wrap)] // an order has at most 2^21 ops
+    pub const fn turn(&self) -> isize {
+        self.at.turn as isize
+    }
+    /// Behind the last turn of a loop is the next.
+    pub fn settle(&mut self) {
+        let part = self.parts.get(self.at.part);
+        if part.is_some_and(|part| self.at.turn >= part.source.times) {
+            self.at.turn = 0;
+            self.at.part += 1;
+        }
+    }
+}
+
+/// An order under durations, run as far as it was asked to.
+pub(super) struct Machine<'a> {
+    pub lanes: Vec<Lane<'a>>,
+    steps: Vec<Step>,
+    /// Cells that items wait for and that they make, in the first turn.
+    needs: Vec<isize>,
+    results: Vec<isize>,
+    pub board: Board,
+    width: usize,
+    durations: &'a Durations,
+    records: bool,
+}
+
+impl<'a> Machine<'a> {
+    /// `in_order`: rows are known to run no op before the others of its own stage and unit that it needs. `records`: the
+    /// ops are kept.
+    pub fn new(order: &'a Order, durations: &'a Durations, in_order: bool, records: bool) -> Self {
+        let width = 2 * order.stages as usize;
+        let cells = width * order.units() as usize;
+        let mut machine = Self {
+            lanes: Vec::with_capacity(order.ranks.len()),
+            steps: Vec::new(),
+            needs: Vec::new(),
+            results: Vec::new(),
+            board: Board::new(cells),
+            width,
+            durations,
+            records,
+        };
+        for row in &order.ranks {
+            let mut lane = Lane {
+                parts: Vec::new(),
+                at: Place::default(),
+                start: 0.0,
+                free: 0.0,
+                busy: 0.0,
+                done: Vec::with_capacity(if records { row.len() } else { 0 }),
+            };
+            for source in row.loops() {
+                let from = machine.steps.len();
+                for item in source.body {
+                    machine.compile(*item, order, in_order);
+                }
+                let steps = from..machine.steps.len();
+                lane.busy += if durations.microbatch_scale.is_some() {
+                    let turns = (0..source.times).flat_map(|turn| source.turn(turn));
+                    turns.map(|item| durations.of_item(item)).sum::<f64>()
+                } else {
+                    let turn = machine.steps[steps.clone()].iter();
+                    turn.map(|step| step.seconds).sum::<f64>() * f64::from(source.times)
+                };
+                lane.parts.push(Part {
+                    source,
+                    steps,
+                    stride: width.cast_signed() * source.step as isize,
+                });
+            }
+            machine.lanes.push(lane);
+        }
+        machine
+    }
+
+    fn compile(&mut self, item: Item, order: &Order, in_order: bool) {
+        let (needs_from, results_from) = (self.needs.len(), self.results.len());
+        for op in item.ops() {
+            let own = |need: &Need| match *need {
+                Need::Forward(stage, _) | Need::Gradient(stage, _) => stage == op.stage,
+            };
+            for need in needs(op, order).filter(|need| !(in_order && own(need))) {
+                self.needs.push(self.cell(need));
+            }
+            let result = result(op).map(|made| self.cell(made));
+            self.results.extend(result);
+        }
+        #[allow(clippy::cast_possible_truncation)] // an order has at most 2^21 ops
+        let range = |from: usize, to: usize| from as u32..to as u32;
+        self.steps.push(Step {
+            seconds: self.durations.of_item(item),
+            needs: range(needs_from, self.needs.len()),
+            results: range(results_from, self.results.len()),
+        });
+    }
+
+    fn cell(&self, need: Need) -> isize {
+        let (column, unit) = match need {
+            Need::Forward(s, i) => (s as usize, i),
+            Need::Gradient(s, i) => (self.width / 2 + s as usize, i),
+        };
+        (unit as usize * self.width + column).cast_signed()
+    }
+    /// Whether a result has been made.
+    pub fn made(&self, need: Need) -> bool {
+        self.board.made(self.cell(need)).is_some()
+    }
+    /// Cells that the loop of a lane waits for in its first turn.
+    pub fn waits(&self, part: &Part) -> &[isize] {
+        let steps = &self.steps[part.steps.clone()];
+        let ends = steps.first().zip(steps.last());
+        let range = ends.map_or(0..0, |(first, last)| first.needs.start..last.needs.end);
+        &self.needs[range.start as usize..range.end as usize]
+    }
+
+    /// Runs every rank as far as it comes, the rank r up to `limit(r)`.
+    pub fn run(&mut self, limit: impl Fn(usize) -> Place) {
+        let mut awake: Vec<usize> = (0..self.lanes.len()).rev().collect();
+        while let Some(rank) = awake.pop() {
+            self.run_rank(rank, limit(rank), &mut awake);
+        }
+    }
+
+    fn run_rank(&mut self, rank: usize, limit: Place, awake: &mut Vec<usize>) {
+        let lane = &mut self.lanes[rank];
+        #[allow(clippy::cast_possible_truncation)] // a rank index comes from a u32 count
+        let own = rank as u32 + 1;
+        while lane.at < limit {
+            let Some(part) = lane.parts.get(lane.at.part) else {
+                return;
+            };
+            let steps = &self.steps[part.steps.clone()];
+            let shift = part.stride * lane.turn();
+            while let Some(step) = steps.get(lane.at.step) {
+                let mut start = lane.free;
+                for need in &self.needs[step.needs.start as usize..step.needs.end as usize] {
+                    let Some(made) = self.board.made(need + shift) else {
+                        self.board.wait(need + shift, own);
+                        return;
+                    };
+                    let crossing = if made.maker == own {
+                        0.0
+                    } else {
+                        self.durations.p2p
+                    };
+                    start = start.max(made.end + crossing);
+                }
+                let mut end = start + step.seconds;
+                if self.records || self.durations.microbatch_scale.is_some() {
+                    #[allow(clippy::cast_possible_wrap)] // an order has at most 2^21 ops
+                    let by = lane.at.turn as i32 * part.source.step;
+                    let item = part.source.body[lane.at.step].moved(by);
+                    end = start + self.durations.of_item(item);
+                    if self.records {
+                        record(&mut lane.done, item, start, end);
+                    }
+                }
+                for result in &self.results[step.results.start as usize..step.results.end as usize]
+                {
+                    awake.extend(self.board.enter(result + shift, end, own));
+                }
+                if lane.at == Place::default() {
+                    lane.start = start;
+                }
+                lane.free = end;
+                lane.at.step += 1;
+            }
+            lane.at.step = 0;
+            lane.at.turn += 1;
+            lane.settle();
+        }
+    }
+
+    /// Every rank has run its whole row.
+    pub fn is_done(&self) -> bool {
+        let mut lanes = self.lanes.iter();
+        lanes.all(|lane| lane.at.part == lane.parts.len())
+    }
+}
+
+/// What others may wait for.
+fn result(op: Op) -> Option<Need> {
+    if op.kind == Kind::F {
+        Some(Need::Forward(op.stage, op.microbatch))
+    } else {
+        let sends = op.kind.sends_gradient();
+        sends.then_some(Need::Gradient(op.stage, op.microbatch))
+    }
+}
+
+fn record(done: &mut Vec<TimedOp>, item: Item, start: f64, end: f64) {
+    let halves = match item {
+        Item::One(_) => [Half::Whole; 2],
+        Item::Pair(..) => [Half::First, Half::Second],
+    };
+    done.extend(item.ops().zip(halves).map(|(op, half)| TimedOp {
+        op,
+        half,
+        start,
+        end,
+    }));
+}

@@ -1,0 +1,437 @@
+//! Data parallelism and `ZeRO`: copies that agree, what their agreement costs, and what need not be copied.
+
+use super::bars::{Bar, MEMORY, Scale, gib, run, show};
+use super::{Dials, Lesson, Live, Slider, Step};
+use crate::core::cluster::{Axis, Mesh, RankOrder};
+use crate::core::message::{Message, verbatim};
+use crate::core::source::{NCCL, PLAYBOOK, ZERO};
+use crate::core::t;
+use crate::core::traffic::Fabric;
+use crate::core::units::{Bytes, Seconds, number, show_percent, show_seconds};
+use crate::view::charts::ink::Ink;
+
+const N: Slider = Slider {
+    symbol: "n",
+    name: "data-parallel ranks",
+    values: &[2, 4, 8, 16, 64, 256],
+    start: 2,
+};
+const S: Slider = Slider {
+    symbol: "S",
+    name: "megabytes of a message",
+    values: &[1, 16, 256, 4096],
+    start: 2,
+};
+
+/// The lesson.
+#[rustfmt::skip]
+pub(super) const LESSON: Lesson = Lesson {
+    id: "zero",
+    title: "Data parallelism and ZeRO",
+    about: "what stages 0, 1, 2 and 3 shard",
+    steps: &[
+        Step { title: "Copies that must agree", sliders: &[N], live: copies, source: (&PLAYBOOK, "data parallelism"), on_run: &[("zero", "0")] },
+        Step { title: "How fast a collective is", sliders: &[S], live: collectives, source: (&NCCL, "PERFORMANCE.md"), on_run: &[] },
+        Step { title: "Hide it behind the backward pass", sliders: &[N], live: overlap, source: (&PLAYBOOK, "overlapping gradient synchronisation"), on_run: &[] },
+        Step { title: "ZeRO-1: shard the optimizer", sliders: &[N], live: stage_one, source: (&ZERO, "section 5.1"), on_run: &[("zero", "1")] },
+        Step { title: "ZeRO-2 and ZeRO-3: shard the rest", sliders: &[N], live: stages, source: (&ZERO, "sections 5.2 and 5.3"), on_run: &[("zero", "3"), ("pp", "1")] },
+        Step { title: "What each stage sends", sliders: &[N], live: traffic, source: (&ZERO, "section 7"), on_run: &[] },
+        Step { title: "How far data parallelism goes", sliders: &[Slider { symbol: "B", name: "sequences of a batch", values: &[256, 1024, 4096], start: 1 }], live: scaling, source: (&PLAYBOOK, "data parallelism"), on_run: &[] },
+    ],
+};
+
+const TIME: Scale = Scale {
+    parts: &[
+        ("compute", Ink::Forward),
+        ("exposed communication", Ink::Exposed),
+        ("optimizer", Ink::Optimizer),
+    ],
+    unit: ("s", 1.0),
+};
+const SENT: Scale = Scale {
+    parts: &[("gradients", Ink::Memory(1)), ("weights", Ink::Memory(0))],
+    unit: ("GB", 1e9),
+};
+const SPEED: Scale = Scale {
+    parts: &[("reached", Ink::Forward)],
+    unit: ("GB/s", 1e9),
+};
+const TOKENS: Scale = Scale {
+    parts: &[("tokens per second and GPU", Ink::Forward)],
+    unit: ("", 1.0),
+};
+
+/// Llama 3.1 8B, one rank a copy.
+fn settings(ranks: u64, zero: u64, batch: u64) -> String {
+    format!(
+        "model=llama-3.1-8b&tp=1&pp=1&seq_len=4096&recompute=full&gpus={ranks}&zero={zero}&global_batch={batch}"
+    )
+}
+
+/// Bytes that a GPU sends in a step for gradients and for gathered weights.
+fn sent(ranks: u64, zero: u64) -> [f64; 2] {
+    let Some(evaluation) = run(&settings(ranks, zero, ranks)) else {
+        return [0.0; 2];
+    };
+    let rows = &evaluation.report.overlap;
+    let of = |name: &str| {
+        rows.iter()
+            .find(|row| row.name == name)
+            .map_or(0.0, |row| row.bytes_per_gpu.0)
+    };
+    [of("dp"), of("zero3")]
+}
+
+fn copies(dials: &Dials) -> Live {
+    let n = dials.get("n");
+    let [bytes, _] = sent(n, 0);
+    let text = vec![
+        t!(
+            "The simplest way to use {n} GPUs: each holds the whole model and takes other samples. A batch is a sum, so the gradients of all copies are added up before the update.",
+            n
+        ),
+        t!(
+            "This is an all-reduce. Around a ring every rank sends each piece once to be added and once to be spread, whatever the number of ranks: almost twice the gradients."
+        ),
+        t!("Here that is {bytes} per GPU and step.", bytes = gib(bytes)),
+    ];
+    let parameters = 8.03;
+    let share = 2.0 * (n as f64 - 1.0) / n as f64;
+    let formula = [
+        verbatim("V = 2 g P (n − 1) / n"),
+        verbatim(format!(
+            "4 B · {parameters} · 10⁹ · {} = {} GB",
+            number(share, 3),
+            number(bytes / 1e9, 3)
+        )),
+        verbatim(gib(bytes)),
+    ];
+    let bars: Vec<Bar> = [2, 4, 8, 16, 64, 256]
+        .into_iter()
+        .map(|ranks| Bar::new(t!("{ranks} ranks", ranks), [sent(ranks, 0)[0], 0.0]))
+        .collect();
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            ..Live::default()
+        },
+        &SENT,
+        &bars,
+        None,
+    )
+}
+
+fn fabric() -> Option<Fabric> {
+    Some(Fabric::of(
+        &run("gpus=64").map(|evaluation| evaluation.scenario)?,
+    ))
+}
+
+/// Bytes a second that an all-reduce of `bytes` reaches over `nodes` nodes of eight, each rank's share counted.
+fn bus(fabric: &Fabric, nodes: u64, bytes: f64) -> f64 {
+    let mesh = Mesh {
+        tp: 1,
+        cp: 1,
+        dp: 8 * nodes,
+        pp: 1,
+        ep: 1,
+        etp: 1,
+        per_node: 8,
+        order: RankOrder::default(),
+    };
+    let n = (8 * nodes) as f64;
+    let Seconds(seconds) = fabric.all_reduce(mesh.group(Axis::Dp), Bytes(bytes));
+    2.0 * (n - 1.0) / n * bytes / seconds
+}
+
+fn collectives(dials: &Dials) -> Live {
+    let bytes = dials.get("S") as f64 * 1e6;
+    let speed = |nodes| fabric().map_or(0.0, |fabric| bus(&fabric, nodes, bytes));
+    let (one, many) = (speed(1), speed(64));
+    let text = vec![
+        t!(
+            "Inside a node GPUs exchange {one} GB per second, between nodes {many}: the slowest wire of the group decides.",
+            one = number(one / 1e9, 3),
+            many = number(many / 1e9, 3)
+        ),
+        t!(
+            "Small messages do not reach it, because every hop takes some microseconds, and a ring over many ranks has many hops. So frameworks collect gradients in buckets before they send them."
+        ),
+        t!("An all-gather or a reduce-scatter sends half of what an all-reduce sends."),
+    ];
+    let formula = [
+        verbatim("t = hops · latency + 2 S (n − 1) / (n · B)"),
+        verbatim(format!("{} GB/s", number(many / 1e9, 3))),
+        verbatim(number(many / 1e9, 3)),
+    ];
+    let bars: Vec<Bar> = [1, 2, 4, 16, 64]
+        .into_iter()
+        .map(|nodes| Bar::new(t!("{gpus} GPUs", gpus = 8 * nodes), [speed(nodes)]))
+        .collect();
+    let note = t!("H100 with a network of {rate} GB/s per GPU.", rate = 50_u8);
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            note,
+            ..Live::default()
+        },
+        &SPEED,
+        &bars,
+        None,
+    )
+}
+
+/// Compute, exposed communication and optimizer of a step.
+fn time(name: Message, settings: &str) -> Option<Bar> {
+    let step = run(settings)?.report.step;
+    Some(Bar::new(
+        name,
+        [step.compute_s.0, step.exposed_comm_s.0, step.optimizer_s.0],
+    ))
+}
+
+fn overlap(dials: &Dials) -> Live {
+    let n = dials.get("n");
+    let link =
+        |ranks: u64, share: &str| format!("{}&overlap.dp={share}", settings(ranks, 1, ranks));
+    let bars: Vec<Bar> = [("sent at the end", "0"), ("sent meanwhile", "1")]
+        .into_iter()
+        .filter_map(|(name, share)| time(name.into(), &link(n, share)))
+        .collect();
+    let exposed = |at: usize| {
+        bars.get(at)
+            .and_then(|bar| bar.values.get(1))
+            .map_or(0.0, |seconds| *seconds)
+    };
+    let text = vec![
+        t!(
+            "The gradient of the last layer is complete when the backward pass has only begun. Sent then, in buckets, it travels while earlier layers compute."
+        ),
+        t!(
+            "What shows is what does not fit behind the backward pass, and the last bucket. Of {all} on the wire {shown} show.",
+            all = show_seconds(Seconds(exposed(0))),
+            shown = show_seconds(Seconds(exposed(1)))
+        ),
+        t!(
+            "It works while a rank has enough tokens: with one short sequence per rank and a slow network it does not."
+        ),
+    ];
+    let formula = [
+        verbatim("exposed = max(0, wire − overlap · backward)"),
+        verbatim(show_seconds(Seconds(exposed(1)))),
+        verbatim(show_seconds(Seconds(exposed(1)))),
+    ];
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            ..Live::default()
+        },
+        &TIME,
+        &bars,
+        None,
+    )
+}
+
+fn memory(n: u64, zero: u64) -> Option<Bar> {
+    Bar::memory(verbatim(format!("ZeRO-{zero}")), &settings(n, zero, n))
+}
+
+fn stage_one(dials: &Dials) -> Live {
+    let n = dials.get("n");
+    let bars: Vec<Bar> = [0, 1]
+        .into_iter()
+        .filter_map(|zero| memory(n, zero))
+        .collect();
+    let held = |at: usize| {
+        bars.get(at)
+            .and_then(|bar| bar.values.get(2))
+            .map_or(0.0, |bytes| *bytes)
+    };
+    let text = vec![
+        t!(
+            "All copies do the same update with the same averages. It is enough that each of {n} ranks keeps the optimizer states of its part, updates that part, and sends the new weights to the others.",
+            n
+        ),
+        t!(
+            "An all-reduce is a reduce-scatter and an all-gather anyway: put the update between them and nothing more is sent."
+        ),
+        t!(
+            "The states shrink from {before} to {after} per GPU. Large runs use it by default.",
+            before = gib(held(0)),
+            after = gib(held(1))
+        ),
+    ];
+    let formula = [
+        verbatim("optimizer = 12 P / n"),
+        verbatim(format!("{} / {n} = {}", gib(held(0)), gib(held(1)))),
+        verbatim(gib(held(1))),
+    ];
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            ..Live::default()
+        },
+        &MEMORY,
+        &bars,
+        None,
+    )
+}
+
+fn stages(dials: &Dials) -> Live {
+    let n = dials.get("n");
+    let bars: Vec<Bar> = (0..4).filter_map(|zero| memory(n, zero)).collect();
+    let total = |at: usize| bars.get(at).map_or(0.0, Bar::total);
+    let text = vec![
+        t!(
+            "The same holds for gradients: once added up, a rank needs only those of its part (stage two). And for weights: a rank can keep its part and gather each layer right before it runs (stage three, FSDP)."
+        ),
+        t!(
+            "Memory falls from {before} to {after} per GPU.",
+            before = gib(total(0)),
+            after = gib(total(3))
+        ),
+        t!(
+            "The cost of stage three: weights are gathered for every micro-batch, in the forward and again in the backward pass, so it goes badly with pipelines."
+        ),
+    ];
+    let formula = [
+        verbatim("states = 18 P / n"),
+        verbatim(gib(bars
+            .last()
+            .map_or(0.0, |bar| bar.values.iter().take(3).sum()))),
+        verbatim(gib(total(3))),
+    ];
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            ..Live::default()
+        },
+        &MEMORY,
+        &bars,
+        Some(&(
+            Bytes::from_gib(80.0).0,
+            t!("a GPU of {size}", size = gib(Bytes::from_gib(80.0).0)),
+        )),
+    )
+}
+
+fn traffic(dials: &Dials) -> Live {
+    let n = dials.get("n");
+    let bars: Vec<Bar> = (0..4)
+        .map(|zero| Bar::new(verbatim(format!("ZeRO-{zero}")), sent(n, zero)))
+        .collect();
+    let total = |at: usize| bars.get(at).map_or(0.0, Bar::total);
+    let text = vec![
+        t!(
+            "Stage one sends what plain data parallelism sends, where gradients and weights are kept in the same precision; gradients in full precision weigh more."
+        ),
+        t!(
+            "Stage three adds one more gather of the weights, so with one micro-batch per step it sends {more} times as much as stage one.",
+            more = number(total(3) / total(1), 3)
+        ),
+        t!(
+            "With more micro-batches the gathers repeat, gradients are added up locally only in stages zero and one."
+        ),
+    ];
+    let formula = [
+        verbatim("V = (g + w) P (n − 1) / n,  V₃ = (g + 2 w) P (n − 1) / n"),
+        verbatim(format!(
+            "{} GB, {} GB",
+            number(total(1) / 1e9, 3),
+            number(total(3) / 1e9, 3)
+        )),
+        verbatim(gib(total(3))),
+    ];
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            ..Live::default()
+        },
+        &SENT,
+        &bars,
+        None,
+    )
+}
+
+fn scaling(dials: &Dials) -> Live {
+    let batch = dials.get("B");
+    let speed = |ranks: u64| {
+        run(&settings(ranks, 1, batch)).map_or(0.0, |evaluation| {
+            evaluation.report.step.tokens_per_s_per_gpu
+        })
+    };
+    let ranks: Vec<u64> = [8, 32, 128, 256, 1024]
+        .into_iter()
+        .filter(|ranks| *ranks <= batch)
+        .collect();
+    let bars: Vec<Bar> = ranks
+        .iter()
+        .map(|ranks| Bar::new(t!("{ranks} ranks", ranks = *ranks), [speed(*ranks)]))
+        .collect();
+    let (first, last) = (
+        bars.first().map_or(1.0, Bar::total),
+        bars.last().map_or(0.0, Bar::total),
+    );
+    let text = vec![
+        t!(
+            "A batch of {batch} sequences gives each of many ranks few of them. There must be at least one: data parallelism ends at {batch} ranks.",
+            batch
+        ),
+        t!(
+            "Before that the gradients, which stay as large, have less compute to hide behind. At {ranks} ranks a GPU reaches {share} of what it does at eight.",
+            ranks = ranks.last().copied().unwrap_or(1),
+            share = show_percent(last / first)
+        ),
+        t!(
+            "Larger batches help until the loss no longer falls faster. The rest must come from cutting the model."
+        ),
+    ];
+    let formula = [
+        verbatim("n ≤ B / b"),
+        verbatim(format!("n ≤ {batch}")),
+        verbatim(batch.to_string()),
+    ];
+    show(
+        Live {
+            text,
+            formula: Some(formula),
+            ..Live::default()
+        },
+        &TOKENS,
+        &bars,
+        None,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ZeRO, section 7, with bf16 weights and fp32 gradients: `(g + w) P` and `(g + 2 w) P`, that is 6 and 8 bytes.
+    #[test]
+    fn stage_three_sends_one_gather_more() {
+        for n in [8, 64] {
+            let total = |zero| sent(n, zero).iter().sum::<f64>();
+            let ratio = total(3) / total(1);
+            assert!((ratio - 8.0 / 6.0).abs() < 0.02, "{n}: {ratio}");
+        }
+    }
+
+    /// nccl-tests, PERFORMANCE.md: the bus bandwidth of an all-reduce is the wire's, so it does not exceed it.
+    #[test]
+    fn a_collective_reaches_less_than_the_wire() {
+        let fabric = fabric().unwrap();
+        let speeds = [1, 2, 64].map(|nodes| bus(&fabric, nodes, 4e9));
+        assert!(
+            speeds[0] < 450e9 && speeds[1] < 450e9 && speeds[2] < 400e9,
+            "{speeds:?}"
+        );
+        assert!(bus(&fabric, 64, 1e6) < speeds[2]);
+    }
+}

@@ -1,0 +1,250 @@
+//! The panels that need nothing but an evaluation.
+
+use crate::core::pipeline;
+use crate::core::pipeline::packing::Spread;
+use crate::core::pipeline::sync::Policy;
+use crate::core::report::over_time::{OverTime, over_time};
+use crate::core::report::{Evaluation, Figure, balance, explain, methods};
+use crate::core::run::{Method, OneOf};
+use crate::core::units::MemoryUnit;
+use crate::view::charts::figure::{save, save_drawn};
+use crate::view::charts::palette::Theme;
+use crate::view::node::markup::{Node, el, fold, leaf, raw};
+use crate::view::paint::memory::{AREA, AXIS, AreaPicture, GUTTER};
+use crate::view::panels::about::about;
+use crate::view::panels::changes::what_changed;
+use crate::view::panels::cuts::{grids, ring, sequences};
+use crate::view::panels::memory;
+use crate::view::panels::mesh::mesh;
+use crate::view::panels::over_time::{areas, curve_table, legend, peak_words};
+use crate::view::panels::overlap::rows;
+use crate::view::panels::pipeline::ranks;
+use crate::view::panels::schedules::about as about_schedule;
+use crate::view::panels::step::step;
+use crate::view::panels::sync::sync;
+use crate::view::panels::unequal::unequal;
+use crate::view::panels::uneven::{picture as splits, uneven};
+use plotters::prelude::SVGBackend;
+use plotters_backend::DrawingBackend;
+
+/// A panel, and what of the evaluation it shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Panel {
+    /// Where a figure comes from; the fullest GPU where none is chosen.
+    About(Option<Figure>),
+    /// A bar a pipeline rank.
+    MemoryBars,
+    /// The verdict against measured runs.
+    MemoryBands,
+    /// The bars as a table.
+    MemoryTable,
+    /// Memory by every method.
+    Methods,
+    /// Memory of one rank over the step.
+    OverTime {
+        /// The rank; the fullest where none is chosen.
+        rank: Option<usize>,
+        /// Light or dark.
+        theme: Theme,
+        /// Width of the picture, pixels.
+        width: usize,
+    },
+    /// How to narrow down a run that should have fitted.
+    Narrow,
+    /// Ranks by node and group.
+    Mesh,
+    /// A sequence cut over ranks.
+    Sequences,
+    /// Tensor parallelism in one, two and three dimensions.
+    Grids,
+    /// Ring attention step by step.
+    Ring,
+    /// Communication against compute, and the parts of the step.
+    Overlap,
+    /// Stages that take unequal time.
+    Uneven,
+    /// Even and uneven splits of the layers.
+    Splits,
+    /// What the schedule is about.
+    Idea,
+    /// The timeline as a table.
+    Ranks,
+    /// When gradients leave.
+    Gradients(Policy),
+    /// Unequal micro-batches.
+    Unequal(Spread),
+    /// What differs from the default.
+    Changed,
+}
+
+impl Panel {
+    /// One of each.
+    pub const ALL: [Self; 19] = [
+        Self::About(None),
+        Self::MemoryBars,
+        Self::MemoryBands,
+        Self::MemoryTable,
+        Self::Methods,
+        Self::OverTime {
+            rank: None,
+            theme: Theme::Light,
+            width: 600,
+        },
+        Self::Narrow,
+        Self::Mesh,
+        Self::Sequences,
+        Self::Grids,
+        Self::Ring,
+        Self::Overlap,
+        Self::Uneven,
+        Self::Splits,
+        Self::Idea,
+        Self::Ranks,
+        Self::Gradients(Policy::StepEnd),
+        Self::Unequal(Spread::LogNormal),
+        Self::Changed,
+    ];
+
+    /// The panel of an evaluation.
+    #[must_use]
+    pub fn view(self, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+        let (scenario, report) = (&evaluation.scenario, &evaluation.report);
+        match self {
+            Self::About(figure) => about_figure(evaluation, figure, unit),
+            Self::MemoryBars => {
+                let bars = memory::picture(evaluation, unit);
+                saved(bars, "memory", evaluation, unit)
+            }
+            Self::MemoryBands => memory::measured(&report.memory, unit),
+            Self::MemoryTable => memory::data_table(&report.memory, unit),
+            Self::Methods => memory::methods(&methods::rows(evaluation), unit),
+            Self::OverTime { rank, theme, width } => {
+                over_the_step(evaluation, rank, theme, width, unit)
+            }
+            Self::Narrow => memory::narrow(evaluation, unit),
+            Self::Mesh => mesh(scenario),
+            Self::Sequences => sequences(scenario),
+            Self::Grids => grids(scenario),
+            Self::Ring => ring(scenario, unit),
+            Self::Overlap => Node::from_iter([
+                saved(rows(evaluation, unit), "overlap", evaluation, unit),
+                saved(step(evaluation), "step", evaluation, unit),
+            ]),
+            Self::Uneven => balance(evaluation).map_or_else(Node::none, |balance| {
+                uneven(&balance, &scenario.run.gpu.title())
+            }),
+            Self::Splits => splits(evaluation, unit),
+            Self::Idea => {
+                pipeline::idea(report.pipeline.schedule).map_or_else(Node::none, about_schedule)
+            }
+            Self::Ranks => ranks(evaluation),
+            Self::Gradients(policy) => sync(evaluation, policy),
+            Self::Unequal(spread) => unequal(evaluation, spread),
+            Self::Changed => what_changed(&scenario.run),
+        }
+    }
+}
+
+/// A picture with the buttons that save it below, as `io::export` draws it for its own Run.
+fn saved(picture: Node, name: &'static str, evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+    let buttons = save_drawn(name, name, unit, &evaluation.scenario.run);
+    Node::from_iter([picture, el("p", &[("class", "saves")], &[buttons])])
+}
+
+/// Memory of one rank over the step: the picture, its fullest instant in words, a table.
+fn over_the_step(
+    evaluation: &Evaluation,
+    rank: Option<usize>,
+    theme: Theme,
+    width: usize,
+    unit: MemoryUnit,
+) -> Node {
+    let report = &evaluation.report.memory;
+    let known = rank.filter(|rank| *rank < report.per_stage.len());
+    let Some(curve) = over_time(evaluation, known.unwrap_or(report.peak_stage)) else {
+        return leaf("p", "muted", "Nothing is simulated for this run.");
+    };
+    let other = if report.method == Method::Detailed.id() {
+        Node::none()
+    } else {
+        leaf(
+            "p",
+            "muted",
+            "By the detailed method: the published ones know no time.",
+        )
+    };
+    [
+        el(
+            "p",
+            &[("class", "legend")],
+            &[legend(evaluation.scenario.gpu.usable, unit)],
+        ),
+        picture(evaluation, &curve, theme, width, unit),
+        el("p", &[("class", "saves")], &[save("memory-over-time")]),
+        leaf("p", "peak-words", peak_words(&curve, unit)),
+        other,
+        fold("Show as a table", curve_table(&curve, unit)),
+    ]
+    .into_iter()
+    .collect()
+}
+
+/// The areas as SVG, at the width of the panel.
+fn picture(
+    evaluation: &Evaluation,
+    curve: &OverTime,
+    theme: Theme,
+    width: usize,
+    unit: MemoryUnit,
+) -> Node {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // constants, in pixels
+    let (gutter, height) = (GUTTER as usize, (AREA + AXIS) as u32);
+    let columns = width.clamp(gutter + 100, 2000) - gutter;
+    let areas = areas(curve, evaluation.scenario.gpu.usable, columns);
+    let picture = AreaPicture {
+        areas: &areas,
+        makespan: curve.makespan,
+        unit,
+        palette: theme.palette(),
+        scale: 1.0,
+    };
+    let mut svg = String::new();
+    let size = (u32::try_from(columns + gutter).unwrap_or(600), height);
+    let mut backend = SVGBackend::with_string(&mut svg, size);
+    let painted = picture.paint(&mut backend).and_then(|()| backend.present());
+    drop(backend);
+    // A picture that cannot be painted is left out; words and table say the same.
+    if painted.is_ok() {
+        raw(&svg)
+    } else {
+        Node::none()
+    }
+}
+
+/// Where a figure comes from; the fullest GPU where none is chosen.
+fn about_figure(evaluation: &Evaluation, figure: Option<Figure>, unit: MemoryUnit) -> Node {
+    let peak = Figure::Memory(evaluation.report.memory.peak_stage);
+    figure
+        .and_then(|figure| explain(evaluation, figure))
+        .or_else(|| explain(evaluation, peak))
+        .map_or_else(
+            || leaf("p", "muted", "Choose a figure to see where it comes from."),
+            |term| about(&term, unit),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::Run;
+
+    #[test]
+    fn every_panel_shows_something_of_the_default_run() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        for panel in Panel::ALL {
+            let view = panel.view(&evaluation, MemoryUnit::Gib);
+            assert_ne!(view, Node::none(), "{panel:?}");
+        }
+    }
+}

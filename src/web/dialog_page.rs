@@ -1,0 +1,82 @@
+//! What a page of the dialog shows, and which page a link asks for.
+
+use crate::core::report::evaluate;
+use crate::core::run::Run;
+use crate::io::export::{FORMATS, Stamp, menu::menu};
+use crate::view::node::action::Dialog;
+use crate::view::node::glossary;
+use crate::view::node::markup::{Node, leaf};
+use crate::view::panels::issues::line;
+use crate::view::panels::{methods, published};
+
+/// The page that a link calls `name`: "methods", "export megatron", "glossary bubble".
+#[must_use]
+pub fn named(name: &str) -> Dialog {
+    let (page, of) = name.split_once(' ').unwrap_or((name, ""));
+    match page {
+        "import" => Dialog::Import,
+        "export" => {
+            let format = FORMATS.iter().find(|format| format.id == of);
+            Dialog::Export(format.unwrap_or(&FORMATS[0]).id)
+        }
+        "published" => Dialog::Published,
+        "methods" => Dialog::Methods,
+        "glossary" => Dialog::Glossary(glossary::find(of).map(|word| word.names[0])),
+        _ => Dialog::Unknown,
+    }
+}
+
+/// The content of a page, about `run`; what is imported stands beside its input.
+#[must_use]
+pub fn content(page: Dialog, run: &Run, stamp: &Stamp) -> Node {
+    match page {
+        Dialog::Import => Node::none(),
+        Dialog::Export(format) => menu(run, format, stamp),
+        Dialog::Published => published::all(run),
+        Dialog::Methods => evaluate(run).map_or_else(
+            |issues| issues.iter().map(line).collect(),
+            |evaluation| methods::panel(&evaluation),
+        ),
+        Dialog::Glossary(word) => glossary::panel(word.unwrap_or_default()),
+        Dialog::Unknown => leaf("p", "muted", "There is no page of that name."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_that_a_link_names_has_content_even_for_an_invalid_run() {
+        let invalid = Run {
+            tp: 7,
+            ..Run::default()
+        };
+        for name in [
+            "export",
+            "export csv",
+            "published",
+            "methods",
+            "glossary",
+            "glossary bubble",
+            "nonsense",
+        ] {
+            for run in [&Run::default(), &invalid] {
+                let content = content(named(name), run, &Stamp::default());
+                assert_ne!(content, Node::none(), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_link_names_the_page_that_an_action_opens() {
+        for format in FORMATS {
+            let page = Dialog::Export(format.id);
+            assert_eq!(named(&page.id()), page);
+        }
+        let word = Dialog::Glossary(Some("bubble"));
+        for page in [Dialog::Import, Dialog::Published, Dialog::Methods, word] {
+            assert_eq!(named(&page.id()), page);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What is brought in: asked of the importer's module, which is loaded when the first text comes.
+
+use crate::core::issue::Issue;
+use crate::io::import::summary::summary;
+use crate::io::import::{Question, Reading};
+use crate::io::link;
+use crate::view::node::markup::Node;
+use crate::view::panels::issues::line;
+use crate::web::html::effect;
+use crate::web::i18n;
+use crate::web::state::State;
+use crate::web::worker::job::{from_bytes, to_bytes};
+use js_sys::{Function, Promise, Uint8Array};
+use leptos::prelude::*;
+use std::cell::RefCell;
+use wasm_bindgen::{JsCast, JsValue};
+use wasm_bindgen_futures::JsFuture;
+
+thread_local! {
+    /// `(question) => Promise<answer>`, both bytes.
+    static IMPORTER: RefCell<Option<Function>> = const { RefCell::new(None) };
+}
+
+/// Takes the function that loads the module and asks it.
+pub fn use_importer(ask: Function) {
+    IMPORTER.set(Some(ask));
+}
+
+/// What `typed` would make of the Run of the page; nothing while `typed` has no text.
+pub fn meaning(state: State, typed: impl Fn() -> Option<String> + 'static) -> Signal<Node> {
+    let shown = RwSignal::new(Node::none());
+    effect(move || {
+        let Some(text) = typed().filter(|text| !text.trim().is_empty()) else {
+            shown.set(Node::none());
+            return;
+        };
+        let run = state.run.get();
+        let question = Question {
+            text,
+            link: link::encode(&run),
+            catalogue: i18n::shown().1.as_ref().clone(),
+        };
+        // Gone when the effect runs again.
+        let latest = StoredValue::new(());
+        leptos::task::spawn_local(async move {
+            let reading = ask(&question).await;
+            if latest.is_disposed() {
+                return;
+            }
+            shown.set(match reading {
+                Some(reading) => summary(&reading, &run),
+                None => line(&Issue::error(
+                    "",
+                    "The reader of imports did not arrive. Check the network and change the text to try again.",
+                )),
+            });
+        });
+    });
+    shown.into()
+}
+
+async fn ask(question: &Question) -> Option<Reading> {
+    let importer = IMPORTER.with_borrow(Clone::clone)?;
+    let bytes = Uint8Array::from(&to_bytes(question)[..]);
+    let answer: Promise = importer
+        .call1(&JsValue::UNDEFINED, &bytes)
+        .ok()?
+        .dyn_into()
+        .ok()?;
+    let answer: Uint8Array = JsFuture::from(answer).await.ok()?.dyn_into().ok()?;
+    from_bytes::<Option<Reading>>(&answer.to_vec()).flatten()
+}

@@ -1,0 +1,130 @@
+//! Peaks of Megatron-LM's own functional tests (`public/data/megatron_golden.csv`): every flag is read by the importer
+//! that users have, the peak of the last rank is predicted, and the rows are the same that the accuracy panel shows.
+
+#![allow(clippy::unwrap_used)]
+
+use shardscope::core::accuracy::{Bench, Measured, Table, read};
+use shardscope::core::run::Run;
+use shardscope::io::import;
+use std::collections::BTreeMap;
+
+const FILE: &str = "megatron_golden.csv";
+
+fn text() -> String {
+    let path = format!("{}/public/data/{FILE}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// The Run that a row's flags mean on its GPUs; Transformer Engine's choice of an attention kernel stands in `attention`.
+fn meaning(cell: &dyn Fn(&str) -> String) -> Run {
+    let pairs = [
+        ("stack.base", "megatron-2025".to_owned()),
+        ("stack.attention", cell("attention")),
+        ("gpu", cell("gpu_type")),
+        ("gpus", cell("gpus")),
+    ];
+    let pairs = pairs.map(|(key, value)| (key.to_owned(), value));
+    let (present, issues) = Run::from_pairs(&pairs);
+    assert!(issues.is_empty(), "{issues:?}");
+    let gpus = cell("gpus");
+    let script = format!(
+        "torchrun --nnodes 1 --nproc-per-node {gpus} pretrain_gpt.py {}",
+        cell("flags")
+    );
+    import::read(&script, &present).unwrap().run
+}
+
+#[test]
+fn the_importer_reads_the_flags_as_the_runs_that_are_shown() {
+    let text = text();
+    let table = Table::read(&text);
+    let mut wrong = Vec::new();
+    for line in table.lines() {
+        if !line.text("left_out").is_empty() {
+            continue;
+        }
+        let run = meaning(&|column| line.text(column).to_owned());
+        let pairs = run.changed_texts().into_iter();
+        let pairs: Vec<String> = pairs
+            .filter(|(key, _)| !matches!(&**key, "stack" | "stack.base"))
+            .map(|(key, text)| format!("{key}={text}"))
+            .collect();
+        let said = pairs.join("&");
+        if said != line.text("run") {
+            wrong.push(format!(
+                "{}|{}|{}\t{said}",
+                line.text("case"),
+                line.text("gpu_type"),
+                line.text("gpus")
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "RUNS\n{}", wrong.join("\n"));
+}
+
+fn mean(errors: &[f64]) -> (f64, f64) {
+    let count = errors.len().max(1) as f64;
+    let sum = |of: fn(f64) -> f64| errors.iter().map(|error| of(*error)).sum::<f64>();
+    (sum(f64::abs) / count, sum(|error| error) / count)
+}
+
+/// Prints the count, the errors above 6 GiB and over all, the worst, and what is left out and why.
+#[test]
+fn golden_peaks_above_6_gib_are_met_to_3_percent_on_average() {
+    let text = text();
+    let (rows, lines) = read(FILE, &text);
+    let mut bench = Bench::default();
+    bench.add((rows, lines));
+    while bench.advance() {}
+    let (mut large, mut all) = (Vec::new(), Vec::new());
+    let mut by_case: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for fact in &bench.facts {
+        let row = &bench.rows[fact.row];
+        let Measured::Memory(measured) = row.measured else {
+            panic!("{} is no peak", row.label);
+        };
+        let error = fact.predicted / measured - 1.0;
+        all.push(error);
+        by_case.entry(&row.label).or_default().push(error);
+        if measured > 6.0 {
+            println!(
+                "{}: {:.2} of {measured:.2} GiB ({:+.1} %)",
+                row.label,
+                fact.predicted,
+                error * 100.0
+            );
+            large.push(error);
+        }
+    }
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let table = Table::read(&text);
+    for line in table
+        .lines()
+        .filter(|line| !line.text("left_out").is_empty())
+    {
+        *reasons.entry(line.text("left_out").to_owned()).or_default() += 1;
+    }
+    let percent = |share: f64| format!("{:+.1} %", share * 100.0);
+    let ((off, bias), (off_all, bias_all)) = (mean(&large), mean(&all));
+    let worst = |errors: &[f64]| errors.iter().fold(0.0, |worst: f64, e| worst.max(e.abs()));
+    println!("{} of {lines} rows; left out: {reasons:?}", all.len());
+    println!(
+        "above 6 GiB: {} rows, mean {}, bias {}, worst {}",
+        large.len(),
+        percent(off),
+        percent(bias),
+        percent(worst(&large))
+    );
+    println!(
+        "all: mean {}, bias {}, worst {}",
+        percent(off_all),
+        percent(bias_all),
+        percent(worst(&all))
+    );
+    for (label, errors) in &by_case {
+        println!("{label}: {}", percent(mean(errors).1));
+    }
+    assert_eq!(all.len() + reasons.values().sum::<usize>(), lines);
+    assert!(off <= 0.03, "{off}");
+    assert!(off_all <= 0.08, "{off_all}");
+}
