@@ -86,7 +86,7 @@ mod tests {
     fn a_solution_solves_and_an_inverse_inverts() {
         let mut matrix = [[0.0; MULTIPLIERS]; MULTIPLIERS];
         for at in 0..MULTIPLIERS {
-            matrix[at][at] = 1.0 + at as f64;
+            matrix[at][at] += 1.0 + at as f64;
             let v = std::array::from_fn(|k| ((at * 7 + k * 3) % 5) as f64 - 1.5);
             add_outer(&mut matrix, &v, 0.7);
         }
