@@ -5,6 +5,7 @@
 mod layout;
 mod model;
 mod parallel;
+mod pattern;
 mod precision;
 mod training;
 
