@@ -166,7 +166,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
             "what the settings do not say; they were edited since",
         );
     }
-    finish(dialect, reader, format)
+    finish(dialect, reader, format, exported.is_none().then_some(stack))
 }
 
 /// Reads the settings of a program that are at hand as entries, over `present`.
@@ -180,7 +180,7 @@ pub fn read_entries(
 ) -> Result<Meaning, Vec<Issue>> {
     let format = t!("settings of {dialect}", dialect = dialect.name);
     let reader = SettingsReader::new(entries, present.clone());
-    let read = finish(dialect, reader, format)?;
+    let read = finish(dialect, reader, format, None)?;
     let beyond = out_of_range(&read.run);
     if beyond.is_empty() {
         Ok(read)
@@ -189,16 +189,18 @@ pub fn read_entries(
     }
 }
 
+/// `stack` is the software that the settings are assumed to be for; none: that of the Run which was there.
 fn finish(
     dialect: &Dialect,
     mut reader: SettingsReader,
     format: Message,
+    stack: Option<&'static str>,
 ) -> Result<Meaning, Vec<Issue>> {
     (dialect.read)(&mut reader);
     if !reader.errors.is_empty() {
         return Err(reader.errors);
     }
-    if exported.is_none() {
+    if let Some(stack) = stack {
         reader.run.stack.base = Some(stack);
         let label = reader.run.stack.preset_row().choice.label;
         reader.assumed.push(t!(
