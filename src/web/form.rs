@@ -14,9 +14,9 @@ use leptos::prelude::*;
 
 /// The sections in the order of the page: group, what the keys of a part of it begin with, and title.
 const SECTIONS: [(Group, &str, &str); 8] = [
-    (Group::Parallelism, "", "Parallelism"),
-    (Group::Training, "", "Training"),
+    (Group::Training, "", "Run"),
     (Group::Cluster, "", "Cluster"),
+    (Group::Parallelism, "", "Layout"),
     (Group::Model, "", "Model"),
     (Group::Model, "model.moe.", "Experts (MoE)"),
     (Group::Model, "model.mla.", "Latent attention (MLA)"),
@@ -112,7 +112,14 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         }
         let has_issue = move || state.issues().iter().any(|issue| issue.field == field.key);
         let used = move || state.run.with(|run| field.is_changed(run));
-        (open.get() && (!field.advanced || more.get() || used())) || has_issue()
+        let edited = move || state.edited.get() == field.key;
+        // Experts are shared out.
+        let experts = move || {
+            let model = state.run.with(|run| run.model.resolve());
+            field.key == "ep" && model.is_ok_and(|model| model.moe.is_some())
+        };
+        let usual = move || !field.advanced || more.get() || used() || experts();
+        (open.get() && usual()) || edited() || has_issue()
     };
     let row = move |field: &'static Field| {
         let is_visible = Memo::new(move |_| visible(field));

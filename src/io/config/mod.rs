@@ -307,7 +307,7 @@ impl Reader<'_> {
 
     fn experts(&mut self, family: &Family, parts: &mut ModelParts) {
         parts.experts = self.need(&EXPERTS, "routed experts");
-        parts.top_k = self.need(&TOP_K, "experts a token");
+        parts.top_k = self.need(&TOP_K, "experts per token");
         // Mixtral's experts are as wide as a dense FFN would be; where that has a width of its own, they have the other.
         let own = if self.has("intermediate_size_mlp") {
             "intermediate_size"
@@ -333,7 +333,7 @@ impl Reader<'_> {
         parts.shared_experts = Some(shared.max(family.shared_experts));
         // A group of one is no limit, and some kinds leave both out.
         parts.groups = self.count(&["n_group"], "expert groups");
-        parts.top_groups = self.count(&["topk_group"], "groups a token");
+        parts.top_groups = self.count(&["topk_group"], "groups per token");
         if family.prediction {
             let key = "num_nextn_predict_layers";
             parts.mtp_modules = self.count(&[key], "multi-token-prediction modules");
