@@ -294,7 +294,7 @@ fn torchtitan_states_batch_sequence_and_mesh() {
     assert_eq!(peaks[1], Some(40.5));
 }
 
-/// Lines that no example had: Accelerate, progress bars, DeepSpeed's `MA`, nanotron's and MaxText's memory, older NeMo.
+/// Lines that no example had: Accelerate, progress bars, DeepSpeed's `MA`, nanotron's and `MaxText`'s memory, older `NeMo`.
 #[test]
 fn the_other_lines_of_the_programs_are_read() {
     let one = |line: &str| figures(&reading(line));

@@ -5,7 +5,7 @@ use crate::model::{Architecture, Mixer};
 
 /// Forward rates in FLOP/s as executed, on H800. Gated delta net and Kimi delta attention: fla's Triton kernels, 8192
 /// tokens, 96 heads of 128 (PaddlePaddle/flash-attention, pull request 133). Mamba-2: its scan of chunks, 80 heads of
-/// 64, state 128 (TileLang, `benchmark/mamba2`).
+/// 64, state 128 (`TileLang`, `benchmark/mamba2`).
 const DELTA_NET: f64 = 70.8e12;
 const KDA: f64 = 44e12;
 const MAMBA: f64 = 131e12;

@@ -226,7 +226,7 @@ mod tests {
         read(text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}"))
     }
 
-    /// torchtitan's `compile.enable` is off unless it is said (job_config.py).
+    /// torchtitan's `compile.enable` is off unless it is said (`job_config.py`).
     #[test]
     fn settings_name_the_software_that_they_are_of() {
         for (text, stack) in [

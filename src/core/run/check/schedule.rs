@@ -148,18 +148,15 @@ impl Check<'_> {
                 ));
             }
             let even = even_split(layers, stages);
-            return match self.whole_blocks(&even) {
-                Some(whole) => whole,
-                None => {
-                    let message = t!(
-                        "these {layers} layers are fewer whole blocks than {stages} stages",
-                        layers,
-                        stages
-                    );
-                    let fewer = divisors(run.gpus).filter(|pp| *pp < run.pp);
-                    self.error_near("pp", message, run.pp, fewer);
-                    even
-                }
+            return if let Some(whole) = self.whole_blocks(&even) { whole } else {
+                let message = t!(
+                    "these {layers} layers are fewer whole blocks than {stages} stages",
+                    layers,
+                    stages
+                );
+                let fewer = divisors(run.gpus).filter(|pp| *pp < run.pp);
+                self.error_near("pp", message, run.pp, fewer);
+                even
             };
         };
         let total: u64 = given

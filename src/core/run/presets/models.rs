@@ -239,7 +239,7 @@ const fn llama_4(pattern: &str, ffn: u64, experts: u64) -> Architecture {
     }
 }
 
-/// Nemotron 3: one operation a layer; Mamba-2, attention with 2 key-value heads, experts of squared ReLU, the shared
+/// Nemotron 3: one operation a layer; Mamba-2, attention with 2 key-value heads, experts of squared `ReLU`, the shared
 /// ones twice as wide as a routed one.
 const fn nemotron_3(
     (pattern, layers): (&str, u64),
