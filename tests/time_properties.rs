@@ -9,7 +9,7 @@ use shardscope::core::cluster::Link;
 use shardscope::core::pipeline::closed_form::{Bubble, Passes, pipeline_seconds};
 use shardscope::core::report::evaluate;
 use shardscope::core::run::{Run, Scenario};
-use shardscope::core::time::Peak;
+use shardscope::core::time::{Peak, Step};
 
 /// Layouts of all kinds: dense and routed, each way to share a sequence, each `ZeRO` stage, recomputation, fp8.
 const LAYOUTS: [&str; 14] = [
@@ -35,6 +35,15 @@ fn with(layout: &str, more: &str) -> Scenario {
         .filter(|part| !part.is_empty())
         .collect();
     scenario(&format!("{{{}}}", fields.join(",")))
+}
+
+fn step(layout: &str, more: &str) -> Step {
+    evaluate(&with(layout, more).run).unwrap().report.step
+}
+
+fn part(step: &Step, name: &str) -> f64 {
+    let found = step.parts.iter().find(|part| part.name == name);
+    found.unwrap().seconds.0
 }
 
 fn seconds(layout: &str, more: &str) -> f64 {
@@ -339,6 +348,88 @@ fn lengths_count_as_the_tokens_they_have() {
             }
         }
     }
+}
+
+/// Contract, second edition: the path from ideal to actual ends at the step.
+#[test]
+fn the_parts_of_a_step_sum_to_its_time() {
+    let loads = [
+        "",
+        r#""loader_ns":900"#,
+        r#""measured_step_s":9.5"#,
+        r#""recompute":"full""#,
+    ];
+    for layout in LAYOUTS {
+        for more in loads {
+            let step = step(layout, more);
+            let sum: f64 = step.parts.iter().map(|part| part.seconds.0).sum();
+            assert!((sum / step.time_s.0 - 1.0).abs() < 1e-9, "{layout} {more}");
+            let least = step.parts.iter().map(|part| part.seconds.0);
+            assert!(
+                least.fold(0.0, f64::min) > -1e-9,
+                "{layout} {more} {:?}",
+                step.parts
+            );
+        }
+    }
+}
+
+/// Narayanan 2021, section 5.1, with half of the square of attention: `72 B s L h² (1 + s/(12 h) + v/(12 L h))` over the
+/// peaks of all GPUs, whatever cuts the model, repeats its passes or scales the step.
+#[test]
+fn the_ideal_step_of_a_dense_model_is_its_flops_at_the_peak() {
+    let gpt = r#""model":{"layers":96,"hidden":12288,"ffn":49152,"heads":96,"kv_heads":96,"head_dim":128,"vocab":51200,"gated_ffn":false},"gpus":128,"seq_len":2048,"global_batch":128"#;
+    let (l, h, s, v) = (96.0, 12288.0, 2048.0, 51200.0);
+    let flops = 72.0 * 128.0 * s * l * h * h * (1.0 + s / (12.0 * h) + v / (12.0 * l * h));
+    for (more, peak) in [
+        (r#""tp":8,"pp":8"#, 989.4e12),
+        (
+            r#""tp":8,"pp":4,"recompute":"full","attention_flops":"full""#,
+            989.4e12,
+        ),
+        (r#""tp":8,"pp":4,"measured_step_s":60"#, 989.4e12),
+        (r#""tp":8,"pp":8,"precision":"te-fp8""#, 1978.9e12),
+    ] {
+        let ideal = part(&step(gpt, more), "ideal");
+        let closed = flops / (128.0 * peak);
+        assert!(
+            (ideal / closed - 1.0).abs() < 1e-3,
+            "{more}: {ideal} {closed}"
+        );
+    }
+}
+
+/// A part is zero where what causes it is off, and longer than nothing where it is on.
+#[test]
+fn every_part_of_a_step_has_its_cause() {
+    let off =
+        r#""tp":1,"pp":1,"gpus":1,"global_batch":4,"model":{"base":"llama-3.1-8b","layers":4}"#;
+    let alone = step(off, "");
+    for name in [
+        "recompute",
+        "bubble",
+        "exposed_tp",
+        "exposed_cp",
+        "exposed_ep",
+        "exposed_dp",
+        "loader",
+    ] {
+        assert_eq!(part(&alone, name), 0.0, "{name}");
+    }
+    for (name, layout) in [
+        ("recompute", r#""recompute":"full""#),
+        ("bubble", r#""pp":4"#),
+        ("exposed_tp", r#""tp":4"#),
+        ("exposed_cp", r#""cp":4,"cp_comm":"all-gather""#),
+        ("exposed_ep", r#""model":"mixtral-8x7b","tp":1,"ep":8"#),
+        ("exposed_dp", r#""tp":1,"pp":1,"zero":3,"overlap":{"dp":0}"#),
+        ("loader", r#""loader_ns":2000"#),
+    ] {
+        assert!(part(&step(layout, ""), name) > 0.0, "{name}");
+    }
+    let launches =
+        |graphs: bool| part(&step(&format!(r#""cuda_graphs":{graphs}"#), ""), "launches");
+    assert!(launches(true) < 0.2 * launches(false));
 }
 
 /// With `tp-cp-ep-pp-dp` the 4 stages x TP 2 of the default run fill a node of eight, and each data-parallel rank is a node.

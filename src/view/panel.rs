@@ -59,8 +59,10 @@ pub enum Panel {
     Grids,
     /// Ring attention step by step.
     Ring,
-    /// Communication against compute, and the parts of the step.
+    /// Communication against compute.
     Overlap,
+    /// How sure the step is, and utilisation as others count it.
+    Step,
     /// Stages that take unequal time.
     Uneven,
     /// Even and uneven splits of the layers.
@@ -79,7 +81,7 @@ pub enum Panel {
 
 impl Panel {
     /// One of each.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::About(None),
         Self::MemoryBars,
         Self::MemoryBands,
@@ -96,6 +98,7 @@ impl Panel {
         Self::Grids,
         Self::Ring,
         Self::Overlap,
+        Self::Step,
         Self::Uneven,
         Self::Splits,
         Self::Idea,
@@ -126,10 +129,8 @@ impl Panel {
             Self::Sequences => sequences(scenario),
             Self::Grids => grids(scenario),
             Self::Ring => ring(scenario, unit),
-            Self::Overlap => Node::from_iter([
-                saved(rows(evaluation, unit), "overlap", evaluation, unit),
-                saved(step(evaluation), "step", evaluation, unit),
-            ]),
+            Self::Overlap => saved(rows(evaluation, unit), "overlap", evaluation, unit),
+            Self::Step => saved(step(evaluation), "step", evaluation, unit),
             Self::Uneven => balance(evaluation).map_or_else(Node::none, |balance| {
                 uneven(&balance, &scenario.run.gpu.title())
             }),

@@ -1,4 +1,4 @@
-//! The published runs that the calculator is compared with, fetched and computed on request.
+//! The published runs that the calculator is held to, fetched and computed when they are nearly seen.
 //!
 //! The tables are static files beside the page; the worker computes their rows.
 
@@ -11,6 +11,7 @@ use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
+use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, request};
 use js_sys::Promise;
 use leptos::prelude::*;
@@ -22,45 +23,74 @@ use wasm_bindgen_futures::JsFuture;
 /// Rows between two messages of progress.
 const SLICE: usize = 16;
 
-/// The accuracy panel.
+/// Pixels below the window at which the panel begins.
+const NEAR: f64 = 600.0;
+
+/// The accuracy panel: it begins by itself when it is nearly seen.
 #[component]
 pub fn AccuracyPanel() -> impl IntoView {
+    let state = expect_context::<State>();
     let words = RwSignal::new(Message::default());
-    let content = RwSignal::new(Node::none());
+    let bench = RwSignal::new_local(None::<Rc<Bench>>);
     let begun = RwSignal::new(false);
-    let begin = move |_| {
+    let begin = move || {
+        if begun.get_untracked() {
+            return;
+        }
         begun.set(true);
         leptos::task::spawn_local(async move {
             match computed(words).await {
-                Some(view) => {
+                Some(computed) => {
                     words.set(Message::default());
-                    content.set(view);
+                    bench.set(Some(computed));
                 }
                 None => begun.set(false),
             }
         });
     };
+    let frame = NodeRef::<leptos::html::Section>::new();
+    let look = move || {
+        let near = frame.get_untracked().is_some_and(|frame| {
+            let height = window()
+                .inner_height()
+                .ok()
+                .and_then(|height| height.as_f64());
+            frame.get_bounding_client_rect().top() < height.unwrap_or_default() + NEAR
+        });
+        // Where it failed, someone asks for it again.
+        if near && untrack(|| words.with(Message::is_empty)) {
+            begin();
+        }
+    };
+    let handle = window_event_listener_untyped("scroll", move |_| look());
+    on_cleanup(move || handle.remove());
+    let content = Signal::derive(move || {
+        let evaluation = state.evaluation();
+        bench.with(|bench| match (bench, evaluation) {
+            (Some(bench), Some(evaluation)) => panel(bench, &evaluation),
+            _ => Node::none(),
+        })
+    });
     view! {
-        <section id="accuracy" aria-labelledby="accuracy-title">
+        <section id="accuracy" node_ref=frame aria-labelledby="accuracy-title">
             <div class="panel-head">
                 <h2 id="accuracy-title">{say("Accuracy")}</h2>
-                <span class="spring"></span>
-                <small>{say("predicted against measured")}</small>
+                <small>{say("published runs, predicted by the same code as this page")}</small>
             </div>
             <div hidden=flag(move || begun.get())>
                 <p class="muted">
                     {say("Published step times, memory peaks and out-of-memory outcomes, each as a run of its own, against what this calculator says of it: hits and misses.")}
                 </p>
-                <button on:click=begin>{say("Compute them all")}</button>
+                <button on:click=move |_| begin()>{say("Compute them all")}</button>
             </div>
             <p role="status" class="muted">{text(move || translated(words.get()))}</p>
-            <div use:patched=content.into()></div>
+            <div use:patched=content></div>
         </section>
     }
 }
 
 /// Fetches the tables and has their rows computed; none where a part of it cannot be had, which `words` then says.
-async fn computed(words: RwSignal<Message>) -> Option<Node> {
+async fn computed(words: RwSignal<Message>) -> Option<Rc<Bench>> {
     let bench = Rc::new(RefCell::new(Bench::default()));
     for file in FILES {
         let Some(csv) = browser::text_beside(&format!("data/{file}")).await else {
@@ -82,8 +112,7 @@ async fn computed(words: RwSignal<Message>) -> Option<Node> {
             return None;
         }
     }
-    let view = panel(&bench.borrow());
-    Some(view)
+    Some(Rc::new(bench.take()))
 }
 
 /// Records the rows of one table; false where the worker ended.

@@ -19,10 +19,15 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
     match action {
         Action::Explain(figure) => state.ask(figure),
         Action::Focus(key) => {
-            if let Some(input) = browser::by_id(&input_id_of(key)) {
-                input.scroll_into_view();
-                let _ = input.focus();
-            }
+            // The form shows the field that is edited, wherever it is folded away.
+            state.tab.set("inputs");
+            state.edited.set(key);
+            request_animation_frame(move || {
+                if let Some(input) = browser::by_id(&input_id_of(key)) {
+                    input.scroll_into_view();
+                    let _ = input.focus();
+                }
+            });
         }
         Action::Apply(set) => state.apply(&set),
         Action::Lesson(step) => state.lesson.set(Some(step)),
@@ -31,6 +36,9 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.apply(&set);
         }
         Action::Load(run) => {
+            if state.embed().is_none() {
+                browser::keep_entry();
+            }
             state.run.set((*run).clone());
             dialog::close();
         }

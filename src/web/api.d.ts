@@ -47,6 +47,9 @@ export interface Report {
     peak: { precision: string; tflops: number };
     /** megatron, torchtitan, nanotron (dense models only), palm; over the same peak */
     mfu_by: { name: string; flops_per_token: number; tflops_per_gpu: number; mfu: number }[];
+    /** from ideal to actual, summing to time_s: ideal, kernels, recompute, launches, bubble, exposed_tp, exposed_cp,
+     * exposed_ep, exposed_dp, optimizer, loader */
+    parts: { name: string; seconds: number }[];
     days?: number; gpu_hours?: number; cost?: number; rescaled_by?: number;
   };
 }

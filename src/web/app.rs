@@ -1,7 +1,6 @@
 //! The frame of the page: header, inputs, results, drawer.
 
 use crate::core::message::{Message, verbatim};
-use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::charts::palette::Theme;
@@ -15,7 +14,6 @@ use crate::web::accuracy::AccuracyPanel;
 use crate::web::compare::{compare, compare_panel};
 use crate::web::dialog::dialog;
 use crate::web::embed::embed;
-use crate::web::field::choice_select;
 use crate::web::form::Form;
 use crate::web::history::history;
 use crate::web::html::{effect, flag, text, view_of};
@@ -26,9 +24,10 @@ use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
 use crate::web::render::{nodes, patched};
+use crate::web::sentence::sentence;
 use crate::web::share::{ShareDialog, open_share};
 use crate::web::state::State;
-use crate::web::strip::{IssueList, Strip};
+use crate::web::strip::{Advice, Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
 use crate::web::{browser, i18n, link_sync};
 use leptos::prelude::*;
@@ -143,7 +142,7 @@ fn footer() -> Node {
 }
 
 fn page(state: State) -> impl IntoView {
-    let tab = RwSignal::new("results");
+    let tab = state.tab;
     let turn = move |name: &'static str| {
         let compares = name == "compare";
         tab.set(if compares { "results" } else { name });
@@ -175,7 +174,8 @@ fn page(state: State) -> impl IntoView {
                 <div class="results" id="results" tabindex="-1">
                     {nodes("link-notice", move || refused(&state.refused()))}
                     <Strip/>
-                    <IssueList/>
+                    <Waterfall/>
+                    <Advice/>
                     {compare_panel(state)}
                     <div use:patched=beside></div>
                     <MemoryPanel/>
@@ -223,9 +223,6 @@ fn language_button(state: State) -> AnyView {
 #[component]
 fn Header() -> impl IntoView {
     let state = expect_context::<State>();
-    let pick = |key: &'static str, label: &'static str| {
-        field(key).map(|field| choice_select(state, field, label))
-    };
     let flip = move |_| {
         let theme = match state.theme.get_untracked() {
             Theme::Light => Theme::Dark,
@@ -252,6 +249,7 @@ fn Header() -> impl IntoView {
         }
     };
     view! {
+        <div class="top">
         <header class="bar">
             <i class="logo"></i>
             <h1>"Shardscope"</h1>
@@ -259,8 +257,6 @@ fn Header() -> impl IntoView {
                 {view_button("Run", None)}
                 {view_button("Learn", Some(StepId::first()))}
             </nav>
-            {pick("model", "Model preset")}
-            <span class="wide-only">{pick("gpu", "GPU preset")}</span>
             <span class="spring"></span>
             {language_button(state)}
             <button class="quiet" title=say("Memory in GiB (2³⁰ bytes) or GB (10⁹ bytes)") on:click=other_unit>
@@ -270,5 +266,7 @@ fn Header() -> impl IntoView {
             <span class="wide-only" use:patched=exchange></span>
             <button class="main wide-only" on:click=move |_| open_share()>{say("Share")}</button>
         </header>
+        {sentence(state)}
+        </div>
     }
 }

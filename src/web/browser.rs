@@ -57,6 +57,26 @@ pub fn show_link(fragment: &str) {
     }
 }
 
+/// Leaves the address as it is as an entry of the browser's history: "Back" goes to it.
+pub fn keep_entry() {
+    if let Ok(history) = window().history() {
+        let state = wasm_bindgen::JsValue::NULL;
+        let _ = history.push_state_with_url(&state, "", None);
+    }
+}
+
+/// A text of this tab, which survives a reload.
+pub fn of_tab(key: &str) -> Option<String> {
+    let storage = window().session_storage().ok().flatten()?;
+    storage.get_item(key).ok().flatten()
+}
+
+pub fn keep_of_tab(key: &str, value: &str) {
+    if let Ok(Some(storage)) = window().session_storage() {
+        let _ = storage.set_item(key, value);
+    }
+}
+
 /// Whether a field has the focus: keys are meant for it.
 pub fn is_typing() -> bool {
     let focused = window()

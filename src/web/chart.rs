@@ -2,7 +2,7 @@
 
 use crate::io::export::Picture;
 use crate::view::charts::palette::Theme;
-use crate::view::charts::prepared::Prepared;
+use crate::view::charts::prepared::{Prepared, mebibytes};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::timeline::cells;
 use crate::view::charts::viewport::Viewport;
@@ -56,6 +56,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
         width: frame.width,
         chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
         curve: frame.curve,
+        capacity: mebibytes(evaluation.report.memory.capacity_bytes),
         palette: frame.theme.palette(),
         scale,
     };

@@ -52,7 +52,7 @@ pub fn dialog(state: State) -> AnyView {
     view! {
         <dialog id="dialog" aria-label="Shardscope" on:dragover=|event| event.prevent_default() on:drop=dropped on:close=move |_| state.dialog.set(None)>
             <div hidden=flag(move || state.dialog.get() != Some(Dialog::Import))>
-                <h2>{say("Bring in a run or a model")}</h2>
+                <h2>{say("Import a run or a model")}</h2>
                 <p class="muted">{say("A link, a config.json, arguments of Megatron-LM or torchtitan, TOML, DeepSpeed's JSON, Nanotron's YAML, or an export: paste it, drop it here, or choose the file. It is read in this browser and goes nowhere.")}</p>
                 <textarea
                     rows="6"

@@ -14,7 +14,7 @@ use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
 use crate::web::state::State;
-use crate::web::strip::Strip;
+use crate::web::strip::{Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
 use leptos::prelude::*;
 
@@ -38,6 +38,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
             <main class="page">
                 <div class="results">
                     {shows("strip").then(|| view! { <Strip/> })}
+                    {(!known).then(|| view! { <Waterfall/> })}
                     {shows("memory").then(|| view! { <MemoryPanel/> })}
                     {shows("timeline").then(|| view! { <TimelinePanel/> })}
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}

@@ -2,13 +2,16 @@
 
 use crate::core::issue::{Issue, Severity};
 use crate::core::message::Message;
+use crate::core::pipeline::schedule;
+use crate::core::report::with_schedule;
 use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot};
-use crate::core::run::{Choice, GpuParts, ModelParts, PrecisionParts, StackParts, Value};
+use crate::core::run::{Choice, GpuParts, ModelParts, OneOf, PrecisionParts, StackParts, Value};
 use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
 use crate::view::panels::issues::line;
+use crate::web::browser;
 use crate::web::html::{flag, text, view_of};
 use crate::web::i18n::{say, translated};
 use crate::web::render::patched;
@@ -34,9 +37,15 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
         draft.get().filter(|draft| draft.after == now)
     };
     let issues = move || {
-        let unread = typed()
-            .and_then(|draft| draft.error)
-            .map(|error| Issue::error(field.key, error));
+        // What was typed into the sentence is said here, too.
+        let elsewhere = move || {
+            let unread = state.unread.get();
+            let here = unread.filter(|(of, after, _)| of.key == field.key && *after == now.get());
+            here.map(|(_, _, error)| error)
+        };
+        let own = typed().and_then(|draft| draft.error);
+        let unread = own.or_else(elsewhere);
+        let unread = unread.map(|error| Issue::error(field.key, error));
         // Text that was not taken is spoken of alone: what else there is to say is about the value before it.
         unread.map_or_else(
             || {
@@ -46,6 +55,14 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
                 all.retain(|issue| {
                     issue.field == field.key || (edited && issue.is_mended_by(field.key))
                 });
+                let told = state.told.get();
+                let told = told.filter(|(after, issue)| {
+                    issue.field == field.key && state.run.with(|run| run == after)
+                });
+                all.extend(told.map(|(_, issue)| issue));
+                if field.key == "virtual_stages" {
+                    all.extend(fixed_chunks(state));
+                }
                 all
             },
             |unread| vec![unread],
@@ -79,7 +96,12 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
             .add_any_attr(leptos::attr::aria_describedby(described_by(field)))
             .into_any(),
         Slot::Toggle { .. } => toggle(state, field).into_any(),
-        _ => text_input(state, field, draft, now, flag(invalid)).into_any(),
+        _ => {
+            let input = text_input(state, field, draft, now, flag(invalid))
+                .add_any_attr(leptos::attr::id(input_id(field)))
+                .add_any_attr(leptos::attr::aria_describedby(described_by(field)));
+            [input.into_any(), stepper(state, field, draft)].into_any()
+        }
     };
     view! {
         <div class="field" class:found=flag(move || !state.search.get().is_empty()) data-field=field.key on:focusin=move |_| looked.set(true) on:pointerover=move |_| looked.set(true)>
@@ -133,6 +155,52 @@ pub fn shown_text(state: State, field: &Field) -> String {
     })
 }
 
+/// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
+pub fn inline_input(state: State, field: &'static Field) -> AnyView {
+    let draft = RwSignal::new(None::<Draft>);
+    let now = Memo::new(move |_| shown_text(state, field));
+    let invalid = flag(move || state.fault().is_some_and(|fault| fault.field == field.key));
+    let wide = text(move || {
+        let draft = draft.with(|draft| draft.as_ref().map(|draft| draft.text.chars().count()));
+        let length = draft.unwrap_or_else(|| now.with(|now| now.chars().count()));
+        length.clamp(1, 12).to_string()
+    });
+    text_input(state, field, draft, now, invalid)
+        .add_any_attr(leptos::attr::aria_label(say(field.label)))
+        .add_any_attr(leptos::attr::size(wide))
+        .into_any()
+}
+
+/// Whether the text of `field` is more than a number.
+fn is_wide(field: &Field) -> bool {
+    matches!(
+        field.slot,
+        Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Text { .. } | Slot::Set { .. }
+    )
+}
+
+/// Sets the next smaller or larger value.
+fn step(state: State, field: &'static Field, draft: RwSignal<Option<Draft>>, up: bool) {
+    if let Some(run) = state.run.with_untracked(|run| run.stepped(field, up)) {
+        draft.set(None);
+        state.unread.set(None);
+        state.run.set(run);
+    }
+}
+
+/// The buttons for the next smaller and larger value; of a text none.
+fn stepper(state: State, field: &'static Field, draft: RwSignal<Option<Draft>>) -> AnyView {
+    let stepper = (!is_wide(field)).then(|| {
+        view! {
+            <span class="stepper">
+                <button tabindex="-1" aria-label=say(t!("Less {setting}", setting = field.label)) on:click=move |_| step(state, field, draft, false)>"‹"</button>
+                <button tabindex="-1" aria-label=say(t!("More {setting}", setting = field.label)) on:click=move |_| step(state, field, draft, true)>"›"</button>
+            </span>
+        }
+    });
+    stepper.into_any()
+}
+
 fn text_input(
     state: State,
     field: &'static Field,
@@ -140,10 +208,7 @@ fn text_input(
     now: Memo<String>,
     invalid: Signal<bool>,
 ) -> impl IntoView {
-    let wide = matches!(
-        field.slot,
-        Slot::Counts { .. } | Slot::Numbers { .. } | Slot::Text { .. } | Slot::Set { .. }
-    );
+    let wide = is_wide(field);
     let derived = move || state.run.with(|run| field.get(run) == Value::Null);
     let value = move || {
         let now = now.get();
@@ -164,13 +229,6 @@ fn text_input(
     // A value that was understood is shown as the calculator writes it; one that was not stays as typed.
     let left =
         move |_| draft.update(|draft| *draft = draft.take().filter(|draft| draft.error.is_some()));
-    let step = move |up: bool| {
-        if let Some(run) = state.run.with_untracked(|run| run.stepped(field, up)) {
-            draft.set(None);
-            state.unread.set(None);
-            state.run.set(run);
-        }
-    };
     let keys = move |event: web_sys::KeyboardEvent| {
         let up = match event.key().as_str() {
             "ArrowUp" => true,
@@ -178,34 +236,24 @@ fn text_input(
             _ => return,
         };
         event.prevent_default();
-        step(up);
+        step(state, field, draft, up);
     };
-    let stepper = (!wide).then(|| {
-        view! {
-            <span class="stepper">
-                <button tabindex="-1" aria-label=say(t!("Less {setting}", setting = field.label)) on:click=move |_| step(false)>"‹"</button>
-                <button tabindex="-1" aria-label=say(t!("More {setting}", setting = field.label)) on:click=move |_| step(true)>"›"</button>
-            </span>
-        }
-    });
     view! {
         <input
             type="text"
             class=if wide { "wide" } else { "" }
             class:derived=flag(derived)
-            id=input_id(field)
+            disabled=flag(move || field.key == "virtual_stages" && fixed_chunks(state).is_some())
             inputmode=if wide { "text" } else { "decimal" }
             autocomplete="off"
             spellcheck="false"
             aria-invalid=text(move || invalid.get().to_string())
-            aria-describedby=described_by(field)
             title=say(if field.unit.is_empty() { field.hint.into() } else { t!("{hint} ({unit})", hint = field.hint, unit = field.unit) })
             prop:value=text(value)
             on:input=typed
             on:blur=left
             on:keydown=keys
         />
-        {stepper}
     }
 }
 
@@ -252,6 +300,12 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
         } else {
             Value::Text(id)
         };
+        if field.key == "schedule"
+            && let Value::Text(id) = &value
+        {
+            return choose_schedule(state, id);
+        }
+        let whole = ["model", "gpu", "stack"].contains(&field.key);
         state.run.update(|run| {
             // A preset is chosen whole: what was changed of the one before goes with it.
             match field.key {
@@ -264,6 +318,9 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
             // Every id of the list is accepted.
             let _ = field.set(run, &value);
         });
+        if whole {
+            browser::keep_entry();
+        }
     };
     let option = move |Choice { id, label }: Choice| {
         view! { <option value=id prop:selected=flag(move || current() == id)>{say(label)}</option> }
@@ -281,6 +338,34 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
             }}
         </select>
     }
+}
+
+/// Another schedule with what it needs besides, which is said at its field, with the way back.
+fn choose_schedule(state: State, id: &str) {
+    let run = state.run.get_untracked();
+    let set = with_schedule(&run, id);
+    let Some(next) = run.with_texts(&set) else {
+        return;
+    };
+    let told = (next.virtual_stages != run.virtual_stages).then(|| {
+        let chunks = t!("Virtual stages set to {count}", count = next.virtual_stages);
+        let back = vec![
+            ("schedule", run.schedule.id().to_owned()),
+            ("virtual_stages", run.virtual_stages.to_string()),
+        ];
+        let issue = Issue::notice("virtual_stages", chunks).with_fixes("undo", back);
+        (next.clone(), issue)
+    });
+    state.told.set(told);
+    state.run.set(next);
+}
+
+/// Chunks a rank where the Run's schedule fixes them.
+fn fixed_chunks(state: State) -> Option<Issue> {
+    let row = state.run.with(|run| schedule(run.schedule.id()))?;
+    let count = u64::from(row.virtual_stages.filter(|chunks| *chunks > 1)?);
+    let message = t!("{count}, fixed by {schedule}", count, schedule = row.name);
+    Some(Issue::notice("virtual_stages", message))
 }
 
 fn toggle(state: State, field: &'static Field) -> impl IntoView {

@@ -7,7 +7,7 @@ use crate::web::browser;
 use crate::web::field::field_row;
 use crate::web::fold::Fold;
 use crate::web::history;
-use crate::web::html::{flag, text};
+use crate::web::html::{effect, flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::render::nodes;
 use crate::web::state::State;
@@ -15,9 +15,9 @@ use leptos::prelude::*;
 
 /// The sections in the order of the page: group, what the keys of a part of it begin with, and title.
 const SECTIONS: [(Group, &str, &str); 8] = [
-    (Group::Parallelism, "", "Parallelism"),
-    (Group::Training, "", "Training"),
+    (Group::Training, "", "Run"),
     (Group::Cluster, "", "Cluster"),
+    (Group::Parallelism, "", "Layout"),
     (Group::Model, "", "Model"),
     (Group::Model, "model.moe.", "Experts (MoE)"),
     (Group::Model, "model.mla.", "Latent attention (MLA)"),
@@ -113,13 +113,27 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         searching() || fields().any(has_issue) || chosen.get().unwrap_or(usual)
     };
     let open = Signal::from(Memo::new(move |_| opens()));
+    // A field that is edited from elsewhere is shown; its section can be closed again.
+    effect(move || {
+        let edited = state.edited.get();
+        if fields().any(|field| field.key == edited) {
+            chosen.set(Some(true));
+        }
+    });
     // Visible: what the search finds; else the usual fields, the others on request or where they have an issue.
     let visible = move |field: &'static Field| {
         if searching() {
             return found(field);
         }
         let used = move || state.run.with(|run| field.is_changed(run));
-        open.get() && (!field.advanced || more.get() || used() || has_issue(field))
+        let edited = move || state.edited.get() == field.key;
+        // Experts are shared out.
+        let experts = move || {
+            let model = state.run.with(|run| run.model.resolve());
+            field.key == "ep" && model.is_ok_and(|model| model.moe.is_some())
+        };
+        let usual = move || !field.advanced || more.get() || used() || experts();
+        open.get() && (usual() || edited() || has_issue(field))
     };
     let row = move |field: &'static Field| {
         let is_visible = Memo::new(move |_| visible(field));

@@ -12,6 +12,8 @@ use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
+/// Where the tab keeps them.
+const KEPT: &str = "shardscope.undo";
 /// Steps that can be undone; earlier ones are forgotten.
 const MOST: usize = 100;
 /// What is typed within this time of each other is one step, milliseconds.
@@ -30,12 +32,26 @@ pub struct History {
 impl History {
     /// Begins with `run`.
     pub fn new(run: &Run) -> Self {
+        let now = link::encode(run);
+        // Of this tab before a reload, unless another link was opened.
+        let kept = browser::of_tab(KEPT).unwrap_or_default();
+        let past = match kept.rsplit_once('\n') {
+            Some((past, last)) if last == now => past.lines().map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
         Self {
-            now: StoredValue::new(link::encode(run)),
+            now: StoredValue::new(now),
             at: StoredValue::new(0.0),
-            past: RwSignal::new(Vec::new()),
+            past: RwSignal::new(past),
             future: RwSignal::new(Vec::new()),
         }
+    }
+
+    /// Writes down what can be undone, for a reload.
+    fn keep(self) {
+        let now = self.now.get_value();
+        let past = self.past.with_untracked(|past| past.join("\n"));
+        browser::keep_of_tab(KEPT, &format!("{past}\n{now}"));
     }
 }
 
@@ -59,6 +75,7 @@ pub fn settle(state: State) {
     }
     history.now.set_value(link);
     history.at.set_value(time);
+    history.keep();
 }
 
 /// Goes one step back or forth.
@@ -81,6 +98,7 @@ pub fn step(state: State, back: bool) {
     state.run.set(link::decode(&link).run);
     history.now.set_value(link);
     history.at.set_value(0.0);
+    history.keep();
 }
 
 /// Ctrl or Cmd with Z and Y, outside of fields.

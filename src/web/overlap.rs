@@ -9,7 +9,11 @@ use crate::web::state::State;
 use leptos::prelude::*;
 
 /// What opens below: the panel, and what it is about.
-const FOLDS: [(Panel, &str); 4] = [
+const FOLDS: [(Panel, &str); 5] = [
+    (
+        Panel::Step,
+        "Range, MFU as others count it, and the token budget",
+    ),
     (
         Panel::Mesh,
         "Ranks by node and group: who talks over which wire",
@@ -34,8 +38,7 @@ pub fn OverlapPanel() -> impl IntoView {
         <section aria-labelledby="overlap-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
                 <h2 id="overlap-title">{say("Overlap")}</h2>
-                <span class="spring"></span>
-                <small>{say("ratio at most 1: compute can hide it")}</small>
+                <small>{say("communication against the compute that runs beside it, busiest rank")}</small>
             </div>
             <div use:patched=rows></div>
             {state.embed().is_none().then(|| FOLDS.map(|(panel, summary)| fold(state, summary, move || panel)))}

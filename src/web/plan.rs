@@ -1,8 +1,11 @@
 //! The plan panel: commands of its buttons change a query, a job answers it.
 
+use crate::core::report::Evaluation;
+use crate::core::run::Run;
 use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
 use crate::view::node::markup::Action;
 use crate::view::panels::plan;
+use crate::view::panels::suggest::Searched;
 use crate::web::html::{effect, text};
 use crate::web::i18n::{say, translated};
 use crate::web::render::{Handler, handled};
@@ -10,16 +13,51 @@ use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// What is asked, and what is known.
+/// How long after the last edit the search begins.
+const SETTLE: Duration = Duration::from_millis(300);
+
+/// The search in the background: what is asked, and what is known.
 #[derive(Clone, Copy)]
-struct Panel {
+pub struct Planner {
     query: RwSignal<Option<PlanQuery>>,
     result: RwSignal<PlanResult, LocalStorage>,
     request: StoredValue<Option<Request>>,
 }
 
-impl Panel {
+impl Planner {
+    /// Of which nothing is asked.
+    pub fn new() -> Self {
+        Self {
+            query: RwSignal::new(None),
+            result: RwSignal::new_local(PlanResult::default()),
+            request: StoredValue::new(None),
+        }
+    }
+
+    /// What is known of the run of `evaluation`.
+    pub fn searched(self, evaluation: &Evaluation) -> Searched {
+        self.query.with(|query| {
+            let Some(query) = query else {
+                return Searched::default();
+            };
+            self.result
+                .with(|result| Searched::of(query, result, evaluation))
+        })
+    }
+
+    /// Searches layouts of `run`.
+    fn follow(self, run: &Run) {
+        if self.query.with_untracked(Option::is_none) {
+            let query = PlanQuery::search(run);
+            self.ask(Some(&query));
+            self.query.set(Some(query));
+        } else {
+            self.change(|query| query.set_run(run));
+        }
+    }
+
     /// Changes the query, and asks it where it is another now.
     fn change(self, change: impl FnOnce(&mut PlanQuery)) {
         let mut query = self.query.get_untracked();
@@ -56,23 +94,19 @@ impl Panel {
     }
 }
 
-/// The plan panel: the Plan button starts the search; from then on it follows the Run.
+/// The layouts: a search in the background that follows the Run.
 pub fn plan_panel(state: State) -> AnyView {
-    let panel = Panel {
-        query: RwSignal::new(None),
-        result: RwSignal::new_local(PlanResult::default()),
-        request: StoredValue::new(None),
-    };
+    let panel = state.planner;
+    let pending = StoredValue::new(None::<TimeoutHandle>);
     effect(move || {
         let Some(evaluation) = state.evaluation() else {
             return;
         };
-        let run = &evaluation.scenario.run;
-        if panel.query.with_untracked(Option::is_none) {
-            panel.query.set(Some(PlanQuery::new(run)));
-        } else {
-            panel.change(|query| query.set_run(run));
+        if let Some(before) = pending.get_value() {
+            before.clear();
         }
+        let search = move || panel.follow(&evaluation.scenario.run);
+        pending.set_value(set_timeout_with_handle(search, SETTLE).ok());
     });
     let parts = Signal::derive(move || {
         let evaluation = state.evaluation();
@@ -84,7 +118,7 @@ pub fn plan_panel(state: State) -> AnyView {
                     let view = plan::View {
                         query,
                         result,
-                        own: evaluation.as_ref().map(|evaluation| &evaluation.report),
+                        own: evaluation.as_deref(),
                         unit: state.unit.get(),
                     };
                     Some(plan::panel(&view))
@@ -95,7 +129,7 @@ pub fn plan_panel(state: State) -> AnyView {
             .collect()
     });
     let works = move || panel.result.with(|result| !result.done);
-    let label = text(move || translated(if works() { "Stop" } else { "Plan" }));
+    let label = text(move || translated(if works() { "Stop" } else { "Search again" }));
     let press = move |_| {
         let works = untrack(works);
         panel.change(|query| {
@@ -116,9 +150,10 @@ pub fn plan_panel(state: State) -> AnyView {
     view! {
         <section aria-labelledby="plan-title">
             <div class="panel-head">
-                <h2 id="plan-title">{say("Plan: the fastest layouts that fit")}</h2>
+                <h2 id="plan-title">{say("Layouts")}</h2>
+                <small>{say("every TP, PP, CP, EP, ZeRO, micro-batch, schedule and recomputation that divides this cluster")}</small>
                 <span class="spring"></span>
-                <button class="main" on:click=press>{label}</button>
+                <button on:click=press>{label}</button>
             </div>
             <div class="plan" aria-busy=text(move || works().to_string()) use:handled=(parts, handler)></div>
         </section>

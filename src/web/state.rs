@@ -17,6 +17,7 @@ use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
 use crate::web::field::shown_text;
 use crate::web::history::History;
+use crate::web::plan::Planner;
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -68,6 +69,12 @@ pub struct State {
     pub dialog: RwSignal<Option<Dialog>>,
     /// The variants of panels.
     pub chosen: RwSignal<Chosen>,
+    /// What a choice set besides itself, and the Run of which it is said.
+    pub told: RwSignal<Option<(Run, Issue)>>,
+    /// What a phone shows: "inputs" or "results".
+    pub tab: RwSignal<&'static str>,
+    /// The search in the background.
+    pub planner: Planner,
     /// The step of a lesson that is shown instead of the Run.
     pub lesson: RwSignal<Option<StepId>>,
 }
@@ -98,6 +105,9 @@ impl State {
             search: RwSignal::new(String::new()),
             dialog: RwSignal::new(None),
             chosen: RwSignal::new(Chosen::default()),
+            told: RwSignal::new(None),
+            tab: RwSignal::new("results"),
+            planner: Planner::new(),
             lesson: RwSignal::new(lesson),
         }
     }

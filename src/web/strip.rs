@@ -4,12 +4,14 @@ use crate::core::report::work;
 use crate::core::t;
 use crate::core::units::show_count;
 use crate::view::node::markup::{Node, text as plain};
-use crate::view::panels::issues::{fault, list};
+use crate::view::panels::issues::note;
 use crate::view::panels::strip::strip;
-use crate::view::panels::words;
-use crate::web::html::{flag, text, view_of};
-use crate::web::i18n::{say, translated};
-use crate::web::render::{nodes, patched};
+use crate::view::panels::suggest::{Searched, suggestion};
+use crate::view::panels::waterfall::waterfall;
+use crate::web::html::flag;
+use crate::web::i18n::say;
+use crate::web::panel::panel;
+use crate::web::render::nodes;
 use crate::web::state::State;
 use leptos::prelude::*;
 
@@ -17,24 +19,76 @@ use leptos::prelude::*;
 #[component]
 pub fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
-    let figures = move || {
-        let unit = state.unit.get();
-        state
-            .evaluation()
-            .map_or_else(Node::none, |evaluation| strip(&evaluation.report, unit))
-    };
-    let note = move || {
+    let figures = panel(
+        state,
+        || true,
+        |evaluation, unit| strip(&evaluation.scenario.run, &evaluation.report, unit),
+    );
+    view! {
+        <div class="strip-frame stale-able" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
+            {nodes("wait-note", move || waiting(state))}
+            {nodes("strip", move || figures.get())}
+        </div>
+    }
+}
+
+/// Where the step goes.
+#[component]
+pub fn Waterfall() -> impl IntoView {
+    let state = expect_context::<State>();
+    let rows = panel(state, || true, |evaluation, _| waterfall(evaluation));
+    view! {
+        <section class="water stale-able" class:stale=flag(move || state.is_stale()) aria-labelledby="water-title">
+            <div class="panel-head">
+                <h2 id="water-title">{say("Where the step goes")}</h2>
+                <small>{say("each row starts where the one above ends")}</small>
+            </div>
+            {nodes("falls", move || rows.get())}
+        </section>
+    }
+}
+
+/// The main loss with the layout that changes it, and the line that names the field with a warning or an error.
+#[component]
+pub fn Advice() -> impl IntoView {
+    let state = expect_context::<State>();
+    let loss = panel(
+        state,
+        || true,
+        move |evaluation, unit| suggestion(evaluation, &state.planner.searched(evaluation), unit),
+    );
+    let line = move || {
         let stands_in = state.shown.with(|shown| shown.stands_in);
-        let issue = state.fault();
-        issue.map_or_else(Node::none, |issue| fault(&issue, stands_in))
+        let searched = state
+            .evaluation()
+            .map(|evaluation| state.planner.searched(&evaluation));
+        let words = searched
+            .filter(|searched| searched.evaluated > 0)
+            .map(|searched| {
+                let Searched {
+                    done,
+                    evaluated,
+                    feasible,
+                    ..
+                } = searched;
+                if done {
+                    t!(
+                        "{evaluated} layouts searched in the background, {feasible} fit.",
+                        evaluated,
+                        feasible
+                    )
+                } else {
+                    t!("Searching layouts: {evaluated}.", evaluated)
+                }
+            });
+        let searched = words.unwrap_or_default();
+        note(state.fault().as_ref(), &state.noted(), stands_in, searched)
     };
     view! {
-        <div class="strip-frame" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("Key figures")>
-            <p class="run-line">{text(move || translated(state.run.with(words::line)))}</p>
-            {nodes("wait-note", move || waiting(state))}
-            {nodes("stale-note", note)}
-            {nodes("strip", figures)}
+        <div class="advice stale-able" class:stale=flag(move || state.is_stale()) role="region" aria-label=say("What to change")>
+            {nodes("loss-frame", move || loss.get())}
         </div>
+        {nodes("note-line", line)}
     }
 }
 
@@ -45,18 +99,4 @@ pub fn waiting(state: State) -> Node {
     }
     let ops = state.run.with(work).unwrap_or_default();
     plain(t!("simulating {ops} ops…", ops = show_count(ops as f64)))
-}
-
-/// All issues, each with a link to its field.
-#[component]
-pub fn IssueList() -> impl IntoView {
-    let state = expect_context::<State>();
-    let issues = view_of(move || list(&state.noted()));
-    view! {
-        <ul
-            class="issues"
-            aria-label=say("What to know")
-            use:patched=issues
-        ></ul>
-    }
 }

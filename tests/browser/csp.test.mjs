@@ -96,7 +96,6 @@ test('a session over every field, panel, dialog and export breaks no rule and as
   }
   await quiet('files');
 
-  await page.getByRole('button', { name: 'Plan', exact: true }).click();
   await page.locator('.plan table').first().waitFor({ timeout: 120_000 });
   await quiet('plan');
 

@@ -104,7 +104,7 @@ test('view.theme wins over what the browser prefers, and lets the host\'s paper 
 test('a run that cannot work says why, over the default greyed', async () => {
   for (const panel of PANELS) {
     const { page, problems } = await site.open(`#v=1&tp=7&view.embed=${panel}`, EMBED);
-    assert.match(await page.locator('.said').innerText(), /cannot work.*(tp|TP|divi)/s);
+    assert.match(await page.locator('.said').innerText(), /Invalid layout.*(tp|TP|divi)/s);
     await page.locator('.stale').first().waitFor();
     // The picture is there, not a hole.
     await eventually(() => page.locator('.results').innerText(), (text) => /Fits|stage 0|rank 0|pp/i.test(text));
@@ -153,7 +153,7 @@ test('what is not understood is said and changes nothing', async () => {
   // A Run that is understood but cannot work is set, and says why.
   const bad = await ask({ type: 'shardscope:set', run: { tp: 7 } });
   assert.deepEqual([bad.run, bad.errors.length > 0], [{ tp: 7 }, true]);
-  await frame.locator('.said').getByText('cannot work').waitFor();
+  await frame.locator('.said').getByText('Invalid layout').waitFor();
   await ask({ type: 'shardscope:set', run: { tp: 4 } });
   assert.equal(await frame.locator('.embed-foot').innerText(), foot);
   // Neither noise nor strangers are answered.

@@ -46,8 +46,8 @@ test('an empty field asks for a value', async () => {
 
 test('a cluster beyond counting is refused', async () => {
   const { page, problems } = await site.open();
-  await isRefused(page, 'gpus', '1000000000000000', /is not a whole number from 1 to/);
-  await isRefused(page, 'gpus', '9'.repeat(400), /is not a whole number from 1 to/);
+  await isRefused(page, 'gpus', '1000000000000000', /too large \(at most/);
+  await isRefused(page, 'gpus', '9'.repeat(400), /is not a whole number from 1 to|too large/);
   assert.deepEqual(problems, []);
 });
 
@@ -71,19 +71,35 @@ test('one click mends a value', async () => {
   assert.deepEqual(problems, []);
 });
 
-test('one click in the list of what to know does the same, and the name leads to the field', async () => {
+/** The field whose input has the focus. */
+const focusedField = (page) => page.evaluate(() => document.activeElement.closest('[data-field]')?.dataset.field);
+
+test('the line below the answer leads to the field, which mends it', async () => {
   const { page } = await site.open('#v=1&tp=7');
-  const line = page.locator('.issues li', { hasText: 'tp=7' });
-  await line.getByRole('button', { name: 'Tensor parallel' }).click();
-  assert.equal(await page.evaluate(() => document.activeElement.closest('[data-field]')?.dataset.field), 'tp');
-  await line.locator('.fix').click();
+  await page.locator('.note-line').getByRole('button', { name: 'Tensor parallel' }).click();
+  await eventually(() => focusedField(page), (field) => field === 'tp');
+  await page.locator('[data-field="tp"] .fix').first().click();
   await addressIs(page, '#v=1&tp=8');
 });
 
-test('names in the list lead to choices of the form too', async () => {
+test('names in what a link did not get lead to choices of the form too', async () => {
   const { page } = await site.open('#v=1&gpu=foo');
   await page.locator('.issues li', { hasText: 'foo' }).getByRole('button', { name: 'GPU' }).click();
-  assert.equal(await page.evaluate(() => document.activeElement.closest('[data-field]')?.dataset.field), 'gpu');
+  await eventually(() => focusedField(page), (field) => field === 'gpu');
+});
+
+test('the sentence is the form: a part of it is edited in place', async () => {
+  const { page, problems } = await site.open();
+  const sentence = page.getByRole('region', { name: 'The run in a sentence' });
+  await sentence.getByRole('textbox', { name: 'Sequence' }).fill('16k');
+  await addressIs(page, '#v=1&seq_len=16384');
+  assert.equal(await input(page, 'seq_len').inputValue(), '16384');
+  await sentence.getByRole('textbox', { name: 'GPUs' }).fill('sixty');
+  await eventually(() => said(page, 'gpus').first().innerText(), (text) => /whole number/.test(text));
+  await sentence.getByRole('textbox', { name: 'GPUs' }).fill('32*4');
+  await addressIs(page, '#v=1&gpus=128&seq_len=16384');
+  assert.equal(await said(page, 'gpus').count(), 0);
+  assert.deepEqual(problems, []);
 });
 
 test('no two elements share an id', async () => {
@@ -154,16 +170,14 @@ for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by tp=7
   test(`what cannot run says so wherever one looks: ${what}`, async () => {
     const { page, problems } = await site.open(link);
     if (!link) await input(page, 'tp').fill('');
-    const note = page.locator('.strip-frame .stale-note');
-    await eventually(() => note.innerText(), (seen) => /cannot work/.test(seen) && text.test(seen));
+    const note = page.locator('.stale-note');
+    await eventually(() => note.innerText(), (seen) => /Tensor parallel.*Invalid layout/s.test(seen));
+    await eventually(() => said(page, 'tp').first().innerText(), (seen) => text.test(seen));
     await eventually(() => page.title(), (title) => /^✕ cannot run · Llama 3.1 8B on 64 GPUs/.test(title));
     for (const place of ['.strip-frame', '.detail', '[aria-labelledby=memory-title]']) {
       assert.match(await page.locator(place).getAttribute('class'), /stale$|stale /, place);
     }
-    // Still there when the page is scrolled.
-    await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
-    assert.ok(await note.evaluate((element) => element.getBoundingClientRect().top >= 40 && element.getBoundingClientRect().bottom < innerHeight));
-    if (link) await note.locator('.fix').click();
+    if (link) await page.locator('[data-field="tp"] .fix').first().click();
     else await input(page, 'tp').fill('4');
     await eventually(() => page.title(), (title) => title.startsWith('Fits'));
     assert.equal(await note.isVisible(), false);
@@ -174,7 +188,7 @@ for (const [what, link, text] of [['a link', '#v=1&tp=7', /do not divide by tp=7
 test('what a link did not get stands before the verdict, with its digits in groups', async () => {
   const { page, problems } = await site.open('#v=1&gpus=1000000000000000');
   const notice = page.locator('.link-notice');
-  assert.match(await notice.innerText(), /link asks.*GPUs.*1\u2009000\u2009000\u2009000\u2009000\u2009000 is not a whole number from 1 to 1\u2009099/s);
+  assert.match(await notice.innerText(), /link asks.*GPUs.*too large \(at most 1\u2009099/s);
   assert.match(await notice.innerText(), /default is used/);
   const [first, second] = await Promise.all(['.link-notice', '.strip'].map((of) => page.locator(of).boundingBox()));
   assert.ok(first.y + first.height <= second.y);

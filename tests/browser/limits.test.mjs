@@ -17,7 +17,7 @@ async function answers(page) {
 }
 
 for (const [what, key, value, words] of [
-  ['10^15 GPUs', 'gpus', '1000000000000000', /is not a whole number from 1 to/],
+  ['10^15 GPUs', 'gpus', '1000000000000000', /too large \(at most/],
   ['10^12 GPUs', 'gpus', '1000000000000', /./],
   ['a million micro-batches', 'global_batch', '8000000', /simulated here; global_batch=\d+ works/],
   ['a sequence of 10^12 tokens', 'seq_len', '1000000000000', /./],

@@ -76,7 +76,7 @@ test('what does not fit comes with changes, and one click makes it fit', async (
 
 test('the way to narrow a surprise down has a figure at each step', async () => {
   const { page } = await site.open('#v=1&micro_batch=2');
-  await fold(page, 'Fits, but ran out of memory?').click();
+  await fold(page, 'Out of memory although it fits?').click();
   const rows = panel(page).getByRole('region', { name: 'Narrowing it down' }).locator('tbody tr');
   await rows.first().waitFor();
   const peaks = await rows.locator('td:nth-child(3)').allInnerTexts();
@@ -85,7 +85,7 @@ test('the way to narrow a surprise down has a figure at each step', async () => 
 
 test('on a phone nothing of the open panel is wider than it', async () => {
   const { page, problems } = await site.open('#v=1&model=llama-3.1-70b', PHONE);
-  for (const name of ['The same run by every method', 'Fits, but ran out of memory?']) await fold(page, name).click();
+  for (const name of ['The same run by every method', 'Out of memory although it fits?']) await fold(page, name).click();
   await panel(page).getByRole('button', { name: 'over the step' }).click();
   await panel(page).locator('#fit .fix').first().waitFor();
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));

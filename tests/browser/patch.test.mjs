@@ -14,7 +14,7 @@ const edit = (page, key, value) => page.evaluate(([name, text]) => {
 
 test('an edit keeps the open fold, the selected text, the scrolled table and the focus', async () => {
   const { page, problems } = await site.open('#v=1&model=llama-3.1-70b&tp=8&pp=8', { viewport: { width: 1200, height: 900 } });
-  await page.locator('.strip [data-action="explain bubble"]').click();
+  await page.locator('.waterfall [data-action="explain bubble"]').click();
   const drawer = page.locator('aside.detail');
   await drawer.locator('h2', { hasText: /bubble/i }).waitFor();
   await drawer.locator('summary', { hasText: 'As text' }).click();
@@ -32,7 +32,7 @@ test('an edit keeps the open fold, the selected text, the scrolled table and the
     Object.assign(globalThis, { kept: { region, bar, words } });
   });
   const state = () => page.evaluate(() => ({
-    open: document.querySelector('aside.detail details').open,
+    open: document.querySelector('aside.detail details.fold').open,
     selected: [getSelection().toString(), getSelection().anchorNode === globalThis.kept.words],
     scrolled: [globalThis.kept.region.isConnected, globalThis.kept.region.scrollLeft],
     focus: [document.activeElement === globalThis.kept.bar, globalThis.kept.bar.isConnected],

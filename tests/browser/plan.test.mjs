@@ -24,65 +24,66 @@ const pressed = (page, word) => eventually(
   (state) => state === 'true',
 );
 const idle = (page) => panel(page).locator('[aria-busy=false]').waitFor();
-const main = (page, name) => panel(page).locator('button.main', { hasText: name });
+const button = (page) => panel(page).locator('.panel-head button');
 
-/** A page whose plan is searched. */
+/** A page whose layouts are searched: it does so by itself. */
 async function planned(link = SMALL) {
   const { page, problems } = await site.open(link);
-  await chip(page, 'ask:fewest').waitFor();
-  await main(page, 'Plan').click();
   await chip(page, 'filter:fits').waitFor();
   await idle(page);
   return { page, problems };
 }
 
-test('nothing is searched until asked; then rows, the first the fastest, one recommended', async () => {
-  const { page, problems } = await site.open(SMALL);
-  await chip(page, 'ask:fewest').waitFor();
-  assert.equal(await rows(page).count(), 0);
-  await main(page, 'Plan').click();
-  await eventually(() => rows(page).count(), (count) => count === 20);
-  await idle(page);
-  assert.equal(await panel(page).getByText('recommended', { exact: true }).count(), 1);
+/** The filters that are folded. */
+const unfolded = (page) => chip(page, 'toggle:filters').click();
+
+test('layouts are searched by themselves: the run above them, the first the fastest, one the simplest', async () => {
+  const { page, problems } = await planned();
+  assert.equal(await rows(page).count(), 10);
+  assert.equal(await rows(page).first().getByText('your run').count(), 1);
+  await chip(page, 'toggle:rows').click();
+  await eventually(() => rows(page).count(), (count) => count === 21);
+  assert.equal(await panel(page).getByText('simplest', { exact: true }).count(), 1);
   assert.match(await panel(page).getByRole('status').first().innerText(), /layouts looked at/);
-  assert.ok(await panel(page).locator('ol.why li').count() === 19);
+  // The reason is in a row's detail.
+  await rows(page).nth(1).locator('summary').click();
+  assert.match(await rows(page).nth(1).locator('details p').innerText(), /saves|As fast/);
   assert.deepEqual(problems, []);
 });
 
 test('a search shows its progress and can be stopped and gone on with', async () => {
   const { page, problems } = await site.open(LARGE);
-  await chip(page, 'ask:fewest').waitFor();
-  await main(page, 'Plan').click();
   await panel(page).getByRole('progressbar').waitFor();
-  await main(page, 'Stop').click();
+  await button(page).click();
   await panel(page).getByText('Stopped.').waitFor();
   const said = () => panel(page).getByRole('status').first().innerText();
   const before = await said();
   assert.equal(await panel(page).getByRole('progressbar').count(), 0);
-  await main(page, 'Plan').click();
+  await button(page).click();
   await eventually(said, (now) => now !== before);
   assert.deepEqual(problems, []);
 });
 
-test('a row loads into the run and the link, and the search stays', async () => {
+test('a row is used by the run and the link, and the search stays', async () => {
   const { page, problems } = await planned();
   const before = await figures(page);
-  const row = rows(page).nth(3);
+  const row = rows(page).nth(4);
+  const step = (await row.locator('td').nth(2).innerText()).split('\n')[0];
   await row.locator('[data-action=load]').click();
   await eventually(() => figures(page), (now) => now !== before);
-  await panel(page).getByText('· this run').waitFor();
-  const step = (await row.locator('td').nth(1).innerText()).split('\n')[0];
+  await eventually(() => rows(page).first().innerText(), (own) => own.includes(step));
   assert.ok((await figures(page)).includes(step));
-  assert.equal(await rows(page).count(), 20);
+  assert.equal(await rows(page).count(), 10);
   assert.match(await fragment(page), /gpus=8/);
   assert.deepEqual(problems, []);
 });
 
 test('chips filter the rows, and show all again', async () => {
   const { page } = await planned();
+  await unfolded(page);
   await chip(page, 'filter:ZeRO=3').click();
   await pressed(page, 'filter:ZeRO=3');
-  const names = () => rows(page).locator('[data-action=load]').allInnerTexts();
+  const names = () => rows(page).locator('summary').allInnerTexts();
   await eventually(names, (all) => all.length > 0 && all.every((name) => name.includes('ZeRO-3')));
   await chip(page, 'filter:max-TP=1').click();
   await eventually(names, (all) => all.length > 0 && all.every((name) => !/(^|\s)TP \d/.test(name)));
@@ -93,7 +94,9 @@ test('chips filter the rows, and show all again', async () => {
 test('pinned rows stand side by side with differences', async () => {
   const { page } = await planned();
   for (const at of [0, 4]) {
-    const pin = rows(page).nth(at).locator('[data-action^="plan pin:"]');
+    const row = rows(page).nth(at + 1);
+    await row.locator('summary').click();
+    const pin = row.locator('[data-action^="plan pin:"]');
     await pin.click();
     await eventually(() => pin.getAttribute('aria-pressed'), (state) => state === 'true');
   }
@@ -104,16 +107,15 @@ test('pinned rows stand side by side with differences', async () => {
   await pinned.waitFor({ state: 'detached' });
 });
 
-test('the map opens, changes its axes, and a cell loads', async () => {
+test('the map is open, changes its axes, and a cell loads', async () => {
   const { page, problems } = await planned();
-  await chip(page, 'toggle:map').click();
   const map = panel(page).getByRole('region', { name: 'Map of layouts' });
   await map.waitFor();
   await idle(page);
-  const first = await rows(page).first().locator('td').nth(1).innerText();
-  const cells = await map.locator('td button').allInnerTexts();
+  const first = await rows(page).nth(1).locator('td').nth(2).innerText();
+  const cells = (await map.locator('td button').allInnerTexts()).map((cell) => cell.split('\n')[0]);
   assert.ok(cells.includes(first.split('\n')[0]), `${first} of ${cells}`);
-  await chip(page, 'map:ZeRO,PP').click();
+  await chip(page, 'map:ZeRO,TP').click();
   await eventually(() => map.locator('thead th').allInnerTexts(), (heads) => heads.slice(1).join() === '0,1,2,3');
   await idle(page);
   await chip(page, 'map:layouts').click();
@@ -140,7 +142,7 @@ test('a sweep draws its curves, and a table says the same', async () => {
 });
 
 test('single questions are answered in a sentence that can be used', async () => {
-  const { page, problems } = await site.open(SMALL);
+  const { page, problems } = await planned();
   const answer = panel(page).locator('.answer');
   for (const [word, said] of [['ask:fewest', /fewest/], ['ask:micro-batch', /largest micro-batch/]]) {
     await chip(page, word).click();
@@ -157,6 +159,7 @@ test('single questions are answered in a sentence that can be used', async () =>
 
 test('the keyboard reaches every button and keeps its place', async () => {
   const { page } = await planned();
+  await unfolded(page);
   await chip(page, 'filter:ZeRO=1').focus();
   await page.keyboard.press('Enter');
   await pressed(page, 'filter:ZeRO=1');
@@ -178,12 +181,11 @@ test('a sandboxed frame searches in slices without a worker, and stops', async (
   const { page, problems } = await site.open('sandboxed.html', { started: false });
   const frame = page.frames()[1];
   await frame.waitForFunction(() => globalThis.shardscopeStarted);
-  await chip(frame, 'ask:fewest').waitFor();
-  await main(frame, 'Plan').click();
-  await main(frame, 'Stop').click();
+  await panel(frame).getByRole('progressbar').waitFor();
+  await button(frame).click();
   await frame.getByText('Stopped.').waitFor();
-  await main(frame, 'Plan').click();
-  await eventually(() => rows(frame).count(), (count) => count === 20);
+  await button(frame).click();
+  await eventually(() => rows(frame).count(), (count) => count === 10);
   await idle(frame);
   assert.deepEqual(problems, []);
 });

@@ -67,7 +67,7 @@ const ACTS = [
     const key = { key: 'z', ctrlKey: true, shiftKey: rolls[0] < 0.3, bubbles: true, cancelable: true };
     return document.body.dispatchEvent(new KeyboardEvent('keydown', key));
   }],
-  [4, 'plan', () => [...document.querySelectorAll('button')].find((one) => /^(Plan|Stop)$/.test(one.textContent))?.click()],
+  [4, 'plan', () => [...document.querySelectorAll('button')].find((one) => /^(Search again|Stop)$/.test(one.textContent))?.click()],
 ];
 const SHARES = ACTS.reduce((sum, [share]) => sum + share, 0);
 

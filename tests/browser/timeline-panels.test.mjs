@@ -19,7 +19,8 @@ async function open(words, link = '', options = {}) {
 
 async function file(page, button) {
   const waits = page.waitForEvent('download');
-  await button.click();
+  // It stands in a menu.
+  await button.evaluate((one) => one.click());
   const download = await waits;
   return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
 }
@@ -48,7 +49,7 @@ test('gradients leave eagerly, or when they are told to', async () => {
 });
 
 test('unequal micro-batches are drawn anew, and a way becomes the run\'s own', async () => {
-  const { page, problems, fold } = await open('Unequal micro-batches');
+  const { page, problems, fold } = await open('Variable-length micro-batches');
   assert.equal(await fold.locator('tbody tr').count(), 5);
   const first = await fold.locator('table').innerText();
   await fold.locator('[data-action="choose bimodal"]').click();
@@ -91,6 +92,7 @@ test('every picture leaves as SVG and as PNG, as it looks', async () => {
   const [width, height] = size(png.bytes);
   assert.ok(width > 1000 && height > 200, `${width} x ${height}`);
   // Bars of HTML are drawn for the purpose.
+  await page.locator('summary', { hasText: 'MFU as others count it' }).click();
   for (const name of ['memory', 'overlap', 'step']) {
     const bars = await file(page, page.locator(`[data-action="save ${name}.svg"]`));
     assert.match(bars.bytes.toString(), /^<svg [^]*Llama 3.1 8B on 64 GPUs/, name);
@@ -101,7 +103,7 @@ test('every picture leaves as SVG and as PNG, as it looks', async () => {
 });
 
 test('the panels fit a phone', async () => {
-  for (const words of ['Gradients at the end', 'Unequal micro-batches', 'Even and uneven']) {
+  for (const words of ['Gradients at the end', 'Variable-length micro-batches', 'Even and uneven']) {
     const { page } = await open(words, '', PHONE);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), words);
     await page.context().close();

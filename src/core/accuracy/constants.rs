@@ -118,7 +118,7 @@ pub fn constants() -> Vec<Constant> {
         &LATENCY,
     ));
     for (name, cited) in &LOSS_KERNELS {
-        let name = t!("bytes a logit, {name} cross-entropy", name = *name);
+        let name = t!("bytes per logit, {name} cross-entropy", name = *name);
         let value = t!(
             "{held} held, {peak} at peak",
             held = cited.value.held,

@@ -6,6 +6,7 @@
 mod bench;
 mod constants;
 mod evidence;
+mod nearest;
 mod sources;
 mod table;
 mod template;
@@ -13,5 +14,6 @@ mod template;
 pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
 pub use constants::{Constant, constants};
 pub use evidence::{Evidence, Measured, read};
+pub use nearest::nearest;
 pub use sources::{FILES, Kind, Quantity, SOURCES, Source};
 pub use table::{Line, Table};

@@ -43,8 +43,8 @@ impl Kind {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::Fitted => "in view of the fit",
-            Self::Held => "held to",
+            Self::Fitted => "used for fitting",
+            Self::Held => "test set",
             Self::Shown => "shown only",
         }
     }

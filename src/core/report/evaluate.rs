@@ -335,15 +335,23 @@ pub(super) fn step(
     let last = ends.iter().map(|end| end.0.both());
     let last = last.max_by(|a, b| a.exposed().0.total_cmp(&b.exposed().0));
     let last = last.unwrap_or_default();
-    let repeated = mean(|pass| pass.compute.recompute.0);
-    let compute = stats.ideal_s - inside;
+    let waits: [fn(&Pass) -> f64; 4] = [
+        |pass| pass.waits.tp.exposed().0,
+        |pass| pass.waits.cp.exposed().0,
+        |pass| pass.waits.ep.exposed().0,
+        |pass| (pass.waits.zero3.exposed() + pass.waits.gradients.exposed()).0,
+    ];
+    let mut exposed = waits.map(|wait| Seconds(mean(wait)));
+    exposed[3] += last.exposed();
     let parts = StepParts {
-        compute: Seconds(compute),
+        compute: Seconds(stats.ideal_s - inside),
+        recompute: Seconds(mean(|pass| pass.compute.recompute.0)),
+        launches: Seconds(mean(|pass| pass.compute.host.0)),
         bubble: Seconds(stats.makespan_s - stats.ideal_s),
         not_hidden: Seconds((inside - slowed).max(0.0)) + last.not_hidden,
         slows: Seconds(slowed) + last.slows,
+        exposed,
         optimizer: longest(|end| end.1),
-        hardware_over_model: compute / (compute - repeated),
     };
     (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
 }

@@ -165,6 +165,7 @@ impl Field {
 fn in_range(number: f64, (low, high): (u64, u64)) -> Result<u64, Message> {
     match crate::units::whole(number) {
         Some(count) if (low..=high).contains(&count) => Ok(count),
+        _ if number > high as f64 => Err(t!("too large (at most {high})", high)),
         _ => Err(t!(
             "{number} is not a whole number from {low} to {high}",
             number = group(&number.to_string()),

@@ -41,7 +41,7 @@ pub enum Picture {
 
 impl Default for Picture {
     fn default() -> Self {
-        Self::Fields(Axis::Tp, Axis::Pp)
+        Self::Fields(Axis::Pp, Axis::Tp)
     }
 }
 

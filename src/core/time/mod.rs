@@ -23,4 +23,6 @@ pub use rates::{
     HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Peak, QUANTISE, Rates, SPREAD,
     TUNED, UNDER_FSDP, family,
 };
-pub use step::{COUPLING, MfuBy, Step, StepParts, loader_floor, with_loader};
+pub use step::{
+    COUPLING, MfuBy, PARTS, Part, Step, StepParts, executed_flops, loader_floor, with_loader,
+};

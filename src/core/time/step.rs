@@ -2,7 +2,8 @@
 
 use super::range::{RangeOf, range};
 use super::rates::Peak;
-use crate::model::{CONVENTIONS, Convention};
+use super::vision::tower_flops;
+use crate::model::{AttentionCount, CONVENTIONS, Convention, model_flops_per_token};
 use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024};
 use crate::units::Seconds;
@@ -40,18 +41,74 @@ pub fn loader_floor(scenario: &Scenario) -> Seconds {
 /// The parts that others computed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepParts {
-    /// Compute of the average rank.
+    /// Compute of the average rank, with the next two.
     pub compute: Seconds,
+    /// Forward passes that the backward pass repeats.
+    pub recompute: Seconds,
+    /// Kernel launches of the host that no kernel hides.
+    pub launches: Seconds,
     /// Waiting in the pipeline.
     pub bubble: Seconds,
     /// Communication that nothing hides.
     pub not_hidden: Seconds,
     /// What hidden communication slows compute by.
     pub slows: Seconds,
+    /// The two above by parallelism: tensor, context, expert and data parallel, in the order of [`PARTS`].
+    pub exposed: [Seconds; 4],
     /// The optimizer on the slowest rank.
     pub optimizer: Seconds,
-    /// FLOPs really executed over model FLOPs: more than 1 with recomputation.
-    pub hardware_over_model: f64,
+}
+
+/// Names of [`Step::parts`]: from the compute that the peak allows to the step that is predicted.
+pub const PARTS: [&str; 11] = [
+    "ideal",
+    "kernels",
+    "recompute",
+    "launches",
+    "bubble",
+    "exposed_tp",
+    "exposed_cp",
+    "exposed_ep",
+    "exposed_dp",
+    "optimizer",
+    "loader",
+];
+
+/// A part of the step of the average rank.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// One of [`PARTS`].
+    pub name: &'static str,
+    /// How long it makes the step.
+    pub seconds: Seconds,
+}
+
+/// FLOPs of a step without what is repeated, over all GPUs: half of the square of attention, images besides.
+#[must_use]
+pub fn executed_flops(scenario: &Scenario) -> f64 {
+    let (model, seq) = (&scenario.model, scenario.run.seq_len);
+    let token = model_flops_per_token(model, seq, AttentionCount::Causal);
+    let image = model
+        .vision
+        .map_or(0.0, |vision| tower_flops(vision, model.hidden));
+    (token + image / seq as f64) * scenario.tokens_per_step()
+}
+
+/// The path from ideal to actual: the causal FLOPs of a GPU at the peak of the precision; what its kernels take longer, and
+/// a measured step besides; then every other part as it was computed. They sum to the step.
+fn parts_of(scenario: &Scenario, parts: &StepParts, loader: Seconds, scale: f64) -> Vec<Part> {
+    let kernels = (parts.compute - parts.recompute - parts.launches) * scale;
+    let flops = executed_flops(scenario) / scenario.layout.gpus as f64;
+    // A measured step may be shorter than the peak allows.
+    let ideal = Seconds((flops / Peak::of(scenario).rate().0).min(kernels.0));
+    let rest = [parts.recompute, parts.launches, parts.bubble].into_iter();
+    let rest = rest.chain(parts.exposed).chain([parts.optimizer, loader]);
+    let seconds = [ideal, kernels - ideal].into_iter();
+    let seconds = seconds.chain(rest.map(|part| part * scale));
+    let named = PARTS.into_iter().zip(seconds);
+    named
+        .map(|(name, seconds)| Part { name, seconds })
+        .collect()
 }
 
 /// Utilisation as a published convention counts it, over the same peak.
@@ -100,6 +157,8 @@ pub struct Step {
     pub slows_compute_s: Seconds,
     /// The optimizer.
     pub optimizer_s: Seconds,
+    /// The path from ideal to actual; the parts sum to `time_s`.
+    pub parts: Vec<Part>,
     /// Model FLOPs of the step over all GPUs.
     pub model_flops: f64,
     /// Model TFLOP/s a GPU.
@@ -173,10 +232,12 @@ impl Step {
             not_hidden_s: at(parts.not_hidden),
             slows_compute_s: at(parts.slows),
             optimizer_s: at(parts.optimizer),
+            parts: parts_of(scenario, &parts, host, scale.unwrap_or(1.0)),
             model_flops,
             tflops_per_gpu,
             mfu,
-            hfu: mfu * parts.hardware_over_model,
+            // Recomputation executes more than model FLOPs.
+            hfu: mfu * (parts.compute / (parts.compute - parts.recompute)),
             peak,
             mfu_by: mfu_by(scenario, tokens_per_s / gpus, peak),
             host_s: at(host),

@@ -305,7 +305,7 @@ impl Reader<'_> {
 
     fn experts(&mut self, family: &Family, parts: &mut ModelParts) {
         parts.experts = self.need(&EXPERTS, "routed experts");
-        parts.top_k = self.need(&["num_experts_per_tok"], "experts a token");
+        parts.top_k = self.need(&["num_experts_per_tok"], "experts per token");
         // Mixtral's experts are as wide as a dense FFN would be.
         parts.expert_ffn = self
             .count(&["moe_intermediate_size"], "expert FFN size")
@@ -339,7 +339,7 @@ impl Reader<'_> {
         }
         // A group of one is no limit, and some kinds leave both out.
         parts.groups = self.count(&["n_group"], "expert groups");
-        parts.top_groups = self.count(&["topk_group"], "groups a token");
+        parts.top_groups = self.count(&["topk_group"], "groups per token");
         if family.prediction {
             let key = "num_nextn_predict_layers";
             parts.mtp_modules = self.count(&[key], "multi-token-prediction modules");

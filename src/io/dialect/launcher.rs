@@ -39,7 +39,7 @@ impl Launcher {
     /// Takes the number of GPUs.
     pub fn read(&self, reader: &mut SettingsReader) {
         let nodes = reader.count(self.nodes.0, "nodes");
-        let each = reader.count(self.each.0, "GPUs a node");
+        let each = reader.count(self.each.0, "GPUs per node");
         match (nodes, each) {
             (Some(nodes), Some(each)) => {
                 reader.set("gpus", &Value::from(nodes.saturating_mul(each)));

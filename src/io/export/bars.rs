@@ -7,6 +7,7 @@ use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::palette::Theme;
 use crate::view::panels::memory::bars;
+use crate::view::panels::waterfall::parts;
 
 /// Height of a bar and from one to the next.
 const BAR: f64 = 22.0;
@@ -30,7 +31,7 @@ pub fn picture(
         "memory" => (memory(evaluation, unit), "memory per GPU by pipeline rank"),
         "overlap" => (
             overlap(evaluation),
-            "communication over the compute that may hide it",
+            "communication against the compute beside it",
         ),
         "step" => (step(evaluation), "where a step's time goes"),
         _ => return None,
@@ -130,30 +131,24 @@ fn overlap(evaluation: &Evaluation) -> Drawing {
         }
     }
     drawing.line((1.0 / most, 0.0), (1.0 / most, foot), Ink::Text, 2.0);
-    let rule = "1: as long as what may hide it";
+    let rule = "1: as long as the compute beside it";
     drawing.words((1.0 / most, foot + 9.0), Anchor::End, Ink::Muted, rule);
     drawing
 }
 
 fn step(evaluation: &Evaluation) -> Drawing {
     let step = &evaluation.report.step;
-    let parts = [
-        ("compute", Some(Ink::Forward), step.compute_s),
-        ("bubble", None, step.bubble_s),
-        (
-            "communication not hidden",
-            Some(Ink::Exposed),
-            step.not_hidden_s,
-        ),
-        (
-            "compute slowed by communication",
-            Some(Ink::Exposed),
-            step.slows_compute_s,
-        ),
-        ("optimizer", Some(Ink::Optimizer), step.optimizer_s),
-        ("data loader", Some(Ink::Muted), step.host_s),
-    ];
-    let visible: Vec<_> = parts.into_iter().filter(|part| part.2.0 > 0.0).collect();
+    let ink = |class: &str| match class {
+        "hatch" => None,
+        "c-exposed" => Some(Ink::Exposed),
+        "c-opt-step" => Some(Ink::Optimizer),
+        "c-host" => Some(Ink::Muted),
+        _ => Some(Ink::Forward),
+    };
+    let visible: Vec<_> = parts(step)
+        .filter(|(_, time)| time.0 > 0.0)
+        .map(|(row, time)| (row.0, ink(row.1), time))
+        .collect();
     let mut drawing = Drawing::new(PITCH * visible.len() as f64);
     let mut x = 0.0;
     for (row, (name, ink, time)) in visible.iter().enumerate() {
@@ -196,7 +191,7 @@ mod tests {
         for (name, said) in [
             ("memory", "rank 3"),
             ("overlap", "on the wire"),
-            ("step", "communication not hidden"),
+            ("step", "Kernels below peak"),
         ] {
             for theme in [Theme::Light, Theme::Dark] {
                 let svg = picture(name, &evaluation, theme, 800.0, MemoryUnit::Gib).unwrap();

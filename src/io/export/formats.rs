@@ -149,10 +149,7 @@ fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> String {
     ];
     let lost = not_said(dialect, &evaluation.scenario);
     if lost.is_empty() {
-        comments.push(format!(
-            "{} can say all of it that is not the default.",
-            dialect.name
-        ));
+        comments.push(format!("All settings map to {}.", dialect.name));
     } else {
         comments.push(format!("{} cannot say, and the link does:", dialect.name));
         comments.extend(lost.iter().map(|(key, value)| format!("  {key} = {value}")));

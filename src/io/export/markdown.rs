@@ -8,6 +8,7 @@ use crate::core::units::{
     MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds,
     significant,
 };
+use crate::view::panels::waterfall::parts;
 use crate::view::panels::{uneven, words};
 
 /// Settings that are said even where they are the default.
@@ -48,8 +49,8 @@ pub fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
     [
         answer,
         settings(evaluation),
-        memory(evaluation),
         step(evaluation),
+        memory(evaluation),
         splits(evaluation),
         communication(evaluation),
         section("To know", &["setting", ""], warnings.collect()),
@@ -124,16 +125,9 @@ fn memory(evaluation: &Evaluation) -> String {
 
 fn step(evaluation: &Evaluation) -> String {
     let (step, pipeline) = (&evaluation.report.step, &evaluation.report.pipeline);
-    let parts = [
-        ("compute", step.compute_s),
-        ("waiting in the pipeline", step.bubble_s),
-        ("communication not hidden", step.not_hidden_s),
-        ("compute slowed by communication", step.slows_compute_s),
-        ("optimizer", step.optimizer_s),
-        ("data loader", step.host_s),
-        ("step", step.time_s),
-    ];
-    let parts = parts.into_iter().filter(|(_, time)| time.0 > 0.0);
+    let parts = parts(step).map(|(row, time)| (row.0, time));
+    let parts = parts.filter(|(_, time)| time.0 > 0.0);
+    let parts = parts.chain([("Step", step.time_s)]);
     let mut rows: Vec<_> = parts
         .map(|(name, time)| {
             let share = show_percent(time / step.time_s);
@@ -157,7 +151,7 @@ fn step(evaluation: &Evaluation) -> String {
         "idle between a rank's first and last op over its work, as the zero-bubble papers count";
     say("bubble in span", span, note.to_owned());
     let rate = significant(step.tflops_per_gpu, 3);
-    say("model TFLOP/s a GPU", rate, String::new());
+    say("model TFLOP/s per GPU", rate, String::new());
     let peak = format!(
         "of the {} peak, {} TFLOP/s; HFU {}",
         step.peak.precision,
@@ -168,7 +162,7 @@ fn step(evaluation: &Evaluation) -> String {
     for row in &step.mfu_by {
         let known = CONVENTIONS.iter().find(|one| one.id == row.name);
         let name = known.map_or(row.name, |one| one.name);
-        let flops = format!("{} FLOPs a token", scientific(row.flops_per_token));
+        let flops = format!("{} FLOPs per token", scientific(row.flops_per_token));
         say(
             &format!("MFU as {name} counts"),
             show_percent(row.mfu),
@@ -222,7 +216,7 @@ fn communication(evaluation: &Evaluation) -> String {
     });
     let head = [
         "",
-        "sent a GPU",
+        "sent per GPU",
         "on the wire",
         "compute beside it",
         "ratio",

@@ -46,7 +46,7 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
         Err(issues) => issues.iter().map(line).collect(),
     };
     [
-        leaf("h2", "", "Take this run out"),
+        leaf("h2", "", "Export"),
         el("p", &[("class", "choices"), ("role", "group")], &[choices]).label("Form"),
         el("div", &[("class", "taken")], &[body]),
     ]

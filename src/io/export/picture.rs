@@ -1,9 +1,9 @@
 //! The timeline as a picture outside the page: as SVG, and as what a canvas of its own is painted with.
 
-use crate::core::pipeline::stats;
 use crate::core::report::Evaluation;
 use crate::view::charts::lod::Sums;
 use crate::view::charts::palette::Theme;
+use crate::view::charts::prepared::{mebibytes, memory_curve};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::timeline::cells;
 use crate::view::charts::viewport::Viewport;
@@ -46,7 +46,6 @@ impl Picture<'_> {
         let evaluation = self.evaluation;
         let shape = Shape::of(evaluation.timeline().ranks.len());
         let rows = self.sums.rows(evaluation.timeline(), shape.stride);
-        let curve = evaluation.timeline().ranks.get(self.rank);
         let report = &evaluation.report;
         let title = format!(
             "{} on {} GPUs, {}: {}",
@@ -66,7 +65,8 @@ impl Picture<'_> {
             view: self.view,
             width: self.width,
             chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
-            curve: &curve.map_or(Vec::new(), |ops| stats::in_flight_curve(ops)),
+            curve: &memory_curve(evaluation, self.rank),
+            capacity: mebibytes(report.memory.capacity_bytes),
             palette: self.theme.palette(),
             scale,
         };

@@ -36,15 +36,13 @@ fn buttons(
             png,
             run,
         };
-        el("button", &[("class", "link")], &[text(label)])
+        el("button", &[], &[text(label)])
             .title(title)
             .on(Action::Save(save))
     };
-    el(
-        "span",
-        &[("class", "save")],
-        &[button(false, "SVG"), text(" "), button(true, "PNG")],
-    )
+    let kinds = el("div", &[], &[button(false, "SVG"), button(true, "PNG")]);
+    let menu = [leaf("summary", "", "Save"), kinds];
+    el("details", &[("class", "menu save")], &menu).keyed(name)
 }
 
 /// What the colours of a picture stand for: class of the swatch and words.

@@ -2,8 +2,10 @@
 
 use super::lod::Sums;
 use crate::core::pipeline::trace::{Place, Places};
-use crate::core::pipeline::{TimedOp, Trace, stats};
+use crate::core::pipeline::{TimedOp, Trace};
 use crate::core::report::Evaluation;
+use crate::core::report::over_time::over_time;
+use crate::core::units::Bytes;
 use std::sync::{Arc, OnceLock};
 
 /// An evaluation with its indices; those that only a click asks for are built when it does.
@@ -51,11 +53,10 @@ impl Prepared {
                 .collect()
         })
     }
-    /// How many activations `rank` holds over time.
+    /// What `rank` holds over time, MiB.
     #[must_use]
     pub fn curve(&self, rank: usize) -> Vec<(f64, u32)> {
-        let ops = self.evaluation.timeline().ranks.get(rank);
-        ops.map_or(Vec::new(), |ops| stats::in_flight_curve(ops))
+        memory_curve(&self.evaluation, rank)
     }
     /// Seconds from the first start to the last end.
     #[must_use]
@@ -67,6 +68,24 @@ impl Prepared {
     pub fn ranks(&self) -> usize {
         self.evaluation.timeline().ranks.len()
     }
+}
+
+/// What `rank` holds over the step, MiB.
+#[must_use]
+pub fn memory_curve(evaluation: &Evaluation, rank: usize) -> Vec<(f64, u32)> {
+    let instants = over_time(evaluation, rank).map(|curve| curve.instants);
+    let instants = instants.unwrap_or_default().into_iter();
+    instants
+        .map(|instant| (instant.time.0, mebibytes(instant.total())))
+        .collect()
+}
+
+/// Whole MiB: finer than a pixel of any GPU's memory.
+#[must_use]
+pub fn mebibytes(bytes: Bytes) -> u32 {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
+    let whole = (bytes.gib() * 1024.0).round() as u32;
+    whole
 }
 
 #[cfg(test)]
@@ -87,7 +106,9 @@ mod tests {
             .count();
         let whole = work + p2p * hops as f64;
         assert!((whole - prepared.makespan()).abs() < 1e-9 * whole);
-        assert_eq!(prepared.curve(0).iter().map(|step| step.1).max(), Some(4));
+        let most = prepared.curve(0).iter().map(|step| step.1).max();
+        let peak = mebibytes(prepared.evaluation.report.memory.per_stage[0].total);
+        assert!(most.unwrap().abs_diff(peak) <= 1);
         assert!(prepared.curve(99).is_empty());
     }
 }

@@ -71,7 +71,7 @@ pub static WORDS: &[Word] = &[
     word(&["tied embeddings"], (&MEGATRON, "arguments"), "One matrix for embedding and output head; first and last stage add up its gradients."),
     word(&["MTP modules", "multi-token prediction"], (&DEEPSEEK_V3, "section 2.2"), "Layers behind the last that predict tokens further ahead, each with the head's logits once more."),
     word(&["shared experts"], (&DEEPSEEK_V3, "section 2.1.2"), "FFNs that every token passes, beside those it is routed to."),
-    word(&["routed experts", "experts a token", "experts"], (&MIXTRAL, "section 2.1"), "FFNs side by side, of which a router sends every token to a few."),
+    word(&["routed experts", "experts per token", "experts"], (&MIXTRAL, "section 2.1"), "FFNs side by side, of which a router sends every token to a few."),
     word(&["capacity factor"], (&MEGATRON, "mixture of experts"), "How many tokens an expert takes, over the average; the rest is dropped."),
     word(&["dummy weight gradients"], (&TRANSFORMER_ENGINE, "linear layers"), "Buffers that Transformer Engine hands to autograd in place of gradients it accumulates itself."),
     word(&["master weights"], (&FP8_LM, "section 2.2"), "The optimizer's own, more exact copy of the weights."),

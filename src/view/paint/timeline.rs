@@ -1,4 +1,4 @@
-//! The timeline's cells, time axis and in-flight curve.
+//! The timeline's cells, time axis and memory curve.
 //!
 //! Backends count whole device pixels and know no scale factor: the caller sizes the surface in device pixels and says
 //! how many of them make a CSS pixel.
@@ -33,7 +33,7 @@ const HATCH: f64 = 6.0;
 pub struct Frame<'a> {
     /// A line above it.
     pub title: &'a str,
-    /// Which rank's in-flight activations are drawn.
+    /// Which rank's memory is drawn.
     pub rank: usize,
 }
 
@@ -51,8 +51,10 @@ pub struct TimelinePicture<'a> {
     pub width: f64,
     /// Chunk of a rank that a stage is: lighter the later.
     pub chunk_of: &'a dyn Fn(usize, u32) -> usize,
-    /// In-flight activations of the chosen rank over time.
+    /// Memory of the chosen rank over time, MiB.
     pub curve: &'a [(f64, u32)],
+    /// What the rank has, MiB.
+    pub capacity: u32,
     /// Colours.
     pub palette: Palette,
     /// Device pixels a CSS pixel.
@@ -133,7 +135,7 @@ impl TimelinePicture<'_> {
             self.paint_hatch(row, backend)?;
         }
         let foot = self.down(self.shape.rows_height() + AXIS + CURVE / 2.0);
-        let said = format!("held, {}", frame.rank);
+        let said = format!("GiB, {}", frame.rank);
         backend.draw_text(&said, &name, (self.px(8.0), foot))
     }
 
@@ -225,7 +227,7 @@ impl TimelinePicture<'_> {
 
     fn paint_curve<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         let held = self.curve.iter().map(|(_, held)| *held);
-        let peak = held.max().unwrap_or(0).max(1);
+        let peak = held.max().unwrap_or(0).max(self.capacity).max(1);
         let bottom = self.shape.rows_height() + AXIS + CURVE - 2.0;
         let height = CURVE - 10.0;
         let y = |held: u32| self.down(bottom - f64::from(held) / f64::from(peak) * height);
@@ -242,7 +244,12 @@ impl TimelinePicture<'_> {
             filled: false,
             stroke_width: (1.5 * self.scale).round() as u32,
         };
-        backend.draw_path(points, &stroke)
+        backend.draw_path(points, &stroke)?;
+        if self.capacity == 0 {
+            return Ok(());
+        }
+        let (left, right, top) = (self.across(0.0), self.across(self.width), y(self.capacity));
+        backend.draw_line((left, top), (right, top), &style(self.palette.text))
     }
 }
 
@@ -347,6 +354,7 @@ mod tests {
                     width: 100.0,
                     chunk_of: &|_, _| 0,
                     curve: &[],
+                    capacity: 0,
                     palette: Theme::Light.palette(),
                     scale,
                 }
@@ -382,6 +390,7 @@ mod tests {
                 width: 2000.0,
                 chunk_of: &|_, _| 0,
                 curve: &[(0.0, 1), (1.0, 0)],
+                capacity: 0,
                 palette: Theme::Light.palette(),
                 scale: 1.0,
             }

@@ -5,7 +5,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::node::action::Save;
-use crate::view::node::markup::{Action, Node, cited_at, el, fold, leaf, prose, text};
+use crate::view::node::markup::{Action, Node, cited_at, el, fold, leaf, percent, prose, text};
 
 /// A term with everything below it, memory in `unit`.
 #[must_use]
@@ -15,6 +15,7 @@ pub fn about(term: &Term, unit: MemoryUnit) -> Node {
         &[("class", "term")],
         &[
             leaf("h2", "", &term.name),
+            leaf("p", "big", term.shown(unit)),
             body(term, unit),
             form("As text", &term.text(unit)),
             form("As LaTeX", &term.latex(unit)),
@@ -36,27 +37,68 @@ fn form(label: &'static str, content: &str) -> Node {
 }
 
 fn body(term: &Term, unit: MemoryUnit) -> Node {
-    let opens = |part: &&Term| part.opens() && !of_a_family(part, &term.parts);
-    let deeper: Node = term
-        .parts
-        .iter()
-        .filter(opens)
-        .map(|part| {
-            let title = t!("{symbol}: {name}", symbol = part.symbol, name = &part.name);
-            [leaf("h3", "", title), body(part, unit)]
-                .into_iter()
-                .collect()
-        })
-        .collect();
     [
         formula(term, unit),
+        terms(term, unit),
         inputs(term, unit),
         source(term),
         notes(term),
-        deeper,
     ]
     .into_iter()
     .collect()
+}
+
+/// Terms that are shown before the smaller ones are folded together.
+const SHOWN: usize = 3;
+
+/// What the formula is over and has formulas of its own, a fold each: the largest first and open, the smallest together.
+fn terms(term: &Term, unit: MemoryUnit) -> Node {
+    let parts = term.parts.iter();
+    let mut parts: Vec<&Term> = parts.filter(|part| has_fold(part, term)).collect();
+    let share = |part: &Term| (part.unit == term.unit).then(|| part.value / term.value);
+    let size = |part: &Term| share(part).unwrap_or(0.0);
+    parts.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let fold = |part: &&Term, open: bool| {
+        let bar = share(part).map_or_else(Node::none, |share| {
+            let width = percent("width", share.clamp(0.0, 1.0));
+            el("i", &[("style", &width)], &[])
+        });
+        let head = [
+            el(
+                "span",
+                &[("class", "symbol"), ("translate", "no")],
+                &[subscripted(part.symbol)],
+            ),
+            el("span", &[], &[prose(&part.name)]),
+            el("span", &[("class", "share")], &[bar]),
+            leaf("span", "amount", part.shown(unit)),
+        ];
+        let head = el("summary", &[], &head);
+        let open = if open { "open" } else { "" };
+        let attributes = [("class", "term-fold"), ("open", open)];
+        el("details", &attributes, &[head, body(part, unit)]).keyed(part.symbol)
+    };
+    // One more takes no more space than a line that says so.
+    let few = parts.len() <= SHOWN + 1;
+    let shown = if few { parts.len() } else { SHOWN };
+    let first = parts.iter().take(shown).enumerate();
+    let first = first.map(|(at, part)| fold(part, at == 0));
+    let rest: Node = parts
+        .iter()
+        .skip(shown)
+        .map(|part| fold(part, false))
+        .collect();
+    let rest = (!few).then(|| {
+        let words = t!("{n} smaller terms", n = parts.len() - shown);
+        let head = leaf("summary", "", words);
+        el("details", &[("class", "term-fold")], &[head, rest]).keyed("rest")
+    });
+    first.chain(rest).collect()
+}
+
+/// Whether `part` has a fold of its own below `term`.
+fn has_fold(part: &Term, term: &Term) -> bool {
+    part.opens() && !of_a_family(part, &term.parts)
 }
 
 /// Whether `part` is one of the summands that a formula adds up, which are shown together.
@@ -127,18 +169,18 @@ pub(super) fn symbol(symbol: &str) -> Node {
 }
 
 fn inputs(term: &Term, unit: MemoryUnit) -> Node {
-    if term.parts.is_empty() {
-        return Node::none();
-    }
     let mut legend: Vec<&Term> = Vec::new();
     let mut rows = Vec::new();
-    for part in &term.parts {
+    for part in term.parts.iter().filter(|part| !has_fold(part, term)) {
         rows.push(symbol(part.symbol));
         rows.push(el("dd", &[], &[prose(&part.name)]));
         rows.push(leaf("dd", "amount", part.shown(unit)));
         if of_a_family(part, &term.parts) {
             rows.push(how(part, unit, &mut legend));
         }
+    }
+    if rows.is_empty() {
+        return Node::none();
     }
     for part in legend {
         rows.push(symbol(part.symbol));

@@ -1,7 +1,9 @@
 //! What is wrong or doubtful, in words, with the way to the field and the button that mends it.
 
 use crate::core::issue::{Fix, Issue, Severity};
+use crate::core::message::Message;
 use crate::core::run::registry::field;
+use crate::core::t;
 use crate::view::node::markup::{Action, Node, apply, el, leaf, text};
 
 /// One issue with its fix.
@@ -9,7 +11,7 @@ use crate::view::node::markup::{Action, Node, apply, el, leaf, text};
 pub fn line(issue: &Issue) -> Node {
     let (class, mark) = match issue.severity {
         Severity::Error => ("issue error", "✕ "),
-        Severity::Warning => ("issue warning", "⚠ "),
+        Severity::Warning => ("issue warning", "▲ "),
         Severity::Notice => ("issue notice", "ℹ "),
     };
     let button = |fix: &Fix| apply("fix", fix.set.clone(), "", &fix.label);
@@ -41,21 +43,70 @@ pub fn list(issues: &[Issue]) -> Node {
         .collect()
 }
 
-/// Said above figures that are of another Run: the default one where none made sense yet.
+/// That the figures are of another Run: the default one where none made sense yet.
 const fn instead(stands_in: bool) -> &'static str {
     if stands_in {
-        "This run cannot work. Greyed below: the default run."
+        "Invalid layout. Showing the default run."
     } else {
-        "This run cannot work. Greyed below: the last one that could."
+        "Invalid layout. Showing the last valid result."
     }
 }
 
-/// What stands over the greyed figures: what is wrong first, with what mends it.
+/// Fields that a line names at most.
+const NAMED: usize = 3;
+
+/// The line below the answer: which field has an error or a warning, and the way to it; else how far the search is. What is
+/// wrong stands under the field.
 #[must_use]
-pub fn fault(issue: &Issue, stands_in: bool) -> Node {
-    let first = list(std::slice::from_ref(issue));
-    let lines = el("ul", &[("class", "issues")], &[first]);
-    Node::from_iter([leaf("p", "", instead(stands_in)), lines])
+pub fn note(fault: Option<&Issue>, warnings: &[Issue], stands_in: bool, searched: Message) -> Node {
+    let go = |issue: &Issue| match field(&issue.field) {
+        Some(field) => leaf("button", "link", field.label).on(Action::Focus(field.key)),
+        None => leaf("span", "", &issue.message),
+    };
+    if let Some(fault) = fault {
+        let parts = [
+            leaf("span", "mark", "✕ "),
+            go(fault),
+            text(" "),
+            leaf("span", "", instead(stands_in)),
+        ];
+        return el("p", &[("class", "stale-note"), ("role", "status")], &parts)
+            .keyed(&fault.message.to_string());
+    }
+    if warnings.is_empty() {
+        let words = Message::joined(" ", [t!("No warnings."), searched]);
+        return leaf("p", "muted", words).keyed("none");
+    }
+    let mut keys: Vec<&Issue> = Vec::new();
+    for issue in warnings {
+        if !keys.iter().any(|known| known.field == issue.field) {
+            keys.push(issue);
+        }
+    }
+    let mut parts = vec![leaf("span", "mark", "▲ ")];
+    for (at, issue) in keys.iter().take(NAMED).enumerate() {
+        if at > 0 {
+            parts.push(text(", "));
+        }
+        parts.push(go(issue));
+    }
+    let count = warnings.len();
+    let words = match count {
+        1 => t!(" has a warning."),
+        _ => t!(" and others: {count} warnings.", count),
+    };
+    let words = if count > 1 && keys.len() <= NAMED {
+        t!(": {count} warnings.", count)
+    } else {
+        words
+    };
+    parts.push(text(words));
+    parts.push(leaf(
+        "span",
+        "muted",
+        Message::joined("", [t!(" "), searched]),
+    ));
+    el("p", &[("class", "warned")], &parts).keyed("warnings")
 }
 
 /// What the link asked for and did not get.
@@ -89,6 +140,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_line_names_each_field_once_and_leads_to_it() {
+        let warnings = ["tp", "zero", "tp"].map(|field| Issue::warning(field, "doubtful"));
+        let line = note(None, &warnings, false, Message::default());
+        assert_eq!(
+            line.actions(),
+            [&Action::Focus("tp"), &Action::Focus("zero")]
+        );
+        assert!(line.to_html().contains("3 warnings") && !line.to_html().contains("doubtful"));
+        let fault = Issue::error("global_batch", "100 does not divide");
+        let line = note(Some(&fault), &warnings, false, Message::default());
+        assert_eq!(line.actions(), [&Action::Focus("global_batch")]);
+        let quiet = note(None, &[], false, Message::default());
+        assert!(quiet.actions().is_empty() && quiet.to_html().contains("No warnings."));
+    }
+
+    #[test]
     fn a_key_that_is_no_field_is_named() {
         let html = list(&[Issue::notice("nonsense", "left out")]).to_html();
         assert!(html.contains("nonsense"), "{html}");
@@ -98,9 +165,9 @@ mod tests {
     fn a_frame_says_only_what_keeps_it_from_showing_its_link() {
         assert_eq!(framed(&[], &[], false), Node::none());
         let notice = framed(&[], &[Issue::notice("wings", "left out")], false).to_html();
-        assert!(notice.contains("left out") && !notice.contains("cannot work"));
+        assert!(notice.contains("left out") && !notice.contains("Invalid layout"));
         let error = framed(&[Issue::error("tp", "tp does not divide")], &[], true).to_html();
-        assert!(error.contains("cannot work") && error.contains("tp does not divide"));
+        assert!(error.contains("Invalid layout") && error.contains("tp does not divide"));
     }
 
     #[test]

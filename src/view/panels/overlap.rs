@@ -14,7 +14,7 @@ fn names(name: &str) -> (&'static str, &'static str) {
     match name {
         "dp" => ("DP gradients", "passes"),
         "zero3" => ("ZeRO-3 weights", "all passes"),
-        "tp" => ("TP activations", "wgrads"),
+        "tp" => ("TP activations", "weight gradients"),
         "pp" => ("PP sends", "stage"),
         "cp" => ("CP keys, values", "attention"),
         _ => ("EP tokens", "linears"),
@@ -22,32 +22,22 @@ fn names(name: &str) -> (&'static str, &'static str) {
 }
 
 /// Heads of the table: class, words, explanation.
-const HEADS: [(&str, &str, &str); 9] = [
-    ("", "in a step", ""),
-    ("phone-hide", "sent", "By one GPU of the busiest rank"),
-    ("", "wire time", ""),
-    ("phone-hide", "may hide behind", ""),
-    (
-        "grow phone-hide",
-        "against 1",
-        "The ratio as a bar; the rule is 1",
-    ),
-    ("", "ratio", "Wire time over the compute it may hide behind"),
+const HEADS: [(&str, &str, &str); 7] = [
+    ("", "communication", ""),
     (
         "phone-hide",
-        "link",
-        "What the data sheet gives a GPU in one direction",
+        "sent per GPU",
+        "By one GPU of the busiest rank, in a step",
     ),
+    ("phone-hide", "wire time", ""),
+    ("phone-hide", "overlaps with", "Compute that runs beside it"),
     (
-        "",
-        "not hidden",
-        "Longer than the compute beside it, or nothing runs beside it",
+        "grow",
+        "ratio to available compute",
+        "Below 1 it can be hidden; the line is 1, the bar ends at 2",
     ),
-    (
-        "",
-        "slows compute",
-        "What hidden traffic costs the compute beside it",
-    ),
+    ("", "", ""),
+    ("", "exposed", "What the step is longer by"),
 ];
 
 /// A row a kind of communication with the link that it goes over; its name opens the formulas, the playbook's ratio among them.
@@ -59,7 +49,10 @@ pub fn rows(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     }
     let head: Node = HEADS
         .iter()
-        .map(|(class, name, title)| el("th", &[("class", class)], &[text(name)]).title(title))
+        .map(|(class, name, title)| {
+            let tag = if name.is_empty() { "td" } else { "th" };
+            el(tag, &[("class", class)], &[text(*name)]).title(*title)
+        })
         .collect();
     let body: Node = overlap
         .iter()
@@ -191,12 +184,19 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
         Link::Inter => ("network", gpu.inter),
     };
     let speed = format!("{} GB/s", significant(speed.0 / 1e9, 3));
-    let open = Figure::Overlap(index);
-    let (not_hidden, slows) = if row.name == "pp" {
-        (t!("in bubble"), Message::default())
-    } else {
-        let view = [row.not_hidden_s, row.slows_compute_s].map(show_seconds);
-        ((&view[0]).into(), (&view[1]).into())
+    let speed = t!("{link}, {speed}", link, speed);
+    let exposed = match row.name {
+        "pp" => leaf("b", "", "in the bubble"),
+        _ if row.exposed_s.0 <= 0.0 => leaf("b", "", "none"),
+        _ => {
+            let slows = t!(
+                "of it {time} by slowing compute",
+                time = show_seconds(row.slows_compute_s)
+            );
+            let slows = (row.slows_compute_s.0 > 0.0).then(|| leaf("small", "", slows));
+            let whole = leaf("b", "", show_seconds(row.exposed_s));
+            std::iter::once(whole).chain(slows).collect()
+        }
     };
     let beside = if row.compute_s.0 > 0.0 {
         both(&show_seconds(row.compute_s), "", window)
@@ -204,15 +204,13 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
         text("nothing")
     };
     let cells = [
-        ask("link", open, &[text(name)]),
-        text(unit.fitting(row.bytes_per_gpu)),
+        ask("link", Figure::Overlap(index), &[text(name)]),
+        both(&unit.fitting(row.bytes_per_gpu), "", speed),
         text(show_seconds(row.comm_s)),
         beside,
         ratio_bar(row.ratio),
         ratio(row),
-        both(&speed, "", link),
-        text(&not_hidden),
-        text(&slows),
+        exposed,
     ];
     let cells: Node = HEADS
         .iter()
@@ -222,23 +220,23 @@ fn row(index: usize, row: &OverlapRow, gpu: &Gpu, unit: MemoryUnit) -> Node {
     el("tr", &[], &[cells])
 }
 
-/// The ratio, and that of each pass where both have compute beside them.
+/// The ratio; under the pointer that of each pass where both have compute beside them.
 fn ratio(row: &OverlapRow) -> Node {
     if row.compute_s.0 <= 0.0 {
         return text("–");
     }
-    let whole = significant(row.ratio, 3);
+    let whole = leaf("span", "", verbatim(significant(row.ratio, 3)));
     match &row.passes[..] {
         [forward, backward] if forward.compute_s.0 > 0.0 && row.name != "pp" => {
             let [forward, backward] =
                 [forward, backward].map(|pass| significant(pass.comm_s / pass.compute_s, 3));
-            both(
-                &whole,
-                "",
-                t!("forward {forward}, backward {backward}", forward, backward),
-            )
+            whole.title(t!(
+                "forward {forward}, backward {backward}",
+                forward,
+                backward
+            ))
         }
-        _ => text(&whole),
+        _ => whole,
     }
 }
 
@@ -252,9 +250,9 @@ fn both(figure: &str, class: &str, small: impl Into<Message>) -> Node {
     .collect()
 }
 
-/// The ratio against 1, which stands at 60 % of the bar.
+/// The ratio against 1, which stands in the middle of the bar of every row.
 fn ratio_bar(ratio: f64) -> Node {
-    const ONE: f64 = 0.6;
+    const ONE: f64 = 0.5;
     let hidden = percent("width", ratio.min(1.0) * ONE);
     let over = ((ratio - 1.0).max(0.0) * ONE).min(1.0 - ONE);
     let rule = percent("left", ONE);

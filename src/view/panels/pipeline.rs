@@ -6,7 +6,8 @@ use crate::core::pipeline::trace::{Cause, Place};
 use crate::core::pipeline::{Half, Kind, TimedOp, Trace};
 use crate::core::report::{Evaluation, Figure};
 use crate::core::t;
-use crate::core::units::{Seconds, show_percent, show_seconds};
+use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
+use crate::view::charts::prepared::memory_curve;
 use crate::view::charts::shape::Shape;
 use crate::view::node::markup::{Action, Node, ask, el, leaf, table, text};
 
@@ -195,12 +196,16 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
         ];
         let name = text(t!("rank {rank}", rank));
         el("button", &attributes, &[name])
-            .title("Show this rank's in-flight activations")
+            .title("Show this rank's memory")
             .on(Action::Rank(rank))
     });
     let names: Node = names.collect();
-    let peaks = &evaluation.report.pipeline.peak_in_flight;
-    let peak = peaks.get(chosen).or(peaks.first()).copied().unwrap_or(0);
+    let curve = memory_curve(
+        evaluation,
+        chosen.min(evaluation.loads.len().saturating_sub(1)),
+    );
+    let most = curve.iter().map(|(_, held)| *held).max().unwrap_or(0);
+    let peak = MemoryUnit::Gib.number(Bytes(f64::from(most) / 1024.0 * GIB));
     let foot = |y: f64, message: Message| {
         el(
             "span",
@@ -210,8 +215,8 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
     };
     Node::from_iter([
         names,
-        foot(28.0, t!("peak {peak}", peak)),
-        foot(46.0, t!("in flight")),
+        foot(28.0, t!("GiB, peak {peak}", peak)),
+        foot(46.0, t!("rank {rank}", rank = chosen)),
     ])
 }
 

@@ -129,7 +129,7 @@ fn of_presets() -> Node {
         "place",
         "source",
     ];
-    let policy_head = ["policy", "bytes a parameter", "source"];
+    let policy_head = ["policy", "bytes per parameter", "source"];
     [
         section("Models", &model_head, models),
         section("Precision policies", &policy_head, policies),

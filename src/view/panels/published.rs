@@ -17,7 +17,7 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String,
     let rate = |value: f64| format!("{} TFLOP/s", significant(value, 3));
     let (name, theirs, ours, show): (_, f64, f64, fn(f64) -> String) = match measured {
         Measured::Step(theirs) => ("step", theirs, step.time_s.0, |s| show_seconds(Seconds(s))),
-        Measured::Tflops(theirs) => ("model rate a GPU", theirs, step.tflops_per_gpu, rate),
+        Measured::Tflops(theirs) => ("model rate per GPU", theirs, step.tflops_per_gpu, rate),
         Measured::HardwareTflops(theirs) => {
             let again = if step.mfu > 0.0 {
                 step.hfu / step.mfu
@@ -25,7 +25,7 @@ fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String,
                 1.0
             };
             (
-                "hardware rate a GPU",
+                "hardware rate per GPU",
                 theirs,
                 step.tflops_per_gpu * again,
                 rate,

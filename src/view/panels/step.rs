@@ -1,4 +1,4 @@
-//! The step as the sum of its parts, how sure it is, and what a token budget takes.
+//! How sure the step is, its utilisation as others count it, and what a token budget takes.
 
 use crate::core::message::{Message, verbatim};
 use crate::core::model::CONVENTIONS;
@@ -6,72 +6,15 @@ use crate::core::report::{Evaluation, FOUR_OF_FIVE, Figure};
 use crate::core::t;
 use crate::core::time::{Step, range};
 use crate::core::units::{Seconds, group, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Node, ask, el, leaf, percent, text};
+use crate::view::node::markup::{Node, ask, el, leaf, text};
 
-/// The step as a waterfall, how sure it is, and what a token budget takes.
+/// How sure the step is, utilisation, and what a token budget takes.
 #[must_use]
 pub fn step(evaluation: &Evaluation) -> Node {
     let step = &evaluation.report.step;
-    let parts = [
-        ("compute", "c-compute", step.compute_s, Figure::Compute),
-        ("bubble", "hatch", step.bubble_s, Figure::Bubble),
-        (
-            "communication not hidden",
-            "c-exposed",
-            step.not_hidden_s,
-            Figure::Exposed,
-        ),
-        (
-            "compute slowed by communication",
-            "c-exposed half",
-            step.slows_compute_s,
-            Figure::Exposed,
-        ),
-        ("optimizer", "c-opt-step", step.optimizer_s, Figure::Step),
-        ("data loader", "c-host", step.host_s, Figure::Step),
-    ];
-    let (mut bars, mut legend) = (Vec::new(), Vec::new());
-    for (name, class, time, figure) in parts {
-        if time.0 <= 0.0 {
-            continue;
-        }
-        let share = time / step.time_s;
-        bars.push(el(
-            "i",
-            &[("class", class), ("style", &percent("width", share))],
-            &[],
-        ));
-        let swatch = el("i", &[("class", &format!("swatch {class}"))], &[]);
-        let figures = format!(" {} ({})", show_seconds(time), show_percent(share));
-        let item = [swatch, ask("link", figure, &[text(name)]), text(figures)];
-        legend.push(el("span", &[], &item));
-    }
-    let head = [
-        el(
-            "h3",
-            &[],
-            &[text(t!(
-                "The step: {time}",
-                time = show_seconds(step.time_s)
-            ))],
-        ),
-        leaf("span", "spring", ""),
-        ask(
-            "link",
-            Figure::Step,
-            &[leaf("small", "", "how it is computed")],
-        ),
-    ];
     [
-        el("div", &[("class", "panel-head step-head")], &head),
-        el(
-            "div",
-            &[("class", "waterfall"), ("aria-hidden", "true")],
-            &bars,
-        ),
-        el("div", &[("class", "legend")], &legend),
-        utilisation(step),
         leaf("p", "muted step-note", certainty(evaluation)),
+        utilisation(step),
         budget(step),
     ]
     .into_iter()
@@ -81,7 +24,7 @@ pub fn step(evaluation: &Evaluation) -> Node {
 /// Utilisation with the peak it is counted against, and as others count it.
 fn utilisation(step: &Step) -> Node {
     let own = t!(
-        "MFU {mfu} of the {precision} peak, {tflops} TFLOP/s a GPU.",
+        "MFU {mfu} of the {precision} peak, {tflops} TFLOP/s per GPU.",
         mfu = show_percent(step.mfu),
         precision = step.peak.precision,
         tflops = significant(step.peak.tflops, 4)

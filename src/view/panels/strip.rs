@@ -1,121 +1,197 @@
-//! The answer at a glance: does it fit, how long is a step, where does the time go.
+//! The answer: does it fit, how long is a step, what does it yield and cost, each with its range.
 
-use super::issues::line;
 use super::words;
 use crate::core::memory::Verdict;
+use crate::core::memory::verdict::Chance;
 use crate::core::message::{Message, verbatim};
-use crate::core::report::{Figure, Report};
+use crate::core::report::{Figure, Memory, Report};
+use crate::core::run::Run;
 use crate::core::t;
-use crate::core::units::{MemoryUnit, group, show_percent, show_seconds};
-use crate::view::node::markup::{Node, ask, leaf, text};
+use crate::core::time::Step;
+use crate::core::units::{
+    Bytes, MemoryUnit, Seconds, group, show_count, show_percent, show_seconds, significant,
+};
+use crate::view::node::markup::{Action, Node, ask, el, leaf, percent, text};
 
-/// The key figures; each opens its formula.
+/// Tokens of the budget where the Run has none.
+const TOKENS: f64 = 1e12;
+
+/// The key figures of `run`; each opens its formula.
 #[must_use]
-pub fn strip(report: &Report, unit: MemoryUnit) -> Node {
-    let (memory, step) = (&report.memory, &report.step);
-    let (class, mark) = match memory.verdict {
-        Verdict::Fits => ("key verdict fits", "✓"),
-        Verdict::Tight => ("key verdict tight", "≈"),
-        Verdict::Oom => ("key verdict oom", "✕"),
+pub fn strip(run: &Run, report: &Report, unit: MemoryUnit) -> Node {
+    let step = &report.step;
+    let tokens = |seconds: Seconds| {
+        let rate = step.tokens_per_s_per_gpu * (step.time_s / seconds);
+        group(&format!("{rate:.0}"))
     };
-    let peak = t!(
-        "{peak} of {capacity}",
-        peak = unit.number(memory.peak_bytes),
-        capacity = unit.show(memory.capacity_bytes)
-    );
-    let verdict = ask(
-        class,
-        Figure::Memory(memory.peak_stage),
-        &[
-            leaf("span", "name", words::fullest(&memory.peak())),
-            value(&[
-                leaf("span", "mark", mark),
-                leaf("span", "word", words::verdict(memory.verdict)),
-                text(" "),
-                leaf("small", "", &peak),
-            ]),
-        ],
-    );
-    let range = t!(
-        "{low} to {high}",
-        low = show_seconds(step.low_s).trim_end_matches(" s").to_owned(),
-        high = show_seconds(step.high_s)
-    );
-    let exposed = if step.time_s.0 > 0.0 {
-        step.exposed_comm_s / step.time_s
-    } else {
-        0.0
+    let mfu = |seconds: Seconds| show_percent(step.mfu * (step.time_s / seconds));
+    let peak = t!("MFU, {precision} peak", precision = step.peak.precision);
+    let time = match report.memory.verdict {
+        Verdict::Oom => t!("Step time, if it fitted"),
+        _ => t!("Step time"),
     };
-    let tokens = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
     [
-        verdict,
-        key(
-            "Step",
-            &show_seconds(step.time_s),
-            range,
-            Figure::Step,
-            "key",
-        ),
-        key(
-            "Tokens/s/GPU",
-            &tokens,
-            Message::default(),
-            Figure::Tokens,
-            "key",
-        ),
-        key(
-            "MFU",
-            &show_percent(step.mfu),
-            t!("{precision} peak", precision = step.peak.precision),
-            Figure::Mfu,
-            "key",
-        ),
-        key(
-            "Bubble",
-            &show_percent(report.pipeline.bubble_fraction),
-            Message::default(),
-            Figure::Bubble,
-            "key",
-        ),
-        key(
-            "Exposed",
-            &show_percent(exposed),
-            Message::default(),
-            Figure::Exposed,
-            "key phone-skip",
-        ),
+        memory(&report.memory, unit),
+        figure(time, step, Figure::Step, show_seconds, false),
+        figure(peak, step, Figure::Mfu, mfu, true),
+        figure(t!("Tokens/s/GPU"), step, Figure::Tokens, tokens, true),
+        budget(run, step),
     ]
     .into_iter()
-    .chain(logits(report))
     .collect()
 }
 
-/// That the logits are what does not fit, with the loss kernel that mends it.
-fn logits(report: &Report) -> Option<Node> {
-    let mut warnings = report.warnings.iter();
-    warnings
-        .find(|issue| issue.field == "cross_entropy")
-        .map(line)
+/// The fullest GPU: verdict, peak, and the range of its need on a bar that ends at the capacity.
+fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
+    let (class, mark) = match memory.verdict {
+        Verdict::Fits => ("key verdict fits", "✓"),
+        Verdict::Tight => ("key verdict tight", "▲"),
+        Verdict::Oom => ("key verdict oom", "✕"),
+    };
+    let capacity = memory.capacity_bytes;
+    let peak = t!(
+        "{peak} of {capacity}",
+        peak = unit.number(memory.peak_bytes),
+        capacity = unit.show(capacity)
+    );
+    let value = [
+        leaf("span", "mark", mark),
+        leaf("span", "word", words::verdict(memory.verdict)),
+        text(" "),
+        leaf("small", "", &peak),
+    ];
+    let most = capacity.max(memory.need_high_bytes).0;
+    let at = |bytes: Bytes| bytes.0 / most;
+    let bar = [
+        el(
+            "i",
+            &[("style", &percent("width", at(memory.peak_bytes).min(1.0)))],
+            &[],
+        ),
+        bracket(at(memory.need_low_bytes), at(memory.need_high_bytes)),
+        el("b", &[("style", &percent("left", at(capacity)))], &[]),
+    ];
+    let Chance { like, ran_out } = memory.chance;
+    let likely = if memory.verdict == Verdict::Tight && like > 0 {
+        t!(
+            "{ran_out} of {like} measured runs like this ran out",
+            ran_out,
+            like
+        )
+    } else {
+        t!(
+            "{low} to {high} likely",
+            low = unit.number(memory.need_low_bytes),
+            high = unit.show(memory.need_high_bytes)
+        )
+    };
+    let name = t!(
+        "Memory of the fullest GPU, rank {rank}",
+        rank = memory.peak_stage
+    );
+    let cells = [
+        leaf("span", "name", name),
+        el("span", &[("class", "value")], &value),
+        el("span", &[("class", "capacity-bar")], &bar),
+        leaf("span", "range", likely),
+    ];
+    ask(class, Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
 }
 
-fn key(name: &'static str, figure: &str, range: Message, of: Figure, class: &str) -> Node {
-    let mut parts = vec![text(verbatim(figure))];
-    if !range.is_empty() {
-        parts.extend([text(" "), leaf("small", "range", range)]);
-    }
-    ask(class, of, &[leaf("span", "name", name), value(&parts)])
+/// A range as a bracket from one share of its track to another.
+fn bracket(low: f64, high: f64) -> Node {
+    let place = format!("{};{}", percent("left", low), percent("width", high - low));
+    el("u", &[("style", &place)], &[])
 }
 
-fn value(parts: &[Node]) -> Node {
-    crate::view::node::markup::el("span", &[("class", "value")], parts)
+/// A figure that follows from the step's time with its range; its track is from half to one and a half times the figure.
+fn figure(
+    name: Message,
+    step: &Step,
+    of: Figure,
+    show: impl Fn(Seconds) -> String,
+    inverse: bool,
+) -> Node {
+    let (low, high) = (step.low_s, step.high_s);
+    let ratio = |seconds: Seconds| {
+        let ratio = seconds / step.time_s;
+        if inverse { 1.0 / ratio } else { ratio }
+    };
+    let (from, to) = if inverse { (high, low) } else { (low, high) };
+    let (track, caption) = if low < high {
+        let place = |seconds| (ratio(seconds) - 0.5).clamp(0.0, 1.0);
+        let marks = [bracket(place(from), place(to)), el("b", &[], &[])];
+        let caption = range(&show(from), &show(to));
+        (el("span", &[("class", "whisker")], &marks), caption)
+    } else {
+        (el("span", &[("class", "whisker")], &[]), t!("as measured"))
+    };
+    let cells = [
+        leaf("span", "name", name),
+        leaf("span", "value", verbatim(show(step.time_s))),
+        track,
+        leaf("span", "range", caption),
+    ];
+    ask("key", of, &cells)
+}
+
+/// A range whose unit is said once, where both ends have the same.
+fn range(low: &str, high: &str) -> Message {
+    let low = match (low.split_once(' '), high.split_once(' ')) {
+        (Some((number, one)), Some((_, other))) if one == other => number,
+        _ => low,
+    };
+    t!(
+        "{low} to {high}",
+        low = low.to_owned(),
+        high = high.to_owned()
+    )
+}
+
+/// What the token budget takes, of a trillion tokens where the Run has none: a press goes to the budget.
+fn budget(run: &Run, step: &Step) -> Node {
+    let tokens = run.tokens_total.unwrap_or(TOKENS);
+    let days = tokens / step.tokens_per_s / 86_400.0;
+    let hours = days * 24.0 * run.gpus as f64;
+    let count = show_count(tokens);
+    let time = t!(
+        "{hours} GPU-hours, {days} days",
+        hours = show_count(hours),
+        days = significant(days, 3)
+    );
+    let (name, value, caption) = match run.price_per_gpu_hour {
+        Some(price) => {
+            let name = t!(
+                "{tokens} tokens at {price} per GPU-hour",
+                tokens = count,
+                price = significant(price, 3)
+            );
+            (name, verbatim(show_count(hours * price)), time)
+        }
+        None => (
+            t!("GPU-hours for {tokens} tokens", tokens = count),
+            verbatim(show_count(hours)),
+            t!("{days} days", days = significant(days, 3)),
+        ),
+    };
+    let marks = el("span", &[("class", "whisker")], &[]);
+    let cells = [
+        leaf("span", "name", &name),
+        leaf("span", "value", value),
+        marks,
+        leaf("span", "range", caption),
+    ];
+    el("button", &[("class", "key")], &cells)
+        .title(name)
+        .on(Action::Focus("tokens_total"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::memory::verdict::Chance;
     use crate::core::report::report;
     use crate::core::run::{CrossEntropy, OneOf, Recompute, Run};
+    use crate::view::panels::issues::list;
 
     /// Every verdict's own words stand in the strip; a tight run never reads as if it fitted.
     #[test]
@@ -126,21 +202,18 @@ mod tests {
         };
         let report = report(&run).unwrap();
         assert_eq!(report.memory.verdict, Verdict::Tight);
-        let html = strip(&report, MemoryUnit::Gib).to_html();
+        let html = strip(&run, &report, MemoryUnit::Gib).to_html();
         let Chance { like, ran_out } = report.memory.chance;
-        let share = show_percent(report.memory.need_bytes / report.memory.capacity_bytes);
-        let words = format!(
-            "rank {}: {share} of usable; of {like} measured runs like this, {ran_out} ran out",
-            report.memory.peak_stage
-        );
+        let words = format!("{ran_out} of {like} measured runs like this ran out");
         assert!(html.contains(&words), "{html}");
         assert!(html.contains("May not fit") && !html.contains("Fits"));
     }
 
     #[test]
     fn every_key_figure_says_where_it_comes_from() {
-        let view = strip(&report(&Run::default()).unwrap(), MemoryUnit::Gib);
-        assert_eq!(view.actions().len(), 6);
+        let run = Run::default();
+        let view = strip(&run, &report(&run).unwrap(), MemoryUnit::Gib);
+        assert_eq!(view.actions().len(), 5);
         let html = view.to_html();
         assert!(
             html.contains("Fits") && html.contains("of 79.2 GiB"),
@@ -152,7 +225,7 @@ mod tests {
     /// Llama 3.1 8B on one GPU a replica: at 10 bytes a logit and 128,256 words (survey, section 2.6) the loss of long
     /// sequences is what runs out. It is said exactly where a fused kernel makes the whole report fit.
     #[test]
-    fn the_strip_says_where_the_logits_are_what_does_not_fit() {
+    fn the_page_says_where_the_logits_are_what_does_not_fit() {
         let mut counted = 0;
         for thousands in 1..=64 {
             let run = Run {
@@ -175,8 +248,7 @@ mod tests {
                 .into_iter()
                 .find(|kernel| fits(*kernel));
             let wanted = closest.filter(|_| unfused.memory.verdict != Verdict::Fits);
-            let view = strip(&unfused, MemoryUnit::Gib);
-            let html = view.to_html();
+            let html = list(&unfused.warnings).to_html();
             assert_eq!(html.contains("the logits are what"), wanted.is_some());
             if let Some(kernel) = wanted {
                 counted += 1;
@@ -184,5 +256,18 @@ mod tests {
             }
         }
         assert!((1..64).contains(&counted), "{counted}");
+    }
+
+    /// 10¹² tokens at T tokens a second: 1e12/T/3600 hours on each of 64 GPUs, and a price is per GPU-hour.
+    #[test]
+    fn a_budget_is_of_a_trillion_tokens_unless_the_run_says() {
+        let mut run = Run::default();
+        let report = report(&run).unwrap();
+        let hours = |tokens: f64| tokens / report.step.tokens_per_s / 3600.0 * 64.0;
+        let html = strip(&run, &report, MemoryUnit::Gib).to_html();
+        assert!(html.contains(&show_count(hours(1e12))), "{html}");
+        (run.tokens_total, run.price_per_gpu_hour) = (Some(15e12), Some(2.0));
+        let html = strip(&run, &report, MemoryUnit::Gib).to_html();
+        assert!(html.contains(&show_count(hours(15e12) * 2.0)), "{html}");
     }
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 const FOLDS: [&str; 3] = [
     "Even and uneven layers on one axis",
     "Gradients at the end of the step: hidden in bubbles, or exposed",
-    "Unequal micro-batches: packed, ordered, let in early",
+    "Variable-length micro-batches",
 ];
 
 /// The timeline panel.

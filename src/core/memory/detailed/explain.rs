@@ -92,7 +92,7 @@ impl Explained<'_> {
                     part.elements,
                     Unit::Parameters,
                 ),
-                bytes("w", "bytes a weight", precision.weights),
+                bytes("w", "bytes per weight", precision.weights),
                 Term::given(
                     "L",
                     "parameters of linears in quantised copies",
@@ -106,12 +106,12 @@ impl Explained<'_> {
                 ),
                 bytes(
                     "g",
-                    "bytes a gradient and its accumulation",
+                    "bytes per gradient and its accumulation",
                     precision.gradients(),
                 ),
                 bytes(
                     "o",
-                    "bytes of states a parameter",
+                    "bytes of states per parameter",
                     optimizer_bytes(scenario, part),
                 ),
                 count(
@@ -318,7 +318,7 @@ impl Explained<'_> {
             ),
             bytes(
                 "g",
-                "bytes a gradient and its accumulation",
+                "bytes per gradient and its accumulation",
                 precision.gradients(),
             ),
         ];
@@ -390,7 +390,7 @@ impl Explained<'_> {
         );
         let blocks = (fragmentation(scenario) - 1.0) * (allocated - held - workspaces(scenario));
         parts.push(bytes("X_i", "fragmentation", blocks).over("(φ - 1) (M - L - v)", &book));
-        sum("X", "what no tensor accounts for", "Σ X_i", parts)
+        sum("X", "fragmentation and CUDA overhead", "Σ X_i", parts)
             .from(FRAGMENTATION.source, FRAGMENTATION.place)
     }
 }

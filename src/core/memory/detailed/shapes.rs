@@ -49,17 +49,17 @@ pub fn book(scenario: &Scenario) -> Vec<Term> {
             "heads of the model: its own and one for each predicted token more",
             1.0 + model.mtp_modules as f64,
         ),
-        Term::given("l", "bytes a logit held", kernel.held, Unit::Bytes),
+        Term::given("l", "bytes per logit held", kernel.held, Unit::Bytes),
         Term::given(
             "p",
-            "bytes a logit at the worst instant",
+            "bytes per logit at the worst instant",
             kernel.peak,
             Unit::Bytes,
         ),
     ];
     if let Some(moe) = model.moe {
         book.extend([
-            size("K", "experts a token", moe.top_k),
+            size("K", "experts per token", moe.top_k),
             size("E", "routed experts", moe.experts),
             size("f_e", "FFN size of an expert", moe.expert_ffn),
             size("n_s", "shared experts", moe.shared_experts),

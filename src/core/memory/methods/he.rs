@@ -154,11 +154,11 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         count("AC", "what checkpointing divides by", x.ac),
         count("DP", "data parallel", x.dp),
         Term::given("θ", "parameters of the model", x.theta, Unit::Parameters),
-        bytes("w", "bytes a weight", precision.weights),
-        bytes("g", "bytes a gradient", precision.gradients()),
+        bytes("w", "bytes per weight", precision.weights),
+        bytes("g", "bytes per gradient", precision.gradients()),
         bytes(
             "o",
-            "bytes of states a parameter",
+            "bytes of states per parameter",
             precision.optimizer(scenario.run.optimizer),
         ),
     ];

@@ -136,7 +136,7 @@ pub static METHODS: &[MethodInfo] = &[
         leaves_out: &[
             "micro-batches in flight: one is counted",
             "grouped-query attention, gated FFNs, the input embedding",
-            "sharding: every rank keeps 16 bytes a parameter",
+            "sharding: every rank keeps 16 bytes per parameter",
             "buffers, CUDA context, communicators, fragmentation",
         ],
         slips: &[

@@ -171,13 +171,13 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
             parameters(scenario, load),
             Unit::Parameters,
         ),
-        bytes("w", "bytes a weight", precision.weights),
+        bytes("w", "bytes per weight", precision.weights),
         bytes(
             "g",
-            "bytes a gradient and its accumulation",
+            "bytes per gradient and its accumulation",
             precision.gradients(),
         ),
-        bytes("o", "bytes of states a parameter", states),
+        bytes("o", "bytes of states per parameter", states),
         count("D", "data parallel", scenario.layout.dp as f64),
     ];
     let formula = match (layer.full, layer.scores, layer.sequence_parallel) {

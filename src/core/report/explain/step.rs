@@ -119,13 +119,17 @@ fn optimizer(evaluation: &Evaluation) -> Term {
     };
     let (whole, scale) = scaled(evaluation, formula_of_all);
     let book = [
-        bytes("o", "bytes of states a parameter, read and written", states),
+        bytes(
+            "o",
+            "bytes of states per parameter, read and written",
+            states,
+        ),
         bytes(
             "g",
-            "bytes a gradient and its accumulation",
+            "bytes per gradient and its accumulation",
             precision.gradients(),
         ),
-        bytes("w", "bytes a weight", precision.gathered_weight()),
+        bytes("w", "bytes per weight", precision.gathered_weight()),
         parameters("U", "parameters that the rank updates", updated).over(formula, &shares),
         parameters(
             "P",
@@ -227,7 +231,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
                 Term::given("k", "tokens at which it runs at half of it", ATTENTION_HALF.value, Unit::Tokens),
             ])
             .from(ATTENTION_HALF.source, ATTENTION_HALF.place)
-            .note("n: causal half of 4 a d s FLOPs a token; s: tokens a rank sees; q: tiles of all heads"),
+            .note("n: causal half of 4 a d s FLOPs per token; s: tokens a rank sees; q: tiles of all heads"),
         seconds("G", "gaps that the host leaves, a layer and micro-batch", host)
             .marked(Provenance::AddedUp, "g layers micro-batches")
             .with(vec![seconds("g", "a layer and micro-batch", rates.host.0)])

@@ -65,7 +65,7 @@ fn shape(model: &Architecture, keys: f64) -> Vec<Term> {
     ];
     if let Some(moe) = model.moe {
         book.extend([
-            size("K", "experts a token", moe.top_k),
+            size("K", "experts per token", moe.top_k),
             size("E", "routed experts", moe.experts),
             size("f_e", "FFN size of an expert", moe.expert_ffn),
             size("n_s", "shared experts", moe.shared_experts),
@@ -266,7 +266,7 @@ fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> 
 pub fn tokens(evaluation: &Evaluation) -> Term {
     let report = &evaluation.report;
     let rate = report.step.tokens_per_s_per_gpu;
-    let mut term = Term::given("R", "tokens a second and GPU", rate, Unit::TokenRate)
+    let mut term = Term::given("R", "tokens per second and GPU", rate, Unit::TokenRate)
         .by(
             "D/(T N)",
             vec![

@@ -129,7 +129,7 @@ impl<'a> Inputs<'a> {
                 "width of the keys on a rank, as of the values",
                 rank_key_width(scenario),
             ),
-            Term::count("K", "experts a token", k),
+            Term::count("K", "experts per token", k),
             Term::given("u", "imbalance", imbalance, Unit::Ratio),
         ]
     }
@@ -191,10 +191,10 @@ impl<'a> Inputs<'a> {
                 count("y", "groups that hold the same shards", copies as f64),
                 bytes(
                     "g",
-                    "bytes a gradient between ranks",
+                    "bytes per gradient between ranks",
                     scenario.reduced_gradient(),
                 ),
-                bytes("w", "bytes a weight", precision.gathered_weight()),
+                bytes("w", "bytes per weight", precision.gathered_weight()),
                 count("m", "micro-batches", self.m),
                 count("R", "reductions of a stage's gradients", reductions),
                 count("k", "updates of the weights", scenario.updates()),
@@ -243,7 +243,7 @@ impl<'a> Inputs<'a> {
             count("k", "updates of the weights", scenario.updates()),
             bytes(
                 "g",
-                "bytes a gradient between ranks",
+                "bytes per gradient between ranks",
                 scenario.reduced_gradient(),
             ),
             count("v", "vocabulary", model.vocab as f64),

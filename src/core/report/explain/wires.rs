@@ -235,7 +235,7 @@ fn share(scenario: &Scenario, name: &'static str) -> Term {
     };
     Term::given(
         "φ",
-        "share of the window that may hide it",
+        "share of the window that can hide it",
         share,
         Unit::Ratio,
     )

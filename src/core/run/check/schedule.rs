@@ -144,7 +144,7 @@ impl Check<'_> {
             if !layers.is_multiple_of(stages) {
                 self.warnings.push(Issue::warning(
                     "pp",
-                    t!("{layers} layers do not divide over {stages} stages: the inner ones hold one more (Megatron-LM needs it said by stage)", layers, stages),
+                    t!("{layers} layers do not divide over {stages} stages: the inner ones hold one more (Megatron-LM: set the layers per stage explicitly)", layers, stages),
                 ));
             }
             return even_split(layers, stages);

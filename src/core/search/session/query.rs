@@ -76,8 +76,10 @@ pub enum PlanCommand {
 /// A part of the panel that opens and closes; it is computed only while open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fold {
-    /// Why each layout beats the next.
-    Why,
+    /// The filters that are rarely used.
+    Filters,
+    /// The rows after the first.
+    Rows,
     /// Memory against throughput.
     Pareto,
     /// The map.
@@ -93,7 +95,8 @@ impl Fold {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Why => "why",
+            Self::Filters => "filters",
+            Self::Rows => "rows",
             Self::Pareto => "pareto",
             Self::Map => "map",
             Self::SweepTable => "sweep-table",
@@ -145,7 +148,7 @@ impl PlanQuery {
             picture: Picture::default(),
             sweep: None,
             asked: None,
-            open: vec![Fold::Why],
+            open: vec![Fold::Pareto, Fold::Map],
         }
     }
 

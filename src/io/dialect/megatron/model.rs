@@ -126,14 +126,14 @@ fn experts(reader: &mut SettingsReader, parts: &mut ModelParts) {
     parts.experts = Some(experts);
     parts.top_k = Some(
         reader
-            .count("--moe-router-topk", "experts a token")
+            .count("--moe-router-topk", "experts per token")
             .unwrap_or_else(|| {
-                reader.assume("2 experts a token: Megatron-LM where it is silent");
+                reader.assume("2 experts per token: Megatron-LM where it is silent");
                 2
             }),
     );
     let groups = reader.count("--moe-router-num-groups", "expert groups");
-    let chosen = reader.count("--moe-router-group-topk", "groups a token");
+    let chosen = reader.count("--moe-router-group-topk", "groups per token");
     parts.groups = groups.filter(|groups| *groups > 0);
     parts.top_groups = chosen.filter(|chosen| *chosen > 0);
     parts.expert_ffn = width;

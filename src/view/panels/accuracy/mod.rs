@@ -4,24 +4,57 @@ mod scatter;
 mod tables;
 
 use super::limits::NOT_MODELLED;
-use crate::core::accuracy::Bench;
+use crate::core::accuracy::{Bench, Fact, nearest};
+use crate::core::report::Evaluation;
 use crate::core::t;
+use crate::core::time::range;
 use crate::core::units::show_percent;
 use crate::view::node::markup::{Node, el, fold, leaf, text};
 use scatter::picture;
-use tables::{bands, by_source, constants_table, misses, uneven};
+use tables::{bands, by_source, constants_table, likes_table, misses, uneven};
 
-/// The whole panel.
+/// The panel: the scatter, the published runs most like `evaluation`'s, and everything else folded.
 #[must_use]
-pub fn panel(bench: &Bench) -> Node {
+pub fn panel(bench: &Bench, evaluation: &Evaluation) -> Node {
+    let like = nearest(bench, &evaluation.scenario.run, NEAREST);
+    let beside = el("div", &[], &[likes(bench, evaluation, &like)]);
+    let all: Node = [summary(bench), picture(bench, true, &[]), details(bench)]
+        .into_iter()
+        .collect();
     [
-        summary(bench),
-        picture(bench, false),
-        picture(bench, true),
-        details(bench),
+        el(
+            "div",
+            &[("class", "two")],
+            &[picture(bench, false, &like), beside],
+        ),
+        fold("All runs, by source", all),
     ]
     .into_iter()
     .collect()
+}
+
+/// Runs that are shown as those most like the page's.
+const NEAREST: usize = 5;
+
+/// The published runs most like the page's, with what the calculator is off by on each, and how many are in the range.
+fn likes(bench: &Bench, evaluation: &Evaluation, like: &[Fact]) -> Node {
+    let range = range(&evaluation.scenario);
+    let held = |fact: &&Fact| (range.low..=range.high).contains(&(1.0 / fact.ratio()));
+    let inside = like.iter().filter(held).count();
+    let words = t!(
+        "Same GPU, software, precision, kind and size first. {inside} of these {count} are in the range {low} to {high} of their prediction, which holds four of five of {runs} {of}.",
+        inside,
+        count = like.len(),
+        low = range.low,
+        high = range.high,
+        runs = range.runs,
+        of = range.of
+    );
+    Node::from_iter([
+        leaf("h3", "", "Runs most like yours"),
+        likes_table(bench, like),
+        leaf("p", "muted note", words),
+    ])
 }
 
 /// Rows shown without a fold.
@@ -90,6 +123,7 @@ mod tests {
     use super::scatter::{points, points_in_words};
     use super::*;
     use crate::core::accuracy::read;
+    use crate::core::report::evaluate;
     use crate::core::run::Run;
 
     fn bench() -> Bench {
@@ -127,6 +161,19 @@ mod tests {
                 .to_string()
                 .starts_with("3 step times: 1 within 10 %")
         );
+    }
+
+    /// Fujii 2024, table 3: a published run is most like itself, and stands first with what it was measured at.
+    #[test]
+    fn the_runs_most_like_one_begin_with_itself() {
+        let bench = bench();
+        let own = bench.rows.iter().find(|row| row.label.starts_with("tp 4"));
+        let evaluation = evaluate(&own.unwrap().run).unwrap();
+        let like = nearest(&bench, &evaluation.scenario.run, NEAREST);
+        assert_eq!(bench.rows[like[0].row].run, evaluation.scenario.run);
+        let html = panel(&bench, &evaluation).to_html();
+        let (first, second) = (html.find("tp 4 cp 1"), html.find("10 and 18 layers"));
+        assert!(first.unwrap() < second.unwrap());
     }
 
     /// A row's button holds the whole Run.

@@ -8,17 +8,23 @@ use crate::view::charts::scatter::{Point, scatter, svg};
 use crate::view::node::markup::{Node, el, leaf};
 
 /// The scatter with its data table.
-pub fn picture(bench: &Bench, memory: bool) -> Node {
+pub fn picture(bench: &Bench, memory: bool, like: &[Fact]) -> Node {
     let (title, unit) = if memory {
         ("Memory peaks: predicted over measured", "GiB")
     } else {
         ("Step times: predicted over measured", "s")
     };
-    let Some(scatter) = scatter(&points(bench, memory)) else {
+    let mut points = points(bench, memory);
+    // Last, so that they lie over the others.
+    points.extend(like.iter().map(|fact| Point {
+        series: 3,
+        ..point(bench, *fact)
+    }));
+    let Some(scatter) = scatter(&points) else {
         return Node::none();
     };
     let words = t!(
-        "{memory} Across: measured. Filled: dense runs; square: experts; hollow: shown only. Beyond half and twice: on the edge.",
+        "{memory} Across: measured. Filled: dense runs; square: experts; hollow: shown only; large: most like yours. Beyond half and twice: on the edge.",
         memory = points_in_words(bench, memory)
     );
     let pieces = [
@@ -44,14 +50,17 @@ fn series(bench: &Bench, row: usize) -> usize {
     }
 }
 
-/// The points of step times, or of memory peaks.
-pub fn points(bench: &Bench, memory: bool) -> Vec<Point> {
-    let point = |fact: Fact| Point {
+fn point(bench: &Bench, fact: Fact) -> Point {
+    Point {
         measured: fact.measured,
         ratio: fact.ratio(),
         series: series(bench, fact.row),
-    };
-    bench.about(memory).map(point).collect()
+    }
+}
+
+/// The points of step times, or of memory peaks.
+pub fn points(bench: &Bench, memory: bool) -> Vec<Point> {
+    bench.about(memory).map(|fact| point(bench, fact)).collect()
 }
 
 /// The scatter in words.

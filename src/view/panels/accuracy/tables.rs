@@ -5,7 +5,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::Pair;
 use crate::core::run::{Run, Scenario};
 use crate::core::t;
-use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
+use crate::core::units::{Seconds, group, show_off, show_percent, show_seconds, significant};
 use crate::view::node::markup::{Node, el, leaf, load, table, text};
 use crate::view::panels::words;
 
@@ -84,6 +84,33 @@ pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node 
         .collect();
     let head = ["run (opens it)", "measured", "predicted", "error"];
     table(label, &head, &rows)
+}
+
+/// Step times as tokens a second and GPU.
+pub fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
+    let rows = facts.iter().map(|fact| {
+        let row = &bench.rows[fact.row];
+        let tokens = (row.run.global_batch * row.run.seq_len) as f64 / row.run.gpus as f64;
+        let rate = |seconds: f64| text(group(&format!("{:.0}", tokens / seconds)));
+        let name = load(
+            "link",
+            &row.run,
+            &row.label,
+            &[text(verbatim(row.source().name))],
+        );
+        let cells = vec![
+            el("span", &[("class", "wrap"), ("translate", "no")], &[name]),
+            text(row.run.gpus.to_string()),
+            rate(fact.measured),
+            rate(fact.predicted),
+            // The prediction's rate over the measured one.
+            leaf("b", "", show_off(1.0 / fact.ratio() - 1.0, 0)),
+        ];
+        (false, cells)
+    });
+    let rows: Vec<_> = rows.collect();
+    let head = ["source", "GPUs", "measured", "predicted", "error"];
+    table("Runs most like yours, tokens/s/GPU", &head, &rows)
 }
 
 /// Two splits of the same layers of which both were measured, with the figures of each: even first.

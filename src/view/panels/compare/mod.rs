@@ -94,7 +94,8 @@ fn settings(first: &Run, second: &Run) -> Node {
         return leaf("p", "muted", words);
     }
     let row = |change: &Change| {
-        let take = el("button", &[("class", "choose")], &[text("take")]).on(change.undo());
+        let take =
+            el("button", &[("class", "choose")], &[text("use this value")]).on(change.undo());
         let cells = vec![
             name(change.field),
             text(&change.to),
@@ -106,8 +107,8 @@ fn settings(first: &Run, second: &Run) -> Node {
     };
     let rows: Vec<_> = all.iter().map(row).collect();
     table(
-        "What is set otherwise",
-        &["Set otherwise", "first", "second", "", ""],
+        "Differences",
+        &["Differences", "first", "second", "", ""],
         &rows,
     )
 }

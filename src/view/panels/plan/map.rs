@@ -3,7 +3,8 @@
 
 use super::rows::layout;
 use super::{View, chips_of, fold};
-use crate::core::message::Message;
+use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
 use crate::core::search::filter::Axis;
 use crate::core::search::map::{Cell, Cells, Picture};
 use crate::core::search::session::{Fold, PlanCommand};
@@ -23,10 +24,10 @@ pub fn map(view: &View, axes: &Axes) -> Node {
         "Map: the best layout over two axes",
         || {
             let grid = match &view.result.map {
-                Some(map) => grid(map, axes),
+                Some(map) => grid(view, map, axes),
                 None => leaf("p", "muted", "being searched…"),
             };
-            [choices(view, axes), grid].into_iter().collect()
+            [grid, choices(view, axes)].into_iter().collect()
         },
     )
 }
@@ -53,7 +54,12 @@ fn choices(view: &View, axes: &Axes) -> Node {
     el("div", &[("class", "filters")], &lines)
 }
 
-fn grid(map: &Cells, axes: &Axes) -> Node {
+fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
+    let own = view
+        .own
+        .map(|own| (own.scenario.run.tp, own.scenario.run.pp));
+    let sizes = [Axis::Tp, Axis::Pp];
+    let by_sizes = matches!(map.picture, Picture::Fields(across, down) if sizes.contains(&across) && sizes.contains(&down));
     let by_time = matches!(map.picture, Picture::Fields(..));
     let value = |found: &Found| {
         let step = &found.figures;
@@ -75,7 +81,7 @@ fn grid(map: &Cells, axes: &Axes) -> Node {
                 down = down.name(),
                 across = across.name()
             ),
-            "Best step time of each cell, all else free; the darker on light paper, the lighter on dark, the faster. Press a cell to load its layout.",
+            "Best step time of each cell; outlined: your sizes; ▲ tight. Press a cell to use its layout.",
         ),
         Picture::Sizes => (
             t!("model by nodes"),
@@ -105,7 +111,9 @@ fn grid(map: &Cells, axes: &Axes) -> Node {
                     } else {
                         show_percent(found.figures.mfu)
                     };
-                    filled(found, figure, value(found) / best)
+                    let mine = by_sizes && own == Some((found.run.tp, found.run.pp));
+                    let peak = view.unit.show(found.figures.peak.bytes);
+                    filled(found, [figure, peak], value(found) / best, mine)
                 }
                 Cell::Open => leaf("td", "muted", "…"),
                 Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
@@ -141,14 +149,19 @@ fn grid(map: &Cells, axes: &Axes) -> Node {
     .collect()
 }
 
-fn filled(found: &Found, figure: String, share: f64) -> Node {
+/// The best layout of a cell; `mine` where the page's own run is of the cell.
+fn filled(found: &Found, [figure, peak]: [String; 2], share: f64, mine: bool) -> Node {
     let tint = format!(
         "background:color-mix(in srgb, var(--accent) {:.0}%, var(--bg))",
         share.powi(2) * TINT
     );
     let title = layout(found);
-    let button = load("plain", &found.run, &title, &[text(figure)]);
-    el("td", &[("style", &tint)], &[button])
+    let tight = found.figures.peak.verdict != Verdict::Fits;
+    let peak = if tight { format!("▲ {peak}") } else { peak };
+    let lines = [text(figure), leaf("small", "", verbatim(peak))];
+    let button = load("plain", &found.run, &title, &lines);
+    let class = if mine { "mine" } else { "" };
+    el("td", &[("class", class), ("style", &tint)], &[button])
 }
 
 fn empty(figure: &'static str, why: &'static str) -> Node {

@@ -9,7 +9,7 @@ mod question;
 mod rows;
 
 use crate::core::message::Message;
-use crate::core::report::Report;
+use crate::core::report::Evaluation;
 use crate::core::search::session::{Fold, PlanCommand, PlanQuery, PlanResult};
 use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
 use crate::core::t;
@@ -22,8 +22,8 @@ pub struct View<'a> {
     pub query: &'a PlanQuery,
     /// What is known.
     pub result: &'a PlanResult,
-    /// The report of the page's run.
-    pub own: Option<&'a Report>,
+    /// The page's run.
+    pub own: Option<&'a Evaluation>,
     /// GiB or GB.
     pub unit: MemoryUnit,
 }
@@ -89,7 +89,7 @@ fn progress(view: &View) -> Node {
 fn body(view: &View, progress: Progress) -> Node {
     let axes = Axes::of(&view.query.run).ok().filter(|_| progress.done);
     let measured = view.query.run.measured_step_s.map(|_| {
-        let factor = view.own.and_then(|own| own.step.rescaled_by);
+        let factor = view.own.and_then(|own| own.report.step.rescaled_by);
         measured_step(factor)
     });
     let warnings = measured
@@ -105,9 +105,8 @@ fn body(view: &View, progress: Progress) -> Node {
     parts.push(compare::pinned(view));
     parts.push(question::buttons(view));
     if let Some(axes) = &axes {
-        parts.push(rows::why(view));
-        parts.push(pareto::pareto(view));
-        parts.push(map::map(view, axes));
+        let pictures = [pareto::pareto(view), map::map(view, axes)];
+        parts.push(el("div", &[("class", "two")], &pictures));
     }
     parts.push(curves::sweeps(view));
     if progress.done {
@@ -220,10 +219,14 @@ mod tests {
 
     #[test]
     fn the_answer_says_its_rows_and_how_to_load_them() {
-        let (query, mut result) = finished(&[PlanCommand::Search]);
+        let (query, mut result) = finished(&[
+            PlanCommand::Search,
+            PlanCommand::Toggle(Fold::Map),
+            PlanCommand::Toggle(Fold::Rows),
+        ]);
         let (html, loads) = shown(&query, &result);
         assert_eq!(loads, result.rows.len());
-        assert!(html.contains("recommended") && !html.contains("progressbar"));
+        assert!(html.contains("simplest") && !html.contains("progressbar"));
         assert!(!html.contains("NaN") && !html.contains("inf "));
         result.done = false;
         let [under_way, _] = panel(&view(&query, &result));
@@ -234,8 +237,6 @@ mod tests {
     fn every_fold_shows_its_content() {
         let (query, result) = finished(&[
             PlanCommand::Search,
-            PlanCommand::Toggle(Fold::Pareto),
-            PlanCommand::Toggle(Fold::Map),
             PlanCommand::Toggle(Fold::Recipe),
             PlanCommand::Sweep(Grown::GlobalBatch),
             PlanCommand::Toggle(Fold::SweepTable),
@@ -243,7 +244,13 @@ mod tests {
             PlanCommand::Map(Picture::Fields(Axis::Schedule, Axis::Pp)),
         ]);
         let (html, _) = shown(&query, &result);
-        for part in ["<svg", "Step time, s", "Fit in memory", "train this"] {
+        for part in [
+            "usable memory",
+            "Map of layouts",
+            "Step time, s",
+            "Fit in memory",
+            "train this",
+        ] {
             assert!(html.contains(part), "{part}");
         }
         assert!(!html.contains("NaN"));

@@ -2,7 +2,7 @@
 
 use super::rows::layout;
 use super::{View, fold};
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::search::session::Fold;
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, group};
@@ -30,7 +30,8 @@ fn dots(view: &View) -> Node {
         })
         .collect();
     let capacity = found.first().map_or(0.0, |row| row.figures.peak.capacity.0);
-    let own = view.own.map(|report| {
+    let own = view.own.map(|own| {
+        let report = &own.report;
         let step = report.step.tokens_per_s_per_gpu;
         (report.memory.peak_bytes.0, step)
     });
@@ -78,7 +79,8 @@ fn dots(view: &View) -> Node {
             .any(|other| other.0 <= point.0 && other.1 >= point.1 && other != point);
         let (cx, cy) = (at(x.share(point.0)), at(1.0 - y.share(point.1)));
         let class = if beaten { "dot" } else { "dot best" };
-        let title = format!("{}. {}", index + 1, layout(&found[index]));
+        let number = verbatim((index + 1).to_string());
+        let title = Message::joined(". ", [number, layout(&found[index])]);
         let dot = [("class", class), ("cx", &*cx), ("cy", &*cy), ("r", "4")];
         pieces.push(el("circle", &dot, &[leaf("title", "", &title)]));
     }
@@ -115,7 +117,7 @@ fn dots(view: &View) -> Node {
         "end",
         t!("peak memory per GPU"),
     ));
-    let words = "Filled dots are beaten by none; the ring is this run. The table above has the memory, and MFU, which goes with the tokens.";
+    let words = "Filled: Pareto-optimal. The ring is your run.";
     let picture = el("svg", &[("role", "img")], &pieces).label(words);
     let figure = [picture, save("layouts"), leaf("figcaption", "muted", words)];
     el("figure", &[("class", "chart titled")], &figure)

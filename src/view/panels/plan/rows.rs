@@ -7,12 +7,12 @@ use crate::core::message::{Message, verbatim};
 use crate::core::run::{OneOf, Recompute, Run};
 use crate::core::search::filter::{Axis, Filter};
 use crate::core::search::session::{Fold, PlanCommand};
-use crate::core::search::{Axes, Found, TIE, recommended, ties, why as reason};
+use crate::core::search::{Axes, Figures, Found, Place, TIE, recommended, ties, why as reason};
 use crate::core::t;
-use crate::core::units::{group, show_percent, show_seconds, significant};
-use crate::view::node::markup::{Action, Node, el, leaf, table, text};
+use crate::core::units::{Bytes, group, show_off, show_percent, show_seconds, significant};
+use crate::view::node::action::Compare;
+use crate::view::node::markup::{Action, Node, el, leaf, percent, scrolled, text};
 use crate::view::panels::words;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// The sizes of a layout in one line: those that are not 1, and what is not usual.
@@ -51,33 +51,31 @@ pub fn layout(found: &Found) -> Message {
     Message::joined(" · ", list)
 }
 
-/// The same as short as a row of the table has room for: the form's symbols, and no word that a figure implies.
-fn short(found: &Found) -> Node {
-    let run = &found.run;
+/// The sizes of a layout, and below them what else a row has: the form's symbols, and no word that a figure implies.
+fn short(run: &Run, dp: u64) -> [Message; 2] {
     let sizes = [
         ("TP", run.tp),
         ("PP", run.pp),
         ("CP", run.cp),
         ("EP", run.ep),
         ("ETP", run.etp),
-        ("DP", found.figures.dp),
+        ("DP", dp),
     ];
     let sizes = sizes.into_iter();
     let named = sizes.filter(|(name, size)| *size > 1 || *name == "DP");
-    let words: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
-    let mut list = vec![
-        verbatim(words.join(" ")),
-        verbatim(format!("ZeRO-{}", run.zero)),
-        verbatim(format!("b {}", run.micro_batch)),
-    ];
+    let sizes: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
+    let mut list = vec![verbatim(format!("ZeRO-{}", run.zero))];
     if run.pp > 1 {
         // Several chunks of a plain 1F1B are an interleaved one.
         list.push(schedule(run).replace("interleaved 1F1B", "1F1B").into());
     }
+    if run.micro_batch > 1 {
+        list.push(verbatim(format!("b {}", run.micro_batch)));
+    }
+    if run.recompute != Recompute::None {
+        list.push(run.recompute.words());
+    }
     let others = [
-        (run.recompute == Recompute::Full, "recompute"),
-        (run.recompute == Recompute::Selective, "selective"),
-        (run.recompute == Recompute::OpSelective, "op-selective"),
         (run.tp > 1 && !run.sequence_parallel, "no SP"),
         (run.stage_layers.is_some(), "uneven"),
     ];
@@ -87,15 +85,7 @@ fn short(found: &Found) -> Node {
             .filter(|(is, _)| *is)
             .map(|(_, word)| (*word).into()),
     );
-    let mut pieces = Vec::new();
-    for word in &list {
-        if !pieces.is_empty() {
-            pieces.push(text(" · "));
-        }
-        // Whole where the row breaks.
-        pieces.push(leaf("span", "", word));
-    }
-    pieces.into_iter().collect()
+    [verbatim(sizes.join(" · ")), Message::joined(", ", list)]
 }
 
 /// The schedule with its chunks a rank.
@@ -108,56 +98,46 @@ pub fn schedule(run: &Run) -> String {
     }
 }
 
-/// What rows are shown, as chips to press.
+/// What rows are shown, as chips to press: the usual ones, and the others folded.
 pub fn chips(view: &View, axes: &Axes) -> Node {
     let filter = &view.query.filter;
-    let fits = (
-        PlanCommand::FilterFits,
-        filter.fits,
-        t!("none that may not fit"),
-    );
-    let mut lines: Vec<Node> = vec![chips_of("Only", std::iter::once(fits))];
-    for axis in Filter::AXES {
-        let values = axis.values(axes).into_iter();
-        lines.push(chips_of(
-            axis.name(),
-            values.map(|value| {
-                let command = PlanCommand::Filter(axis, value);
-                (command, filter.has(axis, value), axis.label(axes, value))
-            }),
-        ));
-    }
+    let fits = (PlanCommand::FilterFits, filter.fits, t!("no tight ones"));
     let sizes = Axis::Tp.values(axes).into_iter();
-    lines.push(chips_of(
-        "TP up to",
-        sizes.map(|tp| {
-            let on = filter.max_tp == Some(tp);
-            (PlanCommand::MaxTp(tp), on, verbatim(tp.to_string()))
-        }),
-    ));
-    if !filter.is_empty() {
-        lines.push(button(
-            "link",
-            PlanCommand::ClearFilter,
-            None,
-            "show all again",
-        ));
-    }
-    el("div", &[("class", "filters")], &lines)
+    let sizes = sizes.map(|tp| {
+        let on = filter.max_tp == Some(tp);
+        (PlanCommand::MaxTp(tp), on, t!("TP up to {tp}", tp))
+    });
+    let usual = chips_of("Only", std::iter::once(fits).chain(sizes));
+    let others = Filter::AXES.iter().map(|axis| {
+        let values = axis.values(axes).into_iter();
+        let chips = values.map(|value| {
+            let command = PlanCommand::Filter(*axis, value);
+            (command, filter.has(*axis, value), axis.label(axes, value))
+        });
+        chips_of(axis.name(), chips)
+    });
+    let others = fold(view, Fold::Filters, "More filters", || others.collect());
+    let clear = (!filter.is_empty())
+        .then(|| button("link", PlanCommand::ClearFilter, None, "show all again"));
+    let lines: Node = [usual, others].into_iter().chain(clear).collect();
+    el("div", &[("class", "filters")], &[lines])
 }
 
 /// Step time, tokens a second and MFU rank layouts alike: one of the last two is enough.
-const HEAD: [&str; 7] = [
-    "layout",
-    "step",
-    "MFU",
-    "peak memory",
-    "bubble",
-    "exposed",
-    "",
+const HEAD: [(&str, &str); 7] = [
+    ("", "number"),
+    ("layout", ""),
+    ("step", ""),
+    ("what the step is made of", "grow"),
+    ("MFU", "phone-hide"),
+    ("peak", ""),
+    ("", "tools"),
 ];
 
-/// The ranked layouts; the recommended one is marked. `done`: the search is over.
+/// Rows that are shown until someone asks for more.
+const FIRST: usize = 9;
+
+/// The page's own run above the ranked layouts, each with what it changes; `done`: the search is over.
 pub fn rows(view: &View, done: bool) -> Node {
     let found = &view.result.rows;
     if found.is_empty() {
@@ -171,114 +151,168 @@ pub fn rows(view: &View, done: bool) -> Node {
             Node::none()
         };
     }
+    let own = view.own.map(|own| Found {
+        run: own.scenario.run.clone(),
+        figures: Figures::from(&own.report),
+        place: Place::new(0, 0),
+    });
+    let times = found.iter().map(|one| one.figures.time_s.0);
+    let times = times.chain(own.iter().map(|own| own.figures.time_s.0));
+    let longest = times.fold(f64::MIN_POSITIVE, f64::max);
     let (tied, simplest) = (ties(found), recommended(found));
-    let line = |(index, one): (usize, &Rc<Found>)| {
+    let all = view.query.is_open(Fold::Rows);
+    let shown = if all { found.len() } else { FIRST };
+    let ranked = found.iter().enumerate().take(shown).map(|(index, one)| {
         let mark = if simplest == Some(index) {
-            " recommended"
+            "simplest"
         } else if index < tied {
-            " ≈"
+            "≈"
         } else {
             ""
         };
-        (simplest == Some(index), row(view, index, one, mark))
-    };
-    let lines: Vec<(bool, Vec<Node>)> = found.iter().enumerate().map(line).collect();
-    let legend = "b: micro-batch · × n: interleaved, n chunks a rank · uneven: fewer layers beside the embedding or the head · ⚠ may not fit · pin a row for all its figures";
-    let rule = rule();
-    let all = table("Layouts by step time", &HEAD, &lines);
-    let rows = el("div", &[("class", "rows")], &[all]);
-    let notes = [legend.into(), rule].map(|note: Message| leaf("p", "muted note", note));
-    std::iter::once(rows).chain(notes).collect()
+        row(view, Some(index), one, own.as_ref(), longest, mark)
+    });
+    let first = own
+        .as_ref()
+        .map(|own| row(view, None, own, None, longest, ""));
+    let lines: Vec<Node> = first.into_iter().chain(ranked).collect();
+    let head: Node = HEAD
+        .iter()
+        .map(|(name, class)| leaf(if name.is_empty() { "td" } else { "th" }, class, *name))
+        .collect();
+    let table = [
+        el("thead", &[], &[el("tr", &[], &[head])]),
+        el("tbody", &[], &lines),
+    ];
+    let table = el("table", &[("class", "layouts")], &table);
+    let rows = el(
+        "div",
+        &[("class", "rows")],
+        &[scrolled("Layouts by step time", table)],
+    );
+    let legend = t!(
+        "Changes are against your run. b: micro-batch · × n: chunks per rank · uneven: fewer layers beside the embedding or the head"
+    );
+    let notes = [legend, rule()].map(|note: Message| leaf("p", "muted note", note));
+    let more = (found.len() > FIRST).then(|| {
+        let words = if all {
+            t!("Show the first {count}", count = FIRST)
+        } else {
+            t!("Show {count} more", count = found.len() - FIRST)
+        };
+        button("link", PlanCommand::Toggle(Fold::Rows), None, words)
+    });
+    std::iter::once(rows).chain(more).chain(notes).collect()
 }
 
 /// How rows are ordered, and which are rows at all.
 fn rule() -> Message {
     t!(
-        "Strictly by time; ≈ ties with the first within {tie} %, of which the simplest is recommended. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {band} % of it.",
+        "Strictly by time; ≈ ties with the first within {tie} %, of which one is the simplest. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {band} % of it.",
         tie = significant(TIE * 100.0, 2),
         band = significant(HALF_BAND.value * 100.0, 1)
     )
 }
 
-fn row(view: &View, index: usize, one: &Rc<Found>, mark: &'static str) -> Vec<Node> {
-    let step = &one.figures;
-    let (low, high) = (show_seconds(step.low_s), show_seconds(step.high_s));
-    let mine = one.run
-        == Run {
-            measured_step_s: None,
-            profile: one.run.profile.clone(),
-            ..view.query.run.clone()
-        };
-    let load = el(
-        "button",
-        &[
-            ("class", "link"),
-            ("aria-current", if mine { "true" } else { "" }),
-        ],
-        &[short(one)],
-    )
-    .title(t!("Load this layout: {one}", one = layout(one)))
-    .on(Action::Load(Arc::new(one.run.clone())));
-    let marks = [
-        load,
-        leaf("small", "", mark),
-        leaf("small", "", if mine { " · this run" } else { "" }),
-    ];
-    let number = leaf("span", "", format!("{}.", index + 1));
-    let name = el(
-        "div",
-        &[("class", "ranked")],
-        &[number, el("div", &[], &marks)],
-    );
-    let hover = |figure: String, more: Message| el("span", &[], &[text(figure)]).title(more);
-    let time = hover(show_seconds(step.time_s), t!("{low} to {high}", low, high));
-    let rate = group(&format!("{:.0}", step.tokens_per_s_per_gpu));
-    let memory = &step.peak;
+/// A layout: `index` of a ranked one, none of the page's own; what it changes of `own`.
+fn row(
+    view: &View,
+    index: Option<usize>,
+    one: &Found,
+    own: Option<&Found>,
+    longest: f64,
+    mark: &'static str,
+) -> Node {
+    let figures = &one.figures;
+    let memory = &figures.peak;
+    let (low, high) = (show_seconds(figures.low_s), show_seconds(figures.high_s));
+    let rate = group(&format!("{:.0}", figures.tokens_per_s_per_gpu));
+    let change = |words: String, better: bool| {
+        let class = if better { "change better" } else { "change" };
+        leaf("small", class, verbatim(words))
+    };
+    let faster = own.map(|own| {
+        let share = figures.time_s / own.figures.time_s - 1.0;
+        change(show_off(share, 1), share < 0.0)
+    });
+    let leaner = own.map(|own| {
+        let more = memory.bytes - own.figures.peak.bytes;
+        let shown = view.unit.number(Bytes(more.0.abs()));
+        let sign = if more.0 < 0.0 { "−" } else { "+" };
+        change(format!("{sign}{shown}"), false)
+    });
+    let time = leaf("b", "", show_seconds(figures.time_s)).title(t!("{low} to {high}", low, high));
     let tight = memory.verdict != Verdict::Fits;
-    let warned = [("role", "img"), ("class", "tight")];
-    let peak = [
-        if tight {
-            el("span", &warned, &[text("⚠ ")]).label("may not fit")
-        } else {
-            Node::none()
-        },
-        hover(
-            view.unit.show(memory.bytes),
-            if tight {
-                words::fullest(memory)
-            } else {
-                t!("rank {rank}", rank = memory.rank)
-            },
-        ),
+    let peak = leaf("span", "", view.unit.number(memory.bytes)).title(words::fullest(memory));
+    let warned = tight.then(|| leaf("span", "tight", "▲ ").label("may not fit"));
+    let mfu = leaf("span", "", show_percent(figures.mfu)).title(t!("{rate} tokens/s/GPU", rate));
+    let cells: [Node; 7] = [
+        text(index.map_or(0, |index| index + 1).to_string()),
+        name(view, one, own, mark),
+        std::iter::once(time).chain(faster).collect(),
+        made_of(figures, longest),
+        mfu,
+        warned.into_iter().chain([peak]).chain(leaner).collect(),
+        tools(one, index.is_none()),
     ];
-    let pinned = view.query.pinned.contains(&one.place);
-    vec![
-        name,
-        time,
-        hover(show_percent(step.mfu), t!("{rate} tokens/s/GPU", rate)),
-        peak.into_iter().collect(),
-        text(show_percent(step.bubble_fraction)),
-        text(show_percent(step.exposed_comm_s / step.time_s)),
-        button(
-            "toggle-link",
-            PlanCommand::Pin(one.place),
-            Some(pinned),
-            "pin",
-        ),
-    ]
+    let cells: Node = HEAD
+        .iter()
+        .zip(cells)
+        .map(|((_, class), cell)| el("td", &[("class", class)], &[cell]))
+        .collect();
+    let class = if index.is_none() { "you" } else { "" };
+    el("tr", &[("class", class)], &[cells])
 }
 
-/// One sentence a row.
-pub fn why(view: &View) -> Node {
-    let found = &view.result.rows;
-    if found.len() < 2 {
-        return Node::none();
+/// The layout's name; of a ranked one a fold with the reason, in a sentence.
+fn name(view: &View, one: &Found, own: Option<&Found>, mark: &'static str) -> Node {
+    let [sizes, others] = short(&one.run, one.figures.dp);
+    let tag = (!mark.is_empty()).then(|| leaf("span", "tag", mark));
+    let sizes = std::iter::once(leaf("b", "", sizes)).chain(tag);
+    let lines: Node = sizes.chain([leaf("small", "", others)]).collect();
+    let Some(own) = own else {
+        return el("div", &[], &[lines]);
+    };
+    let pinned = view.query.pinned.contains(&one.place);
+    let pin = PlanCommand::Pin(one.place);
+    let more = [
+        leaf("p", "", reason(one, own)),
+        button("toggle-link", pin, Some(pinned), "pin"),
+    ];
+    let key = format!("{}.{}", one.place.block(), one.place.member());
+    let head = el("summary", &[], &[lines]).title(layout(one));
+    el("details", &[], &[head, el("div", &[], &more)]).keyed(&key)
+}
+
+/// Compute, bubble and exposed communication, then the rest, on one scale for all rows.
+fn made_of(figures: &Figures, longest: f64) -> Node {
+    let rest = figures.optimizer_s + figures.host_s;
+    let parts = [
+        ("c-compute", figures.compute_s),
+        ("hatch", figures.bubble_s),
+        ("c-exposed", figures.exposed_comm_s),
+        ("c-opt-step", rest),
+    ];
+    let bars = parts.map(|(class, time)| {
+        let width = percent("width", time.0 / longest);
+        el("i", &[("class", class), ("style", &width)], &[])
+    });
+    let bubble = show_percent(figures.bubble_fraction);
+    let exposed = show_percent(figures.exposed_comm_s / figures.time_s);
+    el("div", &[("class", "mini")], &bars).title(t!(
+        "bubble {bubble}, exposed communication {exposed}",
+        bubble,
+        exposed
+    ))
+}
+
+fn tools(one: &Found, own: bool) -> Node {
+    if own {
+        return leaf("span", "muted", "your run");
     }
-    fold(view, Fold::Why, "Why each beats the next", || {
-        let pairs = found.windows(2);
-        let items: Node = pairs
-            .map(|pair| leaf("li", "", reason(&pair[0], &pair[1])))
-            .collect();
-        el("ol", &[("class", "why")], &[items])
-    })
+    let run = Arc::new(one.run.clone());
+    let compare =
+        leaf("button", "choose", "Compare").on(Action::Compare(Compare::Keep(Arc::clone(&run))));
+    let load = leaf("button", "choose", "Use").on(Action::Load(run));
+    Node::from_iter([compare, text(" "), load])
 }

@@ -1,0 +1,90 @@
+//! The published runs most like a given one: same GPU, software, precision, kind and size. What the calculator was off by
+//! on them is what it may be off by here.
+
+use super::bench::{Bench, Fact};
+use crate::run::Run;
+
+/// What makes two runs unlike each other; a doubling of a size counts less than another GPU.
+const KIND: f64 = 4.0;
+const GPU: f64 = 2.0;
+const STACK: f64 = 1.0;
+const PRECISION: f64 = 1.0;
+const PARAMETERS: f64 = 0.5;
+const SIZE: f64 = 0.25;
+
+/// What of a run makes it like another.
+#[derive(Clone, Debug, PartialEq)]
+struct Traits {
+    experts: bool,
+    gpu: Option<&'static str>,
+    stack: Option<&'static str>,
+    precision: Option<&'static str>,
+    parameters: f64,
+    gpus: f64,
+    seq_len: f64,
+}
+
+impl Traits {
+    fn of(run: &Run) -> Option<Self> {
+        let model = run.model.resolve().ok()?;
+        Some(Self {
+            experts: model.moe.is_some(),
+            gpu: run.gpu.base,
+            stack: run.stack.base,
+            precision: run.precision.base,
+            parameters: model.elements().total() as f64,
+            gpus: run.gpus as f64,
+            seq_len: run.seq_len as f64,
+        })
+    }
+
+    fn distance(&self, other: &Self) -> f64 {
+        let unlike = |differs: bool, weight: f64| if differs { weight } else { 0.0 };
+        let doublings = |a: f64, b: f64| (a / b).log2().abs();
+        unlike(self.experts != other.experts, KIND)
+            + unlike(self.gpu != other.gpu, GPU)
+            + unlike(self.stack != other.stack, STACK)
+            + unlike(self.precision != other.precision, PRECISION)
+            + PARAMETERS * doublings(self.parameters, other.parameters)
+            + SIZE * doublings(self.gpus, other.gpus)
+            + SIZE * doublings(self.seq_len, other.seq_len)
+    }
+}
+
+/// The `count` published step times whose runs are most like `run`, the nearest first.
+#[must_use]
+pub fn nearest(bench: &Bench, run: &Run, count: usize) -> Vec<Fact> {
+    let Some(own) = Traits::of(run) else {
+        return Vec::new();
+    };
+    let distance = |fact: Fact| {
+        let traits = Traits::of(&bench.rows[fact.row].run)?;
+        Some((own.distance(&traits), fact))
+    };
+    let mut all: Vec<(f64, Fact)> = bench.about(false).filter_map(distance).collect();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.row.cmp(&b.1.row)));
+    all.truncate(count);
+    all.into_iter().map(|(_, fact)| fact).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Based;
+
+    fn traits(edit: impl Fn(&mut Run)) -> Traits {
+        let mut run = Run::default();
+        edit(&mut run);
+        Traits::of(&run).unwrap()
+    }
+
+    #[test]
+    fn a_run_is_nearest_to_itself_and_another_kind_is_furthest() {
+        let own = traits(|_| ());
+        assert_eq!(own.distance(&own), 0.0);
+        let larger = own.distance(&traits(|run| run.gpus = 128));
+        let gpu = own.distance(&traits(|run| run.gpu = Based::preset("a100-sxm-80gb")));
+        let experts = own.distance(&traits(|run| run.model = Based::preset("mixtral-8x7b")));
+        assert!(0.0 < larger && larger < gpu && gpu < experts);
+    }
+}

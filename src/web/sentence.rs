@@ -1,0 +1,51 @@
+//! The run in a sentence, every part of it a field that is edited in place.
+
+use crate::core::run::registry::field;
+use crate::core::t;
+use crate::web::field::{choice_select, inline_input};
+use crate::web::html::text;
+use crate::web::i18n::{say, translated};
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// A list of the sentence.
+fn choice(state: State, key: &'static str, label: &'static str) -> AnyView {
+    let list = field(key).map(|field| choice_select(state, field, label));
+    view! { <span class="choice">{list}</span> }.into_any()
+}
+
+/// A number of the sentence behind its name.
+fn number(state: State, name: &'static str, key: &'static str) -> AnyView {
+    let input = field(key).map(|field| inline_input(state, field));
+    view! { <label>{say(name)} " " {input}</label> }.into_any()
+}
+
+/// The sentence: what is trained, on what, with what; and the layout.
+pub fn sentence(state: State) -> AnyView {
+    let replicas = move || {
+        let dp = state.run.with(crate::core::run::Run::data_parallel);
+        dp.map_or_else(|| "–".to_owned(), |dp| translated(t!("DP {dp}", dp)))
+    };
+    view! {
+        <div class="sentence" role="region" aria-label=say("The run in a sentence")>
+            <span class="piece">{choice(state, "model", "Model preset")}</span>
+            <span class="piece">
+                {field("gpus").map(|field| inline_input(state, field))}
+                " × "
+                {choice(state, "gpu", "GPU preset")}
+            </span>
+            <span class="piece">{number(state, "sequence", "seq_len")}</span>
+            <span class="piece">{number(state, "batch", "global_batch")}</span>
+            <span class="piece">{choice(state, "stack", "Software stack")}</span>
+            <span class="layout">
+                <span class="piece">{number(state, "TP", "tp")}</span>
+                <span class="piece">{number(state, "PP", "pp")}</span>
+                <span class="piece">{text(replicas)}</span>
+                <span class="piece">{number(state, "ZeRO", "zero")}</span>
+                <span class="piece">{choice(state, "schedule", "Schedule")}</span>
+                <span class="piece">{number(state, "micro-batch", "micro_batch")}</span>
+            </span>
+        </div>
+    }
+    .into_any()
+}

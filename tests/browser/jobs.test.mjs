@@ -1,0 +1,111 @@
+// What people come for, in as few clicks as it may take: every press of a mouse button is counted.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { calculator, eventually, figures, fragment, input } from './calculator.mjs';
+
+const site = calculator();
+
+/** A page with a counter of clicks; a list that the keyboard changes is one click that opens it. */
+async function start(link) {
+  const { page, problems } = await site.open(link);
+  await page.evaluate(() => {
+    globalThis.clicks = 0;
+    addEventListener('click', (event) => { if (event.isTrusted) globalThis.clicks += 1; }, true);
+  });
+  const clicks = () => page.evaluate(() => globalThis.clicks);
+  return { page, problems, clicks };
+}
+
+/** Types into a field that has the focus after a click. */
+async function type(page, locator, text) {
+  await locator.click();
+  await locator.fill(text);
+}
+
+test('256 H100 and a 70B: does tp 8 pp 4 fit, in three clicks', async () => {
+  const { page, clicks, problems } = await start('#v=1&tp=8&pp=4');
+  const sentence = page.getByRole('region', { name: 'The run in a sentence' });
+  await sentence.getByRole('combobox', { name: 'Model preset' }).click();
+  await sentence.getByRole('combobox', { name: 'Model preset' }).selectOption('llama-3.1-70b');
+  await type(page, sentence.getByRole('textbox', { name: 'GPUs' }), '256');
+  await eventually(() => figures(page), (text) => /Fits 43\.\d of 79\.2 GiB/.test(text));
+  assert.ok(await clicks() <= 3, `${await clicks()} clicks`);
+  assert.deepEqual(problems, []);
+});
+
+test('the best layout and why, in two clicks', async () => {
+  const { page, clicks } = await start('#v=1&model=llama-3.1-70b&gpus=256&tp=8&pp=4&seq_len=4096');
+  const loss = page.locator('.loss');
+  await eventually(() => loss.innerText(), (text) => /% less time/.test(text));
+  const first = page.locator('.plan .layouts tbody tr').nth(1);
+  await first.locator('summary').click();
+  await eventually(() => first.locator('details p').innerText(), (text) => /saves .* of the step/.test(text));
+  assert.ok(await clicks() <= 2, `${await clicks()} clicks`);
+});
+
+test('a config.json to Megatron-LM flags, in four clicks', async () => {
+  const { page, clicks, problems } = await start('');
+  await page.locator('header').getByRole('button', { name: 'Import' }).click();
+  const dialog = page.locator('dialog[open]');
+  await dialog.locator('textarea').fill('{"model_type":"qwen2","hidden_size":5120,"intermediate_size":27648,"num_attention_heads":40,"num_hidden_layers":64,"num_key_value_heads":8,"vocab_size":152064}');
+  await dialog.locator('[data-action=load]').first().click();
+  await eventually(() => fragment(page), (now) => now.includes('layers=64'));
+  await page.locator('header').getByRole('button', { name: 'Export' }).click();
+  await page.locator('dialog[open]').getByRole('button', { name: /Megatron/ }).first().click();
+  await eventually(() => page.locator('dialog[open] pre').first().innerText(), (text) => text.includes('--num-layers 64'));
+  assert.ok(await clicks() <= 4, `${await clicks()} clicks`);
+  assert.deepEqual(problems, []);
+});
+
+test('what fills stage 0 and what makes it fit, in two clicks', async () => {
+  const { page, clicks } = await start('#v=1&seq_len=65536');
+  await eventually(() => figures(page), (text) => text.includes('Out of memory'));
+  const loss = page.locator('.loss');
+  await eventually(() => loss.innerText(), (text) => /fits:/.test(text));
+  await page.locator('.bar-row .segment.c-activations').first().click();
+  await eventually(() => page.locator('aside.detail').innerText(), (text) => /activations/.test(text));
+  await loss.getByRole('button', { name: 'Use it' }).click();
+  await eventually(() => figures(page), (text) => !text.includes('Out of memory'));
+  assert.ok(await clicks() <= 2, `${await clicks()} clicks`);
+});
+
+test('nothing above the fold moves while someone types', async () => {
+  const { page } = await start('');
+  await eventually(() => page.locator('.loss').innerText(), (text) => !/Looking/.test(text));
+  const places = () => page.evaluate(() => ['.strip', '.falls', '.loss', '.note-line', '#memory-title']
+    .map((one) => Math.round(document.querySelector(one).getBoundingClientRect().top)));
+  const before = await places();
+  const batch = input(page, 'global_batch');
+  await batch.click();
+  for (const text of ['', '2', '25', '256', '100', '512']) {
+    await batch.fill(text);
+    assert.deepEqual(await places(), before, `after "${text}"`);
+  }
+});
+
+test('no layout shift on load', async () => {
+  const { page } = await site.open('');
+  await eventually(() => page.locator('.loss').innerText(), (text) => !/Looking/.test(text));
+  const shift = await page.evaluate(() => new Promise((done) => {
+    let sum = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) sum += entry.value;
+    }).observe({ type: 'layout-shift', buffered: true });
+    setTimeout(() => done(sum), 300);
+  }));
+  assert.ok(shift < 0.1, `${shift}`);
+});
+
+test('nothing scrolls sideways at any width, with the longest names and the largest numbers', async () => {
+  const long = '#v=1&model=deepseek-v3&gpu=rtx-pro-6000&gpus=16384&tp=8&pp=16&cp=4&ep=64&schedule=interleaved-1f1b&virtual_stages=2'
+    + '&seq_len=1048576&global_batch=65536&tokens_total=1e15&price_per_gpu_hour=123456&stack=megatron-2025';
+  for (const width of [320, 390, 768, 1180, 1440, 1920]) {
+    for (const link of ['', long]) {
+      const { page } = await site.open(link, { viewport: { width, height: 900 } });
+      await page.locator('.strip .key').first().waitFor();
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(over <= 0, `${over} px at ${width} of ${link}`);
+      await page.context().close();
+    }
+  }
+});
