@@ -7,7 +7,7 @@ use crate::web::browser;
 use crate::web::field::field_row;
 use crate::web::fold::Fold;
 use crate::web::history;
-use crate::web::html::{flag, text};
+use crate::web::html::{effect, flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::render::nodes;
 use crate::web::state::State;
@@ -113,6 +113,13 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         searching() || fields().any(has_issue) || chosen.get().unwrap_or(usual)
     };
     let open = Signal::from(Memo::new(move |_| opens()));
+    // A field that is edited from elsewhere is shown; its section can be closed again.
+    effect(move || {
+        let edited = state.edited.get();
+        if fields().any(|field| field.key == edited) {
+            chosen.set(Some(true));
+        }
+    });
     // Visible: what the search finds; else the usual fields, the others on request or where they have an issue.
     let visible = move |field: &'static Field| {
         if searching() {
@@ -126,7 +133,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             field.key == "ep" && model.is_ok_and(|model| model.moe.is_some())
         };
         let usual = move || !field.advanced || more.get() || used() || experts();
-        (open.get() && usual()) || edited() || has_issue(field)
+        open.get() && (usual() || edited() || has_issue(field))
     };
     let row = move |field: &'static Field| {
         let is_visible = Memo::new(move |_| visible(field));

@@ -32,7 +32,7 @@ test('an edit keeps the open fold, the selected text, the scrolled table and the
     Object.assign(globalThis, { kept: { region, bar, words } });
   });
   const state = () => page.evaluate(() => ({
-    open: document.querySelector('aside.detail details.data-table').open,
+    open: document.querySelector('aside.detail details.fold').open,
     selected: [getSelection().toString(), getSelection().anchorNode === globalThis.kept.words],
     scrolled: [globalThis.kept.region.isConnected, globalThis.kept.region.scrollLeft],
     focus: [document.activeElement === globalThis.kept.bar, globalThis.kept.bar.isConnected],

@@ -227,6 +227,7 @@ impl Pattern {
     }
 
     /// Where `kind` stands among its kinds, which it joins.
+    #[allow(clippy::cast_possible_truncation)] // at most MAX_KINDS
     pub(super) const fn place(&mut self, kind: LayerKind) -> Result<u8, PatternError> {
         let mut at = 0;
         while at < self.kind_count {

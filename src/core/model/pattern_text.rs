@@ -164,6 +164,7 @@ impl Reader<'_> {
                     let mut left = ok!(self.repeats());
                     while left > 0 {
                         let count = if left > 255 { 255 } else { left };
+                        #[allow(clippy::cast_possible_truncation)] // at most 255
                         ok!(pattern.push(place, count as u8));
                         left -= count;
                     }
@@ -241,6 +242,7 @@ impl Reader<'_> {
             b'K' => Mixer::Kda,
             b'M' => Mixer::Mamba,
             b'X' => match self.number() {
+                #[allow(clippy::cast_possible_truncation)] // at most 255
                 Some(ratio) if ratio <= 255 => Mixer::Compressed(ratio as u8),
                 _ => return Err(PatternError::Ratio(start)),
             },

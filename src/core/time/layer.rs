@@ -122,12 +122,14 @@ pub fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerT
         host: rates.host.0 * halves + ring,
         ..LayerTime::default()
     };
-    let rotary = heads.map_or(0.0, |heads| if model.mla.is_some() {
-        let kv = (model.kv_heads as f64 / t).max(1.0);
-        (model.heads as f64 / t + kv) * model.head_dim as f64
-    } else {
-        let kv = (heads.key_value as f64 / t).max(1.0);
-        (heads.query as f64 / t + kv) * heads.qk as f64
+    let rotary = heads.map_or(0.0, |heads| {
+        if model.mla.is_some() {
+            let kv = (model.kv_heads as f64 / t).max(1.0);
+            (model.heads as f64 / t + kv) * model.head_dim as f64
+        } else {
+            let kv = (heads.key_value as f64 / t).max(1.0);
+            (heads.query as f64 / t + kv) * heads.qk as f64
+        }
     });
     let ffn = if kind.ffn.is_dense() {
         model.ffn as f64 / t

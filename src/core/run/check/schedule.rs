@@ -148,7 +148,9 @@ impl Check<'_> {
                 ));
             }
             let even = even_split(layers, stages);
-            return if let Some(whole) = self.whole_blocks(&even) { whole } else {
+            return if let Some(whole) = self.whole_blocks(&even) {
+                whole
+            } else {
                 let message = t!(
                     "these {layers} layers are fewer whole blocks than {stages} stages",
                     layers,
