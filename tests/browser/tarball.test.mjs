@@ -47,6 +47,7 @@ const LINES = {
   export: [...['megatron', 'torchtitan', 'deepspeed', 'nanotron', 'markdown', 'json', 'csv', 'nonsense']
     .map((format) => JSON.stringify({ run: { gpus: 64, tp: 4 }, format })), '{"run":{"tp":7},"format":"csv"}', '{"format":5}',
     '{"rum":{"tp":2},"format":"csv"}'],
+  calibrate: ['{"runs":[{"run":{"gpus":8,"global_batch":32},"step_s":4.9}],"name":"our H100"}', '{"runs":7}'],
 };
 
 for (const [verb, lines] of Object.entries(LINES)) {
