@@ -396,7 +396,8 @@ mod tests {
                 let kinds = model.kinds(start..end);
                 assert_eq!(kinds.iter().map(|(_, n)| n).sum::<u64>(), end - start);
                 for (kind, count) in kinds.iter() {
-                    let same = (start..end).filter(|i| listed[*i as usize % listed.len()] == *kind);
+                    let same = (start..end)
+                        .filter(|i| listed[usize::try_from(*i).unwrap() % listed.len()] == *kind);
                     assert_eq!(same.count() as u64, *count, "{text} {start}..{end}");
                 }
             }

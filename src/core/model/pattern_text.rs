@@ -165,7 +165,8 @@ impl Reader<'_> {
                     while left > 0 {
                         let count = if left > 255 { 255 } else { left };
                         #[allow(clippy::cast_possible_truncation)] // at most 255
-                        ok!(pattern.push(place, count as u8));
+                        let few = count as u8;
+                        ok!(pattern.push(place, few));
                         left -= count;
                     }
                 }

@@ -215,6 +215,7 @@ impl Reader<'_> {
             let ratios = list.iter().take(usize::try_from(layers).unwrap_or(0));
             let kinds = ratios.map(|item| match item {
                 Value::Number(ratio) if (0.0..=255.0).contains(ratio) => {
+                    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to 255
                     Some(of(Mixer::Compressed(*ratio as u8)))
                 }
                 _ => None,

@@ -168,7 +168,7 @@ fn whole(symbol: &'static str, value: f64, model: &Architecture, counted: Counte
         let name = "forward FLOPs of a token in the layers of a module";
         let layers = Term::given("f_q", name, each.iter().sum(), Unit::Flops);
         book.push(layers.marked(Provenance::AddedUp, ""));
-        modules = " + q (f_q + 4 h² + w)".to_owned();
+        " + q (f_q + 4 h² + w)".clone_into(&mut modules);
     }
     book.extend([
         Term::count("q", "modules of multi-token prediction", model.mtp_modules),
