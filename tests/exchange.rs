@@ -442,7 +442,21 @@ fn settings_start_what_was_meant() {
     }
 }
 
-/// Megatron-LM's arguments have a word for every shape of these models but a norm over all heads.
+/// Models with what Megatron-LM has no arguments for: a norm over all heads, chunks of attention, a second shape of
+/// heads, a dense FFN beside experts, Kimi's and DeepSeek-V4's own attention.
+const NO_ARGUMENTS: [&str; 9] = [
+    "minimax-m2",
+    "olmo-3-32b",
+    "llama-4-scout",
+    "llama-4-maverick",
+    "gemma-4-31b",
+    "gemma-4-26b-a4b",
+    "mimo-v2-flash",
+    "kimi-k3",
+    "deepseek-v4-flash",
+];
+
+/// Megatron-LM's arguments have a word for every shape of the other models, post-norms of Gemma 3 aside.
 #[test]
 fn megatron_says_every_model_that_is_no_vision_model() {
     let megatron = DIALECTS
@@ -452,8 +466,9 @@ fn megatron_says_every_model_that_is_no_vision_model() {
     for run in presets() {
         let lost = not_said(megatron, &Scenario::new(&run).unwrap());
         assert!(
-            lost.iter()
-                .all(|(key, value)| key.starts_with("gpu") || *value == "minimax-m2"),
+            lost.iter().all(|(key, value)| key.starts_with("gpu")
+                || NO_ARGUMENTS.contains(&&**value)
+                || value == "gemma-3-27b"),
             "{lost:?}"
         );
     }

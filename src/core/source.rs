@@ -100,6 +100,7 @@ sources! {
     MAXTEXT = "MaxText", "Google, MaxText: configurations of models (src/maxtext/configs/models, commit e591f30)", "https://github.com/AI-Hypercomputer/maxtext";
     QWEN_3 = "Qwen 3", "Qwen team, Qwen3 Technical Report, 2025", "https://arxiv.org/abs/2505.09388";
     CLUSTER_SIMULATOR = "LLM cluster simulator", "Zhebrak, LLM cluster simulator: architectures.ts (commit 1db1341)", "https://github.com/zhebrak/llm-cluster-simulator";
+    AUTOMODEL = "NeMo Automodel", "NVIDIA, NeMo Automodel: model definitions (commit 36044ad)", "https://github.com/NVIDIA-NeMo/Automodel";
     PRIMUS = "Primus", "AMD, Primus: Megatron configurations of models (commit fd1eeab)", "https://github.com/AMD-AGI/Primus";
     GPT_OSS = "gpt-oss", "OpenAI, gpt-oss-120b and gpt-oss-20b Model Card, 2025, and its reference code", "https://arxiv.org/abs/2508.10925";
     TRANSFORMERS = "transformers", "Hugging Face, transformers: configurations of models", "https://github.com/huggingface/transformers";

@@ -5,7 +5,7 @@
 //! panics. View state stands beside the Run under `view.`, under `b.` what a second Run has other than the first.
 
 use crate::core::issue::Issue;
-use crate::core::run::Run;
+use crate::core::run::{Based, Run};
 use crate::core::t;
 
 /// The version that is written; defaults and presets are frozen under it.
@@ -90,6 +90,17 @@ pub fn encode_with(run: &Run, view: &View) -> String {
         }
     }
     link
+}
+
+/// What the page opens with at `text`: without an address the software that most people train with now, which its link
+/// then says. A link that says no software means the default of the format, for ever.
+#[must_use]
+pub fn opened(text: &str) -> Decoded {
+    let mut read = decode(text);
+    if fragment(text).is_empty() {
+        read.run.stack = Based::preset("megatron-2025");
+    }
+    read
 }
 
 /// Reads a fragment or a whole address; everything before `#` (or `?`, where there is no `#`) is ignored.
@@ -223,6 +234,15 @@ fn unescape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The format's default never changes; the page starts with what people train with now, and says so.
+    #[test]
+    fn a_page_without_an_address_starts_with_the_software_of_2025() {
+        let start = opened("").run;
+        assert_eq!(encode(&start), "v=1&stack=megatron-2025");
+        assert_eq!(opened(&encode(&start)).run, start);
+        assert_eq!(opened("#v=1").run, Run::default());
+    }
 
     #[test]
     fn the_default_run_is_the_bare_version_tag() {

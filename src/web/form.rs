@@ -5,6 +5,7 @@ use crate::core::t;
 use crate::view::panels::derived::derived;
 use crate::web::browser;
 use crate::web::field::field_row;
+use crate::web::fold::Fold;
 use crate::web::history;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
@@ -91,7 +92,7 @@ fn matches(field: &Field, words: &str) -> bool {
 
 fn section(state: State, group: Group, of: &'static str, title: &'static str) -> AnyView {
     let is_part = !of.is_empty();
-    let open = RwSignal::new(!matches!(group, Group::Method) && !is_part);
+    let chosen = RwSignal::new(None::<bool>);
     let more = RwSignal::new(is_part);
     let fields = move || {
         let all = FIELDS.iter();
@@ -105,12 +106,18 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             .run
             .with(|run| fields().filter(|field| field.is_changed(run)).count())
     };
+    let has_issue =
+        move |field: &Field| state.issues().iter().any(|issue| issue.field == field.key);
+    let opens = move || {
+        let usual = !matches!(group, Group::Method) && !is_part;
+        searching() || fields().any(has_issue) || chosen.get().unwrap_or(usual)
+    };
+    let open = Signal::from(Memo::new(move |_| opens()));
     // Visible: what the search finds; else the usual fields, the others on request or where they have an issue.
     let visible = move |field: &'static Field| {
         if searching() {
             return found(field);
         }
-        let has_issue = move || state.issues().iter().any(|issue| issue.field == field.key);
         let used = move || state.run.with(|run| field.is_changed(run));
         let edited = move || state.edited.get() == field.key;
         // Experts are shared out.
@@ -119,7 +126,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             field.key == "ep" && model.is_ok_and(|model| model.moe.is_some())
         };
         let usual = move || !field.advanced || more.get() || used() || experts();
-        (open.get() && usual()) || edited() || has_issue()
+        (open.get() && usual()) || edited() || has_issue(field)
     };
     let row = move |field: &'static Field| {
         let is_visible = Memo::new(move |_| visible(field));
@@ -135,27 +142,30 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         }
     };
     let has_more = !is_part && fields().any(|field| field.advanced);
-    view! {
-        <div class="group" class:sub=is_part hidden=flag(move || !any_found())>
-            <button class="fold" aria-expanded=text(move || open.get().to_string()) on:click=move |_| open.update(|open| *open = !*open)>
-                <span class="mark">{text(move || if open.get() || searching() { "▾" } else { "▸" }.to_owned())}</span>
-                {say(title)}
-                <span class="count">
-                    {text(move || match changed() { 0 => String::new(), n => translated(t!("{n} changed", n)) })}
-                </span>
+    let count = move || match changed() {
+        0 => String::new(),
+        n => translated(t!("{n} changed", n)),
+    };
+    let content = view! {
+        {fields().map(row).collect_view()}
+        {has_more.then(|| view! {
+            <button
+                class="link more"
+                hidden=flag(searching)
+                aria-expanded=text(move || more.get().to_string())
+                on:click=move |_| more.update(|more| *more = !*more)
+            >
+                {text(move || translated(if more.get() { "fewer settings" } else { "more settings" }))}
             </button>
-            {fields().map(row).collect_view()}
-            {has_more.then(|| view! {
-                <button
-                    class="link more"
-                    hidden=flag(move || !open.get() || searching())
-                    aria-expanded=text(move || more.get().to_string())
-                    on:click=move |_| more.update(|more| *more = !*more)
-                >
-                    {text(move || translated(if more.get() { "fewer settings" } else { "more settings" }))}
-                </button>
-            })}
-        </div>
-    }
-    .into_any()
+        })}
+    };
+    let fold = Fold {
+        id: None,
+        class: if is_part { "fold sub" } else { "fold" },
+        summary: view! { {say(title)}<span class="count">{text(count)}</span> }.into_any(),
+        open,
+        chosen,
+        content: content.into_any(),
+    };
+    view! { <div class="group" hidden=flag(move || !any_found())>{fold.view()}</div> }.into_any()
 }

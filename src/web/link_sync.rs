@@ -33,7 +33,7 @@ pub fn keep(state: State) {
     }
     for event in ["hashchange", "popstate"] {
         let handle = window_event_listener_untyped(event, move |_| {
-            let read = link::decode(&browser::link_text());
+            let read = link::opened(&browser::link_text());
             if read.view.theme.is_some() {
                 state.theme.set(theme_of(&read.view));
                 state.view.update_value(|view| view.theme = read.view.theme);

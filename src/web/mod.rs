@@ -28,6 +28,8 @@ mod evaluated;
 #[cfg(feature = "ui")]
 mod field;
 #[cfg(feature = "ui")]
+mod fold;
+#[cfg(feature = "ui")]
 mod form;
 #[cfg(feature = "ui")]
 mod history;

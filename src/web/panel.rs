@@ -4,12 +4,12 @@ use crate::core::report::Evaluation;
 use crate::core::units::MemoryUnit;
 use crate::view::node::markup::Node;
 use crate::view::panel::Panel;
-use crate::web::html::view_once;
+use crate::web::fold::Fold;
+use crate::web::html::{flag, view_once};
 use crate::web::i18n::say;
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
 
 /// What `view` makes of the last valid evaluation: again with each that follows, and with whatever else it reads.
 /// Nothing is computed while `open` says no.
@@ -46,20 +46,29 @@ pub fn fold(
     summary: &'static str,
     panel: impl Fn() -> Panel + Send + Sync + 'static,
 ) -> AnyView {
-    let open = RwSignal::new(false);
-    let content = shown(state, move || open.get().then(&panel));
-    view! {
-        <details class="data-table" on:toggle=move |event| open.set(is_open(&event))>
-            <summary>{say(summary)}</summary>
-            <div use:patched=content></div>
-        </details>
-    }
-    .into_any()
+    let content = move |open: Signal<bool>| shown(state, move || open.get().then(&panel));
+    part(None, "fold", say(summary), flag(|| false), content)
 }
 
-/// Whether the fold of a `toggle` event is open.
-pub fn is_open(event: &leptos::ev::Event) -> bool {
-    let target = event.target();
-    let fold = target.and_then(|target| target.dyn_into::<web_sys::Element>().ok());
-    fold.is_some_and(|fold| fold.has_attribute("open"))
+/// A fold whose content is computed while it is open. It opens by itself where `opens` says so and the user has not
+/// chosen otherwise.
+pub fn part(
+    id: Option<&'static str>,
+    class: &'static str,
+    summary: Signal<String>,
+    opens: Signal<bool>,
+    content: impl FnOnce(Signal<bool>) -> Signal<Node>,
+) -> AnyView {
+    let chosen = RwSignal::new(None);
+    let open = flag(move || chosen.get().unwrap_or_else(|| opens.get()));
+    let content = content(open);
+    Fold {
+        id,
+        class,
+        summary: view! { {summary} }.into_any(),
+        open,
+        chosen,
+        content: view! { <div use:patched=content></div> }.into_any(),
+    }
+    .view()
 }

@@ -82,7 +82,7 @@ pub struct State {
 impl State {
     /// From the address.
     pub fn from_address() -> Self {
-        let link = link::decode(&browser::link_text());
+        let link = link::opened(&browser::link_text());
         let theme = theme_of(&link.view);
         let lesson = link.view.lesson.as_deref().and_then(StepId::named);
         let history = History::new(&link.run);

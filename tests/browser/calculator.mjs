@@ -23,7 +23,7 @@ export function calculator(options) {
     Object.assign(site, {
       url: server.url,
       origin: server.origin,
-      async open(path = '', context) {
+      async open(path = '#v=1', context) {
         const opened = await browser.open(new URL(path, server.url).href, context);
         pages.push(opened.page);
         return opened;
@@ -74,6 +74,6 @@ export const drawn = (page) => surface(page).locator('canvas').first().evaluate(
 
 /** Shows every field of the form: to be evaluated in the page. */
 export function unfold() {
-  for (const fold of document.querySelectorAll('.inputs button.fold[aria-expanded=false]')) fold.click();
+  for (const fold of document.querySelectorAll('.inputs .group > details:not([open]) > summary')) fold.click();
   for (const more of document.querySelectorAll('.group button.more')) if (!/import/.test(more.textContent)) more.click();
 }

@@ -76,10 +76,10 @@ test('on paper: the run, its figures, what is open; light, without buttons, noth
 
 test('what was computed or opened is on the paper too', async () => {
   const { page } = await site.open('#v=1', { viewport: { width: 794, height: 1123 } });
-  await page.locator('[aria-labelledby="memory-title"] details.data-table > summary').first().click();
+  await page.locator('[aria-labelledby="memory-title"] details.fold > summary').first().click();
   await eventually(() => page.locator('.plan table tbody tr').count(), (rows) => rows > 0);
   await page.emulateMedia({ media: 'print' });
-  assert.ok(await page.locator('[aria-labelledby="memory-title"] details.data-table table').first().isVisible());
+  assert.ok(await page.locator('[aria-labelledby="memory-title"] details.fold table').first().isVisible());
   assert.ok(await page.locator('.plan table').first().isVisible());
   const rows = await page.locator('.plan .rows tbody tr').evaluateAll((all) => all.map((row) => row.getBoundingClientRect().height));
   assert.ok(Math.max(...rows) < 60, `rows of two lines: ${rows}`);

@@ -32,9 +32,9 @@ test('a launch script says what it changes, and becomes the run', async () => {
   const changes = dialog(page).getByRole('region', { name: 'What changes' });
   await changes.waitFor();
   assert.deepEqual(await changes.locator('tbody td:first-child').allInnerTexts(),
-    ['GPUs', 'Tensor parallel TP', 'Pipeline parallel PP', 'Global batch']);
+    ['GPUs', 'Tensor parallel TP', 'Pipeline parallel PP', 'Global batch', 'Software']);
   await dialog(page).getByRole('button', { name: 'Use this' }).click();
-  await addressIs(page, '#v=1&gpus=32&tp=4&pp=2&global_batch=512');
+  await addressIs(page, '#v=1&gpus=32&tp=4&pp=2&global_batch=512&stack=megatron-2025');
   await eventually(() => dialog(page).isVisible(), (open) => !open);
   assert.deepEqual(problems, []);
 });

@@ -32,13 +32,16 @@ test('the link opens the same figures in a new page', async () => {
   assert.deepEqual(problems, []);
 });
 
-test('the default run has a bare address', async () => {
-  const { page } = await site.open();
+test('the page without an address starts with the software of today, which its link says', async () => {
+  const { page } = await site.open('');
   assert.equal(await fragment(page), '');
   await input(page, 'tp').fill('4');
-  await addressIs(page, '#v=1&tp=4');
+  await addressIs(page, '#v=1&tp=4&stack=megatron-2025');
   await input(page, 'tp').fill('2');
-  await addressIs(page, '#v=1');
+  await addressIs(page, '#v=1&stack=megatron-2025');
+  const here = await figures(page);
+  await page.evaluate(() => { location.hash = '#v=1'; });
+  await figuresChange(page, here);
 });
 
 test('another address in the same page shows its run', async () => {
@@ -114,7 +117,7 @@ test('no link leaves the page blank', async () => {
   }
   // In a page that runs: from another run's figures back to these.
   const { page, problems } = await site.open();
-  for (const link of ['#', '#v', '#v=99', '#\u{1F980}', `#v=1&${'x'.repeat(5000)}`]) {
+  for (const link of ['#v', '#v=99', '#\u{1F980}', `#v=1&${'x'.repeat(5000)}`]) {
     await page.evaluate(() => { location.hash = '#v=1&tp=4'; });
     await eventually(() => figures(page), (now) => now !== usual);
     await page.evaluate((link) => { location.hash = link; }, link);

@@ -6,7 +6,7 @@ import { calculator } from './calculator.mjs';
 
 const site = calculator();
 const panel = (page) => page.locator('section[aria-labelledby="memory-title"]');
-const fold = (page, name) => panel(page).getByRole('button', { name });
+const fold = (page, name) => panel(page).locator('summary', { hasText: name });
 const strip = (page) => page.locator('.strip .verdict').innerText();
 
 test('every part of a bar names its parts and opens its formula', async () => {
@@ -27,7 +27,7 @@ test('every part of a bar names its parts and opens its formula', async () => {
 
 test('the table behind the bars adds up, in GiB', async () => {
   const { page } = await site.open();
-  await panel(page).locator('.data-table summary').first().click();
+  await panel(page).locator('.fold > summary').first().click();
   const table = panel(page).getByRole('region', { name: 'Memory table' });
   await table.waitFor();
   const rows = await table.locator('tbody tr').all();

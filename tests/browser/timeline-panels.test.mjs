@@ -11,7 +11,7 @@ const site = calculator();
 async function open(words, link = '', options = {}) {
   const { page, problems } = await site.open(link, options);
   const panel = page.locator('section[aria-labelledby=timeline-title]');
-  const fold = panel.locator('details.data-table', { has: page.locator('summary', { hasText: words }) });
+  const fold = panel.locator('details.fold', { has: page.locator('summary', { hasText: words }) });
   await fold.locator('summary').click();
   await fold.locator('svg.drawing').first().waitFor();
   return { page, problems, fold };

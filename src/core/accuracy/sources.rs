@@ -71,6 +71,18 @@ pub struct Source {
     pub label: &'static str,
 }
 
+impl Source {
+    /// The software stack of its Runs, by its id; by release where a source has several.
+    #[must_use]
+    pub fn stack(&self) -> &'static str {
+        let said = self.run.split('&').find_map(|pair| {
+            let (key, value) = pair.trim().split_once('=')?;
+            matches!(key, "stack" | "stack.base").then_some(value)
+        });
+        said.unwrap_or("megatron-2025, megatron-2026")
+    }
+}
+
 /// A row of [`SOURCES`], most of which have nothing to leave out.
 const fn source(
     name: &'static str,

@@ -63,7 +63,12 @@ fn drops(module: Module, role: Role) -> bool {
 /// and the layer's input. Source: torchtitan `activation_checkpoint.py`.
 fn every_second(role: Role) -> f64 {
     match role {
-        Role::LayerInput | Role::Query | Role::Core | Role::Context | Role::Latent => 1.0,
+        Role::LayerInput
+        | Role::Query
+        | Role::Core
+        | Role::Context
+        | Role::Latent
+        | Role::State => 1.0,
         Role::KeyValue | Role::DenseUp | Role::Routed | Role::RoutedUp | Role::Shared => 0.5,
         _ => 0.0,
     }

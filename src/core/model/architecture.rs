@@ -1,5 +1,8 @@
 //! The shapes of a transformer, in the names of its own configuration file.
 
+use super::mixers::{Compressed, DeltaNet, Indexer, Kda, Mamba, SecondHeads};
+use super::pattern::Pattern;
+
 /// Which normalisation stands before attention and FFN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
@@ -31,7 +34,7 @@ pub enum QkNorm {
     All,
 }
 
-/// Mixture of experts: the FFN of every layer but the first `dense_layers`.
+/// Mixture of experts: the FFN of every layer but the first `dense_layers`, or of those that the pattern says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moe {
     /// Routed experts a layer.
@@ -48,6 +51,34 @@ pub struct Moe {
     pub groups: u64,
     /// Groups that the experts of one token come from at most.
     pub top_groups: u64,
+    /// Width that tokens are projected to before they are routed; 0: the hidden size itself.
+    pub latent: u64,
+}
+
+impl Moe {
+    /// Experts in every layer, none shared, that a token may take from anywhere.
+    #[must_use]
+    pub const fn new(experts: u64, top_k: u64, expert_ffn: u64) -> Self {
+        Self {
+            experts,
+            top_k,
+            expert_ffn,
+            shared_experts: 0,
+            dense_layers: 0,
+            groups: 1,
+            top_groups: 1,
+            latent: 0,
+        }
+    }
+    /// Width of what enters a routed expert: the latent one, or the hidden size.
+    #[must_use]
+    pub const fn input(&self, hidden: u64) -> u64 {
+        if self.latent == 0 {
+            hidden
+        } else {
+            self.latent
+        }
+    }
 }
 
 /// Multi-head latent attention (DeepSeek-V2 and V3).
@@ -131,6 +162,30 @@ pub struct Architecture {
     pub learned_positions: u64,
     /// Multi-token-prediction modules after the last layer.
     pub mtp_modules: u64,
+    /// The kinds of its layers, which repeat it; without one, the model is uniform.
+    pub pattern: Pattern,
+    /// Keys that a query of a sliding-window layer meets, its own included.
+    pub window: u64,
+    /// Tokens of a chunk, which attention of a chunked layer stays in.
+    pub chunk: u64,
+    /// Width of a head's value; 0: as `head_dim`.
+    pub value_head_dim: u64,
+    /// One learned logit a head that takes part in every softmax.
+    pub sinks: bool,
+    /// The output of attention is multiplied by a gate as wide as itself.
+    pub output_gate: bool,
+    /// Heads of layers of the second shape, if any.
+    pub second: Option<SecondHeads>,
+    /// What selects the keys of sparse attention, if anything does.
+    pub indexer: Option<Indexer>,
+    /// Mamba-2 layers, if any.
+    pub mamba: Option<Mamba>,
+    /// Gated delta nets, if any.
+    pub delta_net: Option<DeltaNet>,
+    /// Kimi delta attention, if any.
+    pub kda: Option<Kda>,
+    /// Attention over compressed keys, if any.
+    pub compressed: Option<Compressed>,
     /// Mixture of experts, if any.
     pub moe: Option<Moe>,
     /// Latent attention, if any.
@@ -167,6 +222,18 @@ impl Architecture {
             dropout: false,
             learned_positions: 0,
             mtp_modules: 0,
+            pattern: Pattern::UNIFORM,
+            window: 0,
+            chunk: 0,
+            value_head_dim: 0,
+            sinks: false,
+            output_gate: false,
+            second: None,
+            indexer: None,
+            mamba: None,
+            delta_net: None,
+            kda: None,
+            compressed: None,
             moe: None,
             mla: None,
             vision: None,
@@ -190,16 +257,15 @@ impl Architecture {
     /// Whether layer `index` (0-based) routes its FFN over experts.
     #[must_use]
     pub fn is_moe_layer(&self, index: u64) -> bool {
-        self.moe.is_some_and(|moe| index >= moe.dense_layers)
+        self.kind(index).ffn.is_routed()
     }
-
     /// Layers that route their FFN over experts.
     #[must_use]
     pub fn moe_layers(&self) -> u64 {
-        self.moe
-            .map_or(0, |moe| self.layers.saturating_sub(moe.dense_layers))
+        let kinds = self.all_kinds();
+        let routed = kinds.iter().filter(|(kind, _)| kind.ffn.is_routed());
+        routed.map(|(_, count)| *count).sum()
     }
-
     /// Width of queries (and of the attention output) over all heads.
     #[must_use]
     pub fn query_width(&self) -> u64 {

@@ -4,7 +4,8 @@
 //! embedding's parameters count, and in what they know of experts.
 
 use super::architecture::Architecture;
-use super::flops::{AttentionCount, core_flops, ffn_flops, projection_flops, whole};
+use super::flops::{AttentionCount, layer_forward_flops, pair_flops, router_flops, whole};
+use super::pattern::Mixer;
 use crate::source::{MEGATRON, NANOTRON, PALM, Source, TORCHTITAN};
 
 /// A way to count.
@@ -69,7 +70,7 @@ pub static CONVENTIONS: [Convention; 4] = [
         remark: "causal attention counted whole, every FFN as a gated one, no embedding; the playbook divides by the bf16 peak",
         source: &NANOTRON,
         place: "models/llama.py, get_flops",
-        knows: |model| model.moe.is_none() && model.mla.is_none(),
+        knows: |model| model.moe.is_none() && model.mla.is_none() && model.pattern.is_uniform(),
         count: nanotron,
     },
     Convention {
@@ -95,11 +96,18 @@ pub fn visited(model: &Architecture) -> (u64, u64) {
     (all, model.embedding().total() - head)
 }
 
-/// `3 (Σ layers + 2 h v)` with half of causal attention and multi-token prediction; the router is not counted.
+/// `3 (Σ layers + 2 h v)` with half of causal attention, windows or not, and multi-token prediction; the router is not
+/// counted.
 fn megatron(model: &Architecture, seq: u64) -> f64 {
-    let attention =
-        projection_flops(model) + core_flops(model) * AttentionCount::Causal.effective(seq);
-    whole(model, |index| attention + ffn_flops(model, index))
+    let model = &Architecture {
+        window: seq,
+        chunk: seq,
+        ..*model
+    };
+    whole(model, |kind| {
+        layer_forward_flops(model, kind, seq, AttentionCount::Causal)
+            - router_flops(model, kind.ffn)
+    })
 }
 
 /// `6 n + 12 L a d s`, n: parameters without the embedding.
@@ -111,9 +119,9 @@ fn torchtitan(model: &Architecture, seq: u64) -> f64 {
 /// `3 (L (2 h d (a + 2 k) + 2 a d h + 4 a d s + 6 h f) + 2 h v)` with d = h/a; it knows neither experts nor latent attention.
 fn nanotron(model: &Architecture, seq: u64) -> f64 {
     let gated = as_nanotron(model);
-    let core = core_flops(&gated) * AttentionCount::Full.effective(seq);
-    let layer = projection_flops(&gated) + core + ffn_flops(&gated, 0);
-    whole(&gated, |_| layer)
+    whole(&gated, |kind| {
+        layer_forward_flops(&gated, kind, seq, AttentionCount::Full)
+    })
 }
 
 /// `6 N + 12 L H Q T`, N: all parameters.
@@ -121,9 +129,17 @@ fn palm(model: &Architecture, seq: u64) -> f64 {
     6.0 * visited(model).0 as f64 + whole_attention(model, seq)
 }
 
-/// `12 L a d s`: the square, not its causal half.
+/// `12 L a d s`: the square, not its causal half, of every layer that has attention.
 fn whole_attention(model: &Architecture, seq: u64) -> f64 {
-    3.0 * model.layers as f64 * core_flops(model) * AttentionCount::Full.effective(seq)
+    let kinds = model.all_kinds();
+    let pairs = kinds.iter().map(|(kind, count)| {
+        let mixer = match kind.mixer {
+            Mixer::Sparse => Mixer::Latent,
+            other => other,
+        };
+        *count as f64 * pair_flops(model, mixer)
+    });
+    3.0 * pairs.sum::<f64>() * AttentionCount::Full.effective(seq)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 //! element, the softmax statistics of FlashAttention and the router four whatever it is. Source: Korthikanti 2022 section 4 for the GPT block; Megatron Core and
 //! Transformer Engine for the Llama, MoE and MLA blocks, held against the peaks that SimuMax published.
 
-use super::architecture::{Architecture, QkNorm};
-use super::routed;
+use super::architecture::Architecture;
+use super::pattern::{Ffn, LayerKind, Mixer};
+use super::{kept_mixers as mixers, routed};
 
 /// How one rank sees a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +86,8 @@ pub enum Role {
     RoutedUp,
     /// Input of the experts' down projection.
     RoutedDown,
+    /// What a state-space model or a linear attention keeps between its projections.
+    State,
     /// What norms of queries and keys, and norms after attention and FFN, read.
     NormInput,
     /// Dropout masks.
@@ -180,100 +183,53 @@ impl Role {
     }
 }
 
-/// Everything layer `index` of `model` keeps of one micro-batch.
+/// Everything a layer of `kind` keeps of one micro-batch.
 ///
 /// Dense Llama, e = h/a: `T h (12 + 4 k/a + 6 f/h) + 4 a T`, all over t with sequence parallelism. GPT with stored
 /// scores: `s b h (10 + 24/t + 5 a s/(h t))`. Source: Korthikanti 2022 equations 1 to 4; Megatron-LM.
 #[must_use]
-pub fn layer_inventory(model: &Architecture, index: u64, cut: &Cut) -> Vec<Kept> {
-    let mut kept = attention(model, cut);
-    let routed = model.is_moe_layer(index);
-    if routed {
-        kept.extend(routed::ffn(model, cut));
-    } else {
+pub fn layer_inventory(model: &Architecture, kind: LayerKind, cut: &Cut) -> Vec<Kept> {
+    let mut kept = mixers::mixer(model, kind.mixer, cut);
+    if kind.ffn.is_dense() {
         kept.extend(dense_ffn(model, cut));
     }
+    if kind.ffn.is_routed() {
+        kept.extend(routed::ffn(model, cut));
+    }
+    if kind.ffn == Ffn::Both {
+        // Both read the same residual stream.
+        let second = kept
+            .iter()
+            .rposition(|tensor| tensor.role == Role::Residual);
+        second.map(|place| kept.remove(place));
+    }
+    if kind.mixer == Mixer::None {
+        for tensor in &mut kept {
+            if tensor.role == Role::Residual {
+                tensor.role = Role::LayerInput;
+            }
+        }
+    }
+    let hidden = f64::from(kind.operations()) * cut.tokens * model.hidden as f64 / cut.residual;
     if model.post_norms {
         kept.push(Kept::new(
             "inputs of the norms after attention and FFN",
             Role::NormInput,
-            4.0 * cut.tokens * model.hidden as f64 / cut.residual,
+            2.0 * hidden,
         ));
     }
     if model.dropout {
-        let mask = cut.tokens * model.hidden as f64 / cut.residual;
-        kept.push(Kept::new("dropout masks", Role::Mask, 2.0 * mask));
+        kept.push(Kept::new("dropout masks", Role::Mask, hidden));
     }
+    let streams = model.compressed.map_or(1.0, |own| own.streams as f64);
+    let routed = kind.ffn.is_routed();
     for tensor in &mut kept {
+        if matches!(tensor.role, Role::LayerInput | Role::Residual) {
+            tensor.bytes *= streams;
+        }
         tensor.bytes *= tensor.role.scale(routed, model.gated_ffn, cut);
     }
     kept
-}
-
-/// Norm input and output, queries, keys, values, core and context.
-fn attention(model: &Architecture, cut: &Cut) -> Vec<Kept> {
-    let (t, tp) = (cut.tokens, cut.tp);
-    let h = model.hidden as f64;
-    let mut kept = vec![
-        Kept::new(
-            "input of the attention norm",
-            Role::LayerInput,
-            2.0 * t * h / cut.residual,
-        ),
-        Kept::new(
-            "input of QKV",
-            Role::AttentionNorm,
-            2.0 * t * h / cut.linear_input,
-        ),
-    ];
-    let context = if let Some(mla) = model.mla {
-        kept.extend(routed::latent_attention(model, mla, cut));
-        (model.heads * mla.v_head_dim) as f64
-    } else {
-        // Where k < t, every rank holds one key-value head.
-        let kv_heads = (model.kv_heads as f64 / tp).max(1.0);
-        kept.push(Kept::new(
-            "queries",
-            Role::Query,
-            2.0 * t * model.query_width() as f64 / tp,
-        ));
-        kept.push(Kept::new(
-            "keys and values",
-            Role::KeyValue,
-            4.0 * t * kv_heads * model.head_dim as f64,
-        ));
-        if model.qk_norm != QkNorm::None {
-            let width = model.query_width() as f64 / tp + kv_heads * model.head_dim as f64;
-            kept.push(Kept::new(
-                "inputs of the query and key norms",
-                Role::NormInput,
-                2.0 * t * width,
-            ));
-        }
-        model.query_width() as f64
-    };
-    kept.push(core(model, cut));
-    kept.push(Kept::new(
-        "attention output",
-        Role::Context,
-        cut.outputs * 2.0 * t * context / tp,
-    ));
-    kept
-}
-
-/// FlashAttention keeps `4 a T / t` of log-sum-exps; stored scores `e a s T / t` at e bytes an activation, with dropout
-/// `(2 e + 1) a s T / t`.
-fn core(model: &Architecture, cut: &Cut) -> Kept {
-    let rows = model.heads as f64 * cut.tokens / cut.tp;
-    if cut.flash {
-        return Kept::new("softmax statistics", Role::Core, 4.0 * rows);
-    }
-    let bytes = if model.dropout {
-        2.0 * cut.element + 1.0
-    } else {
-        cut.element
-    };
-    Kept::new("attention scores", Role::Core, bytes * rows * cut.keys)
 }
 
 /// A dense FFN: norm input and output, `4 T f` of gate and up, `2 T f` into the down projection; an unfused SwiGLU
@@ -339,7 +295,10 @@ mod tests {
     }
 
     fn total(model: &Architecture, cut: &Cut) -> f64 {
-        layer_inventory(model, 0, cut).iter().map(|k| k.bytes).sum()
+        layer_inventory(model, model.kind(0), cut)
+            .iter()
+            .map(|k| k.bytes)
+            .sum()
     }
 
     /// Korthikanti 2022, table 2.
@@ -396,13 +355,11 @@ mod tests {
     fn low_precision_is_for_what_deepseek_v3_says() {
         let model = Architecture {
             moe: Some(Moe {
-                experts: 256,
-                top_k: 8,
-                expert_ffn: 2048,
                 shared_experts: 1,
                 dense_layers: 3,
                 groups: 8,
                 top_groups: 4,
+                ..Moe::new(256, 8, 2048)
             }),
             mla: Some(Mla {
                 q_lora_rank: 1536,
@@ -417,7 +374,7 @@ mod tests {
         let low = Cut { fp8: true, ..bf16 };
         let (t, scale) = (4096.0, 4.0 / 128.0);
         let bytes = |name: &str| {
-            let kept = layer_inventory(&model, 10, &low);
+            let kept = layer_inventory(&model, model.kind(10), &low);
             let bytes = kept.iter().filter(|kept| kept.name == name);
             bytes.map(|kept| kept.bytes).sum::<f64>()
         };
@@ -434,9 +391,9 @@ mod tests {
         near("input of the attention norm", 2.0 * t * 7168.0);
         near("input of the FFN norm", 2.0 * t * 7168.0);
         near("input of the router", 2.0 * t * 7168.0);
-        for (low, whole) in layer_inventory(&model, 10, &low)
+        for (low, whole) in layer_inventory(&model, model.kind(10), &low)
             .iter()
-            .zip(layer_inventory(&model, 10, &bf16))
+            .zip(layer_inventory(&model, model.kind(10), &bf16))
         {
             assert!(low.bytes <= whole.bytes && low.bytes > 0.5 * whole.bytes);
         }
@@ -469,7 +426,7 @@ mod tests {
     fn a_rank_never_holds_less_than_one_key_value_head() {
         let model = Architecture::llama(32, 4096, 14336, 32, 2, 128_256);
         let kv = |tp| {
-            layer_inventory(&model, 0, &cut(1.0, 1.0, tp, tp, true))
+            layer_inventory(&model, model.kind(0), &cut(1.0, 1.0, tp, tp, true))
                 .iter()
                 .find(|kept| kept.role == Role::KeyValue)
                 .map_or(0.0, |kept| kept.bytes)

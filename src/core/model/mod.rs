@@ -2,17 +2,29 @@
 
 mod architecture;
 mod conventions;
+mod elements;
 mod flops;
 mod inventory;
+mod kept_mixers;
+mod mixers;
 mod parameters;
+mod pattern;
+mod pattern_text;
 mod routed;
 mod stage;
 mod vision;
 
 pub use architecture::{Architecture, Biases, Mla, Moe, Norm, QkNorm, Vision};
 pub use conventions::{CONVENTIONS, Convention, as_nanotron, visited};
-pub use flops::{AttentionCount, head_forward_flops, layer_forward_flops, model_flops_per_token};
+pub use elements::layer_elements;
+pub use flops::{
+    AttentionCount, head_forward_flops, layer_forward_flops, mean_keys, model_flops_per_token,
+    pair_flops, projection_flops,
+};
 pub use inventory::{Cut, Kept, Quantised, Role, layer_inventory};
-pub use parameters::{LayerElements, layer_elements};
+pub use mixers::{Compressed, DeltaNet, Heads, Indexer, Kda, Mamba, SecondHeads};
+pub use parameters::LayerElements;
+pub use pattern::{Ffn, Kinds, LayerKind, MAX_KINDS, Mixer, Pattern};
+pub use pattern_text::PatternError;
 pub use stage::{stage_elements, stage_range};
 pub use vision::vision_inventory;

@@ -3,7 +3,9 @@
 //! Source: the shapes of the models themselves; the division over tensor- and expert-parallel ranks as Megatron Core
 //! does it (attention and FFN matrices cut, norms and router whole on every rank, experts over EP and expert-TP).
 
-use super::architecture::{Architecture, Biases, Norm, QkNorm};
+use super::architecture::Architecture;
+use super::elements::{layer_elements, norm_width};
+use std::ops::Range;
 
 /// Elements of one block, by how they are divided among ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,17 @@ impl LayerElements {
             experts_active: self.experts_active + other.experts_active,
         }
     }
+    /// `count` such blocks.
+    #[must_use]
+    pub fn times(self, count: u64) -> Self {
+        Self {
+            sharded: count * self.sharded,
+            key_value: count * self.key_value,
+            replicated: count * self.replicated,
+            experts: count * self.experts,
+            experts_active: count * self.experts_active,
+        }
+    }
     /// Elements outside the experts on one rank of `tp`: `sharded/t + key_value/min(t, k) + replicated`.
     #[must_use]
     pub fn dense_per_rank(self, model: &Architecture, tp: u64) -> f64 {
@@ -53,96 +66,6 @@ impl LayerElements {
     #[must_use]
     pub fn experts_per_rank(self, ep: u64, etp: u64) -> f64 {
         self.experts as f64 / (ep * etp) as f64
-    }
-}
-
-/// The elements of transformer layer `index` (0-based).
-#[must_use]
-pub fn layer_elements(model: &Architecture, index: u64) -> LayerElements {
-    attention(model)
-        .plus(ffn(model, index))
-        .plus(LayerElements {
-            replicated: if model.post_norms { 4 } else { 2 } * norm_width(model, model.hidden),
-            ..LayerElements::default()
-        })
-}
-
-/// Elements of one normalisation over `width` channels.
-fn norm_width(model: &Architecture, width: u64) -> u64 {
-    match model.norm {
-        Norm::Rms => width,
-        Norm::Layer => 2 * width,
-    }
-}
-
-/// Attention: q, k, v and output projections with the norms of q and k; or the latent form `q_down + q_up + kv_down + kv_up + out`.
-fn attention(model: &Architecture) -> LayerElements {
-    let (h, q, kv) = (model.hidden, model.query_width(), model.kv_width());
-    if let Some(mla) = model.mla {
-        let qk = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
-        let (q_up, q_down) = if mla.q_lora_rank == 0 {
-            (h * model.heads * qk, 0)
-        } else {
-            (
-                mla.q_lora_rank * model.heads * qk,
-                h * mla.q_lora_rank + mla.q_lora_rank,
-            )
-        };
-        let kv_up = mla.kv_lora_rank * model.heads * (mla.qk_nope_head_dim + mla.v_head_dim);
-        let kv_down = h * (mla.kv_lora_rank + mla.qk_rope_head_dim) + mla.kv_lora_rank;
-        return LayerElements {
-            sharded: q_up + kv_up + model.heads * mla.v_head_dim * h,
-            replicated: q_down + kv_down,
-            ..LayerElements::default()
-        };
-    }
-    let (column_bias, row_bias) = match model.biases {
-        Biases::None => (0, 0),
-        Biases::Qkv => (1, 0),
-        Biases::All => (1, h),
-    };
-    let (head_norms, query_norm, key_norm) = match model.qk_norm {
-        QkNorm::None => (0, 0, 0),
-        QkNorm::Head => (2 * norm_width(model, model.head_dim), 0, 0),
-        QkNorm::All => (0, norm_width(model, q), norm_width(model, kv)),
-    };
-    LayerElements {
-        sharded: 2 * h * q + column_bias * q + query_norm,
-        key_value: 2 * (h + column_bias) * kv + key_norm,
-        replicated: row_bias + head_norms,
-        ..LayerElements::default()
-    }
-}
-
-/// The FFN of layer `index`: dense, or router, routed and shared experts.
-fn ffn(model: &Architecture, index: u64) -> LayerElements {
-    let h = model.hidden;
-    let matrices = if model.gated_ffn { 3 } else { 2 };
-    if let Some(moe) = model.moe
-        && model.is_moe_layer(index)
-    {
-        // Every expert has its own biases, and the router one number an expert (gpt-oss).
-        let (bias, router_bias) = match model.biases {
-            Biases::All => ((matrices - 1) * moe.expert_ffn + h, moe.experts),
-            _ => (0, 0),
-        };
-        let expert = matrices * h * moe.expert_ffn + bias;
-        return LayerElements {
-            sharded: moe.shared_experts * expert,
-            replicated: h * moe.experts + router_bias,
-            experts: moe.experts * expert,
-            experts_active: moe.top_k * expert,
-            ..LayerElements::default()
-        };
-    }
-    let (column_bias, row_bias) = match model.biases {
-        Biases::All => ((matrices - 1) * model.ffn, h),
-        _ => (0, 0),
-    };
-    LayerElements {
-        sharded: matrices * h * model.ffn + column_bias,
-        replicated: row_bias,
-        ..LayerElements::default()
     }
 }
 
@@ -166,11 +89,15 @@ impl Architecture {
         }
     }
 
-    /// Elements of the final norm.
+    /// Elements of the final norm; before it, r streams of the residual are weighed by `r (r h + 1) + 1`.
     #[must_use]
     pub fn final_norm(&self) -> LayerElements {
+        let streams = self.compressed.map_or(0, |compressed| {
+            let r = compressed.streams;
+            r * (r * self.hidden + 1) + 1
+        });
         LayerElements {
-            replicated: norm_width(self, self.hidden),
+            replicated: norm_width(self, self.hidden) + streams,
             ..LayerElements::default()
         }
     }
@@ -226,30 +153,37 @@ impl Architecture {
         }
     }
 
+    /// Elements of `layers`.
+    #[must_use]
+    pub fn layers_elements(&self, layers: Range<u64>) -> LayerElements {
+        let kinds = self.kinds(layers);
+        let each = kinds.iter();
+        each.map(|(kind, count)| layer_elements(self, *kind).times(*count))
+            .fold(LayerElements::default(), LayerElements::plus)
+    }
+
+    /// Elements of one multi-token-prediction module: its layers, projection and norms. The embedding and the head that
+    /// it shares are not among them.
+    #[must_use]
+    pub fn module_elements(&self) -> LayerElements {
+        let kinds = self.module_kinds();
+        let each = kinds.iter();
+        each.map(|(kind, count)| layer_elements(self, *kind).times(*count))
+            .fold(self.mtp_projection(), LayerElements::plus)
+    }
+
     /// The whole model; a tied head counts once, multi-token prediction not at all.
     #[must_use]
     pub fn elements(&self) -> LayerElements {
-        let dense_layers = self.layers - self.moe_layers();
-        let mut all = self
+        let ends = self
             .embedding()
             .plus(self.final_norm())
             .plus(self.vision_tower());
-        if !self.tied_embeddings {
-            all = all.plus(self.head());
-        }
-        for (count, index) in [
-            (dense_layers, 0),
-            (self.moe_layers(), self.layers.saturating_sub(1)),
-        ] {
-            let layer = layer_elements(self, index);
-            all = all.plus(LayerElements {
-                sharded: count * layer.sharded,
-                key_value: count * layer.key_value,
-                replicated: count * layer.replicated,
-                experts: count * layer.experts,
-                experts_active: count * layer.experts_active,
-            });
-        }
-        all
+        let head = if self.tied_embeddings {
+            LayerElements::default()
+        } else {
+            self.head()
+        };
+        ends.plus(head).plus(self.layers_elements(0..self.layers))
     }
 }

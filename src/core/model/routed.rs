@@ -1,10 +1,10 @@
-//! What a mixture of experts and a latent attention keep for the backward pass.
+//! What a mixture of experts keeps for the backward pass.
 
-use super::architecture::{Architecture, Mla};
+use super::architecture::Architecture;
 use super::inventory::{Cut, Kept, Role, down_bytes, up_bytes};
 
 /// Router, routed and shared experts: `2 T (2 h + 3 f_s) + 2 T K c (h + 3 f_e) + 8 T K c + 4 T E` for a gated FFN on
-/// one rank, c the capacity or imbalance.
+/// one rank, c the capacity or imbalance. Experts in a latent width l keep `2 T K c l` for `h`, and `4 T l` beside.
 ///
 /// The rows of a rank do not depend on expert parallelism: E/x local experts meet x times the tokens. With t > 1 a
 /// rank sends its own T/t tokens; inside an expert cut over te ranks they meet again. Source: Megatron-LM token
@@ -27,7 +27,11 @@ pub(super) fn ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
             4.0 * own * moe.experts as f64,
         ),
         Kept::new("probabilities and indices", Role::Router, 8.0 * rows),
-        Kept::new("tokens by expert", Role::Routed, 2.0 * rows * h),
+        Kept::new(
+            "tokens by expert",
+            Role::Routed,
+            2.0 * rows * moe.input(model.hidden) as f64,
+        ),
         Kept::new(
             "experts' up projection",
             Role::RoutedUp,
@@ -39,6 +43,13 @@ pub(super) fn ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
             down_bytes(model, cut) * expert,
         ),
     ];
+    if moe.latent > 0 {
+        kept.push(Kept::new(
+            "tokens in the experts' width",
+            Role::Latent,
+            4.0 * own * moe.latent as f64,
+        ));
+    }
     if moe.shared_experts > 0 {
         kept.push(Kept::new(
             "shared experts",
@@ -49,33 +60,10 @@ pub(super) fn ffn(model: &Architecture, cut: &Cut) -> Vec<Kept> {
     kept
 }
 
-/// Latents and what the up-projections make of them: `2 T (2 r_q + 2 r_kv + a (2 (n + r) + v))`, latents on every
-/// tensor-parallel rank, heads over t. Source: Megatron-LM `multi_latent_attention.py`.
-pub(super) fn latent_attention(model: &Architecture, mla: Mla, cut: &Cut) -> Vec<Kept> {
-    let t = cut.tokens;
-    let heads = model.heads as f64 / cut.tp;
-    let (nope, rope, value) = (
-        mla.qk_nope_head_dim as f64,
-        mla.qk_rope_head_dim as f64,
-        mla.v_head_dim as f64,
-    );
-    let latents = (mla.q_lora_rank + mla.kv_lora_rank) as f64;
-    vec![
-        // The down-projections' outputs and, behind their norms, the inputs of the up-projections.
-        Kept::new("latents", Role::Latent, 4.0 * t * latents / cut.residual),
-        Kept::new(
-            "queries, keys and values",
-            Role::LatentUp,
-            2.0 * t * heads * ((nope + rope) + (nope + value)),
-        ),
-        Kept::new("rotary keys", Role::KeyValue, 2.0 * t * heads * rope),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Moe, layer_inventory};
+    use crate::model::{Mla, Moe, layer_inventory};
 
     /// DeepSeek-V2, one dense and three MoE layers at 4096 tokens keep 5.09 GiB. Source: SimuMax case
     /// `deepseekv2_tp1_ep8_pp1_dp8_l4_mbc4_cef`, survey section 2.12.
@@ -84,13 +72,9 @@ mod tests {
         let model = Architecture {
             head_dim: 128,
             moe: Some(Moe {
-                experts: 160,
-                top_k: 6,
-                expert_ffn: 1536,
                 shared_experts: 2,
                 dense_layers: 1,
-                groups: 1,
-                top_groups: 1,
+                ..Moe::new(160, 6, 1536)
             }),
             mla: Some(Mla {
                 q_lora_rank: 1536,
@@ -117,7 +101,7 @@ mod tests {
             element: 2.0,
         };
         let bytes: f64 = (0..4)
-            .flat_map(|index| layer_inventory(&model, index, &cut))
+            .flat_map(|index| layer_inventory(&model, model.kind(index), &cut))
             .map(|kept| kept.bytes)
             .sum();
         let gib = bytes / f64::from(1u32 << 30);

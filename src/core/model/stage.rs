@@ -1,7 +1,7 @@
 //! What one pipeline stage of a model holds, given how the layers are split over the stages.
 
 use super::architecture::Architecture;
-use super::parameters::{LayerElements, layer_elements};
+use super::parameters::LayerElements;
 use std::ops::Range;
 
 /// The layers that global stage `stage` holds, by index in the model.
@@ -18,10 +18,7 @@ pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
 #[must_use]
 pub fn stage_elements(model: &Architecture, stage_layers: &[u64], stage: usize) -> LayerElements {
     let last = stage + 1 == stage_layers.len();
-    let mut elements = LayerElements::default();
-    for index in stage_range(stage_layers, stage) {
-        elements = elements.plus(layer_elements(model, index));
-    }
+    let mut elements = model.layers_elements(stage_range(stage_layers, stage));
     if stage == 0 {
         elements = elements.plus(model.embedding()).plus(model.vision_tower());
     }
@@ -30,11 +27,7 @@ pub fn stage_elements(model: &Architecture, stage_layers: &[u64], stage: usize) 
         if !(model.tied_embeddings && stage == 0) {
             elements = elements.plus(model.head());
         }
-        for _ in 0..model.mtp_modules {
-            elements = elements
-                .plus(layer_elements(model, model.layers.saturating_sub(1)))
-                .plus(model.mtp_projection());
-        }
+        elements = elements.plus(model.module_elements().times(model.mtp_modules));
         if model.mtp_modules > 0 && stage != 0 {
             elements = elements.plus(model.embedding());
         }

@@ -2,6 +2,7 @@
 
 use super::architecture::Architecture;
 use super::inventory::{Cut, Kept, Role, layer_inventory};
+use super::pattern::LayerKind;
 
 /// Width of an attention head in the towers that are published (`ViT` and its kin).
 const HEAD: u64 = 64;
@@ -37,7 +38,7 @@ pub fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> Vec<Kep
         quantised: None,
         ..*cut
     };
-    let layer: f64 = layer_inventory(&block, 0, &tower)
+    let layer: f64 = layer_inventory(&block, LayerKind::DENSE, &tower)
         .iter()
         .map(|tensor| tensor.bytes)
         .sum();

@@ -65,6 +65,10 @@ impl Missing {
             zero
         })
     }
+    /// Another issue.
+    pub fn issue(&mut self, issue: Issue) {
+        self.0.push(issue);
+    }
     /// `whole`, if nothing was missing.
     pub fn done<T>(self, whole: T) -> Result<T, Vec<Issue>> {
         if self.0.is_empty() {

@@ -10,6 +10,7 @@ mod fields;
 mod gpu_parts;
 mod json;
 mod layout;
+mod model_layers;
 mod model_parts;
 pub mod precision;
 pub mod presets;

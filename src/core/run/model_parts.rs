@@ -26,6 +26,32 @@ pub struct ModelParts {
     pub dropout: Option<bool>,
     pub learned_positions: Option<u64>,
     pub mtp_modules: Option<u64>,
+    pub pattern: Option<String>,
+    pub window: Option<u64>,
+    pub chunk: Option<u64>,
+    pub value_head_dim: Option<u64>,
+    pub sinks: Option<bool>,
+    pub output_gate: Option<bool>,
+    pub second_kv_heads: Option<u64>,
+    pub second_head_dim: Option<u64>,
+    pub second_shared_kv: Option<bool>,
+    pub indexer_heads: Option<u64>,
+    pub indexer_head_dim: Option<u64>,
+    pub indexer_top_k: Option<u64>,
+    pub mamba_heads: Option<u64>,
+    pub mamba_head_dim: Option<u64>,
+    pub mamba_state: Option<u64>,
+    pub mamba_groups: Option<u64>,
+    pub delta_key_heads: Option<u64>,
+    pub delta_value_heads: Option<u64>,
+    pub delta_head_dim: Option<u64>,
+    pub kda_heads: Option<u64>,
+    pub kda_head_dim: Option<u64>,
+    pub kda_gate_rank: Option<u64>,
+    pub csa_q_lora_rank: Option<u64>,
+    pub csa_o_lora_rank: Option<u64>,
+    pub csa_o_groups: Option<u64>,
+    pub csa_streams: Option<u64>,
     pub experts: Option<u64>,
     pub top_k: Option<u64>,
     pub expert_ffn: Option<u64>,
@@ -33,6 +59,7 @@ pub struct ModelParts {
     pub dense_layers: Option<u64>,
     pub groups: Option<u64>,
     pub top_groups: Option<u64>,
+    pub latent: Option<u64>,
     pub q_lora_rank: Option<u64>,
     pub kv_lora_rank: Option<u64>,
     pub qk_nope_head_dim: Option<u64>,
@@ -60,7 +87,7 @@ impl Based<ModelParts> {
             .map(|preset| preset.architecture);
         let parts = &self.parts;
         let mut missing = Missing::default();
-        let layers = missing.need("model.layers", parts.layers, base.map(|m| m.layers), 1);
+        let (pattern, layers) = self.layers(base, &mut missing);
         let hidden = missing.need("model.hidden", parts.hidden, base.map(|m| m.hidden), 1);
         let ffn = missing.need("model.ffn", parts.ffn, base.map(|m| m.ffn), 1);
         let heads = missing.need("model.heads", parts.heads, base.map(|m| m.heads), 1);
@@ -72,7 +99,7 @@ impl Based<ModelParts> {
         let moe = self.moe(base, &mut missing);
         let mla = self.mla(base, &mut missing);
         let vision = self.vision(base, &mut missing);
-        missing.done(Architecture {
+        let model = Architecture {
             layers,
             hidden,
             ffn,
@@ -111,12 +138,27 @@ impl Based<ModelParts> {
                 .unwrap_or(0),
             mtp_modules: parts
                 .mtp_modules
+                .or((parts.pattern.is_some() && pattern.modules() > 0).then(|| pattern.modules()))
                 .or(base.map(|m| m.mtp_modules))
                 .unwrap_or(0),
+            pattern,
+            window: of(parts.window, base, |m| m.window),
+            chunk: of(parts.chunk, base, |m| m.chunk),
+            value_head_dim: of(parts.value_head_dim, base, |m| m.value_head_dim),
+            sinks: of(parts.sinks, base, |m| m.sinks),
+            output_gate: of(parts.output_gate, base, |m| m.output_gate),
+            second: self.second(base, &mut missing),
+            indexer: self.indexer(base, &mut missing),
+            mamba: self.mamba(base, &mut missing),
+            delta_net: self.delta_net(base, &mut missing),
+            kda: self.kda(base, &mut missing),
+            compressed: self.compressed(base, &mut missing),
             moe,
             mla,
             vision,
-        })
+        };
+        missing.kinds(&model);
+        missing.done(model)
     }
 
     /// Experts, if the model has any; `experts` of 0 or 1 takes them away from a preset.
@@ -129,7 +171,8 @@ impl Based<ModelParts> {
             || parts.shared_experts.is_some()
             || parts.dense_layers.is_some()
             || parts.groups.is_some()
-            || parts.top_groups.is_some();
+            || parts.top_groups.is_some()
+            || parts.latent.is_some();
         if (!given && base.is_none()) || parts.experts.is_some_and(|experts| experts < 2) {
             return None;
         }
@@ -162,8 +205,11 @@ impl Based<ModelParts> {
                 .unwrap_or(0),
             dense_layers: parts
                 .dense_layers
-                .or(base.map(|m| m.dense_layers))
+                .or(base
+                    .filter(|_| parts.pattern.is_none())
+                    .map(|m| m.dense_layers))
                 .unwrap_or(0),
+            latent: parts.latent.or(base.map(|m| m.latent)).unwrap_or(0),
         })
     }
 
@@ -266,6 +312,15 @@ impl Based<ModelParts> {
     }
 }
 
+/// What was said, else the preset's, else nothing.
+fn of<T: Default>(
+    said: Option<T>,
+    base: Option<Architecture>,
+    part: impl Fn(&Architecture) -> T,
+) -> T {
+    said.or_else(|| base.as_ref().map(part)).unwrap_or_default()
+}
+
 impl From<Architecture> for ModelParts {
     fn from(model: Architecture) -> Self {
         let (moe, mla, vision) = (model.moe, model.mla, model.vision);
@@ -286,6 +341,32 @@ impl From<Architecture> for ModelParts {
             dropout: Some(model.dropout),
             learned_positions: Some(model.learned_positions),
             mtp_modules: Some(model.mtp_modules),
+            pattern: (!model.pattern.is_uniform()).then(|| model.pattern.to_string()),
+            window: Some(model.window),
+            chunk: Some(model.chunk),
+            value_head_dim: Some(model.value_head_dim),
+            sinks: Some(model.sinks),
+            output_gate: Some(model.output_gate),
+            second_kv_heads: model.second.map(|own| own.kv_heads),
+            second_head_dim: model.second.map(|own| own.head_dim),
+            second_shared_kv: model.second.map(|own| own.shared_kv),
+            indexer_heads: model.indexer.map(|own| own.heads),
+            indexer_head_dim: model.indexer.map(|own| own.head_dim),
+            indexer_top_k: model.indexer.map(|own| own.top_k),
+            mamba_heads: model.mamba.map(|own| own.heads),
+            mamba_head_dim: model.mamba.map(|own| own.head_dim),
+            mamba_state: model.mamba.map(|own| own.state),
+            mamba_groups: model.mamba.map(|own| own.groups),
+            delta_key_heads: model.delta_net.map(|own| own.key_heads),
+            delta_value_heads: model.delta_net.map(|own| own.value_heads),
+            delta_head_dim: model.delta_net.map(|own| own.head_dim),
+            kda_heads: model.kda.map(|own| own.heads),
+            kda_head_dim: model.kda.map(|own| own.head_dim),
+            kda_gate_rank: model.kda.map(|own| own.gate_rank),
+            csa_q_lora_rank: model.compressed.map(|own| own.q_lora_rank),
+            csa_o_lora_rank: model.compressed.map(|own| own.o_lora_rank),
+            csa_o_groups: model.compressed.map(|own| own.o_groups),
+            csa_streams: model.compressed.map(|own| own.streams),
             experts: moe.map(|moe| moe.experts),
             top_k: moe.map(|moe| moe.top_k),
             expert_ffn: moe.map(|moe| moe.expert_ffn),
@@ -293,6 +374,7 @@ impl From<Architecture> for ModelParts {
             dense_layers: moe.map(|moe| moe.dense_layers),
             groups: moe.map(|moe| moe.groups),
             top_groups: moe.map(|moe| moe.top_groups),
+            latent: moe.map(|moe| moe.latent),
             q_lora_rank: mla.map(|mla| mla.q_lora_rank),
             kv_lora_rank: mla.map(|mla| mla.kv_lora_rank),
             qk_nope_head_dim: mla.map(|mla| mla.qk_nope_head_dim),

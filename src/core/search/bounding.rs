@@ -57,7 +57,7 @@ impl Bounding {
         let stages = self
             .stages
             .get_or_insert_with(|| Stages::new(&block, &scenario));
-        let clock = stages.clock;
+        let clock = stages.clock.clone();
         let schedules = || space.schedules(block.pp);
         let family = self.orders.family(&block, &scenario, schedules);
         let mut bytes: [Option<Vec<ChunkBytes>>; 2] = [None, None];

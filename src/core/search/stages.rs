@@ -6,6 +6,7 @@ use super::space::Block;
 use crate::cluster::{Axis, Link, RankOrder};
 use crate::memory::RankLoad;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
+use crate::model::MAX_KINDS;
 use crate::report::windows;
 use crate::run::Scenario;
 use crate::time::Clock;
@@ -34,10 +35,11 @@ impl StageTime {
     }
 }
 
-/// What stages of one kind share: layers, of them dense, whether it is the first, whether it is the last.
-pub type Kind = [u64; 4];
+/// What stages of one kind share: layers of each kind of the model, where they begin in its pattern, whether it is the
+/// first, whether it is the last.
+pub type Kind = [u64; MAX_KINDS + 3];
 
-/// Which stages are alike: same layers of either kind, same ends.
+/// Which stages are alike: same layers of every kind, same ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Kinds {
     /// The kind of each global stage.
@@ -53,19 +55,21 @@ impl Kinds {
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let layers = &scenario.stage_layers;
-        let first_routed = scenario.model.moe.map_or(u64::MAX, |moe| moe.dense_layers);
+        let model = &scenario.model;
+        let all = model.all_kinds();
+        let period = model.pattern.layers().max(1);
         let end = layers.len().saturating_sub(1);
         let mut kinds = Self::default();
         let mut start = 0;
         for (stage, count) in layers.iter().enumerate() {
-            let dense = first_routed.clamp(start, start + count) - start;
+            let mut key = [0; MAX_KINDS + 3];
+            for (kind, held) in model.kinds(start..start + count).iter() {
+                let place = all.iter().position(|(known, _)| known == kind);
+                key[place.unwrap_or(0)] = *held;
+            }
+            let ends = [u64::from(stage == 0), u64::from(stage == end)];
+            key[MAX_KINDS..].copy_from_slice(&[start % period, ends[0], ends[1]]);
             start += count;
-            let key = [
-                *count,
-                dense,
-                u64::from(stage == 0),
-                u64::from(stage == end),
-            ];
             let known = kinds.keys.iter().position(|other| *other == key);
             kinds.of.push(known.unwrap_or(kinds.keys.len()));
             if known.is_none() {

@@ -9,7 +9,7 @@ use super::layer::{LayerTime, accumulation, layer_time};
 use super::muon::seconds_a_parameter;
 use super::rates::Rates;
 use super::vision::tower_time;
-use crate::model::stage_range;
+use crate::model::{Kinds, LayerKind, stage_range};
 use crate::run::{Module, Recompute, Scenario};
 use crate::units::Seconds;
 
@@ -52,11 +52,11 @@ impl ComputeTime {
 }
 
 /// The times of a scenario's kernels, computed once and asked for stage by stage.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Clock {
     rates: Rates,
-    dense: LayerTime,
-    routed: LayerTime,
+    /// Of every kind of layer.
+    layers: Vec<(LayerKind, LayerTime)>,
     weight: Output,
 }
 
@@ -65,18 +65,32 @@ impl Clock {
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let rates = Rates::of(scenario);
-        let dense = layer_time(scenario, &rates, false);
-        let routed = if scenario.model.moe.is_some() {
-            layer_time(scenario, &rates, true)
+        let model = &scenario.model;
+        let mut layers: Vec<(LayerKind, LayerTime)> = Vec::new();
+        let modules = if model.mtp_modules > 0 {
+            model.module_kinds().to_vec()
         } else {
-            dense
+            Vec::new()
         };
+        for (kind, _) in model.all_kinds().iter().chain(&modules) {
+            if !layers.iter().any(|(known, _)| known == kind) {
+                layers.push((*kind, layer_time(scenario, &rates, *kind)));
+            }
+        }
         Self {
             rates,
-            dense,
-            routed,
+            layers,
             weight: accumulation(scenario),
         }
+    }
+
+    /// The time of a layer of each of `kinds`, and how many there are.
+    fn of<'a>(&'a self, kinds: &'a Kinds) -> impl Iterator<Item = (&'a LayerTime, f64)> {
+        kinds.iter().filter_map(|(kind, count)| {
+            let mut layers = self.layers.iter();
+            let (_, time) = layers.find(|(known, _)| known == kind)?;
+            Some((time, *count as f64))
+        })
     }
 
     /// The rates behind the times.
@@ -88,17 +102,13 @@ impl Clock {
     /// Passes of global stage `stage`.
     #[must_use]
     pub fn stage(&self, scenario: &Scenario, stage: usize) -> ComputeTime {
-        let model = &scenario.model;
         let range = stage_range(&scenario.stage_layers, stage);
         let layers = (range.end - range.start) as f64;
-        let first_routed = model.moe.map_or(u64::MAX, |moe| moe.dense_layers);
-        let dense = first_routed.clamp(range.start, range.end) - range.start;
-        let routed = range.end - range.start - dense;
         let mut time = ComputeTime::default();
         let mut again = 0.0;
-        for (layer, count) in [(&self.dense, dense), (&self.routed, routed)] {
-            time.add(layer, count as f64);
-            again += repeated(scenario, layer, layers) * count as f64;
+        for (layer, count) in self.of(&scenario.model.kinds(range)) {
+            time.add(layer, count);
+            again += repeated(scenario, layer, layers) * count;
         }
         if layers > 0.0 && time.forward.0 > 0.0 {
             time.repeated = again / time.forward.0;
@@ -128,7 +138,7 @@ impl Clock {
         }
     }
 
-    /// Head, loss, multi-token prediction: a module is one layer, a `2 h x h` projection and the head once more.
+    /// Head, loss, multi-token prediction: a module is its layers, a `2 h x h` projection and the head once more.
     fn last(&self, scenario: &Scenario, time: &mut ComputeTime) {
         let (model, t) = (&scenario.model, scenario.layout.tp as f64);
         let (n, h, v) = (
@@ -146,7 +156,9 @@ impl Clock {
         time.backward_weight += Seconds(heads * weight);
         if model.mtp_modules > 0 {
             let modules = model.mtp_modules as f64;
-            time.add(&self.routed, modules);
+            for (layer, count) in self.of(&model.module_kinds()) {
+                time.add(layer, modules * count);
+            }
             let [forward, input, weight] = linear(&self.rates, n, 2.0 * h, h / t, self.weight);
             time.forward += Seconds(modules * forward);
             time.backward_input += Seconds(modules * input);

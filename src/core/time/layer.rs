@@ -5,7 +5,10 @@ use super::attention::{Core, core};
 use super::elementwise::{LayerBytes, activation};
 use super::gemm::{Output, grouped, linear, normed_linear, plain_gemm};
 use super::rates::Rates;
-use crate::model::{Architecture, Mla, Moe};
+use super::recurrence::recurrence;
+use crate::model::{
+    Architecture, AttentionCount, LayerKind, Mixer, Mla, Moe, mean_keys, projection_flops,
+};
 use crate::run::{Run, Scenario};
 
 /// Seconds of one layer and micro-batch on one rank.
@@ -17,7 +20,7 @@ pub struct LayerTime {
     pub column_weight: f64,
     /// The attention core, forward and backward.
     pub core: (f64, f64),
-    /// Elementwise kernels and expert permutation, forward and backward.
+    /// Elementwise kernels, recurrences and expert permutation, forward and backward.
     pub elementwise: (f64, f64),
     /// Host overhead, forward and backward together.
     pub host: f64,
@@ -86,16 +89,18 @@ struct Setting<'a> {
     cut: f64,
     ep: f64,
     etp: f64,
+    /// bf16 peak of the GPU.
+    peak: f64,
 }
 
-/// Time of a layer of `scenario` on one rank; `experts` says whether its FFN is routed.
+/// Time of a layer of `kind` of `scenario` on one rank.
 #[must_use]
-pub fn layer_time(scenario: &Scenario, rates: &Rates, experts: bool) -> LayerTime {
-    let layout = &scenario.layout;
+pub fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerTime {
+    let (model, layout) = (&scenario.model, &scenario.layout);
     let t = layout.tp as f64;
     let setting = Setting {
         rates,
-        model: &scenario.model,
+        model,
         run: &scenario.run,
         weight: accumulation(scenario),
         n: scenario.tokens_per_rank(),
@@ -104,33 +109,48 @@ pub fn layer_time(scenario: &Scenario, rates: &Rates, experts: bool) -> LayerTim
         cut: if layout.sequence_parallel { t } else { 1.0 },
         ep: layout.ep as f64,
         etp: layout.etp as f64,
+        peak: scenario.gpu.bf16.0,
+    };
+    let heads = model.attention_heads(kind.mixer);
+    let halves = f64::from(kind.operations()) / 2.0;
+    let ring = if layout.cp > 1 && heads.is_some() {
+        rates.host_ring.0 * setting.c
+    } else {
+        0.0
     };
     let mut time = LayerTime {
-        host: rates.host.0
-            + if layout.cp > 1 {
-                rates.host_ring.0 * setting.c
-            } else {
-                0.0
-            },
+        host: rates.host.0 * halves + ring,
         ..LayerTime::default()
     };
-    attention(&setting, &mut time);
-    let model = &scenario.model;
-    let kv = (model.kv_heads as f64 / t).max(1.0);
-    let rotary = (model.heads as f64 / t + kv) * model.head_dim as f64;
-    let ffn = if experts { 0.0 } else { model.ffn as f64 / t };
-    let bytes = LayerBytes::of(model, setting.cut, ffn, rotary, rates.element, rates.fused);
+    let rotary = heads.map_or(0.0, |heads| match model.mla {
+        Some(_) => {
+            let kv = (model.kv_heads as f64 / t).max(1.0);
+            (model.heads as f64 / t + kv) * model.head_dim as f64
+        }
+        None => {
+            let kv = (heads.key_value as f64 / t).max(1.0);
+            (heads.query as f64 / t + kv) * heads.qk as f64
+        }
+    });
+    let ffn = if kind.ffn.is_dense() {
+        model.ffn as f64 / t
+    } else {
+        0.0
+    };
+    let mut bytes = LayerBytes::of(model, setting.cut, ffn, rotary, rates.element, rates.fused);
+    bytes.norms = (bytes.norms.0 * halves, bytes.norms.1 * halves);
     let (forward, backward) = bytes.total();
     let seconds = |bytes: f64| setting.n * bytes / rates.elementwise.0;
     time.elementwise = (seconds(forward), seconds(backward));
     time.modules.norm = seconds(bytes.norms.0) / 2.0;
-    match model.moe {
-        Some(moe) if experts => routed(&setting, moe, &mut time),
-        _ => {
-            let before = time.linear[0];
-            dense(&setting, model.ffn as f64, &mut time);
-            time.modules.ffn = time.linear[0] - before + seconds(bytes.activation.0);
-        }
+    mixer(&setting, kind.mixer, &mut time);
+    if kind.ffn.is_dense() {
+        let before = time.linear[0];
+        dense(&setting, model.ffn as f64, &mut time);
+        time.modules.ffn = time.linear[0] - before + seconds(bytes.activation.0);
+    }
+    if let Some(moe) = model.moe.filter(|_| kind.ffn.is_routed()) {
+        routed(&setting, moe, &mut time);
     }
     time.modules.second = time.elementwise.0 + time.linear[0] * second_products(model);
     time
@@ -160,31 +180,119 @@ fn second_products(model: &Architecture) -> f64 {
     (k + q + f) / (2.0 * (q + k) + matrices * f)
 }
 
-/// Projections and attention core.
-fn attention(s: &Setting, time: &mut LayerTime) {
+/// Projections and core of what mixes the tokens.
+fn mixer(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
     let m = s.model;
     let (h, a) = (m.hidden as f64, m.heads as f64 / s.t);
-    let (head_width, out) = if let Some(mla) = m.mla {
-        latent(s, mla, a, time)
-    } else {
-        let (d, k) = (m.head_dim as f64, (m.kv_heads as f64 / s.t).max(1.0));
-        time.add_column(normed_linear(s.rates, s.n, h, d * (a + 2.0 * k), s.weight));
-        (d, a * d)
+    let (d, width) = match mixer {
+        Mixer::None => return,
+        Mixer::DeltaNet | Mixer::Kda | Mixer::Mamba => return recurrent(s, mixer, time),
+        Mixer::Compressed(_) => {
+            // Its kernels have no published rates: the matrix products alone.
+            let product = s.n * projection_flops(m, mixer) / s.t / s.rates.gemm.0;
+            time.add([product; 3]);
+            (m.head_dim as f64, 0.0)
+        }
+        Mixer::Latent | Mixer::Sparse => match m.mla {
+            Some(mla) => latent(s, mla, a, time),
+            None => return,
+        },
+        Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => {
+            let Some(heads) = m.attention_heads(mixer) else {
+                return;
+            };
+            let (qk, value) = (heads.qk as f64, heads.value as f64);
+            let k = (heads.key_value as f64 / s.t).max(1.0);
+            let pair = heads.projected_kv() as f64 / heads.key_value.max(1) as f64;
+            let gate = if m.output_gate { a * value } else { 0.0 };
+            let out = a * qk + k * pair + gate;
+            time.add_column(normed_linear(s.rates, s.n, h, out, s.weight));
+            (f64::midpoint(qk, value), a * value)
+        }
     };
-    time.add(linear(s.rates, s.n, out, h, s.weight));
-    time.core = core(
+    if width > 0.0 {
+        time.add(linear(s.rates, s.n, width, h, s.weight));
+    }
+    attention_core(s, mixer, d, time);
+}
+
+/// Keys of a block that attention kernels work on whole. Source: FlashAttention's and cuDNN's tiles.
+const KEY_BLOCK: f64 = 128.0;
+
+/// The core over the keys that the mask leaves: causal attention meets half of those it is given. A window costs the
+/// blocks that it touches, `(W + 128)/W` of its keys.
+fn attention_core(s: &Setting, mixer: Mixer, head_width: f64, time: &mut LayerTime) {
+    let (m, seq) = (s.model, s.run.seq_len);
+    let fused = s.run.runs_flash_attention();
+    let keys = if fused {
+        2.0 * mean_keys(m, mixer, seq, AttentionCount::Causal)
+    } else {
+        seq as f64
+    };
+    let head_width = match m.mla {
+        Some(mla) if mixer == Mixer::Sparse => {
+            mla.kv_lora_rank as f64 + mla.qk_rope_head_dim as f64 / 2.0
+        }
+        _ => head_width,
+    };
+    let (forward, backward) = core(
         s.rates,
         Core {
-            heads: a,
+            heads: m.heads as f64 / s.t,
             head_width,
             tokens: s.n,
-            keys: s.run.seq_len as f64,
+            keys,
             context: s.c,
             causal: true,
-            fused: s.run.runs_flash_attention(),
+            fused,
             dropout: m.dropout,
         },
     );
+    let touched = if mixer == Mixer::Window && fused && m.window < seq {
+        1.0 + KEY_BLOCK / m.window as f64
+    } else {
+        1.0
+    };
+    // An indexer scores all earlier keys on every tensor-parallel rank.
+    let indexer = m.indexer.filter(|_| mixer == Mixer::Sparse);
+    let scores = indexer.map_or(0.0, |own| {
+        let pairs = s.n * AttentionCount::Causal.effective(seq);
+        2.0 * (own.heads * own.head_dim) as f64 * pairs / s.rates.gemm_plain.0
+    });
+    time.core = (
+        forward * touched + scores,
+        backward * touched + 2.0 * scores,
+    );
+}
+
+/// Projections, convolution, gate and recurrence of a state-space model or linear attention, all cut by heads.
+fn recurrent(s: &Setting, mixer: Mixer, time: &mut LayerTime) {
+    let (m, h) = (s.model, s.model.hidden as f64);
+    // Width of the input projection, of the convolution and of the output.
+    let (projected, convolved, inner) = match (mixer, m.mamba, m.delta_net, m.kda) {
+        (Mixer::Mamba, Some(own), ..) => (own.projected(), own.convolved(), own.inner()),
+        (Mixer::DeltaNet, _, Some(own), _) => {
+            let convolved = 2 * own.keys() + own.values();
+            (
+                convolved + own.values() + 2 * own.value_heads,
+                convolved,
+                own.values(),
+            )
+        }
+        (Mixer::Kda, _, _, Some(own)) => {
+            (4 * own.inner() + own.heads, 3 * own.inner(), own.inner())
+        }
+        _ => return,
+    };
+    let [projected, convolved, inner] =
+        [projected, convolved, inner].map(|width| width as f64 / s.t);
+    time.add_column(normed_linear(s.rates, s.n, h, projected, s.weight));
+    time.add(linear(s.rates, s.n, inner, h, s.weight));
+    // The convolution reads and writes; the gated norm reads two and writes one; backward passes once more.
+    let bytes = s.rates.element * s.n / s.rates.elementwise.0;
+    let recurrence = recurrence(s.peak, m, mixer, s.n / s.t);
+    time.elementwise.0 += bytes * (2.0 * convolved + 3.0 * inner) + recurrence.0;
+    time.elementwise.1 += bytes * (4.0 * convolved + 5.0 * inner) + recurrence.1;
 }
 
 /// MLA's projections; returns the mean head width and the width of the attention output.
@@ -234,15 +342,20 @@ fn routed(s: &Setting, moe: Moe, time: &mut LayerTime) {
     let router = |m: f64, n: f64, k: f64| plain_gemm(s.rates, m, n, k, Output::Plain);
     let e = moe.experts as f64;
     time.add([router(own, e, h), router(own, h, e), router(e, h, own)]);
-    time.add(grouped(s.rates, held, rows, h, up * f, s.weight));
-    let down = grouped(s.rates, held, rows, f, h, s.weight);
+    let width = moe.input(s.model.hidden) as f64;
+    time.add(grouped(s.rates, held, rows, width, up * f, s.weight));
+    let down = grouped(s.rates, held, rows, f, width, s.weight);
     time.add(down);
+    if moe.latent > 0 {
+        time.add(linear(s.rates, own, h, width, s.weight));
+        time.add(linear(s.rates, own, width, h, s.weight));
+    }
     if moe.shared_experts > 0 {
         dense(s, (moe.shared_experts * moe.expert_ffn) as f64, time);
     }
     time.modules.last = down[0];
     // Tokens are copied to their experts and back: read and written twice.
-    let permute = 4.0 * s.rates.element * rows * h / s.rates.permute.0;
+    let permute = 4.0 * s.rates.element * rows * width / s.rates.permute.0;
     let shared = (moe.shared_experts * moe.expert_ffn) as f64 / s.t;
     let (forward, backward) = activation(s.model.gated_ffn, 1.0, s.rates.element, s.rates.fused);
     // A fused kernel of the experts applies their activation function to what it still holds.
@@ -259,9 +372,9 @@ mod tests {
     use super::*;
     use crate::run::Based;
 
-    fn layer(run: &Run, experts: bool) -> LayerTime {
+    fn layer(run: &Run) -> LayerTime {
         let scenario = Scenario::new(run).unwrap();
-        layer_time(&scenario, &Rates::of(&scenario), experts)
+        layer_time(&scenario, &Rates::of(&scenario), scenario.model.kind(0))
     }
 
     /// A layer's linears cannot beat their FLOPs at the sustained rate, and backward is about twice forward.
@@ -270,7 +383,7 @@ mod tests {
         let run = Run::default();
         let scenario = Scenario::new(&run).unwrap();
         let rates = Rates::of(&scenario);
-        let time = layer(&run, false);
+        let time = layer(&run);
         let (h, f, n, t) = (4096.0, 14336.0, 8192.0, 2.0);
         let flops = 2.0 * n * (2.0 * h * h * 1.25 + 3.0 * h * f) / t;
         let ideal = flops / rates.gemm.0;
@@ -282,9 +395,9 @@ mod tests {
     #[test]
     fn cutting_a_layer_in_two_takes_more_than_half_the_time() {
         let mut run = Run::default();
-        let two = layer(&run, false).forward();
+        let two = layer(&run).forward();
         (run.tp, run.gpus) = (1, 32);
-        let one = layer(&run, false).forward();
+        let one = layer(&run).forward();
         assert!(two > one / 2.0 && two < one);
     }
 
@@ -296,9 +409,9 @@ mod tests {
             ep: 8,
             ..Run::default()
         };
-        let even = layer(&run, true);
+        let even = layer(&run);
         run.moe_imbalance = 1.5;
-        let uneven = layer(&run, true);
+        let uneven = layer(&run);
         assert!(uneven.linear[0] > even.linear[0]);
         assert_eq!(uneven.core, even.core);
     }

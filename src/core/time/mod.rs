@@ -11,6 +11,7 @@ mod layer;
 mod muon;
 mod range;
 mod rates;
+mod recurrence;
 mod step;
 mod vision;
 

@@ -56,7 +56,9 @@ fn matrices(model: &Architecture, t: f64, etp: f64) -> Vec<Matrix> {
     let up = if model.gated_ffn { 2.0 } else { 1.0 };
     let routed = model.moe_layers() as f64;
     let mut list = attention(model, layers, t);
-    let dense = layers - routed;
+    let kinds = model.all_kinds();
+    let dense = kinds.iter().filter(|(kind, _)| kind.ffn.is_dense());
+    let dense: f64 = dense.map(|(_, count)| *count as f64).sum();
     list.push((up * model.ffn as f64, h, dense, t));
     list.push((h, model.ffn as f64, dense, t));
     if let Some(Moe {

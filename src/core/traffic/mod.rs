@@ -25,5 +25,7 @@ pub use playbook::{PlaybookRatio, playbook_ratio, playbook_term};
 pub use ratios::{flops_per_byte, ring_block_ratio};
 pub use sequence::{SequenceCut, ring_buffer, ring_steps, sequence_cuts};
 pub use shards::CONTENTION;
-pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic, rank_key_width};
+pub use volume::{
+    MicrobatchTraffic, bandwidth, microbatch_traffic, rank_key_width, tensor_pairs, widest_queries,
+};
 pub use waits::{StageWaits, StageWindows, Wait, stage_waits};

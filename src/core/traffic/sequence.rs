@@ -77,22 +77,20 @@ pub fn ring_buffer(scenario: &Scenario, chunk: f64) -> Bytes {
     Bytes(scenario.precision.computes.activation() * widths * chunk)
 }
 
-/// Mean width of keys and values over all heads; latent attention travels expanded.
-pub(super) fn key_value_width(model: &Architecture) -> f64 {
-    model.mla.map_or(model.kv_width() as f64, |mla| {
-        let both = mla.qk_nope_head_dim + mla.qk_rope_head_dim + mla.v_head_dim;
-        (model.heads * both) as f64 / 2.0
-    })
-}
-
-/// Widths of the queries and of attention's output over all heads.
+/// Widths of the queries and of attention's output over all heads, of the widest layers.
 fn query_and_output(model: &Architecture) -> [f64; 2] {
-    let heads = model.heads as f64;
-    match model.mla {
-        Some(mla) => [mla.qk_nope_head_dim + mla.qk_rope_head_dim, mla.v_head_dim],
-        None => [model.head_dim; 2],
-    }
-    .map(|width| heads * width as f64)
+    let kinds = model.all_kinds();
+    let heads = kinds
+        .iter()
+        .filter_map(|(kind, _)| model.attention_heads(kind.mixer));
+    let widths = heads.map(|heads| [heads.queries() as f64, heads.output() as f64]);
+    widths.fold([0.0; 2], |most, one| {
+        if one[0] + one[1] > most[0] + most[1] {
+            one
+        } else {
+            most
+        }
+    })
 }
 
 /// Work of each rank under a causal mask in every one of `ranks` steps of ring attention, a full block being 1: with the

@@ -5,9 +5,8 @@
 //! beside the figures are in bf16.
 
 use super::dispatch::{element_bytes, is_once_a_node, once_a_node};
-use super::sequence::key_value_width;
 use crate::cluster::{Axis, Link};
-use crate::model::stage_range;
+use crate::model::{Architecture, Heads, LayerKind, Mixer, stage_range};
 use crate::run::{CpComm, Scenario};
 use crate::units::{Bytes, BytesPerSecond};
 
@@ -35,36 +34,31 @@ pub struct MicrobatchTraffic {
 #[must_use]
 pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffic {
     let (model, layout, run) = (&scenario.model, &scenario.layout, &scenario.run);
-    let layers = stage_range(&scenario.stage_layers, stage);
-    let n = (layers.end - layers.start) as f64;
-    let moe_layers = layers.filter(|index| model.is_moe_layer(*index)).count() as f64;
+    let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
     let tokens = scenario.tokens_per_rank();
     let activation = scenario.precision.computes.activation();
     let h = model.hidden as f64;
     let t = layout.tp as f64;
-    let c = layout.cp as f64;
-    // A routed FFN gathers and scatters its tokens over the experts instead.
-    let shared = model.moe.is_some_and(|moe| moe.shared_experts > 0);
-    let pairs = if shared {
-        2.0 * n
-    } else {
-        2.0 * n - moe_layers
-    };
+    let each = kinds.iter();
+    let pairs: f64 = each
+        .map(|(kind, n)| *n as f64 * tensor_pairs(model, *kind))
+        .sum();
     let tp = 4.0 * activation * tokens * h * ring(layout.tp) * pairs;
-    let (query, kv) = (model.query_width() as f64, rank_key_width(scenario));
-    let cp = match run.cp_comm {
-        CpComm::Ring | CpComm::AllGather => 6.0 * activation * tokens * kv * (c - 1.0),
-        CpComm::Ulysses => 4.0 * activation * tokens * (query / t + kv) * ring(layout.cp),
-    };
+    let cp = kinds
+        .iter()
+        .map(|(kind, n)| *n as f64 * context_bytes(scenario, kind.mixer).0)
+        .sum();
     let ep = model.moe.map_or(0.0, |moe| {
         let (there, back) = element_bytes(scenario);
         let bytes = 2.0 * (there + back);
+        let width = moe.input(model.hidden) as f64;
         if is_once_a_node(scenario) {
             let copies = once_a_node(moe, layout.mesh().group(Axis::Ep)).total();
-            return bytes * copies * tokens * h / t * run.moe_imbalance;
+            return bytes * copies * tokens * width / t * run.moe_imbalance;
         }
-        bytes * moe.top_k as f64 * tokens * h / t * ring(layout.ep) * run.moe_imbalance
+        bytes * moe.top_k as f64 * tokens * width / t * ring(layout.ep) * run.moe_imbalance
     });
+    let moe_layers = routed_layers(scenario, stage);
     let cut = if layout.sequence_parallel { t } else { 1.0 };
     let boundary = if layout.pp > 1 {
         2.0 * activation * tokens * h / cut
@@ -73,10 +67,92 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     };
     MicrobatchTraffic {
         tp: Bytes(tp),
-        cp: Bytes(cp * n),
+        cp: Bytes(cp),
         ep: Bytes(ep * moe_layers),
         pp: Bytes(boundary),
     }
+}
+
+/// Pairs of tensor-parallel messages of a layer and pass: one a mixer, one a dense FFN or shared experts. A routed FFN
+/// gathers and scatters its tokens over the experts instead.
+#[must_use]
+pub fn tensor_pairs(model: &Architecture, kind: LayerKind) -> f64 {
+    let shared = kind.ffn.is_routed() && model.moe.is_some_and(|moe| moe.shared_experts > 0);
+    let ffn = kind.ffn.is_dense() || shared;
+    f64::from(u8::from(kind.mixer != Mixer::None) + u8::from(ffn))
+}
+
+/// Layers of global stage `stage` that route tokens to experts.
+#[must_use]
+pub fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
+    let range = stage_range(&scenario.stage_layers, stage);
+    let kinds = scenario.model.kinds(range);
+    let routed = kinds.iter().filter(|(kind, _)| kind.ffn.is_routed());
+    routed.map(|(_, count)| *count as f64).sum()
+}
+
+/// Bytes that one layer with `mixer` sends in the context-parallel group, forward and backward.
+///
+/// A state-space model or linear attention goes from a part of the sequence to a part of its heads and back: what its
+/// convolution reads and what it returns, `4 b T w (c - 1)/c`. Source: Megatron-LM `mamba_context_parallel.py`.
+#[must_use]
+pub fn context_bytes(scenario: &Scenario, mixer: Mixer) -> Bytes {
+    let (model, layout) = (&scenario.model, &scenario.layout);
+    let (t, c) = (layout.tp as f64, layout.cp as f64);
+    let moved = scenario.precision.computes.activation() * scenario.tokens_per_rank();
+    if let Some(width) = recurrent_width(model, mixer, layout.cp * layout.tp) {
+        return Bytes(2.0 * moved * width / t * ring(layout.cp));
+    }
+    let Some(heads) = model.attention_heads(mixer) else {
+        return Bytes(0.0);
+    };
+    let kv = key_width(heads, layout.tp);
+    Bytes(match scenario.run.cp_comm {
+        CpComm::Ring | CpComm::AllGather => 6.0 * moved * kv * (c - 1.0),
+        CpComm::Ulysses => 4.0 * moved * (query_width(heads) / t + kv) * ring(layout.cp),
+    })
+}
+
+/// Widths that a recurrent mixer exchanges, there and back; groups of fewer heads than ranks are repeated.
+fn recurrent_width(model: &Architecture, mixer: Mixer, ranks: u64) -> Option<f64> {
+    Some(match mixer {
+        Mixer::Mamba => {
+            let own = model.mamba?;
+            let repeats = ranks.div_ceil(own.groups.max(1)).max(1);
+            let shared = 2 * own.groups * own.state;
+            (own.projected() + shared * (repeats - 1) + own.inner()) as f64
+        }
+        Mixer::DeltaNet => {
+            let own = model.delta_net?;
+            (2 * own.keys() + 3 * own.values() + 2 * own.value_heads) as f64
+        }
+        Mixer::Kda => {
+            let own = model.kda?;
+            (5 * own.inner() + own.heads) as f64
+        }
+        _ => return None,
+    })
+}
+
+/// Mean width of queries and of attention's output over all heads.
+fn query_width(heads: Heads) -> f64 {
+    f64::midpoint(heads.queries() as f64, heads.output() as f64)
+}
+
+/// The same of the widest layers.
+#[must_use]
+pub fn widest_queries(model: &Architecture) -> f64 {
+    let kinds = model.all_kinds();
+    let heads = kinds
+        .iter()
+        .filter_map(|(kind, _)| model.attention_heads(kind.mixer));
+    heads.map(query_width).fold(0.0, f64::max)
+}
+
+/// Mean width of keys and values on one of `tp` ranks, which has a head at least.
+fn key_width(heads: Heads, tp: u64) -> f64 {
+    let whole = heads.key_value * (heads.qk + heads.value);
+    whole as f64 / 2.0 / tp.min(heads.key_value).max(1) as f64
 }
 
 /// Bytes of one micro-batch's hidden states on a rank: what a tensor-parallel message gathers or reduces, `2 T h`.
@@ -86,18 +162,34 @@ pub fn stage_message(scenario: &Scenario) -> Bytes {
     Bytes(activation * scenario.tokens_per_rank() * scenario.model.hidden as f64)
 }
 
-/// Bytes of one block of keys and values on its way round a ring, `4 T w` with w the width of the keys on a rank.
+/// Bytes of one block of keys and values of a layer with `mixer` on its way round a ring, `4 T w` with w the width of
+/// the keys on a rank.
 #[must_use]
-pub fn ring_block(scenario: &Scenario) -> Bytes {
+pub fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
+    let heads = scenario.model.attention_heads(mixer);
+    let width = heads.map_or(0.0, |heads| key_width(heads, scenario.layout.tp));
     let activation = scenario.precision.computes.activation();
-    Bytes(2.0 * activation * scenario.tokens_per_rank() * rank_key_width(scenario))
+    Bytes(2.0 * activation * scenario.tokens_per_rank() * width)
 }
 
-/// Mean width of keys and values on a tensor-parallel rank, which has a head at least.
+/// The largest such block of any layer.
+#[must_use]
+pub fn ring_block(scenario: &Scenario) -> Bytes {
+    let kinds = scenario.model.all_kinds();
+    let blocks = kinds
+        .iter()
+        .map(|(kind, _)| layer_block(scenario, kind.mixer));
+    blocks.fold(
+        Bytes(0.0),
+        |most, one| if one.0 > most.0 { one } else { most },
+    )
+}
+
+/// Mean width of keys and values on a tensor-parallel rank, which has a head at least; of the widest layers.
 #[must_use]
 pub fn rank_key_width(scenario: &Scenario) -> f64 {
-    let (model, tp) = (&scenario.model, scenario.layout.tp);
-    key_value_width(model) / model.key_value_ranks(tp) as f64
+    let tokens = scenario.precision.computes.activation() * scenario.tokens_per_rank();
+    ring_block(scenario).0 / (2.0 * tokens)
 }
 
 /// The bandwidth of a wire, one direction, per GPU, by the data sheet.

@@ -9,7 +9,10 @@ use super::beside::Beside;
 use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
 use super::shards::shards;
-use super::volume::{MicrobatchTraffic, microbatch_traffic, ring_block, stage_message};
+use super::volume::{
+    MicrobatchTraffic, context_bytes, layer_block, microbatch_traffic, routed_layers,
+    stage_message, tensor_pairs,
+};
 use crate::cluster::Axis;
 use crate::model::stage_range;
 use crate::run::{CpComm, Recompute, Scenario, TpOverlap};
@@ -142,7 +145,7 @@ pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) ->
     let hop = Bytes(traffic.pp.0 / 2.0);
     StageWaits {
         tp: tensor(scenario, stage, windows, &fabric, again, traffic),
-        cp: context(scenario, layers, windows, &fabric, again, traffic),
+        cp: context(scenario, stage, windows, &fabric, again, traffic),
         ep: experts(scenario, stage, windows, &fabric, again, traffic),
         zero3,
         gradients,
@@ -172,15 +175,10 @@ fn tensor(
     } else {
         fabric.all_reduce(group, message)
     };
-    let shared = model.moe.is_some_and(|moe| moe.shared_experts > 0);
-    let pairs: f64 = stage_range(&scenario.stage_layers, stage)
-        .map(|index| {
-            if model.is_moe_layer(index) && !shared {
-                1.0
-            } else {
-                2.0
-            }
-        })
+    let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
+    let each = kinds.iter();
+    let pairs: f64 = each
+        .map(|(kind, n)| *n as f64 * tensor_pairs(model, *kind))
         .sum();
     let ends = u8::from(stage == 0) + u8::from(stage + 1 == scenario.stage_layers.len());
     let once = fabric.gather(group, message) * f64::from(ends);
@@ -208,7 +206,7 @@ fn tensor(
 /// gradients travel too in the backward pass. All-gather and Ulysses run before attention and after it.
 fn context(
     scenario: &Scenario,
-    layers: f64,
+    stage: usize,
     windows: &StageWindows,
     fabric: &Fabric,
     again: f64,
@@ -219,33 +217,49 @@ fn context(
         return Wait::default();
     }
     let group = layout.mesh().group(Axis::Cp);
-    let steps = (layout.cp - 1) as f64;
-    let (forward, backward) = match scenario.run.cp_comm {
-        CpComm::Ring => {
-            let block = ring_block(scenario);
-            let share = scenario.software.overlap.cp;
-            let c = layout.cp as f64;
-            let pass = |factor: f64, window: Seconds| {
-                let send = fabric.send(group.link(), block * factor);
-                let each = window / (c * layers.max(1.0));
-                Beside::new(send, each, share, 0.0) * (steps * layers)
-            };
-            (
-                pass(1.0, windows.attention_forward),
-                pass(2.0, windows.attention_backward),
-            )
-        }
-        CpComm::AllGather => {
-            let gathered = ring_block(scenario) * layout.cp as f64;
-            let one = fabric.gather(group, gathered) * layers;
-            (Beside::alone(one), Beside::alone(one * 2.0))
-        }
-        CpComm::Ulysses => {
-            let pass = Bytes(traffic.cp.0 / 2.0 / layers.max(1.0) / 4.0 * layout.cp as f64 / steps);
-            let one = fabric.all_to_all(group, pass) * (4.0 * layers);
-            (Beside::alone(one), Beside::alone(one))
-        }
-    };
+    let (steps, c) = ((layout.cp - 1) as f64, layout.cp as f64);
+    let model = &scenario.model;
+    let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
+    let cores = kinds.iter();
+    let cores = cores.filter(|(kind, _)| model.attention_heads(kind.mixer).is_some());
+    let layers = cores.map(|(_, count)| *count as f64).sum::<f64>();
+    let (mut forward, mut backward) = (Beside::default(), Beside::default());
+    for (kind, count) in kinds.iter() {
+        let count = *count as f64;
+        let exchange = match model.attention_heads(kind.mixer) {
+            Some(_) => scenario.run.cp_comm,
+            // Recurrent mixers go from parts of the sequence to heads and back.
+            None => CpComm::Ulysses,
+        };
+        let (there, back) = match exchange {
+            CpComm::Ring => {
+                let block = layer_block(scenario, kind.mixer);
+                let share = scenario.software.overlap.cp;
+                let pass = |factor: f64, window: Seconds| {
+                    let send = fabric.send(group.link(), block * factor);
+                    let each = window / (c * layers.max(1.0));
+                    Beside::new(send, each, share, 0.0) * (steps * count)
+                };
+                (
+                    pass(1.0, windows.attention_forward),
+                    pass(2.0, windows.attention_backward),
+                )
+            }
+            CpComm::AllGather => {
+                let gathered = layer_block(scenario, kind.mixer) * c;
+                let one = fabric.gather(group, gathered) * count;
+                (Beside::alone(one), Beside::alone(one * 2.0))
+            }
+            CpComm::Ulysses => {
+                let bytes = context_bytes(scenario, kind.mixer);
+                let pass = Bytes(bytes.0 / 8.0 * c / steps);
+                let one = fabric.all_to_all(group, pass) * (4.0 * count);
+                (Beside::alone(one), Beside::alone(one))
+            }
+        };
+        forward = forward + there;
+        backward = backward + back;
+    }
     Wait {
         bytes: traffic.cp,
         forward,
@@ -263,9 +277,7 @@ fn experts(
     traffic: MicrobatchTraffic,
 ) -> Wait {
     let (model, layout) = (&scenario.model, &scenario.layout);
-    let routed = stage_range(&scenario.stage_layers, stage)
-        .filter(|index| model.is_moe_layer(*index))
-        .count() as f64;
+    let routed = routed_layers(scenario, stage);
     if layout.ep <= 1 || routed <= 0.0 {
         return Wait::default();
     }

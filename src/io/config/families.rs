@@ -4,6 +4,16 @@
 
 use crate::core::model::{Biases, Norm, QkNorm};
 
+/// What mixes the tokens of layers, where the file does not list it.
+pub enum Mixers {
+    /// Full attention, or what the entries of linear attention and state-space models say.
+    Alike,
+    /// Windows, but in one layer of so many, from the first on.
+    Windows(u64),
+    /// Chunks, but in one layer of so many.
+    Chunks(u64),
+}
+
 /// A kind of model.
 #[allow(clippy::struct_excessive_bools)] // independent facts of a table
 pub struct Family {
@@ -33,6 +43,18 @@ pub struct Family {
     pub latent: bool,
     /// Multi-token prediction.
     pub prediction: bool,
+    /// What mixes tokens.
+    pub mixers: Mixers,
+    /// A gate on the output of attention.
+    pub gate: bool,
+    /// Attention sinks.
+    pub sinks: bool,
+    /// An FFN beside the experts.
+    pub beside: bool,
+    /// Shared experts, where the file does not say.
+    pub shared_experts: u64,
+    /// Layers from one with experts to the next, where the file does not say.
+    pub sparse_step: u64,
     /// What the calculator does not count.
     pub notes: &'static [&'static str],
 }
@@ -59,6 +81,12 @@ const LLAMA: Family = Family {
     experts: false,
     latent: false,
     prediction: false,
+    mixers: Mixers::Alike,
+    gate: false,
+    sinks: false,
+    beside: false,
+    shared_experts: 0,
+    sparse_step: 1,
     notes: &[],
 };
 
@@ -67,8 +95,9 @@ const EXPERTS: Family = Family {
     ..LLAMA
 };
 
-const WINDOW: &str = "sliding windows are not modelled: the layers that have one are counted and timed as full attention";
 const UNKNOWN: &str = "this kind of model is not known: it is read as a Llama with the experts and the latent attention that its entries name; whatever else it has is not counted";
+const GATE: &str = "the gate of the shared experts (a hidden size a layer) is not counted";
+const SCALES: &str = "the scales of layers and of the router are not counted";
 const ROUTER: &str = "the load-balancing bias of the router (a number an expert) is not counted";
 
 static FAMILIES: &[Family] = &[
@@ -93,7 +122,7 @@ static FAMILIES: &[Family] = &[
         kinds: &["gemma2"],
         tied: true,
         post_norms: true,
-        notes: &[WINDOW],
+        mixers: Mixers::Windows(2),
         ..LLAMA
     },
     Family {
@@ -101,8 +130,97 @@ static FAMILIES: &[Family] = &[
         tied: true,
         post_norms: true,
         qk_norm: QkNorm::Head,
-        notes: &[WINDOW],
+        mixers: Mixers::Windows(6),
         ..LLAMA
+    },
+    Family {
+        kinds: &["gemma4", "gemma4_text"],
+        tied: true,
+        post_norms: true,
+        qk_norm: QkNorm::Head,
+        mixers: Mixers::Windows(6),
+        notes: &[SCALES],
+        ..LLAMA
+    },
+    Family {
+        kinds: &["gemma4_moe"],
+        tied: true,
+        post_norms: true,
+        qk_norm: QkNorm::Head,
+        mixers: Mixers::Windows(6),
+        beside: true,
+        notes: &[SCALES],
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["olmo3"],
+        qk_norm: QkNorm::All,
+        mixers: Mixers::Windows(4),
+        ..LLAMA
+    },
+    Family {
+        kinds: &["gpt_oss"],
+        biases: Biases::All,
+        attention_bias_key: false,
+        mixers: Mixers::Windows(2),
+        sinks: true,
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["llama4", "llama4_text"],
+        mixers: Mixers::Chunks(4),
+        shared_experts: 1,
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["qwen3_next", "qwen3_5_moe", "qwen3_5_moe_text"],
+        qk_norm: QkNorm::Head,
+        gate: true,
+        notes: &[GATE],
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["qwen3_5", "qwen3_5_text"],
+        qk_norm: QkNorm::Head,
+        gate: true,
+        ..LLAMA
+    },
+    Family {
+        kinds: &["nemotron_h"],
+        gated: false,
+        prediction: true,
+        notes: &[ROUTER],
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["mimo_v2", "mimo_v2_flash"],
+        attention_bias_key: false,
+        sinks: true,
+        prediction: true,
+        notes: &[ROUTER],
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["kimi_linear"],
+        latent: true,
+        prediction: true,
+        notes: &[ROUTER],
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["kimi_k3"],
+        latent: true,
+        prediction: true,
+        gate: true,
+        notes: &[ROUTER, "attention residuals are not counted"],
+        ..EXPERTS
+    },
+    Family {
+        kinds: &["deepseek_v4"],
+        sinks: true,
+        prediction: true,
+        notes: &[ROUTER],
+        ..EXPERTS
     },
     Family {
         kinds: &["phi3"],
@@ -141,7 +259,7 @@ static FAMILIES: &[Family] = &[
         kinds: &["qwen2_moe"],
         biases: Biases::Qkv,
         attention_bias_key: false,
-        notes: &["the gate of the shared experts (a hidden size a layer) is not counted"],
+        notes: &[GATE],
         ..EXPERTS
     },
     Family {
@@ -169,7 +287,7 @@ static FAMILIES: &[Family] = &[
         ..EXPERTS
     },
     Family {
-        kinds: &["deepseek_v3", "kimi_k2"],
+        kinds: &["deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa"],
         latent: true,
         prediction: true,
         notes: &[ROUTER],

@@ -4,6 +4,7 @@
 //! file leaves to its library's defaults is listed as assumed.
 
 mod families;
+mod layers;
 
 use crate::core::issue::Issue;
 use crate::core::message::{Argument, Message, verbatim};
@@ -45,26 +46,12 @@ impl Config {
 const SHARED: [&str; 3] = ["hidden_act", "num_key_value_heads", "intermediate_size"];
 /// Names that a count of experts goes by.
 const EXPERTS: [&str; 3] = ["num_local_experts", "num_experts", "n_routed_experts"];
-/// Entries of layers that differ from a Llama's: linear attention, state spaces, indexers, several shapes in one model.
-const UNLIKE: [&str; 16] = [
-    "layer_types",
-    "layers_block_type",
-    "hybrid_override_pattern",
-    "hybrid_layer_pattern",
-    "full_attention_interval",
-    "linear_attn_config",
-    "linear_num_key_heads",
-    "mamba_num_heads",
-    "compress_ratios",
-    "index_topk",
-    "attn_type_list",
-    "intermediate_size_mlp",
-    "interleave_moe_layer_step",
-    "sliding_window_pattern",
-    "attention_k_eq_v",
-    "moe_latent_size",
+/// Names of how many of them a token visits.
+const TOP_K: [&str; 3] = [
+    "num_experts_per_tok",
+    "num_experts_per_token",
+    "top_k_experts",
 ];
-
 /// Reads a `config.json`.
 ///
 /// # Errors
@@ -86,9 +73,11 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
         return Err(refuse(t!("no model_type: is it a model's config.json?")));
     };
     let says = |key: &&str| !matches!(text.get(key), None | Some(Value::Null));
-    let family = match family(kind) {
+    let beside = matches!(text.get("enable_moe_block"), Some(Value::Bool(true)));
+    let known = if beside { "gemma4_moe" } else { kind };
+    let family = match family(known) {
         Some(family) => family,
-        None if UNLIKE.iter().any(says) || !SHARED.iter().all(says) => {
+        None if !SHARED.iter().all(says) => {
             return Err(refuse(t!(
                 "model_type \"{kind}\" is not known, and its layers are no Llama's; known are {kinds}",
                 kind,
@@ -243,12 +232,24 @@ impl Reader<'_> {
 
     /// Width of the FFN; GPT-2 leaves it out where it is four times the hidden size.
     fn ffn(&mut self, family: &Family, hidden: Option<u64>) -> Option<u64> {
-        let keys = ["intermediate_size", "n_inner"];
+        // Some models have no dense FFN.
+        let keys = [
+            "intermediate_size_mlp",
+            "intermediate_size",
+            "n_inner",
+            "moe_intermediate_size",
+        ];
         if !family.short_names {
-            return self.need(&keys, "FFN size");
+            let known = if family.experts { 4 } else { 3 };
+            return self.need(&keys[..known], "FFN size");
         }
         let hidden = hidden?;
-        Some(self.count_or(&keys, "FFN size", 4 * hidden, "four times the hidden size"))
+        Some(self.count_or(
+            &keys[..3],
+            "FFN size",
+            4 * hidden,
+            "four times the hidden size",
+        ))
     }
 
     fn parts(&mut self, family: &Family) -> ModelParts {
@@ -300,43 +301,36 @@ impl Reader<'_> {
         if family.latent {
             self.latent(&mut parts);
         }
+        self.layers(family, &mut parts);
         parts
     }
 
     fn experts(&mut self, family: &Family, parts: &mut ModelParts) {
         parts.experts = self.need(&EXPERTS, "routed experts");
-        parts.top_k = self.need(&["num_experts_per_tok"], "experts per token");
-        // Mixtral's experts are as wide as a dense FFN would be.
-        parts.expert_ffn = self
-            .count(&["moe_intermediate_size"], "expert FFN size")
-            .or(parts.ffn);
+        parts.top_k = self.need(&TOP_K, "experts per token");
+        // Mixtral's experts are as wide as a dense FFN would be; where that has a width of its own, they have the other.
+        let own = if self.has("intermediate_size_mlp") {
+            "intermediate_size"
+        } else {
+            "moe_intermediate_size"
+        };
+        parts.expert_ffn = self.count(&[own], "expert FFN size").or(parts.ffn);
+        parts.latent = self.count(&["moe_latent_size"], "latent width");
         parts.dense_layers = Some(
             self.count(&["first_k_dense_replace"], "leading dense layers")
                 .unwrap_or(0),
         );
-        let counted = self.count(&["n_shared_experts"], "shared experts");
-        parts.shared_experts = Some(counted.unwrap_or_else(|| self.shared_width(parts)));
-        for key in ["decoder_sparse_step", "moe_layer_freq"] {
-            if self
-                .count(&[key], "layers from one with experts to the next")
-                .is_some_and(|step| step > 1)
-            {
-                let message = t!(
-                    "{key} above 1: layers with and without experts in turn are not modelled",
-                    key
-                );
-                self.errors.push(Issue::error("model", message));
-            }
-        }
-        if let Some(Value::List(dense)) = self.config.get("mlp_only_layers") {
-            let count = dense.len();
-            self.take("mlp_only_layers", "dense layers", count.into());
-            if count > 0 {
-                self.assumed
-                    .push(t!("the {count} dense layers are the first ones", count));
-                parts.dense_layers = Some(count as u64);
-            }
-        }
+        let wide = self.has("moe_shared_expert_intermediate_size");
+        let counted = if wide {
+            None
+        } else {
+            self.count(
+                &["n_shared_experts", "num_shared_experts"],
+                "shared experts",
+            )
+        };
+        let shared = counted.unwrap_or_else(|| self.shared_width(parts));
+        parts.shared_experts = Some(shared.max(family.shared_experts));
         // A group of one is no limit, and some kinds leave both out.
         parts.groups = self.count(&["n_group"], "expert groups");
         parts.top_groups = self.count(&["topk_group"], "groups per token");
@@ -348,9 +342,12 @@ impl Reader<'_> {
 
     /// Shared experts of a file that gives their joint width.
     fn shared_width(&mut self, parts: &ModelParts) -> u64 {
-        let key = "shared_expert_intermediate_size";
+        let keys = [
+            "shared_expert_intermediate_size",
+            "moe_shared_expert_intermediate_size",
+        ];
         let width = self
-            .count(&[key], "width of the shared experts")
+            .count(&keys, "width of the shared experts")
             .unwrap_or(0);
         let each = parts.expert_ffn.unwrap_or(1).max(1);
         if !width.is_multiple_of(each) {

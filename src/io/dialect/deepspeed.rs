@@ -16,6 +16,7 @@ pub static DIALECT: Dialect = Dialect {
     id: "deepspeed",
     name: "DeepSpeed",
     file: "ds_config.json",
+    stack: |_| "deepspeed",
     read,
     write,
     print,

@@ -5,6 +5,7 @@
 mod layout;
 mod model;
 mod parallel;
+mod pattern;
 mod precision;
 mod training;
 
@@ -13,7 +14,7 @@ use super::settings_reader::SettingsReader;
 use super::settings_writer::SettingsWriter;
 use super::words::{self, Script};
 use super::{Dialect, Entries};
-use crate::core::run::Scenario;
+use crate::core::run::{Scenario, Value};
 use parallel::SAME;
 
 /// Megatron-LM.
@@ -21,6 +22,7 @@ pub static DIALECT: Dialect = Dialect {
     id: "megatron",
     name: "Megatron-LM",
     file: "megatron.sh",
+    stack: generation,
     read,
     write,
     print,
@@ -45,6 +47,27 @@ pub fn knows(name: &str) -> bool {
         "--use-distributed-optimizer",
     ];
     SAME.iter().any(|row| row.name == name) || well_known.contains(&&*name)
+}
+
+/// Arguments that Megatron-LM has since 2026.
+const OF_2026: [&str; 4] = [
+    "hybrid-layer-pattern",
+    "cuda-graph-impl",
+    "moe-flex-dispatcher-backend",
+    "fp4-format",
+];
+
+/// The release, by arguments that only the last one has.
+fn generation(entries: &Entries) -> &'static str {
+    let new = |(name, _): &(String, Value)| {
+        let name = name.trim_start_matches('-').replace('_', "-");
+        OF_2026.contains(&name.as_str())
+    };
+    if entries.iter().any(new) {
+        "megatron-2026"
+    } else {
+        "megatron-2025"
+    }
 }
 
 /// The settings that a text says.

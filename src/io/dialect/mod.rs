@@ -31,6 +31,8 @@ pub struct Dialect {
     pub name: &'static str,
     /// What a file of it is called.
     pub file: &'static str,
+    /// The training software of the settings, as far as they tell its release.
+    pub stack: fn(&Entries) -> &'static str,
     /// Takes them into the Run of the reader.
     pub read: fn(&mut SettingsReader),
     /// The settings that say a Run.

@@ -17,6 +17,7 @@ pub static DIALECT: Dialect = Dialect {
     id: "nanotron",
     name: "Nanotron",
     file: "nanotron.yaml",
+    stack: |_| "megatron-2024",
     read,
     write,
     print,

@@ -18,6 +18,7 @@ pub static DIALECT: Dialect = Dialect {
     id: "torchtitan",
     name: "torchtitan",
     file: "torchtitan.sh",
+    stack: compiled,
     read,
     write,
     print,
@@ -59,6 +60,20 @@ pub fn knows(name: &str) -> bool {
 pub fn is_file(file: &Result<Entries, Issue>) -> bool {
     let entries = file.as_ref();
     entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
+}
+
+/// With the compiler where the settings say so: `compile.enable`, before `training.compile`.
+fn compiled(entries: &Entries) -> &'static str {
+    let on = |(name, value): &(String, Value)| {
+        let name = name.trim_start_matches('-').replace('-', "_");
+        matches!(name.as_str(), "compile.enable" | "training.compile")
+            && matches!(value, Value::Bool(true))
+    };
+    if entries.iter().any(on) {
+        "torchtitan"
+    } else {
+        "torchtitan-eager"
+    }
 }
 
 /// The settings that a text says.

@@ -157,6 +157,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
             ignored: Vec::new(),
         });
     }
+    let stack = (dialect.stack)(&entries);
     let mut reader =
         SettingsReader::new(entries, exported.clone().unwrap_or_else(|| present.clone()));
     if exported.is_some() {
@@ -165,7 +166,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
             "what the settings do not say; they were edited since",
         );
     }
-    finish(dialect, reader, format)
+    finish(dialect, reader, format, exported.is_none().then_some(stack))
 }
 
 /// Reads the settings of a program that are at hand as entries, over `present`.
@@ -179,7 +180,7 @@ pub fn read_entries(
 ) -> Result<Meaning, Vec<Issue>> {
     let format = t!("settings of {dialect}", dialect = dialect.name);
     let reader = SettingsReader::new(entries, present.clone());
-    let read = finish(dialect, reader, format)?;
+    let read = finish(dialect, reader, format, None)?;
     let beyond = out_of_range(&read.run);
     if beyond.is_empty() {
         Ok(read)
@@ -188,14 +189,24 @@ pub fn read_entries(
     }
 }
 
+/// `stack` is the software that the settings are assumed to be for; none: that of the Run which was there.
 fn finish(
     dialect: &Dialect,
     mut reader: SettingsReader,
     format: Message,
+    stack: Option<&'static str>,
 ) -> Result<Meaning, Vec<Issue>> {
     (dialect.read)(&mut reader);
     if !reader.errors.is_empty() {
         return Err(reader.errors);
+    }
+    if let Some(stack) = stack {
+        reader.run.stack.base = Some(stack);
+        let label = reader.run.stack.preset_row().choice.label;
+        reader.assumed.push(t!(
+            "software: {label}; attention, overlap and fusion follow it",
+            label
+        ));
     }
     let ignored = reader.left();
     Ok(Meaning {
@@ -213,6 +224,33 @@ mod tests {
 
     fn run(text: &str) -> Meaning {
         read(text, &Run::default()).unwrap_or_else(|issues| panic!("{issues:?}: {text}"))
+    }
+
+    /// torchtitan's `compile.enable` is off unless it is said (job_config.py).
+    #[test]
+    fn settings_name_the_software_that_they_are_of() {
+        for (text, stack) in [
+            (
+                "--tensor-model-parallel-size 2 --use-distributed-optimizer",
+                "megatron-2025",
+            ),
+            (
+                "--tensor-model-parallel-size 2 --cuda-graph-impl local",
+                "megatron-2026",
+            ),
+            ("[training]\nseq_len = 8192\n", "torchtitan-eager"),
+            (
+                "[training]\nseq_len = 8192\n[compile]\nenable = true\n",
+                "torchtitan",
+            ),
+            ("{\"zero_optimization\": {\"stage\": 2}}", "deepspeed"),
+        ] {
+            let read = run(text);
+            assert_eq!(read.run.stack.base, Some(stack), "{text}");
+            let label = read.run.stack.preset_row().choice.label;
+            let says = |said: &Message| said.to_string().contains(label);
+            assert!(read.assumed.iter().any(says), "{text}");
+        }
     }
 
     #[test]

@@ -131,12 +131,22 @@ pub fn choices(
 pub fn fold(summary: impl Into<Message>, content: Node) -> Node {
     let summary = summary.into();
     let key = summary.to_string();
-    el(
-        "details",
-        &[("class", "data-table")],
-        &[leaf("summary", "", summary), content],
-    )
-    .keyed(&key)
+    let parts = [leaf("summary", "", summary), content];
+    el("details", &[("class", "fold")], &parts).keyed(&key)
+}
+
+/// A fold that `toggle` opens and closes; its content is computed only while it is `open`.
+#[must_use]
+pub fn toggled_fold(
+    open: bool,
+    toggle: Action,
+    summary: &'static str,
+    content: impl FnOnce() -> Node,
+) -> Node {
+    let content = if open { content() } else { Node::none() };
+    let parts = [leaf("summary", "", summary).on(toggle), content];
+    let state = if open { "open" } else { "" };
+    el("details", &[("class", "fold"), ("open", state)], &parts).keyed(summary)
 }
 
 /// A button that explains `figure`.

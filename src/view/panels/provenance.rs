@@ -9,7 +9,7 @@ use crate::core::pipeline::SCHEDULES;
 use crate::core::pipeline::ideas::IDEAS;
 use crate::core::run::OneOf;
 use crate::core::run::precision::POLICIES;
-use crate::core::run::presets::{GPUS, MODELS};
+use crate::core::run::presets::{GPUS, MODELS, STACKS};
 use crate::core::source::{ALL, Source};
 use crate::core::t;
 use crate::core::units::{show_count, significant};
@@ -130,7 +130,15 @@ fn of_presets() -> Node {
         "source",
     ];
     let policy_head = ["policy", "bytes per parameter", "source"];
+    let stacks = STACKS
+        .iter()
+        .map(|row| vec![name(row.choice.label), text(row.remark), cite(row.source)]);
     [
+        section(
+            "Software stacks",
+            &["software", "what it decides", "source"],
+            stacks,
+        ),
         section("Models", &model_head, models),
         section("Precision policies", &policy_head, policies),
     ]
@@ -159,6 +167,7 @@ fn of_measurements_and_documents() -> Node {
         vec![
             name(row.name),
             text(row.kind.words()),
+            name(row.stack()),
             leaf("code", "", row.file),
         ]
     });
@@ -172,7 +181,7 @@ fn of_measurements_and_documents() -> Node {
     [
         section(
             "Published measurements",
-            &["rows", "used as", "table"],
+            &["rows", "used as", "software", "table"],
             measured,
         ),
         section("Documents", &["short", "title", "where"], documents),

@@ -1,7 +1,6 @@
 //! The folded parts, computed while they are open: methods side by side, what would make it fit, how to narrow a
 //! surprise down.
 
-use super::fold::Fold;
 use crate::core::memory::Verdict;
 use crate::core::report::Evaluation;
 use crate::core::report::fit::{Base, Suggestions};
@@ -10,18 +9,21 @@ use crate::view::panel::Panel;
 use crate::view::panels::memory::suggestions;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
-use crate::web::panel::shown;
+use crate::web::panel::{part, shown};
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 use std::sync::Arc;
+
+/// Classes of its folds.
+const PART: &str = "fold part";
 
 /// The same Run by every method.
 pub fn methods(state: State) -> AnyView {
     let title = say("The same run by every method");
     let content =
         move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Methods));
-    part("methods", title, flag(|| false), content)
+    part(Some("methods"), PART, title, flag(|| false), content)
 }
 
 /// How to narrow down a run that should have fitted.
@@ -29,7 +31,7 @@ pub fn narrowing(state: State) -> AnyView {
     let title = say("Out of memory although it fits?");
     let content =
         move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Narrow));
-    part("narrow", title, flag(|| false), content)
+    part(Some("narrow"), PART, title, flag(|| false), content)
 }
 
 /// What would make it fit, open where it does not.
@@ -46,7 +48,13 @@ pub fn fit(state: State) -> AnyView {
         })
     };
     let content = move |open: Signal<bool>| found(state, open);
-    part("fit", text(title), flag(move || !fits()), content)
+    part(
+        Some("fit"),
+        PART,
+        text(title),
+        flag(move || !fits()),
+        content,
+    )
 }
 
 /// The suggestions: searched by a worker, and dropped as soon as the Run is another.
@@ -77,22 +85,4 @@ fn found(state: State, open: Signal<bool>) -> Signal<Node> {
         })
     })
     .into()
-}
-
-/// A fold over `content`, open by itself where `opens` says so and nobody has chosen otherwise.
-fn part(
-    id: &'static str,
-    title: Signal<String>,
-    opens: Signal<bool>,
-    content: impl FnOnce(Signal<bool>) -> Signal<Node>,
-) -> AnyView {
-    let chosen = RwSignal::new(None::<bool>);
-    let open = flag(move || chosen.get().unwrap_or_else(|| opens.get()));
-    Fold {
-        id,
-        title,
-        open,
-        content: content(open),
-    }
-    .view(move |to| chosen.set(Some(to)))
 }

@@ -2,7 +2,6 @@
 //! built on it.
 
 mod advice;
-mod fold;
 mod over_time;
 
 use crate::core::run::registry::field;
@@ -10,7 +9,7 @@ use crate::view::panel::Panel;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, text};
 use crate::web::i18n::say;
-use crate::web::panel::shown;
+use crate::web::panel::{fold, shown};
 use crate::web::render::patched;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -21,8 +20,6 @@ use wasm_bindgen::JsCast;
 pub fn MemoryPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let over_time = RwSignal::new(false);
-    // Made from the first time that someone opens it.
-    let table = RwSignal::new(false);
     let alone = state.embed().is_some();
     let method = (!alone).then(|| {
         field("memory_method").map(|field| {
@@ -48,7 +45,6 @@ pub fn MemoryPanel() -> impl IntoView {
         ]
     });
     let picture = shown(state, || Some(Panel::MemoryBars));
-    let rows = shown(state, move || table.get().then_some(Panel::MemoryTable));
     let bands = shown(state, || Some(Panel::MemoryBands));
     view! {
         <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
@@ -63,10 +59,7 @@ pub fn MemoryPanel() -> impl IntoView {
             </div>
             <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
                 <div style=text(bars) use:patched=picture></div>
-                <details class="data-table" on:toggle=move |_| table.set(true)>
-                    <summary>{say("Show as a table, with the named parts")}</summary>
-                    <div use:patched=rows></div>
-                </details>
+                {fold(state, "Show as a table, with the named parts", || Panel::MemoryTable)}
             </div>
             {over_time::view(state, over_time.into())}
             <div class="bands" use:patched=bands></div>

@@ -2,17 +2,28 @@
 
 use crate::core::report::{ScheduleRow, schedule_ids, schedule_row, schedule_row_with};
 use crate::core::run::{OneOf, Run};
+use crate::view::node::markup::Node;
 use crate::view::panels::schedules::table;
-use crate::web::html::effect;
+use crate::web::html::{effect, flag};
 use crate::web::i18n::say;
-use crate::web::panel::is_open;
-use crate::web::render::patched;
+use crate::web::panel::part;
 use crate::web::state::State;
 use crate::web::worker::{Job, Progress, Reply, Request, request};
 use leptos::prelude::*;
 
 pub fn schedules(state: State) -> AnyView {
-    let open = RwSignal::new(false);
+    let title = say("All schedules for this run");
+    part(
+        Some("schedules"),
+        "fold",
+        title,
+        flag(|| false),
+        move |open| rows(state, open),
+    )
+}
+
+/// The table; its rows are requested while `open`.
+fn rows(state: State, open: Signal<bool>) -> Signal<Node> {
     // The Run that was asked about, the request, and the rows that have arrived.
     let rows = RwSignal::new((Run::default(), Vec::<ScheduleRow>::new()));
     let requested = StoredValue::new(None::<Request>);
@@ -42,7 +53,7 @@ pub fn schedules(state: State) -> AnyView {
         });
         requested.set_value(Some(request));
     });
-    let content = Signal::derive(move || {
+    Signal::derive(move || {
         rows.with(|(run, rows)| {
             let left = schedule_ids().count() - rows.len();
             table(
@@ -53,12 +64,5 @@ pub fn schedules(state: State) -> AnyView {
                 left,
             )
         })
-    });
-    view! {
-        <details class="data-table" id="schedules" on:toggle=move |event| open.set(is_open(&event))>
-            <summary>{say("All schedules for this run")}</summary>
-            <div use:patched=content></div>
-        </details>
-    }
-    .into_any()
+    })
 }

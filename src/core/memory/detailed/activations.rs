@@ -1,8 +1,8 @@
 //! Activations that one chunk keeps of one micro-batch.
 
-use super::holding::{is_last, kinds, layers_of};
+use super::holding::{is_last, layers_of};
 use crate::memory::recompute::Policy;
-use crate::model::{Cut, Quantised, Role, layer_inventory, vision_inventory};
+use crate::model::{Cut, LayerKind, Quantised, Role, layer_inventory, vision_inventory};
 use crate::run::{AttentionKernel, CpComm, Recipe, Scenario};
 
 /// A tensor that some layers of a chunk keep.
@@ -165,10 +165,8 @@ pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
     let split = layers.start + recomputed;
     for (part, position) in [(layers.start..split, 0), (split..layers.end, u64::MAX)] {
         let policy = Policy::of(scenario, position);
-        for (count, index) in kinds(scenario, &part) {
-            if count > 0 {
-                add_layers(scenario, &policy, count as f64, index, &mut sum);
-            }
+        for (kind, count) in scenario.model.kinds(part).iter() {
+            add_layers(scenario, &policy, *count as f64, *kind, &mut sum);
         }
     }
     if stage == 0 {
@@ -183,10 +181,10 @@ pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
     sum
 }
 
-fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, index: u64, sum: &mut Kept) {
+fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, kind: LayerKind, sum: &mut Kept) {
     let cut = cut(scenario);
     let (mut dropped, mut routed) = (0.0, None);
-    for tensor in layer_inventory(&scenario.model, index, &cut) {
+    for tensor in layer_inventory(&scenario.model, kind, &cut) {
         let share = policy.kept(tensor.role);
         if tensor.role == Role::Routed {
             routed = Some(tensor.bytes);
@@ -215,10 +213,12 @@ fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, index: u64, sum:
 fn prediction(scenario: &Scenario, sum: &mut Kept) {
     let (cut, model) = (cut(scenario), &scenario.model);
     let modules = model.mtp_modules as f64;
-    let layer: f64 = layer_inventory(model, model.layers - 1, &cut)
-        .iter()
-        .map(|tensor| tensor.bytes)
-        .sum();
+    let kinds = model.module_kinds();
+    let of = |(kind, count): &(LayerKind, u64)| -> f64 {
+        let kept = layer_inventory(model, *kind, &cut);
+        *count as f64 * kept.iter().map(|tensor| tensor.bytes).sum::<f64>()
+    };
+    let layer: f64 = kinds.iter().map(of).sum();
     let projection = 4.0 * cut.element * cut.tokens * model.hidden as f64 / cut.residual;
     sum.add("multi-token prediction", layer + projection, 1.0, modules);
 }

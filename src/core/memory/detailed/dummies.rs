@@ -1,7 +1,8 @@
 //! Transformer Engine's dummy weight gradients.
 
-use super::holding::{is_last, kinds, layers_of, padded_vocabulary};
+use super::holding::{is_last, kinds_of, padded_vocabulary};
 use crate::memory::estimate::RankLoad;
+use crate::model::{Mixer, Mla};
 use crate::run::Scenario;
 
 /// One buffer in the precision of the passes for every distinct shape (out, in) of a linear on the rank: in bf16
@@ -15,16 +16,15 @@ pub fn bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
     let element = scenario.precision.computes.activation();
     let mut shapes = Shapes::default();
     for stage in &load.stages {
-        let [(dense, _), (moe, _)] = kinds(scenario, &layers_of(scenario, *stage));
-        if dense + moe > 0 {
-            attention(scenario, &mut shapes);
-        }
-        if dense > 0 {
-            let (ffn, tp) = (scenario.model.ffn, scenario.layout.tp);
-            pair(scenario, ffn / tp, &mut shapes);
-        }
-        if moe > 0 {
-            experts(scenario, &mut shapes);
+        for (kind, _) in kinds_of(scenario, *stage).iter() {
+            mixer(scenario, kind.mixer, &mut shapes);
+            if kind.ffn.is_dense() {
+                let (ffn, tp) = (scenario.model.ffn, scenario.layout.tp);
+                pair(scenario, scenario.model.hidden, ffn / tp, &mut shapes);
+            }
+            if kind.ffn.is_routed() {
+                experts(scenario, &mut shapes);
+            }
         }
         if is_last(scenario, *stage) {
             let rows = padded_vocabulary(scenario) / scenario.layout.tp;
@@ -50,34 +50,91 @@ impl Shapes {
     }
 }
 
-/// Up and down projection of an FFN of local width `ffn`.
-fn pair(scenario: &Scenario, ffn: u64, shapes: &mut Shapes) {
-    let model = &scenario.model;
-    let up = if model.gated_ffn { 2 * ffn } else { ffn };
-    shapes.insert((up, model.hidden));
-    shapes.insert((model.hidden, ffn));
+/// Up and down projection of an FFN of local width `ffn` on tokens of width `input`.
+fn pair(scenario: &Scenario, input: u64, ffn: u64, shapes: &mut Shapes) {
+    let up = if scenario.model.gated_ffn {
+        2 * ffn
+    } else {
+        ffn
+    };
+    shapes.insert((up, input));
+    shapes.insert((input, ffn));
 }
 
 fn experts(scenario: &Scenario, shapes: &mut Shapes) {
     let Some(moe) = scenario.model.moe else {
         return;
     };
-    pair(scenario, moe.expert_ffn / scenario.layout.etp, shapes);
+    let h = scenario.model.hidden;
+    let width = moe.input(h);
+    pair(
+        scenario,
+        width,
+        moe.expert_ffn / scenario.layout.etp,
+        shapes,
+    );
+    if moe.latent > 0 {
+        shapes.insert((width, h));
+        shapes.insert((h, width));
+    }
     if moe.shared_experts > 0 {
         let width = moe.shared_experts * moe.expert_ffn;
-        pair(scenario, width / scenario.layout.tp, shapes);
+        pair(scenario, h, width / scenario.layout.tp, shapes);
     }
 }
 
-fn attention(scenario: &Scenario, shapes: &mut Shapes) {
+fn mixer(scenario: &Scenario, mixer: Mixer, shapes: &mut Shapes) {
+    let (model, tp) = (&scenario.model, scenario.layout.tp);
+    let h = model.hidden;
+    match mixer {
+        Mixer::None => {}
+        Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => {
+            if let Some(heads) = model.attention_heads(mixer) {
+                let ranks = tp.min(heads.key_value).max(1);
+                let gate = if model.output_gate { heads.output() } else { 0 };
+                let query = (heads.queries() + gate) / tp;
+                shapes.insert((query + heads.projected_kv() / ranks, h));
+                shapes.insert((h, heads.output() / tp));
+            }
+        }
+        Mixer::Latent | Mixer::Sparse => {
+            if let Some(mla) = model.mla {
+                latent(scenario, mla, shapes);
+            }
+        }
+        Mixer::DeltaNet => {
+            if let Some(own) = model.delta_net {
+                let wide = 2 * (own.keys() + own.values() + own.value_heads);
+                shapes.insert((wide / tp, h));
+                shapes.insert((h, own.values() / tp));
+            }
+        }
+        Mixer::Kda => {
+            if let Some(own) = model.kda {
+                shapes.insert((own.inner() / tp, h));
+                shapes.insert((h, own.inner() / tp));
+            }
+        }
+        Mixer::Mamba => {
+            if let Some(own) = model.mamba {
+                shapes.insert((own.projected() / tp, h));
+                shapes.insert((h, own.inner() / tp));
+            }
+        }
+        Mixer::Compressed(_) => {
+            if let Some(own) = model.compressed {
+                let (queries, grouped) = (model.query_width() / tp, own.o_groups * own.o_lora_rank);
+                shapes.insert((own.q_lora_rank, h));
+                shapes.insert((queries, own.q_lora_rank));
+                shapes.insert((h, grouped / tp));
+            }
+        }
+    }
+}
+
+fn latent(scenario: &Scenario, mla: Mla, shapes: &mut Shapes) {
     let (model, tp) = (&scenario.model, scenario.layout.tp);
     let (h, a) = (model.hidden, model.heads);
-    let Some(mla) = model.mla else {
-        let (q, kv) = (model.query_width(), model.kv_width());
-        shapes.insert((q / tp + 2 * kv / model.key_value_ranks(tp), h));
-        shapes.insert((h, q / tp));
-        return;
-    };
     let query = a * (mla.qk_nope_head_dim + mla.qk_rope_head_dim) / tp;
     if mla.q_lora_rank > 0 {
         shapes.insert((mla.q_lora_rank, h));

@@ -1,7 +1,7 @@
 //! Which parameters a pipeline rank holds, and over how many ranks their states are sharded.
 
 use crate::memory::estimate::RankLoad;
-use crate::model::{LayerElements, layer_elements, stage_range};
+use crate::model::{Kinds, LayerElements, layer_elements, stage_range};
 use crate::run::Scenario;
 use std::ops::Range;
 
@@ -60,14 +60,10 @@ pub fn is_last(scenario: &Scenario, stage: usize) -> bool {
     stage + 1 == scenario.stage_layers.len()
 }
 
-/// The dense and the MoE layers among `layers`: how many, and an index of that kind.
+/// The kinds of layers on global stage `stage`, and how many are of each.
 #[must_use]
-pub fn kinds(scenario: &Scenario, layers: &Range<u64>) -> [(u64, u64); 2] {
-    let model = &scenario.model;
-    let dense_end = model.layers - model.moe_layers();
-    let dense = dense_end.clamp(layers.start, layers.end) - layers.start;
-    let moe = layers.end - layers.start - dense;
-    [(dense, layers.start), (moe, layers.end.saturating_sub(1))]
+pub fn kinds_of(scenario: &Scenario, stage: usize) -> Kinds {
+    scenario.model.kinds(layers_of(scenario, stage))
 }
 
 /// All parameters of the rank that holds `load`.
@@ -159,10 +155,8 @@ impl Holdings<'_> {
             );
             self.vision();
         }
-        for (count, index) in kinds(scenario, &layers_of(scenario, stage)) {
-            if count > 0 {
-                self.block("layers", count, layer_elements(model, index));
-            }
+        for (kind, count) in kinds_of(scenario, stage).iter() {
+            self.block("layers", *count, layer_elements(model, *kind));
         }
         if last {
             self.block("final norm", 1, model.final_norm());
@@ -181,7 +175,7 @@ impl Holdings<'_> {
         if model.mtp_modules == 0 {
             return;
         }
-        let module = layer_elements(model, model.layers - 1).plus(model.mtp_projection());
+        let module = model.module_elements();
         self.block("multi-token prediction", model.mtp_modules, module);
         if !load.stages.contains(&0) && !model.tied_embeddings {
             let copy = embedding_elements(self.scenario);

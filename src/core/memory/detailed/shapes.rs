@@ -98,7 +98,8 @@ pub fn tensor(
     bytes: f64,
 ) -> Term {
     let term = Term::given(symbol, name, bytes, Unit::Bytes);
-    match formula(scenario, name) {
+    // Formulas are of layers that are all alike; the others' tensors differ by kind.
+    match formula(scenario, name).filter(|_| scenario.model.is_plain()) {
         Some(formula) => match scale(scenario, name) {
             Some(low) => {
                 let name = "bytes of an element with its scale over those of bf16";

@@ -1,6 +1,6 @@
 //! What ZeRO-2, ZeRO-3 and FSDP gather and scatter beside the shards that stay.
 
-use super::holding::{Holding, Kind, embedding_elements, holdings, is_last, kinds, layers_of};
+use super::holding::{Holding, Kind, embedding_elements, holdings, is_last, kinds_of};
 use super::states::shards;
 use super::transient::Buffer;
 use crate::memory::estimate::RankLoad;
@@ -13,10 +13,9 @@ pub fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
     let layout = &scenario.layout;
     load.stages
         .iter()
-        .flat_map(|stage| kinds(scenario, &layers_of(scenario, *stage)))
-        .filter(|(count, _)| *count > 0)
-        .map(|(_, index)| {
-            let layer = layer_elements(&scenario.model, index);
+        .flat_map(|stage| kinds_of(scenario, *stage).to_vec())
+        .map(|(kind, _)| {
+            let layer = layer_elements(&scenario.model, kind);
             layer.dense_per_rank(&scenario.model, layout.tp)
                 + layer.experts_per_rank(layout.ep, layout.etp)
         })

@@ -1,9 +1,9 @@
 //! What exists only while one layer or one exchange is under way: the largest of these is added to what is held.
 
 use super::activations::{Kept, cut, kept};
-use super::holding::{kinds, layers_of};
+use super::holding::kinds_of;
 use crate::memory::estimate::{Nature, RankLoad};
-use crate::model::Cut;
+use crate::model::{Cut, Ffn};
 use crate::run::{CpComm, Scenario, Schedule};
 
 /// A momentary tensor with its name.
@@ -113,20 +113,21 @@ fn ffn(scenario: &Scenario, stages: &[usize], cut: &Cut) -> Vec<Named> {
     let bytes = if model.gated_ffn { 2.0 } else { 1.0 } * cut.element;
     let mut list = Vec::new();
     for stage in stages {
-        let [(dense, _), (moe, _)] = kinds(scenario, &layers_of(scenario, *stage));
-        if dense > 0 {
+        let kinds = kinds_of(scenario, *stage);
+        let any = |test: fn(Ffn) -> bool| kinds.iter().any(|(kind, _)| test(kind.ffn));
+        if any(Ffn::is_dense) {
             list.push((
                 "FFN backward",
                 bytes * cut.tokens * model.ffn as f64 / cut.tp,
             ));
         }
-        if let (Some(shape), true) = (model.moe, moe > 0) {
+        if let Some(shape) = model.moe.filter(|_| any(Ffn::is_routed)) {
             let rows = cut.tokens / cut.residual * shape.top_k as f64 * cut.routed;
             let expert = bytes * rows * shape.expert_ffn as f64;
             list.push(("experts' backward", expert));
             list.push((
                 "dispatch and combine",
-                2.0 * cut.element * rows * model.hidden as f64,
+                2.0 * cut.element * rows * shape.input(model.hidden) as f64,
             ));
         }
     }
@@ -160,15 +161,24 @@ fn attention(scenario: &Scenario, cut: &Cut) -> Vec<Named> {
 /// `3 qkv + o` and `2 qkv + 4 o`. Source: SimuMax (its seven runs with context parallelism).
 fn context_exchange(scenario: &Scenario, cut: &Cut) -> Named {
     let (model, cp) = (&scenario.model, scenario.layout.cp as f64);
-    let (query, pair, output) = if let Some(mla) = model.mla {
-        let query = (model.heads * (mla.qk_nope_head_dim + mla.qk_rope_head_dim)) as f64;
-        let value = (model.heads * mla.v_head_dim) as f64;
-        (query / cut.tp, (query + value) / cut.tp, value / cut.tp)
-    } else {
-        let heads = (model.kv_heads as f64 / cut.tp).max(1.0);
-        let query = model.query_width() as f64 / cut.tp;
-        (query, 2.0 * heads * model.head_dim as f64, query)
-    };
+    let kinds = model.all_kinds();
+    let widths = kinds.iter().filter_map(|(kind, _)| {
+        let heads = model.attention_heads(kind.mixer)?;
+        let kv_heads = (heads.key_value as f64 / cut.tp).max(1.0);
+        let pair = kv_heads * (heads.qk + heads.value) as f64;
+        Some((
+            heads.queries() as f64 / cut.tp,
+            pair,
+            heads.output() as f64 / cut.tp,
+        ))
+    });
+    let (query, pair, output) = widths.fold((0.0, 0.0, 0.0), |widest: (f64, f64, f64), one| {
+        if one.0 + one.1 > widest.0 + widest.1 {
+            one
+        } else {
+            widest
+        }
+    });
     let bytes = cut.element * cut.tokens;
     match scenario.run.cp_comm {
         CpComm::Ring => ("keys and values of the ring", bytes * 4.0 * pair),

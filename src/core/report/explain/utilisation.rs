@@ -3,52 +3,69 @@
 use super::super::Evaluation;
 use super::{count, ratio, seconds};
 use crate::explain::{Provenance, Term, Unit};
+use crate::message::Message;
 use crate::model::{
-    Architecture, AttentionCount, CONVENTIONS, Convention, as_nanotron, head_forward_flops,
-    layer_forward_flops, visited,
+    Architecture, AttentionCount, CONVENTIONS, Convention, Ffn, LayerKind, MAX_KINDS, Mixer,
+    as_nanotron, head_forward_flops, layer_forward_flops, mean_keys, visited,
 };
 use crate::source::NARAYANAN_2021;
 use crate::t;
 use crate::time::MfuBy;
 use crate::units::show_percent;
 
-/// Forward FLOPs of one token in a layer, routed or not, that meets `keys` keys; with or without its router.
+/// How a count looks at a model: a sequence's length, how much of the causal square counts, whether the router does.
+#[derive(Clone, Copy)]
+struct Counted {
+    seq: u64,
+    attention: AttentionCount,
+    router: bool,
+}
+
+/// Forward FLOPs of one token in a layer of `kind`. Kinds without a formula of one line are added up.
 fn layer_flops(
     model: &Architecture,
     symbol: &'static str,
-    name: &'static str,
-    index: u64,
-    keys: f64,
-    router: bool,
+    name: Message,
+    kind: LayerKind,
+    counted: Counted,
 ) -> Term {
-    let routed = model.moe.filter(|_| model.is_moe_layer(index));
+    let routed = model.moe.filter(|_| kind.ffn.is_routed());
     let left_out = match routed {
-        Some(moe) if !router => 2.0 * (model.hidden * moe.experts) as f64,
+        Some(moe) if !counted.router => 2.0 * (model.hidden * moe.experts) as f64,
         _ => 0.0,
     };
-    let flops = layer_forward_flops(model, index, keys) - left_out;
-    let attention = match model.mla {
-        Some(mla) if mla.q_lora_rank == 0 => {
+    let flops = layer_forward_flops(model, kind, counted.seq, counted.attention) - left_out;
+    let term = Term::given(symbol, name, flops, Unit::Flops);
+    let attention = match (kind.mixer, model.mla) {
+        (Mixer::Latent, Some(mla)) if mla.q_lora_rank == 0 => {
             "2 (h a (d_n + d_r) + h (k_r + d_r) + k_r a (d_n + d_v) + a d_v h) + 2 a (d_n + d_r + d_v) s"
         }
-        Some(_) => {
+        (Mixer::Latent, Some(_)) => {
             "2 (h q_r + q_r a (d_n + d_r) + h (k_r + d_r) + k_r a (d_n + d_v) + a d_v h) + 2 a (d_n + d_r + d_v) s"
         }
-        None => "2 h d (a + 2 k) + 2 a d h + 4 a d s",
+        (Mixer::Full | Mixer::Window | Mixer::Chunked, _) if model.value_head_dim == 0 => {
+            "2 h d (a + 2 k) + 2 a d h + 4 a d s"
+        }
+        _ => "",
     };
-    let ffn = match (routed.is_some(), model.gated_ffn) {
-        (true, true) => "6 h f_e (K + n_s)",
-        (true, false) => "4 h f_e (K + n_s)",
-        (false, true) => "6 h f",
-        (false, false) => "4 h f",
+    let latent = routed.is_some_and(|moe| moe.latent > 0);
+    let ffn = match (kind.ffn, model.gated_ffn) {
+        (Ffn::Experts, true) => "6 h f_e (K + n_s)",
+        (Ffn::Experts, false) => "4 h f_e (K + n_s)",
+        (Ffn::Dense, true) => "6 h f",
+        (Ffn::Dense, false) => "4 h f",
+        (Ffn::None | Ffn::Both, _) => "",
     };
-    let router = if routed.is_some() && router {
+    if attention.is_empty() || ffn.is_empty() || model.output_gate || latent {
+        return term.marked(Provenance::AddedUp, "");
+    }
+    let router = if routed.is_some() && counted.router {
         " + 2 h E"
     } else {
         ""
     };
-    let formula = format!("{attention} + {ffn}{router}");
-    Term::given(symbol, name, flops, Unit::Flops).over(formula, &shape(model, keys))
+    let keys = mean_keys(model, kind.mixer, counted.seq, counted.attention);
+    term.over(format!("{attention} + {ffn}{router}"), &shape(model, keys))
 }
 
 /// The sizes of a model.
@@ -87,10 +104,21 @@ fn shape(model: &Architecture, keys: f64) -> Vec<Term> {
     book
 }
 
-/// FLOPs of a token, forward and backward: `layer` times the layers of each kind, the head, and multi-token prediction.
-fn whole(symbol: &'static str, value: f64, model: &Architecture, keys: f64, router: bool) -> Term {
-    let routed = model.moe_layers();
-    let dense = model.layers - routed;
+/// Symbols of how many layers there are of a kind, and of their FLOPs.
+const KINDS: [[&str; 2]; MAX_KINDS] = [
+    ["L_1", "f_1"],
+    ["L_2", "f_2"],
+    ["L_3", "f_3"],
+    ["L_4", "f_4"],
+    ["L_5", "f_5"],
+    ["L_6", "f_6"],
+    ["L_7", "f_7"],
+    ["L_8", "f_8"],
+];
+
+/// FLOPs of a token, forward and backward: those of a layer of each kind times their number, the head, and multi-token
+/// prediction.
+fn whole(symbol: &'static str, value: f64, model: &Architecture, counted: Counted) -> Term {
     let head = Term::given(
         "w",
         "forward FLOPs of a token in the head",
@@ -98,29 +126,56 @@ fn whole(symbol: &'static str, value: f64, model: &Architecture, keys: f64, rout
         Unit::Flops,
     )
     .over("2 h v", &shape(model, 0.0));
-    let (here, there) = (
-        "forward FLOPs of a token in a layer",
-        "forward FLOPs of a token in a layer with routed experts",
-    );
-    let book = [
-        Term::count("L", "layers", dense),
-        layer_flops(model, "f", here, 0, keys, router),
-        Term::count("L_e", "layers with routed experts", routed),
-        layer_flops(model, "f_e", there, model.layers - 1, keys, router),
+    let uniform = model.pattern.is_uniform();
+    let kinds = model.all_kinds();
+    let mut book = Vec::new();
+    let mut sum = Vec::new();
+    for (place, (kind, count)) in kinds.iter().enumerate() {
+        let ([layers, each], number, name) = match (uniform, kind.ffn.is_routed()) {
+            (true, false) => (
+                ["L", "f"],
+                Message::plain("layers"),
+                Message::plain("forward FLOPs of a token in a layer"),
+            ),
+            (true, true) => (
+                ["L_e", "f_e"],
+                Message::plain("layers with routed experts"),
+                Message::plain("forward FLOPs of a token in a layer with routed experts"),
+            ),
+            (false, _) => {
+                let kind = kind.to_string();
+                (
+                    KINDS[place],
+                    t!("layers {kind} of the pattern", kind = kind.clone()),
+                    t!("forward FLOPs of a token in a layer {kind}", kind),
+                )
+            }
+        };
+        book.push(Term::count(layers, number, *count));
+        book.push(layer_flops(model, each, name, *kind, counted));
+        sum.push(format!("{layers} {each}"));
+    }
+    let mut modules = String::new();
+    if model.mtp_modules > 0 {
+        let each: Vec<f64> = model
+            .module_kinds()
+            .iter()
+            .map(|(kind, count)| {
+                let name = Message::plain("forward FLOPs of a token in a layer");
+                *count as f64 * layer_flops(model, "f_q", name, *kind, counted).value
+            })
+            .collect();
+        let name = "forward FLOPs of a token in the layers of a module";
+        let layers = Term::given("f_q", name, each.iter().sum(), Unit::Flops);
+        book.push(layers.marked(Provenance::AddedUp, ""));
+        modules = " + q (f_q + 4 h² + w)".to_owned();
+    }
+    book.extend([
         Term::count("q", "modules of multi-token prediction", model.mtp_modules),
         Term::count("h", "hidden size", model.hidden),
         head,
-    ];
-    let layers = match (dense, routed) {
-        (_, 0) => "L f",
-        (0, _) => "L_e f_e",
-        _ => "L f + L_e f_e",
-    };
-    let modules = match (model.mtp_modules, routed) {
-        (0, _) => "",
-        (_, 0) => " + q (f + 4 h² + w)",
-        _ => " + q (f_e + 4 h² + w)",
-    };
+    ]);
+    let layers = sum.join(" + ");
     let name = "model FLOPs of a token, forward and backward";
     Term::given(symbol, name, value, Unit::Flops)
         .over(format!("3 ({layers} + w{modules})"), &book)
@@ -131,9 +186,13 @@ fn whole(symbol: &'static str, value: f64, model: &Architecture, keys: f64, rout
 fn model_flops(evaluation: &Evaluation) -> Term {
     let (report, scenario) = (&evaluation.report, &evaluation.scenario);
     let tokens = report.layout.tokens_per_step;
-    let keys = scenario.run.attention_flops.effective(scenario.run.seq_len);
+    let counted = Counted {
+        seq: scenario.run.seq_len,
+        attention: scenario.run.attention_flops,
+        router: true,
+    };
     let each = report.step.model_flops / tokens;
-    let token = whole("m", each, &scenario.model, keys, true).note(t!(
+    let token = whole("m", each, &scenario.model, counted).note(t!(
         "attention counted {attention_flops_note}",
         attention_flops_note = scenario.run.attention_flops_note()
     ));
@@ -222,24 +281,28 @@ fn by(evaluation: &Evaluation, row: &MfuBy) -> Option<Term> {
 /// FLOPs of a token by a convention.
 fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> Term {
     let (model, seq) = (&evaluation.scenario.model, evaluation.scenario.run.seq_len);
+    let counted = |attention, router| Counted {
+        seq,
+        attention,
+        router,
+    };
     if convention.id == "megatron" {
+        // It knows no windows.
+        let whole_keys = Architecture {
+            window: seq,
+            chunk: seq,
+            ..*model
+        };
         return whole(
             "m",
             value,
-            model,
-            AttentionCount::Causal.effective(seq),
-            false,
+            &whole_keys,
+            counted(AttentionCount::Causal, false),
         );
     }
     if convention.id == "nanotron" {
         let gated = as_nanotron(model);
-        return whole(
-            "m",
-            value,
-            &gated,
-            AttentionCount::Full.effective(seq),
-            true,
-        );
+        return whole("m", value, &gated, counted(AttentionCount::Full, true));
     }
     let (all, embedding) = visited(model);
     let mut book = shape(model, seq as f64);
@@ -253,13 +316,25 @@ fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> 
     } else {
         "6 N"
     };
-    let attention = if model.mla.is_some() {
+    let square = if !model.pattern.is_uniform() {
+        "a_s"
+    } else if model.mla.is_some() {
         "6 L a (d_n + d_r + d_v) s"
     } else {
         "12 L a d s"
     };
+    if square == "a_s" {
+        let counted = if convention.id == "torchtitan" {
+            all - embedding
+        } else {
+            all
+        };
+        let name = "FLOPs of attention over the whole square, of all layers that have it";
+        let square = Term::given("a_s", name, value - 6.0 * counted as f64, Unit::Flops);
+        book.push(square.marked(Provenance::AddedUp, ""));
+    }
     let name = "model FLOPs of a token, forward and backward";
-    Term::given("m", name, value, Unit::Flops).over(format!("{parameters} + {attention}"), &book)
+    Term::given("m", name, value, Unit::Flops).over(format!("{parameters} + {square}"), &book)
 }
 
 /// Tokens a second and GPU, and what a token budget takes.

@@ -4,12 +4,13 @@ use super::super::Evaluation;
 use crate::cluster::Axis;
 use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
-use crate::model::stage_range;
+use crate::model::{LayerKind, stage_range};
 use crate::run::{CpComm, Reduction, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
 use crate::traffic::{
     Copies, Held, OverlapRow, element_bytes, is_once_a_node, once_a_node, rank_key_width,
+    tensor_pairs, widest_queries,
 };
 
 /// The volume of a row, with its formula.
@@ -22,6 +23,9 @@ pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let book = inputs.book();
     match row.name {
         "tp" => plain.over("8 b n T h m (t - 1)/t", &book),
+        "cp" if !evaluation.scenario.model.pattern.is_uniform() => {
+            plain.marked(Provenance::AddedUp, "")
+        }
         "cp" if evaluation.scenario.run.cp_comm == CpComm::Ulysses => {
             plain.over("4 b l T (q/t + w) m (c - 1)/c", &book)
         }
@@ -52,6 +56,8 @@ struct Inputs<'a> {
     stages: f64,
     /// Layers of the rank, and those of them with routed experts.
     layers: f64,
+    /// Pairs of tensor-parallel messages of a pass.
+    pairs: f64,
     routed: f64,
     /// Micro-batches of a stage.
     m: f64,
@@ -72,19 +78,21 @@ impl<'a> Inputs<'a> {
         let scenario = &evaluation.scenario;
         let load = evaluation.loads.get(evaluation.busiest)?;
         let copies = load.stages.len() as f64 / scenario.chunks as f64;
-        let layers = load
-            .stages
-            .iter()
-            .flat_map(|stage| stage_range(&scenario.stage_layers, *stage));
-        let routed = layers
-            .clone()
-            .filter(|layer| scenario.model.is_moe_layer(*layer))
-            .count();
+        let model = &scenario.model;
+        let kinds = load.stages.iter().flat_map(|stage| {
+            let range = stage_range(&scenario.stage_layers, *stage);
+            model.kinds(range).to_vec()
+        });
+        let sum = |each: &dyn Fn(LayerKind) -> f64| -> f64 {
+            let kinds = kinds.clone();
+            kinds.map(|(kind, count)| count as f64 * each(kind)).sum()
+        };
         Some(Self {
             scenario,
             stages: load.stages.len() as f64,
-            layers: layers.count() as f64,
-            routed: routed as f64,
+            layers: sum(&|_| 1.0),
+            pairs: sum(&|kind| tensor_pairs(model, kind)),
+            routed: sum(&|kind| f64::from(u8::from(kind.ffn.is_routed()))),
             m: scenario.usual_microbatches() / copies,
             held: Held::of(scenario, &load.stages),
         })
@@ -94,8 +102,6 @@ impl<'a> Inputs<'a> {
     fn book(&self) -> Vec<Term> {
         let (scenario, model) = (self.scenario, &self.scenario.model);
         let layout = &scenario.layout;
-        let shared = model.moe.is_some_and(|moe| moe.shared_experts > 0);
-        let halves = if shared { 0.0 } else { self.routed / 2.0 };
         let k = model.moe.map_or(0, |moe| moe.top_k);
         let imbalance = scenario.run.moe_imbalance;
         vec![
@@ -111,11 +117,16 @@ impl<'a> Inputs<'a> {
                 scenario.precision.computes.activation(),
             ),
             count("h", "hidden size", model.hidden as f64),
+            count(
+                "h_e",
+                "width of what is routed",
+                model.moe.map_or(0, |moe| moe.input(model.hidden)) as f64,
+            ),
             count("m", "micro-batches", self.m),
             count(
                 "n",
                 "layers of the rank (one whose FFN is routed counts half)",
-                self.layers - halves,
+                self.pairs / 2.0,
             ),
             count("l", "layers of the rank", self.layers),
             count("e", "routed layers of the rank", self.routed),
@@ -123,7 +134,7 @@ impl<'a> Inputs<'a> {
             count("t", "tensor parallel", layout.tp as f64),
             count("c", "context parallel", layout.cp as f64),
             count("x", "expert parallel", layout.ep as f64),
-            count("q", "width of the queries", model.query_width() as f64),
+            count("q", "width of the queries", widest_queries(model)),
             count(
                 "w",
                 "width of the keys on a rank, as of the values",
@@ -144,7 +155,7 @@ impl<'a> Inputs<'a> {
             bytes("b_f", "bytes of an element back from them", back),
         ]);
         let Some(moe) = scenario.model.moe.filter(|_| is_once_a_node(scenario)) else {
-            return plain.over("2 (b_t + b_f) e K T h m u (x - 1)/(t x)", &book);
+            return plain.over("2 (b_t + b_f) e K T h_e m u (x - 1)/(t x)", &book);
         };
         let Copies { crossing, inside } = once_a_node(moe, scenario.layout.mesh().group(Axis::Ep));
         let copies = |symbol, name: &'static str, value| {
@@ -155,7 +166,7 @@ impl<'a> Inputs<'a> {
             copies("X", "copies of a token over the network", crossing),
             copies("I", "copies inside nodes", inside),
         ]);
-        plain.over("2 (b_t + b_f) e (X + I) T h m u/t", &book)
+        plain.over("2 (b_t + b_f) e (X + I) T h_e m u/t", &book)
     }
 
     /// Gradients and weights over the ranks that share them, dense and routed each over their own; `gathered`: the

@@ -2,6 +2,7 @@
 
 mod layout;
 mod model;
+mod pattern;
 mod schedule;
 
 pub use model::MAX_PARAMETERS;
@@ -41,12 +42,15 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu) -> Checked {
         warnings: Vec::new(),
     };
     check.model();
+    check.pattern();
     check.gpu(gpu);
     check.profile();
     check.tensor();
+    check.recurrent();
     let layout = check.layout(gpu);
     let zero = check.zero(&layout);
     check.sequence();
+    check.context_masks();
     check.full_precision();
     check.schedule();
     let stage_layers = check.stage_layers();

@@ -147,7 +147,20 @@ impl Check<'_> {
                     t!("{layers} layers do not divide over {stages} stages: the inner ones hold one more (Megatron-LM: set the layers per stage explicitly)", layers, stages),
                 ));
             }
-            return even_split(layers, stages);
+            let even = even_split(layers, stages);
+            return match self.whole_blocks(&even) {
+                Some(whole) => whole,
+                None => {
+                    let message = t!(
+                        "these {layers} layers are fewer whole blocks than {stages} stages",
+                        layers,
+                        stages
+                    );
+                    let fewer = divisors(run.gpus).filter(|pp| *pp < run.pp);
+                    self.error_near("pp", message, run.pp, fewer);
+                    even
+                }
+            };
         };
         let total: u64 = given
             .iter()
@@ -171,6 +184,7 @@ impl Check<'_> {
                 ),
             );
         }
+        self.half_block(given);
         given.clone()
     }
 }

@@ -130,7 +130,7 @@ pub static STACKS: &[Stack] = &[
             ..MEGATRON_2025
         },
         &MEGATRON_BRIDGE,
-        "as 2025, with CUDA graphs and HybridEP or DeepEP in the recipes",
+        "as 2025, with CUDA graphs and HybridEP or DeepEP in the recipes; on Blackwell the experts are one kernel with permutation, SwiGLU and quantisation (Megatron-Bridge issue 2885, containers from 26.06)",
     ),
     stack(
         "composer-2023",
@@ -140,7 +140,7 @@ pub static STACKS: &[Stack] = &[
             ..FSDP
         },
         &LLM_FOUNDRY,
-        "FSDP 1 with FlashAttention-1 or its Triton form",
+        "FSDP 1 with FlashAttention-1 or its Triton form; recomputation by non-reentrant checkpoints",
     ),
     stack(
         "fsdp2",
@@ -158,7 +158,7 @@ pub static STACKS: &[Stack] = &[
             ..FSDP
         },
         &TORCHTITAN,
-        "FSDP2; the compiler fuses the SwiGLU",
+        "FSDP2; the compiler fuses norms, rotary embedding and SwiGLU",
     ),
     stack(
         "torchtitan-eager",
@@ -170,7 +170,10 @@ pub static STACKS: &[Stack] = &[
     stack(
         "deepspeed",
         "DeepSpeed",
-        FSDP,
+        Software {
+            fsdp: false,
+            ..FSDP
+        },
         &DEEPSPEED,
         "Hugging Face models: FlashAttention-2, kernels one by one",
     ),
@@ -193,6 +196,7 @@ pub static STACKS: &[Stack] = &[
         "maxtext",
         "MaxText (XLA on GPU)",
         Software {
+            compile: true,
             attention: AttentionKernel::Cudnn,
             ..MEGATRON_2024
         },

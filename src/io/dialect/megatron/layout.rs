@@ -70,7 +70,10 @@ pub fn read(reader: &mut SettingsReader) {
     );
     // More stages than layers are refused when the run is looked at.
     let count = pp.checked_mul(chunks).filter(|count| *count <= MAX_STAGES);
+    // Stages that a hybrid pattern sets apart.
+    let apart = reader.run.stage_layers.take();
     let given = stages
+        .or(apart)
         .or_else(|| ends(layers, pp, count? / pp, first, last))
         .or_else(|| lightened(layers, count?, embedding, loss));
     let even = count.map(|count| even_split(layers, count));

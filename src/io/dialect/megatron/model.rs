@@ -2,14 +2,16 @@
 
 use super::super::settings_reader::SettingsReader;
 use super::super::settings_writer::SettingsWriter;
-use crate::core::issue::Issue;
+use super::pattern;
 use crate::core::model::{Biases, Norm, QkNorm};
 use crate::core::run::{ModelParts, Scenario};
 use crate::core::t;
 
 /// Takes the model, if the text says one: `--num-layers` is required of one.
 pub fn read(reader: &mut SettingsReader) {
-    let Some(layers) = reader.count("--num-layers", "layers") else {
+    let letters = pattern::hybrid(reader);
+    let (letters, written) = letters.unzip();
+    let Some(layers) = reader.count("--num-layers", "layers").or(written) else {
         reader.assume("the model, as on this page: --num-layers is not there");
         return;
     };
@@ -17,6 +19,7 @@ pub fn read(reader: &mut SettingsReader) {
     let hidden = reader.count("--hidden-size", "hidden size");
     let heads = reader.count("--num-attention-heads", "heads");
     let gated = reader.flag("--swiglu", "gated FFN");
+    reader.flag("--squared-relu", "squared ReLU");
     let ffn = reader.count("--ffn-hidden-size", "FFN size").or_else(|| {
         let hidden = hidden?;
         // `int((4 * args.hidden_size * 2 / 3) / 64) * 64` with SwiGLU.
@@ -104,6 +107,7 @@ pub fn read(reader: &mut SettingsReader) {
     };
     experts(reader, &mut parts);
     latent(reader, &mut parts);
+    pattern::read(reader, &mut parts, letters);
     reader.model(parts);
 }
 
@@ -138,43 +142,7 @@ fn experts(reader: &mut SettingsReader, parts: &mut ModelParts) {
     parts.top_groups = chosen.filter(|chosen| *chosen > 0);
     parts.expert_ffn = width;
     parts.shared_experts = Some(shared.unwrap_or(0).div_ceil(width.unwrap_or(1).max(1)));
-    let pattern = reader.word("--moe-layer-freq", "layers with experts");
-    parts.dense_layers = pattern.as_deref().map_or(Some(0), leading_dense);
-    if parts.dense_layers.is_none() {
-        let message = "--moe-layer-freq: layers with and without experts in turn are not modelled; dense layers may only come first";
-        reader
-            .errors
-            .push(Issue::error("model.moe.dense_layers", message));
-    }
-}
-
-/// Layers that a pattern may name.
-const MAX_LAYERS: usize = 100_000;
-
-/// Dense layers before the first with experts: of "1", or of a pattern such as "([0]*3+[1]*58)".
-fn leading_dense(pattern: &str) -> Option<u64> {
-    let pattern: String = pattern
-        .chars()
-        .filter(|c| !c.is_whitespace() && !"()'\"".contains(*c))
-        .collect();
-    if pattern == "1" {
-        return Some(0);
-    }
-    let mut layers = Vec::new();
-    for piece in pattern.split('+') {
-        let (list, times) = piece.split_once('*').unwrap_or((piece, "1"));
-        let list = list.strip_prefix('[')?.strip_suffix(']')?;
-        let once: Vec<bool> = list.split(',').map(|layer| layer == "1").collect();
-        let times: usize = times.parse().ok()?;
-        let grown = once.len().checked_mul(times)?.checked_add(layers.len());
-        grown.filter(|grown| *grown <= MAX_LAYERS)?;
-        layers.extend(once.repeat(times));
-    }
-    let dense = layers.iter().take_while(|experts| !**experts).count();
-    layers[dense..]
-        .iter()
-        .all(|experts| *experts)
-        .then_some(dense as u64)
+    parts.latent = reader.count("--moe-latent-size", "latent width");
 }
 
 fn latent(reader: &mut SettingsReader, parts: &mut ModelParts) {
@@ -194,7 +162,9 @@ fn latent(reader: &mut SettingsReader, parts: &mut ModelParts) {
 /// Says the model.
 pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     let m = &s.model;
-    writer.count("--num-layers", m.layers);
+    if !pattern::is_hybrid(m) {
+        writer.count("--num-layers", m.layers);
+    }
     writer.count("--hidden-size", m.hidden);
     writer.count("--ffn-hidden-size", m.ffn);
     writer.count("--num-attention-heads", m.heads);
@@ -230,6 +200,8 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     }
     if m.gated_ffn {
         writer.yes("--swiglu");
+    } else if m.norm == Norm::Rms {
+        writer.yes("--squared-relu");
     }
     if m.biases != Biases::All {
         writer.yes("--disable-bias-linear");
@@ -263,13 +235,8 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
                 moe.shared_experts * moe.expert_ffn,
             );
         }
-        if moe.dense_layers > 0 {
-            let pattern = format!(
-                "([0]*{}+[1]*{})",
-                moe.dense_layers,
-                m.layers - moe.dense_layers
-            );
-            writer.text("--moe-layer-freq", &pattern);
+        if moe.latent > 0 {
+            writer.count("--moe-latent-size", moe.latent);
         }
     }
     if let Some(mla) = m.mla {
@@ -286,18 +253,5 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
             }
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_of_layers_are_read_as_python_would() {
-        assert_eq!(leading_dense("1"), Some(0));
-        assert_eq!(leading_dense("([0]*3+[1]*58)"), Some(3));
-        assert_eq!(leading_dense("[0, 1, 1]"), Some(1));
-        assert_eq!(leading_dense("([0,1]*14)"), None);
-        assert_eq!(leading_dense("2"), None);
-    }
+    pattern::write(m, writer);
 }

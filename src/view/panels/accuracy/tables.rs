@@ -28,13 +28,16 @@ pub fn by_source(bench: &Bench) -> Node {
                 show_percent(error.mean),
                 signed(error.bias),
                 show_percent(error.worst),
+                error.source.stack().to_owned(),
             ];
             (error.mean > MISS, cells.iter().map(text).collect())
         })
         .collect();
     table(
         "Error by source",
-        &["source", "used as", "runs", "mean", "bias", "worst"],
+        &[
+            "source", "used as", "runs", "mean", "bias", "worst", "software",
+        ],
         &rows,
     )
 }

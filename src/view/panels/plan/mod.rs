@@ -14,7 +14,7 @@ use crate::core::search::session::{Fold, PlanCommand, PlanQuery, PlanResult};
 use crate::core::search::{Axes, Progress, Request, measured_step, nothing_found, recipe};
 use crate::core::t;
 use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Action, Node, el, leaf, percent, text};
+use crate::view::node::markup::{Action, Node, el, leaf, percent, text, toggled_fold};
 
 /// What the panel's parts are made from.
 pub struct View<'a> {
@@ -150,16 +150,8 @@ fn chips_of(name: &'static str, chips: impl Iterator<Item = (PlanCommand, bool, 
 
 /// A fold whose state the query keeps, so that it survives a redraw of the panel.
 fn fold(view: &View, fold: Fold, summary: &'static str, inside: impl FnOnce() -> Node) -> Node {
-    let open = view.query.is_open(fold);
-    let head = leaf("summary", "", summary).on(Action::Plan(PlanCommand::Toggle(fold)));
-    let content = if open { inside() } else { Node::none() };
-    let state = if open { "open" } else { "" };
-    el(
-        "details",
-        &[("class", "data-table"), ("open", state)],
-        &[head, content],
-    )
-    .keyed(fold.name())
+    let toggle = Action::Plan(PlanCommand::Toggle(fold));
+    toggled_fold(view.query.is_open(fold), toggle, summary, inside)
 }
 
 fn walk(view: &View) -> Node {

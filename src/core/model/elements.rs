@@ -1,0 +1,245 @@
+//! How many parameters a layer has, by what mixes its tokens and by its FFN.
+
+use super::architecture::{Architecture, Biases, Mla, Norm, QkNorm};
+use super::mixers::{CONVOLUTION, Compressed, DeltaNet, Heads, Indexer, Kda, Mamba};
+use super::parameters::LayerElements;
+use super::pattern::{Ffn, LayerKind, Mixer};
+
+/// The elements of one layer of `kind`: mixer, FFN and their norms.
+#[must_use]
+pub fn layer_elements(model: &Architecture, kind: LayerKind) -> LayerElements {
+    mixer(model, kind.mixer)
+        .plus(ffn(model, kind.ffn))
+        .plus(LayerElements {
+            replicated: norms(model, kind),
+            ..LayerElements::default()
+        })
+}
+
+/// Elements of one normalisation over `width` channels.
+pub(super) fn norm_width(model: &Architecture, width: u64) -> u64 {
+    match model.norm {
+        Norm::Rms => width,
+        Norm::Layer => 2 * width,
+    }
+}
+
+/// A norm before each operation, and one behind it where the model has those; hyper-connections of r streams mix them
+/// with `(2 + r) r (r h + 1) + 3` more. An FFN beside experts has norms of its own (Gemma 4).
+fn norms(model: &Architecture, kind: LayerKind) -> u64 {
+    let operations = u64::from(kind.operations());
+    let sides = if model.post_norms { 2 } else { 1 };
+    let beside = u64::from(kind.ffn == Ffn::Both) * (2 * sides - 1);
+    let streams = model.compressed.map_or(0, |compressed| {
+        let r = compressed.streams;
+        (2 + r) * r * (r * model.hidden + 1) + 3
+    });
+    (sides * operations + beside) * norm_width(model, model.hidden) + operations * streams
+}
+
+fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
+    match mixer {
+        Mixer::None => None,
+        Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => model
+            .attention_heads(mixer)
+            .map(|heads| attention(model, heads)),
+        Mixer::Latent => model.mla.map(|mla| latent(model, mla)),
+        Mixer::Sparse => model.mla.map(|mla| {
+            let selects = model
+                .indexer
+                .map(|own| indexer(model, own, mla.q_lora_rank));
+            latent(model, mla).plus(selects.unwrap_or_default())
+        }),
+        Mixer::DeltaNet => model.delta_net.map(|own| delta_net(model, own)),
+        Mixer::Kda => model.kda.map(|own| kda(model, own)),
+        Mixer::Mamba => model.mamba.map(|own| mamba(model, own)),
+        Mixer::Compressed(ratio) => model.compressed.map(|own| compressed(model, own, ratio)),
+    }
+    .unwrap_or_default()
+}
+
+/// Gate of the attention output, as wide as itself: `h a e_v`.
+fn gate(model: &Architecture, width: u64) -> u64 {
+    if model.output_gate {
+        model.hidden * width
+    } else {
+        0
+    }
+}
+
+/// Attention: q, k, v and output projections with the norms of q and k, sinks and a gate.
+fn attention(model: &Architecture, heads: Heads) -> LayerElements {
+    let (h, q, kv) = (model.hidden, heads.queries(), heads.projected_kv());
+    let (column_bias, row_bias) = match model.biases {
+        Biases::None => (0, 0),
+        Biases::Qkv => (1, 0),
+        Biases::All => (1, h),
+    };
+    let (head_norms, query_norm, key_norm) = match model.qk_norm {
+        QkNorm::None => (0, 0, 0),
+        QkNorm::Head => (2 * norm_width(model, heads.qk), 0, 0),
+        QkNorm::All => (
+            0,
+            norm_width(model, q),
+            norm_width(model, heads.key_value * heads.qk),
+        ),
+    };
+    let sinks = if model.sinks { heads.query } else { 0 };
+    LayerElements {
+        sharded: (h + column_bias) * q
+            + query_norm
+            + sinks
+            + h * heads.output()
+            + gate(model, heads.output()),
+        key_value: (h + column_bias) * kv + key_norm,
+        replicated: row_bias + head_norms,
+        ..LayerElements::default()
+    }
+}
+
+/// Latent attention: `q_down + q_up + kv_down + kv_up + out`, the down-projections on every tensor-parallel rank.
+fn latent(model: &Architecture, mla: Mla) -> LayerElements {
+    let (h, a) = (model.hidden, model.heads);
+    let qk = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
+    let (q_up, q_down) = if mla.q_lora_rank == 0 {
+        (h * a * qk, 0)
+    } else {
+        (
+            mla.q_lora_rank * a * qk,
+            h * mla.q_lora_rank + mla.q_lora_rank,
+        )
+    };
+    let kv_up = mla.kv_lora_rank * a * (mla.qk_nope_head_dim + mla.v_head_dim);
+    let kv_down = h * (mla.kv_lora_rank + mla.qk_rope_head_dim) + mla.kv_lora_rank;
+    let output = a * mla.v_head_dim;
+    LayerElements {
+        sharded: q_up + kv_up + output * h + gate(model, output),
+        replicated: q_down + kv_down,
+        ..LayerElements::default()
+    }
+}
+
+/// `q_r n d + h d + 2 d + h n`, n heads of d: queries from the latent, one key with its norm, a weight a head; whole on
+/// every tensor-parallel rank. Source: Megatron-LM `dsa.py`.
+fn indexer(model: &Architecture, own: Indexer, q_lora_rank: u64) -> LayerElements {
+    let (h, n, d) = (model.hidden, own.heads, own.head_dim);
+    LayerElements {
+        replicated: q_lora_rank * n * d + h * d + 2 * d + h * n,
+        ..LayerElements::default()
+    }
+}
+
+/// `h (2 d + 2 g N + n) + (d + 2 g N)(4 + 1) + 3 n + d + d h`: input projection, convolution with bias, A, D and the bias
+/// of dt, norm, output projection; all cut by heads. Source: Megatron-LM `mamba_mixer.py`.
+fn mamba(model: &Architecture, own: Mamba) -> LayerElements {
+    let (h, d) = (model.hidden, own.inner());
+    let convolution = own.convolved() * (CONVOLUTION + 1);
+    LayerElements {
+        sharded: h * own.projected() + convolution + 3 * own.heads + d + d * h,
+        ..LayerElements::default()
+    }
+}
+
+/// `h (2 K + 2 V + 2 n) + 4 (2 K + V) + 2 n + d + V h` with keys of width K, values and gate of width V, n value heads
+/// of d. Source: Megatron-LM `gdn.py`.
+fn delta_net(model: &Architecture, own: DeltaNet) -> LayerElements {
+    let (h, k, v, n) = (model.hidden, own.keys(), own.values(), own.value_heads);
+    LayerElements {
+        sharded: h * (2 * k + 2 * v + 2 * n) + CONVOLUTION * (2 * k + v) + 2 * n + v * h,
+        replicated: own.head_dim,
+        ..LayerElements::default()
+    }
+}
+
+/// `3 h D + 12 D + (h d + d D) + h n + gate + n + D + d + D h`, D = n d: three projections with their convolutions, the
+/// decay of rank d, beta, the gate, A and the decay's bias, norm, output. Source: Automodel `kimi_linear/model.py`.
+fn kda(model: &Architecture, own: Kda) -> LayerElements {
+    let (h, n, d, inner) = (model.hidden, own.heads, own.head_dim, own.inner());
+    let (gate_up, gate_down) = match own.gate_rank {
+        0 => (h * inner, 0),
+        rank => (rank * inner, h * rank),
+    };
+    LayerElements {
+        sharded: 4 * h * inner + 3 * CONVOLUTION * inner + d * inner + h * n + gate_up + n + inner,
+        replicated: h * d + gate_down + d,
+        ..LayerElements::default()
+    }
+}
+
+/// Queries of rank `q_r`, one key-value head, the output in groups, sinks; the compressor with positions and norm, twice
+/// as wide where windows overlap, and there the indexer with a compressor of its own. Source: Automodel
+/// `deepseek_v4/layers.py`.
+fn compressed(model: &Architecture, own: Compressed, ratio: u8) -> LayerElements {
+    let (h, a, e) = (model.hidden, model.heads, model.head_dim);
+    let (q, o) = (own.q_lora_rank, own.o_lora_rank);
+    let compressor = |head: u64| {
+        let width = Compressed::pooled(ratio, head);
+        2 * h * width + u64::from(ratio) * width + head
+    };
+    let pool = if ratio > 0 { compressor(e) } else { 0 };
+    let selects = model.indexer.filter(|_| ratio == Compressed::INDEXED);
+    let selects = selects.map_or(0, |own| {
+        compressor(own.head_dim) + q * own.heads * own.head_dim + h * own.heads
+    });
+    LayerElements {
+        sharded: q * a * e + a * e * o + own.o_groups * o * h + a,
+        replicated: h * q + q + h * e + e + pool + selects,
+        ..LayerElements::default()
+    }
+}
+
+/// Matrices of an FFN: gate, up and down, or up and down.
+fn matrices(model: &Architecture) -> u64 {
+    if model.gated_ffn { 3 } else { 2 }
+}
+
+/// A dense FFN, or router, latent projections, routed and shared experts, or both.
+fn ffn(model: &Architecture, ffn: Ffn) -> LayerElements {
+    let dense = if ffn.is_dense() {
+        dense(model)
+    } else {
+        LayerElements::default()
+    };
+    if ffn.is_routed() {
+        dense.plus(experts(model))
+    } else {
+        dense
+    }
+}
+
+fn dense(model: &Architecture) -> LayerElements {
+    let (h, matrices) = (model.hidden, matrices(model));
+    let (column_bias, row_bias) = match model.biases {
+        Biases::All => ((matrices - 1) * model.ffn, h),
+        _ => (0, 0),
+    };
+    LayerElements {
+        sharded: matrices * h * model.ffn + column_bias,
+        replicated: row_bias,
+        ..LayerElements::default()
+    }
+}
+
+/// Router `h E`, experts of `3 l f_e` behind `2 h l` of latent projections (l = h without), shared experts of `3 h f_e`;
+/// 2 for 3 without a gate. Latent projections are whole on every tensor-parallel rank. Source: Megatron-LM
+/// `moe_layer.py`.
+fn experts(model: &Architecture) -> LayerElements {
+    let Some(moe) = model.moe else {
+        return LayerElements::default();
+    };
+    let (h, matrices) = (model.hidden, matrices(model));
+    // Every expert has its own biases, and the router one number an expert (gpt-oss).
+    let (inner_bias, bias, router_bias) = match model.biases {
+        Biases::All => ((matrices - 1) * moe.expert_ffn, 1, moe.experts),
+        _ => (0, 0, 0),
+    };
+    let expert = |width: u64| matrices * width * moe.expert_ffn + inner_bias + bias * width;
+    let routed = expert(moe.input(h));
+    LayerElements {
+        sharded: moe.shared_experts * expert(h),
+        replicated: h * moe.experts + router_bias + 2 * h * moe.latent,
+        experts: moe.experts * routed,
+        experts_active: moe.top_k * routed,
+        ..LayerElements::default()
+    }
+}

@@ -1,0 +1,219 @@
+//! What the kinds of a model's layers ask of the layout, and what implementations refuse.
+
+use super::{Check, divisors};
+use crate::issue::Issue;
+use crate::message::Message;
+use crate::model::{Ffn, LayerKind, Mixer};
+use crate::run::CpComm;
+use crate::t;
+
+impl Check<'_> {
+    /// What the pattern contradicts, and what of it is not modelled.
+    pub fn pattern(&mut self) {
+        let m = self.model;
+        if m.pattern.is_uniform() {
+            return;
+        }
+        if m.moe.is_some_and(|moe| moe.dense_layers > 0) {
+            let message = Message::plain("the pattern says which layers have experts");
+            let issue = Issue::error("model.moe.dense_layers", message);
+            self.issues
+                .push(issue.with_fix("model.moe.dense_layers", 0));
+        }
+        if m.any_layer(|kind| matches!(kind.mixer, Mixer::Compressed(_))) {
+            self.warnings.push(Issue::warning(
+                "model.pattern",
+                t!("the time of DeepSeek-V4's attention is not modelled: its matrix products and a dense kernel over its keys are counted, its compressor, gathers and hyper-connections are not"),
+            ));
+        }
+    }
+
+    /// Sizes that tensor parallelism cuts in the recurrent mixers; with context parallelism their heads are cut over both.
+    /// Source: Megatron-LM `mamba_mixer.py`, `mamba_context_parallel.py`.
+    pub fn recurrent(&mut self) {
+        let (m, tp) = (*self.model, self.run.tp);
+        let ranks = tp.saturating_mul(self.run.cp);
+        let has = |mixer| m.any_layer(|kind: LayerKind| kind.mixer == mixer);
+        let mamba = m.mamba.filter(|_| has(Mixer::Mamba));
+        let delta = m.delta_net.filter(|_| has(Mixer::DeltaNet));
+        let kda = m.kda.filter(|_| has(Mixer::Kda));
+        let cut = [
+            ("the heads of Mamba-2", mamba.map(|own| own.heads), true),
+            ("the groups of Mamba-2", mamba.map(|own| own.groups), false),
+            (
+                "the key heads of the gated delta net",
+                delta.map(|own| own.key_heads),
+                true,
+            ),
+            (
+                "the value heads of the gated delta net",
+                delta.map(|own| own.value_heads),
+                true,
+            ),
+            (
+                "the heads of Kimi delta attention",
+                kda.map(|own| own.heads),
+                true,
+            ),
+        ];
+        let sizes = cut.map(|(_, size, _)| size);
+        let works = |t: u64| {
+            sizes
+                .into_iter()
+                .flatten()
+                .all(|size| size.is_multiple_of(t))
+        };
+        for (what, size, heads) in cut {
+            let Some(size) = size else { continue };
+            let what = Message::plain(what);
+            if !size.is_multiple_of(tp) {
+                let message = t!(
+                    "{ranks} tensor-parallel ranks do not divide {what} ({size})",
+                    ranks = tp,
+                    what,
+                    size
+                );
+                let fitting = divisors(self.run.gpus).filter(|t| works(*t));
+                self.error_near("tp", message, tp, fitting);
+            } else if heads && !size.is_multiple_of(ranks) {
+                let message = t!(
+                    "heads cut over cp tp = {ranks} ranks do not divide: {what} ({size})",
+                    ranks,
+                    what,
+                    size
+                );
+                self.error_near("cp", message, self.run.cp, divisors(size));
+            }
+        }
+    }
+
+    /// Transformer Engine's context parallelism: windows by all-gather or Ulysses, sinks by Ulysses alone. Source:
+    /// Transformer Engine `context_parallel.py`.
+    pub fn context_masks(&mut self) {
+        let (m, run) = (self.model, self.run);
+        if run.cp <= 1 {
+            return;
+        }
+        let windows = m.any_layer(|kind| kind.mixer == Mixer::Window);
+        if m.sinks && run.cp_comm != CpComm::Ulysses {
+            let message = t!("Transformer Engine runs attention sinks with Ulysses only");
+            let issue = Issue::error("cp_comm", message).with_fix("cp_comm", "ulysses");
+            self.issues.push(issue.or_fix("cp", 1));
+        } else if windows && run.cp_comm == CpComm::Ring {
+            let message = t!(
+                "Transformer Engine runs sliding windows with all-gather or Ulysses, not with a ring"
+            );
+            let issue = Issue::error("cp_comm", message);
+            self.issues.push(issue.with_fix("cp_comm", "all-gather"));
+        }
+    }
+
+    /// Whether layer `index` is an FFN alone behind a mixer alone.
+    fn is_second_half(&self, index: u64) -> bool {
+        let alone = |index: u64, test: fn(LayerKind) -> bool| test(self.model.kind(index));
+        index > 0
+            && alone(index, |kind| kind.mixer == Mixer::None)
+            && alone(index - 1, |kind| kind.ffn == Ffn::None)
+    }
+
+    /// `split` with every boundary moved to the end of the block that it falls into; none where a stage is left empty.
+    pub fn whole_blocks(&self, split: &[u64]) -> Option<Vec<u64>> {
+        let (mut even, mut last) = (0, 0);
+        let mut whole = Vec::with_capacity(split.len());
+        for layers in split {
+            even += layers;
+            let mut end = even;
+            while end < self.model.layers && self.is_second_half(end) {
+                end += 1;
+            }
+            if end <= last {
+                return None;
+            }
+            whole.push(end - last);
+            last = end;
+        }
+        Some(whole)
+    }
+
+    /// A stage of `given` that begins inside a block.
+    pub fn half_block(&mut self, given: &[u64]) {
+        let mut start = 0;
+        for (stage, layers) in given.iter().enumerate() {
+            if self.is_second_half(start) {
+                let message = t!(
+                    "stage {stage} would begin with an FFN whose mixer is on the stage before: half a block",
+                    stage = stage as u64
+                );
+                let mut issue = Issue::error("stage_layers", message);
+                if let Some(whole) = self.whole_blocks(given) {
+                    let list: Vec<String> = whole.iter().map(u64::to_string).collect();
+                    issue = issue.with_fix("stage_layers", list.join(","));
+                }
+                self.issues.push(issue);
+                return;
+            }
+            start += layers;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::run::{Based, Run, Scenario};
+
+    fn first(preset: &'static str, edit: impl Fn(&mut Run)) -> (String, Run) {
+        let mut run = Run {
+            model: Based::preset(preset),
+            pp: 1,
+            tp: 1,
+            ..Run::default()
+        };
+        edit(&mut run);
+        let issue = Scenario::new(&run).unwrap_err().remove(0);
+        let set = issue.fix.unwrap().set;
+        let set: Vec<_> = set.iter().map(|(k, v)| (*k, v.clone())).collect();
+        (issue.field, run.with_texts(&set).unwrap())
+    }
+
+    #[test]
+    fn what_implementations_refuse_is_an_error_whose_fix_works() {
+        for (preset, field, edit) in [
+            ("gpt-oss-20b", "cp_comm", (|run| run.cp = 2) as fn(&mut Run)),
+            ("gemma-3-27b", "cp_comm", |run| run.cp = 2),
+            ("nemotron-3-nano", "tp", |run| run.tp = 16),
+            ("nemotron-3-nano", "stage_layers", |run| {
+                run.pp = 4;
+                run.stage_layers = Some(vec![13; 4]);
+            }),
+            ("gpt-oss-20b", "model.layers", |run| {
+                run.model.parts.layers = Some(13);
+            }),
+        ] {
+            let (at, mended) = first(preset, edit);
+            assert_eq!(at, field, "{preset}");
+            let errors = Scenario::new(&mended).err();
+            assert!(errors.is_none(), "{preset}: {errors:?}");
+        }
+    }
+
+    /// Nemotron 3 Nano's 52 layers on four stages: an even split would begin the second with the experts of an attention.
+    #[test]
+    fn an_even_split_keeps_blocks_whole() {
+        let run = Run {
+            model: Based::preset("nemotron-3-nano"),
+            ..Run::default()
+        };
+        let scenario = Scenario::new(&Run {
+            pp: 4,
+            tp: 1,
+            ..run
+        })
+        .unwrap();
+        let mut start = 0;
+        for layers in &scenario.stage_layers {
+            assert!(scenario.model.kind(start).mixer != crate::model::Mixer::None);
+            start += layers;
+        }
+        assert_eq!((start, scenario.stage_layers.len()), (52, 4));
+    }
+}

@@ -1,0 +1,359 @@
+//! The kinds of a model's layers as config.json says them: lists by layer, rules by number, and the shapes of what mixes
+//! tokens. Source: `reference/architectures.md`, section 1.1; transformers' `configuration_<kind>.py`.
+
+use super::Reader;
+use super::families::{Family, Mixers};
+use crate::core::issue::Issue;
+use crate::core::model::{Ffn, LayerKind, Mixer, Pattern};
+use crate::core::run::{ModelParts, Value};
+use crate::core::t;
+
+/// Layers that a list may name.
+const MAX_LAYERS: u64 = 100_000;
+
+impl Reader<'_> {
+    /// Whether the file says `key`.
+    pub(super) fn has(&self, key: &str) -> bool {
+        !matches!(self.config.get(key), None | Some(Value::Null))
+    }
+
+    /// The list under the first of `keys` that is there.
+    fn list(&mut self, keys: &[&'static str], what: &'static str) -> Option<Vec<Value>> {
+        for key in keys {
+            if let Some(Value::List(list)) = self.config.get(key) {
+                let list = list.clone();
+                self.take(key, what, (list.len() as u64).into());
+                return Some(list);
+            }
+        }
+        None
+    }
+
+    /// The pattern of layers that differ, and the shapes that they need.
+    pub(super) fn layers(&mut self, family: &Family, parts: &mut ModelParts) {
+        self.shapes(family, parts);
+        let Some(layers) = parts.layers.filter(|layers| *layers <= MAX_LAYERS) else {
+            return;
+        };
+        if let Some(pattern) = self.letters(parts) {
+            parts.pattern = Some(pattern);
+            return;
+        }
+        let mixers = self.mixers(family, parts, layers);
+        let ffns = self.ffns(family, parts, layers);
+        if mixers.is_none() && ffns.is_none() {
+            return;
+        }
+        let kinds: Vec<LayerKind> = (0..layers)
+            .map(|layer| {
+                let at = usize::try_from(layer).unwrap_or(0);
+                let kind = mixers.as_ref().and_then(|list| list.get(at).copied());
+                let kind = kind.unwrap_or(LayerKind::new(attention(parts), Ffn::Both));
+                if kind.ffn != Ffn::Both {
+                    return kind;
+                }
+                let routed = parts.experts.is_some()
+                    && layer >= parts.dense_layers.unwrap_or(0)
+                    && ffns.as_ref().is_none_or(|list| list.get(at) == Some(&true));
+                let ffn = match (routed, family.beside) {
+                    (true, true) => Ffn::Both,
+                    (true, false) => Ffn::Experts,
+                    (false, _) => Ffn::Dense,
+                };
+                LayerKind { ffn, ..kind }
+            })
+            .collect();
+        if let Err(error) = parts.set_kinds(&kinds) {
+            self.errors
+                .push(Issue::error("model.pattern", error.message("")));
+        }
+    }
+
+    /// Windows, chunks, gates, second heads, indexer, state-space models and linear attention.
+    fn shapes(&mut self, family: &Family, parts: &mut ModelParts) {
+        let gate = self.has("attn_output_gate");
+        parts.output_gate = if gate {
+            Some(self.yes("attn_output_gate", "output gate", false))
+        } else {
+            Some(family.gate)
+        };
+        parts.sinks = Some(family.sinks);
+        if self.has("index_topk") {
+            parts.indexer_heads = self.need(&["index_n_heads"], "indexer heads");
+            parts.indexer_head_dim = self.need(&["index_head_dim"], "indexer head width");
+            parts.indexer_top_k = self.need(&["index_topk"], "selected keys");
+        }
+        if self.has("linear_num_value_heads") {
+            parts.delta_key_heads = self.need(&["linear_num_key_heads"], "delta net key heads");
+            parts.delta_value_heads =
+                self.need(&["linear_num_value_heads"], "delta net value heads");
+            parts.delta_head_dim = self.need(&["linear_key_head_dim"], "delta net head width");
+            self.count(&["linear_value_head_dim"], "delta net head width");
+        }
+        if self.has("mamba_num_heads") {
+            parts.mamba_heads = self.need(&["mamba_num_heads"], "Mamba heads");
+            parts.mamba_head_dim = self.need(&["mamba_head_dim"], "Mamba head width");
+            parts.mamba_state = self.need(&["ssm_state_size"], "Mamba state");
+            parts.mamba_groups = self.need(&["n_groups"], "Mamba groups");
+        }
+        if self.has("global_head_dim") {
+            parts.second_head_dim = self.need(&["global_head_dim"], "second shape, head width");
+            let keys = ["num_global_key_value_heads", "num_key_value_heads"];
+            parts.second_kv_heads = self.need(&keys, "second shape, key-value heads");
+            parts.second_shared_kv = Some(self.yes("attention_k_eq_v", "keys as values", false));
+        }
+        if self.has("hybrid_layer_pattern") {
+            // The windows' heads are the first shape, those of full attention the second.
+            parts.second_kv_heads = parts.kv_heads;
+            parts.second_head_dim = parts.head_dim;
+            let window = self.count(&["swa_num_key_value_heads"], "key-value heads of windows");
+            parts.kv_heads = window.or(parts.kv_heads);
+            let width = self.count(&["swa_head_dim"], "head width of windows");
+            parts.head_dim = width.or(parts.head_dim);
+            parts.value_head_dim = self.count(&["v_head_dim"], "value head width");
+        }
+        if self.has("compress_ratios") {
+            parts.csa_q_lora_rank = self.need(&["q_lora_rank"], "query rank");
+            parts.csa_o_lora_rank = self.need(&["o_lora_rank"], "output rank");
+            parts.csa_o_groups = self.need(&["o_groups"], "output groups");
+            let one = "one stream";
+            parts.csa_streams = Some(self.count_or(&["hc_mult"], "residual streams", 1, one));
+        }
+        if let Some(Value::Map(_)) = self.config.get("linear_attn_config") {
+            self.kda(parts);
+        }
+    }
+
+    /// Kimi's `linear_attn_config`, an object.
+    fn kda(&mut self, parts: &mut ModelParts) {
+        let inner = self.config.get("linear_attn_config");
+        let number = |key: &str| match inner.and_then(|own| own.get(key)) {
+            Some(Value::Number(number)) => crate::core::units::whole(*number),
+            _ => None,
+        };
+        let (heads, width) = (number("num_heads"), number("head_dim"));
+        (parts.kda_heads, parts.kda_head_dim) = (heads, width);
+        // Kimi K3 says that its gate has no rank of its own.
+        parts.kda_gate_rank = number("gate_rank").or(width);
+        self.take(
+            "linear_attn_config",
+            "heads of linear attention",
+            heads.unwrap_or(0).into(),
+        );
+    }
+
+    /// Nemotron's letters, and the module's.
+    fn letters(&mut self, parts: &mut ModelParts) -> Option<String> {
+        let key = "hybrid_override_pattern";
+        let text = match self.config.get(key) {
+            Some(Value::Text(text)) => text.clone(),
+            _ => return None,
+        };
+        self.take(key, "layers by letter", text.clone().into());
+        let module = match self.config.get("mtp_hybrid_override_pattern") {
+            Some(Value::Text(module)) => module.clone(),
+            _ => String::new(),
+        };
+        if !module.is_empty() {
+            let key = "mtp_hybrid_override_pattern";
+            self.take(key, "layers of a module", module.clone().into());
+        }
+        let whole = if module.is_empty() {
+            text
+        } else {
+            format!("{text}/{module}")
+        };
+        match Pattern::parse(&whole) {
+            Ok(pattern) => parts.layers = Some(pattern.layers()),
+            Err(error) => {
+                let message = error.message(&whole);
+                self.errors.push(Issue::error("model.pattern", message));
+            }
+        }
+        Some(whole)
+    }
+
+    /// What mixes the tokens of each layer, where the file says it: an FFN of `Both` is not said.
+    fn mixers(
+        &mut self,
+        family: &Family,
+        parts: &mut ModelParts,
+        layers: u64,
+    ) -> Option<Vec<LayerKind>> {
+        let full = attention(parts);
+        let of = |mixer| LayerKind::new(mixer, Ffn::Both);
+        let listed = self.list(
+            &["layer_types", "layers_block_type"],
+            "what mixes tokens, by layer",
+        );
+        let kinds: Option<Vec<LayerKind>> = if let Some(list) = listed {
+            let kinds = list.iter().map(|item| match item {
+                Value::Text(name) => named(name, full, parts),
+                _ => None,
+            });
+            let kinds: Option<Vec<LayerKind>> = kinds.collect();
+            if kinds.is_none() {
+                self.unread("layer_types");
+            }
+            kinds
+        } else if let Some(list) = self.list(&["hybrid_layer_pattern"], "windows, by layer") {
+            let window = |item: &Value| matches!(item, Value::Number(one) if *one > 0.0);
+            let kinds = list.iter();
+            Some(
+                kinds
+                    .map(|item| {
+                        of(if window(item) {
+                            Mixer::Window
+                        } else {
+                            Mixer::Second
+                        })
+                    })
+                    .collect(),
+            )
+        } else if let Some(list) = self.list(&["compress_ratios"], "compression, by layer") {
+            // Some files have an entry for the multi-token-prediction module behind.
+            let ratios = list.iter().take(usize::try_from(layers).unwrap_or(0));
+            let kinds = ratios.map(|item| match item {
+                Value::Number(ratio) if (0.0..=255.0).contains(ratio) => {
+                    Some(of(Mixer::Compressed(*ratio as u8)))
+                }
+                _ => None,
+            });
+            let kinds: Option<Vec<LayerKind>> = kinds.collect();
+            if kinds.is_none() {
+                self.unread("compress_ratios");
+            }
+            kinds
+        } else if let Some(Value::Map(_)) = self.config.get("linear_attn_config") {
+            self.one_based(layers, full)
+        } else {
+            self.ruled(family, layers, full)
+        };
+        let kinds = kinds?;
+        let any = |mixer: Mixer| kinds.iter().any(|kind| kind.mixer == mixer);
+        if any(Mixer::Window) || matches!(kinds[0].mixer, Mixer::Compressed(_)) {
+            let keys = ["sliding_window", "sliding_window_size"];
+            parts.window = self.need(&keys, "sliding window");
+        }
+        if any(Mixer::Chunked) {
+            parts.chunk = self.need(&["attention_chunk_size"], "attention chunk");
+        }
+        if kinds.len() as u64 != layers {
+            self.unread("layer_types");
+            return None;
+        }
+        Some(kinds)
+    }
+
+    /// `kda_layers` of `linear_attn_config`, counted from 1.
+    fn one_based(&mut self, layers: u64, full: Mixer) -> Option<Vec<LayerKind>> {
+        let list = self.config.get("linear_attn_config")?.get("kda_layers")?;
+        let Value::List(list) = list else { return None };
+        let is_linear = |layer: u64| list.contains(&Value::from(layer));
+        let kinds = (1..=layers).map(|layer| {
+            let mixer = if is_linear(layer) { Mixer::Kda } else { full };
+            LayerKind::new(mixer, Ffn::Both)
+        });
+        Some(kinds.collect())
+    }
+
+    /// A rule by the number of a layer: one in `n` is full attention, from 1.
+    fn ruled(&mut self, family: &Family, layers: u64, full: Mixer) -> Option<Vec<LayerKind>> {
+        let (other, every) = match family.mixers {
+            Mixers::Alike => (None, 1),
+            Mixers::Windows(every) => (Some(Mixer::Window), every),
+            Mixers::Chunks(every) => (Some(Mixer::Chunked), every),
+        };
+        let windows = self.count(
+            &["sliding_window_pattern", "full_attention_interval"],
+            "layers from one with full attention to the next",
+        );
+        let other = match other {
+            None if self.has("linear_num_value_heads") => Some(Mixer::DeltaNet),
+            None if windows.is_some() => Some(Mixer::Window),
+            other => other,
+        }?;
+        let every = windows.unwrap_or(every).max(1);
+        let rotary = self.list(&["no_rope_layers"], "layers with rotary positions");
+        let kinds = (1..=layers).map(|layer| {
+            let at = usize::try_from(layer - 1).unwrap_or(0);
+            let listed = rotary.as_ref().and_then(|list| list.get(at));
+            let is_full = match listed {
+                // 1: with rotary positions, and inside chunks.
+                Some(Value::Number(rotary)) => *rotary == 0.0,
+                _ => layer.is_multiple_of(every),
+            };
+            LayerKind::new(if is_full { full } else { other }, Ffn::Both)
+        });
+        Some(kinds.collect())
+    }
+
+    /// Whether each layer has experts, where the file says more than how many dense layers come first.
+    fn ffns(&mut self, family: &Family, parts: &mut ModelParts, layers: u64) -> Option<Vec<bool>> {
+        parts.experts?;
+        if let Some(list) = self.list(&["mlp_layer_types"], "experts, by layer") {
+            let sparse = |item: &Value| matches!(item, Value::Text(name) if name == "sparse");
+            return Some(list.iter().map(sparse).collect());
+        }
+        if let Some(list) = self.list(&["moe_layer_freq"], "experts, by layer") {
+            let routed = |item: &Value| matches!(item, Value::Number(one) if *one > 0.0);
+            return Some(list.iter().map(routed).collect());
+        }
+        let what = "layers from one with experts to the next";
+        if let Some(list) = self.list(&["moe_layers"], "layers with experts") {
+            self.count(&["interleave_moe_layer_step"], what);
+            let routed = (0..layers).map(|layer| list.contains(&Value::from(layer)));
+            return Some(routed.collect());
+        }
+        let steps = ["decoder_sparse_step", "interleave_moe_layer_step"];
+        let step = self
+            .count(&steps, what)
+            .unwrap_or(family.sparse_step)
+            .max(1);
+        self.count(&["moe_layer_freq"], what);
+        let dense = self
+            .list(&["mlp_only_layers"], "dense layers")
+            .unwrap_or_default();
+        if step == 1 && dense.is_empty() {
+            return None;
+        }
+        let routed = (0..layers)
+            .map(|layer| (layer + 1).is_multiple_of(step) && !dense.contains(&Value::from(layer)));
+        Some(routed.collect())
+    }
+
+    fn unread(&mut self, key: &'static str) {
+        let message = t!(
+            "{key} names layers that are not known, or not as many as there are",
+            key
+        );
+        self.errors.push(Issue::error("model.pattern", message));
+    }
+}
+
+/// Full attention of a model: latent, with an indexer, or over heads.
+fn attention(parts: &ModelParts) -> Mixer {
+    match (parts.kv_lora_rank, parts.indexer_heads) {
+        (Some(_), Some(_)) => Mixer::Sparse,
+        (Some(_), None) => Mixer::Latent,
+        (None, _) => Mixer::Full,
+    }
+}
+
+/// The kind that an entry of `layer_types` names.
+fn named(name: &str, full: Mixer, parts: &ModelParts) -> Option<LayerKind> {
+    let with = |mixer| LayerKind::new(mixer, Ffn::Both);
+    Some(match name {
+        "full_attention" if parts.second_head_dim.is_some() => with(Mixer::Second),
+        "full_attention" => with(full),
+        "sliding_attention" => with(Mixer::Window),
+        "chunked_attention" => with(Mixer::Chunked),
+        "linear_attention" if parts.kda_heads.is_some() => with(Mixer::Kda),
+        "linear_attention" => with(Mixer::DeltaNet),
+        "mamba" => LayerKind::new(Mixer::Mamba, Ffn::None),
+        "attention" => LayerKind::new(full, Ffn::None),
+        "moe" => LayerKind::new(Mixer::None, Ffn::Experts),
+        "mlp" => LayerKind::new(Mixer::None, Ffn::Dense),
+        _ => return None,
+    })
+}
