@@ -34,7 +34,7 @@ test('a value that cannot work says why, and the last good picture stays', async
 test('text that is no number says so', async () => {
   const { page, problems } = await site.open();
   await isRefused(page, 'tp', 'abc', /"abc" is not a whole number/);
-  await addressIs(page, '');
+  await addressIs(page, '#v=1');
   assert.deepEqual(problems, []);
 });
 

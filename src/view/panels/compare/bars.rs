@@ -19,7 +19,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
             .collect();
         Node::from_iter([
             leaf(
-                "h4",
+                "h3",
                 "",
                 t!(
                     "{which}: {memory}",

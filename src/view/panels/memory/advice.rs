@@ -129,7 +129,7 @@ fn way_back(way: &[Narrowing], gaps: &[Counted], unit: MemoryUnit) -> Node {
             &[("class", "steps")],
             &[table("Narrowing it down", &head, &rows)],
         ),
-        leaf("h4", "", "What stands between the estimate and the driver"),
+        leaf("h3", "", "What stands between the estimate and the driver"),
         el("ul", &[("class", "gaps")], &[list]),
     ]
     .into_iter()

@@ -120,7 +120,7 @@ fn numbers(rows: &[MethodRow], unit: MemoryUnit) -> Node {
 fn about(row: &MethodRow) -> Node {
     let source = cited(row.source, row.source.short);
     let title = el(
-        "h4",
+        "h3",
         &[],
         &[text(row.label), text(" "), el("small", &[], &[source])],
     );
