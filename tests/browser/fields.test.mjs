@@ -223,7 +223,7 @@ test('slash goes to the search, which finds any setting', async () => {
   assert.ok(await find.evaluate((element) => element === document.activeElement));
   assert.equal(await find.inputValue(), '');
   const fields = () => page.locator('.field:visible').evaluateAll((rows) => rows.map((row) => row.dataset.field));
-  await page.keyboard.type('loader');
+  await page.keyboard.type('loader_ns');
   assert.deepEqual(await eventually(fields, (keys) => keys.length === 1), ['loader_ns']);
   // Enter goes to the first one found.
   await page.keyboard.press('Enter');
