@@ -55,8 +55,8 @@ test('after one visit the page works without the network, tables included', asyn
   assert.equal(await figures(page), online);
   await page.locator('summary', { hasText: 'Ranks by node' }).click();
   await page.locator('.mesh').waitFor();
-  await page.locator('#accuracy').getByRole('button', { name: 'Compute them all' }).click();
-  await page.locator('#accuracy h3', { hasText: 'Worst misses first' }).waitFor({ timeout: 120_000 });
+  await page.locator('#accuracy').scrollIntoViewIfNeeded();
+  await page.locator('#accuracy h3').first().waitFor({ timeout: 120_000 });
   // The page by its full name, and another run.
   await page.goto(`${server.url}index.html#v=1&tp=4`);
   await started(page);

@@ -248,7 +248,6 @@ test('the package and the page show the same numbers', async () => {
     assert.ok(text.includes(`${gib(report.memory.peak_bytes)} of ${gib(report.memory.capacity_bytes)} GiB`), text);
     assert.ok(text.includes(`rank ${report.memory.peak_stage}`), text);
     assert.ok(text.includes(`${(100 * report.step.mfu).toFixed(1)} %`), text);
-    assert.ok(text.includes(`${(100 * report.pipeline.bubble_fraction).toFixed(1)} %`), text);
     assert.equal(text.replace(/[^\d ]/g, '').split(' ').includes(report.step.tokens_per_s_per_gpu.toFixed(0)), true, text);
     await page.context().close();
   }

@@ -114,7 +114,9 @@ test('the guide is the help, and every command line in it is answered without er
   assert.equal(command(['--help']).stdout.trim(), guide.trim());
   assert.equal(command(['--version']).stdout.trim(), about.version);
   const examples = [...guide.matchAll(/^ {4}(?:echo|node -p) .*\| shardscope (\w+)$/gm)];
-  assert.deepEqual([...new Set(examples.map(([, verb]) => verb))], Object.keys(LINES));
+  const verbs = new Set(examples.map(([, verb]) => verb));
+  // A log is a text, not a line.
+  assert.deepEqual([...verbs].filter((verb) => verb !== 'log'), Object.keys(LINES));
   writeFileSync(join(home, 'train.sh'), MEGATRON);
   for (const [line] of examples) {
     const run = line.replace('| shardscope', `| '${process.execPath}' '${COMMAND}'`);
