@@ -11,7 +11,7 @@ use crate::core::run::{Run, Value};
 use crate::core::search::{self, Plan};
 use serde::Serialize;
 
-/// What can be asked of the calculator; [`import`] is a verb as well.
+/// What can be asked of the calculator; `import` is a verb as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// A Run, as JSON or as a link: its [`Report`].
