@@ -118,7 +118,7 @@ test('the guide is the help, and every command line in it is answered without er
   // A log is a text, not a line.
   assert.deepEqual([...verbs].filter((verb) => verb !== 'log'), Object.keys(LINES));
   writeFileSync(join(home, 'train.sh'), MEGATRON);
-  for (const [line] of examples) {
+  for (const [line] of examples.filter(([, verb]) => verb !== 'log')) {
     const run = line.replace('| shardscope', `| '${process.execPath}' '${COMMAND}'`);
     const [{ errors }] = answers(spawnSync('bash', ['-c', run], { ...LONG, cwd: home }));
     assert.deepEqual(errors, [], line);
