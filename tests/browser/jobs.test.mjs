@@ -38,7 +38,7 @@ test('the best layout and why, in two clicks', async () => {
   const loss = page.locator('.loss');
   await eventually(() => loss.innerText(), (text) => /% less time/.test(text));
   // Until the search ends a faster layout may take the place of a row.
-  await page.locator('.plan').getByText('reported in full').waitFor();
+  await page.getByRole('button', { name: 'Search again' }).waitFor();
   const first = page.locator('.plan .layouts tbody tr').nth(1);
   await first.locator('summary').click();
   await eventually(() => first.locator('details p').innerText(), (text) => /saves .* of the step/.test(text));
