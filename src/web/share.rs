@@ -50,8 +50,10 @@ pub fn ShareDialog() -> impl IntoView {
         format!("{}#{fragment}", browser::address())
     };
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
+    let lesson = move || state.lesson.get().map(|step| step.to_string());
     let whole = move |lang| {
         address(View {
+            lesson: lesson(),
             second: state.second.get(),
             lang,
             made: made(),
@@ -65,21 +67,27 @@ pub fn ShareDialog() -> impl IntoView {
         lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
     };
     let code = move || {
-        let panel = panel.get();
+        let lesson = lesson();
+        // Of an open lesson it is the step that is shared.
+        let panel = lesson
+            .as_ref()
+            .map_or_else(|| panel.get(), |_| "lesson".to_owned());
         let home = browser::address();
         let home = home.rsplit_once('/').map_or("", |(home, _)| home);
         match form.get().as_str() {
             "element" => {
                 let run = state.run.with(encode).replace('&', "&amp;");
                 let lang = chosen().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
+                let lesson = lesson.map_or_else(String::new, |step| format!(" lesson=\"{step}\""));
                 format!(
-                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{lang}></shardscope-embed>"
+                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{lesson}{lang}></shardscope-embed>"
                 )
             }
             "markdown" => format!("[{}]({})", document().title(), whole(chosen())),
             _ => {
                 let view = View {
                     embed: Some(panel),
+                    lesson,
                     lang: chosen(),
                     made: made(),
                     ..View::default()
@@ -104,7 +112,7 @@ pub fn ShareDialog() -> impl IntoView {
             <p>
                 {say("For a wiki:")}
                 " "
-                {choice("Panel", &PANELS, panel)}
+                <span hidden=flag(move || state.lesson.get().is_some())>{choice("Panel", &PANELS, panel)}</span>
                 " "
                 {choice("Form", &FORMS, form)}
             </p>

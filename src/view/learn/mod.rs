@@ -11,7 +11,7 @@ mod pictures;
 mod pipelines;
 mod zero;
 
-pub use page::{head, lessons, on_run, picture, words};
+pub use page::{formula, head, lessons, on_run, picture, source, title, words};
 
 use crate::core::message::Message;
 use crate::core::source::Source;
