@@ -5,7 +5,6 @@
 //! follows.
 
 use crate::io::link::{View, encode_with};
-use crate::view::learn::StepId;
 use crate::view::panels::issues::framed;
 use crate::view::panels::words;
 use crate::web::about::About;
@@ -49,7 +48,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
     };
     // Where the host page names a theme, its background shows through.
     let clear = state.view.with_value(|view| view.theme.is_some());
-    let step = move || of_lesson.then(|| state.lesson.get().unwrap_or_else(StepId::first));
+    let step = move || of_lesson.then(|| state.open.get().step());
     let title = move || {
         translated(step().map_or_else(
             || state.run.with(words::line),

@@ -3,6 +3,7 @@
 use crate::core::report::{evaluate, needs_worker};
 use crate::view::learn::{self, Dials, Live, Slider, StepId};
 use crate::view::node::Node;
+use crate::view::views::View;
 use crate::web::html::{text, view_of};
 use crate::web::i18n::say;
 use crate::web::render::patched;
@@ -11,7 +12,7 @@ use leptos::prelude::*;
 
 /// The open step; nothing while the Run is shown.
 pub fn learn(state: State) -> AnyView {
-    let open = Memo::new(move |_| state.lesson.get().is_some());
+    let open = Memo::new(move |_| matches!(state.open.get(), View::Learn(_)));
     (move || open.get().then(|| lesson(state))).into_any()
 }
 
@@ -26,7 +27,7 @@ struct Open {
 
 impl Open {
     fn new(state: State) -> Self {
-        let current = Memo::new(move |_| state.lesson.get().unwrap_or_else(StepId::first));
+        let current = Memo::new(move |_| state.open.get().step());
         let moved = RwSignal::new((StepId::first(), Vec::new()));
         let live = Memo::new_with_compare(
             move |_| (current.get().step().live)(&dials(current, moved)),

@@ -1,6 +1,7 @@
 //! The Share dialog: the link, and what to copy into a wiki.
 
 use crate::io::link::{View, encode, encode_with};
+use crate::view::views as open;
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
@@ -50,10 +51,11 @@ pub fn ShareDialog() -> impl IntoView {
         format!("{}#{fragment}", browser::address())
     };
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
-    let lesson = move || state.lesson.get().map(|step| step.to_string());
     let whole = move |lang| {
+        let [open, lesson] = state.open.get().link();
         address(View {
-            lesson: lesson(),
+            open,
+            lesson,
             second: state.second.get(),
             lang,
             made: made(),
@@ -67,7 +69,7 @@ pub fn ShareDialog() -> impl IntoView {
         lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
     };
     let code = move || {
-        let lesson = lesson();
+        let [_, lesson] = state.open.get().link();
         // Of an open lesson it is the step that is shared.
         let panel = lesson
             .as_ref()
@@ -112,7 +114,7 @@ pub fn ShareDialog() -> impl IntoView {
             <p>
                 {say("For a wiki:")}
                 " "
-                <span hidden=flag(move || state.lesson.get().is_some())>{choice("Panel", &PANELS, panel)}</span>
+                <span hidden=flag(move || matches!(state.open.get(), open::View::Learn(_)))>{choice("Panel", &PANELS, panel)}</span>
                 " "
                 {choice("Form", &FORMS, form)}
             </p>
