@@ -91,7 +91,7 @@ pub fn words(current: StepId, dials: &Dials) -> Node {
 }
 
 fn formula(live: &Live) -> Node {
-    let lines = live.formula.iter().flat_map(|[symbols, values, _]| {
+    let lines = live.formula.iter().flat_map(|[symbols, values]| {
         [
             leaf("p", "formula", symbols),
             leaf("p", "values", t!("= {values}", values)),
