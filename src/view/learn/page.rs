@@ -93,7 +93,7 @@ pub fn words(live: &Live) -> Node {
 /// The formula of a step with its values.
 #[must_use]
 pub fn formula(live: &Live) -> Node {
-    let lines = live.formula.iter().flat_map(|[symbols, values, _]| {
+    let lines = live.formula.iter().flat_map(|[symbols, values]| {
         [
             leaf("p", "formula", symbols),
             leaf("p", "values", t!("= {values}", values)),
