@@ -18,7 +18,7 @@ mod tensor;
 mod zero;
 
 pub use dials::{Dials, Slider};
-pub use page::{head, lessons, on_run, picture, words};
+pub use page::{formula, head, lessons, on_run, picture, source, title, words};
 
 use crate::core::message::{Message, verbatim};
 use crate::core::source::Source;
