@@ -7,11 +7,9 @@
 mod bars;
 mod caption;
 mod dials;
-mod grids;
 mod matrices;
 mod memory;
 mod page;
-mod passes;
 mod pictures;
 mod pipelines;
 mod tensor;

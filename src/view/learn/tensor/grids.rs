@@ -1,15 +1,15 @@
 //! Tensor parallelism over a square and over a cube of ranks.
 
-use super::Live;
-use super::bars::{Bar, Scale};
-use super::caption::data;
-use super::dials::Dials;
-use super::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
 use crate::core::message::verbatim;
 use crate::core::t;
 use crate::core::traffic::{GridCut, grid_cuts};
 use crate::core::units::{number, show_percent};
 use crate::view::charts::ink::Ink;
+use crate::view::learn::Live;
+use crate::view::learn::bars::{Bar, Scale};
+use crate::view::learn::caption::data;
+use crate::view::learn::dials::Dials;
+use crate::view::learn::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
 
 const VOLUME: Scale = Scale {
     parts: &[("received by a rank, over one activation", Ink::Exposed)],

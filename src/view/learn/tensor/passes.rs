@@ -1,13 +1,13 @@
 //! A layer downwards: what one rank computes of each part, and what it exchanges between them in either pass.
 
-use super::Live;
-use super::caption::{FAINT, data, of_one_rank};
-use super::matrices::{ACTIVATIONS, WEIGHTS};
 use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::show_percent;
 use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
+use crate::view::learn::Live;
+use crate::view::learn::caption::{FAINT, data, of_one_rank};
+use crate::view::learn::matrices::{ACTIVATIONS, WEIGHTS};
 use crate::view::node::Node;
 
 /// A part of a layer.
