@@ -1,6 +1,6 @@
 //! The linears of a layer that adapters may stand beside, and what such an adapter has.
 //!
-//! LoRA adds `B A x` to `W x`, A of r x in and B of out x r: `r (in + out)` parameters a linear. `DoRA` scales every row of
+//! LoRA adds `B A x` to `W x`, A of r x in and B of out x r: `r (in + out)` parameters a linear. DoRA scales every row of
 //! the sum by a magnitude of its own: `out` more. Source: PEFT `tuners/lora/layer.py` and `dora.py`.
 
 use super::architecture::Architecture;
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(of(10, &ffn), 9_461_760.0);
     }
 
-    /// All seven linears: `r (2 (h + a e) + 2 (h + k e) + 3 (h + f))`; `DoRA` adds a magnitude an output row.
+    /// All seven linears: `r (2 (h + a e) + 2 (h + k e) + 3 (h + f))`; DoRA adds a magnitude an output row.
     #[test]
     fn all_seven_linears_of_a_llama_layer_add_up() {
         let (h, f, kv, r) = (4096, 14336, 1024, 16);

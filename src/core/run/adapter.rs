@@ -98,7 +98,7 @@ pub struct AdapterParts {
     pub targets: Option<Vec<Target>>,
     /// What adapters are kept in; none: the stack's.
     pub dtype: Option<AdapterType>,
-    /// How the base is stored; none: as the precision says, of `QLoRA` NF4 with double quantisation.
+    /// How the base is stored; none: as the precision says, of QLoRA NF4 with double quantisation.
     pub base: Option<BaseFormat>,
     /// Ends of the model that are trained whole.
     pub modules_to_save: Option<Vec<Saved>>,
@@ -258,7 +258,7 @@ impl Adapter {
 mod tests {
     use super::*;
 
-    /// Dettmers et al. 2023 (`QLoRA`), section 3: blocks of 64 cost 0.5 bit a parameter, with double quantisation 0.127.
+    /// Dettmers et al. 2023 (QLoRA), section 3: blocks of 64 cost 0.5 bit a parameter, with double quantisation 0.127.
     #[test]
     fn scales_cost_what_qlora_prints() {
         let scale_bits = |format: BaseFormat| 8.0 * (format.bytes(4096.0) - 0.5);

@@ -8,7 +8,7 @@ use crate::run::{Adapter, AdapterMethod, Scenario};
 
 /// Bytes a quantised weight moves when it is unpacked: read in 4 bits, written in 16.
 const UNPACKED: f64 = 2.5;
-/// Bytes a weight moves where `DoRA` forms `W + B A` and the norms of its rows, every forward pass.
+/// Bytes a weight moves where DoRA forms `W + B A` and the norms of its rows, every forward pass.
 const MAGNITUDES: f64 = 3.0 * 2.0;
 
 /// Takes the gradients of frozen weights out of `time` and adds adapters: `2 r (in + out)` a row and pass on tensor cores,

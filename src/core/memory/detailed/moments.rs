@@ -61,6 +61,10 @@ fn held(component: Component, name: &'static str, bytes: f64) -> Item {
     Item::held(component, name, bytes)
 }
 
+fn gradient_items(bytes: f64) -> Item {
+    held(Component::Gradients, "trained parameters", bytes)
+}
+
 fn momentary(name: &'static str, bytes: f64) -> Item {
     Item {
         nature: Nature::Momentary,
@@ -117,10 +121,6 @@ impl<'a> Rank<'a> {
         self.gradients(!self.scenario.software.sums_whole)
     }
 
-    fn gradient_items(&self, bytes: f64) -> Item {
-        held(Component::Gradients, "trained parameters", bytes)
-    }
-
     /// Width h of every token of a micro-batch, in bytes.
     fn stream(&self) -> f64 {
         let cut = cut(self.scenario);
@@ -171,7 +171,7 @@ impl<'a> Rank<'a> {
                 held(Component::Buffers, "inputs of the head", heads * inputs),
             ]);
         }
-        items.push(self.gradient_items(self.earlier()));
+        items.push(gradient_items(self.earlier()));
         items.extend(self.root());
         items
     }
@@ -186,7 +186,7 @@ impl<'a> Rank<'a> {
         } else {
             0.0
         };
-        items.push(self.gradient_items(self.earlier() + head));
+        items.push(gradient_items(self.earlier() + head));
         items.extend(self.root());
         let recomputed = self
             .load
@@ -273,7 +273,7 @@ impl<'a> Rank<'a> {
         self.stream() + tensors * cut.element * cut.tokens * width
     }
 
-    /// The largest matrix of a quantised base in 16 bits; `DoRA` forms `W + B A` and keeps both while it norms the rows.
+    /// The largest matrix of a quantised base in 16 bits; DoRA forms `W + B A` and keeps both while it norms the rows.
     fn unpacked(&self) -> f64 {
         let Some(adapter) = &self.scenario.adapter else {
             return 0.0;
@@ -305,7 +305,7 @@ impl<'a> Rank<'a> {
         };
         let trained = self.holdings.iter().filter(|part| part.trained);
         vec![
-            self.gradient_items(self.gradients(true)),
+            gradient_items(self.gradients(true)),
             momentary("temporaries of the optimizer", trained.map(of).sum()),
         ]
     }

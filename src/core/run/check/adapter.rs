@@ -19,11 +19,10 @@ impl Check<'_> {
         };
         let has = |target: &Target| {
             let kinds = self.model.all_kinds();
-            let any = kinds.iter().any(|(kind, _)| {
+            kinds.iter().any(|(kind, _)| {
                 let list = linears(self.model, *kind);
                 list.iter().any(|linear| linear.target == *target)
-            });
-            any
+            })
         };
         if run.adapter.targets.is_some() {
             let (own, missing): (Vec<Target>, Vec<Target>) =
