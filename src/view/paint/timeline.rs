@@ -25,6 +25,8 @@ const LABEL_HEIGHT: f64 = 11.0;
 pub const NAMES: f64 = 64.0;
 /// Room for its title.
 pub const TITLE: f64 = 28.0;
+/// How far the colour of a column goes towards the paper's as its idle share goes to 1.
+const MOST_LIGHT: f64 = 0.9;
 /// From one line of the hatch to the next.
 const HATCH: f64 = 6.0;
 
@@ -172,10 +174,13 @@ impl TimelinePicture<'_> {
             let chunk = (self.chunk_of)(cell.row, timed.op.stage).min(3);
             colour = blend(colour, self.palette.paper, 0.25 * chunk as f64);
         }
+        // The work of a column fills its height, and is the lighter the more of the column is idle.
+        colour = blend(colour, self.palette.paper, MOST_LIGHT * (1.0 - cell.busy));
+        let band = (cell.band.0 / cell.busy, cell.band.1 / cell.busy);
         let left = self.across(cell.x);
         let right = self.across(cell.x + cell.width - gap).max(left + 1);
-        let height = (cell.band.1 - cell.band.0) * self.shape.rows.height;
-        let (from, to) = whole(cell.band, cell.kind, self.px(self.shape.rows.height));
+        let height = (band.1 - band.0) * self.shape.rows.height;
+        let (from, to) = whole(band, cell.kind, self.px(self.shape.rows.height));
         let (upper, lower) = (self.down(top) + from, self.down(top) + to);
         backend.draw_rect((left, upper), (right, lower), &style(colour), true)?;
         if let Some(timed) = cell.op
@@ -339,6 +344,7 @@ mod tests {
                     width: 90.0,
                     band,
                     kind,
+                    busy: 0.5,
                     op: None,
                 })
             };
