@@ -33,7 +33,11 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             Some(row(bar, rank, (picture.capacity, beside), unit))
         })
         .collect();
-    let class = if picture.bars.len() > MANY { "bars many" } else { "bars" };
+    let class = if picture.bars.len() > MANY {
+        "bars many"
+    } else {
+        "bars"
+    };
     let note = if on_the_box(memory) {
         t!(
             "{capacity} on the box, as the paper counts",

@@ -116,7 +116,7 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
                     filled(found, [figure, peak], value(found) / best, mine)
                 }
                 Cell::Open => leaf("td", "muted", "…"),
-                Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
+                Cell::Out => empty("no fit", "Every layout here runs out of memory"),
                 Cell::Void => empty("–", "No layout divides here"),
             });
             let name = std::iter::once(el("th", &[("scope", "row")], &[text(head.label(axes))]));
