@@ -338,13 +338,13 @@ mod tests {
         for (ranks, scale) in [(16, 1.0), (64, 1.0), (64, 1.5), (100, 1.0), (128, 2.0)] {
             let shape = Shape::of(ranks);
             let column = |row| {
-                [(Kind::F, (0.0, 0.125)), (Kind::BW, (0.125, 0.5))].map(|(kind, band)| Cell {
+                [(Kind::F, (0.0, 0.25)), (Kind::BW, (0.25, 1.0))].map(|(kind, band)| Cell {
                     row,
                     x: 0.0,
                     width: 90.0,
                     band,
                     kind,
-                    busy: 0.5,
+                    busy: 1.0,
                     op: None,
                 })
             };
@@ -377,6 +377,48 @@ mod tests {
                 assert_eq!((f.1, b.1), (forward[0].1, backward[0].1));
             }
         }
+    }
+
+    /// Half of the column is idle: its forwards fill the row in a colour between theirs and the paper's.
+    #[test]
+    fn idle_time_of_a_column_is_lightness() {
+        let forward = Theme::Light.palette().forward;
+        let paper = Theme::Light.palette().paper;
+        let cell = |busy| Cell {
+            row: 0,
+            x: 0.0,
+            width: 90.0,
+            band: (0.0, busy),
+            kind: Kind::F,
+            busy,
+            op: None,
+        };
+        let colour = |busy| {
+            let mut svg = String::new();
+            {
+                let mut backend = SVGBackend::with_string(&mut svg, (400, 200));
+                let picture = TimelinePicture {
+                    cells: &[cell(busy)],
+                    shape: Shape::of(1),
+                    frame: None,
+                    view: Viewport::all(1.0),
+                    width: 100.0,
+                    chunk_of: &|_, _| 0,
+                    curve: &[],
+                    capacity: 0,
+                    palette: Theme::Light.palette(),
+                    scale: 1.0,
+                };
+                picture.paint_cell(&cell(busy), &mut backend).unwrap();
+                backend.present().unwrap();
+            }
+            let fill = svg.split("fill=\"#").nth(1).unwrap();
+            let channel = |at: usize| u8::from_str_radix(&fill[at..at + 2], 16).unwrap();
+            (channel(0), channel(2), channel(4))
+        };
+        assert_eq!(colour(1.0), forward);
+        let (half, quarter) = (colour(0.5), colour(0.25));
+        assert!(forward.0 < half.0 && half.0 < quarter.0 && quarter.0 < paper.0);
     }
 
     #[test]
