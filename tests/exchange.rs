@@ -636,5 +636,10 @@ fn an_imported_model_keeps_a_name() {
     assert_eq!(run.model.title().to_string(), "our 32B");
     run.model.parts.name = Some("x".repeat(41));
     let errors = report(&run).unwrap_err();
-    assert!(errors.errors.iter().any(|error| error.field == "model.name"));
+    assert!(
+        errors
+            .errors
+            .iter()
+            .any(|error| error.field == "model.name")
+    );
 }
