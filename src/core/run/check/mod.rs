@@ -43,6 +43,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -
         issues: Vec::new(),
         warnings: Vec::new(),
     };
+    check.name();
     check.model();
     check.pattern();
     check.gpu(gpu);
