@@ -12,6 +12,7 @@ mod memory;
 mod page;
 mod pictures;
 mod pipelines;
+mod sequence;
 mod tensor;
 mod zero;
 
@@ -142,6 +143,7 @@ pub static LESSONS: &[Lesson] = &[
     memory::LESSON,
     zero::LESSON,
     tensor::LESSON,
+    sequence::LESSON,
     pipelines::LESSON,
 ];
 
