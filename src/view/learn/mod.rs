@@ -7,10 +7,14 @@
 mod bars;
 mod caption;
 mod dials;
+mod lanes;
+mod layout;
 mod memory;
+mod overlap;
 mod page;
 mod pictures;
 mod pipelines;
+mod plot;
 mod zero;
 
 pub use dials::{Dials, Slider};
@@ -136,7 +140,13 @@ impl Display for StepId {
 }
 
 /// The lessons, in the order of the lecture and the playbook.
-pub static LESSONS: &[Lesson] = &[memory::LESSON, zero::LESSON, pipelines::LESSON];
+pub static LESSONS: &[Lesson] = &[
+    memory::LESSON,
+    zero::LESSON,
+    pipelines::LESSON,
+    overlap::LESSON,
+    layout::LESSON,
+];
 
 #[cfg(test)]
 mod tests {
