@@ -9,12 +9,14 @@ mod caption;
 mod dials;
 mod lanes;
 mod layout;
+mod matrices;
 mod memory;
 mod overlap;
 mod page;
 mod pictures;
 mod pipelines;
 mod plot;
+mod tensor;
 mod zero;
 
 pub use dials::{Dials, Slider};
@@ -143,6 +145,7 @@ impl Display for StepId {
 pub static LESSONS: &[Lesson] = &[
     memory::LESSON,
     zero::LESSON,
+    tensor::LESSON,
     pipelines::LESSON,
     overlap::LESSON,
     layout::LESSON,
