@@ -182,7 +182,7 @@ pub(super) fn tensor(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula(
-            "messages = 8 L T h (t − 1) / t",
+            "elements = 8 L T h (t − 1) / t",
             format!(
                 "8 · {layers} · {s} · {hidden} · 7 / 8 = {} · 10⁹",
                 significant(7.0 * (layers * s * hidden) as f64 / 1e9, 3)
@@ -223,7 +223,13 @@ pub(super) fn pipeline(dials: &Dials) -> Live {
             "bubble = (p − 1) / (m + p − 1)",
             format!("7 / ({m} + 7) = {}", show_percent(7.0 / (m as f64 + 7.0))),
         )
-        .note(measured(MEASURED[1]))
+        .note(Message::joined(
+            " ",
+            [
+                measured(MEASURED[1]),
+                t!("The simulated bubble is larger than the formula's, because the last stage has the output head besides its layers."),
+            ],
+        ))
         .axis("pipeline ranks", &points)
 }
 

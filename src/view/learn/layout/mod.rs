@@ -3,7 +3,6 @@
 mod axes;
 
 use super::bars::{Bar, Scale, gib, run, total};
-use super::caption::data;
 use super::dials::{Dials, Slider, TENSOR, slider};
 use super::{Lesson, Live, Step};
 use crate::core::message::verbatim;
@@ -81,7 +80,7 @@ fn fit(dials: &Dials) -> Live {
             "A layout that runs out of memory is none, so the recipe begins there. Each strategy divides something else: ZeRO what the optimizer keeps, then gradients and weights; tensor parallelism matrices and activations; pipelines layers."
         ),
         t!(
-            "Of these {all} for {parameters} parameters on {gpus} GPUs {fitting} need less than {size}.",
+            "Of these {all}, with {parameters} parameters on {gpus} GPUs, {fitting} need less than {size}.",
             all = bars.len(),
             parameters = show_count(parameters),
             gpus,
@@ -174,11 +173,6 @@ fn recipe(dials: &Dials) -> Live {
             Bar::new(name, [step.time_s])
         })
         .collect();
-    let rows = walked.steps.iter().map(|step| {
-        let time = verbatim(show_seconds(Seconds(step.time_s)));
-        vec![step.title.into(), step.text.clone(), time]
-    });
-    let table = data(&["step", "what it does", "step time"], rows.collect());
     let said = if bars.is_empty() {
         bars.push(Bar::new("nothing fits", [0.0]));
         t!(
@@ -206,10 +200,20 @@ fn recipe(dials: &Dials) -> Live {
     ];
     let steps = walked.steps.iter().map(|step| leaf("li", "", &step.text));
     let steps = el("ol", &[], &[steps.collect()]);
-    let live = Live::of(text).bars(&TIME, &bars, None);
+    let [first, last] = [0, bars.len() - 1].map(|at| total(&bars, at));
+    let live = Live::of(text)
+        .formula(
+            "gain = T₁ / T₂",
+            format!(
+                "{} / {} = {}",
+                show_seconds(Seconds(first)),
+                show_seconds(Seconds(last)),
+                significant(first / last.max(1e-9), 3)
+            ),
+        )
+        .bars(&TIME, &bars, None);
     Live {
         legend: Node::from_iter([steps, live.legend]),
-        table,
         ..live
     }
 }
