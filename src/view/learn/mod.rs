@@ -7,11 +7,15 @@
 mod bars;
 mod caption;
 mod dials;
+mod lanes;
+mod layout;
 mod matrices;
 mod memory;
+mod overlap;
 mod page;
 mod pictures;
 mod pipelines;
+mod plot;
 mod sequence;
 mod tensor;
 mod zero;
@@ -145,6 +149,8 @@ pub static LESSONS: &[Lesson] = &[
     tensor::LESSON,
     sequence::LESSON,
     pipelines::LESSON,
+    overlap::LESSON,
+    layout::LESSON,
 ];
 
 #[cfg(test)]
