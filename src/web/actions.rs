@@ -68,6 +68,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
                 keep(state, save, button);
             }
         }
+        Action::Measured(command) => state.runs.act(state, command),
         Action::Plan(_) | Action::Timeline(_) | Action::Rank(_) | Action::StartOrder => {}
     }
 }

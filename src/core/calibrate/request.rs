@@ -25,6 +25,8 @@ pub struct Request {
     pub question: Option<Run>,
     /// GPUs that the next run may take; those of the largest run where nothing is said.
     pub gpus: Option<u64>,
+    /// Layouts that a search listed for the question; a request as text has none.
+    pub plan: Vec<Run>,
 }
 
 /// What a fit says, as plain data.
@@ -183,6 +185,7 @@ impl Request {
                 name,
                 question,
                 gpus,
+                plan: Vec::new(),
             })
         } else {
             Err(issues)
@@ -205,7 +208,7 @@ impl Request {
         let gpus = self.gpus.or(most).unwrap_or(1);
         let question = self.question.as_ref().or(first);
         let next = question.map_or_else(Vec::new, |question| {
-            let tried = candidates(question, &[], gpus);
+            let tried = candidates(question, &self.plan, gpus);
             let known = fit.steps > 0;
             next_runs(
                 &fit.posterior,
