@@ -1,6 +1,5 @@
 //! The page of the dialog: what is brought in, what is typed, what is kept, what it teaches.
 
-use super::Runs;
 use crate::core::calibrate::{MemoryKind, Observation, Peak};
 use crate::core::issue::Issue;
 use crate::core::run::{LONGEST_NAME, Run};
@@ -68,7 +67,7 @@ pub fn dialog(state: State) -> AnyView {
             {typed(state)}
             <div use:patched=view_of(move || runs.kept.with(|all| kept(all)))></div>
             <div hidden=flag(none)>
-                <p class="fields">
+                <p class="typed">
                     <label>
                         {say("GPUs that you have for a run")}
                         <input type="text" inputmode="numeric" placeholder=say("as many as the largest run") on:change=counted/>
@@ -105,10 +104,10 @@ fn read(state: State) -> Node {
 fn taught(state: State) -> Node {
     let runs = state.runs;
     runs.fit.with(|fit| match fit {
-        Some(fit) => {
+        Some((of, fit)) => {
             let command = |run: &Run| export(run, launcher(run), &Stamp::default()).ok();
             let present = state.run.get();
-            runs.kept.with(|kept| fitted(kept, fit, &present, command))
+            fitted(of, fit, &present, command)
         }
         None if runs.kept.with(Vec::is_empty) => Node::none(),
         None => leaf("p", "muted", "The runs are fitted…"),
@@ -142,7 +141,9 @@ fn typed(state: State) -> AnyView {
     let keep = move |_| match observation() {
         Ok(of) => {
             fault.set(None);
-            [step, allocated, reserved].map(|typed| typed.set(String::new()));
+            for typed in [step, allocated, reserved] {
+                typed.set(String::new());
+            }
             runs.keep(state, of);
         }
         Err(issue) => fault.set(Some(issue)),
@@ -157,7 +158,7 @@ fn typed(state: State) -> AnyView {
     };
     view! {
         <h3>{say("Or type what the run of this page took")}</h3>
-        <p class="fields">
+        <p class="typed">
             <label>
                 {say("What to call it")}
                 <input type="text" maxlength="200" prop:value=runs.label on:input=move |event| runs.label.set(event_target_value(&event))/>

@@ -7,7 +7,7 @@ pub use dialog::dialog;
 
 use crate::core::calibrate::{Calibrated, Observation, Request as Question};
 use crate::core::report::evaluate;
-use crate::core::run::{Profile, Run, Value};
+use crate::core::run::{Profile, Value};
 use crate::io::json;
 use crate::io::logs::asked::Answer;
 use crate::view::node::action::{Dialog, Measured};
@@ -27,8 +27,8 @@ const STORED: &str = "runs";
 pub struct Runs {
     /// Those that are kept.
     pub kept: RwSignal<Vec<Observation>>,
-    /// What they teach; none while that is computed.
-    pub fit: RwSignal<Option<Calibrated>>,
+    /// What they teach, with those that could be fitted; none while that is computed.
+    pub fit: RwSignal<Option<(Vec<Observation>, Calibrated)>>,
     /// What the profile is called.
     name: RwSignal<String>,
     /// What the run to be kept is called; empty: by its number.
@@ -94,7 +94,7 @@ impl Runs {
                 self.changed(state);
             }
             Measured::Use => {
-                let profile = self.fit.with_untracked(|fit| Some(fit.as_ref()?.profile.clone()));
+                let profile = self.fit.with_untracked(|fit| Some(fit.as_ref()?.1.profile.clone()));
                 let name = Some(self.name.get_untracked()).filter(|name| !name.is_empty());
                 if let Some(profile) = profile {
                     self.use_profile(state, Profile { name, ..profile });
@@ -169,9 +169,10 @@ impl Runs {
             return;
         }
         let job = Job::Calibrate(Box::new(question.clone()));
+        let fitted = question.observations.clone();
         let handle = move |progress| match progress {
             Progress::Reply(Reply::Calibrated(answer)) => {
-                self.fit.set(answer.map(|answer| *answer));
+                self.fit.set(answer.map(|answer| (fitted.clone(), *answer)));
             }
             Progress::Failed => drop(self.asked.try_update_value(Option::take)),
             Progress::Reply(_) | Progress::Done => {}
