@@ -40,9 +40,9 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   const { page, problems } = await site.open('#v=1&gpus=256&global_batch=1024&stack=megatron-2025');
   const before = await figures(page);
   await open(page);
-  await drop(page, 'train.log', log(14));
+  await drop(page, 'train.log', log(7));
   await says(page, 'Read as a log of Megatron-LM.');
-  await says(page, 'A step took 14.0 s: the median of 5 steps');
+  await says(page, 'A step took 7.00 s: the median of 5 steps');
   const other = runs(page).getByRole('region', { name: 'Other than on this page' });
   assert.match(await other.innerText(), /GPUs[\s\S]*256[\s\S]*8/);
   await press(page, 'Keep this run');
@@ -121,7 +121,7 @@ test('a large file is read in pieces and can be stopped, one over the limit is r
   await says(page, '% read');
   await press(page, 'Stop');
   await runs(page).getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
-  await drop(page, 'train.log', log(14));
+  await drop(page, 'train.log', log(7));
   await says(page, 'Read as a log of Megatron-LM.');
   assert.deepEqual(problems, []);
 });
