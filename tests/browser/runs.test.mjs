@@ -68,7 +68,7 @@ test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a col
   const { page: colleague, problems: others } = await site.open(link);
   assert.equal(await figures(colleague), after);
   await open(colleague);
-  await says(colleague, '“our H100, NeMo 25.07”, fitted to 1 runs on h100-sxm-80gb');
+  await says(colleague, '“our H100, NeMo 25.07” (runs fitted: 1, GPU: h100-sxm-80gb');
   await press(colleague, 'Without the profile');
   assert.equal(await eventually(() => fragment(colleague), (seen) => !seen.includes('profile')), '#v=1&gpus=256&global_batch=1024&stack=megatron-2025');
 

@@ -79,7 +79,9 @@ pub struct Standing {
     pub before_s: f64,
     /// As the fit says.
     pub after_s: f64,
-    /// Distance from what the other runs predict, in standard deviations.
+    /// As the other runs predict; the shipped constants where there are none.
+    pub expected_s: f64,
+    /// Distance from that, in standard deviations.
     pub off: f64,
     /// What usually explains it, where it stands out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -229,7 +231,7 @@ pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
         return None;
     }
     let slower = standing.off > 0.0;
-    let other = standing.measured_s / standing.after_s.min(standing.before_s);
+    let other = standing.measured_s / standing.expected_s;
     let percent = format!("{:.0}", (other - 1.0).abs() * 100.0);
     let found = if slower {
         t!(
@@ -319,6 +321,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
                 measured_s: standing.measured_s,
                 before_s: standing.before_s,
                 after_s: standing.after_s,
+                expected_s: standing.expected_s,
                 off: standing.off,
                 warning: warning(standing),
             })

@@ -37,7 +37,7 @@ pub fn dialog(state: State) -> AnyView {
         share.map_or_else(String::new, |share| translated(t!("{share} read", share)))
     };
     let named = move |event| {
-        runs.name.set(event_target_value(&event));
+        runs.name.set(super::shortened(&event_target_value(&event)));
         browser::store(super::STORED, &runs.to_json());
     };
     let counted = move |event| {
@@ -45,7 +45,7 @@ pub fn dialog(state: State) -> AnyView {
         runs.ask(state);
     };
     view! {
-        <div hidden=flag(move || !open.get())>
+        <div class="summary" hidden=flag(move || !open.get())>
             <h2>{say("My runs")}</h2>
             <p class="muted">{say("One run of yours teaches this calculator your cluster and your software. Paste a log, drop it here or choose the file: Megatron-LM, NeMo, torchtitan, DeepSpeed, Hugging Face, nanotron, MaxText, llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON, or runs saved here. It is read in this browser and goes nowhere; a few numbers are kept.")}</p>
             <textarea
@@ -110,6 +110,7 @@ fn taught(state: State) -> Node {
             fitted(of, fit, &present, command)
         }
         None if runs.kept.with(Vec::is_empty) => Node::none(),
+        None if runs.failed.get() => line(&Issue::error("", "The runs could not be fitted: one of them cannot be computed.")),
         None => leaf("p", "muted", "The runs are fitted…"),
     })
 }

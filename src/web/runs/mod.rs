@@ -7,7 +7,7 @@ pub use dialog::dialog;
 
 use crate::core::calibrate::{Calibrated, Observation, Request as Question};
 use crate::core::report::evaluate;
-use crate::core::run::{Profile, Value};
+use crate::core::run::{LONGEST_NAME, Profile, Scenario, Value};
 use crate::io::json;
 use crate::io::logs::asked::Answer;
 use crate::view::node::action::{Dialog, Measured};
@@ -29,6 +29,8 @@ pub struct Runs {
     pub kept: RwSignal<Vec<Observation>>,
     /// What they teach, with those that could be fitted; none while that is computed.
     pub fit: RwSignal<Option<(Vec<Observation>, Calibrated)>>,
+    /// They could not be fitted.
+    failed: RwSignal<bool>,
     /// What the profile is called.
     name: RwSignal<String>,
     /// What the run to be kept is called; empty: by its number.
@@ -50,11 +52,14 @@ pub struct Runs {
 impl Runs {
     /// Those of this browser's storage.
     pub fn stored() -> Self {
-        let stored = browser::stored(STORED).and_then(|text| from_json(&text));
-        let (kept, name) = stored.unwrap_or_default();
+        let stored = browser::stored(STORED).and_then(|text| Saved::read(&text));
+        let Saved {
+            runs: kept, name, ..
+        } = stored.unwrap_or_default();
         Self {
             kept: RwSignal::new(kept),
             fit: RwSignal::new(None),
+            failed: RwSignal::new(false),
             name: RwSignal::new(name),
             label: RwSignal::new(String::new()),
             gpus: RwSignal::new(None),
@@ -148,7 +153,7 @@ impl Runs {
         let question = Question {
             observations: observations
                 .into_iter()
-                .filter(|one| evaluate(&one.run).is_ok())
+                .filter(|one| Scenario::new(&one.run).is_ok())
                 .collect(),
             name: self.name.get_untracked(),
             question: Some(state.run.with_untracked(bare)),
@@ -165,6 +170,7 @@ impl Runs {
             before.cancel();
         }
         self.fit.set(None);
+        self.failed.set(false);
         if question.observations.is_empty() {
             return;
         }
@@ -172,9 +178,13 @@ impl Runs {
         let fitted = question.observations.clone();
         let handle = move |progress| match progress {
             Progress::Reply(Reply::Calibrated(answer)) => {
+                self.failed.set(answer.is_none());
                 self.fit.set(answer.map(|answer| (fitted.clone(), *answer)));
             }
-            Progress::Failed => drop(self.asked.try_update_value(Option::take)),
+            Progress::Failed => {
+                self.failed.set(true);
+                self.asked.set_value(None);
+            }
             Progress::Reply(_) | Progress::Done => {}
         };
         let request = request(job, handle);
@@ -195,30 +205,66 @@ impl Runs {
 
     /// Adds the runs of a saved file; false where `text` is none.
     fn add(self, state: State, text: &str) -> bool {
-        let Some((runs, name)) = from_json(text) else {
+        let Some(saved) = Saved::read(text) else {
             return false;
         };
         self.kept.update(|kept| {
-            let new = runs.into_iter().filter(|run| !kept.contains(run));
+            let new = saved.runs.into_iter().filter(|run| !kept.contains(run));
             let new: Vec<_> = new.collect();
             kept.extend(new);
         });
-        if !name.is_empty() {
-            self.name.set(name);
+        if !saved.name.is_empty() {
+            self.name.set(saved.name);
+        }
+        if !saved.wrong.is_empty() {
+            self.read.set(Some(Answer::Refused(saved.wrong)));
         }
         self.changed(state);
         true
     }
 }
 
-/// The runs and the name of a saved file.
-fn from_json(text: &str) -> Option<(Vec<Observation>, String)> {
-    let value = text
-        .trim_start()
-        .starts_with('{')
-        .then(|| json::read(text).ok())??;
-    let question = Question::from_value(&value).ok()?;
-    Some((question.observations, question.name))
+/// As much of a name as a profile may have.
+fn shortened(name: &str) -> String {
+    let mut name = name.trim().to_owned();
+    while name.len() > LONGEST_NAME {
+        name.pop();
+    }
+    name
+}
+
+/// A saved file.
+#[derive(Default)]
+struct Saved {
+    runs: Vec<Observation>,
+    name: String,
+    /// Why some of its runs cannot be taken.
+    wrong: Vec<String>,
+}
+
+impl Saved {
+    /// Reads such a file; none where `text` is something else.
+    fn read(text: &str) -> Option<Self> {
+        let is_object = text.trim_start().starts_with('{');
+        let value = is_object.then(|| json::read(text).ok())??;
+        let Some(Value::List(list)) = value.get("runs") else {
+            return None;
+        };
+        let mut saved = Self::default();
+        if let Some(Value::Text(name)) = value.get("name") {
+            saved.name = shortened(name);
+        }
+        for (at, run) in list.iter().enumerate() {
+            match Observation::from_value(run) {
+                Ok(run) => saved.runs.push(run),
+                Err(issues) => saved.wrong.extend(issues.iter().map(|issue| {
+                    let message = untrack(|| i18n::translated(&issue.message));
+                    format!("runs.{at}.{}: {message}", issue.field)
+                })),
+            }
+        }
+        Some(saved)
+    }
 }
 
 /// Offers to keep the measured step of the Run that was there before an edit.

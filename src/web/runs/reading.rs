@@ -115,6 +115,9 @@ impl Runs {
                 };
                 answer = send(&piece, &Uint8Array::new_with_length(0)).await?;
             }
+            if self.turn.try_get_value()? != turn {
+                return None;
+            }
             if answer != Answer::More {
                 return Some(answer);
             }

@@ -11,7 +11,8 @@ use crate::core::report::Evaluation;
 use crate::core::t;
 use crate::core::time::range;
 use crate::core::units::show_percent;
-use crate::view::node::markup::{Node, el, fold, leaf, text};
+use crate::view::node::action::Dialog;
+use crate::view::node::markup::{Action, Node, el, fold, leaf, text};
 use scatter::picture;
 use tables::{bands, by_source, constants_table, likes_table, misses, uneven};
 
@@ -34,7 +35,10 @@ pub fn panel(bench: &Bench, evaluation: &Evaluation, yours: Yours) -> Node {
     } else {
         leaf("h3", "", "Your runs")
     };
-    let beside = el("div", &[], &[head, own, likes(bench, evaluation, &like)]);
+    let open = leaf("button", "link", "Add runs that you measured");
+    let open = open.on(Action::Open(Dialog::Runs));
+    let parts = [head, own, likes(bench, evaluation, &like), open];
+    let beside = el("div", &[], &parts);
     let all: Node = [
         summary(bench),
         picture(bench, true, &[], &[]),

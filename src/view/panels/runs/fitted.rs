@@ -11,7 +11,6 @@ use crate::core::units::{show_percent, significant};
 use crate::view::node::action::Save;
 use crate::view::node::markup::{Action, Node, el, leaf, load, table, text};
 use crate::view::panels::issues::line;
-use crate::view::panels::words;
 
 /// The view of a fit of `observations` for `present`; `command` writes the launch command of a run.
 #[must_use]
@@ -35,7 +34,7 @@ pub fn fitted(
     parts.extend(wrong.map(|one| named(one.observation, wrong_layout(one))));
     parts.push(constants(of));
     parts.push(leaf("p", "muted", t!(
-        "Times of each kind of work over the shipped constants, with one standard deviation. Besides, a run lies {spread} from the model either way: four of five predictions like yours hold.",
+        "Times of each kind of work over the shipped constants, with one standard deviation. Besides these, four of five runs lie within {spread} of the model either way.",
         spread = show_percent((FOUR_OF_FIVE * fit.spread).exp_m1())
     )));
     if fit.memory.runs > 0 {
@@ -74,7 +73,7 @@ fn constants(of: &Calibrated) -> Node {
         (lesson.informed, cells)
     };
     let rows: Vec<_> = of.fit.lessons.iter().map(row).collect();
-    let head = ["time of", "before", "after", "most of a step", ""];
+    let head = ["time of", "before", "after", "largest share of a step", ""];
     table("What your runs taught", &head, &rows)
 }
 
@@ -89,13 +88,14 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
             profile: present.profile.clone(),
             ..next.run.clone()
         };
-        let layout = t!(
-            "{layout}, micro-batch {micro} of {seq_len} tokens, batch {batch}",
-            layout = words::line(&run),
-            micro = run.micro_batch,
-            seq_len = run.seq_len,
-            batch = run.global_batch
-        );
+        let differences = run.differences(present).into_iter();
+        let mut settings: Vec<Message> = differences
+            .map(|(key, value)| verbatim(format!("{key}={value}")))
+            .collect();
+        if settings.is_empty() {
+            settings.push(t!("this page's run"));
+        }
+        let layout = Message::joined(", ", settings);
         let width = |log: f64| text(format!("± {}", show_percent(log.exp_m1())));
         let cells = vec![
             load("link", &run, "", &[text(layout)]),

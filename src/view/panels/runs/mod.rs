@@ -7,8 +7,7 @@ pub use fitted::fitted;
 use super::words;
 use crate::core::calibrate::{MemoryKind, Observation, Standing};
 use crate::core::message::{Message, verbatim};
-use crate::core::report::evaluate;
-use crate::core::run::{Multiplier, Profile, Run};
+use crate::core::run::{Multiplier, Profile, Run, Scenario};
 use crate::core::t;
 use crate::core::units::{Seconds, show_off, show_percent, show_seconds, significant};
 use crate::view::node::action::{Compare, Measured};
@@ -42,7 +41,7 @@ pub fn kept(observations: &[Observation]) -> Node {
     };
     let rows: Vec<_> = observations.iter().enumerate().map(row).collect();
     let faults = observations.iter().filter_map(|one| {
-        let issues = evaluate(&one.run).err()?;
+        let issues = Scenario::new(&one.run).err()?;
         let name = verbatim(&*one.name);
         let message = issues.first()?.message.clone();
         let issue = crate::core::issue::Issue::error("", t!("{name}: {message}", name, message));
@@ -96,11 +95,11 @@ pub fn in_use(run: &Run) -> Node {
     let Some(means) = &profile.means else {
         return Node::none();
     };
-    let name = profile.name.as_deref().unwrap_or_default();
+    let name = profile.name.as_deref().filter(|name| !name.is_empty());
     let gpu = profile.gpu.as_deref().unwrap_or("–");
     let words = t!(
-        "The page's run uses the profile {name}, fitted to {runs} runs on {gpu} by version {version}: every step and range of the page, its plan and its exports follows it, and the link holds it.",
-        name = verbatim(format!("“{name}”")),
+        "The page's run uses the profile {name} (runs fitted: {runs}, GPU: {gpu}, version {version}). Every step and range of the page, its plan and its exports follows it, and the link holds it.",
+        name = name.map_or_else(|| t!("without a name"), |name| verbatim(format!("“{name}”"))),
         runs = profile.runs.unwrap_or(0),
         gpu = verbatim(gpu),
         version = verbatim(profile.version.as_deref().unwrap_or("–"))
@@ -182,6 +181,7 @@ pub fn standings(observations: &[Observation], all: &[Standing]) -> Node {
 mod tests {
     use super::*;
     use crate::core::calibrate::fit_step;
+    use crate::core::report::evaluate;
 
     #[test]
     fn a_kept_run_can_be_opened_and_removed_and_one_that_cannot_work_says_why() {
@@ -223,7 +223,7 @@ mod tests {
         let compare = Action::Compare(Compare::Keep(Arc::new(run)));
         assert!(shown.actions().contains(&&compare));
         let html = shown.to_html();
-        for words in ["our H100", "h100-sxm-80gb", "GEMM and attention", "1 runs"] {
+        for words in ["our H100", "h100-sxm-80gb", "GEMM and attention", "runs fitted: 1,"] {
             assert!(html.contains(words), "{words}: {html}");
         }
     }
