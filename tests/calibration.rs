@@ -295,7 +295,9 @@ fn the_tight_widths_are_the_most_probable_of_their_halves_and_doubles() {
         [2, 3, 4, 5].map(evidence).iter().sum()
     };
     let [half, own, twice] = [0.5, 1.0, 2.0].map(of);
-    println!("logarithm of the evidence, half, own and twice the widths: {half:.2} {own:.2} {twice:.2}");
+    println!(
+        "logarithm of the evidence, half, own and twice the widths: {half:.2} {own:.2} {twice:.2}"
+    );
     assert!(own >= half && own >= twice);
 }
 

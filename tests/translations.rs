@@ -7,8 +7,8 @@
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
 use shardscope::core::message::Catalogue;
 use shardscope::core::report::evaluate;
-use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::run::registry::{FIELDS, Slot};
+use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
 use shardscope::io::import::{self, Question, Reading, summary::summary};
@@ -252,11 +252,12 @@ fn shown() -> BTreeSet<&'static str> {
         let (lesson, step) = (id.lesson(), id.step());
         all.extend([lesson.title, lesson.about, step.title]);
         all.extend(step.sliders.iter().map(|slider| slider.name));
-        let dials = Dials::new(step, &[]);
+        let live = (step.live)(&Dials::new(step, &[]));
         for node in [
             learn::head(id),
-            learn::words(id, &dials),
-            learn::picture(id, &dials),
+            learn::words(&live),
+            learn::formula(&live),
+            learn::picture(&live),
         ] {
             node.templates(&mut |template| {
                 all.insert(template);
@@ -307,7 +308,9 @@ fn measured() -> Vec<Node> {
         offer(&all[0]),
         in_use(&with),
         fitted(&all, &answer, &run, |_| Some(String::new())),
-        file(" iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 64 |\n"),
+        file(
+            " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 64 |\n",
+        ),
         file("# Avg bus bandwidth    : 231.5\n"),
     ]
 }

@@ -76,7 +76,13 @@ mod tests {
             assert_eq!(named(&page.id()), page);
         }
         let word = Dialog::Glossary(Some("bubble"));
-        for page in [Dialog::Import, Dialog::Runs, Dialog::Published, Dialog::Methods, word] {
+        for page in [
+            Dialog::Import,
+            Dialog::Runs,
+            Dialog::Published,
+            Dialog::Methods,
+            word,
+        ] {
             assert_eq!(named(&page.id()), page);
         }
     }

@@ -68,7 +68,9 @@ async fn ask(question: &Question) -> Option<Reading> {
 pub async fn ask_importer(question: &[u8], piece: Option<&Uint8Array>) -> Option<Vec<u8>> {
     let importer = IMPORTER.with_borrow(Clone::clone)?;
     let (question, piece) = (Uint8Array::from(question), JsValue::from(piece.cloned()));
-    let answer = importer.call2(&JsValue::UNDEFINED, &question, &piece).ok()?;
+    let answer = importer
+        .call2(&JsValue::UNDEFINED, &question, &piece)
+        .ok()?;
     let answer: Promise = answer.dyn_into().ok()?;
     let answer: Uint8Array = JsFuture::from(answer).await.ok()?.dyn_into().ok()?;
     Some(answer.to_vec())

@@ -3,7 +3,10 @@
 
 use crate::core::run::Run;
 use crate::io::import::{self, Question, Reading};
-use crate::io::logs::{self, asked::{Open, Piece}};
+use crate::io::logs::{
+    self,
+    asked::{Open, Piece},
+};
 use crate::io::request::{self, Imported, Measured};
 use crate::web::plain::{reply, text, value};
 use crate::web::worker::job::{from_bytes, to_bytes};

@@ -67,9 +67,17 @@ pub fn summary(of: &Understood, present: &Run) -> Node {
             "Something assumed is wrong? Open the run, set it right, and read the file again.",
             &[text("Open its run")],
         );
-        parts.push(el("p", &[("class", "row-of-buttons")], &[keep, text(" "), open]));
+        parts.push(el(
+            "p",
+            &[("class", "row-of-buttons")],
+            &[keep, text(" "), open],
+        ));
     } else {
-        parts.push(leaf("p", "issue warning", "Nothing in it was measured that can be learned from."));
+        parts.push(leaf(
+            "p",
+            "issue warning",
+            "Nothing in it was measured that can be learned from.",
+        ));
     }
     el("div", &[("class", "imported")], &parts)
 }
@@ -94,11 +102,7 @@ mod tests {
     fn every_guess_is_shown_before_a_run_is_kept() {
         let log = " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 128 |\n";
         let shown = read(log);
-        assert!(
-            shown
-                .actions()
-                .contains(&&Action::Measured(Measured::Keep))
-        );
+        assert!(shown.actions().contains(&&Action::Measured(Measured::Keep)));
         let html = shown.to_html();
         for words in [
             "Megatron-LM",
@@ -115,11 +119,7 @@ mod tests {
     #[test]
     fn what_measures_nothing_cannot_be_kept() {
         let shown = read("# Avg bus bandwidth    : 231.5\n");
-        assert!(
-            !shown
-                .actions()
-                .contains(&&Action::Measured(Measured::Keep))
-        );
+        assert!(!shown.actions().contains(&&Action::Measured(Measured::Keep)));
         assert!(shown.to_html().contains("Nothing in it was measured"));
     }
 }

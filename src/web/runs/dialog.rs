@@ -110,7 +110,10 @@ fn taught(state: State) -> Node {
             fitted(of, fit, &present, command)
         }
         None if runs.kept.with(Vec::is_empty) => Node::none(),
-        None if runs.failed.get() => line(&Issue::error("", "The runs could not be fitted: one of them cannot be computed.")),
+        None if runs.failed.get() => line(&Issue::error(
+            "",
+            "The runs could not be fitted: one of them cannot be computed.",
+        )),
         None => leaf("p", "muted", "The runs are fitted…"),
     })
 }
@@ -126,13 +129,23 @@ fn typed(state: State) -> AnyView {
         match number {
             Some(number) => Ok(Some(number)),
             None if typed.trim().is_empty() => Ok(None),
-            None => Err(Issue::error("", t!("{typed} is no number over 0, at most {most}", typed, most = most.to_string()))),
+            None => Err(Issue::error(
+                "",
+                t!(
+                    "{typed} is no number over 0, at most {most}",
+                    typed,
+                    most = most.to_string()
+                ),
+            )),
         }
     };
     let observation = move || -> Result<Observation, Issue> {
         let mut of = Observation::step("", state.run.with_untracked(bare), 1.0);
         of.step_s = number(step, 1e7)?;
-        for (typed, kind) in [(allocated, MemoryKind::Allocated), (reserved, MemoryKind::Reserved)] {
+        for (typed, kind) in [
+            (allocated, MemoryKind::Allocated),
+            (reserved, MemoryKind::Reserved),
+        ] {
             let gib = number(typed, 1e5)?;
             of.peaks.extend(gib.map(|gib| Peak { kind, gib }));
         }

@@ -99,7 +99,9 @@ impl Runs {
                 self.changed(state);
             }
             Measured::Use => {
-                let profile = self.fit.with_untracked(|fit| Some(fit.as_ref()?.1.profile.clone()));
+                let profile = self
+                    .fit
+                    .with_untracked(|fit| Some(fit.as_ref()?.1.profile.clone()));
                 let name = Some(self.name.get_untracked()).filter(|name| !name.is_empty());
                 if let Some(profile) = profile {
                     self.use_profile(state, Profile { name, ..profile });

@@ -44,7 +44,9 @@ impl Runs {
         if text.trim().is_empty() || self.add(state, &text) {
             return;
         }
-        let profile = text.contains("profile.").then(|| link::decode(&text).run.profile);
+        let profile = text
+            .contains("profile.")
+            .then(|| link::decode(&text).run.profile);
         if let Some(profile) = profile.filter(|profile| profile.means.is_some()) {
             self.use_profile(state, profile);
             return;
@@ -63,7 +65,9 @@ impl Runs {
     pub fn take_file(self, state: State, file: web_sys::File) {
         let turn = self.begin();
         let size = file.size();
-        let is_json = [".json", ".trace"].iter().any(|end| file.name().ends_with(end));
+        let is_json = [".json", ".trace"]
+            .iter()
+            .any(|end| file.name().ends_with(end));
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // the size of a file
         let refused = too_large(size as u64, is_json);
         if let Some(issue) = refused {
@@ -81,7 +85,8 @@ impl Runs {
             if size < SAVED && is_json {
                 let text = JsFuture::from(file.text()).await;
                 let text = text.ok().and_then(|text| text.as_string());
-                if text.is_some_and(|text| self.turn.get_value() == turn && self.add(state, &text)) {
+                if text.is_some_and(|text| self.turn.get_value() == turn && self.add(state, &text))
+                {
                     self.label.set(String::new());
                     self.progress.set(None);
                     return;

@@ -36,7 +36,11 @@ pub fn picture(bench: &Bench, memory: bool, like: &[Fact], yours: &[Standing]) -
     let own = if yours.is_empty() {
         Node::none()
     } else {
-        leaf("figcaption", "muted", "Ring: your runs, by the shipped constants.")
+        leaf(
+            "figcaption",
+            "muted",
+            "Ring: your runs, by the shipped constants.",
+        )
     };
     let pieces = [
         leaf("h3", "", title),

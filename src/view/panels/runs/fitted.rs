@@ -109,12 +109,20 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
     let head = ["run", "teaches most", "your question now", "after it"];
     let mut parts = vec![
         leaf("h3", "", "The next run to try"),
-        leaf("p", "muted", "The runs that would narrow the prediction of this page's run most, on the GPUs that you have. Some steps on mock data are enough."),
+        leaf(
+            "p",
+            "muted",
+            "The runs that would narrow the prediction of this page's run most, on the GPUs that you have. Some steps on mock data are enough.",
+        ),
         table("The next run to try", &head, &rows),
     ];
     if let Some(command) = command(&first.run) {
         let copy = leaf("button", "", "Copy").on(Action::Save(Save::Copy));
-        let script = el("pre", &[("class", "file"), ("tabindex", "0")], &[text(verbatim(command))]);
+        let script = el(
+            "pre",
+            &[("class", "file"), ("tabindex", "0")],
+            &[text(verbatim(command))],
+        );
         parts.push(leaf("h4", "", "Launch command of the first"));
         parts.push(el("div", &[("class", "taken")], &[script, copy]));
     }

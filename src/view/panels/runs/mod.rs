@@ -32,7 +32,12 @@ pub fn kept(observations: &[Observation]) -> Node {
     let row = |(at, one): (usize, &Observation)| {
         let remove = button("quiet", "Remove", Action::Measured(Measured::Remove(at)));
         let cells = vec![
-            load("link", &one.run, words::line(&one.run), &[text(verbatim(&*one.name))]),
+            load(
+                "link",
+                &one.run,
+                words::line(&one.run),
+                &[text(verbatim(&*one.name))],
+            ),
             text(words::line(&one.run)),
             text(figures(one)),
             remove,
@@ -99,7 +104,10 @@ pub fn in_use(run: &Run) -> Node {
     let gpu = profile.gpu.as_deref().unwrap_or("–");
     let words = t!(
         "The page's run uses the profile {name} (runs fitted: {runs}, GPU: {gpu}, version {version}). Every step and range of the page, its plan and its exports follows it, and the link holds it.",
-        name = name.map_or_else(|| t!("without a name"), |name| verbatim(format!("“{name}”"))),
+        name = name.map_or_else(
+            || t!("without a name"),
+            |name| verbatim(format!("“{name}”"))
+        ),
         runs = profile.runs.unwrap_or(0),
         gpu = verbatim(gpu),
         version = verbatim(profile.version.as_deref().unwrap_or("–"))
@@ -116,7 +124,11 @@ pub fn in_use(run: &Run) -> Node {
         .collect();
     let both = Action::Compare(Compare::Keep(Arc::new(bare(run))));
     let buttons = [
-        button("", "Without the profile", Action::Measured(Measured::Without)),
+        button(
+            "",
+            "Without the profile",
+            Action::Measured(Measured::Without),
+        ),
         text(" "),
         button("", "Compare with the shipped constants", both),
     ];
@@ -151,7 +163,11 @@ pub fn offer(of: &Observation) -> Node {
         text(" "),
         button("quiet", "Leave it", leave),
     ];
-    el("p", &[("class", "issue notice"), ("role", "status")], &parts)
+    el(
+        "p",
+        &[("class", "issue notice"), ("role", "status")],
+        &parts,
+    )
 }
 
 /// Steps that were measured, against the shipped constants and against the fit.
@@ -223,7 +239,12 @@ mod tests {
         let compare = Action::Compare(Compare::Keep(Arc::new(run)));
         assert!(shown.actions().contains(&&compare));
         let html = shown.to_html();
-        for words in ["our H100", "h100-sxm-80gb", "GEMM and attention", "runs fitted: 1,"] {
+        for words in [
+            "our H100",
+            "h100-sxm-80gb",
+            "GEMM and attention",
+            "runs fitted: 1,",
+        ] {
             assert!(html.contains(words), "{words}: {html}");
         }
     }
