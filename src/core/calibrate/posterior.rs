@@ -187,7 +187,7 @@ mod tests {
     fn without_runs_the_posterior_is_the_prior() {
         let found = posterior(&[], &[0.0; 7], &TIGHT);
         assert_eq!(found.mean, [0.0; 7]);
-        assert!((found.covariance[2][2].sqrt() - 0.1).abs() < 1e-9);
+        assert!((found.covariance[2][2].sqrt() - TIGHT[2]).abs() < 1e-9);
         assert!(found.evidence.abs() < 1e-9);
         let both = mixture(&[], &[0.0; 7]);
         assert!((both.wide - 0.5).abs() < 1e-9);

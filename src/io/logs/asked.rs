@@ -149,9 +149,14 @@ mod tests {
 
     #[test]
     fn a_file_in_pieces_means_what_it_means_as_a_whole() {
-        let log: String = (1..400)
-            .map(|step| format!(" iteration {step}/ 500 | consumed samples: {} | elapsed time per iteration (ms): {}.5 | global batch size: 64 |\n", step * 64, 6000 + step % 7))
-            .collect();
+        let line = |step: u64| {
+            let ms = 6000 + step % 7;
+            format!(
+                " iteration {step}/ 500 | consumed samples: {} | elapsed time per iteration (ms): {ms}.5 | global batch size: 64 |",
+                step * 64
+            )
+        };
+        let log = (1..400).map(line).collect::<Vec<_>>().join("\n");
         let whole = in_pieces(log.as_bytes(), log.len());
         let Answer::Understood(of) = &whole else {
             panic!("{whole:?}")

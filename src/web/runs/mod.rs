@@ -104,24 +104,13 @@ impl Runs {
                     .with_untracked(|fit| Some(fit.as_ref()?.1.profile.clone()));
                 let name = Some(self.name.get_untracked()).filter(|name| !name.is_empty());
                 if let Some(profile) = profile {
-                    self.use_profile(state, Profile { name, ..profile });
+                    use_profile(state, Profile { name, ..profile });
                 }
             }
-            Measured::Without => self.use_profile(state, Profile::default()),
+            Measured::Without => use_profile(state, Profile::default()),
             Measured::Save => browser::download("runs.json", "application/json", &self.to_json()),
             Measured::Stop => self.stop(),
         }
-    }
-
-    /// Makes `profile` the Run's, as an entry of the browser's history.
-    fn use_profile(self, state: State, profile: Profile) {
-        if state.embed().is_none() {
-            browser::keep_entry();
-        }
-        state.run.update(|run| {
-            run.profile = profile;
-            run.measured_step_s = None;
-        });
     }
 
     /// Keeps `observation` under the label that was typed.
@@ -224,6 +213,17 @@ impl Runs {
         self.changed(state);
         true
     }
+}
+
+/// Makes `profile` the Run's, as an entry of the browser's history.
+fn use_profile(state: State, profile: Profile) {
+    if state.embed().is_none() {
+        browser::keep_entry();
+    }
+    state.run.update(|run| {
+        run.profile = profile;
+        run.measured_step_s = None;
+    });
 }
 
 /// As much of a name as a profile may have.

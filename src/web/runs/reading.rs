@@ -1,6 +1,6 @@
 //! A text or a file that is brought in, read piece by piece by the importer's module; a later one ends it.
 
-use super::Runs;
+use super::{Runs, use_profile};
 use crate::core::run::Run;
 use crate::io::link;
 use crate::io::logs::asked::{Answer, Piece, Wanted};
@@ -48,7 +48,7 @@ impl Runs {
             .contains("profile.")
             .then(|| link::decode(&text).run.profile);
         if let Some(profile) = profile.filter(|profile| profile.means.is_some()) {
-            self.use_profile(state, profile);
+            use_profile(state, profile);
             return;
         }
         leptos::task::spawn_local(async move {
