@@ -19,16 +19,17 @@ use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
 
-/// The page.
+/// The page; nothing while it is not open.
 pub fn dialog(state: State) -> AnyView {
+    let open = Memo::new(move |_| state.dialog.get() == Some(Dialog::Runs));
+    (move || open.get().then(|| page(state))).into_any()
+}
+
+fn page(state: State) -> AnyView {
     let runs = state.runs;
-    let open = flag(move || state.dialog.get() == Some(Dialog::Runs));
-    // Nothing is fitted while nobody looks.
     effect(move || {
         state.run.track();
-        if open.get() {
-            runs.ask(state);
-        }
+        runs.ask(state);
     });
     let press = move |command| move |_| runs.act(state, command);
     let none = move || runs.kept.with(Vec::is_empty);
@@ -45,7 +46,7 @@ pub fn dialog(state: State) -> AnyView {
         runs.ask(state);
     };
     view! {
-        <div class="summary" hidden=flag(move || !open.get())>
+        <div class="summary">
             <h2>{say("My runs")}</h2>
             <p class="muted">{say("One run of yours teaches this calculator your cluster and your software. Paste a log, drop it here or choose the file: Megatron-LM, NeMo, torchtitan, DeepSpeed, Hugging Face, nanotron, MaxText, llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON, or runs saved here. It is read in this browser and goes nowhere; a few numbers are kept.")}</p>
             <textarea
