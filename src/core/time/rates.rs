@@ -49,6 +49,13 @@ pub const HOST_PER_RING_STEP: Cited<Seconds> =
 /// Host time a routed-expert layer adds: routing, sorting, grouped launches.
 pub const HOST_PER_EXPERT_LAYER: Cited<Seconds> =
     Cited::new(Seconds(1e-3), &SIMUMAX, "deepseek rows of the B200 summary");
+/// What the host takes to launch the kernels of a routed-expert layer one by one, forward and backward: a layer that
+/// computes for less waits for it.
+pub const LAUNCH_EXPERTS: Cited<Seconds> = Cited::new(
+    Seconds(6e-3),
+    &MEGATRON_BRIDGE,
+    "fit",
+);
 /// The gap that a GEMM costs besides its FLOPs and bytes.
 pub const LAUNCH: Cited<Seconds> =
     Cited::new(Seconds(11e-6), &SIMUMAX, "fit to 183 GEMM shapes on A100");
@@ -283,12 +290,18 @@ pub struct Rates {
     pub multiprocessors: f64,
     /// Gap of a GEMM.
     pub launch: Seconds,
+    /// Kernels that quantise an expert's operand: one, and one before where the largest value is looked for.
+    pub casts: f64,
+    /// Gap of an expert's GEMM, which no partial graph holds.
+    pub launch_expert: Seconds,
     /// Host overhead of a layer and micro-batch.
     pub host: Seconds,
     /// Host overhead of a ring-attention step.
     pub host_ring: Seconds,
     /// Host overhead that a layer of experts adds.
     pub host_experts: Seconds,
+    /// What the host takes to launch a layer of experts, beside which its kernels run.
+    pub launch_experts: Seconds,
     /// What ends a step besides the optimizer's kernels.
     pub end: Seconds,
 }
@@ -351,12 +364,19 @@ impl Rates {
         let recipe = scenario.precision.recipe.or(cast);
         let moved = recipe.map_or(0.0, |recipe| recipe.moved(gpu));
         let written = recipe.map_or(0.0, |recipe| recipe.written(gpu));
-        let fused_experts = software.moe_fused && gpu.computes_in_fp4();
+        // The fused kernel is one of a SwiGLU between quantised products.
+        let quantised = matches!(computes, Format::Fp8 | Format::Fp4);
+        let fused_experts = software.moe_fused
+            && gpu.computes_in_fp4()
+            && quantised
+            && scenario.model.gated_ffn;
         let host = if software.cuda_graphs {
             GRAPH_SHARE
         } else {
             1.0
         };
+        // Graphs hold the router and the dispatch where tokens stay on the GPU's side: in the recipes for Blackwell.
+        let experts = if gpu.computes_in_fp4() { host } else { 1.0 };
         let fitted = scenario.factors.of(Multiplier::Host);
         Self {
             in_training: software.gemm / slowest(scenario.layout.gpus),
@@ -382,9 +402,12 @@ impl Rates {
             microbatches: scenario.layout.microbatches.max(1) as f64,
             multiprocessors: family.multiprocessors as f64,
             launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 } * fitted,
+            casts: recipe.map_or(0.0, |recipe| recipe.read / 2.0),
+            launch_expert: LAUNCH.value * fitted,
             host: software.host * host,
             host_ring: HOST_PER_RING_STEP.value * (host * fitted),
-            host_experts: HOST_PER_EXPERT_LAYER.value * (host * fitted),
+            host_experts: HOST_PER_EXPERT_LAYER.value * (experts * fitted),
+            launch_experts: LAUNCH_EXPERTS.value * (experts * fitted),
             end: STEP_END * scenario.factors.of(Multiplier::All),
         }
     }

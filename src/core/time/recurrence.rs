@@ -8,7 +8,7 @@ use crate::model::{Architecture, Mixer};
 /// 64, state 128 (`TileLang`, `benchmark/mamba2`).
 const DELTA_NET: f64 = 70.8e12;
 const KDA: f64 = 44e12;
-const MAMBA: f64 = 131e12;
+const MAMBA: f64 = 43e12;
 /// Peak of the H800, dense bf16.
 const HOPPER: f64 = 989e12;
 /// Power of the peak that the rate grows with: B200 runs the same delta net at 96 TFLOP/s (flashinfer, pull request
