@@ -8,7 +8,9 @@ use shardscope::core::time::Clock;
 fn main() {
     for file in ["fujii_measured.csv", "throughput.csv"] {
         for row in evidence(file) {
-            let Measured::Step(measured) = row.measured else { continue };
+            let Measured::Step(measured) = row.measured else {
+                continue;
+            };
             let sc = Scenario::new(&row.run).unwrap();
             let e = estimate(&sc);
             let clock = Clock::new(&sc);
@@ -38,11 +40,29 @@ fn main() {
             let step = |x: f64| x / m * p * l;
             println!(
                 "{}\t{}\t{}\t{}\t{:.3}\tmeasured {:.2} ours {:.2}: lin {:.2} core {:.2} ew {:.2} host {:.2} rec {:.2} tp {:.2} cp {:.2} ep {:.2} z3 {:.2} gr {:.2} sync {:.2} rest {:.2} | b {} m {} vpp {} {:?}",
-                row.source().name, row.run.stack.base.unwrap_or(""), row.run.precision.base.unwrap_or(""), row.label,
-                e.seconds / measured, step(measured), step(e.seconds),
-                per(lin), per(core), per(rest), per(host), per(rec), per(tp), per(cp), per(ep), per(z3), per(gr),
-                step(e.exposed_sync), step(e.seconds - e.exposed_sync) - per(total),
-                row.run.micro_batch, m, sc.stage_layers.len() as f64 / p, row.run.recompute,
+                row.source().name,
+                row.run.stack.base.unwrap_or(""),
+                row.run.precision.base.unwrap_or(""),
+                row.label,
+                e.seconds / measured,
+                step(measured),
+                step(e.seconds),
+                per(lin),
+                per(core),
+                per(rest),
+                per(host),
+                per(rec),
+                per(tp),
+                per(cp),
+                per(ep),
+                per(z3),
+                per(gr),
+                step(e.exposed_sync),
+                step(e.seconds - e.exposed_sync) - per(total),
+                row.run.micro_batch,
+                m,
+                sc.stage_layers.len() as f64 / p,
+                row.run.recompute,
             );
         }
     }

@@ -53,7 +53,7 @@ fn runs_outside_the_fit_are_met_within_wide_bands() {
             bias * 100.0
         );
         ratios.sort_by(|a, b| (b.0 - 1.0).abs().total_cmp(&(a.0 - 1.0).abs()));
-        for (ratio, label) in ratios.iter().take(200) {
+        for (ratio, label) in ratios.iter().take(2) {
             println!("  {ratio:.3}  {label}");
         }
         if let Some((_, band)) = BANDS.iter().find(|(part, _)| name.contains(part)) {

@@ -152,7 +152,11 @@ fn derived(column: &str, line: Line) -> Option<String> {
 /// What Megatron-Bridge's recipes (`scripts/performance/configs`) say besides the parallel sizes: CUDA graphs, dispatcher,
 /// overlap of the dispatch and recomputed modules, by model, GPU and release.
 fn recipe(line: Line) -> String {
-    let (model, gpu, source) = (line.text("model"), line.text("gpu_type"), line.text("source"));
+    let (model, gpu, source) = (
+        line.text("model"),
+        line.text("gpu_type"),
+        line.text("source"),
+    );
     let is = |name| model.contains(name);
     let early = source.contains("[25.");
     let fused = !early && !source.contains("[26.02") && !source.contains("[26.04");
