@@ -303,14 +303,14 @@ fn experts(
     let bytes = there + back;
     let pass = (one(there / bytes) + one(back / bytes)) * routed;
     let comm = pass * (1.0 + again);
-    let tax = if is_once_a_node(scenario) {
-        DISPATCHERS.value
-    } else {
-        0.0
-    };
-    // Overlapped, a micro-batch's messages run beside the passes of another.
+    // Overlapped, a micro-batch's messages run beside the passes of another, on some of their multiprocessors.
     let window = windows.forward + windows.backward;
-    let both = Beside::new(comm, window, scenario.software.overlap.ep, tax);
+    let both = Beside::new(
+        comm,
+        window,
+        scenario.software.overlap.ep,
+        DISPATCHERS.value,
+    );
     let forward = 1.0 / (1.0 + again);
     Wait {
         bytes: traffic.ep,
