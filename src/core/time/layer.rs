@@ -1,6 +1,7 @@
 //! How long one transformer layer takes on one rank: its linears by the shapes that sharding leaves, its attention, its
 //! elementwise kernels and the host.
 
+use super::adapter::beside_frozen;
 use super::attention::{Core, core};
 use super::elementwise::{LayerBytes, activation};
 use super::gemm::{Output, grouped, linear, normed_linear, plain_gemm};
@@ -152,11 +153,16 @@ pub fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerT
         routed(&setting, moe, &mut time);
     }
     time.modules.second = time.elementwise.0 + time.linear[0] * second_products(model);
+<<<<<<< HEAD
     if kind.ffn.is_routed() {
         let computed = time.linear.iter().sum::<f64>()
             + (time.core.0 + time.core.1)
             + (time.elementwise.0 + time.elementwise.1);
         time.host += (rates.launch_experts.0 * halves - computed).max(0.0);
+=======
+    if let Some(adapter) = &scenario.adapter {
+        beside_frozen(scenario, adapter, rates, kind, &mut time);
+>>>>>>> main
     }
     time
 }

@@ -2,6 +2,7 @@
 //!
 //! Time knows neither pipelines nor traffic: waiting and communication arrive as numbers.
 
+mod adapter;
 mod attention;
 mod compute;
 mod elementwise;
@@ -13,6 +14,7 @@ mod muon;
 mod range;
 mod rates;
 mod recurrence;
+mod roofline;
 mod step;
 mod vision;
 
@@ -27,6 +29,7 @@ pub use rates::{
     Rates, SPREAD, TUNED, UNDER_FSDP,
 };
 pub use recurrence::MAMBA;
+pub use roofline::{Kernel, kernels, roof};
 pub use step::{
     COUPLING, MfuBy, PARTS, Part, Step, StepParts, executed_flops, loader_floor, with_loader,
 };
