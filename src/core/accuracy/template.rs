@@ -162,7 +162,6 @@ fn derived(column: &str, line: Line) -> Option<String> {
     })
 }
 
-<<<<<<< HEAD
 /// What Megatron-Bridge's recipes (`scripts/performance/configs`) say besides the parallel sizes: CUDA graphs, dispatcher,
 /// overlap of the dispatch and recomputed modules, by model, GPU and release.
 fn recipe(line: Line) -> String {
@@ -196,7 +195,8 @@ fn recipe(line: Line) -> String {
         said += recompute;
     }
     said
-=======
+}
+
 /// Columns of fine-tuning runs: presets, what is trained and by which kernels, from the words of the table.
 fn tuned(column: &str, line: Line) -> Option<String> {
     let (method, framework) = (line.text("method"), line.text("framework"));
@@ -264,7 +264,6 @@ fn tuned(column: &str, line: Line) -> Option<String> {
         _ => "",
     };
     Some(text.to_owned())
->>>>>>> main
 }
 
 #[cfg(test)]

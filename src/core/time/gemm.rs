@@ -106,9 +106,12 @@ pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: O
     let padded = ((rows / experts).max(1.0) / EXPERT_ROWS).ceil() * EXPERT_ROWS;
     let flops = 2.0 * experts * padded * k * n / (rates.gemm.0 * GROUPED.value);
     // The product of an expert and the casts of its operand, dealt over the streams.
-    let launches = |casts: f64| match rates.fused_experts {
-        true => rates.launch.0,
-        false => rates.launch_expert.0 * (experts * (1.0 + casts) / STREAMS).max(1.0),
+    let launches = |casts: f64| {
+        if rates.fused_experts {
+            rates.launch.0
+        } else {
+            rates.launch_expert.0 * (experts * (1.0 + casts) / STREAMS).max(1.0)
+        }
     };
     let one = |output: f64, casts: f64| {
         let bytes = rates.element * rows * (k + n) + experts * n * k * output;

@@ -153,16 +153,14 @@ pub fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerT
         routed(&setting, moe, &mut time);
     }
     time.modules.second = time.elementwise.0 + time.linear[0] * second_products(model);
-<<<<<<< HEAD
+    if let Some(adapter) = &scenario.adapter {
+        beside_frozen(scenario, adapter, rates, kind, &mut time);
+    }
     if kind.ffn.is_routed() {
         let computed = time.linear.iter().sum::<f64>()
             + (time.core.0 + time.core.1)
             + (time.elementwise.0 + time.elementwise.1);
         time.host += (rates.launch_experts.0 * halves - computed).max(0.0);
-=======
-    if let Some(adapter) = &scenario.adapter {
-        beside_frozen(scenario, adapter, rates, kind, &mut time);
->>>>>>> main
     }
     time
 }
