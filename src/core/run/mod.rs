@@ -25,7 +25,7 @@ mod text;
 mod value;
 
 pub use based::Based;
-pub use check::{MAX_PARAMETERS, MAX_STAGES};
+pub use check::{MAX_PARAMETERS, MAX_STAGES, divides_by};
 pub use choices::{
     AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
     Recompute, Reduction, Schedule, TpOverlap, Variant,
