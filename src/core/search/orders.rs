@@ -71,7 +71,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
     }
     let mut work = vec![[0.0; 3]; stages.len()];
     let mut alive = Alive::none(&stages);
-    let mut peaks: Vec<Vec<u32>> = Vec::new();
+    let mut peaks = Peaks::default();
     let mut grown = false;
     let by_layer = OneOf::from_id(spec.schedule.id).is_some_and(Schedule::pairs_by_layer);
     let mut first = None;
@@ -103,7 +103,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
         Visit::Item(item) => {
             let pair = by_layer && item.ops().count() > 1;
             if pair && grown {
-                enter(&mut peaks, &alive.counts);
+                peaks.pass(&alive.counts);
             }
             if pair {
                 alive.free(&[item], 1);
@@ -111,7 +111,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
             grown |= item.ops().any(|op| op.kind == Kind::F);
             alive.add(&[item], 1);
             if grown && item.ops().any(|op| op.kind.frees()) {
-                enter(&mut peaks, &alive.counts);
+                peaks.pass(&alive.counts);
                 grown = false;
             }
             if !pair {
@@ -140,7 +140,7 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
                     .map(|count| f64::from(*count) / splits)
                     .collect()
             };
-            peaks.iter().map(shares).collect()
+            peaks.all().iter().map(shares).collect()
         },
         first: if timed {
             stages.first().copied()
@@ -152,6 +152,36 @@ fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts
         stages,
         work,
         versions: u64::from(order.weight_copies.get(rank).copied().unwrap_or(1)),
+    }
+}
+
+/// The instants at which most is alive: no other holds as much everywhere, and none lies on the way between two others,
+/// where chunks of any weight hold no more than at one end.
+#[derive(Default)]
+struct Peaks {
+    known: Vec<Vec<u32>>,
+    /// The instants passed last, the latest one behind.
+    last: [Vec<u32>; 2],
+}
+
+impl Peaks {
+    fn pass(&mut self, alive: &[u32]) {
+        let [before, last] = &mut self.last;
+        let mut ways = before.iter().zip(last.iter()).zip(alive);
+        let straight = !before.is_empty() && ways.all(|((a, b), c)| 2 * b == a + c);
+        if !straight && !last.is_empty() {
+            enter(&mut self.known, last);
+        }
+        std::mem::swap(before, last);
+        last.clear();
+        last.extend_from_slice(alive);
+    }
+    fn all(mut self) -> Vec<Vec<u32>> {
+        let last = std::mem::take(&mut self.last[1]);
+        if !last.is_empty() {
+            enter(&mut self.known, &last);
+        }
+        self.known
     }
 }
 
