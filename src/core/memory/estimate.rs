@@ -149,6 +149,7 @@ impl StageMemory {
         let mut memory = Self {
             stage,
             in_flight,
+            items: Vec::with_capacity(items.len()),
             ..Self::default()
         };
         for item in items {

@@ -228,7 +228,10 @@ fn print(lanes: &[Lane], waiting: &[Waiting], open: bool) -> f64 {
     let ends = waiting.iter().map(|wait| wait.made.end);
     let mut weight = 0.0;
     let weighed = lanes.iter().map(|lane| lane.free).chain(ends).map(|time| {
-        weight = (weight + 0.618_033_988_749_895) % 1.0;
+        weight += 0.618_033_988_749_895;
+        if weight >= 1.0 {
+            weight -= 1.0;
+        }
         weight * (time - base)
     });
     weighed.sum()

@@ -9,6 +9,7 @@ mod choices;
 mod fields;
 mod gpu_parts;
 mod json;
+mod kinds;
 mod layout;
 mod model_layers;
 mod model_parts;
@@ -32,6 +33,7 @@ pub use choices::{
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
+pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
 pub use precision::{Format, Precision};
@@ -240,7 +242,7 @@ impl Run {
     /// Whether attention stores no scores: FlashAttention has no fp32 kernel.
     #[must_use]
     pub fn runs_flash_attention(&self) -> bool {
-        self.software().attention != AttentionKernel::Eager
+        self.attention_kernel() != AttentionKernel::Eager
             && self.precision.computes() != Format::Fp32
     }
 

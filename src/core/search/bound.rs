@@ -5,11 +5,11 @@
 //! counts them.
 
 use super::orders::{Facts, Profile, RankFacts};
-use super::stages::{Kinds, Owned, StageTime};
+use super::stages::{Owned, StageTime};
 use crate::memory::detailed::{self, ChunkBytes};
 use crate::memory::{self, RankLoad, Verdict};
 use crate::pipeline::steady::slowest_cycle;
-use crate::run::{Method, Scenario, Schedule};
+use crate::run::{Kinds, Method, Scenario, Schedule};
 use crate::time::{Clock, loader_floor, step_end, with_loader};
 use crate::traffic::{Held, step_sync};
 use crate::units::Seconds;
@@ -161,6 +161,16 @@ impl Microbatches {
     }
 }
 
+/// Whether the weights and states of ranks that hold `owned` alone need more memory than there is.
+#[must_use]
+pub fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
+    scenario.run.memory_method == Method::Detailed
+        && owned.iter().any(|owned| {
+            let needed = detailed::needed(scenario, owned.bytes, std::iter::empty());
+            needed * (1.0 - ROUNDING) > scenario.gpu.usable
+        })
+}
+
 /// A layout with what it shares with others.
 pub struct Layout<'a> {
     /// Its scenario.
@@ -212,16 +222,6 @@ impl Layout<'_> {
         };
         let end = step_end(scenario, self.clock.rates(), updated, kept);
         (sync.exposed().0, end.0)
-    }
-
-    /// Whether its weights and states alone need more memory than there is.
-    #[must_use]
-    pub fn states_run_out(&self) -> bool {
-        self.scenario.run.memory_method == Method::Detailed
-            && self.owned.iter().any(|owned| {
-                let needed = detailed::needed(self.scenario, owned.bytes, std::iter::empty());
-                needed * (1.0 - ROUNDING) > self.scenario.gpu.usable
-            })
     }
 
     /// Whether it needs more memory than there is.

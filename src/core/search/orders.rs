@@ -3,11 +3,11 @@
 
 use super::axes::{Chunks, Split};
 use super::space::Block;
-use super::stages::Kinds;
 use crate::pipeline::row::Visit;
 use crate::pipeline::stats::Alive;
 use crate::pipeline::{self, Durations, Item, Kind, Order, Spec};
-use crate::run::{OneOf, Run, Scenario, Schedule};
+use crate::run::{Kinds, OneOf, Run, Scenario, Schedule};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -243,15 +243,21 @@ impl Profile {
 pub struct Family {
     /// Their kinds of stages.
     pub kinds: Kinds,
-    profiles: Vec<(Chunks, Option<Profile>)>,
+    pp: u64,
+    microbatches: u64,
+    /// The schedules that have an order, profiled when they are first asked for: most layouts run out of memory before.
+    profiles: Vec<(Chunks, OnceCell<Profile>)>,
 }
 
 impl Family {
-    /// The profile of a schedule; none where it has no order.
+    /// Whether a schedule has an order.
     #[must_use]
-    pub fn profile(&self, chunks: Chunks) -> Option<&Profile> {
+    pub fn has(&self, chunks: Chunks) -> bool {
+        self.cell(chunks).is_some()
+    }
+    fn cell(&self, chunks: Chunks) -> Option<&OnceCell<Profile>> {
         let found = self.profiles.iter().find(|(known, _)| *known == chunks);
-        found.and_then(|(_, profile)| profile.as_ref())
+        found.map(|(_, profile)| profile)
     }
 }
 
@@ -271,36 +277,69 @@ impl Orders {
         scenario: &Scenario,
         schedules: impl Fn() -> Vec<Chunks>,
     ) -> Rc<Family> {
-        let microbatches = scenario.layout.microbatches;
-        let key = (block.pp, block.chunks, block.split, microbatches);
-        let orders = &mut self.facts;
-        let made = self.known.entry(key).or_insert_with(|| {
-            let kinds = Kinds::new(scenario);
-            let run = &scenario.run;
-            let own = schedules()
-                .into_iter()
-                .filter(|one| one.each == block.chunks);
-            let mut profile = |chunks: Chunks| {
-                let Chunks {
-                    schedule,
-                    virtual_stages,
-                    ..
-                } = chunks;
-                let order = (schedule as u8, virtual_stages, block.pp, microbatches);
-                let known = orders.entry(order);
-                let make = || facts(run, chunks, block.pp, microbatches).map(Rc::new);
-                let facts = known.or_insert_with(make).clone();
-                (chunks, facts.map(|facts| Profile::new(facts, &kinds)))
-            };
-            let profiles = own.map(&mut profile).collect();
-            Rc::new(Family { kinds, profiles })
+        let (pp, microbatches) = (block.pp, scenario.layout.microbatches);
+        let key = (pp, block.chunks, block.split, microbatches);
+        if let Some(known) = self.known.get(&key) {
+            return Rc::clone(known);
+        }
+        let mut own = schedules();
+        own.retain(|chunks| {
+            let spec = spec(&scenario.run, *chunks, pp, microbatches);
+            chunks.each == block.chunks
+                && spec.is_some_and(|spec| match pipeline::has_order(&spec) {
+                    Ok(known) => {
+                        known || self.facts(&scenario.run, *chunks, pp, microbatches).is_some()
+                    }
+                    Err(_) => false,
+                })
         });
-        Rc::clone(made)
+        let made = Rc::new(Family {
+            kinds: Kinds::new(scenario),
+            pp,
+            microbatches,
+            profiles: own.into_iter().map(|one| (one, OnceCell::new())).collect(),
+        });
+        self.known.insert(key, Rc::clone(&made));
+        made
+    }
+
+    /// The profile of a schedule in `family`, whose layouts share `run`; none where it has no order.
+    pub fn profile<'a>(
+        &mut self,
+        family: &'a Family,
+        run: &Run,
+        chunks: Chunks,
+    ) -> Option<&'a Profile> {
+        let cell = family.cell(chunks)?;
+        if cell.get().is_none() {
+            let facts = self.facts(run, chunks, family.pp, family.microbatches)?;
+            return Some(cell.get_or_init(|| Profile::new(facts, &family.kinds)));
+        }
+        cell.get()
+    }
+
+    /// The facts of an order; none where there is none.
+    fn facts(
+        &mut self,
+        run: &Run,
+        chunks: Chunks,
+        pp: u64,
+        microbatches: u64,
+    ) -> Option<Rc<Facts>> {
+        let key = (
+            chunks.schedule as u8,
+            chunks.virtual_stages,
+            pp,
+            microbatches,
+        );
+        let known = self.facts.entry(key);
+        let make = || facts(run, chunks, pp, microbatches).map(Rc::new);
+        known.or_insert_with(make).clone()
     }
 }
 
-/// The facts of an order; none where there is none.
-fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
+/// What is asked of a schedule.
+fn spec(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Spec> {
     let row = pipeline::schedule(chunks.schedule.id())?;
     let small = |value: u64| u32::try_from(value).ok();
     let options = &run.schedule_options;
@@ -313,8 +352,14 @@ fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts>
     spec.waves = options.waves.and_then(small).unwrap_or(spec.waves);
     spec.memory_limit = options.memory_limit.and_then(small);
     spec.splits = options.splits.and_then(small).unwrap_or(spec.splits);
+    Some(spec)
+}
+
+/// The facts of an order; none where there is none.
+fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
+    let spec = spec(run, chunks, pp, microbatches)?;
     let built = pipeline::build(&spec, &Durations::unit(spec.stages())).ok()?;
-    Some(Facts::of(&built.order, &spec, row.uses_durations))
+    Some(Facts::of(&built.order, &spec, spec.schedule.uses_durations))
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ impl Check<'_> {
             ),
             (
                 "stack.attention",
-                run.software().attention == AttentionKernel::Fp8,
+                run.attention_kernel() == AttentionKernel::Fp8,
             ),
             ("fp8_activations", run.fp8_activations),
             ("fp8_dispatch", run.software().fp8_dispatch),
