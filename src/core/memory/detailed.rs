@@ -15,10 +15,10 @@ mod sharding;
 mod states;
 mod transient;
 
+use activations::Chunks;
 pub use explain::explain;
 pub use holding::{Holding, Kind, holdings, padded_vocabulary};
 pub use logits::LOSS_KERNELS;
-use activations::Chunks;
 use transient::Buffer;
 
 use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
@@ -90,24 +90,22 @@ pub fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMe
 }
 
 /// The same where what its `chunks` keep is known.
-fn memory_of(
-    scenario: &Scenario,
-    chunks: &Chunks,
-    rank: usize,
-    load: &RankLoad,
-) -> StageMemory {
+fn memory_of(scenario: &Scenario, chunks: &Chunks, rank: usize, load: &RankLoad) -> StageMemory {
     let parts = holdings(scenario, load);
-    let mut items = Vec::with_capacity(ITEMS);
-    items.extend(state_items(scenario, load, &parts));
-    items.extend(activation_items(chunks, load));
-    items.extend(buffer_items(scenario, chunks, load, &parts));
-    let allocated: f64 = items.iter().map(|item| item.bytes.0).sum();
-    items.extend(overhead_items(scenario, load, allocated));
-    StageMemory::of_items(rank, load.stage_microbatches(), items)
+    let mut memory = StageMemory::empty(rank, load.stage_microbatches());
+    let mut allocated = 0.0;
+    let items = state_items(scenario, load, &parts)
+        .chain(activation_items(chunks, load))
+        .chain(buffer_items(scenario, chunks, load, &parts));
+    for item in items {
+        allocated += item.bytes.0;
+        memory.add(item);
+    }
+    for item in overhead_items(scenario, load, allocated) {
+        memory.add(item);
+    }
+    memory.summed()
 }
-
-/// Items of a rank with one chunk, about.
-const ITEMS: usize = 48;
 
 /// What a chunk adds to the memory of its rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -260,7 +258,11 @@ const BY_YOUR_RUNS: &str = "what your own runs took besides";
 fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> [Item; 6] {
     let heads = heads_in_flight(scenario, load);
     let of_heads = |bytes: fn(&Scenario) -> f64, share: f64| {
-        if heads > 0.0 { share * bytes(scenario) } else { 0.0 }
+        if heads > 0.0 {
+            share * bytes(scenario)
+        } else {
+            0.0
+        }
     };
     let layout = &scenario.layout;
     let part = |nature, name, bytes| Item {

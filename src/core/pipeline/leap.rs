@@ -266,7 +266,7 @@ struct Waiting {
 
 /// The results that the loops of `phase` have not read yet.
 fn waiting(machine: &Machine, phase: &Phase) -> Vec<Waiting> {
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(2 * phase.len());
     for (lane, part) in machine.lanes.iter().zip(phase) {
         let part = &lane.parts[*part];
         let stride = part.stride;

@@ -4,7 +4,8 @@
 //! ways through the pipeline that no order can shorten, then the parameters' wires and the optimizer as the report
 //! counts them.
 
-use super::orders::{Facts, Profile, RankFacts};
+use super::facts::{Facts, RankFacts};
+use super::orders::Profile;
 use super::stages::{Owned, StageTime};
 use crate::memory::detailed::{self, ChunkBytes};
 use crate::memory::{self, RankLoad, Verdict};
@@ -87,15 +88,13 @@ impl<'a> Path<'a> {
     /// The least makespan: every rank's work between the way to it and the way back.
     fn makespan(&self, facts: &Facts, schedule: Schedule, step: &Microbatches) -> f64 {
         let ranks = facts.ranks.iter();
-        let work = ranks
-            .map(|rank| step.shortest * self.outside(facts, rank) + self.busy(rank, step));
+        let work =
+            ranks.map(|rank| step.shortest * self.outside(facts, rank) + self.busy(rank, step));
         let least = work.fold(0.0, f64::max);
         match schedule {
             Schedule::OneFOneB => least.max(step.shortest * self.round_trips(step.count)),
             Schedule::Gpipe => least.max(step.shortest * self.flush(step.count)),
-            Schedule::Pipedream | Schedule::Pipedream2bw => {
-                step.shortest * self.steady(step.count)
-            }
+            Schedule::Pipedream | Schedule::Pipedream2bw => step.shortest * self.steady(step.count),
             _ => least,
         }
     }

@@ -1,7 +1,8 @@
 //! How long the stages of a block take: stages that hold the same are timed once.
 
 use super::axes::Split;
-use super::orders::{Profile, RankFacts, Sort};
+use super::facts::RankFacts;
+use super::orders::{Profile, Sort};
 use super::space::Block;
 use crate::cluster::{Axis, Link, RankOrder};
 use crate::memory::RankLoad;

@@ -2,7 +2,9 @@
 
 use super::holding::{is_last, layers_of};
 use crate::memory::recompute::Policy;
-use crate::model::{Cut, Kept as Tensor, LayerKind, Quantised, Role, layer_inventory, vision_inventory};
+use crate::model::{
+    Cut, Kept as Tensor, LayerKind, Quantised, Role, layer_inventory, vision_inventory,
+};
 use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Scenario};
 
 /// Pieces that a chunk of one kind of layers has at most, about.

@@ -50,7 +50,10 @@ pub fn transients(
     load: &RankLoad,
 ) -> impl Iterator<Item = Buffer> {
     let (name, bytes) = largest(scenario, &load.stages);
-    let again = load.stages.iter().map(|stage| chunks.kept(*stage).recomputed);
+    let again = load
+        .stages
+        .iter()
+        .map(|stage| chunks.kept(*stage).recomputed);
     let momentary = [
         Buffer::momentary(name, bytes),
         Buffer::momentary("recomputed layer", again.fold(0.0, f64::max)),

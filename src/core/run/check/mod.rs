@@ -119,7 +119,11 @@ fn divisors(number: u64) -> impl Iterator<Item = u64> {
         }
         // What has no factor up to its root is prime.
         let next = prime + 1;
-        prime = if prime * prime > rest { rest.max(next) } else { next };
+        prime = if prime * prime > rest {
+            rest.max(next)
+        } else {
+            next
+        };
     }
     let small = small.into_iter();
     small
@@ -134,7 +138,19 @@ mod tests {
 
     #[test]
     fn divisors_are_those_that_trying_all_finds() {
-        for number in [0, 1, 2, 12, 97, 1024, 4097, 8192, 16_769_023, 720_720, 1 << 53] {
+        for number in [
+            0,
+            1,
+            2,
+            12,
+            97,
+            1024,
+            4097,
+            8192,
+            16_769_023,
+            720_720,
+            1 << 53,
+        ] {
             let tried = (1..=MAX_DIVISOR.min(number)).filter(|size| number % size == 0);
             let all: BTreeSet<u64> = tried.flat_map(|size| [size, number / size]).collect();
             assert_eq!(divisors(number).collect::<BTreeSet<u64>>(), all, "{number}");
