@@ -8,8 +8,10 @@
 mod activations;
 mod dummies;
 mod explain;
+mod frozen;
 mod holding;
 mod logits;
+mod moments;
 mod shapes;
 mod sharding;
 mod states;
@@ -91,15 +93,21 @@ pub fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMe
 
 /// The same where what its `chunks` keep is known.
 fn memory_of(scenario: &Scenario, chunks: &Chunks, rank: usize, load: &RankLoad) -> StageMemory {
-    let parts = holdings(scenario, load);
     let mut memory = StageMemory::empty(rank, load.stage_microbatches());
     let mut allocated = 0.0;
-    let items = state_items(scenario, load, &parts)
-        .chain(activation_items(chunks, load))
-        .chain(buffer_items(scenario, chunks, load, &parts));
-    for item in items {
+    let add = |item: Item| {
         allocated += item.bytes.0;
         memory.add(item);
+    };
+    if scenario.peaks_by_moment() {
+        let items = moments::items(scenario, chunks, load);
+        items.into_iter().for_each(add);
+    } else {
+        let parts = holdings(scenario, load);
+        state_items(scenario, load, &parts)
+            .chain(activation_items(chunks, load))
+            .chain(buffer_items(scenario, chunks, load, &parts))
+            .for_each(add);
     }
     for item in overhead_items(scenario, load, allocated) {
         memory.add(item);
@@ -132,14 +140,29 @@ pub fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
     }
 }
 
-/// What a rank holds whatever its micro-batches: states, what sharding gathers, dummy weight gradients.
+/// Bytes of a rank between two steps.
+#[must_use]
+pub fn steady(scenario: &Scenario, load: &RankLoad) -> Bytes {
+    Bytes(moments::steady(scenario, load))
+}
+
+/// What a rank holds whatever its micro-batches: states, what sharding gathers, dummy weight gradients; at every moment
+/// weights and states.
 #[must_use]
 pub fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let states = parts.iter().map(|part| {
         let states = states::states(scenario, part, load.weight_versions);
-        states.weights + states.gradients + states.optimizer
+        let gradients = if scenario.peaks_by_moment() {
+            0.0
+        } else {
+            states.gradients
+        };
+        states.weights + gradients + states.optimizer
     });
+    if scenario.peaks_by_moment() {
+        return states.sum();
+    }
     let gathered = sharding::buffers(scenario, load, &parts);
     let gathered: f64 = gathered.iter().map(|buffer| buffer.bytes).sum();
     let dummies = if scenario.software.dummy_wgrad {
@@ -151,13 +174,17 @@ pub fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
 }
 
 /// The total of [`rank_memory`] from its parts, for a search over many layouts that share them: `chunks` with the
-/// micro-batches of each that are alive. Equal to it but for rounding, because the sum runs in another order.
+/// micro-batches of each that are alive. Equal to it but for rounding, because the sum runs in another order; where the
+/// peak is that of a moment, what is there at every moment.
 #[must_use]
 pub fn needed(
     scenario: &Scenario,
     lasting: f64,
     chunks: impl Iterator<Item = (ChunkBytes, f64)>,
 ) -> Bytes {
+    if scenario.peaks_by_moment() {
+        return Bytes(fragmentation(scenario) * lasting) + process(scenario);
+    }
     let (mut kept, mut heads, mut momentary, mut recomputed) = (0.0, 0.0, 0.0f64, 0.0f64);
     for (chunk, alive) in chunks {
         kept += chunk.layers * alive;
@@ -258,19 +285,21 @@ const BY_YOUR_RUNS: &str = "what your own runs took besides";
 fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> [Item; 6] {
     let heads = heads_in_flight(scenario, load);
     let of_heads = |bytes: fn(&Scenario) -> f64, share: f64| {
-        if heads > 0.0 {
+        if share > 0.0 {
             share * bytes(scenario)
         } else {
             0.0
         }
     };
     let layout = &scenario.layout;
+    let by_moment = scenario.peaks_by_moment();
     let part = |nature, name, bytes| Item {
         nature,
         ..Item::held(Component::Overhead, name, bytes)
     };
     let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
-    let blocks = allocated - of_heads(logits::held, heads) - workspaces(scenario);
+    let unbroken = if by_moment { 0.0 } else { heads };
+    let blocks = allocated - of_heads(logits::held, unbroken) - workspaces(scenario);
     [
         part(
             Nature::Process,
@@ -295,7 +324,7 @@ fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> [Item
         part(
             Nature::Held,
             "logits at their peak",
-            of_heads(logits::momentary, heads.min(1.0)),
+            of_heads(logits::momentary, unbroken.min(1.0)),
         ),
         part(
             Nature::Fragmentation,

@@ -150,7 +150,9 @@ impl StageMemory {
     #[must_use]
     pub fn of_items(stage: usize, in_flight: f64, items: Vec<Item>) -> Self {
         let mut memory = Self::empty(stage, in_flight);
-        items.into_iter().for_each(|item| memory.add(item));
+        for item in items {
+            memory.add(item);
+        }
         memory.summed()
     }
     /// A rank of which nothing is counted yet.

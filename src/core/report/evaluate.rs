@@ -267,7 +267,7 @@ fn end(draft: &Draft, load: &RankLoad) -> End {
         passes,
         ..
     } = draft;
-    let held = Held::of(scenario, &load.stages);
+    let trained = Held::trained(scenario, &load.stages);
     let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
         let stages = load.stages.iter();
         stages
@@ -275,17 +275,17 @@ fn end(draft: &Draft, load: &RankLoad) -> End {
             .map(part)
             .sum()
     };
-    let sync = step_sync(scenario, held, sum(Pass::forward), sum(Pass::backward));
+    let sync = step_sync(scenario, trained, sum(Pass::forward), sum(Pass::backward));
     let zero = scenario.zero;
     let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
-    let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
+    let updated = trained.dense / shard(zero.shard) + trained.experts / shard(zero.expert_shard);
     let kept = if zero.stage == 3 {
         updated
     } else {
-        held.total()
+        trained.total()
     };
     End {
-        held,
+        held: Held::of(scenario, &load.stages),
         wires: sync,
         optimizer: step_end(scenario, clock.rates(), updated, kept),
     }

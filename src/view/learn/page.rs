@@ -1,12 +1,13 @@
 //! The page of a step, apart from its sliders: the list of lessons, head, words, picture.
 
-use super::{Dials, LESSONS, Lesson, Live, StepId};
+use super::{LESSONS, Lesson, Live, StepId};
 use crate::core::report::Evaluation;
 use crate::core::run::Run;
 use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, cited_at, el, leaf, prose, text};
+use crate::view::views::View;
 
 /// The lessons, and the steps of the one that is open.
 #[must_use]
@@ -23,10 +24,10 @@ fn item(lesson: &'static Lesson, current: StepId) -> Node {
     let steps: Vec<StepId> = StepId::all().filter(of).collect();
     let first = steps.first().copied().unwrap_or(current);
     let head = [leaf("b", "", lesson.title), leaf("small", "", lesson.about)];
-    let head = el("button", &[("class", "lesson")], &head).on(Action::Lesson(first));
+    let head = el("button", &[("class", "lesson")], &head).on(Action::Show(View::Learn(first)));
     let steps = steps.into_iter().map(|id| {
         let here = if id == current { "step" } else { "" };
-        let button = leaf("button", "link", id.step().title).on(Action::Lesson(id));
+        let button = leaf("button", "link", id.step().title).on(Action::Show(View::Learn(id)));
         el("li", &[("aria-current", here)], &[button])
     });
     let steps = if open {
@@ -56,11 +57,11 @@ pub fn head(current: StepId) -> Node {
     let [before, after] = current.neighbours();
     let back = before.map_or_else(Node::none, |id| {
         let title = t!("‹ {step}", step = id.step().title);
-        leaf("button", "", title).on(Action::Lesson(id))
+        leaf("button", "", title).on(Action::Show(View::Learn(id)))
     });
     let next = after.map_or_else(Node::none, |id| {
         let title = t!("Next: {step} ›", step = id.step().title);
-        leaf("button", "main", title).on(Action::Lesson(id))
+        leaf("button", "main", title).on(Action::Show(View::Learn(id)))
     });
     let title = el(
         "div",
@@ -74,23 +75,25 @@ pub fn head(current: StepId) -> Node {
     )
 }
 
-/// Title and text of a step.
+/// Title of a step.
 #[must_use]
-pub fn words(current: StepId, dials: &Dials) -> Node {
-    let live = (current.step().live)(dials);
-    let paragraphs = live
-        .text
-        .iter()
-        .map(|message| el("p", &[], &[prose(message)]));
-    [leaf("h2", "", current.step().title)]
-        .into_iter()
-        .chain(paragraphs)
-        .chain([formula(&live)])
+pub fn title(current: StepId) -> Node {
+    leaf("h2", "", current.step().title)
+}
+
+/// Its text.
+#[must_use]
+pub fn words(live: &Live) -> Node {
+    let paragraphs = live.text.iter();
+    paragraphs
+        .map(|text| el("p", &[], &[prose(text)]))
         .collect()
 }
 
-fn formula(live: &Live) -> Node {
-    let lines = live.formula.iter().flat_map(|[symbols, values, _]| {
+/// The formula of a step with its values.
+#[must_use]
+pub fn formula(live: &Live) -> Node {
+    let lines = live.formula.iter().flat_map(|[symbols, values]| {
         [
             leaf("p", "formula", symbols),
             leaf("p", "values", t!("= {values}", values)),
@@ -106,10 +109,10 @@ fn formula(live: &Live) -> Node {
 
 /// The picture of a step, what its colours stand for, and the same as a table.
 #[must_use]
-pub fn picture(current: StepId, dials: &Dials) -> Node {
-    let live = (current.step().live)(dials);
-    [live.legend, live.picture, live.table]
+pub fn picture(live: &Live) -> Node {
+    [&live.legend, &live.picture, &live.table]
         .into_iter()
+        .cloned()
         .collect()
 }
 
@@ -150,12 +153,13 @@ pub fn on_run(
         },
     );
     let button = leaf("button", "link", "See it on your run").on(Action::Try(set));
+    el("p", &[], &[button, text(" "), text(said)])
+}
+
+/// Who says what a step says, and where.
+#[must_use]
+pub fn source(current: StepId) -> Node {
     let (source, place) = current.step().source;
     let cite = [text("Source: "), cited_at(source, place)];
-    [
-        el("p", &[], &[button, text(" "), text(said)]),
-        el("p", &[("class", "muted")], &cite),
-    ]
-    .into_iter()
-    .collect()
+    el("p", &[("class", "muted")], &cite)
 }

@@ -1,5 +1,6 @@
 //! Activations that one chunk keeps of one micro-batch.
 
+use super::frozen;
 use super::holding::{is_last, layers_of};
 use crate::memory::recompute::Policy;
 use crate::model::{
@@ -252,12 +253,14 @@ impl<'a> Layers<'a> {
 
     fn add(&mut self, policy: &Policy, count: f64, kind: LayerKind, sum: &mut Kept) {
         let (mut dropped, mut routed) = (0.0, None);
+        let scenario = self.scenario;
         for tensor in self.tensors(kind) {
-            let share = policy.kept(tensor.role);
+            let left = policy.kept(tensor.role);
+            let share = left * frozen::kept(scenario, tensor.role);
             if tensor.role == Role::Routed {
                 routed = Some(tensor.bytes);
             }
-            dropped += tensor.bytes - tensor.bytes * share;
+            dropped += tensor.bytes * (1.0 - left);
             sum.add(tensor.name, tensor.bytes, share, count);
         }
         // What the last products of attention and FFN write is no input of anything that is kept otherwise.

@@ -43,7 +43,6 @@ impl Buffer {
 
 /// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; what recomputation
 /// brings back stands beside it because it is alive during that backward.
-#[must_use]
 pub fn transients(
     scenario: &Scenario,
     chunks: &Chunks,
