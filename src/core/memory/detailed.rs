@@ -18,25 +18,45 @@ mod states;
 mod transient;
 
 use activations::Chunks;
-pub use explain::explain;
 pub use holding::{Holding, Kind, holdings, padded_vocabulary};
 pub use logits::LOSS_KERNELS;
 use transient::Buffer;
 
-use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
+use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};
+use super::methods::MemoryMethod;
 use super::verdict::{Need, PROCESS, fragmentation, process};
+use crate::explain::Term;
+use crate::issue::Issue;
 use crate::run::Scenario;
 use crate::units::{Bytes, GIB};
 
-/// The whole estimate.
-#[must_use]
-pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-    let chunks = Chunks::of(scenario);
-    let ranks = loads.iter().enumerate();
-    let per_stage = ranks
-        .map(|(rank, load)| memory_of(scenario, &chunks, rank, load))
-        .collect();
-    Estimate::new(per_stage, scenario.gpu.usable, Need::calibrated, Vec::new())
+/// Every tensor that a rank holds, one by one.
+pub struct Detailed;
+
+impl MemoryMethod for Detailed {
+    fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+        rank_memory(scenario, rank, load)
+    }
+
+    fn ranks(&self, scenario: &Scenario, loads: &[RankLoad]) -> Vec<StageMemory> {
+        let chunks = Chunks::of(scenario);
+        let ranks = loads.iter().enumerate();
+        ranks
+            .map(|(rank, load)| memory_of(scenario, &chunks, rank, load))
+            .collect()
+    }
+
+    fn need(&self, _: &Scenario, peak: Bytes) -> Need {
+        Need::calibrated(peak)
+    }
+
+    fn ignored(&self, _: &Scenario) -> Vec<Issue> {
+        Vec::new()
+    }
+
+    fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
+        explain::explain(scenario, rank, load)
+    }
 }
 
 /// Bytes that one micro-batch of global stage `stage` holds from its forward to its backward, logits included.
