@@ -3,11 +3,12 @@
 //! Each line is also a ratio to a fixed loop that is timed beside it, so that two machines, or a busy and an idle one,
 //! can be compared. `benches/history.csv` keeps the ratios by commit.
 
+use shardscope::core::calibrate::{Observation, Request};
 use shardscope::core::pipeline::{Durations, Spec, build, schedule, time};
 use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{evaluate, report};
 use shardscope::core::run::{Based, Run};
-use shardscope::core::search::{Request, TOP};
+use shardscope::core::search::{Request as Search, TOP};
 use shardscope::io::link;
 use std::fmt::Write as _;
 use std::fs;
@@ -250,58 +251,67 @@ fn main() {
     heads("ms");
     for (name, run, aim) in plans() {
         history.time(name, aim, ms, || {
-            if let Ok(mut request) = Request::new(black_box(&run), &[], TOP) {
+            if let Ok(mut request) = Search::new(black_box(&run), &[], TOP) {
                 request.search.finish();
                 black_box(request.plan());
             }
         });
     }
+    let request = measured();
+    history.time("20 measured runs, fitted", 300.0, ms, || {
+        let _ = black_box(black_box(&request).answer());
+    });
     history.over_sizes();
     history.keep();
     fits();
 }
 
-/// Searches, and the milliseconds aimed at.
-fn plans() -> Vec<(&'static str, Run, f64)> {
+/// Searches, and the milliseconds aimed at; `benches/plan.rs` says more of them.
+fn plans() -> [(&'static str, Run, f64); 3] {
     let of = |model, gpus, global_batch| Run {
         model: Based::preset(model),
         gpus,
         global_batch,
         ..Run::default()
     };
+    let large = of("llama-3.1-405b", 16384, 2048);
     let mut many = of("llama-3.1-405b", 720_720, 2_882_880);
     let parts = &mut many.model.parts;
     (parts.layers, parts.heads, parts.kv_heads) = (Some(720), Some(720), Some(720));
     let lengths = (0..512_u64).map(|i| 1024 + 512 * (i % 32)).collect();
     let unequal = Run {
-        pp: 8,
         microbatch_lengths: Some(lengths),
         ..of("llama-3.1-8b", 1024, 4096)
     };
-    vec![
-        (
-            "plan: 405B, 1024 GPUs",
-            of("llama-3.1-405b", 1024, 2048),
-            0.0,
-        ),
-        (
-            "plan: 405B, 4096 GPUs",
-            of("llama-3.1-405b", 4096, 2048),
-            0.0,
-        ),
-        (
-            "plan: 405B, 16384 GPUs",
-            of("llama-3.1-405b", 16384, 2048),
-            50.0,
-        ),
-        (
-            "plan: DeepSeek-V3, 2048 GPUs",
-            of("deepseek-v3", 2048, 15360),
-            0.0,
-        ),
+    [
+        ("plan: 405B, 16384 GPUs", large, 50.0),
         ("plan: 720 layers, 720720 GPUs", many, 1000.0),
         ("plan: 512 unequal micro-batches", unequal, 1000.0),
     ]
+}
+
+/// Twenty measured runs of the default model, a tenth slower than it says and one of them a half, and the default question.
+fn measured() -> Request {
+    let runs = (0..20).map(|at: u32| {
+        let (gpus, tp) = (8 << (at % 4), 1 << (at / 4 % 3));
+        let run = Run {
+            gpus,
+            tp,
+            seq_len: 4096 << (at / 12),
+            global_batch: 4 * gpus,
+            ..Run::default()
+        };
+        let slower = if at == 7 { 1.5 } else { 1.1 };
+        let seconds = evaluate(&run).map_or(1.0, |of| of.report.step.time_s.0);
+        Observation::step("", run, seconds * slower)
+    });
+    Request {
+        observations: runs.collect(),
+        name: String::new(),
+        question: Some(Run::default()),
+        gpus: None,
+        plan: Vec::new(),
+    }
 }
 
 /// How long the search for what makes a Run fit takes, over random Runs that work.
