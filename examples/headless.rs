@@ -15,7 +15,9 @@ fn main() -> ExitCode {
     let verb = Verb::named(&name);
     if verb.is_none() && !["import", "export", "log"].contains(&&*name) {
         let names = Verb::ALL.map(|(name, _)| name).join("|");
-        eprintln!("usage: headless {names}|import|export|log, one request a line on standard input");
+        eprintln!(
+            "usage: headless {names}|import|export|log, one request a line on standard input"
+        );
         return ExitCode::from(2);
     }
     let mut out = stdout().lock();
