@@ -27,7 +27,9 @@ pub struct View {
     pub compare: Option<String>,
     /// What the dialog opens on: methods, glossary, export markdown...
     pub page: Option<String>,
-    /// The step of a lesson that is shown instead of the Run: pipelines.4.
+    /// The view that is open, where it is not the Run: schedules, cluster.
+    pub open: Option<String>,
+    /// The step of a lesson that is open: pipelines.4.
     pub lesson: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
@@ -80,6 +82,7 @@ pub fn encode_with(run: &Run, view: &View) -> String {
         ("view.embed", &view.embed),
         ("view.compare", &view.compare),
         ("view.page", &view.page),
+        ("view.open", &view.open),
         ("view.lesson", &view.lesson),
         ("view.theme", &view.theme),
         ("view.lang", &view.lang),
@@ -134,6 +137,7 @@ pub fn decode(text: &str) -> Decoded {
             "view.embed" => view.embed = Some(value),
             "view.compare" => view.compare = Some(value),
             "view.page" => view.page = Some(value),
+            "view.open" => view.open = Some(value),
             "view.lesson" => view.lesson = Some(value),
             "view.theme" => view.theme = Some(value),
             "view.lang" => view.lang = Some(value),

@@ -11,3 +11,4 @@ pub mod node;
 pub mod paint;
 pub mod panel;
 pub mod panels;
+pub mod views;

@@ -4,6 +4,7 @@ use crate::core::report::evaluate;
 use crate::io::export::picture;
 use crate::view::node::action::{Choice, Compare, Save};
 use crate::view::node::markup::Action;
+use crate::view::views::View;
 use crate::web::compare::compare;
 use crate::web::field::input_id_of;
 use crate::web::i18n::translated;
@@ -30,9 +31,9 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             });
         }
         Action::Apply(set) => state.apply(&set),
-        Action::Lesson(step) => state.lesson.set(Some(step)),
+        Action::Show(view) => state.show(view),
         Action::Try(set) => {
-            state.lesson.set(None);
+            state.show(View::Run);
             state.apply(&set);
         }
         Action::Load(run) => {

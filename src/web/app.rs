@@ -4,11 +4,11 @@ use crate::core::message::{Message, verbatim};
 use crate::core::t;
 use crate::core::units::MemoryUnit;
 use crate::view::charts::palette::Theme;
-use crate::view::learn::StepId;
 use crate::view::node::action::{Compare, Dialog};
 use crate::view::node::markup::{self, Action, Node, el, leaf};
 use crate::view::panels::issues::refused;
 use crate::view::panels::{published, words};
+use crate::view::views::View;
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
 use crate::web::compare::{compare, compare_panel};
@@ -145,6 +145,7 @@ fn page(state: State) -> impl IntoView {
     let tab = state.tab;
     let turn = move |name: &'static str| {
         let compares = name == "compare";
+        state.show(View::Run);
         tab.set(if compares { "results" } else { name });
         if compares {
             compare(state);
@@ -166,7 +167,7 @@ fn page(state: State) -> impl IntoView {
         <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
             {learn(state)}
-            <main class="page" hidden=flag(move || state.lesson.get().is_some())>
+            <main class="page" hidden=flag(move || state.open.get() != View::Run)>
                 <aside class="inputs" aria-label=say("Inputs")>
                     {history(state)}
                     <Form/>
@@ -240,11 +241,11 @@ fn Header() -> impl IntoView {
         });
     };
     let exchange = view_of(exchange);
-    let view_button = move |label: &'static str, lesson: Option<StepId>| {
-        let current = move || state.lesson.get().is_some() == lesson.is_some();
+    let view_button = move |view: View| {
+        let current = move || state.open.get().is_like(view);
         view! {
-            <button class="quiet" aria-current=text(move || current().to_string()) on:click=move |_| state.lesson.set(lesson)>
-                {say(label)}
+            <button class="quiet" aria-current=text(move || current().to_string()) on:click=move |_| state.show(view)>
+                {say(view.name())}
             </button>
         }
     };
@@ -254,8 +255,7 @@ fn Header() -> impl IntoView {
             <i class="logo"></i>
             <h1>"Shardscope"</h1>
             <nav class="views" aria-label=say("Views")>
-                {view_button("Run", None)}
-                {view_button("Learn", Some(StepId::first()))}
+                {View::OFFERED.map(view_button)}
             </nav>
             <span class="spring"></span>
             {language_button(state)}

@@ -65,6 +65,11 @@ pub fn keep_entry() {
     }
 }
 
+/// Scrolls to the top of the page.
+pub fn to_top() {
+    window().scroll_to_with_x_and_y(0.0, 0.0);
+}
+
 /// A text of this tab, which survives a reload.
 pub fn of_tab(key: &str) -> Option<String> {
     let storage = window().session_storage().ok().flatten()?;

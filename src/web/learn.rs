@@ -2,6 +2,7 @@
 
 use crate::core::report::{evaluate, needs_worker};
 use crate::view::learn::{self, Dials, Slider, StepId};
+use crate::view::views::View;
 use crate::web::html::text;
 use crate::web::i18n::say;
 use crate::web::render::patched;
@@ -10,12 +11,15 @@ use leptos::prelude::*;
 
 /// The open step; nothing while the Run is shown.
 pub fn learn(state: State) -> AnyView {
-    let open = Memo::new(move |_| state.lesson.get().is_some());
+    let open = Memo::new(move |_| matches!(state.open.get(), View::Learn(_)));
     (move || open.get().then(|| lesson(state))).into_any()
 }
 
 fn lesson(state: State) -> AnyView {
-    let current = Memo::new(move |_| state.lesson.get().unwrap_or_else(StepId::first));
+    let current = Memo::new(move |_| match state.open.get() {
+        View::Learn(step) => step,
+        _ => StepId::first(),
+    });
     // Positions of the sliders, of the step that they belong to.
     let moved = RwSignal::new((StepId::first(), Vec::new()));
     let dials = move || {

@@ -1,10 +1,9 @@
 //! The address bar follows the Run, and the Run follows the address bar.
 
 use crate::io::link;
-use crate::view::learn::StepId;
 use crate::web::browser;
 use crate::web::history;
-use crate::web::state::{State, theme_of};
+use crate::web::state::{State, theme_of, view_of};
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -34,6 +33,7 @@ pub fn keep(state: State) {
     for event in ["hashchange", "popstate"] {
         let handle = window_event_listener_untyped(event, move |_| {
             let read = link::opened(&browser::link_text());
+            let open = view_of(&read.view);
             if read.view.theme.is_some() {
                 state.theme.set(theme_of(&read.view));
                 state.view.update_value(|view| view.theme = read.view.theme);
@@ -41,9 +41,8 @@ pub fn keep(state: State) {
             if state.compare.get_untracked() != read.view.compare {
                 state.compare.set(read.view.compare);
             }
-            let lesson = read.view.lesson.as_deref().and_then(StepId::named);
-            if state.lesson.get_untracked() != lesson {
-                state.lesson.set(lesson);
+            if state.open.get_untracked() != open {
+                state.open.set(open);
             }
             if state.lang.get_untracked() != read.view.lang {
                 state.lang.set(read.view.lang);
@@ -68,11 +67,12 @@ pub fn keep(state: State) {
 fn view(state: State) -> link::View {
     let (compare, second) = (state.compare.get(), state.second.get());
     let lang = state.lang.get();
-    let lesson = state.lesson.get().map(|step| step.to_string());
+    let [open, lesson] = state.open.get().link();
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
         lang,
         page: view.page.clone(),
+        open,
         lesson,
         compare,
         second,

@@ -8,11 +8,11 @@ use crate::core::report::{Evaluation, Figure};
 use crate::core::run::Run;
 use crate::core::run::registry::{Field, field};
 use crate::core::units::MemoryUnit;
-use crate::io::link::{self, View};
+use crate::io::link;
 use crate::view::charts::palette::Theme;
-use crate::view::learn::StepId;
 use crate::view::node::action::Dialog;
 use crate::view::panels::schedules::Sort;
+use crate::view::views::View;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
 use crate::web::field::shown_text;
@@ -62,7 +62,7 @@ pub struct State {
     /// The language that the link asks for.
     pub lang: RwSignal<Option<String>>,
     /// What else the link asks to show.
-    pub view: StoredValue<View>,
+    pub view: StoredValue<link::View>,
     /// Words typed into the search for a setting.
     pub search: RwSignal<String>,
     /// The page that the dialog shows; none while it is closed.
@@ -75,8 +75,8 @@ pub struct State {
     pub tab: RwSignal<&'static str>,
     /// The search in the background.
     pub planner: Planner,
-    /// The step of a lesson that is shown instead of the Run.
-    pub lesson: RwSignal<Option<StepId>>,
+    /// The view that is open.
+    pub open: RwSignal<View>,
 }
 
 impl State {
@@ -84,7 +84,7 @@ impl State {
     pub fn from_address() -> Self {
         let link = link::opened(&browser::link_text());
         let theme = theme_of(&link.view);
-        let lesson = link.view.lesson.as_deref().and_then(StepId::named);
+        let open = view_of(&link.view);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         Self {
@@ -108,7 +108,7 @@ impl State {
             told: RwSignal::new(None),
             tab: RwSignal::new("results"),
             planner: Planner::new(),
-            lesson: RwSignal::new(lesson),
+            open: RwSignal::new(open),
         }
     }
 
@@ -179,6 +179,19 @@ impl State {
         self.drawer.set(true);
     }
 
+    /// Opens a view; "Back" goes to the one before.
+    pub fn show(&self, view: View) {
+        let before = self.open.get_untracked();
+        if before == view {
+            return;
+        }
+        if !before.is_like(view) && self.embed().is_none() {
+            browser::keep_entry();
+            browser::to_top();
+        }
+        self.open.set(view);
+    }
+
     /// The panel to show alone, if the link asks for one.
     pub fn embed(&self) -> Option<String> {
         self.view.with_value(|view| view.embed.clone())
@@ -186,7 +199,12 @@ impl State {
 }
 
 /// The theme that a link asks for, else the visitor's own.
-pub fn theme_of(view: &View) -> Theme {
+pub fn theme_of(view: &link::View) -> Theme {
     let wanted = view.theme.as_deref().and_then(Theme::named);
     wanted.unwrap_or_else(browser::preferred_theme)
+}
+
+/// The view that a link opens.
+pub fn view_of(view: &link::View) -> View {
+    View::linked(view.open.as_deref(), view.lesson.as_deref())
 }

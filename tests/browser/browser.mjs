@@ -117,7 +117,9 @@ function watch(page, origin) {
     if (protocol !== 'data:' && protocol !== 'blob:' && to !== origin) problems.push(`leaves: ${request.url()}`);
   });
   page.on('requestfailed', (request) => {
-    problems.push(`failed: ${request.url()} ${request.failure()?.errorText ?? ''}`);
+    const error = request.failure()?.errorText ?? '';
+    // A reload aborts what the document before it was still loading.
+    if (error !== 'net::ERR_ABORTED') problems.push(`failed: ${request.url()} ${error}`);
   });
   page.on('response', (response) => {
     if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`);

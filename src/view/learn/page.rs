@@ -7,6 +7,7 @@ use crate::core::t;
 use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::node::Node;
 use crate::view::node::markup::{Action, cited_at, el, leaf, prose, text};
+use crate::view::views::View;
 
 /// The lessons, and the steps of the one that is open.
 #[must_use]
@@ -23,10 +24,10 @@ fn item(lesson: &'static Lesson, current: StepId) -> Node {
     let steps: Vec<StepId> = StepId::all().filter(of).collect();
     let first = steps.first().copied().unwrap_or(current);
     let head = [leaf("b", "", lesson.title), leaf("small", "", lesson.about)];
-    let head = el("button", &[("class", "lesson")], &head).on(Action::Lesson(first));
+    let head = el("button", &[("class", "lesson")], &head).on(Action::Show(View::Learn(first)));
     let steps = steps.into_iter().map(|id| {
         let here = if id == current { "step" } else { "" };
-        let button = leaf("button", "link", id.step().title).on(Action::Lesson(id));
+        let button = leaf("button", "link", id.step().title).on(Action::Show(View::Learn(id)));
         el("li", &[("aria-current", here)], &[button])
     });
     let steps = if open {
@@ -56,11 +57,11 @@ pub fn head(current: StepId) -> Node {
     let [before, after] = current.neighbours();
     let back = before.map_or_else(Node::none, |id| {
         let title = t!("‹ {step}", step = id.step().title);
-        leaf("button", "", title).on(Action::Lesson(id))
+        leaf("button", "", title).on(Action::Show(View::Learn(id)))
     });
     let next = after.map_or_else(Node::none, |id| {
         let title = t!("Next: {step} ›", step = id.step().title);
-        leaf("button", "main", title).on(Action::Lesson(id))
+        leaf("button", "main", title).on(Action::Show(View::Learn(id)))
     });
     let title = el(
         "div",
@@ -90,7 +91,7 @@ pub fn words(current: StepId, dials: &Dials) -> Node {
 }
 
 fn formula(live: &Live) -> Node {
-    let lines = live.formula.iter().flat_map(|[symbols, values, _]| {
+    let lines = live.formula.iter().flat_map(|[symbols, values]| {
         [
             leaf("p", "formula", symbols),
             leaf("p", "values", t!("= {values}", values)),

@@ -6,7 +6,7 @@ use crate::core::report::Figure;
 use crate::core::run::Run;
 use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
-use crate::view::learn::StepId;
+use crate::view::views::View;
 use std::sync::Arc;
 
 /// What a press on an element does.
@@ -24,8 +24,8 @@ pub enum Action {
     Open(Dialog),
     /// Changes the second Run.
     Compare(Compare),
-    /// Opens a step of a lesson.
-    Lesson(StepId),
+    /// Opens a view.
+    Show(View),
     /// Sets fields as [`Apply`](Self::Apply) does, and shows the Run.
     Try(Vec<(&'static str, String)>),
     /// Goes a step back in the history of the Run.
@@ -139,7 +139,7 @@ impl Action {
             Self::Load(_) => "load".to_owned(),
             Self::Open(dialog) => format!("open {}", dialog.id()),
             Self::Compare(_) => "compare".to_owned(),
-            Self::Lesson(step) => format!("lesson {step}"),
+            Self::Show(view) => format!("show {view}"),
             Self::Try(set) => format!("try {}", pairs(set)),
             Self::Undo => "undo".to_owned(),
             Self::Redo => "redo".to_owned(),
