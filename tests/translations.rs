@@ -5,13 +5,19 @@
 #![allow(clippy::unwrap_used)] // helpers of a test
 
 use shardscope::core::message::Catalogue;
-use shardscope::core::report::evaluate;
+use shardscope::core::report::{Evaluation, evaluate};
 use shardscope::core::run::Run;
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
 use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link;
+use shardscope::view::cluster::crossing::{crossings, reordered_table};
+use shardscope::view::cluster::picture::{base, legend};
+use shardscope::view::cluster::ranks::node_table;
+use shardscope::view::cluster::selected::selected;
+use shardscope::view::cluster::wires::wires;
+use shardscope::view::cluster::{Scene, summary};
 use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
@@ -189,6 +195,21 @@ const RUNS: [&str; 9] = [
     "v=1&tp=7&gpus=60&wings=2&seq_len=4q",
 ];
 
+/// What the cluster view says of a run.
+fn cluster(evaluation: &Evaluation) -> [Node; 7] {
+    let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
+    let (wires, unit) = (wires(evaluation, 1), MemoryUnit::Gib);
+    [
+        base(&scene, evaluation),
+        legend(&wires),
+        leaf("p", "", summary(&scene)),
+        selected(evaluation, 1, &wires, unit),
+        crossings(evaluation, 1, &wires, unit),
+        reordered_table(evaluation),
+        node_table(&scene, 1),
+    ]
+}
+
 /// What the panels say of those runs, the pages beside the calculator, and the registries of static texts.
 fn shown() -> BTreeSet<&'static str> {
     let mut all = BTreeSet::new();
@@ -207,6 +228,7 @@ fn shown() -> BTreeSet<&'static str> {
                 for panel in Panel::ALL {
                     take(&panel.view(&evaluation, MemoryUnit::Gib));
                 }
+                cluster(&evaluation).iter().for_each(&mut take);
                 for issue in &evaluation.report.warnings {
                     take(&line(issue));
                 }

@@ -31,8 +31,8 @@ use plotters_backend::DrawingBackend;
 pub enum Panel {
     /// Where a figure comes from; the fullest GPU where none is chosen.
     About(Option<Figure>),
-    /// A bar a pipeline rank.
-    MemoryBars,
+    /// A bar a pipeline rank, the selected one marked.
+    MemoryBars(Option<usize>),
     /// The verdict against measured runs.
     MemoryBands,
     /// The bars as a table.
@@ -80,7 +80,7 @@ impl Panel {
     /// One of each.
     pub const ALL: [Self; 19] = [
         Self::About(None),
-        Self::MemoryBars,
+        Self::MemoryBars(None),
         Self::MemoryBands,
         Self::MemoryTable,
         Self::Methods,
@@ -110,8 +110,8 @@ impl Panel {
         let (scenario, report) = (&evaluation.scenario, &evaluation.report);
         match self {
             Self::About(figure) => about_figure(evaluation, figure, unit),
-            Self::MemoryBars => {
-                let bars = memory::picture(evaluation, unit);
+            Self::MemoryBars(selected) => {
+                let bars = memory::picture(evaluation, selected, unit);
                 saved(bars, "memory", evaluation, unit)
             }
             Self::MemoryBands => memory::measured(&report.memory, unit),

@@ -8,6 +8,7 @@ use crate::view::panels::issues::framed;
 use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::browser;
+use crate::web::cluster::map;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::memory::MemoryPanel;
@@ -20,7 +21,7 @@ use leptos::prelude::*;
 
 /// The panel of that name; everything where there is none.
 pub fn embed(state: State, panel: &str) -> AnyView {
-    let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
+    let known = ["memory", "timeline", "overlap", "strip", "cluster"].contains(&panel);
     let shows = |name: &str| !known || panel == name;
     // Where the host page names a theme, its background shows through.
     let clear = state.view.with_value(|view| view.theme.is_some());
@@ -42,6 +43,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("memory").then(|| view! { <MemoryPanel/> })}
                     {shows("timeline").then(|| view! { <TimelinePanel/> })}
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
+                    {(panel == "cluster").then(|| map(state))}
                 </div>
             </main>
             // Where a figure comes from, below the panels.

@@ -15,7 +15,7 @@ mod scene;
 pub mod selected;
 pub mod wires;
 
-pub use scene::{Level, Scene};
+pub use scene::{Level, MAX_ITEMS, Scene};
 
 use crate::core::cluster::GroupKind;
 use crate::core::message::Message;
@@ -27,7 +27,7 @@ const MAX_NODE: u64 = 16;
 
 /// What the picture shows, in a sentence.
 #[must_use]
-pub fn summary(evaluation: &Evaluation, scene: &Scene) -> Message {
+pub fn summary(scene: &Scene) -> Message {
     let mesh = scene.mesh;
     let (nodes, n) = (mesh.nodes(), mesh.per_node.min(mesh.ranks()));
     let size = if n == 72 {
@@ -47,7 +47,6 @@ pub fn summary(evaluation: &Evaluation, scene: &Scene) -> Message {
             n
         ),
     };
-    let _ = evaluation;
     Message::joined(" ", [size, drawn])
 }
 

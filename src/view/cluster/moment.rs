@@ -52,6 +52,29 @@ impl Waits {
             kinds: wires.iter().filter(inside).map(|wire| wire.kind).collect(),
         }
     }
+    /// Of `rank` at `time`: inside the block that runs then, else before the one that runs next.
+    #[must_use]
+    pub fn at(prepared: &Prepared, rank: usize, time: f64, wires: &[Wire]) -> Self {
+        let timeline = prepared.evaluation.timeline();
+        if let Some((place, _)) = op_at(timeline, rank, time) {
+            return Self {
+                from: None,
+                ..Self::of(prepared, place, wires)
+            };
+        }
+        let ops = timeline.ranks.get(rank).map_or(&[][..], Vec::as_slice);
+        let at = ops.partition_point(|op| op.end <= time);
+        Self {
+            kinds: Vec::new(),
+            ..Self::of(prepared, Place { rank, at }, wires)
+        }
+    }
+    /// The pipeline link that `rank` waited over, by its lower stage; none where stages are no neighbours.
+    #[must_use]
+    pub fn link(&self, rank: usize) -> Option<usize> {
+        let from = self.from?;
+        (from.abs_diff(rank) == 1).then_some(from.min(rank))
+    }
     /// In words.
     #[must_use]
     pub fn words(&self) -> Message {
@@ -109,6 +132,11 @@ mod tests {
         let timeline = evaluation.timeline();
         let works = |time: f64| (0..4).map(move |rank| op_at(timeline, rank, time).is_some());
         assert_eq!(works(1e-6).collect::<Vec<_>>(), [true, false, false, false]);
+        // What stage 3 waits for then, and over which link; while it works it waits for none.
+        let prepared = Prepared::of(Arc::new(evaluate(&Run::default()).unwrap()));
+        let waits = Waits::at(&prepared, 3, 1e-6, &[]);
+        assert_eq!((waits.from, waits.link(3)), (Some(2), Some(2)));
+        assert_eq!(Waits::at(&prepared, 0, 1e-6, &[]), Waits::default());
         let end = timeline.makespan() * (1.0 - 1e-9);
         assert!(works(end).next().unwrap());
         assert_eq!(op_at(timeline, 0, timeline.makespan() + 1.0), None);

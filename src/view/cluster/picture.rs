@@ -34,10 +34,9 @@ pub fn stage_of_tone(scene: &Scene, tone: usize) -> usize {
 }
 
 fn tone_of(scene: &Scene, stage: u64) -> usize {
-    let tones = tones(scene) as u64;
-    usize::try_from((stage * tones + tones - 1) / scene.mesh.pp.max(1))
-        .unwrap_or(0)
-        .min(tones as usize - 1)
+    let tones = tones(scene);
+    let tone = (stage * tones as u64 + tones as u64 - 1) / scene.mesh.pp.max(1);
+    usize::try_from(tone).unwrap_or(0).min(tones - 1)
 }
 
 /// The cells of the node of `gpu`, where the picture has none of its own; below the others.
@@ -114,7 +113,7 @@ pub fn layers(evaluation: &Evaluation, rank: usize) -> String {
 fn stage_name(name: RowName) -> Message {
     let (first, last) = name.stages;
     if first == last {
-        t!("stage {first}", first)
+        t!("stage {stage}", stage = first)
     } else {
         t!("stages {first}–{last}", first, last)
     }
@@ -517,11 +516,8 @@ mod tests {
             assert_eq!(hit(&scene, at.x + 1.0, at.y + 1.0, 0), Some(cell.rank));
         }
         assert_eq!(hit(&scene, 0.0, 0.0, 0), None);
-        assert!(
-            who(&scene, 5).to_string().ends_with("TP 1 · PP 1"),
-            "{}",
-            who(&scene, 5)
-        );
+        let five = who(&scene, 5).to_string();
+        assert_eq!(five, "node 0, place 5 · TP 1 · DP 0 · PP 1");
     }
 
     /// In the opened node below the cells every GPU of it can be pressed.

@@ -153,12 +153,28 @@ impl Scene {
             Level::Blocks(_) => cell.rank + selected % self.grid.block,
         })
     }
-    /// Ranks from a cell to the next in its row.
+    /// The GPU that a key of the keyboard goes to from `gpu`: left and right to the next cell, up and down to the stages
+    /// beside, Home and End to the first and last GPU.
     #[must_use]
-    pub fn step(&self) -> u64 {
-        match self.level {
-            Level::Gpus => 1,
-            Level::Blocks(merged) => self.grid.block * merged,
+    pub fn walked(&self, gpu: u64, key: &str) -> Option<u64> {
+        let last = self.mesh.ranks() - 1;
+        let stage = self.mesh.place(gpu).pp;
+        let cell = |cell: Option<usize>| {
+            let cell = self.cells.get(cell?)?;
+            let within = match self.level {
+                Level::Gpus => 0,
+                Level::Blocks(_) => gpu % self.grid.block,
+            };
+            Some((cell.rank + within).min(last))
+        };
+        match key {
+            "ArrowRight" => cell(self.cell_of(gpu).checked_add(1)),
+            "ArrowLeft" => cell(self.cell_of(gpu).checked_sub(1)),
+            "ArrowDown" if stage + 1 < self.mesh.pp => Some(gpu + self.mesh.stage_stride()),
+            "ArrowUp" if stage > 0 => Some(gpu - self.mesh.stage_stride()),
+            "Home" => Some(0),
+            "End" => Some(last),
+            _ => None,
         }
     }
     /// What it draws.
@@ -389,7 +405,8 @@ pub(super) mod tests {
             for width in [340.0, 760.0, 1064.0] {
                 let scene = Scene::of(mesh, width);
                 assert!(scene.items() < MAX_ITEMS, "{mesh:?}: {}", scene.items());
-                for (at, cell) in scene.cells.iter().enumerate() {
+                let every = 1 + scene.cells.len() / 200;
+                for (at, cell) in scene.cells.iter().enumerate().step_by(every) {
                     let Rect {
                         x,
                         y,
@@ -409,6 +426,19 @@ pub(super) mod tests {
                 }
             }
         }
+    }
+
+    /// 16 stages of 128 replicas: down goes to the same place of the next stage, right to the next replica.
+    #[test]
+    fn the_arrows_walk_over_stages_and_replicas() {
+        let scene = Scene::of(mesh([8, 1, 128, 16], 8), 1064.0);
+        assert_eq!(scene.walked(7211, "ArrowDown"), Some(7211 + 1024));
+        assert_eq!(scene.walked(7211, "ArrowUp"), Some(7211 - 1024));
+        assert_eq!(scene.walked(7211, "ArrowRight"), Some(7219));
+        assert_eq!(scene.walked(3, "ArrowUp"), None);
+        assert_eq!(scene.walked(3, "ArrowLeft"), None);
+        assert_eq!(scene.walked(3, "End"), Some(16_383));
+        assert_eq!(scene.walked(3, "Enter"), None);
     }
 
     /// 8 GPUs are one node with eight cells; 256 are 32 nodes, 4 rows of 8; of 16 384 a cell is a node and a column a

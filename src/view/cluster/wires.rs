@@ -52,7 +52,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
             passes: [false; 2],
         };
         for row in own {
-            wire.bytes = wire.bytes + row.bytes_per_gpu;
+            wire.bytes += row.bytes_per_gpu;
             wire.time += row.comm_s;
             for pass in &row.passes {
                 wire.passes[usize::from(pass.pass != "forward")] = true;

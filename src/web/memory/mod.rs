@@ -44,7 +44,7 @@ pub fn MemoryPanel() -> impl IntoView {
             advice::narrowing(state),
         ]
     });
-    let picture = shown(state, || Some(Panel::MemoryBars));
+    let picture = shown(state, move || Some(Panel::MemoryBars(state.rank())));
     let bands = shown(state, || Some(Panel::MemoryBands));
     view! {
         <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
