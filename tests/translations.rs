@@ -17,7 +17,7 @@ use shardscope::view::cluster::picture::{base, legend};
 use shardscope::view::cluster::ranks::node_table;
 use shardscope::view::cluster::selected::selected;
 use shardscope::view::cluster::wires::wires;
-use shardscope::view::cluster::{Scene, summary};
+use shardscope::view::cluster::{self, Scene};
 use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
@@ -196,13 +196,13 @@ const RUNS: [&str; 9] = [
 ];
 
 /// What the cluster view says of a run.
-fn cluster(evaluation: &Evaluation) -> [Node; 7] {
+fn cluster_view(evaluation: &Evaluation) -> [Node; 7] {
     let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
     let (wires, unit) = (wires(evaluation, 1), MemoryUnit::Gib);
     [
         base(&scene, evaluation),
         legend(&wires),
-        leaf("p", "", summary(&scene)),
+        leaf("p", "", cluster::summary(&scene)),
         selected(evaluation, 1, &wires, unit),
         crossings(evaluation, 1, &wires, unit),
         reordered_table(evaluation),
@@ -228,7 +228,7 @@ fn shown() -> BTreeSet<&'static str> {
                 for panel in Panel::ALL {
                     take(&panel.view(&evaluation, MemoryUnit::Gib));
                 }
-                cluster(&evaluation).iter().for_each(&mut take);
+                cluster_view(&evaluation).iter().for_each(&mut take);
                 for issue in &evaluation.report.warnings {
                     take(&line(issue));
                 }
