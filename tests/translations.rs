@@ -196,7 +196,7 @@ const RUNS: [&str; 9] = [
 ];
 
 /// What the cluster view says of a run.
-fn cluster_view(evaluation: &Evaluation) -> [Node; 7] {
+fn cluster_view(evaluation: &Evaluation) -> [Node; 8] {
     let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
     let (wires, unit) = (wires(evaluation, 1), MemoryUnit::Gib);
     [
@@ -207,6 +207,7 @@ fn cluster_view(evaluation: &Evaluation) -> [Node; 7] {
         crossings(evaluation, 1, &wires, unit),
         reordered_table(evaluation),
         node_table(&scene, 1),
+        cluster::tools(evaluation, None),
     ]
 }
 
@@ -265,11 +266,12 @@ fn shown() -> BTreeSet<&'static str> {
         let (lesson, step) = (id.lesson(), id.step());
         all.extend([lesson.title, lesson.about, step.title]);
         all.extend(step.sliders.iter().map(|slider| slider.name));
-        let dials = Dials::new(step, &[]);
+        let live = (step.live)(&Dials::new(step, &[]));
         for node in [
             learn::head(id),
-            learn::words(id, &dials),
-            learn::picture(id, &dials),
+            learn::words(&live),
+            learn::formula(&live),
+            learn::picture(&live),
         ] {
             node.templates(&mut |template| {
                 all.insert(template);

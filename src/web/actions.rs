@@ -37,10 +37,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.apply(&set);
         }
         Action::Load(run) => {
-            if state.embed().is_none() {
-                browser::keep_entry();
-            }
-            state.run.set((*run).clone());
+            history::load(state, (*run).clone());
             dialog::close();
         }
         Action::Open(page) => dialog::open(state, page),
@@ -56,6 +53,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::Choose(choice) => state.chosen.update(|chosen| match choice {
             Choice::Policy(policy) => chosen.policy = policy,
             Choice::Spread(spread) => chosen.spread = spread,
+            Choice::Group(kind) => chosen.group = kind,
         }),
         Action::Sort(column) => {
             state

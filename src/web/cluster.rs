@@ -1,26 +1,24 @@
 //! The cluster view: the picture of nodes and GPUs with the groups of one of them, memory and timeline of the same
 //! selection, a step that can be played, and what leaves its node.
 
-use crate::core::cluster::GroupKind;
 use crate::core::pipeline::Kind;
 use crate::core::report::Evaluation;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::{Seconds, show_seconds};
-use crate::view::charts::figure::save;
 use crate::view::cluster::moment::{Waits, op_at};
 use crate::view::cluster::picture::{
     Look as Picture, base, hit, legend, stage_of_tone, tones, who,
 };
 use crate::view::cluster::wires::{Wire, wires};
-use crate::view::cluster::{Scene, crossing, kinds, ranks, selected, summary};
+use crate::view::cluster::{Scene, crossing, kinds, ranks, selected, summary, tools};
 use crate::view::node::Node;
 use crate::view::node::markup::leaf;
 use crate::view::panel::Panel;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::field::choice_select;
-use crate::web::html::{effect, flag, text, view_of, view_once};
+use crate::web::html::{effect, flag, text, view_once};
 use crate::web::i18n::{say, translated};
 use crate::web::panel::{part, shown};
 use crate::web::render::{nodes, patched};
@@ -29,7 +27,7 @@ use crate::web::timeline::look::Look;
 use crate::web::timeline::surface::surface;
 use leptos::html::Div;
 use leptos::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use wasm_bindgen::JsCast;
 
 /// Seconds in which a step is played.
@@ -42,6 +40,20 @@ struct Drawn {
     evaluation: Arc<Evaluation>,
     scene: Scene,
     base: Node,
+    /// Traffic of the pipeline rank that was asked about last.
+    wires: Mutex<(usize, Arc<Vec<Wire>>)>,
+}
+
+impl Drawn {
+    fn wires(&self, rank: usize) -> Arc<Vec<Wire>> {
+        let Ok(mut known) = self.wires.lock() else {
+            return Arc::default();
+        };
+        if known.0 != rank {
+            *known = (rank, Arc::new(wires(&self.evaluation, rank)));
+        }
+        known.1.clone()
+    }
 }
 
 /// Handles of the view.
@@ -53,10 +65,7 @@ struct Map {
     width: RwSignal<f64>,
     /// The GPU under the pointer.
     hover: RwSignal<Option<u64>>,
-    /// The groups to draw; all where none is chosen.
-    kind: RwSignal<Option<GroupKind>>,
     drawn: Memo<Option<Arc<Drawn>>>,
-    wires: Memo<Arc<Vec<Wire>>>,
     playing: RwSignal<bool>,
 }
 
@@ -71,28 +80,23 @@ impl Map {
                 let evaluation = state.evaluation()?;
                 let scene = Scene::of(evaluation.scenario.layout.mesh(), width.get());
                 let base = base(&scene, &evaluation);
+                let wires = Mutex::new((usize::MAX, Arc::default()));
                 Some(Arc::new(Drawn {
                     evaluation,
                     scene,
                     base,
+                    wires,
                 }))
             },
             |_, _| true,
         );
-        let wires = Memo::new(move |_| {
-            let of = drawn.get();
-            let rank = state.rank().unwrap_or(0);
-            Arc::new(of.map_or_else(Vec::new, |of| wires(&of.evaluation, rank)))
-        });
         Self {
             state,
             look: expect_context(),
             open,
             width,
             hover: RwSignal::new(None),
-            kind: RwSignal::new(None),
             drawn,
-            wires,
             playing: RwSignal::new(false),
         }
     }
@@ -100,6 +104,10 @@ impl Map {
     fn gpu(self, drawn: &Drawn) -> u64 {
         let gpu = self.state.gpu.get().unwrap_or(0);
         gpu.min(drawn.scene.mesh.ranks() - 1)
+    }
+    /// Traffic of the selected GPU.
+    fn wires(self, drawn: &Drawn) -> Arc<Vec<Wire>> {
+        drawn.wires(self.state.rank().unwrap_or(0))
     }
     /// A view of the cluster that is computed while it is open.
     fn view(self, of: impl Fn(&Drawn) -> Node + Send + Sync + 'static) -> Signal<Node> {
@@ -132,8 +140,8 @@ impl Map {
             .get()
             .unwrap_or(selected)
             .min(scene.mesh.ranks() - 1);
-        let wires = self.wires.get();
-        let kinds = match self.kind.get() {
+        let wires = self.wires(drawn);
+        let kinds = match self.state.chosen.get().group {
             Some(kind) => vec![kind],
             None => kinds(&drawn.evaluation),
         };
@@ -207,7 +215,7 @@ fn whole(state: State) -> AnyView {
     let map = Map::new(state, flag(move || state.open.get() == View::Cluster));
     let side = map.view(move |drawn| {
         let gpu = map.gpu(drawn);
-        selected::selected(&drawn.evaluation, gpu, &map.wires.get(), state.unit.get())
+        selected::selected(&drawn.evaluation, gpu, &map.wires(drawn), state.unit.get())
     });
     let bars = shown(state, move || {
         map.open.get().then(|| Panel::MemoryBars(state.rank()))
@@ -216,7 +224,7 @@ fn whole(state: State) -> AnyView {
         crossing::crossings(
             &drawn.evaluation,
             map.gpu(drawn),
-            &map.wires.get(),
+            &map.wires(drawn),
             state.unit.get(),
         )
     });
@@ -284,9 +292,9 @@ fn head_and_map(map: Map) -> AnyView {
         let drawn = map.drawn.get();
         drawn.map_or_else(String::new, |drawn| translated(summary(&drawn.scene)))
     };
-    let legend = map.view(move |_| legend(&map.wires.get()));
+    let legend = map.view(move |drawn| legend(&map.wires(drawn)));
     let picture = map.view(move |drawn| map.picture(drawn));
-    let saves = view_of(|| save("cluster"));
+    let tools = map.view(move |drawn| tools(&drawn.evaluation, state.chosen.get().group));
     // What a pointer or a key is on; read out for keys.
     let status = move || {
         let drawn = map.drawn.get()?;
@@ -318,8 +326,7 @@ fn head_and_map(map: Map) -> AnyView {
             <div class="panel-head">
                 <h2 id="cluster-title">{say("Cluster")}</h2>
                 <span class="spring"></span>
-                {kind_buttons(map)}
-                <span use:patched=saves></span>
+                <div use:patched=tools></div>
             </div>
             <p class="muted">{text(line)}</p>
             <div use:patched=legend></div>
@@ -345,36 +352,6 @@ fn head_and_map(map: Map) -> AnyView {
                 })
             })}
         </section>
-    }
-    .into_any()
-}
-
-/// Which groups are drawn.
-fn kind_buttons(map: Map) -> AnyView {
-    let button = move |kind: Option<GroupKind>| {
-        let label = match kind {
-            Some(kind) => say(kind.name()),
-            None => say("all"),
-        };
-        view! {
-            <button
-                class="toggle-link"
-                aria-pressed=text(move || (map.kind.get() == kind).to_string())
-                on:click=move |_| map.kind.set(kind)
-            >{label}</button>
-        }
-    };
-    let used = Memo::new(move |_| {
-        map.drawn
-            .get()
-            .map_or_else(Vec::new, |drawn| kinds(&drawn.evaluation))
-    });
-    let buttons = move || {
-        let all = std::iter::once(None).chain(used.get().into_iter().map(Some));
-        all.map(button).collect_view()
-    };
-    view! {
-        <span class="tools" role="group" aria-label=say("Show groups")>{buttons}</span>
     }
     .into_any()
 }
@@ -461,7 +438,8 @@ fn player(map: Map) -> AnyView {
     };
     let now = move || show_seconds(Seconds(clock.get().unwrap_or(0.0)));
     let words = move || {
-        let waits = map.waits(&map.wires.get());
+        let drawn = map.drawn.get();
+        let waits = drawn.and_then(|drawn| map.waits(&map.wires(&drawn)));
         waits.map_or_else(Node::none, |waits| leaf("p", "", waits.words()))
     };
     view! {

@@ -29,6 +29,8 @@ pub struct Chosen {
     pub policy: Policy,
     /// How sample lengths are spread in the panel of unequal micro-batches.
     pub spread: Spread,
+    /// The groups that the cluster shows.
+    pub group: Option<GroupKind>,
     /// How the table of schedules is sorted.
     pub sort: Sort,
 }

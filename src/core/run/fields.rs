@@ -202,6 +202,10 @@ pub static FIELDS: &[Field] = &[
         get: |run| run.model.parts.pattern.as_deref(),
         set: |run, value| run.model.parts.pattern = value,
     }).advanced(),
+    row("model.name", Model, "Model name", "", "", "what this model is called on the page and in reports", Slot::Text {
+        get: |run| run.model.parts.name.as_deref(),
+        set: |run, value| run.model.parts.name = value,
+    }).advanced(),
     row("model.window", Model, "Window", "", "tokens", "keys that a query of a sliding-window layer meets, its own included", maybe_count!(0, 1 << 30, Double, model.parts.window)).advanced(),
     row("model.chunk", Model, "Attention chunk", "", "tokens", "tokens that attention of a chunked layer stays in", maybe_count!(0, 1 << 30, Double, model.parts.chunk)).advanced(),
     row("model.value_head_dim", Model, "Head width, value (GQA)", "", "", "0: as the head width", maybe_count!(0, 1 << 16, Double, model.parts.value_head_dim)).advanced(),

@@ -103,6 +103,16 @@ fn links(scene: &Scene, kind: GroupKind, cells: &[usize], lane: usize, marks: &m
         }
         return;
     }
+    // Side by side in a node: one line below them.
+    if let (Some((first, node)), Some((last, other))) = (ends.first(), ends.last())
+        && node == other
+        && (first.y - last.y).abs() < 0.1
+        && last.right() - first.x < (first.width + 5.0) * ends.len() as f64
+    {
+        let y = first.bottom() + 2.0;
+        marks.push(Mark::Link(kind, 0, vec![(first.x, y), (last.right(), y)]));
+        return;
+    }
     let mut buses: Vec<(f64, f64, f64)> = Vec::new();
     for (cell, node) in ends {
         let (x, y) = (beside(cell, node), below(node));

@@ -21,6 +21,10 @@ use crate::core::cluster::GroupKind;
 use crate::core::message::Message;
 use crate::core::report::Evaluation;
 use crate::core::t;
+use crate::view::charts::figure::save;
+use crate::view::node::Node;
+use crate::view::node::action::Choice;
+use crate::view::node::markup::{Action, choices};
 
 /// A node with more GPUs than this is a domain of several machines.
 const MAX_NODE: u64 = 16;
@@ -30,7 +34,9 @@ const MAX_NODE: u64 = 16;
 pub fn summary(scene: &Scene) -> Message {
     let mesh = scene.mesh;
     let (nodes, n) = (mesh.nodes(), mesh.per_node.min(mesh.ranks()));
-    let size = if n == 72 {
+    let size = if nodes == 1 {
+        t!("One node of {n} GPUs.", n)
+    } else if n == 72 {
         t!("{nodes} NVL72 domains of {n} GPUs.", nodes, n)
     } else if n > MAX_NODE {
         t!("{nodes} scale-up domains of {n} GPUs.", nodes, n)
@@ -39,6 +45,9 @@ pub fn summary(scene: &Scene) -> Message {
     };
     let drawn = match scene.level {
         Level::Gpus => t!("Colour is the pipeline stage."),
+        Level::Blocks(1) if scene.block() == mesh.per_node => {
+            t!("Colour is the pipeline stage; a cell is a node, a column a replica.")
+        }
         Level::Blocks(1) => t!(
             "Colour is the pipeline stage; a cell is the part of a node in one stage, a column a replica."
         ),
@@ -48,6 +57,19 @@ pub fn summary(scene: &Scene) -> Message {
         ),
     };
     Message::joined(" ", [size, drawn])
+}
+
+/// The buttons above the picture: which groups it shows, and saving it.
+#[must_use]
+pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>) -> Node {
+    let kinds = kinds(evaluation).into_iter().map(Some);
+    let option = |kind: Option<GroupKind>| {
+        let label = kind.map_or("all", GroupKind::name);
+        let choose = Action::Choose(Choice::Group(kind));
+        (choose, label.into(), kind == chosen)
+    };
+    let options = std::iter::once(None).chain(kinds).map(option);
+    choices(["show groups", "Show groups"], options, save("cluster"))
 }
 
 /// The kinds of group that the Run has.

@@ -1,5 +1,6 @@
 //! The cluster as SVG: what stays while the pointer moves, and over it the groups of one GPU.
 
+use super::MAX_NODE;
 use super::marks::{Mark, marks};
 use super::scene::{Cell, Level, Rect, RowName, Scene};
 use super::wires::Wire;
@@ -20,6 +21,8 @@ const MAX_TONES: u64 = 64;
 const STRIP: f64 = 26.0;
 const STRIP_HEAD: f64 = 22.0;
 const MAX_STRIP: u64 = 144;
+/// Most GPUs that have their numbers on them, selected or not.
+const MAX_NUMBERED: usize = 64;
 
 /// How many colours the stages of `scene` have.
 #[must_use]
@@ -182,15 +185,16 @@ pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
         };
         Node::from_iter([words(0.0, row.y - lift, "", stage_name(*row)), layers])
     });
-    let columns = scene
-        .columns
-        .iter()
-        .map(|(replica, x)| words(*x, 12.0, "mid", verbatim(format!("DP {replica}"))));
+    let columns = scene.columns.iter().map(|(replica, x)| {
+        let label = format!("DP {replica}");
+        let half = label.len() as f64 * 3.4;
+        words(x.min(scene.width - half), 12.0, "mid", verbatim(label))
+    });
     let nodes = scene.nodes.iter().enumerate().map(|(node, at)| {
-        let label = if at.width >= 62.0 {
-            t!("node {node}", node)
-        } else {
-            verbatim(node.to_string())
+        let label = match (at.width >= 62.0, scene.mesh.per_node > MAX_NODE) {
+            (true, false) => t!("node {node}", node),
+            (true, true) => t!("domain {node}", node),
+            (false, _) => verbatim(node.to_string()),
         };
         Node::from_iter([
             rect(*at, "node", ""),
@@ -199,7 +203,19 @@ pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
     });
     let names: Node = columns.chain(rows).chain(nodes).collect();
     let cells = el("g", &[("class", "cells")], &[cells.collect()]);
-    el("g", &[], &[names, cells])
+    let single = scene.level == Level::Gpus && scene.cells.len() <= MAX_NUMBERED;
+    let numbers = scene
+        .cells
+        .iter()
+        .filter(|cell| single && cell.at.width >= 26.0);
+    let numbers = numbers.map(|cell| {
+        let (x, y) = (
+            cell.at.x + cell.at.width / 2.0,
+            cell.at.y + cell.at.height / 2.0 + 4.0,
+        );
+        words(x, y, "mid", verbatim(cell.rank.to_string()))
+    });
+    el("g", &[], &[names, cells, numbers.collect()])
 }
 
 /// What is looked at.
@@ -264,7 +280,7 @@ impl Look<'_> {
         let fill = format!("fill:rgb({r},{g},{b})");
         let number = cell.rank.to_string();
         let fits =
-            single && number.len() as f64 * 6.0 + 3.0 <= cell.at.width && cell.at.height >= 12.0;
+            single && number.len() as f64 * 6.3 + 1.0 <= cell.at.width && cell.at.height >= 12.0;
         let number = if fits {
             let (r, g, b) = ink_on(colour);
             let (x, y) = (

@@ -153,6 +153,11 @@ impl Scene {
             Level::Blocks(_) => cell.rank + selected % self.grid.block,
         })
     }
+    /// Ranks of a block: what a cell stands for where blocks are not merged.
+    #[must_use]
+    pub fn block(&self) -> u64 {
+        self.grid.block
+    }
     /// The GPU that a key of the keyboard goes to from `gpu`: left and right to the next cell, up and down to the stages
     /// beside, Home and End to the first and last GPU.
     #[must_use]
@@ -301,7 +306,7 @@ fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
     let merged = grid.columns.div_ceil(most);
     let row_cells = grid.columns.div_ceil(merged);
     let per_line = row_cells.div_ceil(lines);
-    let pitch = (room / per_line as f64).min(24.0);
+    let pitch = (room / per_line as f64).min(40.0);
     let height = (360.0 / (rows * lines) as f64).clamp(7.0, 22.0);
     let gap = if pitch >= 5.0 { 1.5 } else { 0.6 };
     // Lines of one row stand closer together than rows.

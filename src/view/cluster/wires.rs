@@ -78,7 +78,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
 #[must_use]
 pub fn load(wires: &[Wire], link: Link) -> f64 {
     let own = wires.iter().filter(|wire| wire.link == link);
-    own.map(|wire| wire.busy).sum()
+    own.fold(0.0, |sum, wire| sum + wire.busy)
 }
 
 impl Wire {
@@ -103,7 +103,7 @@ impl Wire {
     /// How thick its line is drawn, pixels.
     #[must_use]
     pub fn thickness(&self) -> f64 {
-        (1.0 + 24.0 * self.busy).min(8.0)
+        (1.0 + 20.0 * self.busy).min(5.0)
     }
 }
 

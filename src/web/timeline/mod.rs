@@ -63,7 +63,6 @@ pub fn TimelinePanel() -> impl IntoView {
         compare_options(chosen.as_deref().unwrap_or_default())
     });
     let split = shown(state, move || split(look));
-    let idea = shown(state, || Some(Panel::Idea));
     let [splits, gradients, unequal] = FOLDS;
     let folds = move || {
         [
@@ -105,7 +104,7 @@ pub fn TimelinePanel() -> impl IntoView {
                 {nodes("path-note", move || path_note(look))}
                 {(!embedded).then(|| view! { <div class="uneven" use:patched=split></div> })}
             </div>
-            {(!embedded).then(|| view! { <div use:patched=idea></div> })}
+            {(!embedded).then(|| fold(state, "About this schedule", || Panel::Idea))}
             {fold(state, "Show as a table", || Panel::Ranks)}
             {(!embedded).then(folds)}
             {(!embedded).then(|| table::schedules(state))}

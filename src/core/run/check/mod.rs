@@ -41,6 +41,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu) -> Checked {
         issues: Vec::new(),
         warnings: Vec::new(),
     };
+    check.name();
     check.model();
     check.pattern();
     check.gpu(gpu);
