@@ -2,11 +2,15 @@
 
 use shardscope::core::cluster::{GroupKind, Mesh, RankOrder};
 
-const ORDERS: [(RankOrder, [&str; 5]); 3] = [
-    (RankOrder::PpLast, ["tp", "cp", "ep", "dp", "pp"]),
-    (RankOrder::DpLast, ["tp", "cp", "ep", "pp", "dp"]),
-    (RankOrder::EpAfterPp, ["tp", "cp", "pp", "ep", "dp"]),
-];
+const ORDERS: [RankOrder; 3] = [RankOrder::PpLast, RankOrder::DpLast, RankOrder::EpAfterPp];
+
+fn axes(order: RankOrder) -> [&'static str; 5] {
+    match order {
+        RankOrder::PpLast => ["tp", "cp", "ep", "dp", "pp"],
+        RankOrder::DpLast => ["tp", "cp", "ep", "pp", "dp"],
+        RankOrder::EpAfterPp => ["tp", "cp", "pp", "ep", "dp"],
+    }
+}
 
 /// `generate_masked_orthogonal_rank_groups`: ranks that differ only along the masked axes form a group.
 fn groups(shape: &[u64; 5], mask: [bool; 5]) -> Vec<Vec<u64>> {
@@ -45,7 +49,7 @@ fn groups(shape: &[u64; 5], mask: [bool; 5]) -> Vec<Vec<u64>> {
 
 /// `RankGenerator.get_ranks(token)` of the dense parts or of the routed experts.
 fn megatron(mesh: Mesh, token: &str, experts: bool) -> Vec<Vec<u64>> {
-    let (_, order) = ORDERS.iter().find(|(own, _)| *own == mesh.order).unwrap();
+    let order = axes(mesh.order);
     let size = |axis: &str| match (axis, experts) {
         ("tp", false) => mesh.tp,
         ("cp", false) => mesh.cp,
@@ -99,9 +103,10 @@ fn meshes() -> Vec<Mesh> {
     let mut all = Vec::new();
     for sizes in dense {
         for [ep, etp] in experts {
-            for (order, _) in ORDERS {
+            for order in ORDERS {
                 let mesh = mesh(sizes, [ep, etp], order);
-                if mesh.tp * mesh.cp * mesh.dp % (ep * etp) == 0 && mesh.pipelines_agree() {
+                if (mesh.tp * mesh.cp * mesh.dp).is_multiple_of(ep * etp) && mesh.pipelines_agree()
+                {
                     all.push(mesh);
                 }
             }

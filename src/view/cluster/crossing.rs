@@ -232,15 +232,15 @@ mod tests {
     use super::*;
     use crate::core::run::Based;
 
-    fn evaluation(run: Run) -> Evaluation {
-        evaluate(&run).unwrap()
+    fn evaluation(run: &Run) -> Evaluation {
+        evaluate(run).unwrap()
     }
 
     /// 64 GPUs, TP 2, PP 4, DP 8 on nodes of eight: a pipeline of 8 GPUs fits a node if it is numbered before data
     /// parallel, and then each replica is a node.
     #[test]
     fn the_default_run_sends_its_pipeline_over_the_network_needlessly() {
-        let of = evaluation(Run::default());
+        let of = evaluation(&Run::default());
         let (mesh, orders) = (of.scenario.layout.mesh(), orders(&of.scenario));
         assert_eq!(orders, [RankOrder::PpLast, RankOrder::DpLast]);
         let crossing = |kind| crossing(mesh, kind, &orders);
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn groups_larger_than_a_node_must_leave_it() {
-        let of = evaluation(Run {
+        let of = evaluation(&Run {
             tp: 16,
             gpus: 128,
             model: Based::preset("llama-3.1-70b"),
@@ -289,14 +289,14 @@ mod tests {
     /// Changing the order through the table gives the step that the table says.
     #[test]
     fn the_traffic_answers_to_the_order() {
-        let of = evaluation(Run::default());
+        let of = evaluation(&Run::default());
         for other in reordered(&of) {
             let (step, ..) = other.figures.unwrap();
             let run = Run {
                 rank_order: other.order,
                 ..Run::default()
             };
-            assert_eq!(evaluation(run).report.step.time_s, step);
+            assert_eq!(evaluation(&run).report.step.time_s, step);
         }
     }
 
@@ -311,6 +311,6 @@ mod tests {
             etp: 1,
             ..Run::default()
         };
-        assert_eq!(orders(&evaluation(run).scenario), [RankOrder::PpLast]);
+        assert_eq!(orders(&evaluation(&run).scenario), [RankOrder::PpLast]);
     }
 }
