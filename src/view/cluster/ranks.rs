@@ -39,7 +39,10 @@ pub fn node_table(scene: &Scene, gpu: u64) -> Node {
     let rows: Vec<_> = rows.collect();
     let node = gpu / mesh.per_node;
     let label = t!("Ranks of node {node}", node);
-    Node::from_iter([leaf("p", "muted", &label), table(label, &RankRow::COLUMNS, &rows)])
+    Node::from_iter([
+        leaf("p", "muted", &label),
+        table(label, &RankRow::COLUMNS, &rows),
+    ])
 }
 
 #[cfg(test)]
