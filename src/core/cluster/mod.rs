@@ -2,6 +2,8 @@
 
 mod gpu;
 mod mesh;
+mod span;
 
 pub use gpu::Gpu;
-pub use mesh::{Axis, Group, Link, Mesh, Place, RankOrder, Span};
+pub use mesh::{Axis, Mesh, Place, RankOrder};
+pub use span::{Group, Link, Span};
