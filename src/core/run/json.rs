@@ -363,10 +363,6 @@ mod tests {
             (r#"{"recompute":{"modules":["all"]}}"#, "recompute.modules"),
             (r#"{"stack":"megatron-2030"}"#, "stack"),
             (r#"{"stack":{"attention":"flash-9"}}"#, "stack.attention"),
-            (
-                r#"{"model":{"base":"gpt-oss-20b","pattern":"Zd*3"}}"#,
-                "model.pattern",
-            ),
             (r#"{"tp":{"x":1}}"#, "tp"),
             ("[]", ""),
         ] {
