@@ -1,9 +1,11 @@
 //! The machines: what one GPU can do and hold, and how GPUs are joined.
 
 mod gpu;
+mod groups;
 mod mesh;
 mod span;
 
 pub use gpu::Gpu;
+pub use groups::{GroupKind, Members, RankRow};
 pub use mesh::{Axis, Mesh, Place, RankOrder};
 pub use span::{Group, Link, Span};
