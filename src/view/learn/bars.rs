@@ -152,7 +152,7 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
     for (row, bar) in bars.iter().enumerate() {
         let y = ROW * row as f64 + 3.0;
         let middle = y + (ROW - 6.0) / 2.0;
-        drawing.words((0.0, middle), Anchor::Start, Ink::Text, &bar.name);
+        drawing.name(middle, &bar.name);
         let mut from = 0.0;
         for ((name, ink), value) in scale.parts.iter().zip(&bar.values) {
             let at = Box {
