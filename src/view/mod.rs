@@ -5,6 +5,7 @@
 //! pictures into strokes.
 
 pub mod charts;
+pub mod gallery;
 pub mod learn;
 pub mod node;
 pub mod paint;

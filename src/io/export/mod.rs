@@ -13,7 +13,7 @@ mod trace;
 pub use bars::picture;
 pub use formats::{FORMATS, Format, Stamp, export};
 pub use ops::ops_csv;
-pub use picture::{Picture, svg};
+pub use picture::{Picture, stacked, svg};
 pub use trace::chrome_trace;
 
 use crate::core::report::Evaluation;

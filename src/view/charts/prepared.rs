@@ -1,6 +1,7 @@
 //! A timeline made ready to be drawn and asked about: what every frame and every tooltip needs, built once.
 
 use super::lod::Sums;
+use crate::core::pipeline::stats::weight_versions;
 use crate::core::pipeline::trace::{Place, Places};
 use crate::core::pipeline::{TimedOp, Trace};
 use crate::core::report::Evaluation;
@@ -17,6 +18,7 @@ pub struct Prepared {
     pub sums: Sums,
     places: OnceLock<Places>,
     path: OnceLock<Vec<(Place, TimedOp)>>,
+    versions: Vec<Vec<u32>>,
 }
 
 impl Prepared {
@@ -24,7 +26,14 @@ impl Prepared {
     #[must_use]
     pub fn of(evaluation: Arc<Evaluation>) -> Self {
         let sums = Sums::of(evaluation.timeline());
+        let ranks = &evaluation.timeline().ranks;
+        let versions = if evaluation.scenario.updates() > 1.0 {
+            ranks.iter().map(|ops| weight_versions(ops)).collect()
+        } else {
+            Vec::new()
+        };
         Self {
+            versions,
             evaluation,
             sums,
             places: OnceLock::new(),
@@ -36,6 +45,12 @@ impl Prepared {
     pub fn op(&self, place: Place) -> Option<TimedOp> {
         let ops = self.evaluation.timeline().ranks.get(place.rank)?;
         ops.get(place.at).copied()
+    }
+    /// How many updates are behind the weights that a micro-batch meets on `rank`, where it meets more than one version.
+    #[must_use]
+    pub fn version(&self, rank: usize, microbatch: u32) -> Option<u32> {
+        let versions = self.versions.get(rank)?;
+        versions.get(microbatch as usize).copied()
     }
     /// Answers why an op starts when it does.
     #[must_use]
