@@ -1,7 +1,7 @@
-// <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark">: the calculator in a frame as high as it is.
-// run: a link, or what stands behind #, or a Run as JSON; panel: memory, timeline, overlap, strip, all; theme: light,
-// dark; lang: en, zh. The event "shardscope" answers set({ run }) and get() in its `detail`.
-const asked = ['run', 'panel', 'theme', 'lang'];
+// <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark">: the calculator, as high as it is.
+// run: link, fragment or JSON; panel: memory, timeline, overlap, strip, lesson, all; theme: light, dark;
+// lang: en, zh; lesson: zero.2. The event "shardscope" answers set() and get() in `detail`.
+const asked = ['run', 'panel', 'theme', 'lang', 'lesson'];
 
 customElements.define('shardscope-embed', class extends HTMLElement {
   static observedAttributes = asked;
@@ -15,8 +15,8 @@ customElements.define('shardscope-embed', class extends HTMLElement {
   }
 
   connectedCallback() {
-    const { link = '', panel: embed, theme, lang } = this.#said();
-    const view = Object.entries({ embed, theme, lang }).map(([key, is]) => (is ? `&view.${key}=${is}` : ''));
+    const { link = '', panel: embed, theme, lang, lesson } = this.#said();
+    const view = Object.entries({ embed, theme, lang, lesson }).map(([key, is]) => (is ? `&view.${key}=${is}` : ''));
     this.#alive = false;
     this.#frame.src = `${new URL('.', import.meta.url)}#${link.replace(/^.*#/, '')}${view.join('')}`;
     addEventListener('message', this);
@@ -26,8 +26,8 @@ customElements.define('shardscope-embed', class extends HTMLElement {
   attributeChangedCallback() { if (this.#alive) this.set(this.#said()); }
 
   #said() {
-    const [run, panel = 'all', theme, lang] = asked.map((name) => this.getAttribute(name) ?? undefined);
-    return { panel, theme, lang, ...(run?.startsWith('{') ? { run } : { link: run ?? '' }) };
+    const [run, panel = 'all', theme, lang, lesson] = asked.map((name) => this.getAttribute(name) ?? undefined);
+    return { panel, theme, lang, lesson, ...(run?.startsWith('{') ? { run } : { link: run ?? '' }) };
   }
 
   handleEvent({ source, data }) {

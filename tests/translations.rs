@@ -243,11 +243,12 @@ fn shown() -> BTreeSet<&'static str> {
         let (lesson, step) = (id.lesson(), id.step());
         all.extend([lesson.title, lesson.about, step.title]);
         all.extend(step.sliders.iter().map(|slider| slider.name));
-        let dials = Dials::new(step, &[]);
+        let live = (step.live)(&Dials::new(step, &[]));
         for node in [
             learn::head(id),
-            learn::words(id, &dials),
-            learn::picture(id, &dials),
+            learn::words(&live),
+            learn::formula(&live),
+            learn::picture(&live),
         ] {
             node.templates(&mut |template| {
                 all.insert(template);

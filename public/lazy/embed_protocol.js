@@ -2,7 +2,7 @@
 //
 //   { type: 'shardscope:ping' }                                  { type: 'shardscope:pong', version }
 //   { type: 'shardscope:get' }                                   { type: 'shardscope:run', run, link, errors }
-//   { type: 'shardscope:set', run or link, panel, theme, lang }  the same, afterwards
+//   { type: 'shardscope:set', run or link, panel, theme, lang, lesson }  the same, afterwards
 //   (unasked, whenever it changes)                               { type: 'shardscope:height', px }
 //
 // Only the window around this one is heard, and only it is answered; an `id` in a question comes back in its answer.
@@ -20,11 +20,13 @@ const ask = async (name, ...question) => {
 };
 
 const CHOICES = {
-  panel: ['memory', 'timeline', 'overlap', 'strip', 'all'],
+  panel: ['memory', 'timeline', 'overlap', 'strip', 'lesson', 'all'],
   theme: ['light', 'dark'],
   lang: ['en', 'zh'],
+  lesson: ['a lesson and a step, such as pipelines.4'],
 };
-const KEYS = { panel: 'view.embed', theme: 'view.theme', lang: 'view.lang' };
+const KEYS = { panel: 'view.embed', theme: 'view.theme', lang: 'view.lang', lesson: 'view.lesson' };
+const allows = (name, wanted) => (name === 'lesson' ? /^[a-z]+(\.[1-9]\d*)?$/.test(wanted) : CHOICES[name].includes(wanted));
 
 const pairs = (link) => link.replace(/^[^#]*#/, '').split('&').filter(Boolean);
 const isView = (pair) => pair.startsWith('view.');
@@ -80,7 +82,7 @@ async function set({ run, link, ...choices }) {
   for (const [name, allowed] of Object.entries(CHOICES)) {
     const wanted = choices[name];
     if (wanted === undefined) continue;
-    if (!allowed.includes(wanted)) return present([issue(name, `one of: ${allowed.join(', ')}`)]);
+    if (!allows(name, wanted)) return present([issue(name, `one of: ${allowed.join(', ')}`)]);
     view.set(KEYS[name], wanted);
   }
   history.replaceState(null, '', `#${[...said, ...[...view].map((pair) => pair.join('='))].join('&')}`);

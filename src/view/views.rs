@@ -38,6 +38,15 @@ impl View {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 
+    /// The step of a lesson that is open; the first where none is.
+    #[must_use]
+    pub const fn step(self) -> StepId {
+        match self {
+            Self::Learn(step) => step,
+            _ => StepId::first(),
+        }
+    }
+
     /// The view that a link asks for: `view.open` has a name, `view.lesson` a step; the Run where neither says one.
     #[must_use]
     pub fn linked(open: Option<&str>, lesson: Option<&str>) -> Self {

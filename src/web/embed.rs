@@ -1,15 +1,17 @@
-//! One panel in someone's page: no inputs, what is wrong in words, the way to the whole calculator.
+//! One panel, or one step of a lesson, in someone's page: no inputs, what is wrong in words, the way to the whole
+//! calculator.
 //!
 //! Its height, and what the page around it asks, are `public/lazy/embed_protocol.js`'s business: it sets the address, which the Run
 //! follows.
 
-use crate::io::link;
+use crate::io::link::{View, encode_with};
 use crate::view::panels::issues::framed;
 use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
+use crate::web::learn::framed as framed_step;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
@@ -20,20 +22,17 @@ use leptos::prelude::*;
 
 /// The panel of that name; everything where there is none.
 pub fn embed(state: State, panel: &str) -> AnyView {
+    let of_lesson = panel == "lesson";
     let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
     let shows = |name: &str| !known || panel == name;
-    // Where the host page names a theme, its background shows through.
-    let clear = state.view.with_value(|view| view.theme.is_some());
-    let title = move || translated(state.run.with(words::line));
-    let whole = move || format!("{}#{}", browser::address(), state.run.with(link::encode));
     let notes = move || {
         let notices = state.notices.get();
         state
             .shown
             .with(|shown| framed(&shown.errors, &notices, shown.stands_in))
     };
-    view! {
-        <div class="embed" class:clear=clear>
+    let panels = || {
+        view! {
             {nodes("said", notes)}
             <main class="page">
                 <div class="results">
@@ -44,6 +43,30 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
                 </div>
             </main>
+        }
+        .into_any()
+    };
+    // Where the host page names a theme, its background shows through.
+    let clear = state.view.with_value(|view| view.theme.is_some());
+    let step = move || of_lesson.then(|| state.open.get().step());
+    let title = move || {
+        translated(step().map_or_else(
+            || state.run.with(words::line),
+            |step| step.lesson().title.into(),
+        ))
+    };
+    let whole = move || {
+        let lesson = step().map(|step| step.to_string());
+        let view = View {
+            lesson,
+            ..View::default()
+        };
+        let fragment = state.run.with(|run| encode_with(run, &view));
+        format!("{}#{fragment}", browser::address())
+    };
+    view! {
+        <div class="embed" class:clear=clear>
+            {if of_lesson { framed_step(state) } else { panels() }}
             // Where a figure comes from, below the panels.
             <aside class="detail" class:open=flag(move || state.drawer.get()) aria-label=say("About a number")>
                 {move || state.drawer.get().then(|| view! { <About/> })}

@@ -1,6 +1,7 @@
 //! The Share dialog: the link, and what to copy into a wiki.
 
 use crate::io::link::{View, encode, encode_with};
+use crate::view::views as open;
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
@@ -51,7 +52,10 @@ pub fn ShareDialog() -> impl IntoView {
     };
     let made = || Some(env!("CARGO_PKG_VERSION").to_owned());
     let whole = move |lang| {
+        let [open, lesson] = state.open.get().link();
         address(View {
+            open,
+            lesson,
             second: state.second.get(),
             lang,
             made: made(),
@@ -65,21 +69,27 @@ pub fn ShareDialog() -> impl IntoView {
         lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))
     };
     let code = move || {
-        let panel = panel.get();
+        let [_, lesson] = state.open.get().link();
+        // Of an open lesson it is the step that is shared.
+        let panel = lesson
+            .as_ref()
+            .map_or_else(|| panel.get(), |_| "lesson".to_owned());
         let home = browser::address();
         let home = home.rsplit_once('/').map_or("", |(home, _)| home);
         match form.get().as_str() {
             "element" => {
                 let run = state.run.with(encode).replace('&', "&amp;");
                 let lang = chosen().map_or_else(String::new, |lang| format!(" lang=\"{lang}\""));
+                let lesson = lesson.map_or_else(String::new, |step| format!(" lesson=\"{step}\""));
                 format!(
-                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{lang}></shardscope-embed>"
+                    "<script type=\"module\" src=\"{home}/embed.js\"></script>\n<shardscope-embed run=\"{run}\" panel=\"{panel}\"{lesson}{lang}></shardscope-embed>"
                 )
             }
             "markdown" => format!("[{}]({})", document().title(), whole(chosen())),
             _ => {
                 let view = View {
                     embed: Some(panel),
+                    lesson,
                     lang: chosen(),
                     made: made(),
                     ..View::default()
@@ -104,7 +114,7 @@ pub fn ShareDialog() -> impl IntoView {
             <p>
                 {say("For a wiki:")}
                 " "
-                {choice("Panel", &PANELS, panel)}
+                <span hidden=flag(move || matches!(state.open.get(), open::View::Learn(_)))>{choice("Panel", &PANELS, panel)}</span>
                 " "
                 {choice("Form", &FORMS, form)}
             </p>

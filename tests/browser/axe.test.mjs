@@ -102,7 +102,7 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
   });
 
   test(`every panel alone, ${theme}, ${language}`, async () => {
-    for (const panel of ['memory', 'timeline', 'overlap', 'strip', 'all']) {
+    for (const panel of ['memory', 'timeline', 'overlap', 'strip', 'all', 'lesson']) {
       const { page } = await site.open(`${RUNS.moe}${view}&view.embed=${panel}`, EMBED);
       await openAll(page);
       // A frame that is told its theme shows through to the paper of the page around it.

@@ -1,4 +1,4 @@
-// One panel in someone's page: nothing but the panel, its height told to the page around it, its Run set by messages.
+// One panel, or one step of a lesson, in someone's page: nothing but that, its height told to the page around it, its Run set by messages.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -10,14 +10,17 @@ const HEAR = `<!DOCTYPE html><link rel="icon" href="data:,">
 const host = (page, sandbox = '') => `${HEAR}
   <iframe ${sandbox} src="/index.html#v=1&tp=4&${page}" width="600" height="400"></iframe>`;
 const PANELS = ['memory', 'timeline', 'overlap', 'strip'];
+const LESSON = 'lesson&view.lesson=pipelines.4';
 const site = calculator({
   cors: true,
   pages: Object.fromEntries([
-    ...[...PANELS, 'all'].map((panel) => [`/host-${panel}.html`, host(`view.embed=${panel}`)]),
+    ...[...PANELS, 'all', LESSON].map((panel) => [`/host-${panel}.html`, host(`view.embed=${panel}`)]),
     ['/sandboxed.html', host('view.embed=timeline', 'sandbox="allow-scripts"')],
     ['/sandboxed-memory.html', host('view.embed=memory', 'sandbox="allow-scripts"')],
     ['/element.html', `${HEAR}<script type="module" src="/embed.js"></script>
       <shardscope-embed run="tp=4&amp;gpus=128" panel="strip" theme="dark"></shardscope-embed>`],
+    ['/step.html', `${HEAR}<script type="module" src="/embed.js"></script>
+      <shardscope-embed panel="lesson" lesson="pipelines.4"></shardscope-embed>`],
     ['/chinese.html', `${HEAR}<script type="module" src="/embed.js"></script>
       <shardscope-embed run="tp=4" panel="strip" lang="zh"></shardscope-embed>`],
     ['/object.html', `${HEAR}<script type="module" src="/embed.js"></script>
@@ -60,7 +63,9 @@ for (const panel of [...PANELS, 'all']) {
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
     assert.deepEqual(problems, []);
   });
+}
 
+for (const panel of [...PANELS, 'all', LESSON]) {
   test(`view.embed=${panel} tells the page around it how high it is`, async () => {
     const { page } = await site.open(`host-${panel}.html`, { started: false });
     const heights = () => page.evaluate(() => (globalThis.heard ?? []).filter((data) => data?.type === 'shardscope:height'));
@@ -77,6 +82,29 @@ for (const panel of [...PANELS, 'all']) {
     assert.ok(await frame.evaluate(() => document.querySelector('#skeleton') === null), 'not the skeleton\'s');
   });
 }
+
+test('a step of a lesson stands alone, and its sliders move its figures', async () => {
+  const { page, problems } = await site.open(`#v=1&view.embed=${LESSON}`, EMBED);
+  assert.equal(await page.locator('h2').innerText(), 'Interleaving: smaller stages');
+  assert.equal(await page.locator('nav, header.bar, .inputs, .page').count(), 0);
+  const bubble = () => page.locator('.lesson-formula .values').innerText();
+  const before = await bubble();
+  await page.locator('.slider', { hasText: 'stages per rank' }).locator('input').press('ArrowRight');
+  await eventually(bubble, (after) => after !== before);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'as wide as its frame');
+  const link = await page.getByRole('link', { name: 'Open in Shardscope' }).getAttribute('href');
+  assert.match(link, /#v=1&view\.lesson=pipelines\.4$/);
+  assert.deepEqual(problems, []);
+});
+
+test('the element shows a step, and another where its attribute says so', async () => {
+  const { page, problems } = await site.open('step.html', { started: false });
+  const frame = await framed(page);
+  await frame.locator('h2', { hasText: 'Interleaving' }).waitFor();
+  await page.evaluate(() => document.querySelector('shardscope-embed').setAttribute('lesson', 'zero.2'));
+  await frame.locator('h2', { hasText: 'How fast a collective is' }).waitFor();
+  assert.deepEqual(problems, []);
+});
 
 test('an unknown panel is shown as everything', async () => {
   const { page } = await site.open('#v=1&view.embed=nonsense', EMBED);
@@ -144,7 +172,7 @@ test('what is not understood is said and changes nothing', async () => {
   for (const [message, said] of [
     [{ run: { tp: 'x' } }, /tp/], [{ run: { nonsense: 1 } }, /no such field/], [{ run: 'tp=2' }, /object/], [{ run: [1] }, /object/],
     [{ link: 7 }, /text/], [{ panel: 'cellar' }, /memory, timeline/], [{ theme: 'pink' }, /light, dark/],
-    [{ lang: 'tlh' }, /en, zh/], [{ run: `${'{"model":'.repeat(2000)}1${'}'.repeat(2000)}` }, /64 levels/],
+    [{ lang: 'tlh' }, /en, zh/], [{ lesson: '7' }, /pipelines/], [{ run: `${'{"model":'.repeat(2000)}1${'}'.repeat(2000)}` }, /64 levels/],
   ]) {
     const answer = await ask({ type: 'shardscope:set', ...message });
     assert.match(JSON.stringify(answer.errors), said, JSON.stringify(message));

@@ -12,6 +12,7 @@ mod muon;
 mod range;
 mod rates;
 mod recurrence;
+mod roofline;
 mod step;
 mod vision;
 
@@ -24,6 +25,7 @@ pub use rates::{
     HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, OPERANDS, PERMUTE, Peak, QUANTISE, Rates, SPREAD,
     TUNED, UNDER_FSDP, family,
 };
+pub use roofline::{Kernel, kernels, roof};
 pub use step::{
     COUPLING, MfuBy, PARTS, Part, Step, StepParts, executed_flops, loader_floor, with_loader,
 };

@@ -2,8 +2,10 @@
 //! with.
 
 use super::Live;
+use super::caption::{colours, data};
 use crate::core::memory::{Component, StageMemory};
 use crate::core::message::{Message, verbatim};
+use crate::core::model::Architecture;
 use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::Run;
 use crate::core::t;
@@ -12,7 +14,6 @@ use crate::view::charts::drawing::{Anchor, Box, Drawing};
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
 use crate::view::node::Node;
-use crate::view::node::markup::{el, fold, leaf, table, text};
 
 /// The report of a Run with `settings`, as a link writes them; none where it does not work.
 pub(super) fn run(settings: &str) -> Option<Evaluation> {
@@ -25,8 +26,13 @@ pub(super) fn run(settings: &str) -> Option<Evaluation> {
     issues.is_empty().then(|| evaluate(&run).ok()).flatten()
 }
 
+/// The model of a preset.
+pub(super) fn model(id: &str) -> Option<Architecture> {
+    Some(run(&format!("model={id}"))?.scenario.model)
+}
+
 /// The fullest rank of an evaluation.
-pub(super) fn fullest(evaluation: &Evaluation) -> Option<&StageMemory> {
+fn fullest(evaluation: &Evaluation) -> Option<&StageMemory> {
     let memory = &evaluation.report.memory;
     memory.per_stage.get(memory.peak_stage)
 }
@@ -81,6 +87,18 @@ impl Bar {
     pub fn total(&self) -> f64 {
         self.values.iter().sum()
     }
+    /// The value of the part `at`; 0 where it has none.
+    pub fn part(&self, at: usize) -> f64 {
+        self.values.get(at).copied().unwrap_or(0.0)
+    }
+}
+
+/// The total of the bar `at`, or of one of its parts; 0 where there is none.
+pub(super) fn total(bars: &[Bar], at: usize) -> f64 {
+    bars.get(at).map_or(0.0, Bar::total)
+}
+pub(super) fn part(bars: &[Bar], at: usize, part: usize) -> f64 {
+    bars.get(at).map_or(0.0, |bar| bar.part(part))
 }
 
 const ROW: f64 = 30.0;
@@ -88,8 +106,25 @@ const AXIS: f64 = 20.0;
 /// Share of the width for the names.
 const NAMES: f64 = 0.24;
 
-/// The bars, a line across them with its name, and the same as a table, into `live`.
-pub(super) fn show(live: Live, scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Live {
+impl Live {
+    /// With bars for a picture, a line across them with its name, and the same as a table.
+    pub(super) fn bars(self, scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Self {
+        Self {
+            legend: legend(scale, bars),
+            picture: draw(scale, bars, line),
+            table: numbers(scale, bars),
+            ..self
+        }
+    }
+    /// With bars of memory, and a GPU of 80 GiB across them.
+    pub(super) fn memory(self, bars: &[Bar]) -> Self {
+        let size = Bytes::from_gib(80.0).0;
+        let line = (size, t!("a GPU of {size}", size = gib(size)));
+        self.bars(&MEMORY, bars, Some(&line))
+    }
+}
+
+fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
     let (unit, per) = scale.unit;
     let said = |value: f64| verbatim(format!("{} {unit}", number(value / per, 3)));
     let longest = bars.iter().map(Bar::total);
@@ -127,50 +162,34 @@ pub(super) fn show(live: Live, scale: &Scale, bars: &[Bar], line: Option<&(f64, 
         drawing.words((x(*value), foot + AXIS + 9.0), Anchor::End, Ink::Text, name);
     }
     let label = Message::joined(", ", bars.iter().map(|bar| bar.name.clone()));
-    Live {
-        legend: legend(scale, bars),
-        picture: drawing.inline(label),
-        table: numbers(scale, bars),
-        ..live
-    }
+    drawing.inline(label)
 }
 
 /// The parts that any of the bars has.
 fn used<'a>(scale: &'a Scale, bars: &'a [Bar]) -> impl Iterator<Item = usize> + 'a {
-    let has = |bar: &Bar, part: usize| bar.values.get(part).is_some_and(|value| *value > 0.0);
+    let has = |bar: &Bar, part: usize| bar.part(part) > 0.0;
     (0..scale.parts.len()).filter(move |part| bars.iter().any(|bar| has(bar, *part)))
 }
 
 fn legend(scale: &Scale, bars: &[Bar]) -> Node {
-    let entries = used(scale, bars).map(|part| {
-        let (name, ink) = scale.parts[part];
-        let colour = format!("background:var({})", ink.token());
-        let swatch = el("i", &[("class", "swatch"), ("style", &colour)], &[]);
-        el("span", &[], &[swatch, text(name)])
-    });
-    el("div", &[("class", "legend")], &[entries.collect()])
+    let named = |part: usize| (Message::from(scale.parts[part].0), scale.parts[part].1);
+    let entries: Vec<(Message, Ink)> = used(scale, bars).map(named).collect();
+    colours(&entries)
 }
 
 fn numbers(scale: &Scale, bars: &[Bar]) -> Node {
     let (unit, per) = scale.unit;
-    let mut head = vec![""];
+    let mut head = vec![unit];
     head.extend(used(scale, bars).map(|part| scale.parts[part].0));
     head.push("total");
-    let cell = |value: f64| text(verbatim(number(value / per, 3)));
-    let rows: Vec<(bool, Vec<Node>)> = bars
-        .iter()
-        .map(|bar| {
-            let mut cells = vec![text(&bar.name)];
-            cells.extend(
-                used(scale, bars).map(|part| cell(bar.values.get(part).copied().unwrap_or(0.0))),
-            );
-            cells.push(cell(bar.total()));
-            (false, cells)
-        })
-        .collect();
-    let unit = leaf("p", "muted", verbatim(unit));
-    let content = [unit, table("The same as a table", &head, &rows)];
-    fold("The same as a table", content.into_iter().collect())
+    let cell = |value: f64| verbatim(number(value / per, 3));
+    let row = |bar: &Bar| {
+        let mut cells = vec![bar.name.clone()];
+        cells.extend(used(scale, bars).map(|part| cell(bar.part(part))));
+        cells.push(cell(bar.total()));
+        cells
+    };
+    data(&head, bars.iter().map(row).collect())
 }
 
 /// Bytes as a person reads them.

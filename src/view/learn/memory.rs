@@ -1,38 +1,17 @@
 //! Memory of a GPU: what must be there, what a micro-batch leaves behind, and what recomputation gives back.
 
-use super::bars::{Bar, MEMORY, fullest, gib, run, show};
-use super::{Dials, Lesson, Live, Slider, Step};
+use super::bars::{Bar, gib, model, part, run};
+use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
+use super::{Lesson, Live, Step};
 use crate::core::message::{Message, verbatim};
 use crate::core::run::Optimizer;
 use crate::core::run::precision::{POLICIES, Policy};
 use crate::core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
 use crate::core::t;
-use crate::core::units::{Bytes, number, show_percent, significant};
+use crate::core::units::{number, show_percent, significant};
 
-const N: Slider = Slider {
-    symbol: "N",
-    name: "billions of parameters",
-    values: &[1, 3, 8, 70, 405],
-    start: 2,
-};
-const S: Slider = Slider {
-    symbol: "s",
-    name: "tokens of a sequence",
-    values: &[2048, 4096, 8192, 16_384, 32_768],
-    start: 2,
-};
-const B: Slider = Slider {
-    symbol: "b",
-    name: "sequences of a micro-batch",
-    values: &[1, 2, 4],
-    start: 0,
-};
-const T: Slider = Slider {
-    symbol: "t",
-    name: "tensor-parallel ranks",
-    values: &[1, 2, 4, 8],
-    start: 1,
-};
+const N: Slider = slider("N", "billions of parameters", &[1, 3, 8, 70, 405], 2);
+const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);
 
 /// The lesson.
 #[rustfmt::skip]
@@ -43,18 +22,13 @@ pub(super) const LESSON: Lesson = Lesson {
     steps: &[
         Step { title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: &[] },
         Step { title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: &[("precision", "bf16")] },
-        Step { title: "Activations: what a layer keeps", sliders: &[S, B], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
-        Step { title: "Attention scores: the square", sliders: &[S], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: &[("flash_attention", "true")] },
-        Step { title: "Recomputation: time for memory", sliders: &[S], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "full")] },
-        Step { title: "Logits: the last layer's surprise", sliders: &[S, T], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
-        Step { title: "Does it fit?", sliders: &[S, T], live: fits, source: (&PLAYBOOK, "memory"), on_run: &[] },
+        Step { title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
+        Step { title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: &[("flash_attention", "true")] },
+        Step { title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "full")] },
+        Step { title: "Logits: the last layer's surprise", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
+        Step { title: "Does it fit?", sliders: &[SEQUENCE, TENSOR], live: fits, source: (&PLAYBOOK, "memory"), on_run: &[] },
     ],
 };
-
-fn card() -> (f64, Message) {
-    let size = Bytes::from_gib(80.0);
-    (size.0, t!("a GPU of {size}", size = gib(size.0)))
-}
 
 /// Weights, gradients and optimizer states of `parameters` under a policy.
 fn held(policy: &Policy, parameters: f64) -> Bar {
@@ -73,15 +47,9 @@ fn policies(dials: &Dials, ids: &[&str]) -> Vec<Bar> {
     named.map(|policy| held(policy, parameters)).collect()
 }
 
-fn product(bytes: f64, dials: &Dials) -> [Message; 3] {
-    let n = dials.get("N");
-    let all = gib(bytes * n as f64 * 1e9);
-    let each = significant(bytes, 3);
-    [
-        verbatim(format!("M = {each} N")),
-        verbatim(format!("{each} · {n} · 10⁹ = {all}")),
-        verbatim(all),
-    ]
+fn product(bytes: f64, dials: &Dials) -> String {
+    let (n, each) = (dials.get("N"), significant(bytes, 3));
+    format!("{each} · {n} · 10⁹ = {}", gib(bytes * n as f64 * 1e9))
 }
 
 fn states(dials: &Dials) -> Live {
@@ -100,12 +68,9 @@ fn states(dials: &Dials) -> Live {
         ),
         t!("None of it depends on the batch."),
     ];
-    let live = Live {
-        text,
-        formula: Some(product(each, dials)),
-        ..Live::default()
-    };
-    show(live, &MEMORY, &bars, Some(&card()))
+    Live::of(text)
+        .formula("M = bytes · N", product(each, dials))
+        .memory(&bars)
 }
 
 fn precisions(dials: &Dials) -> Live {
@@ -138,17 +103,16 @@ fn precisions(dials: &Dials) -> Live {
             "The cost is accuracy of the update, so large runs keep full-precision master weights. Sharding over data-parallel ranks, which a later lesson shows, saves more and changes no number."
         ),
     ];
-    let live = Live {
-        text,
-        formula: Some(product(least, dials)),
-        ..Live::default()
-    };
-    show(live, &MEMORY, &bars, Some(&card()))
+    Live::of(text)
+        .formula("M = bytes · N", product(least, dials))
+        .memory(&bars)
 }
 
-/// Llama 3.1 8B cut over two pipeline ranks.
+const MODEL: &str = "llama-3.1-8b";
+
+/// The model cut over two pipeline ranks.
 fn settings(s: u64, more: &str) -> String {
-    format!("model=llama-3.1-8b&gpus=8&tp=1&pp=2&global_batch=64&seq_len={s}{more}")
+    format!("model={MODEL}&gpus=8&tp=1&pp=2&global_batch=64&seq_len={s}{more}")
 }
 
 fn of(name: impl Into<Message>, s: u64, more: &str) -> Option<Bar> {
@@ -171,11 +135,7 @@ fn activations(dials: &Dials) -> Live {
             )
         })
         .collect();
-    let evaluation = run(&settings(s, &format!("&micro_batch={b}")));
-    let kept = evaluation
-        .as_ref()
-        .and_then(fullest)
-        .map_or(0.0, |stage| stage.activations.0);
+    let kept = bars.last().map_or(0.0, |bar| bar.part(3));
     let text = vec![
         t!(
             "The backward pass needs what the forward pass computed: inputs of norms and matrices, queries, keys, values, both halves of the gated FFN. A layer of the original transformer keeps {bytes} bytes per token and hidden unit.",
@@ -188,28 +148,20 @@ fn activations(dials: &Dials) -> Live {
             kept = gib(kept)
         ),
     ];
-    let formula = [
-        verbatim("A = 34 s b h"),
-        verbatim(format!(
-            "34 · {s} · {b} · 4096 = {}",
-            gib(KORTHIKANTI * (s * b) as f64 * 4096.0)
-        )),
-        verbatim(gib(KORTHIKANTI * (s * b) as f64 * 4096.0)),
-    ];
+    let hidden = model(MODEL).map_or(0, |model| model.hidden);
     let note = t!(
         "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have."
     );
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            note,
-            ..Live::default()
-        },
-        &MEMORY,
-        &bars,
-        Some(&card()),
-    )
+    Live::of(text)
+        .formula(
+            "A = 34 s b h",
+            format!(
+                "34 · {s} · {b} · {hidden} = {}",
+                gib(KORTHIKANTI * (s * b * hidden) as f64)
+            ),
+        )
+        .note(note)
+        .memory(&bars)
 }
 
 fn scores(dials: &Dials) -> Live {
@@ -221,8 +173,9 @@ fn scores(dials: &Dials) -> Live {
     .into_iter()
     .filter_map(|(name, more)| of(name, s, more))
     .collect();
-    let a_over_h = 32.0 / 4096.0;
-    let share = 5.0 * s as f64 * a_over_h;
+    let share = model(MODEL).map_or(0.0, |model| {
+        5.0 * model.heads as f64 * s as f64 / model.hidden as f64
+    });
     let text = vec![
         t!(
             "Attention compares every token with every other, so its scores grow with the square of the sequence: twice the tokens, four times the scores."
@@ -234,25 +187,16 @@ fn scores(dials: &Dials) -> Live {
             "The cost is one more matrix product per tile, which is less than reading the scores back would take."
         ),
     ];
-    let formula = [
-        verbatim("scores / rest = 5 a s / (34 h)"),
-        verbatim(format!(
-            "{} / 34 = {}",
-            number(share, 3),
-            number(share / KORTHIKANTI, 3)
-        )),
-        verbatim(number(share / KORTHIKANTI, 3)),
-    ];
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            ..Live::default()
-        },
-        &MEMORY,
-        &bars,
-        Some(&card()),
-    )
+    Live::of(text)
+        .formula(
+            "scores / rest = 5 a s / (34 h)",
+            format!(
+                "{} / 34 = {}",
+                number(share, 3),
+                number(share / KORTHIKANTI, 3)
+            ),
+        )
+        .memory(&bars)
 }
 
 fn recompute(dials: &Dials) -> Live {
@@ -282,22 +226,16 @@ fn recompute(dials: &Dials) -> Live {
             "Selective recomputation repeats only attention: most of the bytes where scores are stored, little of the time."
         ),
     ];
-    let kept = |at: usize| bars.get(at).map_or(0.0, |bar| bar.values[3]);
-    let formula = [
-        verbatim("A = 2 s b h per layer"),
-        verbatim(format!("{} instead of {}", gib(kept(2)), gib(kept(0)))),
-        verbatim(gib(kept(2))),
-    ];
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            ..Live::default()
-        },
-        &MEMORY,
-        &bars,
-        Some(&card()),
-    )
+    Live::of(text)
+        .formula(
+            "A = 2 s b h per layer",
+            t!(
+                "{kept} instead of {all}",
+                kept = gib(part(&bars, 2, 3)),
+                all = gib(part(&bars, 0, 3))
+            ),
+        )
+        .memory(&bars)
 }
 
 fn logits(dials: &Dials) -> Live {
@@ -309,12 +247,12 @@ fn logits(dials: &Dials) -> Live {
     ];
     let of = |(id, name): (&str, &'static str)| {
         let link = format!(
-            "model=llama-3.1-8b&gpus=8&tp={t}&pp=1&global_batch=64&seq_len={s}&cross_entropy={id}"
+            "model={MODEL}&gpus=8&tp={t}&pp=1&global_batch=64&seq_len={s}&cross_entropy={id}"
         );
         Bar::memory(name, &link)
     };
     let bars: Vec<Bar> = kinds.into_iter().filter_map(of).collect();
-    let vocabulary = 128_256_u64;
+    let vocabulary = model(MODEL).map_or(0, |model| model.vocab);
     let each = (s * vocabulary / t) as f64;
     let text = vec![
         t!(
@@ -330,41 +268,28 @@ fn logits(dials: &Dials) -> Live {
             t
         ),
     ];
-    let formula = [
-        verbatim("L = 10 s b V / t"),
-        verbatim(format!(
-            "10 · {s} · {vocabulary} / {t} = {}",
-            gib(10.0 * each)
-        )),
-        verbatim(gib(10.0 * each)),
-    ];
     let note = t!(
         "At the peak of the unfused loss; some count fewer bytes per logit, and the page lets you choose."
     );
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            note,
-            ..Live::default()
-        },
-        &MEMORY,
-        &bars,
-        Some(&card()),
-    )
+    Live::of(text)
+        .formula(
+            "L = 10 s b V / t",
+            format!("10 · {s} · {vocabulary} / {t} = {}", gib(10.0 * each)),
+        )
+        .note(note)
+        .memory(&bars)
 }
 
 fn fits(dials: &Dials) -> Live {
     let (s, t) = (dials.get("s"), dials.get("t"));
     let evaluation = run(&format!(
-        "model=llama-3.1-8b&gpus=8&tp={t}&pp=1&zero=1&global_batch=64&seq_len={s}"
+        "model={MODEL}&gpus=8&tp={t}&pp=1&zero=1&global_batch=64&seq_len={s}"
     ));
     let bars: Vec<Bar> = [1_u64, 2, 4, 8]
         .into_iter()
         .filter_map(|tp| {
-            let link = format!(
-                "model=llama-3.1-8b&gpus=8&tp={tp}&pp=1&zero=1&global_batch=64&seq_len={s}"
-            );
+            let link =
+                format!("model={MODEL}&gpus=8&tp={tp}&pp=1&zero=1&global_batch=64&seq_len={s}");
             Bar::memory(verbatim(format!("TP {tp}")), &link)
         })
         .collect();
@@ -389,21 +314,12 @@ fn fits(dials: &Dials) -> Live {
         ),
     ];
     let memory_words = memory.map_or(0.0, |memory| memory.need_bytes.0);
-    let formula = [
-        verbatim("need = states + activations + buffers + overhead"),
-        verbatim(gib(memory_words)),
-        verbatim(gib(memory_words)),
-    ];
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            ..Live::default()
-        },
-        &MEMORY,
-        &bars,
-        Some(&card()),
-    )
+    Live::of(text)
+        .formula(
+            "need = states + activations + buffers + overhead",
+            gib(memory_words),
+        )
+        .memory(&bars)
 }
 
 #[cfg(test)]

@@ -5,15 +5,18 @@
 //! file here; a new step is a row of its `STEPS` and a function from slider values to [`Live`].
 
 mod bars;
+mod caption;
+mod dials;
 mod memory;
 mod page;
 mod pictures;
 mod pipelines;
 mod zero;
 
-pub use page::{head, lessons, on_run, picture, words};
+pub use dials::{Dials, Slider};
+pub use page::{formula, head, lessons, on_run, picture, source, title, words};
 
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::source::Source;
 use crate::view::node::Node;
 use std::fmt::{self, Display, Formatter};
@@ -44,64 +47,13 @@ pub struct Step {
     pub on_run: &'static [(&'static str, &'static str)],
 }
 
-/// A value that can be changed.
-pub struct Slider {
-    /// As formulas write it.
-    pub symbol: &'static str,
-    /// What it is.
-    pub name: &'static str,
-    /// The values that it takes, in order.
-    pub values: &'static [u64],
-    /// Index of the value that it starts at.
-    pub start: usize,
-}
-
-/// The positions of a step's sliders.
-pub struct Dials {
-    sliders: &'static [Slider],
-    positions: Vec<usize>,
-}
-
-impl Dials {
-    /// The sliders of `step` at `positions`; where one is missing or too large, its start or its last value.
-    #[must_use]
-    pub fn new(step: &Step, positions: &[usize]) -> Self {
-        let each = step.sliders.iter().enumerate();
-        let positions = each.map(|(at, slider)| {
-            let position = positions.get(at).copied().unwrap_or(slider.start);
-            position.min(slider.values.len().saturating_sub(1))
-        });
-        Self {
-            sliders: step.sliders,
-            positions: positions.collect(),
-        }
-    }
-    /// Which value of each slider it is.
-    #[must_use]
-    pub fn positions(&self) -> &[usize] {
-        &self.positions
-    }
-    /// The value of the slider `symbol`; 1 where there is none.
-    #[must_use]
-    pub fn get(&self, symbol: &str) -> u64 {
-        let mut each = self.sliders.iter().zip(&self.positions);
-        let found = each.find(|(slider, _)| slider.symbol == symbol);
-        found.map_or(1, |(slider, position)| slider.values[*position])
-    }
-    /// The same as a 32-bit count.
-    #[must_use]
-    pub fn small(&self, symbol: &str) -> u32 {
-        u32::try_from(self.get(symbol)).unwrap_or(u32::MAX)
-    }
-}
-
 /// What a step shows for some values of its sliders.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
     /// Why, then what, then the cost.
     pub text: Vec<Message>,
-    /// The formula in symbols, the same with values, and what comes out.
-    pub formula: Option<[Message; 3]>,
+    /// The formula in symbols, and the same with values and what comes out.
+    pub formula: Option<[Message; 2]>,
     /// A line below the formula: what the simulation or the full model says instead.
     pub note: Message,
     /// What the colours of the picture stand for.
@@ -110,6 +62,25 @@ pub struct Live {
     pub picture: Node,
     /// What the picture shows, as a table.
     pub table: Node,
+}
+
+impl Live {
+    fn of(text: Vec<Message>) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+    /// With the formula in `symbols`, and the same with `values` and what comes out.
+    fn formula(self, symbols: &'static str, values: impl Into<Message>) -> Self {
+        Self {
+            formula: Some([verbatim(symbols), values.into()]),
+            ..self
+        }
+    }
+    fn note(self, note: Message) -> Self {
+        Self { note, ..self }
+    }
 }
 
 /// A step by its lesson and its number, both from 0; shown and linked as `pipelines.4`.

@@ -1,6 +1,6 @@
 //! The page of a step, apart from its sliders: the list of lessons, head, words, picture.
 
-use super::{Dials, LESSONS, Lesson, Live, StepId};
+use super::{LESSONS, Lesson, Live, StepId};
 use crate::core::report::Evaluation;
 use crate::core::run::Run;
 use crate::core::t;
@@ -75,23 +75,25 @@ pub fn head(current: StepId) -> Node {
     )
 }
 
-/// Title and text of a step.
+/// Title of a step.
 #[must_use]
-pub fn words(current: StepId, dials: &Dials) -> Node {
-    let live = (current.step().live)(dials);
-    let paragraphs = live
-        .text
-        .iter()
-        .map(|message| el("p", &[], &[prose(message)]));
-    [leaf("h2", "", current.step().title)]
-        .into_iter()
-        .chain(paragraphs)
-        .chain([formula(&live)])
+pub fn title(current: StepId) -> Node {
+    leaf("h2", "", current.step().title)
+}
+
+/// Its text.
+#[must_use]
+pub fn words(live: &Live) -> Node {
+    let paragraphs = live.text.iter();
+    paragraphs
+        .map(|text| el("p", &[], &[prose(text)]))
         .collect()
 }
 
-fn formula(live: &Live) -> Node {
-    let lines = live.formula.iter().flat_map(|[symbols, values, _]| {
+/// The formula of a step with its values.
+#[must_use]
+pub fn formula(live: &Live) -> Node {
+    let lines = live.formula.iter().flat_map(|[symbols, values]| {
         [
             leaf("p", "formula", symbols),
             leaf("p", "values", t!("= {values}", values)),
@@ -107,10 +109,10 @@ fn formula(live: &Live) -> Node {
 
 /// The picture of a step, what its colours stand for, and the same as a table.
 #[must_use]
-pub fn picture(current: StepId, dials: &Dials) -> Node {
-    let live = (current.step().live)(dials);
-    [live.legend, live.picture, live.table]
+pub fn picture(live: &Live) -> Node {
+    [&live.legend, &live.picture, &live.table]
         .into_iter()
+        .cloned()
         .collect()
 }
 
@@ -151,12 +153,13 @@ pub fn on_run(
         },
     );
     let button = leaf("button", "link", "See it on your run").on(Action::Try(set));
+    el("p", &[], &[button, text(" "), text(said)])
+}
+
+/// Who says what a step says, and where.
+#[must_use]
+pub fn source(current: StepId) -> Node {
     let (source, place) = current.step().source;
     let cite = [text("Source: "), cited_at(source, place)];
-    [
-        el("p", &[], &[button, text(" "), text(said)]),
-        el("p", &[("class", "muted")], &cite),
-    ]
-    .into_iter()
-    .collect()
+    el("p", &[("class", "muted")], &cite)
 }

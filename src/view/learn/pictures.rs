@@ -1,5 +1,6 @@
 //! The pictures that several steps draw: pipelines on one axis with what a rank holds, bars side by side.
 
+use super::caption::data;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::stats::in_flight_curve;
 use crate::core::pipeline::{
@@ -12,7 +13,7 @@ use crate::view::charts::figure::key;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::ticks::ticks;
 use crate::view::node::Node;
-use crate::view::node::markup::{fold, leaf, table, text};
+use crate::view::node::markup::leaf;
 
 /// A simulated pipeline: a forward pass of a rank's layers takes 1, each half of a backward pass 1.
 pub(super) struct Pipeline {
@@ -212,22 +213,16 @@ pub(super) fn legend(drawn: &[(Message, Pipeline)]) -> Node {
 
 /// Step, bubble and what is held, of each pipeline.
 pub(super) fn pipeline_table(drawn: &[(Message, Pipeline)]) -> Node {
-    let rows: Vec<(bool, Vec<Node>)> = drawn
-        .iter()
-        .map(|(words, one)| {
-            let figures = [
-                number(one.stats.makespan_s, 3),
-                show_percent(one.stats.bubble_fraction),
-                number(one.held(), 3),
-            ];
-            let mut cells = vec![text(words)];
-            cells.extend(figures.map(|figure| text(verbatim(figure))));
-            (false, cells)
-        })
-        .collect();
+    let row = |(words, one): &(Message, Pipeline)| {
+        let figures = [
+            number(one.stats.makespan_s, 3),
+            show_percent(one.stats.bubble_fraction),
+            number(one.held(), 3),
+        ];
+        let mut cells = vec![words.clone()];
+        cells.extend(figures.map(verbatim));
+        cells
+    };
     let head = ["schedule", "step", "bubble", "micro-batches held at most"];
-    fold(
-        "The same as a table",
-        table("The same as a table", &head, &rows),
-    )
+    data(&head, drawn.iter().map(row).collect())
 }

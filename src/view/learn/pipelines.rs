@@ -1,43 +1,20 @@
 //! How pipelines fill up: from one micro-batch at a time to two directions at once.
 
+use super::dials::{Dials, Slider, slider};
 use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
-use super::{Dials, Lesson, Live, Slider, Step};
-use crate::core::message::{Message, verbatim};
+use super::{Lesson, Live, Step};
+use crate::core::message::Message;
 use crate::core::pipeline::papers::{CHIMERA, HANAYO, ZERO_BUBBLE};
 use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM};
 use crate::core::t;
 use crate::core::units::{number, show_percent};
 
-const fn ranks(values: &'static [u64], start: usize) -> Slider {
-    Slider {
-        symbol: "p",
-        name: "ranks",
-        values,
-        start,
-    }
-}
-const fn microbatches(values: &'static [u64], start: usize) -> Slider {
-    Slider {
-        symbol: "m",
-        name: "micro-batches",
-        values,
-        start,
-    }
-}
-const P: Slider = ranks(&[2, 4, 8, 16], 1);
-const M: Slider = microbatches(&[4, 8, 16, 32], 1);
-const V: Slider = Slider {
-    symbol: "v",
-    name: "stages per rank",
-    values: &[2, 4],
-    start: 0,
-};
-const W: Slider = Slider {
-    symbol: "w",
-    name: "waves",
-    values: &[1, 2, 4],
-    start: 0,
-};
+const P: Slider = slider("p", "ranks", &[2, 4, 8, 16], 1);
+const M: Slider = slider("m", "micro-batches", &[4, 8, 16, 32], 1);
+/// Enough of them for schedules that need more than ranks.
+const MANY: Slider = M.over(&[16, 32], 0);
+const V: Slider = slider("v", "stages per rank", &[2, 4], 0);
+const W: Slider = slider("w", "waves", &[1, 2, 4], 0);
 
 /// The lesson.
 #[rustfmt::skip]
@@ -46,15 +23,15 @@ pub(super) const LESSON: Lesson = Lesson {
     title: "How pipelines fill up",
     about: "from one micro-batch at a time to DualPipe",
     steps: &[
-        Step { title: "One micro-batch at a time", sliders: &[P, microbatches(&[1, 2, 4, 8], 2)], live: naive, source: (&LECTURE, "naive pipeline"), on_run: &[] },
+        Step { title: "One micro-batch at a time", sliders: &[P, M.over(&[1, 2, 4, 8], 2)], live: naive, source: (&LECTURE, "naive pipeline"), on_run: &[] },
         Step { title: "GPipe: many micro-batches", sliders: &[P, M], live: gpipe, source: (&GPIPE, "section 2.3"), on_run: &[("schedule", "gpipe")] },
         Step { title: "1F1B: start backward passes early", sliders: &[P, M], live: one_f_one_b, source: (&NARAYANAN_2021, "section 2.2.1"), on_run: &[("schedule", "1f1b")] },
-        Step { title: "Interleaving: smaller stages", sliders: &[P, microbatches(&[16, 32], 0), V], live: interleaved, source: (&NARAYANAN_2021, "section 2.2.2"), on_run: &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")] },
-        Step { title: "ZB-H1: split the backward pass", sliders: &[P, microbatches(&[16, 32], 0)], live: zb_h1, source: (&ZERO_BUBBLE, "section 3.1"), on_run: &[("schedule", "zb-h1")] },
-        Step { title: "ZB-V: a V of two stages", sliders: &[P, microbatches(&[32], 0)], live: zb_v, source: (&ZERO_BUBBLE, "section 6"), on_run: &[("schedule", "zb-v")] },
-        Step { title: "Chimera: two directions", sliders: &[P, microbatches(&[16, 32], 0)], live: chimera, source: (&CHIMERA, "section 3.1"), on_run: &[("schedule", "chimera")] },
-        Step { title: "Hanayo: waves instead of copies", sliders: &[P, microbatches(&[16, 32], 0), W], live: hanayo, source: (&HANAYO, "section 3"), on_run: &[("schedule", "hanayo")] },
-        Step { title: "DualPipe: overlap the directions", sliders: &[P, microbatches(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
+        Step { title: "Interleaving: smaller stages", sliders: &[P, MANY, V], live: interleaved, source: (&NARAYANAN_2021, "section 2.2.2"), on_run: &[("schedule", "interleaved-1f1b"), ("virtual_stages", "2")] },
+        Step { title: "ZB-H1: split the backward pass", sliders: &[P, MANY], live: zb_h1, source: (&ZERO_BUBBLE, "section 3.1"), on_run: &[("schedule", "zb-h1")] },
+        Step { title: "ZB-V: a V of two stages", sliders: &[P, M.over(&[32], 0)], live: zb_v, source: (&ZERO_BUBBLE, "section 6"), on_run: &[("schedule", "zb-v")] },
+        Step { title: "Chimera: two directions", sliders: &[P, MANY], live: chimera, source: (&CHIMERA, "section 3.1"), on_run: &[("schedule", "chimera")] },
+        Step { title: "Hanayo: waves instead of copies", sliders: &[P, MANY, W], live: hanayo, source: (&HANAYO, "section 3"), on_run: &[("schedule", "hanayo")] },
+        Step { title: "DualPipe: overlap the directions", sliders: &[P, M.over(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
         Step { title: "PipeDream: never drain", sliders: &[P, M], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
     ],
 };
@@ -69,30 +46,26 @@ fn of(id: &str, dials: &Dials) -> Option<Pipeline> {
     })
 }
 
-/// A step over what was drawn: text, the idle share of the last pipeline, and the pictures.
-fn live(
-    text: Vec<Message>,
-    formula: Option<(&str, String)>,
-    drawn: Vec<(&'static str, Option<Pipeline>)>,
-) -> Live {
-    let named = |(name, one): (&'static str, Option<Pipeline>)| Some((Message::from(name), one?));
-    let drawn: Vec<(Message, Pipeline)> = drawn.into_iter().filter_map(named).collect();
-    let bubble = drawn
-        .last()
-        .map(|(_, one)| show_percent(one.stats.bubble_fraction));
-    let bubble = bubble.unwrap_or_default();
-    let note = t!(
-        "Simulated: idle {bubble} of the time. A forward pass of a rank takes one unit, a backward pass two.",
-        bubble = bubble.clone()
-    );
-    Live {
-        text,
-        formula: formula
-            .map(|(symbols, values)| [verbatim(symbols), verbatim(values), verbatim(bubble)]),
-        note,
-        legend: legend(&drawn),
-        picture: pipelines(&drawn),
-        table: pipeline_table(&drawn),
+impl Live {
+    /// With pipelines for a picture, and the idle share of the last in the note.
+    fn drawn(self, drawn: Vec<(&'static str, Option<Pipeline>)>) -> Self {
+        let named =
+            |(name, one): (&'static str, Option<Pipeline>)| Some((Message::from(name), one?));
+        let drawn: Vec<(Message, Pipeline)> = drawn.into_iter().filter_map(named).collect();
+        let bubble = drawn
+            .last()
+            .map(|(_, one)| show_percent(one.stats.bubble_fraction));
+        let note = t!(
+            "Simulated: idle {bubble} of the time. A forward pass of a rank takes one unit, a backward pass two.",
+            bubble = bubble.unwrap_or_default()
+        );
+        Self {
+            note,
+            legend: legend(&drawn),
+            picture: pipelines(&drawn),
+            table: pipeline_table(&drawn),
+            ..self
+        }
     }
 }
 
@@ -118,15 +91,12 @@ fn naive(dials: &Dials) -> Live {
             p
         ),
     ];
-    let formula = ("bubble = (p − 1) / p", share(p - 1, p));
-    live(
-        text,
-        Some(formula),
-        vec![(
+    Live::of(text)
+        .formula("bubble = (p − 1) / p", share(p - 1, p))
+        .drawn(vec![(
             "One at a time",
             Pipeline::naive(dials.small("p"), u32::try_from(m).unwrap_or(1)),
-        )],
-    )
+        )])
 }
 
 fn gpipe(dials: &Dials) -> Live {
@@ -146,8 +116,9 @@ fn gpipe(dials: &Dials) -> Live {
             held = number(held, 3)
         ),
     ];
-    let formula = ("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1));
-    live(text, Some(formula), vec![("GPipe", of("gpipe", dials))])
+    Live::of(text)
+        .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
+        .drawn(vec![("GPipe", of("gpipe", dials))])
 }
 
 fn one_f_one_b(dials: &Dials) -> Live {
@@ -164,12 +135,12 @@ fn one_f_one_b(dials: &Dials) -> Live {
             before = number(before, 3)
         ),
     ];
-    let formula = ("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1));
-    live(
-        text,
-        Some(formula),
-        vec![("GPipe", of("gpipe", dials)), ("1F1B", of("1f1b", dials))],
-    )
+    Live::of(text)
+        .formula("bubble = (p − 1) / (m + p − 1)", share(p - 1, m + p - 1))
+        .drawn(vec![
+            ("GPipe", of("gpipe", dials)),
+            ("1F1B", of("1f1b", dials)),
+        ])
 }
 
 fn interleaved(dials: &Dials) -> Live {
@@ -193,18 +164,15 @@ fn interleaved(dials: &Dials) -> Live {
             before = number(before, 3)
         ),
     ];
-    let formula = (
-        "bubble = (p − 1) / (v m + p − 1)",
-        share(p - 1, v * m + p - 1),
-    );
-    live(
-        text,
-        Some(formula),
-        vec![
+    Live::of(text)
+        .formula(
+            "bubble = (p − 1) / (v m + p − 1)",
+            share(p - 1, v * m + p - 1),
+        )
+        .drawn(vec![
             ("1F1B", of("1f1b", dials)),
             ("Interleaved 1F1B", of("interleaved-1f1b", dials)),
-        ],
-    )
+        ])
 }
 
 fn zb_h1(dials: &Dials) -> Live {
@@ -220,15 +188,15 @@ fn zb_h1(dials: &Dials) -> Live {
             "Memory stays that of 1F1B, because the gradients of weights are not put off for longer than the gaps."
         ),
     ];
-    let formula = (
-        "bubble = (p − 1)(F + B − W) / (3 m + (p − 1)(F + B − W))",
-        share(p - 1, 3 * m + p - 1),
-    );
-    live(
-        text,
-        Some(formula),
-        vec![("1F1B", of("1f1b", dials)), ("ZB-H1", of("zb-h1", dials))],
-    )
+    Live::of(text)
+        .formula(
+            "bubble = (p − 1)(F + B − W) / (3 m + (p − 1)(F + B − W))",
+            share(p - 1, 3 * m + p - 1),
+        )
+        .drawn(vec![
+            ("1F1B", of("1f1b", dials)),
+            ("ZB-H1", of("zb-h1", dials)),
+        ])
 }
 
 fn zb_v(dials: &Dials) -> Live {
@@ -246,15 +214,15 @@ fn zb_v(dials: &Dials) -> Live {
             held = number(held, 3)
         ),
     ];
-    let formula = (
-        "bubble = (p − 1) / (6 m + p − 1)",
-        share(p - 1, 6 * m + p - 1),
-    );
-    live(
-        text,
-        Some(formula),
-        vec![("ZB-H1", of("zb-h1", dials)), ("ZB-V", of("zb-v", dials))],
-    )
+    Live::of(text)
+        .formula(
+            "bubble = (p − 1) / (6 m + p − 1)",
+            share(p - 1, 6 * m + p - 1),
+        )
+        .drawn(vec![
+            ("ZB-H1", of("zb-h1", dials)),
+            ("ZB-V", of("zb-v", dials)),
+        ])
 }
 
 fn copies(one: Option<&Pipeline>) -> u32 {
@@ -278,11 +246,7 @@ fn chimera(dials: &Dials) -> Live {
             copies = copies(now.as_ref())
         ),
     ];
-    live(
-        text,
-        None,
-        vec![("1F1B", of("1f1b", dials)), ("Chimera", now)],
-    )
+    Live::of(text).drawn(vec![("1F1B", of("1f1b", dials)), ("Chimera", now)])
 }
 
 fn hanayo(dials: &Dials) -> Live {
@@ -298,11 +262,7 @@ fn hanayo(dials: &Dials) -> Live {
             copies = copies(now.as_ref())
         ),
     ];
-    live(
-        text,
-        None,
-        vec![("Chimera", of("chimera", dials)), ("Hanayo", now)],
-    )
+    Live::of(text).drawn(vec![("Chimera", of("chimera", dials)), ("Hanayo", now)])
 }
 
 fn dualpipe(dials: &Dials) -> Live {
@@ -320,15 +280,12 @@ fn dualpipe(dials: &Dials) -> Live {
             copies = copies(now.as_ref())
         ),
     ];
-    let formula = (
-        "bubble = (p / 2 − 1)(FB + 2 B − 3 W) / (3 m + (p / 2 − 1)(FB + 2 B − 3 W))",
-        share(p - 2, 3 * m + p - 2),
-    );
-    live(
-        text,
-        Some(formula),
-        vec![("ZB-V", of("zb-v", dials)), ("DualPipe", now)],
-    )
+    Live::of(text)
+        .formula(
+            "bubble = (p / 2 − 1)(FB + 2 B − 3 W) / (3 m + (p / 2 − 1)(FB + 2 B − 3 W))",
+            share(p - 2, 3 * m + p - 2),
+        )
+        .drawn(vec![("ZB-V", of("zb-v", dials)), ("DualPipe", now)])
 }
 
 fn pipedream(dials: &Dials) -> Live {
@@ -346,14 +303,10 @@ fn pipedream(dials: &Dials) -> Live {
             "The gradients belong to older weights, so the result is not that of plain training. Large runs do not use it."
         ),
     ];
-    live(
-        text,
-        None,
-        vec![
-            ("1F1B", of("1f1b", dials)),
-            ("PipeDream, one step with fill and drain", now),
-        ],
-    )
+    Live::of(text).drawn(vec![
+        ("1F1B", of("1f1b", dials)),
+        ("PipeDream, one step with fill and drain", now),
+    ])
 }
 
 #[cfg(test)]
@@ -374,13 +327,11 @@ mod tests {
                 .collect();
             for at in [vec![0; last.len()], last, Vec::new()] {
                 let live = (step.live)(&Dials::new(step, &at));
-                if let Some([_, values, bubble]) = live.formula {
-                    let (_, closed) = values
-                        .to_string()
-                        .rsplit_once("= ")
-                        .map(|(a, b)| (a.to_owned(), b.to_owned()))
-                        .unwrap();
-                    assert_eq!(closed, bubble.to_string(), "{id} {at:?}");
+                if let Some([_, values]) = live.formula {
+                    let values = values.to_string();
+                    let (_, closed) = values.rsplit_once("= ").unwrap();
+                    let note = live.note.to_string();
+                    assert!(note.contains(&format!("idle {closed} of")), "{id} {at:?}");
                     held += 1;
                 }
             }

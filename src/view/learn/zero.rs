@@ -1,7 +1,8 @@
 //! Data parallelism and `ZeRO`: copies that agree, what their agreement costs, and what need not be copied.
 
-use super::bars::{Bar, MEMORY, Scale, gib, run, show};
-use super::{Dials, Lesson, Live, Slider, Step};
+use super::bars::{Bar, MEMORY, Scale, gib, part, run, total};
+use super::dials::{Dials, Slider, slider};
+use super::{Lesson, Live, Step};
 use crate::core::cluster::{Axis, Mesh, RankOrder};
 use crate::core::message::{Message, verbatim};
 use crate::core::source::{NCCL, PLAYBOOK, ZERO};
@@ -10,18 +11,9 @@ use crate::core::traffic::Fabric;
 use crate::core::units::{Bytes, Seconds, number, show_percent, show_seconds};
 use crate::view::charts::ink::Ink;
 
-const N: Slider = Slider {
-    symbol: "n",
-    name: "data-parallel ranks",
-    values: &[2, 4, 8, 16, 64, 256],
-    start: 2,
-};
-const S: Slider = Slider {
-    symbol: "S",
-    name: "megabytes of a message",
-    values: &[1, 16, 256, 4096],
-    start: 2,
-};
+const N: Slider = slider("n", "data-parallel ranks", &[2, 4, 8, 16, 64, 256], 2);
+const S: Slider = slider("S", "megabytes of a message", &[1, 16, 256, 4096], 2);
+const B: Slider = slider("B", "sequences of a batch", &[256, 1024, 4096], 1);
 
 /// The lesson.
 #[rustfmt::skip]
@@ -36,7 +28,7 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { title: "ZeRO-1: shard the optimizer", sliders: &[N], live: stage_one, source: (&ZERO, "section 5.1"), on_run: &[("zero", "1")] },
         Step { title: "ZeRO-2 and ZeRO-3: shard the rest", sliders: &[N], live: stages, source: (&ZERO, "sections 5.2 and 5.3"), on_run: &[("zero", "3"), ("pp", "1")] },
         Step { title: "What each stage sends", sliders: &[N], live: traffic, source: (&ZERO, "section 7"), on_run: &[] },
-        Step { title: "How far data parallelism goes", sliders: &[Slider { symbol: "B", name: "sequences of a batch", values: &[256, 1024, 4096], start: 1 }], live: scaling, source: (&PLAYBOOK, "data parallelism"), on_run: &[] },
+        Step { title: "How far data parallelism goes", sliders: &[B], live: scaling, source: (&PLAYBOOK, "data parallelism"), on_run: &[] },
     ],
 };
 
@@ -95,31 +87,24 @@ fn copies(dials: &Dials) -> Live {
         ),
         t!("Here that is {bytes} per GPU and step.", bytes = gib(bytes)),
     ];
-    let parameters = 8.03;
+    let parameters =
+        run(&settings(n, 0, n)).map_or(0, |evaluation| evaluation.report.parameters.total);
     let share = 2.0 * (n as f64 - 1.0) / n as f64;
-    let formula = [
-        verbatim("V = 2 g P (n − 1) / n"),
-        verbatim(format!(
-            "4 B · {parameters} · 10⁹ · {} = {} GB",
-            number(share, 3),
-            number(bytes / 1e9, 3)
-        )),
-        verbatim(gib(bytes)),
-    ];
     let bars: Vec<Bar> = [2, 4, 8, 16, 64, 256]
         .into_iter()
         .map(|ranks| Bar::new(t!("{ranks} ranks", ranks), [sent(ranks, 0)[0], 0.0]))
         .collect();
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            ..Live::default()
-        },
-        &SENT,
-        &bars,
-        None,
-    )
+    Live::of(text)
+        .formula(
+            "V = 2 g P (n − 1) / n",
+            format!(
+                "4 B · {} · 10⁹ · {} = {} GB",
+                number(parameters as f64 / 1e9, 3),
+                number(share, 3),
+                number(bytes / 1e9, 3)
+            ),
+        )
+        .bars(&SENT, &bars, None)
 }
 
 fn fabric() -> Option<Fabric> {
@@ -160,27 +145,18 @@ fn collectives(dials: &Dials) -> Live {
         ),
         t!("An all-gather or a reduce-scatter sends half of what an all-reduce sends."),
     ];
-    let formula = [
-        verbatim("t = hops · latency + 2 S (n − 1) / (n · B)"),
-        verbatim(format!("{} GB/s", number(many / 1e9, 3))),
-        verbatim(number(many / 1e9, 3)),
-    ];
     let bars: Vec<Bar> = [1, 2, 4, 16, 64]
         .into_iter()
         .map(|nodes| Bar::new(t!("{gpus} GPUs", gpus = 8 * nodes), [speed(nodes)]))
         .collect();
     let note = t!("H100 with a network of {rate} GB/s per GPU.", rate = 50_u8);
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            note,
-            ..Live::default()
-        },
-        &SPEED,
-        &bars,
-        None,
-    )
+    Live::of(text)
+        .formula(
+            "t = hops · latency + 2 S (n − 1) / (n · B)",
+            format!("{} GB/s", number(many / 1e9, 3)),
+        )
+        .note(note)
+        .bars(&SPEED, &bars, None)
 }
 
 /// Compute, exposed communication and optimizer of a step.
@@ -200,39 +176,25 @@ fn overlap(dials: &Dials) -> Live {
         .into_iter()
         .filter_map(|(name, share)| time(name.into(), &link(n, share)))
         .collect();
-    let exposed = |at: usize| {
-        bars.get(at)
-            .and_then(|bar| bar.values.get(1))
-            .map_or(0.0, |seconds| *seconds)
-    };
     let text = vec![
         t!(
             "The gradient of the last layer is complete when the backward pass has only begun. Sent then, in buckets, it travels while earlier layers compute."
         ),
         t!(
             "What shows is what does not fit behind the backward pass, and the last bucket. Of {all} on the wire {shown} show.",
-            all = show_seconds(Seconds(exposed(0))),
-            shown = show_seconds(Seconds(exposed(1)))
+            all = show_seconds(Seconds(part(&bars, 0, 1))),
+            shown = show_seconds(Seconds(part(&bars, 1, 1)))
         ),
         t!(
             "It works while a rank has enough tokens: with one short sequence per rank and a slow network it does not."
         ),
     ];
-    let formula = [
-        verbatim("exposed = max(0, wire − overlap · backward)"),
-        verbatim(show_seconds(Seconds(exposed(1)))),
-        verbatim(show_seconds(Seconds(exposed(1)))),
-    ];
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            ..Live::default()
-        },
-        &TIME,
-        &bars,
-        None,
-    )
+    Live::of(text)
+        .formula(
+            "exposed = max(0, wire − overlap · backward)",
+            show_seconds(Seconds(part(&bars, 1, 1))),
+        )
+        .bars(&TIME, &bars, None)
 }
 
 fn memory(n: u64, zero: u64) -> Option<Bar> {
@@ -245,11 +207,6 @@ fn stage_one(dials: &Dials) -> Live {
         .into_iter()
         .filter_map(|zero| memory(n, zero))
         .collect();
-    let held = |at: usize| {
-        bars.get(at)
-            .and_then(|bar| bar.values.get(2))
-            .map_or(0.0, |bytes| *bytes)
-    };
     let text = vec![
         t!(
             "All copies do the same update with the same averages. It is enough that each of {n} ranks keeps the optimizer states of its part, updates that part, and sends the new weights to the others.",
@@ -260,64 +217,46 @@ fn stage_one(dials: &Dials) -> Live {
         ),
         t!(
             "The states shrink from {before} to {after} per GPU. Large runs use it by default.",
-            before = gib(held(0)),
-            after = gib(held(1))
+            before = gib(part(&bars, 0, 2)),
+            after = gib(part(&bars, 1, 2))
         ),
     ];
-    let formula = [
-        verbatim("optimizer = 12 P / n"),
-        verbatim(format!("{} / {n} = {}", gib(held(0)), gib(held(1)))),
-        verbatim(gib(held(1))),
-    ];
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            ..Live::default()
-        },
-        &MEMORY,
-        &bars,
-        None,
-    )
+    Live::of(text)
+        .formula(
+            "optimizer = 12 P / n",
+            format!(
+                "{} / {n} = {}",
+                gib(part(&bars, 0, 2)),
+                gib(part(&bars, 1, 2))
+            ),
+        )
+        .bars(&MEMORY, &bars, None)
 }
 
 fn stages(dials: &Dials) -> Live {
     let n = dials.get("n");
     let bars: Vec<Bar> = (0..4).filter_map(|zero| memory(n, zero)).collect();
-    let total = |at: usize| bars.get(at).map_or(0.0, Bar::total);
     let text = vec![
         t!(
             "The same holds for gradients: once added up, a rank needs only those of its part (stage two). And for weights: a rank can keep its part and gather each layer right before it runs (stage three, FSDP)."
         ),
         t!(
             "Memory falls from {before} to {after} per GPU.",
-            before = gib(total(0)),
-            after = gib(total(3))
+            before = gib(total(&bars, 0)),
+            after = gib(total(&bars, 3))
         ),
         t!(
             "The cost of stage three: weights are gathered for every micro-batch, in the forward and again in the backward pass, so it goes badly with pipelines."
         ),
     ];
-    let formula = [
-        verbatim("states = 18 P / n"),
-        verbatim(gib(bars
-            .last()
-            .map_or(0.0, |bar| bar.values.iter().take(3).sum()))),
-        verbatim(gib(total(3))),
-    ];
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            ..Live::default()
-        },
-        &MEMORY,
-        &bars,
-        Some(&(
-            Bytes::from_gib(80.0).0,
-            t!("a GPU of {size}", size = gib(Bytes::from_gib(80.0).0)),
-        )),
-    )
+    Live::of(text)
+        .formula(
+            "states = 18 P / n",
+            gib(bars
+                .last()
+                .map_or(0.0, |bar| bar.values.iter().take(3).sum())),
+        )
+        .memory(&bars)
 }
 
 fn traffic(dials: &Dials) -> Live {
@@ -325,38 +264,28 @@ fn traffic(dials: &Dials) -> Live {
     let bars: Vec<Bar> = (0..4)
         .map(|zero| Bar::new(verbatim(format!("ZeRO-{zero}")), sent(n, zero)))
         .collect();
-    let total = |at: usize| bars.get(at).map_or(0.0, Bar::total);
     let text = vec![
         t!(
             "Stage one sends what plain data parallelism sends, where gradients and weights are kept in the same precision; gradients in full precision weigh more."
         ),
         t!(
             "Stage three adds one more gather of the weights, so with one micro-batch per step it sends {more} times as much as stage one.",
-            more = number(total(3) / total(1), 3)
+            more = number(total(&bars, 3) / total(&bars, 1), 3)
         ),
         t!(
             "With more micro-batches the gathers repeat, gradients are added up locally only in stages zero and one."
         ),
     ];
-    let formula = [
-        verbatim("V = (g + w) P (n − 1) / n,  V₃ = (g + 2 w) P (n − 1) / n"),
-        verbatim(format!(
-            "{} GB, {} GB",
-            number(total(1) / 1e9, 3),
-            number(total(3) / 1e9, 3)
-        )),
-        verbatim(gib(total(3))),
-    ];
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            ..Live::default()
-        },
-        &SENT,
-        &bars,
-        None,
-    )
+    Live::of(text)
+        .formula(
+            "V = (g + w) P (n − 1) / n,  V₃ = (g + 2 w) P (n − 1) / n",
+            format!(
+                "{} GB, {} GB",
+                number(total(&bars, 1) / 1e9, 3),
+                number(total(&bars, 3) / 1e9, 3)
+            ),
+        )
+        .bars(&SENT, &bars, None)
 }
 
 fn scaling(dials: &Dials) -> Live {
@@ -392,21 +321,9 @@ fn scaling(dials: &Dials) -> Live {
             "Larger batches help until the loss no longer falls faster. The rest must come from cutting the model."
         ),
     ];
-    let formula = [
-        verbatim("n ≤ B / b"),
-        verbatim(format!("n ≤ {batch}")),
-        verbatim(batch.to_string()),
-    ];
-    show(
-        Live {
-            text,
-            formula: Some(formula),
-            ..Live::default()
-        },
-        &TOKENS,
-        &bars,
-        None,
-    )
+    Live::of(text)
+        .formula("n ≤ B / b", format!("n ≤ {batch}"))
+        .bars(&TOKENS, &bars, None)
 }
 
 #[cfg(test)]

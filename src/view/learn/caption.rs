@@ -1,0 +1,24 @@
+//! What stands beside a picture: what its colours stand for, and the same as a table.
+
+use crate::core::message::Message;
+use crate::view::charts::ink::Ink;
+use crate::view::node::Node;
+use crate::view::node::markup::{el, fold, table, text};
+
+/// Names of the colours of a picture.
+pub(super) fn colours(entries: &[(Message, Ink)]) -> Node {
+    let each = entries.iter().map(|(name, ink)| {
+        let colour = format!("background:var({})", ink.token());
+        let swatch = el("i", &[("class", "swatch"), ("style", &colour)], &[]);
+        el("span", &[], &[swatch, text(name)])
+    });
+    el("div", &[("class", "legend")], &[each.collect()])
+}
+
+/// What a picture shows, as a table that can be unfolded.
+pub(super) fn data(head: &[&'static str], rows: Vec<Vec<Message>>) -> Node {
+    let cells = |row: Vec<Message>| (false, row.into_iter().map(text).collect());
+    let rows: Vec<(bool, Vec<Node>)> = rows.into_iter().map(cells).collect();
+    let label = "The same as a table";
+    fold(label, table(label, head, &rows))
+}
