@@ -15,6 +15,7 @@ use crate::web::compare::{compare, compare_panel};
 use crate::web::dialog::dialog;
 use crate::web::embed::embed;
 use crate::web::form::Form;
+use crate::web::gallery::gallery;
 use crate::web::history::history;
 use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{Language, say, translated};
@@ -166,6 +167,7 @@ fn page(state: State) -> impl IntoView {
         </button>
         <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
+            {gallery(state)}
             {learn(state)}
             <main class="page" hidden=flag(move || state.open.get() != View::Run)>
                 <aside class="inputs" aria-label=say("Inputs")>

@@ -9,6 +9,7 @@ use crate::view::panels::issues::framed;
 use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::browser;
+use crate::web::gallery::schedules;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::learn::framed as framed_step;
@@ -23,7 +24,7 @@ use leptos::prelude::*;
 /// The panel of that name; everything where there is none.
 pub fn embed(state: State, panel: &str) -> AnyView {
     let of_lesson = panel == "lesson";
-    let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
+    let known = ["memory", "timeline", "overlap", "strip", "schedules"].contains(&panel);
     let shows = |name: &str| !known || panel == name;
     let notes = move || {
         let notices = state.notices.get();
@@ -41,6 +42,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("memory").then(|| view! { <MemoryPanel/> })}
                     {shows("timeline").then(|| view! { <TimelinePanel/> })}
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
+                    {(panel == "schedules").then(|| view! { <div class="gallery">{schedules(state)}</div> })}
                 </div>
             </main>
         }

@@ -10,8 +10,8 @@ use crate::core::run::registry::{Field, field};
 use crate::core::units::MemoryUnit;
 use crate::io::link;
 use crate::view::charts::palette::Theme;
+use crate::view::gallery::Look;
 use crate::view::node::action::Dialog;
-use crate::view::panels::schedules::Sort;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
@@ -28,8 +28,6 @@ pub struct Chosen {
     pub policy: Policy,
     /// How sample lengths are spread in the panel of unequal micro-batches.
     pub spread: Spread,
-    /// How the table of schedules is sorted.
-    pub sort: Sort,
 }
 
 /// Handles to everything; copied into every panel.
@@ -77,6 +75,8 @@ pub struct State {
     pub planner: Planner,
     /// The view that is open.
     pub open: RwSignal<View>,
+    /// What is looked at in the gallery of schedules.
+    pub gallery: RwSignal<Look>,
 }
 
 impl State {
@@ -85,6 +85,7 @@ impl State {
         let link = link::opened(&browser::link_text());
         let theme = theme_of(&link.view);
         let open = view_of(&link.view);
+        let gallery = gallery_of(&link.view);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         Self {
@@ -109,6 +110,7 @@ impl State {
             tab: RwSignal::new("results"),
             planner: Planner::new(),
             open: RwSignal::new(open),
+            gallery: RwSignal::new(gallery),
         }
     }
 
@@ -207,4 +209,10 @@ pub fn theme_of(view: &link::View) -> Theme {
 /// The view that a link opens.
 pub fn view_of(view: &link::View) -> View {
     View::linked(view.open.as_deref(), view.lesson.as_deref())
+}
+
+/// What a link shows in the gallery.
+pub fn gallery_of(view: &link::View) -> Look {
+    let said = [&view.ticked, &view.sort, &view.axis, &view.limit];
+    Look::linked(said.map(Option::as_deref))
 }

@@ -459,7 +459,7 @@ mod tests {
                 ..Look::default()
             };
             let (html, count) = shown(&run, &look);
-            let cards = html.matches("class=\"card").count();
+            let cards = html.matches("data-variant=").count();
             let drawn = html.matches("<svg").count();
             assert_eq!(cards, drawn);
             let (_, without) = html.split_once("Do not fit or cannot run").unwrap();

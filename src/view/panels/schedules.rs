@@ -351,7 +351,8 @@ mod tests {
         assert!(!view.actions().contains(&&own(&[("schedule", "1f1b")])));
         let html = view.to_html();
         assert_eq!(html.matches("class=\"peak\"").count(), 1);
-        assert!(html.contains("needs an order of your own"));
+        let why = row("custom").figures.unwrap_err().to_string();
+        assert!(why.contains("order") && html.contains(&why), "{why}");
     }
 
     /// The zero-bubble papers' own measure has a column of its own beside the idle share of the whole.

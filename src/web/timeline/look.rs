@@ -3,7 +3,9 @@
 use crate::core::pipeline::trace::Place;
 use crate::core::report::{Evaluation, with_schedule};
 use crate::view::charts::prepared::Prepared;
+use crate::view::charts::shape::Shape;
 use crate::view::charts::viewport::Viewport;
+use crate::view::node::action::TimelineAction;
 use crate::web::evaluated::evaluated;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -22,10 +24,13 @@ pub struct Lane {
     pub rank: RwSignal<usize>,
     /// Those, over time.
     pub curve: Memo<Arc<Vec<(f64, u32)>>>,
+    /// One of several pictures that share axis and cursor.
+    pub is_low: bool,
 }
 
 impl Lane {
-    fn new(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
+    /// A picture by itself.
+    pub fn new(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
         let rank = RwSignal::new(0);
         let curve = Memo::new(move |_| {
             let prepared = prepared.get();
@@ -39,6 +44,22 @@ impl Lane {
             focus: RwSignal::new(None),
             rank,
             curve,
+            is_low: false,
+        }
+    }
+    /// One of several pictures that share axis and cursor.
+    pub fn low(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
+        Self {
+            is_low: true,
+            ..Self::new(prepared)
+        }
+    }
+    /// Where its rows stand.
+    pub fn shape(self) -> Shape {
+        if self.is_low {
+            Shape::low(self.ranks())
+        } else {
+            Shape::of(self.ranks())
         }
     }
     /// How many ranks it has.
@@ -58,14 +79,14 @@ impl Lane {
 /// What all pictures share.
 #[derive(Clone, Copy)]
 pub struct Look {
-    /// The Run's own schedule.
-    pub own: Lane,
-    /// The one it is compared with.
-    pub other: Lane,
     /// The window on the time axis; none: all of it.
     pub window: RwSignal<Option<Viewport>>,
-    /// End of the axis: the longer of the two.
+    /// End of the axis: the longest of them.
     pub full: Memo<f64>,
+    /// The time under the pointer.
+    pub cursor: RwSignal<Option<f64>>,
+    /// Most memory that one of them draws, MiB.
+    pub most: Memo<u32>,
     /// Width of the rows, CSS pixels.
     pub width: RwSignal<f64>,
     /// Whether the critical path is drawn.
@@ -73,7 +94,7 @@ pub struct Look {
 }
 
 /// Made ready anew with each evaluation.
-fn prepared(
+pub fn prepared(
     of: impl Fn() -> Option<Arc<Evaluation>> + Send + Sync + 'static,
 ) -> Memo<Option<Arc<Prepared>>> {
     let of = Signal::derive(of);
@@ -83,31 +104,53 @@ fn prepared(
     )
 }
 
+/// The Run's own schedule, and the one it is compared with.
+pub fn own_and_other(state: State) -> [Lane; 2] {
+    let own = prepared(move || state.evaluation());
+    let compared = evaluated(move || {
+        let id = state.compare.get()?;
+        let evaluation = state.evaluation()?;
+        let run = &evaluation.scenario.run;
+        run.with_texts(&with_schedule(run, &id))
+    });
+    let other = prepared(move || {
+        let shown = compared.get();
+        // An earlier schedule's picture is none of this one.
+        shown
+            .evaluation
+            .filter(|_| shown.errors.is_empty() && !shown.waits)
+    });
+    [Lane::new(own), Lane::new(other)]
+}
+
 impl Look {
-    pub fn new(state: State) -> Self {
-        let own = prepared(move || state.evaluation());
-        let compared = evaluated(move || {
-            let id = state.compare.get()?;
-            let evaluation = state.evaluation()?;
-            let run = &evaluation.scenario.run;
-            run.with_texts(&with_schedule(run, &id))
-        });
-        let other = prepared(move || {
-            let shown = compared.get();
-            // An earlier schedule's picture is none of this one.
-            shown
-                .evaluation
-                .filter(|_| shown.errors.is_empty() && !shown.waits)
-        });
-        let (own, other) = (Lane::new(own), Lane::new(other));
+    /// What these pictures share.
+    pub fn over(lanes: &[Lane]) -> Self {
+        let (ends, curves) = (lanes.to_vec(), lanes.to_vec());
         Self {
-            own,
-            other,
             window: RwSignal::new(None),
-            full: Memo::new(move |_| own.makespan().max(other.makespan())),
+            full: Memo::new(move |_| ends.iter().map(|lane| lane.makespan()).fold(0.0, f64::max)),
+            cursor: RwSignal::new(None),
+            most: Memo::new(move |_| {
+                let most = |lane: &Lane| {
+                    let most = |curve: &Arc<Vec<(f64, u32)>>| curve.iter().map(|at| at.1).max();
+                    lane.curve.with(most).unwrap_or(0)
+                };
+                curves.iter().map(most).max().unwrap_or(0)
+            }),
             width: RwSignal::new(0.0),
             path: RwSignal::new(false),
         }
+    }
+    /// Zooms as `action` says; false where it says something else.
+    pub fn zoomed(self, action: TimelineAction) -> bool {
+        match action {
+            TimelineAction::In => self.zoom(2.0),
+            TimelineAction::Out => self.zoom(0.5),
+            TimelineAction::Fit => self.window.set(None),
+            _ => return false,
+        }
+        true
     }
     /// The visible window: one on another picture shows all of this one.
     pub fn view(self) -> Viewport {

@@ -7,8 +7,8 @@ mod look;
 mod minimap;
 mod overlay;
 mod surface;
-mod table;
 
+use crate::core::message::verbatim;
 use crate::core::report::ScheduleFigures;
 use crate::core::run::registry::field;
 use crate::core::t;
@@ -18,6 +18,7 @@ use crate::view::node::markup::{Action, Node, el, text};
 use crate::view::panel::Panel;
 use crate::view::panels::pipeline::{critical, legend};
 use crate::view::panels::schedules::{against, compare_options};
+use crate::view::views::View;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, text as text_of, view_of};
 use crate::web::i18n::say;
@@ -25,7 +26,11 @@ use crate::web::panel::{fold, shown};
 use crate::web::render::{Handler, handled, nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
-use look::Look;
+pub use look::{Lane, Look, prepared};
+pub use minimap::minimap;
+pub use surface::surface;
+
+use look::own_and_other;
 use std::sync::Arc;
 
 /// What opens below.
@@ -39,17 +44,15 @@ const FOLDS: [&str; 3] = [
 #[component]
 pub fn TimelinePanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let look = Look::new(state);
+    let [own, other] = own_and_other(state);
+    let look = Look::over(&[own, other]);
     let embedded = state.embed().is_some();
     let handler: Handler = Arc::new(move |action| {
         let Action::Timeline(action) = action else {
             return false;
         };
-        match action {
-            TimelineAction::In => look.zoom(2.0),
-            TimelineAction::Out => look.zoom(0.5),
-            TimelineAction::Fit => look.window.set(None),
-            file => export::export(state, look, *file),
+        if !look.zoomed(*action) {
+            export::export(state, look, own, *action);
         }
         true
     });
@@ -62,7 +65,7 @@ pub fn TimelinePanel() -> impl IntoView {
         let chosen = state.compare.get();
         compare_options(chosen.as_deref().unwrap_or_default())
     });
-    let split = shown(state, move || split(look));
+    let split = shown(state, move || split(own));
     let idea = shown(state, || Some(Panel::Idea));
     let [splits, gradients, unequal] = FOLDS;
     let folds = move || {
@@ -97,35 +100,35 @@ pub fn TimelinePanel() -> impl IntoView {
             </div>
             {(!embedded).then(|| custom::custom(state))}
             <div class="stale-able" class:stale=flag(move || state.is_stale())>
-                {nodes("legend", move || shown_legend(look))}
-                {surface::surface(state, look, look.own)}
-                {nodes("against", move || comparison(state, look))}
-                {surface::surface(state, look, look.other)}
-                {minimap::minimap(look)}
-                {nodes("path-note", move || path_note(look))}
+                {nodes("legend", move || shown_legend(own, other))}
+                {surface(state, look, own)}
+                {nodes("against", move || comparison(state, own, other))}
+                {surface(state, look, other)}
+                {minimap(look)}
+                {nodes("path-note", move || path_note(look, own))}
                 {(!embedded).then(|| view! { <div class="uneven" use:patched=split></div> })}
             </div>
             {(!embedded).then(|| view! { <div use:patched=idea></div> })}
             {fold(state, "Show as a table", || Panel::Ranks)}
             {(!embedded).then(folds)}
-            {(!embedded).then(|| table::schedules(state))}
+            {(!embedded).then(|| nodes("more", gallery_link))}
         </section>
     }
 }
 
-fn own(look: Look) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
-    look.own.prepared.get()
+/// The way to all schedules.
+fn gallery_link() -> Node {
+    el(
+        "button",
+        &[("class", "link")],
+        &[text("All schedules for this run")],
+    )
+    .on(Action::Show(View::Schedules))
 }
 
 /// Zoom and export.
 fn buttons() -> Node {
-    use TimelineAction::{Csv, Fit, In, Out, Png, Svg, Trace};
-    let button = |action: TimelineAction, label: &'static str, title: &'static str| {
-        el("button", &[], &[text(label)])
-            .title(title)
-            .label(title)
-            .on(Action::Timeline(action))
-    };
+    use TimelineAction::{Csv, Png, Svg, Trace};
     let files = [
         button(Png, "PNG", "Picture of what is visible, PNG"),
         button(Svg, "SVG", "Picture of what is visible, SVG"),
@@ -140,25 +143,38 @@ fn buttons() -> Node {
             el("div", &[], &files),
         ],
     );
-    Node::from_iter([
+    zoom_buttons().chain([menu]).collect()
+}
+
+fn button(action: TimelineAction, label: &'static str, title: &'static str) -> Node {
+    el("button", &[], &[text(label)])
+        .title(title)
+        .label(title)
+        .on(Action::Timeline(action))
+}
+
+/// Closer, farther, all of it.
+pub fn zoom_buttons() -> impl Iterator<Item = Node> {
+    use TimelineAction::{Fit, In, Out};
+    [
         button(In, "+", "Zoom in (W)"),
         button(Out, "−", "Zoom out (S)"),
         button(Fit, "fit", "Fit all of it (0)"),
-        menu,
-    ])
+    ]
+    .into_iter()
 }
 
-fn shown_legend(look: Look) -> Node {
-    own(look).map_or_else(Node::none, |own| {
-        let other = look.other.prepared.get();
+fn shown_legend(own: Lane, other: Lane) -> Node {
+    own.prepared.get().map_or_else(Node::none, |own| {
+        let other = other.prepared.get();
         let other = other.as_ref().map(|other| &*other.evaluation);
         legend(&own.evaluation, other, Shape::of(own.ranks()).stride)
     })
 }
 
 /// What the critical path goes through, while it is drawn.
-fn path_note(look: Look) -> Node {
-    match own(look) {
+fn path_note(look: Look, own: Lane) -> Node {
+    match own.prepared.get() {
         Some(own) if look.path.get() => text(critical(own.critical_path())),
         _ => Node::none(),
     }
@@ -168,29 +184,29 @@ fn path_note(look: Look) -> Node {
 const MAX_OPS: usize = 50_000;
 
 /// The panel of other splits of the layers, where they are quick to simulate.
-fn split(look: Look) -> Option<Panel> {
-    let items = own(look)?.evaluation.order.items();
+fn split(own: Lane) -> Option<Panel> {
+    let items = own.prepared.get()?.evaluation.order.items();
     (items <= MAX_OPS).then_some(Panel::Uneven)
 }
 
 /// The second schedule against the first, or why there is none.
-fn comparison(state: State, look: Look) -> Node {
+fn comparison(state: State, own: Lane, other: Lane) -> Node {
     let Some(id) = state.compare.get() else {
         return Node::none();
     };
-    let (Some(own), Some(name)) = (own(look), crate::core::pipeline::schedule(&id)) else {
+    let (Some(own), Some(name)) = (own.prepared.get(), crate::core::pipeline::schedule(&id)) else {
         return Node::none();
     };
-    let note = match look.other.prepared.get() {
+    let note = match other.prepared.get() {
         Some(other) => {
             let of = |prepared: &crate::view::charts::prepared::Prepared| {
                 let schedule = prepared.evaluation.report.pipeline.schedule;
                 let name =
                     crate::core::pipeline::schedule(schedule).map_or(schedule, |row| row.name);
-                (name, ScheduleFigures::of(&prepared.evaluation))
+                (verbatim(name), ScheduleFigures::of(&prepared.evaluation))
             };
             let (a, b) = (of(&own), of(&other));
-            against((a.0, &a.1), (b.0, &b.1), state.unit.get())
+            against((&a.0, &a.1), (&b.0, &b.1), state.unit.get())
         }
         None => t!(
             "{schedule} cannot run here: the table below says why.",

@@ -1,7 +1,7 @@
 //! What lies over the canvas: the mark around an op and what it is, the critical path.
 
 use super::look::{Lane, Look};
-use crate::view::charts::shape::Shape;
+use crate::core::t;
 use crate::view::charts::strokes::chain;
 use crate::view::node::markup::{Node, el, leaf};
 use crate::view::panels::pipeline::describe;
@@ -14,12 +14,16 @@ pub fn overlay(look: Look, lane: Lane) -> Node {
     } else {
         None
     };
-    [path, mark(look, lane)].into_iter().flatten().collect()
+    let cursor = lane.is_low.then(|| cursor(look)).flatten();
+    [path, cursor, mark(look, lane)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn path(look: Look, lane: Lane) -> Option<Node> {
     let prepared = lane.prepared.get()?;
-    let shape = Shape::of(prepared.ranks());
+    let shape = lane.shape();
     let (view, width) = (look.view(), look.width.get());
     let drawn = chain(prepared.critical_path(), view, width, |rank| {
         shape.middle(rank)
@@ -39,11 +43,20 @@ fn path(look: Look, lane: Lane) -> Option<Node> {
     ))
 }
 
+/// The time under the pointer, on all pictures that share it.
+fn cursor(look: Look) -> Option<Node> {
+    let x = look.view().x(look.cursor.get()?, look.width.get());
+    let place = format!("left:{x:.1}px");
+    let seen = (0.0..=look.width.get()).contains(&x);
+    let line = [("class", "cursor"), ("style", &*place)];
+    seen.then(|| el("div", &line, &[]))
+}
+
 fn mark(look: Look, lane: Lane) -> Option<Node> {
     let place = lane.hover.get().or(lane.focus.get())?;
     let prepared = lane.prepared.get()?;
     let op = prepared.op(place)?;
-    let shape = Shape::of(prepared.ranks());
+    let shape = lane.shape();
     let (view, width) = (look.view(), look.width.get());
     let left = view.x(op.start, width).max(0.0);
     let right = view.x(op.end, width).min(width);
@@ -62,8 +75,11 @@ fn mark(look: Look, lane: Lane) -> Option<Node> {
     } else {
         format!("bottom:100%;right:{:.1}px", (width - right).max(0.0))
     };
+    let version = prepared.version(place.rank, op.op.microbatch);
+    let version = version.map(|updates| t!("weights behind {updates} updates", updates));
     let lines: Node = describe(&prepared.trace(), place)
         .iter()
+        .chain(&version)
         .map(|line| leaf("div", "", line))
         .collect();
     Some(Node::from_iter([
