@@ -5,13 +5,16 @@
 #![allow(clippy::unwrap_used)] // helpers of a test
 
 use shardscope::core::message::Catalogue;
-use shardscope::core::report::evaluate;
+use shardscope::core::report::{ScheduleRow, Variant, evaluate};
 use shardscope::core::run::Run;
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
 use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link;
+use shardscope::view::charts::prepared::Prepared;
+use shardscope::view::gallery::sketch::Axis;
+use shardscope::view::gallery::{Gallery, Look, cards, head, stack};
 use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
@@ -26,6 +29,7 @@ use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Calls whose first argument is a template, as they stand before it.
 const CALLS: [&str; 10] = [
@@ -230,6 +234,11 @@ fn shown() -> BTreeSet<&'static str> {
         take(&published::beside(&read.run));
     }
     take(&derived(&Run::default()));
+    for text in ["v=1&seq_len=16384", "v=1&pp=4&schedule=pipedream"] {
+        gallery_of(&link::decode(text).run)
+            .iter()
+            .for_each(&mut take);
+    }
     take(&limits());
     take(&sources());
     for field in FIELDS {
@@ -256,6 +265,36 @@ fn shown() -> BTreeSet<&'static str> {
         }
     }
     all
+}
+
+/// The gallery of schedules without its pictures, and timelines of two of them.
+fn gallery_of(run: &Run) -> Vec<Node> {
+    let Ok(own) = evaluate(run) else {
+        return Vec::new();
+    };
+    let look = Look::default();
+    let limit = look.limit(run);
+    let row = |variant| ScheduleRow::of(run, variant, limit, None);
+    let rows: Vec<ScheduleRow> = Variant::all(run).into_iter().map(row).collect();
+    let gallery = Gallery {
+        own: &own,
+        rows: &rows,
+        sketch: &|_| None,
+        axis: Axis::of(&own, false),
+        look: &look,
+        unit: MemoryUnit::Gib,
+    };
+    let prepared = Prepared::of(Arc::new(own.clone()));
+    let lanes = [(Variant::of(run), &prepared), (Variant::of(run), &prepared)];
+    vec![
+        head(&gallery, 0),
+        head(&gallery, 1),
+        cards(&gallery),
+        stack::below(&lanes, MemoryUnit::Gib),
+        stack::beside(&prepared, &[], None, MemoryUnit::Gib),
+        stack::title(0, Variant::of(run), Vec::new()),
+        stack::title(0, Variant::of(run), vec![("tp", "2".to_owned())]),
+    ]
 }
 
 #[test]

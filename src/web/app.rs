@@ -246,7 +246,7 @@ fn Header() -> impl IntoView {
     let view_button = move |view: View| {
         let current = move || state.open.get().is_like(view);
         view! {
-            <button class="quiet" aria-current=text(move || current().to_string()) on:click=move |_| state.show(view)>
+            <button class="quiet" data-view=view.to_string() aria-current=text(move || current().to_string()) on:click=move |_| state.show(view)>
                 {say(view.name())}
             </button>
         }

@@ -124,12 +124,12 @@ impl Page {
             let mut fresh: Vec<ScheduleRow> = Vec::new();
             let job = Job::AllSchedules(run.clone(), limit);
             let request = request(job, move |progress| {
-                if let Progress::Reply(Reply::Schedule(figures)) = progress {
-                    let variant = all.get(fresh.len());
-                    fresh.extend(
-                        variant.map(|variant| ScheduleRow::of(&run, *variant, limit, figures)),
-                    );
-                }
+                let Progress::Reply(Reply::Schedule(figures)) = progress else {
+                    return;
+                };
+                let variant = all.get(fresh.len());
+                let row = |variant: &Variant| ScheduleRow::of(&run, *variant, limit, figures);
+                fresh.extend(variant.map(row));
                 let left = all.len() - fresh.len();
                 let of_this = self.rows.try_with_untracked(|(of, _)| of.is_none());
                 // The view may be gone by now.

@@ -78,6 +78,11 @@ impl Shape {
         (shape.axis, shape.curve) = (6.0, 40.0);
         shape
     }
+    /// Whether the axis stands below several pictures.
+    #[must_use]
+    pub fn shares_axis(self) -> bool {
+        self.axis < AXIS
+    }
     /// Height in CSS pixels.
     #[must_use]
     pub fn height(self) -> f64 {

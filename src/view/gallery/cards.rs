@@ -269,10 +269,12 @@ fn described(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> 
 
 fn picture(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
     let axis = gallery.axis;
-    let marks = ticks(0.0, axis.end, 6).into_iter().filter(|tick| {
-        let inside = |(from, to): (f64, f64)| *tick > from && *tick < to;
-        !axis.cut.is_some_and(inside)
-    });
+    let marks = ticks(0.0, axis.end, if axis.cut.is_some() { 10 } else { 5 })
+        .into_iter()
+        .filter(|tick| {
+            let inside = |(from, to): (f64, f64)| *tick > from && *tick < to;
+            !axis.cut.is_some_and(inside)
+        });
     let marks: Node = marks
         .map(|tick| {
             let at = percent("left", axis.x(tick));
@@ -368,15 +370,18 @@ fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> No
         Verdict::Fits => Node::none(),
         other => leaf("span", "tight", verdict(other)),
     };
-    let parts = [
+    let time = [
         pair(show_seconds(figures.step_s), "step"),
         pair(show_percent(figures.bubble_fraction), "bubble"),
         span,
+    ];
+    let memory = [
         leaf("b", "", verbatim(peak)),
         el("span", &[("class", "fill")], &[el("i", &fill, &[])]),
         tight,
     ];
-    el("p", &[("class", "numbers")], &parts)
+    let lines = [time, memory].map(|line| el("p", &[("class", "numbers")], &line));
+    lines.into_iter().collect()
 }
 
 /// A schedule without a picture, and why.

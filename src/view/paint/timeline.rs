@@ -209,7 +209,7 @@ impl TimelinePicture<'_> {
         backend.draw_rect((left, y), (width, foot), &paper, true)?;
         let line = style(self.palette.line);
         backend.draw_line((left, y), (width, y), &line)?;
-        if self.shape.axis < 10.0 {
+        if self.shape.shares_axis() {
             return Ok(());
         }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few

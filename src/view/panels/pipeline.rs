@@ -213,6 +213,9 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
             &[text(message)],
         )
     };
+    if shape.shares_axis() {
+        return Node::from_iter([names, foot(18.0, t!("GiB, rank {rank}", rank = chosen))]);
+    }
     Node::from_iter([
         names,
         foot(28.0, t!("GiB, peak {peak}", peak)),

@@ -162,7 +162,7 @@ pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
         ],
     );
     let note = t!(
-        "Press a name to choose it. Each is simulated with this run's stage times; schedules of several chunks take two. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
+        "Press a name to choose it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
     );
     let note = leaf("p", "muted", note);
     Node::from_iter([scrolled("Schedules for this run", table), note])

@@ -67,7 +67,8 @@ impl Lane {
         self.prepared
             .with(|prepared| prepared.as_ref().map_or(0, |prepared| prepared.ranks()))
     }
-    fn makespan(self) -> f64 {
+    /// Its end, seconds.
+    pub fn makespan(self) -> f64 {
         self.prepared.with(|prepared| {
             prepared
                 .as_ref()
