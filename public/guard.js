@@ -31,6 +31,8 @@ function failed({ target, message, error, reason }) {
   if (/panicked at|RuntimeError/.test(what)) stop('fault', what);
   else if (!find('skeleton')) return;
   else if (isOld()) stop('old', what);
+  // The origin of a frame in a sandbox is no one's.
+  else if (origin === 'null') stop('sandbox', what);
   else stop('missing', what);
 }
 

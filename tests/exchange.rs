@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use shardscope::core::report::report;
 use shardscope::core::run::presets::{GPUS, MODELS, PUBLISHED};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{OneOf, Run, Scenario, Schedule, Value};
@@ -11,6 +12,7 @@ use shardscope::io::dialect::{
 };
 use shardscope::io::export::{FORMATS, Stamp, export};
 use shardscope::io::import::read;
+use shardscope::io::link;
 use std::cell::Cell;
 
 const STAMP: Stamp = Stamp {
@@ -608,4 +610,36 @@ fn numbers_that_no_program_means_are_refused_or_left_out() {
             Err(issues) => assert!(issues.iter().all(|issue| !issue.message.is_empty())),
         }
     }
+}
+
+/// The page, links and reports call an imported model by its kind and size, and a name that a person gives stays.
+#[test]
+fn an_imported_model_keeps_a_name() {
+    let config = r#"{"model_type":"qwen2","hidden_size":5120,"intermediate_size":27648,"num_attention_heads":40,
+        "num_hidden_layers":64,"num_key_value_heads":8,"vocab_size":152064,"tie_word_embeddings":false}"#;
+    let mut run = read(config, &Run::default()).unwrap().run;
+    // Qwen's card of the 32B: 32.5 B parameters; biases of the linears are not said by this excerpt.
+    let named = run.model.title().to_string();
+    assert!(
+        named.starts_with("qwen2 · 32.") && named.ends_with(" B"),
+        "{named}"
+    );
+    assert_eq!(
+        link::decode(&link::encode(&run))
+            .run
+            .model
+            .title()
+            .to_string(),
+        named
+    );
+    run.model.parts.name = Some("our 32B".to_owned());
+    assert_eq!(run.model.title().to_string(), "our 32B");
+    run.model.parts.name = Some("x".repeat(41));
+    let errors = report(&run).unwrap_err();
+    assert!(
+        errors
+            .errors
+            .iter()
+            .any(|error| error.field == "model.name")
+    );
 }

@@ -105,6 +105,10 @@ sources! {
     GPT_OSS = "gpt-oss", "OpenAI, gpt-oss-120b and gpt-oss-20b Model Card, 2025, and its reference code", "https://arxiv.org/abs/2508.10925";
     TRANSFORMERS = "transformers", "Hugging Face, transformers: configurations of models", "https://github.com/huggingface/transformers";
     KIMI_K2 = "Kimi K2", "Kimi team, Kimi K2: Open Agentic Intelligence, 2025", "https://arxiv.org/abs/2507.20534";
+    PEFT = "PEFT", "Hugging Face, PEFT: parameter-efficient fine-tuning (commit 5d602fd)", "https://github.com/huggingface/peft";
+    BITSANDBYTES = "bitsandbytes", "bitsandbytes: 8-bit optimizers and 4-bit linears (commit 95f9af3)", "https://github.com/bitsandbytes-foundation/bitsandbytes";
+    FMS_ACCELERATION = "fms-acceleration", "IBM, fms-acceleration: scripts/benchmarks/refs (commit 876e2ed)", "https://github.com/foundation-model-stack/fms-acceleration";
+    TORCHTUNE = "torchtune", "PyTorch, torchtune: recipes and README (commit bd2a0fc)", "https://github.com/pytorch/torchtune";
     H20_SHEET = "H20 data", "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)", "H20 96GB specification";
 }
 

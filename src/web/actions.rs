@@ -37,10 +37,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
             state.apply(&set);
         }
         Action::Load(run) => {
-            if state.embed().is_none() {
-                browser::keep_entry();
-            }
-            state.run.set((*run).clone());
+            history::load(state, (*run).clone());
             dialog::close();
         }
         Action::Open(page) => dialog::open(state, page),

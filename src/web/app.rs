@@ -27,6 +27,7 @@ use crate::web::plan::plan_panel;
 use crate::web::render::{nodes, patched};
 use crate::web::sentence::sentence;
 use crate::web::share::{ShareDialog, open_share};
+use crate::web::start::start;
 use crate::web::state::State;
 use crate::web::strip::{Advice, Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
@@ -175,6 +176,7 @@ fn page(state: State) -> impl IntoView {
                     <Form/>
                 </aside>
                 <div class="results" id="results" tabindex="-1">
+                    {start(state)}
                     {nodes("link-notice", move || refused(&state.refused()))}
                     <Strip/>
                     <Waterfall/>

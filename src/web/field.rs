@@ -278,6 +278,9 @@ pub fn choice_select(state: State, field: &'static Field, label: &'static str) -
     let meant = {
         let options = options.clone();
         move || {
+            if field.key == "model" {
+                return translated(state.run.with(|run| run.model.title()));
+            }
             let id = state
                 .run
                 .with(|run| field.text(&run.resolved()))

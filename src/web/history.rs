@@ -55,6 +55,14 @@ impl History {
     }
 }
 
+/// Shows `run` in place of the page's own, as an entry of the browser's history.
+pub fn load(state: State, run: Run) {
+    if state.embed().is_none() {
+        browser::keep_entry();
+    }
+    state.run.set(run);
+}
+
 /// Takes the Run as it is for a step, if it is another.
 pub fn settle(state: State) {
     let history = state.history;

@@ -64,6 +64,8 @@ mod sentence;
 #[cfg(feature = "ui")]
 mod share;
 #[cfg(feature = "ui")]
+mod start;
+#[cfg(feature = "ui")]
 mod state;
 #[cfg(feature = "ui")]
 mod strip;

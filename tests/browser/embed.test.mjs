@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EMBED } from './browser.mjs';
 import { calculator, eventually, figures, surface } from './calculator.mjs';
+import { serve } from './server.mjs';
 
 const HEAR = `<!DOCTYPE html><link rel="icon" href="data:,">
   <script>addEventListener('message', (event) => { (globalThis.heard ??= []).push(event.data); });</script>`;
@@ -270,6 +271,16 @@ test('a sandboxed frame draws and tells its height', async () => {
     Boolean,
   );
   assert.deepEqual(problems, []);
+});
+
+test('a sandboxed frame whose server lets it load nothing says what is missing', async (t) => {
+  const server = await serve({ pages: { '/sandboxed.html': host('view.embed=memory', 'sandbox="allow-scripts"') } });
+  t.after(server.close);
+  const { page } = await site.open(new URL('sandboxed.html', server.url).href, { started: false });
+  const note = page.frameLocator('iframe').locator('#crash');
+  await note.waitFor();
+  assert.match(await note.innerText(), /Access-Control-Allow-Origin/);
+  assert.ok((await note.locator('a').first().getAttribute('href')).endsWith('view.embed=memory'));
 });
 
 test('a sandboxed frame computes in the page', async () => {

@@ -2,6 +2,7 @@
 
 use super::evidence::{Evidence, Measured};
 use super::sources::{Quantity, SOURCES, Source};
+use crate::memory::detailed::steady;
 use crate::memory::{Nature, StageMemory, Verdict};
 use crate::report::{Evaluation, evaluate};
 use crate::sort::sort_by;
@@ -228,6 +229,11 @@ fn predicted(evaluation: &Evaluation, quantity: Quantity) -> f64 {
         Quantity::Allocated => most(|rank| rank.allocated().gib()),
         Quantity::AllocatedLast => ranks.last().map_or(0.0, |rank| rank.allocated().gib()),
         Quantity::Reserved => most(reserved),
+        Quantity::Steady | Quantity::Outcome => {
+            let loads = evaluation.loads.iter();
+            let each = loads.map(|load| steady(&evaluation.scenario, load).gib());
+            each.fold(0.0, f64::max)
+        }
     }
 }
 

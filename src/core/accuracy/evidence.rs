@@ -74,11 +74,16 @@ fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
         Quantity::StepSeconds => Measured::Step(line.number("step_time_s")?),
         Quantity::TokensPerGpu => {
             let tokens = (run.global_batch * run.seq_len) as f64;
-            Measured::Step(tokens / line.number("tokens_per_s_per_gpu")? / run.gpus as f64)
+            let rate = line.number("tokens_per_s_per_gpu");
+            let rate = rate.or_else(|| line.number("tokens_per_s"))?;
+            Measured::Step(tokens / rate / run.gpus as f64)
         }
         Quantity::Allocated | Quantity::AllocatedLast | Quantity::Reserved => {
-            Measured::Memory(line.number("measured_GiB")?)
+            let peak = line.number("measured_GiB");
+            Measured::Memory(peak.or_else(|| line.number("peak_GiB"))?)
         }
+        Quantity::Steady => Measured::Memory(line.number("steady_GiB")?),
+        Quantity::Outcome => Measured::RanOut,
     };
     Scenario::new(&run).ok()?;
     Some(Evidence {

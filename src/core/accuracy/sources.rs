@@ -8,6 +8,7 @@ pub const FILES: &[&str] = &[
     "simumax_b200.csv",
     "uneven_pp_h20.csv",
     "megatron_golden.csv",
+    "finetune_measured.csv",
 ];
 
 /// What was measured, and in which column.
@@ -25,6 +26,10 @@ pub enum Quantity {
     AllocatedLast,
     /// GiB that PyTorch's allocator held.
     Reserved,
+    /// Whether it ran or ran out of memory.
+    Outcome,
+    /// GiB that PyTorch had allocated between steps.
+    Steady,
 }
 
 /// How a source was used.
@@ -109,6 +114,8 @@ const FUJII: &str = "fujii_measured.csv";
 const THROUGHPUT: &str = "throughput.csv";
 const MEMORY: &str = "measured_memory.csv";
 const SIMUMAX: &str = "simumax_b200.csv";
+const TUNED: &str = "finetune_measured.csv";
+const FMS: &str = "fms-acceleration";
 
 /// Labels of rows of the throughput table.
 const LAYOUT: &str =
@@ -145,6 +152,17 @@ macro_rules! outside {
 /// Torchtitan's FSDP, whose H100 have 96 GiB; a local batch is cut into as many micro-batches as there are stages.
 const TORCHTITAN: &str = "stack=torchtitan&model={id}&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}\
     &zero=3&precision=fsdp-mixed&recompute={first_word}&seq_len={seq}&micro_batch={local}&global_batch={local_batch}";
+
+/// fms-acceleration's Hugging Face Trainer: A100 80 GB, every layer recomputed.
+const FMS_RUN: &str = "stack={hf_stack}&model={tuned_model}&gpu=a100-sxm-80gb&gpus={gpus}&tp=1&pp=1&zero={fsdp_zero}&sequence_parallel=false\
+    &precision={tuned_precision}&cross_entropy={hf_loss}&recompute=full&seq_len={tokens}&micro_batch={micro_batch}&global_batch={tuned_batch}\
+    &adapter.method={tuned_method|}&adapter.base={tuned_base|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}&adapter.sharded={tuned_sharded|}&adapter.upcast={tuned_upcast|}";
+/// Megatron-Bridge's recipes: 32 sequences a step; those of LoRA recompute a layer of the 20 to 40 of a rank, left out here.
+const BRIDGE_RUN: &str = "stack=megatron-2025&model={tuned_model}&gpu={gpu_label}&gpus={gpus}&tp={part_tp}&pp={part_pp}&schedule=interleaved-1f1b&virtual_stages={part_vp}\
+    &precision={bridge_precision}&seq_len={seq}&micro_batch={micro_batch}&global_batch=32\
+    &adapter.method={tuned_method|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}";
+/// Labels of fine-tuning rows.
+const TUNED_LABEL: &str = "{model}, {method}, {framework}, {gpus} GPUs, b {micro_batch}";
 
 /// `SimuMax`'s Megatron-LM: fused cross-entropy, Transformer Engine, four micro-batches.
 macro_rules! simumax {
@@ -277,4 +295,19 @@ pub static SOURCES: &[Source] = &[
     },
     source("PyTorch issue 129721, Llama 8B on H100", Kind::Held, MEMORY, &[("source", "PR 132445")], Quantity::Reserved, TORCHTITAN, "{model} on {gpus}, {notes}"),
     source("Trainy, Llama 8B on H200", Kind::Shown, MEMORY, &[("source", "trainy")], Quantity::Reserved, TORCHTITAN, "{model} on {gpus}, {notes}"),
+    // Fine-tuning. Bytes a logit of each kernel were read off these slopes. Samples without padding have no stated longest
+    // micro-batch: their steady memory and throughput count, the peaks of adapters do not, those of full fine-tuning, which
+    // hardly depend on it, do.
+    source("fms-acceleration, adapters between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora")], Quantity::Steady, FMS_RUN, TUNED_LABEL),
+    source("fms-acceleration, full fine-tuning between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Steady, FMS_RUN, TUNED_LABEL),
+    source("fms-acceleration, peaks of adapters on one GPU", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed"), ("gpus", "=1")], Quantity::Allocated, FMS_RUN, TUNED_LABEL),
+    Source {
+        without: &[("gpus", "=1")],
+        ..source("fms-acceleration, peaks of adapters on several GPUs", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed")], Quantity::Allocated, FMS_RUN, TUNED_LABEL)
+    },
+    source("fms-acceleration, peaks of full fine-tuning", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Allocated, FMS_RUN, TUNED_LABEL),
+    source("fms-acceleration, adapters that ran out", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed"), ("outcome", "OOM")], Quantity::Outcome, FMS_RUN, TUNED_LABEL),
+    source("fms-acceleration, speed of adapters", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed")], Quantity::TokensPerGpu, FMS_RUN, TUNED_LABEL),
+    source("Megatron-Bridge, LoRA of Llama 3 70B", Kind::Held, TUNED, &[("source", "Megatron-Bridge"), ("method", "=lora"), ("model", "Llama 3 70B")], Quantity::TokensPerGpu, BRIDGE_RUN, TUNED_LABEL),
+    source("Megatron-Bridge, full fine-tuning of Llama 3 70B", Kind::Held, TUNED, &[("source", "performance-summary-archive"), ("method", "=full")], Quantity::TokensPerGpu, BRIDGE_RUN, TUNED_LABEL),
 ];

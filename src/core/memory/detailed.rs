@@ -8,8 +8,10 @@
 mod activations;
 mod dummies;
 mod explain;
+mod frozen;
 mod holding;
 mod logits;
+mod moments;
 mod shapes;
 mod sharding;
 mod states;
@@ -73,9 +75,14 @@ pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
 /// One rank, part by part.
 #[must_use]
 pub fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
-    let mut items = state_items(scenario, load);
-    items.extend(activation_items(scenario, load));
-    items.extend(buffer_items(scenario, load));
+    let mut items = if scenario.peaks_by_moment() {
+        moments::items(scenario, load)
+    } else {
+        let mut items = state_items(scenario, load);
+        items.extend(activation_items(scenario, load));
+        items.extend(buffer_items(scenario, load));
+        items
+    };
     let allocated: f64 = items.iter().map(|item| item.bytes.0).sum();
     items.extend(overhead_items(scenario, load, allocated));
     StageMemory::of_items(rank, load.stage_microbatches(), items)
@@ -106,14 +113,29 @@ pub fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
     }
 }
 
-/// What a rank holds whatever its micro-batches: states, what sharding gathers, dummy weight gradients.
+/// Bytes of a rank between two steps.
+#[must_use]
+pub fn steady(scenario: &Scenario, load: &RankLoad) -> Bytes {
+    Bytes(moments::steady(scenario, load))
+}
+
+/// What a rank holds whatever its micro-batches: states, what sharding gathers, dummy weight gradients; at every moment
+/// weights and states.
 #[must_use]
 pub fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let states = parts.iter().map(|part| {
         let states = states::states(scenario, part, load.weight_versions);
-        states.weights + states.gradients + states.optimizer
+        let gradients = if scenario.peaks_by_moment() {
+            0.0
+        } else {
+            states.gradients
+        };
+        states.weights + gradients + states.optimizer
     });
+    if scenario.peaks_by_moment() {
+        return states.sum();
+    }
     let gathered = sharding::buffers(scenario, load, &parts);
     let gathered: f64 = gathered.iter().map(|buffer| buffer.bytes).sum();
     let dummies = if scenario.software.dummy_wgrad {
@@ -125,13 +147,17 @@ pub fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
 }
 
 /// The total of [`rank_memory`] from its parts, for a search over many layouts that share them: `chunks` with the
-/// micro-batches of each that are alive. Equal to it but for rounding, because the sum runs in another order.
+/// micro-batches of each that are alive. Equal to it but for rounding, because the sum runs in another order; where the
+/// peak is that of a moment, what is there at every moment.
 #[must_use]
 pub fn needed(
     scenario: &Scenario,
     lasting: f64,
     chunks: impl Iterator<Item = (ChunkBytes, f64)>,
 ) -> Bytes {
+    if scenario.peaks_by_moment() {
+        return Bytes(fragmentation(scenario) * lasting) + process(scenario);
+    }
     let (mut kept, mut heads, mut momentary, mut recomputed) = (0.0, 0.0, 0.0f64, 0.0f64);
     for (chunk, alive) in chunks {
         kept += chunk.layers * alive;
@@ -233,12 +259,14 @@ const BY_YOUR_RUNS: &str = "what your own runs took besides";
 fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<Item> {
     let heads = heads_in_flight(scenario, load);
     let layout = &scenario.layout;
+    let by_moment = scenario.peaks_by_moment();
     let part = |nature, name, bytes| Item {
         nature,
         ..Item::held(Component::Overhead, name, bytes)
     };
     let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
-    let blocks = allocated - heads * logits::held(scenario) - workspaces(scenario);
+    let unbroken = if by_moment { 0.0 } else { heads };
+    let blocks = allocated - unbroken * logits::held(scenario) - workspaces(scenario);
     vec![
         part(
             Nature::Process,
@@ -263,7 +291,7 @@ fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<I
         part(
             Nature::Held,
             "logits at their peak",
-            heads.min(1.0) * logits::momentary(scenario),
+            unbroken.min(1.0) * logits::momentary(scenario),
         ),
         part(
             Nature::Fragmentation,

@@ -255,6 +255,17 @@ pub fn model_flops_per_token(model: &Architecture, seq: u64, count: AttentionCou
     whole(model, |kind| layer_forward_flops(model, kind, seq, count))
 }
 
+/// FLOPs of one token for the gradients of all weights: as many as the products with them take forward.
+#[must_use]
+pub fn weight_gradient_flops(model: &Architecture) -> f64 {
+    let products = |kind: LayerKind| {
+        projection_flops(model, kind.mixer)
+            + ffn_flops(model, kind.ffn)
+            + router_flops(model, kind.ffn)
+    };
+    whole(model, products) / 3.0
+}
+
 /// `3 (Σ layers + head)` with multi-token prediction, each layer as `layer` counts it.
 pub(super) fn whole(model: &Architecture, layer: impl Fn(LayerKind) -> f64) -> f64 {
     let sum = |kinds: Kinds| -> f64 {

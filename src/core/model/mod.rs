@@ -1,5 +1,6 @@
 //! What a model is made of: its shapes, its parameters, its FLOPs and what its layers keep, whole and by pipeline stage.
 
+mod adapter;
 mod architecture;
 mod conventions;
 mod elements;
@@ -14,12 +15,13 @@ mod routed;
 mod stage;
 mod vision;
 
+pub use adapter::{Linear, Side, Target, linears};
 pub use architecture::{Architecture, Biases, Mla, Moe, Norm, QkNorm, Vision};
 pub use conventions::{CONVENTIONS, Convention, as_nanotron, visited};
 pub use elements::layer_elements;
 pub use flops::{
     AttentionCount, head_forward_flops, layer_forward_flops, mean_keys, model_flops_per_token,
-    pair_flops, projection_flops,
+    pair_flops, projection_flops, weight_gradient_flops,
 };
 pub use inventory::{Cut, Kept, Quantised, Role, layer_inventory};
 pub use mixers::{Compressed, DeltaNet, Heads, Indexer, Kda, Mamba, SecondHeads};

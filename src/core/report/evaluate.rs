@@ -241,7 +241,7 @@ fn parameters(
     passes: &[Pass],
     load: &RankLoad,
 ) -> (Wait, Seconds) {
-    let held = Held::of(scenario, &load.stages);
+    let held = Held::trained(scenario, &load.stages);
     let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
         let stages = load.stages.iter();
         stages

@@ -53,6 +53,8 @@ macro_rules! one_of {
     };
 }
 
+pub(super) use one_of;
+
 one_of! {
     /// How context-parallel ranks exchange keys and values.
     CpComm {
@@ -192,6 +194,8 @@ one_of! {
         TeFused = "te-fused" "Transformer Engine, fused",
         /// A slice of the logits at a time.
         Chunked = "chunked" "chunked",
+        /// One kernel with the head: no logits are kept (Liger, cut cross-entropy).
+        FusedLinear = "fused-linear" "fused with the head",
     }
 }
 

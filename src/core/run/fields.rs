@@ -2,6 +2,7 @@
 //!
 //! To add a setting: a field in [`Run`](super::Run) with its default, and a row here.
 
+use super::adapter::{AdapterMethod, AdapterType, BaseFormat, Saved};
 use super::choices::{
     AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
     Recompute, Reduction, Schedule, TpOverlap, Variant,
@@ -11,7 +12,7 @@ use super::presets::{GPUS, MODELS, STACKS};
 use super::profile::MULTIPLIERS;
 use super::registry::{Field, Group, Slot, Steps};
 use crate::cluster::RankOrder;
-use crate::model::{AttentionCount, Biases, Norm, QkNorm};
+use crate::model::{AttentionCount, Biases, Norm, QkNorm, Target};
 
 /// Larger than any cluster or batch that was ever trained on. Products of two are taken as `f64`.
 pub const MAX_COUNT: u64 = 1 << 40;
@@ -126,6 +127,26 @@ macro_rules! maybe_choice {
         }
     };
 }
+/// Some of a fixed list, which may be unset; none of them is unset.
+macro_rules! maybe_set {
+    ($kind:ty, $($path:ident).+) => {
+        Slot::Set {
+            options: all::<$kind>,
+            get: |run| {
+                let chosen = run.$($path).+.as_ref()?;
+                Some(chosen.iter().map(|one| one.id()).collect())
+            },
+            set: |run, ids| {
+                let chosen = ids.map(|ids| ids.iter().map(|id| <$kind>::from_id(id)).collect());
+                let Some(chosen) = chosen.map_or(Some(None), |all: Option<Vec<_>>| all.map(Some)) else {
+                    return false;
+                };
+                run.$($path).+ = chosen.filter(|chosen| !chosen.is_empty());
+                true
+            },
+        }
+    };
+}
 /// The id of a preset in a table of presets.
 macro_rules! preset {
     ($table:ident, $($path:ident).+) => {
@@ -201,6 +222,10 @@ pub static FIELDS: &[Field] = &[
     row("model.pattern", Model, "Layer pattern", "", "", "kinds of layers, repeated to model.layers: (Wd*5,Ad)*10, MEM*E; unset: one kind behind the leading dense layers", Slot::Text {
         get: |run| run.model.parts.pattern.as_deref(),
         set: |run, value| run.model.parts.pattern = value,
+    }).advanced(),
+    row("model.name", Model, "Model name", "", "", "what this model is called on the page and in reports", Slot::Text {
+        get: |run| run.model.parts.name.as_deref(),
+        set: |run, value| run.model.parts.name = value,
     }).advanced(),
     row("model.window", Model, "Window", "", "tokens", "keys that a query of a sliding-window layer meets, its own included", maybe_count!(0, 1 << 30, Double, model.parts.window)).advanced(),
     row("model.chunk", Model, "Attention chunk", "", "tokens", "tokens that attention of a chunked layer stays in", maybe_count!(0, 1 << 30, Double, model.parts.chunk)).advanced(),
@@ -312,6 +337,14 @@ pub static FIELDS: &[Field] = &[
     row("precision.moment2", Training, "Second moment", "", "B", "bytes per parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment2)).advanced(),
     row("precision.param_gather", Training, "Low-precision weights", "", "", "linears keep no bf16 copy (Megatron's fp8-param-gather)", maybe_toggle!(precision.parts.param_gather)).advanced(),
     row("optimizer", Training, "Optimizer", "", "", "by the states it keeps", choice!(Optimizer, optimizer)),
+    row("adapter.method", Training, "Adapters", "", "", "train low-rank adapters beside a frozen base; unset: everything is trained", maybe_choice!(AdapterMethod, adapter.method)),
+    row("adapter.rank", Training, "Adapter rank", "r", "", "rank of the adapters; unset: 8", maybe_count!(1, 1 << 16, Double, adapter.rank)).advanced(),
+    row("adapter.targets", Training, "Adapted linears", "", "", "linears of a layer with an adapter; unset: all", maybe_set!(Target, adapter.targets)).advanced(),
+    row("adapter.dtype", Training, "Adapter type", "", "", "what adapters are kept in: PEFT casts them to fp32", maybe_choice!(AdapterType, adapter.dtype)).advanced(),
+    row("adapter.base", Training, "Base stored as", "", "", "how the frozen linears are quantised; unset: QLoRA's NF4 with double quantisation, else not", maybe_choice!(BaseFormat, adapter.base)).advanced(),
+    row("adapter.modules_to_save", Training, "Trained whole", "", "", "copies of the embedding or the head that are trained beside the adapters", maybe_set!(Saved, adapter.modules_to_save)).advanced(),
+    row("adapter.sharded", Training, "Sharded adapters", "", "", "adapters are sharded as the base is; off: every rank has all of them", maybe_toggle!(adapter.sharded)).advanced(),
+    row("adapter.upcast", Training, "fp32 residual", "", "", "prepare_model_for_kbit_training: layers' inputs wait in fp32", maybe_toggle!(adapter.upcast)).advanced(),
     row("recompute", Training, "Recompute", "", "", "activations dropped and computed again in the backward pass", Slot::Choice {
         options: || vec![
             Choice { id: "none", label: "none" },

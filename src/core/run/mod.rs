@@ -3,6 +3,7 @@
 //! [`Run`] is what a link holds. [`registry`] has one row a field; links, JSON, the form and the tests are driven by
 //! it. [`Scenario`] is the Run understood: shapes resolved, derived sizes computed, impossible settings refused.
 
+mod adapter;
 mod based;
 mod check;
 mod choices;
@@ -24,6 +25,7 @@ mod stack;
 mod text;
 mod value;
 
+pub use adapter::{Adapter, AdapterMethod, AdapterParts, AdapterType, BaseFormat, Saved};
 pub use based::Based;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
 pub use choices::{
@@ -107,6 +109,8 @@ pub struct Run {
     pub precision: Based<PrecisionParts>,
     /// Optimizer.
     pub optimizer: Optimizer,
+    /// Adapters beside a frozen base; no method: everything is trained.
+    pub adapter: AdapterParts,
     /// Recomputation.
     pub recompute: Recompute,
     /// Attention without stored scores; none: the stack's.
@@ -215,6 +219,7 @@ impl Default for Run {
             stack: Based::preset("megatron-2024"),
             precision: Based::preset("bf16-fp32-grads"),
             optimizer: Optimizer::Adam,
+            adapter: AdapterParts::default(),
             recompute: Recompute::None,
             flash_attention: None,
             attention_flops: AttentionCount::Causal,

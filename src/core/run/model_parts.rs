@@ -3,13 +3,15 @@
 use super::based::{Based, Missing, title};
 use super::presets;
 use crate::issue::Issue;
-use crate::message::Message;
+use crate::message::{Message, verbatim};
 use crate::model::{Architecture, Biases, Mla, Moe, Norm, QkNorm, Vision};
 
 /// Shapes of a model that were set one by one; none: the preset's.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)] // each is the field of `Architecture` (or of its part) of the same name
 pub struct ModelParts {
+    /// What a person calls it; none: as its preset is called.
+    pub name: Option<String>,
     pub layers: Option<u64>,
     pub hidden: Option<u64>,
     pub ffn: Option<u64>,
@@ -301,13 +303,16 @@ impl Based<ModelParts> {
         })
     }
 
-    /// How the page names it: the preset's name, "modified" where shapes differ.
+    /// How the page names it: its own name, else the preset's, "modified" where shapes differ.
     #[must_use]
     pub fn title(&self) -> Message {
         let name = self
             .base
             .and_then(presets::model)
             .map(|preset| preset.choice.label);
+        if let Some(own) = &self.parts.name {
+            return verbatim(own.clone());
+        }
         title(name, "own model", self.is_changed())
     }
 }
@@ -325,6 +330,7 @@ impl From<Architecture> for ModelParts {
     fn from(model: Architecture) -> Self {
         let (moe, mla, vision) = (model.moe, model.mla, model.vision);
         Self {
+            name: None,
             layers: Some(model.layers),
             hidden: Some(model.hidden),
             ffn: Some(model.ffn),

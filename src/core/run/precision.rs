@@ -4,7 +4,8 @@ use super::choices::{Choice, Optimizer};
 use super::recipe::{BLOCKWISE, CURRENT, DELAYED, MXFP8, NVFP4, Recipe};
 use crate::cluster::Gpu;
 use crate::source::{
-    DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TRANSFORMER_ENGINE, ZERO,
+    DEEPSEEK_V3, FP8_LM, MEGATRON, PLAYBOOK, Source, TORCHTITAN, TORCHTUNE, TRANSFORMER_ENGINE,
+    ZERO,
 };
 
 /// What passes compute in.
@@ -54,7 +55,8 @@ pub struct Precision {
 }
 
 impl Precision {
-    const fn new(computes: Format, bytes: [f64; 6]) -> Self {
+    /// Weights, gradients, accumulation, master, moment 1, moment 2.
+    pub(super) const fn new(computes: Format, bytes: [f64; 6]) -> Self {
         let [weights, grads, grad_accumulation, master, moment1, moment2] = bytes;
         Self {
             computes,
@@ -194,6 +196,13 @@ pub static POLICIES: &[Policy] = &[
         &ZERO,
     ),
     policy(
+        "bf16-pure",
+        "pure bf16, states too",
+        Format::Bf16,
+        [2.0, 2.0, 0.0, 0.0, 2.0, 2.0],
+        &TORCHTUNE,
+    ),
+    policy(
         "playbook-20",
         "bf16 + fp32 accumulation",
         Format::Bf16,
@@ -271,6 +280,7 @@ mod tests {
             ("bf16-fp32-grads", 18.0),
             ("bf16", 16.0),
             ("fp16", 16.0),
+            ("bf16-pure", 8.0),
             ("fp32", 16.0),
             ("playbook-20", 20.0),
             ("fsdp-mixed", 16.0),

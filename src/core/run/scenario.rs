@@ -1,6 +1,7 @@
 //! A Run understood: shapes resolved, sizes derived, everything that cannot work refused with what would work.
 
 use super::Run;
+use super::adapter::Adapter;
 use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
 use super::layout::{Layout, Zero};
@@ -9,7 +10,7 @@ use super::profile::Factors;
 use super::stack::Software;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::model::{Architecture, model_flops_per_token};
+use crate::model::{Architecture, AttentionCount, model_flops_per_token, weight_gradient_flops};
 
 /// A Run that makes sense.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Scenario {
     pub precision: Precision,
     /// What the training software decides.
     pub software: Software,
+    /// Adapters beside a frozen base, where not everything is trained.
+    pub adapter: Option<Adapter>,
     /// What each kind of work takes over the shipped constants; `gpu` and `software` hold their part of it.
     pub factors: Factors,
     /// Model chunks a rank.
@@ -61,11 +64,12 @@ impl Scenario {
             stage_layers,
             issues,
             warnings,
-        } = check(run, &model, &gpu);
+        } = check(run, &model, &gpu, precision);
         if !issues.is_empty() {
             return Err(issues);
         }
         let factors = run.profile.factors();
+        let software = run.software();
         Ok(Self {
             run: run.clone(),
             model,
@@ -73,7 +77,8 @@ impl Scenario {
             layout,
             zero,
             precision,
-            software: factors.software(run.software()),
+            adapter: run.adapter.resolve(&software, precision),
+            software: factors.software(software),
             factors,
             chunks: run.schedule.stages(run) / run.pp,
             stage_layers,
@@ -170,18 +175,67 @@ impl Scenario {
         self.run.seq_len as f64 * self.run.micro_batch as f64 / self.layout.cp as f64
     }
 
+    /// Whether the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of buffers
+    /// that stay.
+    #[must_use]
+    pub fn peaks_by_moment(&self) -> bool {
+        let software = self.software;
+        software.frees_gradients || self.adapter.is_some() && !software.flat_buffers
+    }
+
+    /// Bytes a parameter of what is trained.
+    #[must_use]
+    pub fn trained_bytes(&self) -> Precision {
+        let adapter = self.adapter.as_ref();
+        adapter.map_or(self.precision, |adapter| adapter.bytes)
+    }
+
+    /// Bytes of a weight of the layers as it travels: quantised, where the frozen base is.
+    #[must_use]
+    pub fn gathered_weight(&self) -> f64 {
+        self.base_weight()
+            .unwrap_or(self.precision.gathered_weight())
+    }
+
+    /// Bytes of a quantised weight of the frozen base.
+    #[must_use]
+    pub fn base_weight(&self) -> Option<f64> {
+        let format = self.adapter.as_ref()?.base?;
+        Some(format.bytes(self.model.hidden as f64))
+    }
+
     /// Bytes of a gradient on its way between ranks.
     #[must_use]
     pub fn reduced_gradient(&self) -> f64 {
-        let kept = self.precision.gradients();
+        let kept = self.trained_bytes().gradients();
         self.software.grad_reduce_bytes.unwrap_or(kept)
     }
 
     /// Model FLOPs a step, counted as the Run says.
     #[must_use]
     pub fn model_flops(&self) -> f64 {
-        model_flops_per_token(&self.model, self.run.seq_len, self.run.attention_flops)
-            * self.tokens_per_step()
+        self.flops_per_token(self.run.attention_flops) * self.tokens_per_step()
+    }
+
+    /// Model FLOPs of a token: of a frozen base without the gradients of its weights, with 6 an adapter's parameter.
+    #[must_use]
+    pub fn flops_per_token(&self, count: AttentionCount) -> f64 {
+        let (model, seq) = (&self.model, self.run.seq_len);
+        let all = model_flops_per_token(model, seq, count);
+        match &self.adapter {
+            None => all,
+            Some(adapter) => {
+                let kinds = model.all_kinds();
+                let of = |kind| {
+                    let [dense, routed] = adapter.active(model, kind);
+                    dense + routed
+                };
+                let each = kinds
+                    .iter()
+                    .map(|(kind, layers)| *layers as f64 * of(*kind));
+                all - weight_gradient_flops(model) + 6.0 * each.sum::<f64>()
+            }
+        }
     }
 }
 

@@ -46,6 +46,15 @@ pub struct Software {
     /// Whether sharding and recomputation are PyTorch's own: recomputation of a layer ends with the last tensor that its
     /// backward pass reads, and ZeRO-2 gathers weights in every micro-batch.
     pub fsdp: bool,
+    /// Whether gradients and states stand in flat buffers that stay (Megatron's DDP and distributed optimizer).
+    pub flat_buffers: bool,
+    /// Whether gradients are freed after every step and the peak is that of a moment: loss, a layer's backward pass or
+    /// the optimizer's step.
+    pub frees_gradients: bool,
+    /// Whether gradients of several micro-batches are summed whole before they are sharded (accelerate's `no_sync`).
+    pub sums_whole: bool,
+    /// Whether adapters and states are bf16 as the model is.
+    pub trains_bf16: bool,
     /// Whether dispatch and permutation of tokens are one kernel.
     pub moe_fused: bool,
     /// What hides tensor-parallel messages.
@@ -95,6 +104,10 @@ impl Run {
             compile: parts.compile.unwrap_or(preset.compile),
             fused_kernels: preset.fused_kernels,
             fsdp: preset.fsdp,
+            flat_buffers: preset.flat_buffers,
+            frees_gradients: preset.frees_gradients,
+            sums_whole: preset.sums_whole,
+            trains_bf16: preset.trains_bf16,
             moe_fused: parts.moe_fused.unwrap_or(preset.moe_fused),
             tp_overlap: parts.tp_overlap.unwrap_or(preset.tp_overlap),
             overlap: OverlapShares {

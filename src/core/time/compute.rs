@@ -10,7 +10,7 @@ use super::muon::seconds_a_parameter;
 use super::rates::Rates;
 use super::vision::tower_time;
 use crate::model::{Kinds, LayerKind, stage_range};
-use crate::run::{Module, Recompute, Scenario};
+use crate::run::{Module, Recompute, Saved, Scenario};
 use crate::units::Seconds;
 
 /// What ends a step besides the optimizer's kernels: the gradient norm's round trip, the learning rate, the log.
@@ -150,7 +150,15 @@ impl Clock {
         let loss =
             loss_bytes(scenario.software.cross_entropy) / 2.0 * n * v / self.rates.elementwise.0;
         let head = |m, n, k, output| plain_gemm(&self.rates, m, n, k, output);
-        let weight = head(v, h, n, self.weight);
+        let trains = |end| {
+            let adapter = scenario.adapter.as_ref();
+            adapter.is_none_or(|adapter| adapter.saved.contains(&end))
+        };
+        let weight = if trains(Saved::Head) {
+            head(v, h, n, self.weight)
+        } else {
+            0.0
+        };
         time.forward += Seconds(heads * (head(n, v, h, Output::Plain) + loss));
         time.backward_input += Seconds(heads * (head(n, h, v, Output::Plain) + loss));
         time.backward_weight += Seconds(heads * weight);
@@ -215,7 +223,7 @@ fn repeated(scenario: &Scenario, layer: &LayerTime, layers: f64) -> f64 {
 /// often as the weights are updated, and the host once.
 #[must_use]
 pub fn step_end(scenario: &Scenario, rates: &Rates, sharded: f64, held: f64) -> Seconds {
-    let (precision, kind) = (scenario.precision, scenario.run.optimizer);
+    let (precision, kind) = (scenario.trained_bytes(), scenario.run.optimizer);
     let moved = optimizer(rates, precision, kind, sharded, held);
     let steps = seconds_a_parameter(scenario, rates) * sharded;
     Seconds(moved + steps) * scenario.updates() + rates.end

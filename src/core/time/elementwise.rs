@@ -95,7 +95,7 @@ pub fn loss_bytes(kernel: CrossEntropy) -> f64 {
     match kernel {
         CrossEntropy::Megatron => 30.0,
         CrossEntropy::MegatronFused | CrossEntropy::Chunked => 16.0,
-        CrossEntropy::TeFused => 8.0,
+        CrossEntropy::TeFused | CrossEntropy::FusedLinear => 8.0,
     }
 }
 

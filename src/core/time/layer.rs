@@ -1,6 +1,7 @@
 //! How long one transformer layer takes on one rank: its linears by the shapes that sharding leaves, its attention, its
 //! elementwise kernels and the host.
 
+use super::adapter::beside_frozen;
 use super::attention::{Core, core};
 use super::elementwise::{LayerBytes, activation};
 use super::gemm::{Output, grouped, linear, normed_linear, plain_gemm};
@@ -152,6 +153,9 @@ pub fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerT
         routed(&setting, moe, &mut time);
     }
     time.modules.second = time.elementwise.0 + time.linear[0] * second_products(model);
+    if let Some(adapter) = &scenario.adapter {
+        beside_frozen(scenario, adapter, rates, kind, &mut time);
+    }
     time
 }
 

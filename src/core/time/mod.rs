@@ -2,6 +2,7 @@
 //!
 //! Time knows neither pipelines nor traffic: waiting and communication arrive as numbers.
 
+mod adapter;
 mod attention;
 mod compute;
 mod elementwise;

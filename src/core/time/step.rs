@@ -3,7 +3,7 @@
 use super::range::{RangeOf, range};
 use super::rates::Peak;
 use super::vision::tower_flops;
-use crate::model::{AttentionCount, CONVENTIONS, Convention, model_flops_per_token};
+use crate::model::{AttentionCount, CONVENTIONS, Convention};
 use crate::run::Scenario;
 use crate::source::{Cited, FUJII_2024};
 use crate::units::Seconds;
@@ -87,7 +87,7 @@ pub struct Part {
 #[must_use]
 pub fn executed_flops(scenario: &Scenario) -> f64 {
     let (model, seq) = (&scenario.model, scenario.run.seq_len);
-    let token = model_flops_per_token(model, seq, AttentionCount::Causal);
+    let token = scenario.flops_per_token(AttentionCount::Causal);
     let image = model
         .vision
         .map_or(0.0, |vision| tower_flops(vision, model.hidden));

@@ -10,8 +10,8 @@ use super::collective::Fabric;
 use super::shards::CONTENTION;
 use super::waits::Wait;
 use crate::cluster::{Axis, Group};
-use crate::model::stage_elements;
-use crate::run::{Reduction, Scenario};
+use crate::model::{stage_elements, stage_range};
+use crate::run::{Reduction, Saved, Scenario};
 use crate::units::{Bytes, Seconds};
 
 /// Parameters of one GPU, elements.
@@ -45,6 +45,33 @@ impl Held {
             }
         })
     }
+    /// Those that are trained: beside a frozen base its adapters, and copies of the ends.
+    #[must_use]
+    pub fn trained(scenario: &Scenario, stages: &[usize]) -> Self {
+        let Some(adapter) = &scenario.adapter else {
+            return Self::of(scenario, stages);
+        };
+        let (model, layout) = (&scenario.model, &scenario.layout);
+        let end = (model.vocab * model.hidden) as f64 / layout.tp as f64;
+        let mut held = Self::default();
+        for &stage in stages {
+            let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
+            for (kind, layers) in kinds.iter() {
+                let [dense, routed] =
+                    adapter.elements(model, *kind, layout.tp, layout.ep, layout.etp);
+                held.dense += *layers as f64 * dense;
+                held.experts += *layers as f64 * routed;
+            }
+            let last = stage + 1 == scenario.stage_layers.len();
+            let saves = |end| adapter.saved.contains(&end);
+            let ends = [
+                stage == 0 && saves(Saved::Embedding),
+                last && saves(Saved::Head),
+            ];
+            held.dense += ends.into_iter().filter(|saved| *saved).count() as f64 * end;
+        }
+        held
+    }
     /// All of them.
     #[must_use]
     pub fn total(self) -> f64 {
@@ -68,7 +95,7 @@ pub struct StepMessages {
 /// What is sent at an update for the parameters that a GPU has `held`.
 #[must_use]
 pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
-    let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.precision);
+    let (layout, zero, precision) = (&scenario.layout, scenario.zero, scenario.trained_bytes());
     let (mesh, fabric) = (layout.mesh(), Fabric::of(scenario));
     let grads = scenario.reduced_gradient();
     let weights = precision.gathered_weight();

@@ -8,6 +8,7 @@ use super::beside::Beside;
 use super::collective::Fabric;
 use super::gradients::Held;
 use super::waits::{StageWindows, Wait};
+use crate::cluster::Group;
 use crate::run::{Reduction, Scenario};
 use crate::source::{Cited, FUJII_2024};
 use crate::units::{Bytes, Seconds};
@@ -29,21 +30,20 @@ pub(super) fn shards(
     if scenario.reduction() == Reduction::Step {
         return (Wait::default(), Wait::default());
     }
-    let owned = Held::of(scenario, &[stage]);
-    let parts = [
-        (owned.dense, layout.mesh().shard_group(zero.shard)),
-        (
-            owned.experts,
-            layout.mesh().expert_shard_group(zero.expert_shard),
-        ),
+    let groups = [
+        layout.mesh().shard_group(zero.shard),
+        layout.mesh().expert_shard_group(zero.expert_shard),
     ];
+    let held = |of: Held| [(of.dense, groups[0]), (of.experts, groups[1])];
+    let owned = held(Held::of(scenario, &[stage]));
+    let trained = held(Held::trained(scenario, &[stage]));
     let layers = scenario
         .stage_layers
         .get(stage)
         .copied()
         .unwrap_or(0)
         .max(1) as f64;
-    let all = |bytes: f64| -> (Bytes, Seconds) {
+    let all = |parts: [(f64, Group); 2], bytes: f64| -> (Bytes, Seconds) {
         parts
             .iter()
             .fold((Bytes::ZERO, Seconds::ZERO), |sum, (elements, group)| {
@@ -64,11 +64,11 @@ pub(super) fn shards(
     } else {
         scenario.reductions() as f64 / m
     };
-    let (sent, scatter) = all(scenario.reduced_gradient());
+    let (sent, scatter) = all(trained, scenario.reduced_gradient());
     let (sent, scatter) = (sent * often, scatter * often);
     let fsdp = scenario.software.fsdp;
     let (fetched, gather) = if zero.stage == 3 || fsdp {
-        all(scenario.precision.gathered_weight())
+        all(owned, scenario.gathered_weight())
     } else {
         (Bytes::ZERO, Seconds::ZERO)
     };

@@ -3,7 +3,7 @@
 use crate::core::report::Evaluation;
 use crate::view::charts::lod::Sums;
 use crate::view::charts::palette::Theme;
-use crate::view::charts::prepared::{mebibytes, memory_curve};
+use crate::view::charts::prepared::{mebibytes, memory_curve, version, versions};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::timeline::cells;
 use crate::view::charts::viewport::Viewport;
@@ -46,7 +46,7 @@ impl Picture<'_> {
         let evaluation = self.evaluation;
         let shape = Shape::of(evaluation.timeline().ranks.len());
         let rows = self.sums.rows(evaluation.timeline(), shape.stride);
-        let report = &evaluation.report;
+        let (report, versions) = (&evaluation.report, versions(evaluation));
         let title = format!(
             "{} on {} GPUs, {}: {}",
             evaluation.scenario.run.model.title(),
@@ -66,7 +66,7 @@ impl Picture<'_> {
             width: self.width,
             chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
             curve: &memory_curve(evaluation, self.rank),
-            version_of: &|_, _| None,
+            version_of: &|row, microbatch| version(&versions, row * shape.stride, microbatch),
             capacity: mebibytes(report.memory.capacity_bytes),
             most: 0,
             palette: self.theme.palette(),

@@ -17,6 +17,7 @@ use crate::core::message::Message;
 use crate::core::run::registry::out_of_range;
 use crate::core::run::{Run, Scenario, Value};
 use crate::core::t;
+use crate::core::units::show_count;
 use sniff::{Kind, sniff};
 
 pub use reading::{Question, Reading};
@@ -129,6 +130,13 @@ fn from_model(object: &Value, present: &Run) -> Result<Meaning, Vec<Issue>> {
     let read = config::read(object)?;
     let mut reader = SettingsReader::new(Vec::new(), present.clone());
     reader.model(read.parts);
+    let model = &mut reader.run.model;
+    if model.base.is_none()
+        && let Ok(shapes) = model.resolve()
+    {
+        let size = show_count(shapes.elements().total() as f64);
+        model.parts.name = Some(format!("{kind} · {size}", kind = read.kind));
+    }
     let mut assumed = read.assumed;
     assumed.extend(read.notes.iter().map(Message::from));
     Ok(Meaning {

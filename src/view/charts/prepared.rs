@@ -26,14 +26,8 @@ impl Prepared {
     #[must_use]
     pub fn of(evaluation: Arc<Evaluation>) -> Self {
         let sums = Sums::of(evaluation.timeline());
-        let ranks = &evaluation.timeline().ranks;
-        let versions = if evaluation.scenario.updates() > 1.0 {
-            ranks.iter().map(|ops| weight_versions(ops)).collect()
-        } else {
-            Vec::new()
-        };
         Self {
-            versions,
+            versions: versions(&evaluation),
             evaluation,
             sums,
             places: OnceLock::new(),
@@ -49,8 +43,7 @@ impl Prepared {
     /// How many updates are behind the weights that a micro-batch meets on `rank`, where it meets more than one version.
     #[must_use]
     pub fn version(&self, rank: usize, microbatch: u32) -> Option<u32> {
-        let versions = self.versions.get(rank)?;
-        versions.get(microbatch as usize).copied()
+        version(&self.versions, rank, microbatch)
     }
     /// Answers why an op starts when it does.
     #[must_use]
@@ -83,6 +76,22 @@ impl Prepared {
     pub fn ranks(&self) -> usize {
         self.evaluation.timeline().ranks.len()
     }
+}
+
+/// How many updates are behind the weights that each micro-batch meets on each rank; empty where all meet the same.
+#[must_use]
+pub fn versions(evaluation: &Evaluation) -> Vec<Vec<u32>> {
+    if evaluation.scenario.updates() <= 1.0 {
+        return Vec::new();
+    }
+    let ranks = evaluation.timeline().ranks.iter();
+    ranks.map(|ops| weight_versions(ops)).collect()
+}
+
+/// One of them.
+#[must_use]
+pub fn version(versions: &[Vec<u32>], rank: usize, microbatch: u32) -> Option<u32> {
+    versions.get(rank)?.get(microbatch as usize).copied()
 }
 
 /// What `rank` holds over the step, MiB.

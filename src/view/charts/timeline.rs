@@ -1,7 +1,7 @@
 //! The pipeline timeline at the screen's level of detail: never truncated, never more than a few thousand cells.
 //!
 //! Where ops are wide enough each is a cell of its own. Where they are not, a row is cut into columns of equal time and
-//! each says how its time is shared out: forward, backward, weight gradient from the top down, idle left open. Equal
+//! each says how its time is shared out: forward, backward, weight gradient from the top down, idle as lightness. Equal
 //! neighbours are one cell; where the cells would still be too many, the columns widen until they are not.
 
 use super::lod::Row;
@@ -24,10 +24,12 @@ pub struct Cell {
     pub x: f64,
     /// Width, pixels.
     pub width: f64,
-    /// Upper and lower edge as shares of the row's height.
+    /// Upper and lower edge as shares of the row's height; of a column, as shares of its time.
     pub band: (f64, f64),
     /// What fills it.
     pub kind: Kind,
+    /// Share of its column's time that is work, above 0; 1 for an op.
+    pub busy: f64,
     /// The op, where it is one and not several together.
     pub op: Option<TimedOp>,
 }
@@ -75,6 +77,7 @@ fn each_op(row: usize, ops: &[TimedOp], view: Viewport, width: f64, out: &mut Ve
                 Half::Second => (0.5, 1.0),
             },
             kind: op.op.kind,
+            busy: 1.0,
             op: Some(*op),
         }
     }));
@@ -143,6 +146,7 @@ fn shares(before: [f64; 3], after: [f64; 3], span: f64) -> [u8; 3] {
 fn write(row: usize, run: Option<Stretch>, view: Viewport, width: f64, out: &mut Vec<Cell>) {
     let Some(run) = run else { return };
     let x = view.x(run.from, width);
+    let busy = f64::from(run.eighths.iter().sum::<u8>()) / SHARES;
     let mut top = 0.0;
     for (kind, eighths) in [Kind::F, Kind::BW, Kind::W].into_iter().zip(run.eighths) {
         let bottom = top + f64::from(eighths) / SHARES;
@@ -153,6 +157,7 @@ fn write(row: usize, run: Option<Stretch>, view: Viewport, width: f64, out: &mut
                 width: view.x(run.to, width) - x,
                 band: (top, bottom),
                 kind,
+                busy,
                 op: None,
             });
         }

@@ -1,11 +1,14 @@
 //! The gallery: every schedule that the Run could have as a small picture on one axis, up to four of them as whole
 //! timelines one below the other.
 
+mod card;
 mod cards;
+mod head;
 pub mod sketch;
 pub mod stack;
 
-pub use cards::{Gallery, cards, head};
+pub use cards::{Gallery, cards};
+pub use head::head;
 
 use crate::core::report::{Variant, memory_limit};
 use crate::core::run::Run;

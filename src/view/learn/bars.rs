@@ -57,6 +57,16 @@ pub(super) const MEMORY: Scale = Scale {
     unit: ("GiB", 1_073_741_824.0),
 };
 
+/// Seconds of a step.
+pub(super) const TIME: Scale = Scale {
+    parts: &[
+        ("compute", Ink::Forward),
+        ("exposed communication", Ink::Exposed),
+        ("optimizer", Ink::Optimizer),
+    ],
+    unit: ("s", 1.0),
+};
+
 /// A bar: what it stands for, and the value of each part.
 pub(super) struct Bar {
     pub name: Message,
@@ -83,6 +93,12 @@ impl Bar {
             stage.overhead,
         ];
         Some(Self::new(name, bytes.map(|bytes| bytes.0)))
+    }
+    /// The step of the Run with `settings`, `times` over.
+    pub fn time(name: impl Into<Message>, settings: &str, times: f64) -> Option<Self> {
+        let step = run(settings)?.report.step;
+        let each = [step.compute_s, step.exposed_comm_s, step.optimizer_s];
+        Some(Self::new(name, each.map(|seconds| times * seconds.0)))
     }
     pub fn total(&self) -> f64 {
         self.values.iter().sum()

@@ -3,16 +3,29 @@
 use crate::core::message::Message;
 use crate::view::charts::ink::Ink;
 use crate::view::node::Node;
-use crate::view::node::markup::{el, fold, table, text};
+use crate::view::node::markup::{el, fold, leaf, table, text};
 
 /// Names of the colours of a picture.
 pub(super) fn colours(entries: &[(Message, Ink)]) -> Node {
+    el("div", &[("class", "legend")], &[swatches(entries)])
+}
+
+fn swatches(entries: &[(Message, Ink)]) -> Node {
     let each = entries.iter().map(|(name, ink)| {
         let colour = format!("background:var({})", ink.token());
         let swatch = el("i", &[("class", "swatch"), ("style", &colour)], &[]);
         el("span", &[], &[swatch, text(name)])
     });
-    el("div", &[("class", "legend")], &[each.collect()])
+    each.collect()
+}
+
+/// Opacity of what other ranks have.
+pub(super) const FAINT: f64 = 0.16;
+
+/// The same of a picture of one rank.
+pub(super) fn of_one_rank(entries: &[(Message, Ink)]) -> Node {
+    let faint = leaf("span", "", "faint: on other ranks");
+    el("div", &[("class", "legend")], &[swatches(entries), faint])
 }
 
 /// What a picture shows, as a table that can be unfolded.

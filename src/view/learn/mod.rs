@@ -7,10 +7,12 @@
 mod bars;
 mod caption;
 mod dials;
+mod matrices;
 mod memory;
 mod page;
 mod pictures;
 mod pipelines;
+mod tensor;
 mod zero;
 
 pub use dials::{Dials, Slider};
@@ -136,7 +138,12 @@ impl Display for StepId {
 }
 
 /// The lessons, in the order of the lecture and the playbook.
-pub static LESSONS: &[Lesson] = &[memory::LESSON, zero::LESSON, pipelines::LESSON];
+pub static LESSONS: &[Lesson] = &[
+    memory::LESSON,
+    zero::LESSON,
+    tensor::LESSON,
+    pipelines::LESSON,
+];
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! Data parallelism and `ZeRO`: copies that agree, what their agreement costs, and what need not be copied.
 
-use super::bars::{Bar, MEMORY, Scale, gib, part, run, total};
+use super::bars::{Bar, MEMORY, Scale, TIME, gib, part, run, total};
 use super::dials::{Dials, Slider, slider};
 use super::{Lesson, Live, Step};
 use crate::core::cluster::{Axis, Mesh, RankOrder};
-use crate::core::message::{Message, verbatim};
+use crate::core::message::verbatim;
 use crate::core::source::{NCCL, PLAYBOOK, ZERO};
 use crate::core::t;
 use crate::core::traffic::Fabric;
@@ -32,14 +32,6 @@ pub(super) const LESSON: Lesson = Lesson {
     ],
 };
 
-const TIME: Scale = Scale {
-    parts: &[
-        ("compute", Ink::Forward),
-        ("exposed communication", Ink::Exposed),
-        ("optimizer", Ink::Optimizer),
-    ],
-    unit: ("s", 1.0),
-};
 const SENT: Scale = Scale {
     parts: &[("gradients", Ink::Memory(1)), ("weights", Ink::Memory(0))],
     unit: ("GB", 1e9),
@@ -159,22 +151,13 @@ fn collectives(dials: &Dials) -> Live {
         .bars(&SPEED, &bars, None)
 }
 
-/// Compute, exposed communication and optimizer of a step.
-fn time(name: Message, settings: &str) -> Option<Bar> {
-    let step = run(settings)?.report.step;
-    Some(Bar::new(
-        name,
-        [step.compute_s.0, step.exposed_comm_s.0, step.optimizer_s.0],
-    ))
-}
-
 fn overlap(dials: &Dials) -> Live {
     let n = dials.get("n");
     let link =
         |ranks: u64, share: &str| format!("{}&overlap.dp={share}", settings(ranks, 1, ranks));
     let bars: Vec<Bar> = [("sent at the end", "0"), ("sent meanwhile", "1")]
         .into_iter()
-        .filter_map(|(name, share)| time(name.into(), &link(n, share)))
+        .filter_map(|(name, share)| Bar::time(name, &link(n, share), 1.0))
         .collect();
     let text = vec![
         t!(

@@ -25,6 +25,8 @@ const LABEL_HEIGHT: f64 = 11.0;
 pub const NAMES: f64 = 64.0;
 /// Room for its title.
 pub const TITLE: f64 = 28.0;
+/// How far the colour of a column goes towards the paper's as its idle share goes to 1.
+const MOST_LIGHT: f64 = 0.9;
 /// From one line of the hatch to the next.
 const HATCH: f64 = 6.0;
 
@@ -177,10 +179,13 @@ impl TimelinePicture<'_> {
             let chunk = (self.chunk_of)(cell.row, timed.op.stage).min(3);
             colour = blend(colour, self.palette.paper, 0.25 * chunk as f64);
         }
+        // The work of a column fills its height, and is the lighter the more of the column is idle.
+        colour = blend(colour, self.palette.paper, MOST_LIGHT * (1.0 - cell.busy));
+        let band = (cell.band.0 / cell.busy, cell.band.1 / cell.busy);
         let left = self.across(cell.x);
         let right = self.across(cell.x + cell.width - gap).max(left + 1);
-        let height = (cell.band.1 - cell.band.0) * self.shape.rows.height;
-        let (from, to) = whole(cell.band, cell.kind, self.px(self.shape.rows.height));
+        let height = (band.1 - band.0) * self.shape.rows.height;
+        let (from, to) = whole(band, cell.kind, self.px(self.shape.rows.height));
         let (upper, lower) = (self.down(top) + from, self.down(top) + to);
         backend.draw_rect((left, upper), (right, lower), &style(colour), true)?;
         if let Some(timed) = cell.op
@@ -345,12 +350,13 @@ mod tests {
         for (ranks, scale) in [(16, 1.0), (64, 1.0), (64, 1.5), (100, 1.0), (128, 2.0)] {
             let shape = Shape::of(ranks);
             let column = |row| {
-                [(Kind::F, (0.0, 0.125)), (Kind::BW, (0.125, 0.5))].map(|(kind, band)| Cell {
+                [(Kind::F, (0.0, 0.25)), (Kind::BW, (0.25, 1.0))].map(|(kind, band)| Cell {
                     row,
                     x: 0.0,
                     width: 90.0,
                     band,
                     kind,
+                    busy: 1.0,
                     op: None,
                 })
             };
@@ -385,6 +391,50 @@ mod tests {
                 assert_eq!((f.1, b.1), (forward[0].1, backward[0].1));
             }
         }
+    }
+
+    /// Half of the column is idle: its forwards fill the row in a colour between theirs and the paper's.
+    #[test]
+    fn idle_time_of_a_column_is_lightness() {
+        let forward = Theme::Light.palette().forward;
+        let paper = Theme::Light.palette().paper;
+        let cell = |busy| Cell {
+            row: 0,
+            x: 0.0,
+            width: 90.0,
+            band: (0.0, busy),
+            kind: Kind::F,
+            busy,
+            op: None,
+        };
+        let colour = |busy| {
+            let mut svg = String::new();
+            {
+                let mut backend = SVGBackend::with_string(&mut svg, (400, 200));
+                let picture = TimelinePicture {
+                    cells: &[cell(busy)],
+                    shape: Shape::of(1),
+                    frame: None,
+                    view: Viewport::all(1.0),
+                    width: 100.0,
+                    chunk_of: &|_, _| 0,
+                    curve: &[],
+                    capacity: 0,
+                    most: 0,
+                    version_of: &|_, _| None,
+                    palette: Theme::Light.palette(),
+                    scale: 1.0,
+                };
+                picture.paint_cell(&cell(busy), &mut backend).unwrap();
+                backend.present().unwrap();
+            }
+            let fill = svg.split("fill=\"#").nth(1).unwrap();
+            let channel = |at: usize| u8::from_str_radix(&fill[at..at + 2], 16).unwrap();
+            (channel(0), channel(2), channel(4))
+        };
+        assert_eq!(colour(1.0), forward);
+        let (half, quarter) = (colour(0.5), colour(0.25));
+        assert!(forward.0 < half.0 && half.0 < quarter.0 && quarter.0 < paper.0);
     }
 
     #[test]

@@ -88,11 +88,7 @@ fn terms(term: &Term, unit: MemoryUnit) -> Node {
         .skip(shown)
         .map(|part| fold(part, false))
         .collect();
-    let rest = (!few).then(|| {
-        let words = t!("{n} smaller terms", n = parts.len() - shown);
-        let head = leaf("summary", "", words);
-        el("details", &[("class", "term-fold")], &[head, rest]).keyed("rest")
-    });
+    let rest = (!few).then(|| smaller(parts.len() - shown, rest));
     first.chain(rest).collect()
 }
 
@@ -168,25 +164,59 @@ pub(super) fn symbol(symbol: &str) -> Node {
     el("dt", &[("translate", "no")], &[subscripted(symbol)])
 }
 
+/// What the formula is over and has no fold of its own; of many summands the largest first and the smallest together.
 fn inputs(term: &Term, unit: MemoryUnit) -> Node {
+    let parts = term.parts.iter().filter(|part| !has_fold(part, term));
+    let (mut summands, others): (Vec<&Term>, Vec<&Term>) =
+        parts.partition(|part| of_a_family(part, &term.parts));
+    summands.sort_by(|a, b| b.value.total_cmp(&a.value));
     let mut legend: Vec<&Term> = Vec::new();
-    let mut rows = Vec::new();
-    for part in term.parts.iter().filter(|part| !has_fold(part, term)) {
-        rows.push(symbol(part.symbol));
-        rows.push(el("dd", &[], &[prose(&part.name)]));
-        rows.push(leaf("dd", "amount", part.shown(unit)));
-        if of_a_family(part, &term.parts) {
-            rows.push(how(part, unit, &mut legend));
-        }
-    }
-    if rows.is_empty() {
+    let shown = if summands.len() <= SHOWN + 1 {
+        summands.len()
+    } else {
+        SHOWN
+    };
+    let first = [&others[..], &summands[..shown]].concat();
+    let first = rows(&first, term, unit, &mut legend);
+    let rest = rows(&summands[shown..], term, unit, &mut legend);
+    if first.is_empty() {
         return Node::none();
     }
-    for part in legend {
-        rows.push(symbol(part.symbol));
-        rows.push(el("dd", &[("class", "legend-of")], &[prose(&part.name)]));
-    }
-    el("dl", &[], &rows)
+    let rest = (!rest.is_empty()).then(|| smaller(summands.len() - shown, el("dl", &[], &rest)));
+    let legend: Vec<Node> = legend
+        .iter()
+        .flat_map(|part| {
+            let name = el("dd", &[("class", "legend-of")], &[prose(&part.name)]);
+            [symbol(part.symbol), name]
+        })
+        .collect();
+    let legend = (!legend.is_empty()).then(|| el("dl", &[], &legend));
+    std::iter::once(el("dl", &[], &first))
+        .chain(rest)
+        .chain(legend)
+        .collect()
+}
+
+/// A line for each of `parts` of `term`; the symbols of its formulas are added to those to be explained.
+fn rows<'a>(
+    parts: &[&'a Term],
+    term: &Term,
+    unit: MemoryUnit,
+    legend: &mut Vec<&'a Term>,
+) -> Vec<Node> {
+    let lines = parts.iter().flat_map(|part| {
+        let amount = leaf("dd", "amount", part.shown(unit));
+        let how = of_a_family(part, &term.parts).then(|| how(part, unit, legend));
+        let name = el("dd", &[], &[prose(&part.name)]);
+        [symbol(part.symbol), name, amount].into_iter().chain(how)
+    });
+    lines.collect()
+}
+
+/// The `count` smallest terms, folded.
+fn smaller(count: usize, inside: Node) -> Node {
+    let head = leaf("summary", "", t!("{n} smaller terms", n = count));
+    el("details", &[("class", "term-fold")], &[head, inside]).keyed("rest")
 }
 
 /// How one of several summands comes about, in a line or two; its symbols are added to those to be explained.

@@ -218,8 +218,9 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
     }
     Node::from_iter([
         names,
-        foot(28.0, t!("GiB, peak {peak}", peak)),
-        foot(46.0, t!("rank {rank}", rank = chosen)),
+        foot(26.0, "GiB".into()),
+        foot(44.0, t!("rank {rank}", rank = chosen)),
+        foot(62.0, t!("peak {peak}", peak)),
     ])
 }
 

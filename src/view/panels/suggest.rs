@@ -52,6 +52,16 @@ impl Searched {
             }),
         }
     }
+
+    /// The layout found that takes less time than that of `evaluation` by more than a tie, or fits where that does not.
+    #[must_use]
+    pub fn better(&self, evaluation: &Evaluation) -> Option<&Suggestion> {
+        let report = &evaluation.report;
+        let fits = report.memory.verdict != Verdict::Oom;
+        self.best
+            .as_ref()
+            .filter(|best| !fits || best.time.0 * (1.0 + TIE) < report.step.time_s.0)
+    }
 }
 
 /// A layout that a search found.
@@ -112,11 +122,7 @@ pub fn brief(run: &Run, own: &Run) -> Message {
 pub fn suggestion(evaluation: &Evaluation, searched: &Searched, unit: MemoryUnit) -> Node {
     let (report, own) = (&evaluation.report, &evaluation.scenario.run);
     let fits = report.memory.verdict != Verdict::Oom;
-    let time = report.step.time_s;
-    let better = searched
-        .best
-        .as_ref()
-        .filter(|best| !fits || best.time.0 * (1.0 + TIE) < time.0);
+    let better = searched.better(evaluation);
     let class = match (better, searched.done, fits) {
         (None, true, true) => "loss none",
         _ => "loss",

@@ -5,14 +5,19 @@ mod advice;
 mod over_time;
 
 use crate::core::run::registry::field;
+use crate::view::node::markup::Node;
 use crate::view::panel::Panel;
+use crate::view::panels::memory;
+use crate::view::panels::suggest::brief;
+use crate::web::evaluated::evaluated;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, text};
 use crate::web::i18n::say;
 use crate::web::panel::{fold, shown};
-use crate::web::render::patched;
+use crate::web::render::{nodes, patched};
 use crate::web::state::State;
 use leptos::prelude::*;
+use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
 /// The memory panel.
@@ -45,6 +50,7 @@ pub fn MemoryPanel() -> impl IntoView {
         ]
     });
     let picture = shown(state, || Some(Panel::MemoryBars));
+    let suggested = (!alone).then(|| suggestion(state));
     let bands = shown(state, || Some(Panel::MemoryBands));
     view! {
         <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
@@ -59,6 +65,7 @@ pub fn MemoryPanel() -> impl IntoView {
             </div>
             <div hidden=flag(move || over_time.get()) on:keydown=move |event| walk(&event)>
                 <div style=text(bars) use:patched=picture></div>
+                {suggested}
                 {fold(state, "Show as a table, with the named parts", || Panel::MemoryTable)}
             </div>
             {over_time::view(state, over_time.into())}
@@ -66,6 +73,27 @@ pub fn MemoryPanel() -> impl IntoView {
             {advice}
         </section>
     }
+}
+
+/// The bars of the layout that the search in the background suggests.
+fn suggestion(state: State) -> AnyView {
+    let run = Memo::new(move |_| {
+        let own = state.evaluation()?;
+        let searched = state.planner.searched(&own);
+        searched.better(&own).map(|better| Arc::clone(&better.run))
+    });
+    let other = evaluated(move || run.get().map(|run| (*run).clone()));
+    nodes("suggested", move || {
+        let other = other.with(|other| other.evaluation.clone());
+        let (Some(own), Some(other), true) = (state.evaluation(), other, run.with(Option::is_some))
+        else {
+            return Node::none();
+        };
+        let name = brief(&other.scenario.run, &own.scenario.run);
+        let memories = (&own.report.memory, &other.report.memory);
+        memory::suggested(memories.0, memories.1, name, state.unit.get())
+    })
+    .into_any()
 }
 
 /// Arrow keys walk over the parts of the bars: left and right within one, up and down between them.

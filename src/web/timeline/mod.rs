@@ -66,7 +66,6 @@ pub fn TimelinePanel() -> impl IntoView {
         compare_options(chosen.as_deref().unwrap_or_default())
     });
     let split = shown(state, move || split(own));
-    let idea = shown(state, || Some(Panel::Idea));
     let [splits, gradients, unequal] = FOLDS;
     let folds = move || {
         [
@@ -108,7 +107,7 @@ pub fn TimelinePanel() -> impl IntoView {
                 {nodes("path-note", move || path_note(look, own))}
                 {(!embedded).then(|| view! { <div class="uneven" use:patched=split></div> })}
             </div>
-            {(!embedded).then(|| view! { <div use:patched=idea></div> })}
+            {(!embedded).then(|| fold(state, "About this schedule", || Panel::Idea))}
             {fold(state, "Show as a table", || Panel::Ranks)}
             {(!embedded).then(folds)}
             {(!embedded).then(|| nodes("more", gallery_link))}

@@ -66,11 +66,6 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         look.set(view.zoomed((-event.delta_y() * 0.002).exp(), at));
     };
     let height = move || format!("{:.0}px", lane.shape().height());
-    // What is idle ends with the pipeline.
-    let wide = move || {
-        let end = look.view().x(lane.makespan(), 100.0).clamp(0.0, 100.0);
-        format!("{end:.3}%")
-    };
     let name = move || {
         let prepared = lane.prepared.get();
         prepared.map(|prepared| translated(label(&prepared.evaluation)))
@@ -117,13 +112,19 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
                 on:dblclick=move |_| look.focus(lane)
                 on:keydown=move |event| key(look, lane, &event)
             >
-                <div class="paper hatch" style:width=wide style:height=move || format!("{:.0}px", lane.shape().rows_height())></div>
+                <div class="paper hatch" style:width=move || hatched(look, lane) style:height=move || format!("{:.0}px", lane.shape().rows_height())></div>
                 <canvas node_ref=canvas aria-hidden="true" style:height=height></canvas>
                 {nodes("over", move || overlay(look, lane))}
             </div>
         </div>
     }
     .into_any()
+}
+
+/// How far the hatch of idle time goes: it ends with the pipeline.
+fn hatched(look: Look, lane: Lane) -> String {
+    let end = look.view().x(lane.makespan(), 100.0).clamp(0.0, 100.0);
+    format!("{end:.3}%")
 }
 
 /// One painting a frame, however many signals changed.

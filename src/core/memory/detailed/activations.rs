@@ -1,5 +1,6 @@
 //! Activations that one chunk keeps of one micro-batch.
 
+use super::frozen;
 use super::holding::{is_last, layers_of};
 use crate::memory::recompute::Policy;
 use crate::model::{Cut, LayerKind, Quantised, Role, layer_inventory, vision_inventory};
@@ -185,11 +186,12 @@ fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, kind: LayerKind,
     let cut = cut(scenario);
     let (mut dropped, mut routed) = (0.0, None);
     for tensor in layer_inventory(&scenario.model, kind, &cut) {
-        let share = policy.kept(tensor.role);
+        let left = policy.kept(tensor.role);
+        let share = left * frozen::kept(scenario, tensor.role);
         if tensor.role == Role::Routed {
             routed = Some(tensor.bytes);
         }
-        dropped += tensor.bytes - tensor.bytes * share;
+        dropped += tensor.bytes * (1.0 - left);
         sum.add(tensor.name, tensor.bytes, share, count);
     }
     // What the last products of attention and FFN write is no input of anything that is kept otherwise.

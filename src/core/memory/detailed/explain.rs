@@ -8,7 +8,7 @@ use super::sharding::{accumulating, buffers, gathered_copies, largest_layer, roo
 use super::states::{quantised_linears, shards, states};
 use super::{BY_YOUR_RUNS, dummies, heads_in_flight, logits, rank_memory, transient, workspaces};
 use crate::explain::{Provenance, Term, Unit};
-use crate::memory::estimate::RankLoad;
+use crate::memory::estimate::{Component, RankLoad, StageMemory};
 use crate::memory::verdict::{FRAGMENTATION, PROCESS, fragmentation};
 use crate::message::Message;
 use crate::run::{Optimizer, Scenario};
@@ -20,6 +20,9 @@ use crate::t;
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let load = loads.get(rank)?;
     let memory = rank_memory(scenario, rank, load);
+    if scenario.peaks_by_moment() || scenario.adapter.is_some() {
+        return Some(at_the_fullest_moment(&memory, rank));
+    }
     let of = Explained {
         scenario,
         load,
@@ -47,6 +50,24 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
             .note("leaves out CUDA graphs, user buffers of overlapped communication, offloading and the data loader")
             .note("held against what the driver shows a process, not the size on the box"),
     )
+}
+
+/// The same of a rank whose peak is that of a moment: what is there then.
+fn at_the_fullest_moment(memory: &StageMemory, rank: usize) -> Term {
+    let symbols = ["W", "G", "O", "A", "B", "X"];
+    let parts = Component::ALL
+        .iter()
+        .zip(symbols)
+        .map(|(component, symbol)| {
+            let items = memory.parts(*component).into_iter();
+            let items = items
+                .map(|item| bytes("B_i", item.name, item.bytes.0).marked(Provenance::AddedUp, ""));
+            sum(symbol, component.name(), "Σ B_i", items.collect())
+        });
+    bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
+        .by("W + G + O + A + B + X", parts.collect())
+        .note("gradients that are freed after a step: at the fullest of three moments, the loss, a layer's backward pass or the optimizer's step")
+        .note("held against what the driver shows a process, not the size on the box")
 }
 
 fn bytes(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
@@ -133,7 +154,7 @@ impl Explained<'_> {
                     2 => scenario.shards_gradients(),
                     stage => scenario.zero.stage >= stage,
                 };
-                shared && part.kind != Kind::Frozen
+                shared && (part.trained || part.kind != Kind::Frozen && stage == 3)
             };
             let by = |over: bool, whole: &str, cut: &str| {
                 if over {

@@ -2,7 +2,7 @@
 
 use crate::memory::estimate::RankLoad;
 use crate::model::{Kinds, LayerElements, layer_elements, stage_range};
-use crate::run::Scenario;
+use crate::run::{Adapter, Saved, Scenario};
 use std::ops::Range;
 
 /// Megatron pads the vocabulary to a multiple of this times t. Source: Megatron-LM `--make-vocab-size-divisible-by`.
@@ -15,8 +15,10 @@ pub enum Kind {
     Dense,
     /// Routed experts: sharded over their own data-parallel group.
     Expert,
-    /// Not trained: weights only.
+    /// Not trained and not sharded: weights only.
     Frozen,
+    /// Adapters and what is trained beside them: over the group of the dense parameters, or whole on every rank.
+    Adapter,
 }
 
 /// Parameters with a name.
@@ -28,6 +30,8 @@ pub struct Holding {
     pub elements: f64,
     /// How they are sharded.
     pub kind: Kind,
+    /// Whether they have gradients and states.
+    pub trained: bool,
     /// Those of the linears of layers, which a recipe quantises.
     pub linears: f64,
     /// Elements of the largest hidden matrix among them on one GPU, which Muon keeps whole; 0 where Adam steps in:
@@ -76,6 +80,9 @@ pub fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
     for &stage in &load.stages {
         list.stage(stage, load);
     }
+    if let Some(adapter) = &scenario.adapter {
+        list.freeze(adapter, load);
+    }
     list.list
 }
 
@@ -99,6 +106,34 @@ struct Holdings<'a> {
 }
 
 impl Holdings<'_> {
+    /// What stands so far is frozen; adapters and copies of the ends are trained beside it.
+    fn freeze(&mut self, adapter: &Adapter, load: &RankLoad) {
+        for part in &mut self.list {
+            part.trained = false;
+            part.largest_matrix = 0.0;
+        }
+        let (scenario, layout) = (self.scenario, &self.scenario.layout);
+        let kinds = load.stages.iter().map(|stage| kinds_of(scenario, *stage));
+        let each = kinds.flat_map(|kinds| kinds.to_vec());
+        let elements = each.map(|(kind, layers)| {
+            let model = &scenario.model;
+            let [dense, routed] = adapter.elements(model, kind, layout.tp, layout.ep, layout.etp);
+            layers as f64 * (dense + routed)
+        });
+        let elements = elements.sum();
+        self.add("adapters", elements, Kind::Adapter);
+        let last = load.stages.iter().any(|stage| is_last(scenario, *stage));
+        let (embedding, head) = (load.stages.contains(&0), last);
+        for (end, own, name) in [
+            (Saved::Embedding, embedding, "trained embedding"),
+            (Saved::Head, head, "trained head"),
+        ] {
+            if own && adapter.saved.contains(&end) {
+                self.add(name, embedding_elements(scenario), Kind::Adapter);
+            }
+        }
+    }
+
     fn add(&mut self, name: &'static str, elements: f64, kind: Kind) {
         self.add_matrices(name, elements, kind, 0.0, 0.0);
     }
@@ -116,6 +151,7 @@ impl Holdings<'_> {
                 name,
                 elements,
                 kind,
+                trained: kind != Kind::Frozen,
                 linears,
                 largest_matrix: largest,
             });

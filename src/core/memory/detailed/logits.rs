@@ -3,7 +3,7 @@
 use super::activations::{cut, keeps_gathered_inputs};
 use super::holding::padded_vocabulary;
 use crate::run::{CrossEntropy, Format, Scenario};
-use crate::source::{Cited, MEGATRON, TORCHTITAN, TRANSFORMER_ENGINE};
+use crate::source::{Cited, FMS_ACCELERATION, MEGATRON, TORCHTITAN, TRANSFORMER_ENGINE};
 
 /// Bytes a logit of one loss kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +50,16 @@ const PYTORCH: Cited<LossKernel> = Cited::new(
     "cross_entropy(logits.float()): bf16 logits, fp32 copy, log-probabilities",
 );
 
+/// A kernel that joins head and loss keeps the gradient of its input and no logits.
+const FUSED_LINEAR: Cited<LossKernel> = Cited::new(
+    LossKernel {
+        held: 0.0,
+        peak: 0.0,
+    },
+    &FMS_ACCELERATION,
+    "a100_80gb_liger.csv: peaks do not depend on the vocabulary",
+);
+
 /// Every loss kernel with its own figures; chunks cut those of the unfused ones.
 pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 4] = [
     ("Megatron's, unfused", MEGATRON_UNFUSED),
@@ -84,6 +94,7 @@ pub fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
         CrossEntropy::MegatronFused => MEGATRON_FUSED,
         CrossEntropy::TeFused => TE_FUSED,
         CrossEntropy::Chunked => over(unfused, CHUNKS),
+        CrossEntropy::FusedLinear => FUSED_LINEAR,
     }
 }
 
@@ -92,6 +103,7 @@ pub fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
 fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
     let pytorch = scenario.zero.stage == 3;
     let (logits, held, peak) = match scenario.software.cross_entropy {
+        CrossEntropy::FusedLinear => (FUSED_LINEAR, 0.0, 0.0),
         CrossEntropy::TeFused => (TE_FUSED, 4.0, 4.0),
         CrossEntropy::MegatronFused => (MEGATRON_FUSED, 4.0, 8.0),
         CrossEntropy::Megatron if pytorch => (PYTORCH, 8.0, 8.0),
@@ -104,6 +116,21 @@ fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
         logits.source,
         "fp32 logits, no copy of them",
     )
+}
+
+/// Bytes a logit at the peak of eager operators, whose loss is fp32. Unfused: bf16 logits, their fp32 copy, the shifted
+/// copy of it and the log-probabilities; one kernel over the shifted copy writes its gradient there; in place, without the
+/// shifted copy in fp32. Read off the slopes of peaks over tokens.
+#[must_use]
+pub fn eager_kernel(kernel: CrossEntropy) -> Cited<f64> {
+    let cited = |bytes, place| Cited::fitted(bytes, &FMS_ACCELERATION, place);
+    match kernel {
+        CrossEntropy::Megatron => cited(14.0, "a100_80gb.csv: 2 + 4 + 4 + 4"),
+        CrossEntropy::MegatronFused => cited(10.0, "a100_80gb.csv, -foak: 2 + 4 + 4"),
+        CrossEntropy::TeFused => cited(8.0, "a100_80gb_liger.csv, -foak: 4 + 4"),
+        CrossEntropy::Chunked => cited(14.0 / CHUNKS, "a100_80gb.csv, in chunks"),
+        CrossEntropy::FusedLinear => cited(0.0, "a100_80gb_liger.csv, -liger"),
+    }
 }
 
 /// Logits of one micro-batch on one rank, all heads: `T V / t`, once more for every prediction module.

@@ -41,7 +41,7 @@ pub fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
             weight_versions: 1,
         };
         let parts = holdings(scenario, &alone);
-        let trained = parts.iter().filter(|part| part.kind != Kind::Frozen);
+        let trained = parts.iter().filter(|part| part.trained);
         trained.map(|part| part.elements).sum()
     };
     let (mut most, mut next) = (0.0, 0.0);
@@ -80,7 +80,12 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
     }
     let unit = largest_layer(scenario, load);
     let (precision, again) = (scenario.precision, gathered_copies(scenario));
-    let (w, g) = (precision.gathered_weight(), precision.gradients());
+    let (w, mut g) = (scenario.gathered_weight(), precision.gradients());
+    let mut scattered = precision.gathered_weight();
+    if scenario.adapter.is_some() {
+        // The gradients of a frozen base do not exist, those of adapters are small.
+        (g, scattered) = (0.0, 0.0);
+    }
     match scenario.zero.stage {
         2 => match scenario.reduction() {
             Reduction::MicroBatch => {
@@ -100,7 +105,7 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
             let waiting = if scenario.layout.microbatches > 1 {
                 g
             } else {
-                w
+                scattered
             };
             vec![
                 Buffer::held("gathered weights of the stage", (w + again) * trained),
@@ -119,9 +124,12 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
             let root = root_elements(holdings);
             vec![
                 Buffer::momentary("gathered layers", (2.0 * w + again) * unit),
-                Buffer::held("gathered embedding and head", w * root),
-                Buffer::momentary("gradients being reduced", (w + g) * unit),
-                Buffer::momentary("gradient of the head", w * head),
+                Buffer::held(
+                    "gathered embedding and head",
+                    precision.gathered_weight() * root,
+                ),
+                Buffer::momentary("gradients being reduced", (scattered + g) * unit),
+                Buffer::momentary("gradient of the head", scattered * head),
             ]
         }
         _ => Vec::new(),

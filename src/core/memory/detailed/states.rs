@@ -1,7 +1,7 @@
 //! Weights, gradients and optimizer states, sharded as ZeRO says.
 
 use super::holding::{Holding, Kind};
-use crate::run::{Optimizer, Scenario};
+use crate::run::{Optimizer, Precision, Scenario};
 
 /// Bytes of one holding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,6 +22,26 @@ pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
         Kind::Dense => scenario.zero.shard as f64,
         Kind::Expert => scenario.zero.expert_shard as f64,
         Kind::Frozen => 1.0,
+        Kind::Adapter => match &scenario.adapter {
+            Some(adapter) if adapter.sharded => scenario.zero.shard as f64,
+            _ => 1.0,
+        },
+    }
+}
+
+/// Bytes of the frozen base: linears as they are quantised, the rest as it computes.
+fn base_weights(scenario: &Scenario, holding: &Holding) -> f64 {
+    let whole = scenario.precision.gathered_weight();
+    let quantised = scenario.base_weight().unwrap_or(whole);
+    (holding.elements - holding.linears) * whole + holding.linears * quantised
+}
+
+/// The bytes of what a holding trains.
+#[must_use]
+pub fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
+    match (&scenario.adapter, kind) {
+        (Some(adapter), Kind::Adapter) => adapter.bytes,
+        _ => scenario.precision,
     }
 }
 
@@ -32,14 +52,18 @@ pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
 /// Source: Rajbhandari 2020 section 5; Megatron-LM `docs/dist_optimizer.md` (6 + 12/N for bf16 with fp32 gradients).
 #[must_use]
 pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
-    let bytes = scenario.precision;
+    let bytes = trained_bytes(scenario, holding.kind);
     let n = shards(scenario, holding.kind);
     let over = |shared: bool| if shared { n } else { 1.0 };
     let zero = scenario.zero.stage;
     let p = holding.elements;
-    let of_weights = bytes.weight_bytes(p, quantised_linears(scenario, holding), &scenario.gpu);
+    let of_weights = if holding.trained || scenario.adapter.is_none() {
+        bytes.weight_bytes(p, quantised_linears(scenario, holding), &scenario.gpu)
+    } else {
+        base_weights(scenario, holding)
+    };
     let weights = of_weights * versions.max(1) as f64 / over(zero >= 3);
-    if holding.kind == Kind::Frozen {
+    if !holding.trained {
         return States {
             weights,
             ..States::default()
@@ -65,7 +89,7 @@ pub fn quantised_linears(scenario: &Scenario, holding: &Holding) -> f64 {
 /// `P o / N`; with Muon whole matrices stay on one rank, `max(P/N, largest matrix) o`, and what is no hidden matrix is
 /// stepped by Adam. Source: Megatron-LM `optimizer/layer_wise_optimizer.py`.
 fn optimizer(scenario: &Scenario, holding: &Holding, n: f64) -> f64 {
-    let bytes = scenario.precision;
+    let bytes = trained_bytes(scenario, holding.kind);
     let share = holding.elements / n;
     match scenario.run.optimizer {
         Optimizer::Muon if holding.largest_matrix > 0.0 => {
@@ -87,6 +111,7 @@ mod tests {
             name: "layers",
             elements: 1000.0,
             kind: Kind::Dense,
+            trained: true,
             linears: 0.0,
             largest_matrix: 100.0,
         };

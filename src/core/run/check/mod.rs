@@ -1,5 +1,6 @@
 //! What a Run must satisfy, part by part; a refusal proposes what may work, which `report::mend` tries on the whole Run.
 
+mod adapter;
 mod layout;
 mod model;
 mod pattern;
@@ -10,6 +11,7 @@ pub use schedule::MAX_STAGES;
 
 use super::Run;
 use super::layout::{Layout, Zero};
+use super::precision::Precision;
 use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::message::{Message, verbatim};
@@ -34,13 +36,14 @@ pub struct Checked {
 }
 
 /// Checks everything, so that a person sees all that is wrong at once.
-pub fn check(run: &Run, model: &Architecture, gpu: &Gpu) -> Checked {
+pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -> Checked {
     let mut check = Check {
         run,
         model,
         issues: Vec::new(),
         warnings: Vec::new(),
     };
+    check.name();
     check.model();
     check.pattern();
     check.gpu(gpu);
@@ -52,6 +55,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu) -> Checked {
     check.sequence();
     check.context_masks();
     check.full_precision();
+    check.adapter(precision);
     check.schedule();
     let stage_layers = check.stage_layers();
     Checked {

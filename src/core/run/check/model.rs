@@ -12,7 +12,19 @@ pub const MAX_PARAMETERS: f64 = 1e15;
 /// As many layers as the field takes.
 const MAX_LAYERS: u64 = 100_000;
 
+/// Longest name of a model, characters.
+const MAX_NAME: usize = 40;
+
 impl Check<'_> {
+    /// What the model is called fits on the page.
+    pub fn name(&mut self) {
+        let long = |name: &String| name.chars().count() > MAX_NAME;
+        if self.run.model.parts.name.as_ref().is_some_and(long) {
+            let message = t!("at most {count} characters", count = MAX_NAME);
+            self.issues.push(Issue::error("model.name", message));
+        }
+    }
+
     pub fn model(&mut self) {
         let m = self.model;
         // Before anything walks over them: a Run may be made by others than the fields, which refuse more.

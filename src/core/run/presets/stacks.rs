@@ -6,8 +6,8 @@
 use crate::run::choices::{AttentionKernel, Choice, CrossEntropy, MoeDispatch, TpOverlap};
 use crate::run::{OverlapShares, Software};
 use crate::source::{
-    DEEPSEEK_V3, DEEPSPEED, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE, NARAYANAN_2021, NEMO,
-    Source, TORCHTITAN,
+    DEEPSEEK_V3, DEEPSPEED, FMS_ACCELERATION, LLM_FOUNDRY, MAXTEXT, MEGATRON, MEGATRON_BRIDGE,
+    NARAYANAN_2021, NEMO, Source, TORCHTITAN, TORCHTUNE,
 };
 use crate::units::Seconds;
 
@@ -50,6 +50,10 @@ pub const MEGATRON_2024: Software = Software {
     compile: false,
     fused_kernels: true,
     fsdp: false,
+    flat_buffers: true,
+    frees_gradients: false,
+    sums_whole: false,
+    trains_bf16: false,
     moe_fused: false,
     tp_overlap: TpOverlap::None,
     overlap: OverlapShares {
@@ -85,7 +89,15 @@ pub const FSDP: Software = Software {
     fused_swiglu: false,
     fused_kernels: false,
     fsdp: true,
+    flat_buffers: false,
     ..MEGATRON_2024
+};
+
+/// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, gradients summed whole over micro-batches.
+pub const HF_TRAINER: Software = Software {
+    frees_gradients: true,
+    sums_whole: true,
+    ..FSDP
 };
 
 /// All stacks; the first is the default of the format.
@@ -203,6 +215,35 @@ pub static STACKS: &[Stack] = &[
         &MAXTEXT,
         "attention cudnn_flash_te in the GPU configurations",
     ),
+    stack(
+        "hf-trainer",
+        "Hugging Face Trainer, PEFT",
+        HF_TRAINER,
+        &FMS_ACCELERATION,
+        "TRL, axolotl and LLaMA-Factory: eager operators; gradients are freed after a step, logits cast to fp32 and copied",
+    ),
+    stack(
+        "hf-fused",
+        "Hugging Face with fused kernels",
+        Software {
+            fused_kernels: true,
+            cross_entropy: CrossEntropy::TeFused,
+            ..HF_TRAINER
+        },
+        &FMS_ACCELERATION,
+        "the same with kernels for norms, rotary embedding and loss (fms-acceleration, Unsloth, Liger)",
+    ),
+    stack(
+        "torchtune",
+        "torchtune",
+        Software {
+            trains_bf16: true,
+            sums_whole: false,
+            ..HF_TRAINER
+        },
+        &TORCHTUNE,
+        "pure bf16 with FSDP2; adapters in bf16",
+    ),
 ];
 
 #[cfg(test)]
@@ -210,7 +251,7 @@ mod tests {
     use super::*;
     use crate::run::{Based, Run, Scenario};
 
-    /// The contract's ids, and the first means what no stack means.
+    /// The contract's ids with those of fine-tuning behind, and the first means what no stack means.
     #[test]
     fn the_stacks_are_those_of_the_contract_and_the_default_is_the_first() {
         let ids: Vec<_> = STACKS.iter().map(|row| row.choice.id).collect();
@@ -227,7 +268,10 @@ mod tests {
                 "torchtitan-eager",
                 "deepspeed",
                 "deepseek-v3",
-                "maxtext"
+                "maxtext",
+                "hf-trainer",
+                "hf-fused",
+                "torchtune"
             ]
         );
         assert_eq!(Run::default().stack.base, Some(ids[0]));

@@ -3,8 +3,8 @@
 use crate::core::report::Memory;
 use crate::core::t;
 use crate::core::units::MemoryUnit;
-use crate::view::node::markup::{Node, el, leaf, percent};
-use crate::view::panels::memory::{Bar, Bars, bars_on, legend, scale};
+use crate::view::node::markup::{Node, leaf};
+use crate::view::panels::memory::{Bars, bars_on, legend, scale, thin};
 use crate::view::panels::words;
 
 /// The bars of both on the longer one's scale.
@@ -12,11 +12,6 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
     let scale = scale(memories[0]).max(scale(memories[1]));
     let pictures = memories.map(|memory| bars_on(memory, scale));
     let group = |(memory, picture, which): (&Memory, &Bars, &'static str)| {
-        let rows: Node = picture
-            .bars
-            .iter()
-            .map(|bar| bar_row(bar, picture.capacity, unit))
-            .collect();
         Node::from_iter([
             leaf(
                 "h3",
@@ -27,7 +22,7 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
                     memory = words::memory(memory, unit)
                 ),
             ),
-            el("div", &[("class", "bars thin")], &[rows]),
+            thin(picture, unit),
         ])
     };
     Node::from_iter([
@@ -36,35 +31,4 @@ pub fn memory(memories: [&Memory; 2], unit: MemoryUnit) -> Node {
         group((memories[0], &pictures[0], "first")),
         group((memories[1], &pictures[1], "second")),
     ])
-}
-
-fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
-    let mut track: Vec<Node> = bar
-        .segments
-        .iter()
-        .map(|part| {
-            let (class, style) = (part.class(), percent("width", part.length));
-            let title = t!(
-                "{component} {size}",
-                component = part.component.name(),
-                size = unit.show(part.bytes)
-            );
-            el("i", &[("class", &class), ("style", &style)], &[]).title(title)
-        })
-        .collect();
-    let class = if bar.is_peak { "total bold" } else { "total" };
-    track.push(el(
-        "i",
-        &[("class", "capacity"), ("style", &percent("left", capacity))],
-        &[],
-    ));
-    el(
-        "div",
-        &[("class", "bar-row")],
-        &[
-            leaf("span", "who", bar.name()),
-            el("div", &[("class", "track")], &track),
-            leaf("span", class, unit.number(bar.total)),
-        ],
-    )
 }

@@ -30,6 +30,8 @@ pub struct Bar {
     pub total: Bytes,
     /// The fullest of all.
     pub is_peak: bool,
+    /// Range of its need on the scale, 0 to 1, where it is the fullest of all.
+    pub range: Option<(f64, f64)>,
 }
 
 impl Bar {
@@ -40,14 +42,14 @@ impl Bar {
             .last()
             .map_or(0.0, |part| part.start + part.length)
     }
-    /// "stage 3", or "4 to 7".
+    /// "rank 3", or "rank 4–7".
     #[must_use]
     pub fn name(&self) -> Message {
         let (first, last) = self.stages;
         if first == last {
             t!("rank {first}", first)
         } else {
-            t!("ranks {first} to {last}", first, last)
+            t!("rank {first}–{last}", first, last)
         }
     }
 }
@@ -75,7 +77,7 @@ impl Segment {
 /// The picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    /// A bar a rank, or fewer where neighbours are equal and ranks are many.
+    /// A bar a rank; equal neighbours share one.
     pub bars: Vec<Bar>,
     /// The capacity on the scale, 0 to 1.
     pub capacity: f64,
@@ -91,19 +93,17 @@ impl Bars {
     }
 }
 
-/// More ranks than this: equal neighbours share a bar.
-const MAX_BARS: usize = 16;
-
 /// Lays the bars out on a scale of their own.
 #[must_use]
 pub fn bars(memory: &Memory) -> Bars {
     bars_on(memory, scale(memory))
 }
 
-/// Where the scale ends: a little beyond the longer of capacity and fullest rank.
+/// Where the scale ends: a little beyond the longest of capacity, fullest rank and range of its need.
 #[must_use]
 pub fn scale(memory: &Memory) -> Bytes {
-    memory.peak_bytes.max(memory.capacity_bytes) * 1.02
+    let need = memory.peak_bytes.max(memory.need_high_bytes);
+    need.max(memory.capacity_bytes) * 1.02
 }
 
 /// Lays the bars out on a scale that ends at `scale`.
@@ -125,22 +125,22 @@ pub fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
             }
             at += length;
         }
-        let is_peak = rank.stage == memory.peak_stage;
         match bars.last_mut() {
-            Some(last)
-                if memory.per_stage.len() > MAX_BARS
-                    && last.segments == segments
-                    && !last.is_peak
-                    && !is_peak =>
-            {
-                last.stages.1 = rank.stage;
-            }
+            Some(last) if last.segments == segments => last.stages.1 = rank.stage,
             _ => bars.push(Bar {
                 stages: (rank.stage, rank.stage),
                 segments,
                 total: rank.total,
-                is_peak,
+                is_peak: false,
+                range: None,
             }),
+        }
+        if rank.stage == memory.peak_stage
+            && let Some(bar) = bars.last_mut()
+        {
+            let share = |bytes: Bytes| (bytes / scale).min(1.0);
+            bar.is_peak = true;
+            bar.range = Some((share(memory.need_low_bytes), share(memory.need_high_bytes)));
         }
     }
     Bars {

@@ -5,12 +5,14 @@ mod bars;
 mod methods;
 mod panel;
 mod table;
+mod thin;
 
 pub use advice::{narrow, suggestions};
 pub use bars::{Bar, Bars, PartRow, Segment, bars, bars_on, part_rows, scale};
 pub use methods::methods;
 pub use panel::{measured, picture};
 pub use table::data_table;
+pub use thin::{suggested, thin};
 
 use crate::core::memory::{Component, Verdict};
 use crate::core::message::Message;

@@ -12,6 +12,8 @@ use crate::view::panels::words;
 
 /// Named parts in a tip; the rest in one line.
 const MAX_PARTS: usize = 9;
+/// More bars than this are thin, and only some have a name beside them.
+const MANY: usize = 16;
 /// Bars that end before this share of the plot leave room for words beside them.
 const ROOMY: f64 = 0.55;
 
@@ -31,6 +33,11 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
             Some(row(bar, rank, (picture.capacity, beside), unit))
         })
         .collect();
+    let class = if picture.bars.len() > MANY {
+        "bars many"
+    } else {
+        "bars"
+    };
     let note = if on_the_box(memory) {
         t!(
             "{capacity} on the box, as the paper counts",
@@ -46,7 +53,7 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
     [
         leaf("p", "visually-hidden", words::memory(memory, unit)),
         legend(&[&picture]),
-        el("div", &[("class", "bars")], &[rows]),
+        el("div", &[("class", class)], &[rows]),
         el(
             "p",
             &[("class", "capacity-note")],
@@ -94,6 +101,10 @@ fn row(
         track.push(place("over", &style));
     }
     track.push(place("capacity", &percent("left", capacity)));
+    track.extend(bar.range.map(|(low, high)| {
+        let style = format!("{};{}", percent("left", low), percent("width", high - low));
+        el("u", &[("style", &style)], &[])
+    }));
     let class = if bar.is_peak { "total bold" } else { "total" };
     let total = unit.number(bar.total);
     let label = t!(

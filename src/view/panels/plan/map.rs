@@ -112,11 +112,11 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
                         show_percent(found.figures.mfu)
                     };
                     let mine = by_sizes && own == Some((found.run.tp, found.run.pp));
-                    let peak = view.unit.show(found.figures.peak.bytes);
+                    let peak = view.unit.number(found.figures.peak.bytes);
                     filled(found, [figure, peak], value(found) / best, mine)
                 }
                 Cell::Open => leaf("td", "muted", "…"),
-                Cell::Out => empty("out of memory", "Every layout here runs out of memory"),
+                Cell::Out => empty("no fit", "Every layout here runs out of memory"),
                 Cell::Void => empty("–", "No layout divides here"),
             });
             let name = std::iter::once(el("th", &[("scope", "row")], &[text(head.label(axes))]));
@@ -132,8 +132,9 @@ fn grid(view: &View, map: &Cells, axes: &Axes) -> Node {
         ],
     );
     let note = t!(
-        "{map} Empty cells: out of memory, or – where nothing divides.",
-        map = words
+        "{map} Second line: peak, {unit}. Empty cells: out of memory, or – where nothing divides.",
+        map = words,
+        unit = view.unit.name()
     );
     let again = if map.done {
         Node::none()

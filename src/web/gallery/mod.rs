@@ -1,26 +1,22 @@
 //! The gallery: figures and pictures of all schedules from the worker, and those that are ticked as whole timelines.
 
+mod compared;
+
 use crate::core::report::{ScheduleRow, Variant};
 use crate::core::run::Run;
+use crate::core::sort::sort_by;
 use crate::core::t;
-use crate::io::export::{Picture, stacked};
 use crate::view::gallery::sketch::{Axis, Sketch};
-use crate::view::gallery::stack::{axis, below, beside, title};
-use crate::view::gallery::{Gallery, MOST, cards, head};
-use crate::view::node::action::TimelineAction;
-use crate::view::node::markup::{Action, Node, el, text};
+use crate::view::gallery::{Gallery, cards, head};
+use crate::view::node::markup::Node;
 use crate::view::views::View;
-use crate::web::actions::offer_picture;
-use crate::web::browser;
-use crate::web::evaluated::evaluated;
 use crate::web::html::{effect, flag, text as text_of, view_of};
 use crate::web::i18n::{say, translated};
-use crate::web::render::{Handler, handled, nodes, patched};
+use crate::web::render::patched;
 use crate::web::state::State;
-use crate::web::timeline::{Lane, Look, minimap, prepared, surface, zoom_buttons};
 use crate::web::worker::{Job, Progress, Reply, Request, request};
+use compared::compared;
 use leptos::prelude::*;
-use std::sync::Arc;
 
 /// What was asked of the worker: all schedules of this Run with this limit.
 type Asked = (Run, u64);
@@ -101,8 +97,7 @@ impl Page {
     /// What is shown: none while another view is.
     fn asked(self) -> Option<Asked> {
         let state = self.state;
-        let seen = state.open.get() == View::Schedules || state.embed().is_some();
-        let evaluation = seen.then(|| state.evaluation()).flatten()?;
+        let evaluation = is_seen(state).then(|| state.evaluation()).flatten()?;
         let run = evaluation.scenario.run.clone();
         let limit = state.gallery.with(|look| look.limit(&run));
         Some((run, limit))
@@ -164,7 +159,7 @@ impl Page {
             request_animation_frame(move || {
                 let all = Variant::all(&run);
                 let mut which: Vec<usize> = (0..all.len()).collect();
-                crate::core::sort::sort_by(&mut which, |a, b| {
+                sort_by(&mut which, |a, b| {
                     let far = |at: usize| distance(all[at]);
                     far(*a).total_cmp(&far(*b))
                 });
@@ -188,6 +183,11 @@ impl Page {
             });
         });
     }
+}
+
+/// Whether the gallery is shown.
+fn is_seen(state: State) -> bool {
+    state.open.get() == View::Schedules || state.embed().is_some()
 }
 
 /// How far from what is in sight the picture of `variant` stands, pixels.
@@ -239,143 +239,4 @@ fn limit(state: State) -> AnyView {
         </label>
     }
     .into_any()
-}
-
-/// The timelines of what is ticked, on one axis.
-fn compared(state: State) -> AnyView {
-    let ticked = Memo::new(move |_| {
-        let evaluation = state.evaluation()?;
-        let run = evaluation.scenario.run.clone();
-        let (ticked, limit) = state
-            .gallery
-            .with(|look| (look.ticked(&run), look.limit(&run)));
-        Some((run, limit, ticked))
-    });
-    let variant = move |at: usize| {
-        let asked = ticked.get();
-        asked.and_then(|(_, _, ticked)| ticked.get(at).copied())
-    };
-    let set = move |at: usize| {
-        let (run, limit, ticked) = ticked.get()?;
-        let variant = ticked.get(at)?;
-        Some((run.clone(), variant.set(&run, limit)))
-    };
-    let lanes: [Lane; MOST] = std::array::from_fn(|at| {
-        let run = Memo::new(move |_| {
-            let (run, set) = set(at)?;
-            run.with_texts(&set)
-        });
-        let shown = evaluated(move || run.get());
-        let lane = Lane::low(prepared(move || {
-            let shown = shown.get();
-            shown
-                .evaluation
-                .filter(|_| shown.errors.is_empty() && !shown.waits)
-        }));
-        // The fullest rank is the one to look at.
-        effect(move || {
-            let fullest = lane.prepared.with(|prepared| {
-                let prepared = prepared.as_ref()?;
-                Some(prepared.evaluation.report.memory.peak_stage)
-            });
-            lane.rank.set(fullest.unwrap_or(0));
-        });
-        lane
-    });
-    let look = Look::over(&lanes);
-    let handler: Handler = Arc::new(move |action| {
-        let Action::Timeline(action) = action else {
-            return false;
-        };
-        if !look.zoomed(*action) {
-            save(state, look, &lanes, *action == TimelineAction::Png);
-        }
-        true
-    });
-    let tools = view_of(tools);
-    let each = move |at: usize| {
-        let lane: Lane = lanes[at];
-        let title = move || match (variant(at), set(at)) {
-            (Some(variant), Some((_, set))) => title(at, variant, set),
-            _ => Node::none(),
-        };
-        let figures = move || {
-            let cursor = look.cursor.get();
-            let unit = state.unit.get();
-            lane.prepared.get().map_or_else(Node::none, |prepared| {
-                lane.curve
-                    .with(|curve| beside(&prepared, curve, cursor, unit))
-            })
-        };
-        view! {
-            <div class="lane" hidden=flag(move || variant(at).is_none())>
-                {nodes("lane-head", title)}
-                {surface(state, look, lane)}
-                {nodes("lane-figures", figures)}
-            </div>
-        }
-    };
-    let foot = move || axis(look.view(), look.cursor.get());
-    let words = move || {
-        let shown: Vec<_> = (0..MOST)
-            .filter_map(|at| variant(at).zip(lanes[at].prepared.get()))
-            .collect();
-        let shown: Vec<_> = shown.iter().map(|(one, of)| (*one, &**of)).collect();
-        below(&shown, state.unit.get())
-    };
-    view! {
-        <section class="compared" aria-labelledby="compared-title" hidden=flag(move || variant(0).is_none())>
-            <div class="panel-head">
-                <h2 id="compared-title">{say("Compared on one axis")}</h2>
-                <small>{say("memory of each schedule's fullest rank below its timeline; the line is what the GPU has")}</small>
-                <span class="spring"></span>
-                <span class="tools"><span class="buttons" use:handled=(tools, handler)></span></span>
-            </div>
-            {std::array::from_fn::<_, MOST, _>(each)}
-            {nodes("stack-axis", foot)}
-            {minimap(look)}
-            {nodes("against", words)}
-        </section>
-    }
-    .into_any()
-}
-
-/// Zoom, and the menu that saves.
-fn tools() -> Node {
-    let file = |action: TimelineAction, label: &'static str| {
-        el("button", &[], &[text(label)]).on(Action::Timeline(action))
-    };
-    let files = [
-        file(TimelineAction::Svg, "SVG"),
-        file(TimelineAction::Png, "PNG"),
-    ];
-    let menu = [
-        el("summary", &[], &[text("Save picture")]),
-        el("div", &[], &files),
-    ];
-    let menu = el("details", &[("class", "menu")], &menu);
-    zoom_buttons().chain([menu]).collect()
-}
-
-/// All timelines as one picture.
-fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
-    let drawn: Vec<_> = lanes
-        .iter()
-        .filter_map(|lane| Some((lane, lane.prepared.get_untracked()?)))
-        .collect();
-    let pictures: Vec<Picture> = drawn
-        .iter()
-        .map(|(lane, prepared)| Picture {
-            evaluation: &prepared.evaluation,
-            sums: &prepared.sums,
-            view: look.seen(),
-            width: look.width.get_untracked().max(640.0),
-            rank: lane.rank.get_untracked(),
-            theme: state.theme.get_untracked(),
-        })
-        .collect();
-    let svg = stacked(&pictures);
-    if let Some(target) = browser::by_id("gallery").or_else(|| browser::by_id("compared-title")) {
-        offer_picture(&target, "schedules", png, Some(svg));
-    }
 }

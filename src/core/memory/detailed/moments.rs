@@ -1,0 +1,312 @@
+//! The peak of a rank whose gradients are freed after every step: that of its fullest moment.
+//!
+//! peak = weights + states + max(loss, a layer's backward pass, the optimizer's step)
+//!
+//! Loss: activations, logits, gradients of earlier micro-batches. Backward pass: activations, everything that one layer
+//! computes again with its gradients, gathered and unpacked weights. Step: gradients and one temporary of the size of the
+//! trained weights. Source: the slopes and intercepts of fms-acceleration's measured peaks (`public/data/finetune.csv`,
+//! `tests/finetune.rs`): pure bf16 with Adam takes 6 bytes a parameter between steps and 10 at the optimizer's, whatever
+//! the batch.
+
+use super::activations::{cut, kept};
+use super::holding::{Holding, Kind, embedding_elements, holdings, kinds_of};
+use super::logits::{self, eager_kernel};
+use super::sharding::{largest_layer, root_elements};
+use super::states::{shards, states, trained_bytes};
+use super::{activation_items, heads_in_flight, workspaces};
+use crate::memory::estimate::{Component, Item, Nature, RankLoad};
+use crate::model::{LayerKind, linears};
+use crate::run::{AdapterMethod, BaseFormat, Recompute, Scenario};
+
+/// Everything that is there at the fullest moment.
+#[must_use]
+pub fn items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
+    let rank = Rank::new(scenario, load);
+    let mut all = rank.always();
+    let moments = [rank.loss(), rank.backward(), rank.step()];
+    let bytes = |items: &Vec<Item>| items.iter().map(|item| item.bytes.0).sum::<f64>();
+    let fullest = moments.into_iter().fold(Vec::new(), |most, moment| {
+        if bytes(&moment) > bytes(&most) {
+            moment
+        } else {
+            most
+        }
+    });
+    all.extend(fullest);
+    all
+}
+
+/// Bytes between two steps: weights and states, and gradient shards where FSDP keeps them.
+#[must_use]
+pub fn steady(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let rank = Rank::new(scenario, load);
+    let always: f64 = rank.always().iter().map(|item| item.bytes.0).sum();
+    let left = if rank.sharded && scenario.adapter.is_none() {
+        rank.gradients(true)
+    } else {
+        0.0
+    };
+    always + left
+}
+
+/// A rank, its parameters, and whether they are sharded.
+struct Rank<'a> {
+    scenario: &'a Scenario,
+    load: &'a RankLoad,
+    holdings: Vec<Holding>,
+    sharded: bool,
+}
+
+fn held(component: Component, name: &'static str, bytes: f64) -> Item {
+    Item::held(component, name, bytes)
+}
+
+fn gradient_items(bytes: f64) -> Item {
+    held(Component::Gradients, "trained parameters", bytes)
+}
+
+fn momentary(name: &'static str, bytes: f64) -> Item {
+    Item {
+        nature: Nature::Momentary,
+        ..held(Component::Buffers, name, bytes)
+    }
+}
+
+impl<'a> Rank<'a> {
+    fn new(scenario: &'a Scenario, load: &'a RankLoad) -> Self {
+        Self {
+            scenario,
+            load,
+            holdings: holdings(scenario, load),
+            sharded: scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0,
+        }
+    }
+
+    fn always(&self) -> Vec<Item> {
+        let each = self.holdings.iter().flat_map(|part| {
+            let states = states(self.scenario, part, self.load.weight_versions);
+            [
+                held(Component::Weights, part.name, states.weights),
+                held(Component::Optimizer, part.name, states.optimizer),
+            ]
+        });
+        let workspaces = workspaces(self.scenario);
+        each.chain([held(Component::Buffers, "library workspaces", workspaces)])
+            .collect()
+    }
+
+    /// Gradients of all that is trained, sharded or whole.
+    fn gradients(&self, cut: bool) -> f64 {
+        let of = |part: &Holding| {
+            let bytes = trained_bytes(self.scenario, part.kind).gradients() * part.elements;
+            let over = if cut && self.sharded {
+                shards(self.scenario, part.kind)
+            } else {
+                1.0
+            };
+            bytes / over
+        };
+        self.holdings
+            .iter()
+            .filter(|part| part.trained)
+            .map(of)
+            .sum()
+    }
+
+    /// Gradients that earlier micro-batches left.
+    fn earlier(&self) -> f64 {
+        if self.scenario.layout.microbatches <= 1 {
+            return 0.0;
+        }
+        self.gradients(!self.scenario.software.sums_whole)
+    }
+
+    /// Width h of every token of a micro-batch, in bytes.
+    fn stream(&self) -> f64 {
+        let cut = cut(self.scenario);
+        cut.element * cut.tokens * self.scenario.model.hidden as f64 / cut.residual
+    }
+
+    /// Activations of all micro-batches in flight; an fp32 residual stream doubles the layers' inputs.
+    fn activations(&self) -> Vec<Item> {
+        let mut items = activation_items(self.scenario, self.load);
+        let upcast = |adapter: &crate::run::Adapter| adapter.upcast;
+        if self.scenario.adapter.as_ref().is_some_and(upcast) {
+            let inputs = "input of the attention norm";
+            for item in items.iter_mut().filter(|item| item.name == inputs) {
+                item.bytes = item.bytes * 2.0;
+            }
+        }
+        items
+    }
+
+    /// The unit of FSDP that holds embedding and head.
+    fn root(&self) -> Option<Item> {
+        let bytes = self.scenario.precision.gathered_weight() * root_elements(&self.holdings);
+        self.sharded
+            .then(|| held(Component::Buffers, "gathered embedding and head", bytes))
+    }
+
+    /// What eager norms keep in fp32 beside their input.
+    fn eager_norm(&self) -> f64 {
+        if self.scenario.software.fused_kernels {
+            0.0
+        } else {
+            2.0 * self.stream()
+        }
+    }
+
+    fn loss(&self) -> Vec<Item> {
+        let mut items = self.activations();
+        let heads = heads_in_flight(self.scenario, self.load);
+        if heads > 0.0 {
+            let kernel = eager_kernel(self.scenario.software.cross_entropy).value;
+            let inputs = logits::inputs(self.scenario) + self.eager_norm() / 2.0;
+            items.extend([
+                held(
+                    Component::Buffers,
+                    "logits",
+                    kernel * logits::logits(self.scenario),
+                ),
+                held(Component::Buffers, "inputs of the head", heads * inputs),
+            ]);
+        }
+        items.push(gradient_items(self.earlier()));
+        items.extend(self.root());
+        items
+    }
+
+    fn backward(&self) -> Vec<Item> {
+        let scenario = self.scenario;
+        let mut items = self.activations();
+        let heads = heads_in_flight(scenario, self.load);
+        // Nothing of the loss is left but the gradient of its input, and what the first layer's pass leaves of the head's.
+        let head = if heads > 0.0 && self.trains_head() && scenario.layout.microbatches <= 1 {
+            trained_bytes(scenario, Kind::Dense).gradients() * embedding_elements(scenario)
+        } else {
+            0.0
+        };
+        items.push(gradient_items(self.earlier() + head));
+        items.extend(self.root());
+        let recomputed = self
+            .load
+            .stages
+            .iter()
+            .map(|stage| kept(scenario, *stage).recomputed);
+        let recomputed = recomputed.fold(0.0, f64::max);
+        let norms = if recomputed > 0.0 {
+            2.0 * self.eager_norm()
+        } else {
+            0.0
+        };
+        items.push(momentary("recomputed layer", recomputed + norms));
+        items.push(momentary("gradients inside a layer", self.inside()));
+        items.push(momentary("unpacked weights", self.unpacked()));
+        if self.sharded {
+            let unit = largest_layer(scenario, self.load);
+            items.push(momentary(
+                "gathered layers",
+                2.0 * scenario.gathered_weight() * unit,
+            ));
+            if scenario.adapter.is_none() {
+                let gradient = scenario.precision.gathered_weight() * unit;
+                items.push(momentary("gradients being reduced", gradient));
+            }
+            items.extend(self.boundaries());
+        }
+        items
+    }
+
+    fn trains_head(&self) -> bool {
+        self.scenario.adapter.is_none()
+    }
+
+    /// With FSDP the gradients of the layers' outputs stay until the backward pass of the model ends, in place of that of
+    /// one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
+    fn boundaries(&self) -> Option<Item> {
+        let full = self.scenario.run.recompute == Recompute::Full;
+        let layers: u64 = self
+            .load
+            .stages
+            .iter()
+            .map(|stage| self.layers(*stage))
+            .sum();
+        let bytes = (layers.saturating_sub(2)) as f64 * self.stream();
+        full.then(|| momentary("gradients between layers", bytes))
+    }
+
+    fn layers(&self, stage: usize) -> u64 {
+        kinds_of(self.scenario, stage)
+            .iter()
+            .map(|(_, count)| *count)
+            .sum()
+    }
+
+    fn kinds(&self) -> impl Iterator<Item = LayerKind> + '_ {
+        let stages = self.load.stages.iter();
+        stages
+            .flat_map(|stage| kinds_of(self.scenario, *stage).to_vec())
+            .map(|(kind, _)| kind)
+    }
+
+    /// The gradient of a layer's output and, where the activated gate meets the up projection, those of both and of their
+    /// product: `T (2 h + 6 f)`; of experts one after the other.
+    fn inside(&self) -> f64 {
+        let (scenario, model, cut) = (self.scenario, &self.scenario.model, cut(self.scenario));
+        let tensors = if model.gated_ffn { 3.0 } else { 2.0 };
+        let width = self.kinds().map(|kind| {
+            let dense = if kind.ffn.is_dense() {
+                model.ffn as f64 / cut.tp
+            } else {
+                0.0
+            };
+            let routed = model
+                .moe
+                .filter(|_| kind.ffn.is_routed())
+                .map_or(0.0, |moe| {
+                    let held = moe.experts as f64 / scenario.layout.ep as f64;
+                    (moe.top_k * moe.expert_ffn) as f64 * cut.routed / held / cut.etp
+                });
+            dense + routed
+        });
+        let width = width.fold(0.0, f64::max);
+        self.stream() + tensors * cut.element * cut.tokens * width
+    }
+
+    /// The largest matrix of a quantised base in 16 bits; DoRA forms `W + B A` and keeps both while it norms the rows.
+    fn unpacked(&self) -> f64 {
+        let Some(adapter) = &self.scenario.adapter else {
+            return 0.0;
+        };
+        let tp = self.scenario.layout.tp as f64;
+        let model = &self.scenario.model;
+        let largest = self.kinds().flat_map(|kind| linears(model, kind));
+        let largest = largest.map(|linear| linear.elements() as f64 / tp);
+        let matrix = self.scenario.precision.computes.activation() * largest.fold(0.0, f64::max);
+        let base = adapter.base.is_some_and(BaseFormat::is_unpacked_first);
+        let sums = if adapter.method == AdapterMethod::Dora {
+            2.0
+        } else {
+            0.0
+        };
+        matrix * (f64::from(u8::from(base)) + sums)
+    }
+
+    /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam.
+    fn step(&self) -> Vec<Item> {
+        let of = |part: &Holding| {
+            let bytes = trained_bytes(self.scenario, part.kind).weights * part.elements;
+            let over = if self.sharded {
+                shards(self.scenario, part.kind)
+            } else {
+                1.0
+            };
+            bytes / over
+        };
+        let trained = self.holdings.iter().filter(|part| part.trained);
+        vec![
+            gradient_items(self.gradients(true)),
+            momentary("temporaries of the optimizer", trained.map(of).sum()),
+        ]
+    }
+}

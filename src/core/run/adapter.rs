@@ -1,0 +1,268 @@
+//! Adapters beside a frozen base: what a person sets, and what it means.
+
+use super::choices::{Choice, OneOf, one_of};
+use super::precision::{Format, Precision};
+use super::stack::Software;
+use crate::model::{Architecture, LayerKind, Linear, Target, linears};
+
+one_of! {
+    /// How a model is fine-tuned beside its frozen weights.
+    AdapterMethod {
+        /// Low-rank adapters.
+        Lora = "lora" "LoRA",
+        /// The same with a magnitude a row.
+        Dora = "dora" "DoRA",
+        /// Low-rank adapters beside a quantised base.
+        Qlora = "qlora" "QLoRA",
+    }
+}
+
+one_of!(impl Target {
+    Query = "q_proj" "q",
+    Key = "k_proj" "k",
+    Value = "v_proj" "v",
+    Output = "o_proj" "o",
+    Gate = "gate_proj" "gate",
+    Up = "up_proj" "up",
+    Down = "down_proj" "down",
+});
+
+one_of! {
+    /// What adapters are kept in.
+    AdapterType {
+        /// fp32, as PEFT casts them (`autocast_adapter_dtype`).
+        Fp32 = "fp32" "fp32",
+        /// bf16, as the model.
+        Bf16 = "bf16" "bf16",
+    }
+}
+
+one_of! {
+    /// How the linears of the frozen base are stored.
+    BaseFormat {
+        /// NormalFloat 4, blocks of 64 with fp32 scales.
+        Nf4 = "nf4" "NF4",
+        /// The same with quantised scales.
+        Nf4Double = "nf4-double" "NF4, double quantisation",
+        /// int8, a scale a row.
+        Int8 = "int8" "int8",
+        /// GPTQ in 4 bits, groups of 128.
+        Gptq4 = "gptq4" "GPTQ, 4 bits",
+        /// GPTQ in 4 bits, a scale a row.
+        Gptq4Row = "gptq4-row" "GPTQ, 4 bits, no groups",
+    }
+}
+
+one_of! {
+    /// An end of the model that is trained whole, as a copy (PEFT's `modules_to_save`).
+    Saved {
+        /// The input embedding.
+        Embedding = "embed_tokens" "embedding",
+        /// The head.
+        Head = "lm_head" "head",
+    }
+}
+
+impl BaseFormat {
+    /// Bytes a weight of a linear whose rows have `input` elements: the element and its part of the scales.
+    ///
+    /// Source: bitsandbytes `functional.py` (`quantize_4bit`: blocks of 64, fp32 scales; `compress_statistics`: scales in
+    /// 8 bit, blocks of 256 of them with an fp32 scale); GPTQ: fp16 scale and 4-bit zero for 128
+    /// elements, an int32 group number a row.
+    #[must_use]
+    pub fn bytes(self, input: f64) -> f64 {
+        match self {
+            Self::Nf4 => 0.5 + 4.0 / 64.0,
+            Self::Nf4Double => 0.5 + 1.0 / 64.0 + 4.0 / (64.0 * 256.0),
+            Self::Int8 => 1.0 + 4.0 / input,
+            Self::Gptq4 => 0.5 + (2.0 + 0.5) / 128.0 + 4.0 / input,
+            Self::Gptq4Row => 0.5 + (2.0 + 0.5 + 4.0) / input,
+        }
+    }
+
+    /// Whether products need the weights of a matrix in 16 bits first; GPTQ's kernels unpack as they go.
+    #[must_use]
+    pub fn is_unpacked_first(self) -> bool {
+        !matches!(self, Self::Gptq4 | Self::Gptq4Row)
+    }
+}
+
+/// What a person sets of adapters; none: the method's own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AdapterParts {
+    /// How; none: everything is trained.
+    pub method: Option<AdapterMethod>,
+    /// Rank r.
+    pub rank: Option<u64>,
+    /// The linears with an adapter; none: all.
+    pub targets: Option<Vec<Target>>,
+    /// What adapters are kept in; none: the stack's.
+    pub dtype: Option<AdapterType>,
+    /// How the base is stored; none: as the precision says, of QLoRA NF4 with double quantisation.
+    pub base: Option<BaseFormat>,
+    /// Ends of the model that are trained whole.
+    pub modules_to_save: Option<Vec<Saved>>,
+    /// Whether adapters are sharded with the base; none: they are.
+    pub sharded: Option<bool>,
+    /// Whether the residual stream is fp32 (`prepare_model_for_kbit_training`); none: it is not.
+    pub upcast: Option<bool>,
+}
+
+/// Rank where none is said. Source: PEFT `LoraConfig.r`, LLaMA-Factory `lora_rank`, torchtune.
+const RANK: u64 = 8;
+
+/// Adapters understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adapter {
+    /// How.
+    pub method: AdapterMethod,
+    /// Rank r.
+    pub rank: u64,
+    /// The linears with an adapter.
+    pub targets: Vec<Target>,
+    /// Bytes of an adapter's parameter.
+    pub bytes: Precision,
+    /// How the base is stored, where it is quantised.
+    pub base: Option<BaseFormat>,
+    /// Ends of the model that are trained whole.
+    pub saved: Vec<Saved>,
+    /// Whether adapters are sharded with the base.
+    pub sharded: bool,
+    /// Whether the residual stream is fp32.
+    pub upcast: bool,
+    /// Whether the routed experts of a rank share one adapter (Megatron-Bridge's `share_expert_adapters`).
+    pub shares_experts: bool,
+}
+
+impl AdapterParts {
+    /// What they mean under `software` with a base of `precision`; none without a method.
+    #[must_use]
+    pub fn resolve(&self, software: &Software, precision: Precision) -> Option<Adapter> {
+        let method = self.method?;
+        let every = || Target::ALL.iter().map(|(target, _)| *target).collect();
+        let of_qlora = (method == AdapterMethod::Qlora).then_some(BaseFormat::Nf4Double);
+        Some(Adapter {
+            method,
+            rank: self.rank.unwrap_or(RANK),
+            targets: self.targets.clone().unwrap_or_else(every),
+            bytes: adapter_bytes(self.dtype, software, precision),
+            base: self.base.or(of_qlora),
+            saved: self.modules_to_save.clone().unwrap_or_default(),
+            sharded: self.sharded.unwrap_or(true),
+            upcast: self.upcast.unwrap_or(false),
+            shares_experts: software.flat_buffers,
+        })
+    }
+
+    /// The parts that say something only with a method, by their keys.
+    #[must_use]
+    pub fn said(&self) -> Option<&'static str> {
+        let parts = [
+            ("adapter.rank", self.rank.is_some()),
+            ("adapter.targets", self.targets.is_some()),
+            ("adapter.dtype", self.dtype.is_some()),
+            ("adapter.base", self.base.is_some()),
+            ("adapter.modules_to_save", self.modules_to_save.is_some()),
+            ("adapter.sharded", self.sharded.is_some()),
+            ("adapter.upcast", self.upcast.is_some()),
+        ];
+        parts
+            .into_iter()
+            .find(|(_, said)| *said)
+            .map(|(key, _)| key)
+    }
+}
+
+/// Weights, gradients and moments of an adapter: `4 + 4 + 8` as PEFT casts them, `2 + 2 + 4` in pure bf16, and what the
+/// precision says in Megatron's buffers.
+fn adapter_bytes(
+    dtype: Option<AdapterType>,
+    software: &Software,
+    precision: Precision,
+) -> Precision {
+    let pure = |bytes: f64| Precision {
+        computes: precision.computes,
+        ..Precision::new(Format::Bf16, [bytes, bytes, 0.0, 0.0, bytes, bytes])
+    };
+    match dtype {
+        None if software.flat_buffers => Precision {
+            recipe: None,
+            ..precision
+        },
+        None if software.trains_bf16 => pure(2.0),
+        Some(AdapterType::Bf16) => pure(2.0),
+        None | Some(AdapterType::Fp32) => pure(4.0),
+    }
+}
+
+impl Adapter {
+    /// The linears of a layer of `kind` that have one.
+    #[must_use]
+    pub fn beside(&self, model: &Architecture, kind: LayerKind) -> Vec<Linear> {
+        let mut list = linears(model, kind);
+        list.retain(|linear| self.adapts(linear.target));
+        list
+    }
+
+    /// Whether linears of this name have one.
+    #[must_use]
+    pub fn adapts(&self, target: Target) -> bool {
+        self.targets.contains(&target)
+    }
+
+    /// Elements of the adapters of a layer of `kind` that one token meets: outside the routed experts, and beside those
+    /// that it visits.
+    #[must_use]
+    pub fn active(&self, model: &Architecture, kind: LayerKind) -> [f64; 2] {
+        let visited = model.moe.map_or(0, |moe| moe.top_k) as f64;
+        let own = |experts: bool| {
+            let list = self.beside(model, kind);
+            let list = list
+                .iter()
+                .filter(|linear| linear.experts.is_some() == experts);
+            list.map(|linear| linear.adapter(self.rank, false, 1))
+                .sum::<f64>()
+        };
+        [own(false), visited * own(true)]
+    }
+
+    /// Elements of the adapters of a layer of `kind` on one rank: outside the routed experts, and beside them.
+    #[must_use]
+    pub fn elements(
+        &self,
+        model: &Architecture,
+        kind: LayerKind,
+        tp: u64,
+        ep: u64,
+        etp: u64,
+    ) -> [f64; 2] {
+        let magnitudes = self.method == AdapterMethod::Dora;
+        let (mut dense, mut routed) = (0.0, 0.0);
+        for linear in self.beside(model, kind) {
+            match linear.experts {
+                None => dense += linear.adapter(self.rank, magnitudes, tp),
+                Some(_) if self.shares_experts => {
+                    routed += linear.adapter(self.rank, magnitudes, etp);
+                }
+                Some(experts) => {
+                    let own = experts as f64 / ep as f64;
+                    routed += own * linear.adapter(self.rank, magnitudes, etp);
+                }
+            }
+        }
+        [dense, routed]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dettmers et al. 2023 (QLoRA), section 3: blocks of 64 cost 0.5 bit a parameter, with double quantisation 0.127.
+    #[test]
+    fn scales_cost_what_qlora_prints() {
+        let scale_bits = |format: BaseFormat| 8.0 * (format.bytes(4096.0) - 0.5);
+        assert!((scale_bits(BaseFormat::Nf4) - 0.5).abs() < 1e-12);
+        assert!((scale_bits(BaseFormat::Nf4Double) - 0.127).abs() < 0.0005);
+    }
+}

@@ -1,0 +1,61 @@
+//! What adapters need: a method, linears that the model has, a base that can be quantised.
+
+use super::Check;
+use crate::issue::Issue;
+use crate::model::{Target, linears};
+use crate::run::{Format, Method, OneOf, Precision};
+use crate::t;
+
+impl Check<'_> {
+    pub fn adapter(&mut self, precision: Precision) {
+        let run = self.run;
+        let Some(adapter) = run.adapter.resolve(&run.software(), precision) else {
+            if let Some(field) = run.adapter.said() {
+                let message = t!("{field} says nothing without a method of adapters", field);
+                let issue = Issue::error("adapter.method", message);
+                self.issues.push(issue.with_fix("adapter.method", "lora"));
+            }
+            return;
+        };
+        let has = |target: &Target| {
+            let kinds = self.model.all_kinds();
+            kinds.iter().any(|(kind, _)| {
+                let list = linears(self.model, *kind);
+                list.iter().any(|linear| linear.target == *target)
+            })
+        };
+        if run.adapter.targets.is_some() {
+            let (own, missing): (Vec<Target>, Vec<Target>) =
+                adapter.targets.iter().partition(|target| has(target));
+            if let Some(first) = missing.first() {
+                let own: Vec<&str> = own.iter().map(|target| target.id()).collect();
+                let message = t!("the model has no linear {name}", name = first.id());
+                let issue = Issue::error("adapter.targets", message);
+                self.issues
+                    .push(issue.with_fix("adapter.targets", own.join(",")));
+            }
+        } else if !adapter.targets.iter().any(has) {
+            self.error(
+                "adapter.method",
+                "no linear of this model has a name that adapters know; train everything",
+            );
+        }
+        let quantised = adapter.base.is_some();
+        if quantised && precision.computes == Format::Fp32 {
+            let message = t!("products with a quantised base run in 16 bits");
+            let issue = Issue::error("precision", message);
+            self.issues.push(issue.with_fix("precision", "bf16"));
+        }
+        if quantised && run.tp > 1 {
+            let message = "no published software cuts quantised linears by tensor parallelism; shard them with ZeRO-3 instead";
+            let issue = Issue::warning("adapter.base", message);
+            self.warnings.push(issue);
+        }
+        if run.memory_method != Method::Detailed {
+            let message = "this method knows no adapters: it counts all parameters as trained";
+            let issue = Issue::warning("memory_method", message);
+            self.warnings
+                .push(issue.with_fix("memory_method", "detailed"));
+        }
+    }
+}

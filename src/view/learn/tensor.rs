@@ -1,0 +1,241 @@
+//! Tensor parallelism: matrices cut over one, two and three dimensions, and what the ranks of a cut exchange.
+
+mod grids;
+mod layer;
+mod passes;
+
+use super::bars::{Bar, TIME, run};
+use super::dials::{Dials, SEQUENCE, Slider, TENSOR, slider};
+use super::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
+use super::{Lesson, Live, Step};
+use crate::core::cluster::{Axis, Link};
+use crate::core::message::verbatim;
+use crate::core::run::Scenario;
+use crate::core::source::{KORTHIKANTI_2022, LECTURE, PLAYBOOK};
+use crate::core::t;
+use crate::core::traffic::{bandwidth, flops_per_byte, microbatch_traffic, playbook_ratio};
+use crate::core::units::{Bytes, BytesPerSecond, number, show_bandwidth, show_bytes, show_percent};
+
+const T: Slider = TENSOR.over(&[2, 4, 8], 1);
+const WIDE: Slider = TENSOR.over(&[2, 4, 8, 16, 32], 2);
+const P: Slider = slider("P", "ranks of a grid", &[4, 16, 64], 1);
+
+/// The lesson.
+#[rustfmt::skip]
+pub(super) const LESSON: Lesson = Lesson {
+    id: "tensor",
+    title: "Tensor parallelism",
+    about: "matrices cut in one, two and three dimensions",
+    steps: &[
+        Step { title: "Cut one matrix", sliders: &[T], live: cut, source: (&LECTURE, "tensor parallelism"), on_run: &[] },
+        Step { title: "Columns first, then rows", sliders: &[T, SEQUENCE], live: pair, source: (&PLAYBOOK, "tensor parallelism"), on_run: &[("tp", "8")] },
+        Step { title: "What is sent: f and g", sliders: &[T, SEQUENCE], live: layer::f_and_g, source: (&KORTHIKANTI_2022, "section 4.2.1"), on_run: &[("sequence_parallel", "false")] },
+        Step { title: "Sequence parallelism between blocks", sliders: &[T, SEQUENCE], live: layer::between, source: (&KORTHIKANTI_2022, "section 4.2.2"), on_run: &[("sequence_parallel", "true")] },
+        Step { title: "What it costs, and why it ends at the node", sliders: &[WIDE, SEQUENCE], live: cost, source: (&PLAYBOOK, "tensor parallelism; appendix A3"), on_run: &[("tp", "8")] },
+        Step { title: "Two dimensions: a square of ranks", sliders: &[P], live: grids::square, source: (&LECTURE, "two-dimensional tensor parallelism"), on_run: &[] },
+        Step { title: "Three dimensions: a cube of ranks", sliders: &[P.over(&[8, 27, 64], 2)], live: grids::cube, source: (&LECTURE, "three-dimensional tensor parallelism"), on_run: &[] },
+    ],
+};
+
+/// A Llama of 70 B on one group of `tp` ranks.
+fn settings(tp: u64, s: u64, more: &str) -> String {
+    format!("model=llama-3.1-70b&gpus={tp}&tp={tp}&pp=1&global_batch=4&seq_len={s}{more}")
+}
+
+fn scenario(tp: u64, s: u64, more: &str) -> Option<Scenario> {
+    Some(run(&settings(tp, s, more))?.scenario)
+}
+
+/// Bytes that a rank sends for one layer and micro-batch.
+fn layer_bytes(scenario: &Scenario) -> f64 {
+    microbatch_traffic(scenario, 0).tp.0 / scenario.model.layers as f64
+}
+
+/// A block that the first of the ranks has.
+fn first(own: bool) -> Part {
+    if own { Part::Own } else { Part::Other }
+}
+
+fn cut(dials: &Dials) -> Live {
+    let t = dials.get("t");
+    let whole = |name, part| Matrix::new(name, ACTIVATIONS, (1, 1), &move |_, _| part);
+    let columns = |name, ink| Matrix::new(name, ink, (1, t), &|_, column| first(column == 0));
+    let rows = Matrix::new("A", WEIGHTS, (t, 1), &|row, _| first(row == 0));
+    let products = [
+        Product {
+            name: t!("by columns"),
+            matrices: vec![
+                whole("X", Part::Own),
+                columns("A", WEIGHTS),
+                columns("Y", ACTIVATIONS),
+            ],
+            signs: &["·", "="],
+        },
+        Product {
+            name: t!("by rows"),
+            matrices: vec![columns("X", ACTIVATIONS), rows, whole("Y", Part::Summed)],
+            signs: &["·", "="],
+        },
+    ];
+    let share = show_percent(1.0 / t as f64);
+    let text = vec![
+        t!(
+            "Some models do not fit into a GPU even layer by layer, and more GPUs should also finish one sample sooner. Copies of the model do neither, so the matrices themselves are cut."
+        ),
+        t!(
+            "By columns, each of {t} ranks computes its columns of the result from the whole input. By rows, a rank needs only its columns of the input, but all it has then is a partial sum, and the ranks must add theirs up.",
+            t
+        ),
+        t!("Either way a rank keeps and computes {share}.", share),
+    ];
+    let (h, f) = scenario(t, 2048, "").map_or((0, 0), |it| (it.model.hidden, it.model.ffn));
+    let each = number((h * f / t) as f64 / 1e6, 3);
+    Live::of(text)
+        .formula(
+            "Y = X A = [X A₁ … X Aₜ] = X₁ A₁ + … + Xₜ Aₜ",
+            t!(
+                "{h} × {f} / {t} = {each} million weights per rank",
+                h,
+                f,
+                t,
+                each
+            ),
+        )
+        .products(&products)
+}
+
+fn pair(dials: &Dials) -> Live {
+    let (t, s) = (dials.get("t"), dials.get("s"));
+    let columns = |name, ink| Matrix::new(name, ink, (1, t), &|_, column| first(column == 0));
+    let whole = |name, part| Matrix::new(name, ACTIVATIONS, (1, 1), &move |_, _| part);
+    let rows = Matrix::new("B", WEIGHTS, (t, 1), &|row, _| first(row == 0));
+    let product = Product {
+        name: t!("columns of A, then rows of B"),
+        matrices: vec![
+            whole("X", Part::Own),
+            columns("A", WEIGHTS),
+            columns("Y", ACTIVATIONS),
+            rows,
+            whole("Z", Part::Summed),
+        ],
+        signs: &["·", "→", "·", "="],
+    };
+    let scenario = scenario(t, s, "");
+    let heads = scenario.as_ref().map_or(0, |it| it.model.heads);
+    let text = vec![
+        t!(
+            "The two cuts fit together. The first matrix of an FFN is cut by columns: each rank has its columns of the intermediate result and applies the activation function to them alone."
+        ),
+        t!(
+            "The second is cut by rows, which need just these columns. So partial sums are added up once per block, not once per matrix."
+        ),
+        t!(
+            "Attention is cut by heads in the same way: of {heads} heads a rank has {each}. There cannot be more ranks than heads.",
+            heads,
+            each = heads / t
+        ),
+    ];
+    let sent = scenario.as_ref().map_or(0.0, layer_bytes) / 4.0;
+    Live::of(text)
+        .formula(
+            "Z = φ(X A) B = φ(X A₁) B₁ + … + φ(X Aₜ) Bₜ",
+            t!(
+                "one sum of {s} × {h} numbers, for which a rank sends {bytes}",
+                s,
+                h = scenario.as_ref().map_or(0, |it| it.model.hidden),
+                bytes = show_bytes(Bytes(sent))
+            ),
+        )
+        .products(&[product])
+}
+
+/// GPU time of the same four sequences over `tp` ranks: a perfect cut takes no more of it than one GPU.
+fn gpu_time(tp: u64, s: u64) -> Option<Bar> {
+    let name = verbatim(format!("TP {tp}"));
+    Bar::time(name, &settings(tp, s, ""), tp as f64)
+}
+
+/// What a rank of the group sends per second, by the data sheet: between nodes a ring uses the cards of all its members.
+fn wire(scenario: &Scenario) -> BytesPerSecond {
+    let group = scenario.layout.mesh().group(Axis::Tp);
+    let near = bandwidth(scenario, Link::Intra).0;
+    let far = bandwidth(scenario, Link::Inter).0 * group.in_node as f64;
+    BytesPerSecond(if group.nodes() == 1 {
+        near
+    } else {
+        near.min(far)
+    })
+}
+
+fn cost(dials: &Dials) -> Live {
+    let (t, s) = (dials.get("t"), dials.get("s"));
+    let bars: Vec<Bar> = [1, 2, 4, 8, 16, 32]
+        .into_iter()
+        .filter_map(|tp| gpu_time(tp, s))
+        .collect();
+    let here = gpu_time(t, s);
+    let share = here.map_or(0.0, |bar| bar.part(1) / bar.total());
+    let text = vec![
+        t!(
+            "A layer waits for its exchanges, which do not get smaller with more ranks, while the compute of each rank does. With {t} ranks {share} of the step is exposed communication.",
+            t,
+            share = show_percent(share)
+        ),
+        t!(
+            "Beyond the node they cross the network, with less bandwidth per rank and longer ways. That is why tensor parallelism ends there."
+        ),
+        t!(
+            "The bars show GPU time for the same work: a perfect cut would keep them equal. Narrow matrix products, which reach less of a GPU's peak, add to the cost."
+        ),
+    ];
+    let live = Live::of(text).bars(&TIME, &bars, None);
+    let Some(it) = scenario(t, s, "") else {
+        return live;
+    };
+    let wire = wire(&it);
+    let per_byte = number(flops_per_byte(it.gpu.bf16, wire).round(), 3);
+    let ratio = playbook_ratio(&it, "tp", wire, 0.0, 1.0);
+    let [corrected, printed] = ratio.map_or([0.0; 2], |it| [it.corrected, it.printed]);
+    let h = it.model.hidden;
+    let values = format!(
+        "2 · {per_byte} · {} / (2 · {h}) = {}",
+        t - 1,
+        number(corrected, 3)
+    );
+    let note = t!(
+        "Time of one gather over the product of h × h that needs it, with B = {rate}: it can hide while the ratio is below {one}. The playbook counts elements, not bytes, and would say {printed}.",
+        rate = show_bandwidth(wire.0),
+        one = 1_u8,
+        printed = number(printed, 3)
+    );
+    live.formula("ratio = 2 F (t − 1) / (2 h B)", values)
+        .note(note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Playbook, appendix A3, in bytes, for h 8192 on H100: TP 8 in a node 1.88, printed half of it.
+    #[test]
+    fn the_playbooks_ratio_is_doubled() {
+        let step = &LESSON.steps[4];
+        let live = (step.live)(&Dials::new(step, &[2, 2]));
+        let [_, values] = live.formula.unwrap();
+        assert!(values.to_string().ends_with("= 1.88"), "{values}");
+        assert!(
+            live.note.to_string().ends_with("would say 0.939."),
+            "{}",
+            live.note
+        );
+    }
+
+    /// Playbook, tensor parallelism: from TP 8 to TP 16, over two nodes, throughput falls by 43 %; more than from 4 to 8.
+    #[test]
+    fn leaving_the_node_costs_most() {
+        let of = |tp| gpu_time(tp, 4096).unwrap().total();
+        let lost = |from, to| 1.0 - of(from) / of(to);
+        assert!((0.25..0.6).contains(&lost(8, 16)), "{}", lost(8, 16));
+        assert!(lost(8, 16) > lost(4, 8) && lost(4, 8) > lost(2, 4));
+    }
+}

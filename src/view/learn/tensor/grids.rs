@@ -1,0 +1,198 @@
+//! Tensor parallelism over a square and over a cube of ranks.
+
+use crate::core::message::verbatim;
+use crate::core::t;
+use crate::core::traffic::{GridCut, grid_cuts};
+use crate::core::units::{number, show_percent};
+use crate::view::charts::ink::Ink;
+use crate::view::learn::Live;
+use crate::view::learn::bars::{Bar, Scale};
+use crate::view::learn::caption::data;
+use crate::view::learn::dials::Dials;
+use crate::view::learn::matrices::{ACTIVATIONS, Matrix, Part, Product, WEIGHTS};
+
+const VOLUME: Scale = Scale {
+    parts: &[("received by a rank, over one activation", Ink::Exposed)],
+    unit: ("", 1.0),
+};
+
+/// What a rank receives in a cut of `ranks` in so many dimensions, in activations, and in how many messages.
+fn received(ranks: u64, dimensions: u32) -> (f64, f64) {
+    let cuts = grid_cuts(ranks);
+    let found = cuts.iter().find(|cut| cut.dimensions == dimensions);
+    found.map_or((0.0, 0.0), |cut| (cut.communication, cut.steps))
+}
+
+fn side(ranks: u64, dimensions: u32) -> u64 {
+    (1..=ranks)
+        .find(|side| side.pow(dimensions) >= ranks)
+        .unwrap_or(1)
+}
+
+/// With the matrices of one rank, and below them what a rank receives in each of the cuts.
+fn shown(live: Live, ranks: u64, matrices: Vec<Matrix>) -> Live {
+    let name = t!("one rank of {ranks}", ranks);
+    let live = live.products(&[Product {
+        name,
+        matrices,
+        signs: &["·", "="],
+    }]);
+    let cuts = grid_cuts(ranks);
+    let name = |cut: &GridCut| verbatim(format!("{}D", cut.dimensions));
+    let bar = |cut: &GridCut| Bar::new(name(cut), [cut.communication]);
+    let bars: Vec<Bar> = cuts.iter().map(bar).collect();
+    let row = |cut: &GridCut| {
+        let shares = [cut.parameters, cut.activations].map(show_percent);
+        let counts = [cut.communication, cut.steps].map(|count| number(count, 3));
+        let mut cells = vec![name(cut)];
+        cells.extend(shares.into_iter().chain(counts).map(verbatim));
+        cells
+    };
+    let head = [
+        "cut",
+        "weights kept",
+        "activations kept",
+        "received, in activations",
+        "messages",
+    ];
+    let below = Live::default().bars(&VOLUME, &bars, None);
+    let picture = [live.picture, below.legend, below.picture];
+    Live {
+        picture: picture.into_iter().collect(),
+        table: data(&head, cuts.iter().map(row).collect()),
+        ..live
+    }
+}
+
+/// The matrices of the rank at row and column 1 of a square.
+fn square_of(side: u64) -> Vec<Matrix> {
+    let of = |name, ink, row: bool, column: bool| {
+        Matrix::new(
+            name,
+            ink,
+            (side, side),
+            &move |i, j| match (i == 1, j == 1) {
+                (true, true) => Part::Own,
+                (true, false) if row => Part::Received,
+                (false, true) if column => Part::Received,
+                _ => Part::Other,
+            },
+        )
+    };
+    vec![
+        of("X", ACTIVATIONS, true, false),
+        of("A", WEIGHTS, false, true),
+        of("Y", ACTIVATIONS, false, false),
+    ]
+}
+
+pub(super) fn square(dials: &Dials) -> Live {
+    let ranks = dials.get("P");
+    let q = side(ranks, 2);
+    let (line, (two, steps)) = (received(ranks, 1).0, received(ranks, 2));
+    let text = vec![
+        t!(
+            "Cut in one dimension, a rank always has the whole input or sums up the whole output. So activations and messages stay as large, however many ranks there are."
+        ),
+        t!(
+            "Put {ranks} ranks in a square of {q} by {q} and give each one block of every matrix. For its block of the result it receives its row of the input and its column of the weights (SUMMA).",
+            ranks,
+            q
+        ),
+        t!(
+            "That is {two} of an activation instead of {line}, in {steps} messages.",
+            two = number(two, 3),
+            line = number(line, 3),
+            steps = number(steps, 3)
+        ),
+    ];
+    let values = format!("2 · {} / {q}² = {}", q - 1, number(two, 3));
+    let note = t!(
+        "Input and weights are taken to be equally large. In one dimension an all-reduce: {formula}.",
+        formula = "V = 2 (P − 1) / P"
+    );
+    let live = Live::of(text)
+        .formula("V = 2 (q − 1) / q²", values)
+        .note(note);
+    shown(live, ranks, square_of(q))
+}
+
+/// The matrices of the first rank of a cube: each block of a square lies in pieces on the ranks along the third axis.
+fn cube_of(side: u64) -> Vec<Matrix> {
+    let of = |name, ink, others| {
+        Matrix::new(name, ink, (side, side * side), &move |row, piece| {
+            if row > 0 || piece >= side {
+                Part::Other
+            } else if piece == 0 {
+                Part::Own
+            } else {
+                others
+            }
+        })
+    };
+    vec![
+        of("X", ACTIVATIONS, Part::Received),
+        of("A", WEIGHTS, Part::Received),
+        of("Y", ACTIVATIONS, Part::Summed),
+    ]
+}
+
+pub(super) fn cube(dials: &Dials) -> Live {
+    let ranks = dials.get("P");
+    let q = side(ranks, 3);
+    let (line, (three, steps)) = (received(ranks, 1).0, received(ranks, 3));
+    let text = vec![
+        t!(
+            "A product has three indices: rows of the input, columns of the weights, and the one it sums over. A cube of ranks, {q} along each edge, cuts all three.",
+            q
+        ),
+        t!(
+            "A block lies in pieces on {q} ranks. A rank gathers one block of input and one of weights, and the result is added up along the third edge.",
+            q
+        ),
+        t!(
+            "It moves {three} of an activation instead of {line}, but in {steps} small messages between many partners. Large runs have stayed with one dimension inside a node.",
+            three = number(three, 3),
+            line = number(line, 3),
+            steps = number(steps, 3)
+        ),
+    ];
+    let values = format!("3 · {} / {q}³ = {}", q - 1, number(three, 3));
+    let live = Live::of(text).formula("V = 3 (q − 1) / q³", values);
+    shown(live, ranks, cube_of(q))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is drawn is what the calculator counts, and each rank keeps its part of every matrix: `O(1/q)` and `O(1/q²)`
+    /// of the Fudan lecture.
+    #[test]
+    fn pictures_show_the_volumes_of_the_calculator() {
+        let moved = |matrices: &[Matrix]| -> f64 {
+            let of = |part| matrices.iter().map(move |matrix| matrix.share(part));
+            of(Part::Received).chain(of(Part::Summed)).sum()
+        };
+        for (ranks, q) in [(4, 2), (16, 4), (64, 8)] {
+            assert_eq!(side(ranks, 2), q);
+            let drawn = square_of(q);
+            assert!((moved(&drawn) - received(ranks, 2).0).abs() < 1e-12);
+            assert!(
+                drawn
+                    .iter()
+                    .all(|it| it.share(Part::Own) == 1.0 / ranks as f64)
+            );
+        }
+        for (ranks, q) in [(8, 2), (27, 3), (64, 4)] {
+            assert_eq!(side(ranks, 3), q);
+            let drawn = cube_of(q);
+            assert!((moved(&drawn) - received(ranks, 3).0).abs() < 1e-12);
+            assert!(
+                drawn
+                    .iter()
+                    .all(|it| it.share(Part::Own) == 1.0 / ranks as f64)
+            );
+        }
+    }
+}

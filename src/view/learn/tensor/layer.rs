@@ -1,0 +1,131 @@
+//! What the ranks of a layer exchange, with the whole sequence between its blocks or with parts of it.
+
+use super::passes::Piece;
+use super::{layer_bytes, scenario};
+use crate::core::message::Message;
+use crate::core::t;
+use crate::core::units::{Bytes, show_bytes, show_percent};
+use crate::view::learn::{Dials, Live};
+
+/// A layer: what is exchanged where its two blocks begin and end, and over how many ranks it is cut between them.
+fn pieces(t: u64, f: [&'static str; 2], g: [&'static str; 2], between: u64) -> Vec<Piece> {
+    let block = |name| {
+        [
+            Piece::Between("norm", between),
+            Piece::Exchange("f", f),
+            Piece::Block(name, t),
+            Piece::Exchange("g", g),
+        ]
+    };
+    let dropout = || Piece::Between("dropout", between);
+    let [attention, ffn] = [block("attention"), block("FFN")];
+    let mut all: Vec<Piece> = attention.into_iter().chain([dropout()]).collect();
+    all.extend(ffn.into_iter().chain([dropout()]));
+    all
+}
+
+/// With the bytes of a layer, and how they come about.
+fn sent(live: Live, dials: &Dials, more: &str) -> Live {
+    let (t, s) = (dials.get("t"), dials.get("s"));
+    let values = scenario(t, s, more).map_or_else(Message::default, |it| {
+        let product = format!("16 · {s} · 1 · {} · {}/{t}", it.model.hidden, t - 1);
+        let bytes = show_bytes(Bytes(layer_bytes(&it)));
+        t!("{product} = {bytes} per layer", product, bytes)
+    });
+    live.formula("V = 16 s b h (t − 1) / t", values)
+}
+
+pub(super) fn f_and_g(dials: &Dials) -> Live {
+    let t = dials.get("t");
+    let pieces = pieces(t, ["", "all-reduce"], ["all-reduce", ""], 1);
+    let text = vec![
+        t!(
+            "Call the place before a block f and the place behind it g. In the forward pass nothing is sent at f, because every rank has the whole input; at g partial sums are added up, by an all-reduce."
+        ),
+        t!(
+            "In the backward pass it is the other way round. At g every rank has the whole gradient; at f each has only what its part of the block contributes."
+        ),
+        t!(
+            "So a layer has {count} all-reduces, and compute waits for each.",
+            count = exchanges(&pieces)
+        ),
+    ];
+    let note = t!(
+        "Bytes that a rank sends for a micro-batch of {b}, forward and backward, in {format}.",
+        b = 1_u8,
+        format = "bf16"
+    );
+    sent(Live::of(text), dials, "&sequence_parallel=false")
+        .note(note)
+        .layer(&pieces)
+}
+
+/// How many exchanges a layer has, forward and backward.
+fn exchanges(pieces: &[Piece]) -> usize {
+    let of = |piece: &Piece| match piece {
+        Piece::Exchange(_, both) => both.iter().filter(|words| !words.is_empty()).count(),
+        Piece::Block(..) | Piece::Between(..) => 0,
+    };
+    pieces.iter().map(of).sum()
+}
+
+pub(super) fn between(dials: &Dials) -> Live {
+    let (t, s) = (dials.get("t"), dials.get("s"));
+    let pieces = pieces(
+        t,
+        ["all-gather", "reduce-scatter"],
+        ["reduce-scatter", "all-gather"],
+        t,
+    );
+    let bytes = |more| {
+        show_bytes(Bytes(
+            scenario(t, s, more).map_or(0.0, |it| layer_bytes(&it)),
+        ))
+    };
+    let text = vec![
+        t!(
+            "Norm and dropout are not cut: each of the {t} ranks computes them for every token and keeps its own copy of the same activations.",
+            t
+        ),
+        t!(
+            "But an all-reduce is a reduce-scatter and an all-gather. Put norm and dropout between those two, and a rank has only {share} of the tokens there.",
+            share = show_percent(1.0 / t as f64)
+        ),
+        t!(
+            "The bytes stay the same, {before} before and {after} now, in {count} exchanges; what shrinks is memory. So it is always on with tensor parallelism.",
+            before = bytes("&sequence_parallel=false"),
+            after = bytes("&sequence_parallel=true"),
+            count = exchanges(&pieces)
+        ),
+    ];
+    let note = t!(
+        "Megatron-LM keeps only a rank's part of the blocks' inputs and gathers them again in the backward pass, behind compute; not counted here."
+    );
+    sent(Live::of(text), dials, "&sequence_parallel=true")
+        .note(note)
+        .layer(&pieces)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Playbook, tensor parallelism: 4 exchanges a layer forward and 4 backward with sequence parallelism, `8 s b h
+    /// (t - 1)/t` elements; without, 2 and 2 all-reduces that send twice as much each.
+    #[test]
+    fn a_layer_sends_the_same_with_and_without_sequence_parallelism() {
+        for t in [2, 4, 8] {
+            for more in ["&sequence_parallel=true", "&sequence_parallel=false"] {
+                let it = scenario(t, 4096, more).unwrap();
+                let elements = 8.0 * 4096.0 * 8192.0 * (t as f64 - 1.0) / t as f64;
+                assert!((layer_bytes(&it) / (2.0 * elements) - 1.0).abs() < 1e-9);
+            }
+        }
+        let reduced = pieces(8, ["", "all-reduce"], ["all-reduce", ""], 1);
+        let both = ["all-gather", "reduce-scatter"];
+        assert_eq!(
+            (exchanges(&reduced), exchanges(&pieces(8, both, both, 8))),
+            (4, 8)
+        );
+    }
+}

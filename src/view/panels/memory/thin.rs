@@ -1,0 +1,58 @@
+//! Bars to compare by: thin, and none of their parts opens a formula.
+
+use super::{Bar, Bars, bars_on, scale};
+use crate::core::message::Message;
+use crate::core::report::Memory;
+use crate::core::t;
+use crate::core::units::MemoryUnit;
+use crate::view::node::markup::{Node, el, leaf, percent};
+
+/// The bars of a suggested layout below those of `own`, on the same scale.
+#[must_use]
+pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) -> Node {
+    let head = t!("Suggested layout: {name}", name);
+    let bars = bars_on(other, scale(own));
+    Node::from_iter([leaf("h3", "", head), thin(&bars, unit)])
+}
+
+/// The bars of one picture.
+#[must_use]
+pub fn thin(picture: &Bars, unit: MemoryUnit) -> Node {
+    let rows: Vec<Node> = picture
+        .bars
+        .iter()
+        .map(|bar| bar_row(bar, picture.capacity, unit))
+        .collect();
+    el("div", &[("class", "bars thin")], &rows)
+}
+
+fn bar_row(bar: &Bar, capacity: f64, unit: MemoryUnit) -> Node {
+    let mut track: Vec<Node> = bar
+        .segments
+        .iter()
+        .map(|part| {
+            let (class, style) = (part.class(), percent("width", part.length));
+            let title = t!(
+                "{component} {size}",
+                component = part.component.name(),
+                size = unit.show(part.bytes)
+            );
+            el("i", &[("class", &class), ("style", &style)], &[]).title(title)
+        })
+        .collect();
+    let class = if bar.is_peak { "total bold" } else { "total" };
+    track.push(el(
+        "i",
+        &[("class", "capacity"), ("style", &percent("left", capacity))],
+        &[],
+    ));
+    el(
+        "div",
+        &[("class", "bar-row")],
+        &[
+            leaf("span", "who", bar.name()),
+            el("div", &[("class", "track")], &track),
+            leaf("span", class, unit.number(bar.total)),
+        ],
+    )
+}
