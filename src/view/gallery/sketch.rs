@@ -21,10 +21,10 @@ const ROW: f64 = 11.0;
 /// Share of the width that the cut takes.
 const CUT: f64 = 0.03;
 /// Pipeline fills that are shown before the cut and left of the work behind it, and behind the work.
-const SHOWN: f64 = 1.4;
+const SHOWN: f64 = 1.2;
 const BEHIND: f64 = 2.0;
 /// What a cut leaves out at least, as a share of the axis.
-const LEAST: f64 = 0.3;
+const LEAST: f64 = 0.2;
 /// Later chunks than this are drawn alike.
 const CHUNKS: usize = 4;
 

@@ -114,7 +114,8 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
     };
     let tables = lanes.iter().map(|lane| {
         let summary = t!("{name} as a table", name = name(lane));
-        fold(summary, ranks(&lane.1.evaluation))
+        let table = ranks(&lane.1.evaluation, name(lane));
+        fold(summary, table)
     });
     others.chain([versions]).chain(tables).collect()
 }
