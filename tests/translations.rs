@@ -10,7 +10,6 @@ use shardscope::core::report::{ScheduleRow, Variant, evaluate};
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
-use shardscope::io::export::Stamp;
 use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link;
 use shardscope::io::logs::{
@@ -224,7 +223,7 @@ fn shown() -> BTreeSet<&'static str> {
             Err(issues) => issues.iter().for_each(|issue| take(&line(issue))),
         }
         for page in ["export", "published", "methods", "glossary", "nonsense"] {
-            take(&content(named(page), &read.run, &Stamp::default()));
+            take(&content(named(page), &read.run, None));
         }
         for text in ["nothing", "v=1&tp=4"] {
             let question = Question {

@@ -26,6 +26,8 @@ mod embed;
 #[cfg(feature = "ui")]
 mod evaluated;
 #[cfg(feature = "ui")]
+mod export;
+#[cfg(feature = "ui")]
 mod field;
 #[cfg(feature = "ui")]
 mod fold;

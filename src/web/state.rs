@@ -15,6 +15,7 @@ use crate::view::node::action::Dialog;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
+use crate::web::export::Exports;
 use crate::web::field::shown_text;
 use crate::web::history::History;
 use crate::web::plan::Planner;
@@ -72,6 +73,8 @@ pub struct State {
     pub told: RwSignal<Option<(Run, Issue)>>,
     /// What a phone shows: "inputs" or "results".
     pub tab: RwSignal<&'static str>,
+    /// Exports that were written.
+    pub exports: Exports,
     /// The search in the background.
     pub planner: Planner,
     /// The runs that were measured.
@@ -111,6 +114,7 @@ impl State {
             chosen: RwSignal::new(Chosen::default()),
             told: RwSignal::new(None),
             tab: RwSignal::new("results"),
+            exports: Exports::new(),
             planner: Planner::new(),
             runs: Runs::stored(),
             open: RwSignal::new(open),
