@@ -6,7 +6,7 @@
 
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
 use shardscope::core::message::Catalogue;
-use shardscope::core::report::{ScheduleRow, Variant, evaluate};
+use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate};
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
@@ -17,6 +17,12 @@ use shardscope::io::logs::{
     asked::{Answer, Piece, Wanted},
 };
 use shardscope::view::charts::prepared::Prepared;
+use shardscope::view::cluster::crossing::{crossings, reordered_table};
+use shardscope::view::cluster::picture::{base, legend};
+use shardscope::view::cluster::ranks::node_table;
+use shardscope::view::cluster::selected::selected;
+use shardscope::view::cluster::wires::wires;
+use shardscope::view::cluster::{self, Scene};
 use shardscope::view::gallery::sketch::Axis;
 use shardscope::view::gallery::{Gallery, Look, cards, head, stack};
 use shardscope::view::learn::{self, Dials, StepId};
@@ -198,6 +204,22 @@ const RUNS: [&str; 9] = [
     "v=1&tp=7&gpus=60&wings=2&seq_len=4q",
 ];
 
+/// What the cluster view says of a run.
+fn cluster_view(evaluation: &Evaluation) -> [Node; 8] {
+    let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
+    let (wires, unit) = (wires(evaluation, 1), MemoryUnit::Gib);
+    [
+        base(&scene, evaluation),
+        legend(&wires),
+        leaf("p", "", cluster::summary(&scene)),
+        selected(evaluation, 1, &wires, unit),
+        crossings(evaluation, 1, &wires, unit),
+        reordered_table(evaluation),
+        node_table(&scene, 1),
+        cluster::tools(evaluation, None),
+    ]
+}
+
 /// What the panels say of those runs, the pages beside the calculator, and the registries of static texts.
 fn shown() -> BTreeSet<&'static str> {
     let mut all = BTreeSet::new();
@@ -216,6 +238,7 @@ fn shown() -> BTreeSet<&'static str> {
                 for panel in Panel::ALL {
                     take(&panel.view(&evaluation, MemoryUnit::Gib));
                 }
+                cluster_view(&evaluation).iter().for_each(&mut take);
                 for issue in &evaluation.report.warnings {
                     take(&line(issue));
                 }

@@ -29,6 +29,8 @@ pub struct View {
     pub page: Option<String>,
     /// The view that is open, where it is not the Run: schedules, cluster.
     pub open: Option<String>,
+    /// The selected GPU, by its global rank.
+    pub gpu: Option<String>,
     /// The step of a lesson that is open: pipelines.4.
     pub lesson: Option<String>,
     /// The schedules that the gallery compares: 1f1b,zb-v,interleaved-1f1b.4.
@@ -91,6 +93,7 @@ pub fn encode_with(run: &Run, view: &View) -> String {
         ("view.compare", &view.compare),
         ("view.page", &view.page),
         ("view.open", &view.open),
+        ("view.gpu", &view.gpu),
         ("view.lesson", &view.lesson),
         ("view.ticked", &view.ticked),
         ("view.sort", &view.sort),
@@ -150,6 +153,7 @@ pub fn decode(text: &str) -> Decoded {
             "view.compare" => view.compare = Some(value),
             "view.page" => view.page = Some(value),
             "view.open" => view.open = Some(value),
+            "view.gpu" => view.gpu = Some(value),
             "view.lesson" => view.lesson = Some(value),
             "view.ticked" => view.ticked = Some(value),
             "view.sort" => view.sort = Some(value),

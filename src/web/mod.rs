@@ -18,6 +18,8 @@ mod browser;
 #[cfg(feature = "ui")]
 mod chart;
 #[cfg(feature = "ui")]
+mod cluster;
+#[cfg(feature = "ui")]
 mod compare;
 #[cfg(feature = "ui")]
 mod dialog;

@@ -1,5 +1,6 @@
 //! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
 
+use crate::core::cluster::GroupKind;
 use crate::core::issue::Issue;
 use crate::core::message::Message;
 use crate::core::pipeline::packing::Spread;
@@ -30,6 +31,8 @@ pub struct Chosen {
     pub policy: Policy,
     /// How sample lengths are spread in the panel of unequal micro-batches.
     pub spread: Spread,
+    /// The groups that the cluster shows.
+    pub group: Option<GroupKind>,
 }
 
 /// Handles to everything; copied into every panel.
@@ -83,6 +86,8 @@ pub struct State {
     pub open: RwSignal<View>,
     /// What is looked at in the gallery of schedules.
     pub gallery: RwSignal<Look>,
+    /// The selected GPU, by its global rank: one for all views.
+    pub gpu: RwSignal<Option<u64>>,
 }
 
 impl State {
@@ -92,6 +97,7 @@ impl State {
         let theme = theme_of(&link.view);
         let open = view_of(&link.view);
         let gallery = gallery_of(&link.view);
+        let gpu = gpu_of(&link.view);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         Self {
@@ -119,6 +125,7 @@ impl State {
             runs: Runs::stored(),
             open: RwSignal::new(open),
             gallery: RwSignal::new(gallery),
+            gpu: RwSignal::new(gpu),
         }
     }
 
@@ -183,8 +190,30 @@ impl State {
         }
     }
 
+    /// The pipeline rank of the selected GPU.
+    pub fn rank(&self) -> Option<usize> {
+        let gpu = self.gpu.get()?;
+        let mesh = self.evaluation()?.scenario.layout.mesh();
+        usize::try_from(mesh.place(gpu.min(mesh.ranks() - 1)).pp).ok()
+    }
+
+    /// Selects pipeline rank `rank` of the replica of the selected GPU.
+    pub fn select_rank(&self, rank: usize) {
+        let Some(evaluation) = untrack(|| self.evaluation()) else {
+            return;
+        };
+        let mesh = evaluation.scenario.layout.mesh();
+        let gpu = self.gpu.get_untracked().unwrap_or(0);
+        let pipeline = mesh.members(GroupKind::Pp, gpu.min(mesh.ranks() - 1));
+        let rank = (rank as u64).min(pipeline.size() - 1);
+        self.gpu.set(Some(pipeline.rank(rank)));
+    }
+
     /// Opens the drawer on a figure.
     pub fn ask(&self, figure: Figure) {
+        if let Figure::Memory(rank) | Figure::Component(rank, _) = figure {
+            self.select_rank(rank);
+        }
         self.figure.set(Some(figure));
         self.drawer.set(true);
     }
@@ -212,6 +241,11 @@ impl State {
 pub fn theme_of(view: &link::View) -> Theme {
     let wanted = view.theme.as_deref().and_then(Theme::named);
     wanted.unwrap_or_else(browser::preferred_theme)
+}
+
+/// The GPU that a link selects.
+pub fn gpu_of(view: &link::View) -> Option<u64> {
+    view.gpu.as_deref()?.parse().ok()
 }
 
 /// The view that a link opens.

@@ -40,8 +40,8 @@ test('one cursor and one window for all timelines, by keyboard too', async () =>
   const surfaces = page.locator('.lane:visible .surface');
   await eventually(() => surfaces.count(), (count) => count === 2);
   await surfaces.first().hover();
-  await eventually(() => page.locator('.lane:visible .cursor').count(), (count) => count === 2);
-  const places = await page.locator('.lane:visible .cursor').evaluateAll((all) => all.map((one) => one.style.left));
+  await eventually(() => page.locator('.lane:visible .clock').count(), (count) => count === 2);
+  const places = await page.locator('.lane:visible .clock').evaluateAll((all) => all.map((one) => one.style.left));
   assert.equal(places[0], places[1]);
   await eventually(() => page.locator('.lane-figures .now:visible').allInnerTexts(), (all) => all.length === 2 && all.every((text) => /GiB/.test(text)));
   const axis = () => page.locator('.stack-axis').innerText();

@@ -23,7 +23,7 @@ pub use grid::{GridCut, grid_cuts};
 pub use overlap::{OverlapRow, OverlapTotals, PassTraffic, overlap_rows};
 pub use playbook::{PlaybookRatio, playbook_ratio, playbook_term};
 pub use ratios::{flops_per_byte, ring_block_ratio};
-pub use sequence::{SequenceCut, ring_buffer, ring_steps, sequence_cuts};
+pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work, sequence_cuts};
 pub use shards::CONTENTION;
 pub use volume::{
     MicrobatchTraffic, bandwidth, microbatch_traffic, rank_key_width, tensor_pairs, widest_queries,

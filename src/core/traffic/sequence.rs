@@ -9,6 +9,7 @@ use super::volume::rank_key_width;
 use crate::model::Architecture;
 use crate::run::Scenario;
 use crate::units::Bytes;
+use std::cmp::Ordering;
 
 /// One way to cut a sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,12 +94,37 @@ fn query_and_output(model: &Architecture) -> [f64; 2] {
     })
 }
 
-/// Work of each rank under a causal mask in every one of `ranks` steps of ring attention, a full block being 1: with the
-/// plain split early ranks wait for late ones; the zig-zag split (a piece from either end) gives all the same.
+/// The two pieces of a sequence of `2 ranks` pieces that `rank` holds: neighbours with the plain split; with the zig-zag
+/// split one from either end.
+#[must_use]
+pub fn ring_pieces(rank: u64, ranks: u64, zigzag: bool) -> [u64; 2] {
+    if zigzag {
+        [rank, 2 * ranks - 1 - rank]
+    } else {
+        [2 * rank, 2 * rank + 1]
+    }
+}
+
+/// Work of `rank` under a causal mask in `step` of ring attention, where it meets the keys of the rank so many before it;
+/// a full block is 1: pairs of pieces before the diagonal count a quarter, those on it half of that.
+#[must_use]
+pub fn ring_work(rank: u64, step: u64, ranks: u64, zigzag: bool) -> f64 {
+    let keys = ring_pieces((rank + ranks - step % ranks) % ranks, ranks, zigzag);
+    let pair = |query: u64, key: u64| match key.cmp(&query) {
+        Ordering::Less => 0.25,
+        Ordering::Equal => 0.125,
+        Ordering::Greater => 0.0,
+    };
+    let of = |query| keys.map(|key| pair(query, key)).iter().sum::<f64>();
+    ring_pieces(rank, ranks, zigzag).map(of).iter().sum()
+}
+
+/// Work of the last rank under a causal mask in every one of `ranks` steps of ring attention, and none has more: with the
+/// plain split early ranks wait for late ones; the zig-zag split gives all the same.
 #[must_use]
 pub fn ring_steps(ranks: u64, zigzag: bool) -> Vec<f64> {
     (0..ranks)
-        .map(|step| if zigzag || step == 0 { 0.5 } else { 1.0 })
+        .map(|step| ring_work(ranks - 1, step, ranks, zigzag))
         .collect()
 }
 
@@ -156,5 +182,23 @@ mod tests {
         let sum = |zigzag| ring_steps(8, zigzag).iter().sum::<f64>();
         assert_eq!(sum(true), 4.0);
         assert_eq!(sum(false), 7.5);
+    }
+
+    /// A causal mask leaves `c²/2` of `c²` blocks to do, whoever does them: with the plain split rank r does r and a half,
+    /// with the zig-zag split each rank does `c/2`, half a block in every step.
+    #[test]
+    fn both_splits_do_the_same_work_and_only_zigzag_divides_it_evenly() {
+        for ranks in [2, 4, 8] {
+            for rank in 0..ranks {
+                let work =
+                    |zigzag| (0..ranks).map(move |step| ring_work(rank, step, ranks, zigzag));
+                assert!(work(true).all(|work| work == 0.5));
+                assert_eq!(work(false).sum::<f64>(), rank as f64 + 0.5);
+                for zigzag in [false, true] {
+                    let most = ring_steps(ranks, zigzag);
+                    assert!(work(zigzag).zip(most).all(|(work, most)| work <= most));
+                }
+            }
+        }
     }
 }

@@ -16,6 +16,7 @@ mod page;
 mod pictures;
 mod pipelines;
 mod plot;
+mod sequence;
 mod tensor;
 mod zero;
 
@@ -146,6 +147,7 @@ pub static LESSONS: &[Lesson] = &[
     memory::LESSON,
     zero::LESSON,
     tensor::LESSON,
+    sequence::LESSON,
     pipelines::LESSON,
     overlap::LESSON,
     layout::LESSON,

@@ -9,11 +9,14 @@ use crate::view::node::markup::{Action, Node, el, text};
 use crate::web::actions::offer_picture;
 use crate::web::browser;
 use crate::web::evaluated::evaluated;
-use crate::web::html::{effect, flag, view_of};
+use crate::web::html::{flag, view_of};
 use crate::web::i18n::say;
 use crate::web::render::{Handler, handled, nodes};
 use crate::web::state::State;
-use crate::web::timeline::{Lane, Look, minimap, prepared, surface, zoom_buttons};
+use crate::web::timeline::look::{Lane, Look, prepared};
+use crate::web::timeline::minimap::minimap;
+use crate::web::timeline::surface::surface;
+use crate::web::timeline::zoom_buttons;
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -42,21 +45,12 @@ pub fn compared(state: State) -> AnyView {
             run.with_texts(&set)
         });
         let shown = evaluated(move || run.get());
-        let lane = Lane::low(prepared(move || {
+        Lane::low(prepared(move || {
             let shown = shown.get();
             shown
                 .evaluation
                 .filter(|_| shown.errors.is_empty() && !shown.waits)
-        }));
-        // The fullest rank is the one to look at.
-        effect(move || {
-            let fullest = lane.prepared.with(|prepared| {
-                let prepared = prepared.as_ref()?;
-                Some(prepared.evaluation.report.memory.peak_stage)
-            });
-            lane.rank.set(fullest.unwrap_or(0));
-        });
-        lane
+        }))
     });
     let look = Look::over(&lanes);
     let handler: Handler = Arc::new(move |action| {
@@ -76,7 +70,7 @@ pub fn compared(state: State) -> AnyView {
             _ => Node::none(),
         };
         let figures = move || {
-            let cursor = look.cursor.get();
+            let cursor = look.clock.get();
             let unit = state.unit.get();
             lane.prepared.get().map_or_else(Node::none, |prepared| {
                 lane.curve
@@ -91,7 +85,7 @@ pub fn compared(state: State) -> AnyView {
             </div>
         }
     };
-    let foot = move || axis(look.view(), look.cursor.get());
+    let foot = move || axis(look.view(), look.clock.get());
     let words = move || {
         let shown: Vec<_> = (0..MOST)
             .filter_map(|at| variant(at).zip(lanes[at].prepared.get()))

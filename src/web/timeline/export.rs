@@ -1,6 +1,6 @@
 //! The timeline as a file: picture, table of ops, trace.
 
-use super::look::{Lane, Look};
+use super::look::Look;
 use crate::io::export::{Picture, chrome_trace, file_name, ops_csv, svg};
 use crate::view::node::action::TimelineAction;
 use crate::web::state::State;
@@ -8,19 +8,19 @@ use crate::web::{browser, chart};
 use leptos::prelude::*;
 
 /// Offers the file of that kind.
-pub fn export(state: State, look: Look, own: Lane, kind: TimelineAction) {
-    let Some(prepared) = own.prepared.get_untracked() else {
+pub fn export(state: State, look: Look, kind: TimelineAction) {
+    let Some(prepared) = look.own.prepared.get_untracked() else {
         return;
     };
     let evaluation = &prepared.evaluation;
-    let all = crate::view::charts::viewport::Viewport::all(prepared.makespan());
+    let own = crate::view::charts::viewport::Viewport::all(prepared.makespan());
     let window = look.window.get_untracked();
     let picture = Picture {
         evaluation,
         sums: &prepared.sums,
-        view: window.map_or(all, |_| look.seen()),
+        view: window.map_or(own, |_| look.seen()),
         width: look.width.get_untracked().max(640.0),
-        rank: own.rank.get_untracked(),
+        rank: look.own.rank.get_untracked(),
         theme: state.theme.get_untracked(),
     };
     let (end, text) = match kind {

@@ -20,18 +20,16 @@ pub struct Lane {
     pub hover: RwSignal<Option<Place>>,
     /// The op chosen by click or key.
     pub focus: RwSignal<Option<Place>>,
-    /// The rank whose in-flight activations are drawn.
-    pub rank: RwSignal<usize>,
+    /// The selected rank, whose memory is drawn.
+    pub rank: Signal<usize>,
     /// Those, over time.
     pub curve: Memo<Arc<Vec<(f64, u32)>>>,
-    /// One of several pictures that share axis and cursor.
+    /// One of several pictures that share axis and clock.
     pub is_low: bool,
 }
 
 impl Lane {
-    /// A picture by itself.
-    pub fn new(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
-        let rank = RwSignal::new(0);
+    fn new(prepared: Memo<Option<Arc<Prepared>>>, rank: Signal<usize>) -> Self {
         let curve = Memo::new(move |_| {
             let prepared = prepared.get();
             Arc::new(prepared.map_or(Vec::new(), |prepared| {
@@ -47,11 +45,15 @@ impl Lane {
             is_low: false,
         }
     }
-    /// One of several pictures that share axis and cursor.
+    /// One of several pictures that share axis and clock; the memory is its fullest rank's.
     pub fn low(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
+        let fullest = move || {
+            let report = |one: &Arc<Prepared>| one.evaluation.report.memory.peak_stage;
+            prepared.with(|prepared| prepared.as_ref().map_or(0, report))
+        };
         Self {
             is_low: true,
-            ..Self::new(prepared)
+            ..Self::new(prepared, Signal::derive(fullest))
         }
     }
     /// Where its rows stand.
@@ -60,6 +62,14 @@ impl Lane {
             Shape::low(self.ranks())
         } else {
             Shape::of(self.ranks())
+        }
+    }
+    /// Chooses the op at `place` and selects its rank; a second press lets go of the op.
+    pub fn press(self, state: State, place: Option<Place>) {
+        let same = self.focus.get_untracked() == place;
+        self.focus.set(place.filter(|_| !same));
+        if let Some(place) = place {
+            state.select_rank(place.rank);
         }
     }
     /// How many ranks it has.
@@ -80,18 +90,22 @@ impl Lane {
 /// What all pictures share.
 #[derive(Clone, Copy)]
 pub struct Look {
+    /// The Run's own schedule.
+    pub own: Lane,
+    /// The one it is compared with.
+    pub other: Lane,
     /// The window on the time axis; none: all of it.
     pub window: RwSignal<Option<Viewport>>,
-    /// End of the axis: the longest of them.
+    /// End of the axis: the longer of the two.
     pub full: Memo<f64>,
-    /// The time under the pointer.
-    pub cursor: RwSignal<Option<f64>>,
     /// Most memory that one of them draws, MiB.
     pub most: Memo<u32>,
     /// Width of the rows, CSS pixels.
     pub width: RwSignal<f64>,
     /// Whether the critical path is drawn.
     pub path: RwSignal<bool>,
+    /// The instant of the step that is shown, seconds; none: no step is played.
+    pub clock: RwSignal<Option<f64>>,
 }
 
 /// Made ready anew with each evaluation.
@@ -105,33 +119,33 @@ pub fn prepared(
     )
 }
 
-/// The Run's own schedule, and the one it is compared with.
-pub fn own_and_other(state: State) -> [Lane; 2] {
-    let own = prepared(move || state.evaluation());
-    let compared = evaluated(move || {
-        let id = state.compare.get()?;
-        let evaluation = state.evaluation()?;
-        let run = &evaluation.scenario.run;
-        run.with_texts(&with_schedule(run, &id))
-    });
-    let other = prepared(move || {
-        let shown = compared.get();
-        // An earlier schedule's picture is none of this one.
-        shown
-            .evaluation
-            .filter(|_| shown.errors.is_empty() && !shown.waits)
-    });
-    [Lane::new(own), Lane::new(other)]
-}
-
 impl Look {
-    /// What these pictures share.
+    pub fn new(state: State) -> Self {
+        let own = prepared(move || state.evaluation());
+        let compared = evaluated(move || {
+            let id = state.compare.get()?;
+            let evaluation = state.evaluation()?;
+            let run = &evaluation.scenario.run;
+            run.with_texts(&with_schedule(run, &id))
+        });
+        let other = prepared(move || {
+            let shown = compared.get();
+            // An earlier schedule's picture is none of this one.
+            shown
+                .evaluation
+                .filter(|_| shown.errors.is_empty() && !shown.waits)
+        });
+        let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
+        Self::over(&[Lane::new(own, rank), Lane::new(other, rank)])
+    }
+    /// What these pictures share; there are at least two.
     pub fn over(lanes: &[Lane]) -> Self {
         let (ends, curves) = (lanes.to_vec(), lanes.to_vec());
         Self {
+            own: lanes[0],
+            other: lanes[1],
             window: RwSignal::new(None),
             full: Memo::new(move |_| ends.iter().map(|lane| lane.makespan()).fold(0.0, f64::max)),
-            cursor: RwSignal::new(None),
             most: Memo::new(move |_| {
                 let most = |lane: &Lane| {
                     let most = |curve: &Arc<Vec<(f64, u32)>>| curve.iter().map(|at| at.1).max();
@@ -141,6 +155,7 @@ impl Look {
             }),
             width: RwSignal::new(0.0),
             path: RwSignal::new(false),
+            clock: RwSignal::new(None),
         }
     }
     /// Zooms as `action` says; false where it says something else.

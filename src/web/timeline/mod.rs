@@ -3,10 +3,10 @@
 mod custom;
 mod export;
 mod keys;
-mod look;
-mod minimap;
+pub mod look;
+pub mod minimap;
 mod overlay;
-mod surface;
+pub mod surface;
 
 use crate::core::message::verbatim;
 use crate::core::report::ScheduleFigures;
@@ -25,12 +25,8 @@ use crate::web::i18n::say;
 use crate::web::panel::{fold, shown};
 use crate::web::render::{Handler, handled, nodes, patched};
 use crate::web::state::State;
+use crate::web::timeline::look::Look;
 use leptos::prelude::*;
-pub use look::{Lane, Look, prepared};
-pub use minimap::minimap;
-pub use surface::surface;
-
-use look::own_and_other;
 use std::sync::Arc;
 
 /// What opens below.
@@ -44,15 +40,14 @@ const FOLDS: [&str; 3] = [
 #[component]
 pub fn TimelinePanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let [own, other] = own_and_other(state);
-    let look = Look::over(&[own, other]);
+    let look = expect_context::<Look>();
     let embedded = state.embed().is_some();
     let handler: Handler = Arc::new(move |action| {
         let Action::Timeline(action) = action else {
             return false;
         };
         if !look.zoomed(*action) {
-            export::export(state, look, own, *action);
+            export::export(state, look, *action);
         }
         true
     });
@@ -65,7 +60,7 @@ pub fn TimelinePanel() -> impl IntoView {
         let chosen = state.compare.get();
         compare_options(chosen.as_deref().unwrap_or_default())
     });
-    let split = shown(state, move || split(own));
+    let split = shown(state, move || split(look));
     let [splits, gradients, unequal] = FOLDS;
     let folds = move || {
         [
@@ -99,12 +94,12 @@ pub fn TimelinePanel() -> impl IntoView {
             </div>
             {(!embedded).then(|| custom::custom(state))}
             <div class="stale-able" class:stale=flag(move || state.is_stale())>
-                {nodes("legend", move || shown_legend(own, other))}
-                {surface(state, look, own)}
-                {nodes("against", move || comparison(state, own, other))}
-                {surface(state, look, other)}
-                {minimap(look)}
-                {nodes("path-note", move || path_note(look, own))}
+                {nodes("legend", move || shown_legend(look))}
+                {surface::surface(state, look, look.own)}
+                {nodes("against", move || comparison(state, look))}
+                {surface::surface(state, look, look.other)}
+                {minimap::minimap(look)}
+                {nodes("path-note", move || path_note(look))}
                 {(!embedded).then(|| view! { <div class="uneven" use:patched=split></div> })}
             </div>
             {(!embedded).then(|| fold(state, "About this schedule", || Panel::Idea))}
@@ -123,6 +118,10 @@ fn gallery_link() -> Node {
         &[text("All schedules for this run")],
     )
     .on(Action::Show(View::Schedules))
+}
+
+fn own(look: Look) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
+    look.own.prepared.get()
 }
 
 /// Zoom and export.
@@ -163,17 +162,17 @@ pub fn zoom_buttons() -> impl Iterator<Item = Node> {
     .into_iter()
 }
 
-fn shown_legend(own: Lane, other: Lane) -> Node {
-    own.prepared.get().map_or_else(Node::none, |own| {
-        let other = other.prepared.get();
+fn shown_legend(look: Look) -> Node {
+    own(look).map_or_else(Node::none, |own| {
+        let other = look.other.prepared.get();
         let other = other.as_ref().map(|other| &*other.evaluation);
         legend(&own.evaluation, other, Shape::of(own.ranks()).stride)
     })
 }
 
 /// What the critical path goes through, while it is drawn.
-fn path_note(look: Look, own: Lane) -> Node {
-    match own.prepared.get() {
+fn path_note(look: Look) -> Node {
+    match own(look) {
         Some(own) if look.path.get() => text(critical(own.critical_path())),
         _ => Node::none(),
     }
@@ -183,20 +182,20 @@ fn path_note(look: Look, own: Lane) -> Node {
 const MAX_OPS: usize = 50_000;
 
 /// The panel of other splits of the layers, where they are quick to simulate.
-fn split(own: Lane) -> Option<Panel> {
-    let items = own.prepared.get()?.evaluation.order.items();
+fn split(look: Look) -> Option<Panel> {
+    let items = own(look)?.evaluation.order.items();
     (items <= MAX_OPS).then_some(Panel::Uneven)
 }
 
 /// The second schedule against the first, or why there is none.
-fn comparison(state: State, own: Lane, other: Lane) -> Node {
+fn comparison(state: State, look: Look) -> Node {
     let Some(id) = state.compare.get() else {
         return Node::none();
     };
-    let (Some(own), Some(name)) = (own.prepared.get(), crate::core::pipeline::schedule(&id)) else {
+    let (Some(own), Some(name)) = (own(look), crate::core::pipeline::schedule(&id)) else {
         return Node::none();
     };
-    let note = match other.prepared.get() {
+    let note = match look.other.prepared.get() {
         Some(other) => {
             let of = |prepared: &crate::view::charts::prepared::Prepared| {
                 let schedule = prepared.evaluation.report.pipeline.schedule;

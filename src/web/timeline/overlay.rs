@@ -14,8 +14,7 @@ pub fn overlay(look: Look, lane: Lane) -> Node {
     } else {
         None
     };
-    let cursor = lane.is_low.then(|| cursor(look)).flatten();
-    [path, cursor, mark(look, lane)]
+    [path, clock(look, lane), mark(look, lane)]
         .into_iter()
         .flatten()
         .collect()
@@ -43,13 +42,19 @@ fn path(look: Look, lane: Lane) -> Option<Node> {
     ))
 }
 
-/// The time under the pointer, on all pictures that share it.
-fn cursor(look: Look) -> Option<Node> {
-    let x = look.view().x(look.cursor.get()?, look.width.get());
-    let place = format!("left:{x:.1}px");
-    let seen = (0.0..=look.width.get()).contains(&x);
-    let line = [("class", "cursor"), ("style", &*place)];
-    seen.then(|| el("div", &line, &[]))
+/// The instant that is shown while a step is played.
+fn clock(look: Look, lane: Lane) -> Option<Node> {
+    let x = look.view().x(look.clock.get()?, look.width.get());
+    let shape = lane.shape();
+    let height = if lane.is_low {
+        shape.height()
+    } else {
+        shape.rows_height()
+    };
+    let style = format!("left:{x:.1}px;height:{height:.0}px");
+    (0.0..=look.width.get())
+        .contains(&x)
+        .then(|| el("div", &[("class", "clock"), ("style", &style)], &[]))
 }
 
 fn mark(look: Look, lane: Lane) -> Option<Node> {

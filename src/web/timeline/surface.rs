@@ -54,7 +54,9 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
             lane.hover.set(under(&event));
         }
         let time = look.seen().time(x, look.width.get_untracked());
-        look.cursor.set(Some(time));
+        if lane.is_low {
+            look.clock.set(Some(time));
+        }
     };
     let wheel = move |event: web_sys::WheelEvent| {
         if !(event.ctrl_key() || event.meta_key()) {
@@ -75,7 +77,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let Action::Rank(rank) = action else {
             return false;
         };
-        lane.rank.set(*rank);
+        state.select_rank(*rank);
         true
     });
     let names = Signal::derive(move || {
@@ -104,9 +106,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
                 on:pointermove=moved
                 on:pointerup=move |event: web_sys::PointerEvent| {
                     drag.set(None);
-                    // A second press lets go.
-                    let at = under(&event);
-                    lane.focus.update(|focus| *focus = if *focus == at { None } else { at });
+                    lane.press(state, under(&event));
                 }
                 on:pointerleave=move |_| { drag.set(None); lane.hover.set(None); }
                 on:dblclick=move |_| look.focus(lane)
