@@ -1,6 +1,7 @@
 //! The groups of one GPU by member, and the indices that the table of ranks lists.
 
-use super::mesh::{Axis, Group, Mesh, Span};
+use super::mesh::{Axis, Mesh};
+use super::span::{Group, Span};
 
 /// A kind of communication group, as Megatron-LM initialises them (`core/parallel_state.py`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,40 +5,7 @@
 //! mesh of their own over the same ranks: expert tensor parallel in the place of tensor parallel, then experts, expert data
 //! parallel in the place of data parallel (Megatron-LM, `core/parallel_state.py`, `RankGenerator`).
 
-/// Which wire a group talks over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Link {
-    /// The scale-up link inside a node.
-    Intra,
-    /// The network between nodes.
-    Inter,
-}
-
-/// A group of ranks that exchange data, by how it lies on the nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Group {
-    /// Ranks in the group.
-    pub size: u64,
-    /// Of these, how many share a node.
-    pub in_node: u64,
-}
-
-impl Group {
-    /// Nodes that the group is spread over.
-    #[must_use]
-    pub fn nodes(self) -> u64 {
-        self.size.div_ceil(self.in_node)
-    }
-    /// The slowest wire in it.
-    #[must_use]
-    pub fn link(self) -> Link {
-        if self.nodes() > 1 {
-            Link::Inter
-        } else {
-            Link::Intra
-        }
-    }
-}
+use super::span::{Group, Link, Row, Span};
 
 /// Where a rank stands in every group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,75 +66,6 @@ impl RankOrder {
             Self::EpAfterPp => [Axis::Tp, Axis::Cp, Axis::Pp, Axis::Ep, Axis::Dp],
         }
     }
-}
-
-/// Ranks at equal distances: how many, and how far apart.
-type Row = (u64, u64);
-
-/// The ranks of one group, as offsets from its first: an inner row, repeated along an outer one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    inner: Row,
-    outer: Row,
-}
-
-impl Span {
-    /// Rows that lie end to end are one.
-    fn new(inner: Row, outer: Row) -> Self {
-        if inner.0 == 1 {
-            (outer, (1, 1)).into()
-        } else if outer.0 == 1 || outer.1 == inner.0 * inner.1 {
-            ((inner.0 * outer.0, inner.1), (1, 1)).into()
-        } else {
-            (inner, outer).into()
-        }
-    }
-    /// Ranks in the group.
-    #[must_use]
-    pub fn size(self) -> u64 {
-        self.inner.0 * self.outer.0
-    }
-    /// The offset of a member from the group's first rank.
-    #[must_use]
-    pub fn offset(self, member: u64) -> u64 {
-        member % self.inner.0 * self.inner.1 + member / self.inner.0 * self.outer.1
-    }
-    /// How it lies on nodes of `per_node` GPUs.
-    #[must_use]
-    pub fn group(self, per_node: u64) -> Group {
-        let near = |(size, stride): Row| (per_node / stride.max(1)).clamp(1, size.max(1));
-        Group {
-            size: self.size(),
-            in_node: near(self.inner) * near(self.outer),
-        }
-    }
-    /// The first `size` members, and the group of those that stand where its first does in the other parts of that size.
-    fn split(self, size: u64) -> (Self, Self) {
-        let (inner, outer) = (self.inner, self.outer);
-        let near = if outer.0 == 1 {
-            size
-        } else {
-            gcd(size, inner.0)
-        };
-        let far = size / near.max(1);
-        (
-            Self::new((near, inner.1), (far, outer.1)),
-            Self::new(
-                (inner.0 / near.max(1), inner.1 * near),
-                ((outer.0 / far.max(1)).max(1), outer.1 * far),
-            ),
-        )
-    }
-}
-
-impl From<(Row, Row)> for Span {
-    fn from((inner, outer): (Row, Row)) -> Self {
-        Self { inner, outer }
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The sizes of the parallel groups over nodes of equal size.

@@ -3,7 +3,9 @@
 mod gpu;
 mod groups;
 mod mesh;
+mod span;
 
 pub use gpu::Gpu;
 pub use groups::{GroupKind, Members, RankRow};
-pub use mesh::{Axis, Group, Link, Mesh, Place, RankOrder, Span};
+pub use mesh::{Axis, Mesh, Place, RankOrder};
+pub use span::{Group, Link, Span};

@@ -361,6 +361,8 @@ mod tests {
             (r#"{"overlap":{"dp":1.5}}"#, "overlap.dp"),
             (r#"{"stage_layers":["a"]}"#, "stage_layers"),
             (r#"{"recompute":{"modules":["all"]}}"#, "recompute.modules"),
+            (r#"{"stack":"megatron-2030"}"#, "stack"),
+            (r#"{"stack":{"attention":"flash-9"}}"#, "stack.attention"),
             (r#"{"tp":{"x":1}}"#, "tp"),
             ("[]", ""),
         ] {

@@ -318,6 +318,35 @@ mod tests {
         assert_eq!(issue, ("stack.attention".into(), off));
     }
 
+    /// Transformer Engine's fused experts are written for Blackwell.
+    #[test]
+    fn fused_experts_are_refused_where_no_kernel_fuses_them() {
+        use crate::run::Based;
+        let run = |stack, gpu, fused| {
+            let mut run = Run {
+                model: Based::preset("qwen-3-30b-a3b"),
+                stack: Based::preset(stack),
+                gpu: Based::preset(gpu),
+                ..Run::default()
+            };
+            run.stack.parts.moe_fused = fused;
+            run
+        };
+        let refused = run("megatron-2025", "h100-sxm-80gb", Some(true));
+        let issue = Scenario::new(&refused).unwrap_err().remove(0);
+        assert_eq!(issue.field, "stack.moe_fused");
+        for (stack, gpu, fused) in [
+            ("megatron-2025", "h100-sxm-80gb", Some(false)),
+            ("megatron-2026", "h100-sxm-80gb", None),
+            ("megatron-2025", "b200-sxm", Some(true)),
+        ] {
+            assert!(
+                Scenario::new(&run(stack, gpu, fused)).is_ok(),
+                "{stack} {gpu}"
+            );
+        }
+    }
+
     #[test]
     fn absurd_sizes_are_refused_not_computed() {
         let mut run = Run::default();

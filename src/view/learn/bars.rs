@@ -119,7 +119,7 @@ pub(super) fn part(bars: &[Bar], at: usize, part: usize) -> f64 {
 
 const ROW: f64 = 30.0;
 const AXIS: f64 = 20.0;
-/// Share of the width for the names.
+/// Share of the width for names that are longer than the room beside the picture.
 const NAMES: f64 = 0.24;
 
 impl Live {
@@ -152,7 +152,7 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
     for (row, bar) in bars.iter().enumerate() {
         let y = ROW * row as f64 + 3.0;
         let middle = y + (ROW - 6.0) / 2.0;
-        drawing.words((0.0, middle), Anchor::Start, Ink::Text, &bar.name);
+        drawing.name(middle, &bar.name);
         let mut from = 0.0;
         for ((name, ink), value) in scale.parts.iter().zip(&bar.values) {
             let at = Box {

@@ -141,6 +141,7 @@ impl Check<'_> {
         }
         self.low_precision(gpu);
         self.attention_kernel(gpu);
+        self.fused_experts(gpu);
     }
 
     /// fp8 needs a GPU that computes in it.
@@ -221,6 +222,17 @@ impl Check<'_> {
             );
             let issue = Issue::error("stack.attention", message);
             self.issues.push(issue.with_fix("flash_attention", fused));
+        }
+    }
+
+    /// A fused kernel of experts that is asked for where no stack has one.
+    fn fused_experts(&mut self, gpu: &Gpu) {
+        let stack = &self.run.stack;
+        let asked = stack.parts.moe_fused == Some(true) && !stack.preset_row().software.moe_fused;
+        if asked && self.model.moe.is_some() && !gpu.computes_in_fp4() {
+            let message = t!("the fused kernel of experts is written for Blackwell");
+            let issue = Issue::error("stack.moe_fused", message);
+            self.issues.push(issue.with_fix("stack.moe_fused", false));
         }
     }
 

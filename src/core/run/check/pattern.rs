@@ -196,6 +196,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_pattern_that_does_not_parse_is_an_error_at_its_field() {
+        for wrong in ["Zd*3", "(We,Ae"] {
+            let mut run = Run {
+                model: Based::preset("gpt-oss-20b"),
+                pp: 1,
+                tp: 1,
+                ..Run::default()
+            };
+            run.model.parts.pattern = Some(wrong.to_owned());
+            let issues = Scenario::new(&run).unwrap_err();
+            assert_eq!(issues[0].field, "model.pattern", "{wrong}: {issues:?}");
+        }
+    }
+
     /// Nemotron 3 Nano's 52 layers on four stages: an even split would begin the second with the experts of an attention.
     #[test]
     fn an_even_split_keeps_blocks_whole() {
