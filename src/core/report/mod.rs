@@ -25,8 +25,8 @@ pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlap, ti
 pub use explain::{Figure, explain};
 pub use passes::windows;
 pub use schedules::{
-    ScheduleFigures, ScheduleRow, needs_worker, schedule_figures, schedule_ids, schedule_row,
-    schedule_row_with, with_schedule, work,
+    ScheduleFigures, ScheduleRow, Variant, memory_limit, needs_worker, run_with, schedule_figures,
+    schedule_ids, with_schedule, work,
 };
 pub use uneven::{Balance, Origin, Pair, Split, balance};
 
