@@ -20,6 +20,7 @@ mod transient;
 pub use explain::explain;
 pub use holding::{Holding, Kind, holdings, padded_vocabulary};
 pub use logits::LOSS_KERNELS;
+pub use states::{shards, trained_bytes};
 use transient::Buffer;
 
 use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
@@ -106,7 +107,7 @@ pub struct ChunkBytes {
 pub fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
     let kept = activations::kept(scenario, stage);
     ChunkBytes {
-        layers: kept.bytes(),
+        layers: kept.bytes() * resident(scenario, stage),
         momentary: transient::largest(scenario, &[stage]).1,
         recomputed: kept.recomputed,
         last: holding::is_last(scenario, stage),
@@ -195,16 +196,38 @@ fn activation_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
         .iter()
         .zip(&load.in_flight)
         .flat_map(|(stage, in_flight)| {
+            let here = resident(scenario, *stage);
             activations::kept(scenario, *stage)
                 .pieces
                 .into_iter()
                 .map(|piece| {
-                    let bytes = piece.total() * in_flight;
+                    let bytes = piece.total() * in_flight * here;
                     Item::held(Component::Activations, piece.name, bytes)
                 })
                 .collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// Bytes that the activations of a rank take on its host: of every layer but the last two of a stage.
+#[must_use]
+pub fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let each = load.stages.iter().zip(&load.in_flight);
+    each.map(|(stage, in_flight)| {
+        let kept = activations::kept(scenario, *stage).bytes();
+        kept * (1.0 - resident(scenario, *stage)) * in_flight
+    })
+    .sum()
+}
+
+/// Share of the layers of `stage` whose activations are on the GPU: all, or the last two where they are offloaded.
+fn resident(scenario: &Scenario, stage: usize) -> f64 {
+    let leaves = |offload: crate::run::Offload| offload.activations.is_some();
+    if !scenario.offload.is_some_and(leaves) {
+        return 1.0;
+    }
+    let layers = holding::layers_of(scenario, stage);
+    (2.0 / (layers.end - layers.start).max(1) as f64).min(1.0)
 }
 
 /// Micro-batches of the last global stage that are alive on the rank.

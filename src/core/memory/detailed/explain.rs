@@ -20,7 +20,7 @@ use crate::t;
 pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
     let load = loads.get(rank)?;
     let memory = rank_memory(scenario, rank, load);
-    if scenario.peaks_by_moment() || scenario.adapter.is_some() {
+    if scenario.peaks_by_moment() || scenario.adapter.is_some() || scenario.offload.is_some() {
         return Some(at_the_fullest_moment(&memory, rank));
     }
     let of = Explained {
@@ -66,7 +66,7 @@ fn at_the_fullest_moment(memory: &StageMemory, rank: usize) -> Term {
         });
     bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
         .by("W + G + O + A + B + X", parts.collect())
-        .note("gradients that are freed after a step: at the fullest of three moments, the loss, a layer's backward pass or the optimizer's step")
+        .note("where gradients are freed after a step, at the fullest of three moments: the loss, a layer's backward pass or the optimizer's step")
         .note("held against what the driver shows a process, not the size on the box")
 }
 

@@ -78,7 +78,8 @@ impl<'a> Rank<'a> {
             scenario,
             load,
             holdings: holdings(scenario, load),
-            sharded: scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0,
+            sharded: scenario.fetches_parameters()
+                || scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0,
         }
     }
 
@@ -99,6 +100,10 @@ impl<'a> Rank<'a> {
     fn gradients(&self, cut: bool) -> f64 {
         let of = |part: &Holding| {
             let bytes = trained_bytes(self.scenario, part.kind).gradients() * part.elements;
+            let leaves = |offload: crate::run::Offload| offload.gradients.is_some();
+            if cut && self.scenario.offload.is_some_and(leaves) {
+                return 0.0;
+            }
             let over = if cut && self.sharded {
                 shards(self.scenario, part.kind)
             } else {
@@ -294,6 +299,13 @@ impl<'a> Rank<'a> {
 
     /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam.
     fn step(&self) -> Vec<Item> {
+        if self
+            .scenario
+            .offload
+            .is_some_and(|offload| offload.states() > 0.0)
+        {
+            return Vec::new();
+        }
         let of = |part: &Holding| {
             let bytes = trained_bytes(self.scenario, part.kind).weights * part.elements;
             let over = if self.sharded {
