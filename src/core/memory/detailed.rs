@@ -17,26 +17,38 @@ mod sharding;
 mod states;
 mod transient;
 
-pub use explain::explain;
 pub use holding::{Holding, Kind, holdings, padded_vocabulary};
 pub use logits::LOSS_KERNELS;
 pub use states::{shards, trained_bytes};
 use transient::Buffer;
 
-use super::estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory};
+use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};
+use super::methods::MemoryMethod;
 use super::verdict::{Need, PROCESS, fragmentation, process};
+use crate::explain::Term;
+use crate::issue::Issue;
 use crate::run::Scenario;
 use crate::units::{Bytes, GIB};
 
-/// The whole estimate.
-#[must_use]
-pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-    let per_stage = loads
-        .iter()
-        .enumerate()
-        .map(|(rank, load)| rank_memory(scenario, rank, load))
-        .collect();
-    Estimate::new(per_stage, scenario.gpu.usable, Need::calibrated, Vec::new())
+/// Every tensor that a rank holds, one by one.
+pub struct Detailed;
+
+impl MemoryMethod for Detailed {
+    fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+        rank_memory(scenario, rank, load)
+    }
+
+    fn need(&self, _: &Scenario, peak: Bytes) -> Need {
+        Need::calibrated(peak)
+    }
+
+    fn ignored(&self, _: &Scenario) -> Vec<Issue> {
+        Vec::new()
+    }
+
+    fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
+        explain::explain(scenario, rank, load)
+    }
 }
 
 /// Bytes that one micro-batch of global stage `stage` holds from its forward to its backward, logits included.

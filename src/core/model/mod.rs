@@ -13,6 +13,7 @@ mod pattern;
 mod pattern_text;
 mod routed;
 mod stage;
+mod symbols;
 mod vision;
 
 pub use adapter::{Linear, Side, Target, linears};

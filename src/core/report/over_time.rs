@@ -7,7 +7,9 @@
 
 use super::Evaluation;
 use crate::memory::curve::{Alive, Change, curve};
-use crate::memory::{Component, Nature, StageMemory, detailed};
+use crate::memory::detailed::{self, Detailed};
+use crate::memory::methods::MemoryMethod;
+use crate::memory::{Component, Nature, StageMemory};
 use crate::pipeline::{Kind, TimedOp};
 use crate::sort::sort_by;
 use crate::units::{Bytes, Seconds};
@@ -86,7 +88,7 @@ pub fn over_time(evaluation: &Evaluation, rank: usize) -> Option<OverTime> {
     let scenario = &evaluation.scenario;
     let ops = evaluation.timeline().ranks.get(rank)?;
     let load = evaluation.loads.get(rank)?;
-    let estimate = detailed::estimate(scenario, &evaluation.loads);
+    let estimate = Detailed.estimate(scenario, &evaluation.loads);
     let estimate = estimate.per_stage.get(rank)?;
     let momentary = momentary(estimate);
     let transients: Bytes = momentary.iter().map(|(_, bytes)| *bytes).sum();

@@ -16,12 +16,10 @@ use crate::source::{KORTHIKANTI_2022, ZERO};
 use crate::t;
 
 /// The tree behind the total of pipeline rank `rank`.
-#[must_use]
-pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
-    let load = loads.get(rank)?;
+pub fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let memory = rank_memory(scenario, rank, load);
     if scenario.peaks_by_moment() || scenario.adapter.is_some() || scenario.offload.is_some() {
-        return Some(at_the_fullest_moment(&memory, rank));
+        return at_the_fullest_moment(&memory, rank);
     }
     let of = Explained {
         scenario,
@@ -44,12 +42,10 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         buffers,
         overhead,
     ];
-    Some(
-        bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
-            .by("W + G + O + A + B + X", parts)
-            .note("leaves out CUDA graphs, user buffers of overlapped communication, offloading and the data loader")
-            .note("held against what the driver shows a process, not the size on the box"),
-    )
+    bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
+        .by("W + G + O + A + B + X", parts)
+        .note("leaves out CUDA graphs, user buffers of overlapped communication, offloading and the data loader")
+        .note("held against what the driver shows a process, not the size on the box")
 }
 
 /// The same of a rank whose peak is that of a moment: what is there then.
@@ -428,7 +424,8 @@ fn optimizer_bytes(scenario: &Scenario, part: &Holding) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::detailed::estimate;
+    use crate::memory::detailed::Detailed;
+    use crate::memory::methods::MemoryMethod;
     use crate::run::Run;
 
     #[test]
@@ -441,9 +438,9 @@ mod tests {
                 weight_versions: 1,
             })
             .collect();
-        let estimate = estimate(&scenario, &loads);
+        let estimate = Detailed.estimate(&scenario, &loads);
         for (rank, memory) in estimate.per_stage.iter().enumerate() {
-            let term = explain(&scenario, &loads, rank).unwrap();
+            let term = explain(&scenario, rank, &loads[rank]);
             let parts: f64 = term.parts.iter().map(|part| part.value).sum();
             assert!((term.value / memory.total.0 - 1.0).abs() < 1e-12);
             assert!((parts / memory.total.0 - 1.0).abs() < 1e-12);

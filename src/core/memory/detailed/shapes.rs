@@ -16,25 +16,15 @@ pub fn book(scenario: &Scenario) -> Vec<Term> {
     let count =
         |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
     let size = |symbol, name: &'static str, value: u64| Term::count(symbol, name, value);
-    let mut book = vec![
-        Term::given(
-            "T",
-            "tokens of a micro-batch on a rank",
-            cut.tokens,
-            Unit::Tokens,
-        ),
+    let mut book = model.symbols();
+    let padded = padded_vocabulary(scenario);
+    let heads = 1.0 + model.mtp_modules as f64;
+    let tokens = "tokens of a micro-batch on a rank";
+    book.extend([
+        Term::given("T", tokens, cut.tokens, Unit::Tokens),
         count("s", "keys that a query meets", cut.keys),
         Term::given("b", "bytes an activation", cut.element, Unit::Bytes),
-        size("h", "hidden size", model.hidden),
-        size("f", "FFN size", model.ffn),
-        size("a", "heads", model.heads),
-        size("k", "key-value heads", model.kv_heads),
-        size("d", "head size", model.head_dim),
-        size(
-            "V",
-            "vocabulary, padded to equal parts",
-            padded_vocabulary(scenario),
-        ),
+        size("V", "vocabulary, padded to equal parts", padded),
         count("t", "tensor parallel", cut.tp),
         count("r", "ranks that cut norms and residuals", cut.residual),
         count(
@@ -47,7 +37,7 @@ pub fn book(scenario: &Scenario) -> Vec<Term> {
         count(
             "e",
             "heads of the model: its own and one for each predicted token more",
-            1.0 + model.mtp_modules as f64,
+            heads,
         ),
         Term::given("l", "bytes per logit held", kernel.held, Unit::Bytes),
         Term::given(
@@ -56,33 +46,12 @@ pub fn book(scenario: &Scenario) -> Vec<Term> {
             kernel.peak,
             Unit::Bytes,
         ),
-    ];
-    if let Some(moe) = model.moe {
+    ]);
+    if model.moe.is_some() {
+        let imbalance = "rows of the busiest rank over the average";
         book.extend([
-            size("K", "experts per token", moe.top_k),
-            size("E", "routed experts", moe.experts),
-            size("f_e", "FFN size of an expert", moe.expert_ffn),
-            size("n_s", "shared experts", moe.shared_experts),
-            Term::given(
-                "u",
-                "rows of the busiest rank over the average",
-                cut.routed,
-                Unit::Ratio,
-            ),
+            Term::given("u", imbalance, cut.routed, Unit::Ratio),
             count("t_e", "expert tensor parallel", cut.etp),
-        ]);
-    }
-    if let Some(mla) = model.mla {
-        book.extend([
-            size("q_r", "rank of the queries' latent", mla.q_lora_rank),
-            size(
-                "k_r",
-                "rank of the keys' and values' latent",
-                mla.kv_lora_rank,
-            ),
-            size("d_n", "head size without rotary", mla.qk_nope_head_dim),
-            size("d_r", "rotary head size", mla.qk_rope_head_dim),
-            size("d_v", "head size of the values", mla.v_head_dim),
         ]);
     }
     book

@@ -157,7 +157,8 @@ const HOST_BUCKET: f64 = 5e8;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::detailed::estimate;
+    use crate::memory::detailed::Detailed;
+    use crate::memory::methods::MemoryMethod;
     use crate::run::{Based, Run};
 
     fn load() -> RankLoad {
@@ -185,7 +186,7 @@ mod tests {
     fn sixteen_times_the_ranks_leave_14_gib_less_of_shards() {
         let of = |gpus| {
             let scenario = Scenario::new(&fsdp(gpus)).unwrap();
-            estimate(&scenario, &[load()]).per_stage.remove(0)
+            Detailed.estimate(&scenario, &[load()]).per_stage.remove(0)
         };
         let (few, many) = (of(8), of(128));
         assert!((few.allocated().gib() - many.allocated().gib() - 14.0).abs() < 0.05);
@@ -249,9 +250,9 @@ mod tests {
             ..fsdp(128)
         };
         let scenario = Scenario::new(&run).unwrap();
-        let group = estimate(&scenario, &[load()]).per_stage.remove(0);
+        let group = Detailed.estimate(&scenario, &[load()]).per_stage.remove(0);
         let small = Scenario::new(&fsdp(8)).unwrap();
-        let alone = estimate(&small, &[load()]).per_stage.remove(0);
+        let alone = Detailed.estimate(&small, &[load()]).per_stage.remove(0);
         assert_eq!(group.optimizer, alone.optimizer);
     }
 

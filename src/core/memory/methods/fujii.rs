@@ -4,9 +4,11 @@
 //! FlashAttention-2, no recomputation, 1F1B. The paper evaluates the first stage; the others follow from its own
 //! equations 8, 9, 12 and 14. Its "GB" are GiB and its GPU memory is the size on the box.
 
+use super::MemoryMethod;
 use crate::explain::{Term, Unit};
+use crate::issue::Issue;
 use crate::memory::assumptions::{LLAMA, MEGATRON, ignored};
-use crate::memory::estimate::{Estimate, RankLoad, StageMemory};
+use crate::memory::estimate::{RankLoad, StageMemory};
 use crate::memory::verdict::Need;
 use crate::run::Scenario;
 use crate::source::FUJII_2024;
@@ -122,42 +124,50 @@ impl Stage {
     }
 }
 
-/// The whole estimate.
-#[must_use]
-pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-    let symbols = Symbols::of(scenario);
-    let per_stage: Vec<_> = loads
-        .iter()
-        .enumerate()
-        .map(|(rank, load)| {
-            let stage = Stage::of(scenario, rank, load);
-            let parameters = symbols.stage_parameters(stage);
-            StageMemory {
-                stage: rank,
-                weights: Bytes(2.0 * parameters),
-                gradients: Bytes(4.0 * parameters),
-                optimizer: Bytes(12.0 * parameters / (symbols.d * symbols.c)),
-                activations: Bytes(symbols.activations(stage)),
-                in_flight: stage.in_flight,
-                ..StageMemory::default()
-            }
-            .summed()
-        })
-        .collect();
-    // The paper's rule: up to 80 % of the memory fits, above all of it does not.
-    let need = |peak: Bytes| Need {
-        low: peak,
-        likely: peak,
-        high: peak / FITS,
-    };
-    let warnings = ignored(scenario, "fujii-4d", &[LLAMA, MEGATRON]);
-    Estimate::new(per_stage, scenario.gpu.memory, need, warnings)
+/// The method of Fujii et al.
+pub struct Fujii;
+
+impl MemoryMethod for Fujii {
+    fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+        let (symbols, stage) = (Symbols::of(scenario), Stage::of(scenario, rank, load));
+        let parameters = symbols.stage_parameters(stage);
+        StageMemory {
+            stage: rank,
+            weights: Bytes(2.0 * parameters),
+            gradients: Bytes(4.0 * parameters),
+            optimizer: Bytes(12.0 * parameters / (symbols.d * symbols.c)),
+            activations: Bytes(symbols.activations(stage)),
+            in_flight: stage.in_flight,
+            ..StageMemory::default()
+        }
+        .summed()
+    }
+
+    /// The paper's rule: up to 80 % of the memory fits, above all of it does not.
+    fn need(&self, _: &Scenario, peak: Bytes) -> Need {
+        Need {
+            low: peak,
+            likely: peak,
+            high: peak / FITS,
+        }
+    }
+
+    fn capacity(&self, scenario: &Scenario) -> Bytes {
+        scenario.gpu.memory
+    }
+
+    fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
+        ignored(scenario, "fujii-4d", &[LLAMA, MEGATRON])
+    }
+
+    fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
+        explain(scenario, rank, load)
+    }
 }
 
 /// How the total of pipeline rank `rank` comes about.
-#[must_use]
-pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
-    let stage = Stage::of(scenario, rank, loads.get(rank)?);
+fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
+    let stage = Stage::of(scenario, rank, load);
     let x = Symbols::of(scenario);
     let count =
         |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
@@ -226,13 +236,11 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         .note("an unfused SwiGLU: 8 f/h where a fused one keeps 6 f/h")
         .note("8 p: the embedding's int64 inputs as the paper counts them, h times what they are");
     let total = states.value + activations.value;
-    Some(
-        Term::given("T", t!("memory of rank {rank} by Fujii 2024", rank), total, Unit::Bytes)
+    Term::given("T", t!("memory of rank {rank} by Fujii 2024", rank), total, Unit::Bytes)
             .by("M + A", vec![states, activations])
             .from(&FUJII_2024, "equation 18")
             .note("leaves out logits of a last stage behind others, buffers, CUDA context, communicators, fragmentation")
-            .note("held against the size on the box, of which a process sees a little less"),
-    )
+            .note("held against the size on the box, of which a process sees a little less")
 }
 
 #[cfg(test)]
@@ -254,9 +262,9 @@ mod tests {
     fn the_explanation_ends_at_the_estimate() {
         let scenario = Scenario::new(&Run::default()).unwrap();
         let loads = loads(4);
-        let estimate = estimate(&scenario, &loads);
-        for rank in 0..4 {
-            let term = explain(&scenario, &loads, rank).unwrap();
+        let estimate = Fujii.estimate(&scenario, &loads);
+        for (rank, load) in loads.iter().enumerate() {
+            let term = explain(&scenario, rank, load);
             let total = estimate.per_stage[rank].total.0;
             assert!((term.value / total - 1.0).abs() < 1e-12);
         }
@@ -269,7 +277,9 @@ mod tests {
             sequence_parallel: false,
             ..Run::default()
         };
-        let warnings = estimate(&Scenario::new(&run).unwrap(), &loads(4)).warnings;
+        let warnings = Fujii
+            .estimate(&Scenario::new(&run).unwrap(), &loads(4))
+            .warnings;
         let fields: Vec<_> = warnings.iter().map(|issue| issue.field.as_str()).collect();
         assert_eq!(fields, ["sequence_parallel", "zero"]);
     }

@@ -3,10 +3,11 @@
 //! Quantities of the whole model, then divided: every rank gets the same. Multi-head attention, an FFN of 4 h with
 //! dropout masks, scores materialised unless FlashAttention says otherwise. Its GB are 10⁹ bytes.
 
-use super::{even_ranks, tensors_only};
+use super::MemoryMethod;
 use crate::explain::{Term, Unit};
+use crate::issue::Issue;
 use crate::memory::assumptions::{HE, MULTI_HEAD_GPT, ignored};
-use crate::memory::estimate::{Component, Estimate, Item, RankLoad};
+use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};
 use crate::run::{Recompute, Scenario};
 use crate::source::HE_BLOG;
 use crate::t;
@@ -114,26 +115,34 @@ fn whole(scenario: &Scenario, theta: f64) -> [f64; 3] {
     ]
 }
 
-/// The whole estimate: the same for every rank.
-#[must_use]
-pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-    let x = Symbols::of(scenario);
-    let [weights, gradients, optimizer] = whole(scenario, x.theta);
-    let items = vec![
-        Item::held(Component::Weights, "M_m", x.states_per_gpu(weights, 3)),
-        Item::held(Component::Gradients, "M_g", x.states_per_gpu(gradients, 2)),
-        Item::held(Component::Optimizer, "M_o", x.states_per_gpu(optimizer, 1)),
-        Item::held(Component::Activations, "M_a", x.activations_per_gpu()),
-    ];
-    let per_stage = even_ranks(loads, &items);
-    let warnings = ignored(scenario, "he-blog", &[MULTI_HEAD_GPT, HE]);
-    tensors_only(scenario, per_stage, warnings)
+/// The method of the blog.
+pub struct He;
+
+impl MemoryMethod for He {
+    /// The same on every rank.
+    fn rank(&self, scenario: &Scenario, rank: usize, _: &RankLoad) -> StageMemory {
+        let x = Symbols::of(scenario);
+        let [weights, gradients, optimizer] = whole(scenario, x.theta);
+        let items = vec![
+            Item::held(Component::Weights, "M_m", x.states_per_gpu(weights, 3)),
+            Item::held(Component::Gradients, "M_g", x.states_per_gpu(gradients, 2)),
+            Item::held(Component::Optimizer, "M_o", x.states_per_gpu(optimizer, 1)),
+            Item::held(Component::Activations, "M_a", x.activations_per_gpu()),
+        ];
+        StageMemory::of_items(rank, 1.0, items)
+    }
+
+    fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
+        ignored(scenario, "he-blog", &[MULTI_HEAD_GPT, HE])
+    }
+
+    fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
+        explain(scenario, &self.rank(scenario, rank, load))
+    }
 }
 
 /// How the figure of every rank comes about.
-#[must_use]
-pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
-    let memory = estimate(scenario, loads).per_stage.into_iter().nth(rank)?;
+fn explain(scenario: &Scenario, memory: &StageMemory) -> Term {
     let (x, precision) = (Symbols::of(scenario), scenario.precision);
     let count =
         |symbol, name: &'static str, value: f64| Term::given(symbol, name, value, Unit::Count);
@@ -181,12 +190,10 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
             .note(t!("of the whole model: {bytes} B", bytes = format!("{:.3e}", x.activations())))
             .note("for Llama 3 405B at 131072 tokens the blog prints 147 366 233 505 792 B: that has s where its own formula has s²"),
     ];
-    Some(
-        bytes("T", "memory of any rank by He's blog", memory.total.0)
-            .by("M_m + M_g + M_o + A", parts)
-            .from(&HE_BLOG, "parallel variants")
-            .note("leaves out stages, micro-batches in flight, logits, buffers, context, fragmentation"),
-    )
+    bytes("T", "memory of any rank by He's blog", memory.total.0)
+        .by("M_m + M_g + M_o + A", parts)
+        .from(&HE_BLOG, "parallel variants")
+        .note("leaves out stages, micro-batches in flight, logits, buffers, context, fragmentation")
 }
 
 #[cfg(test)]

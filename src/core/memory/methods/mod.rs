@@ -6,12 +6,13 @@ pub mod playbook;
 pub mod uneven;
 
 use super::detailed;
-use super::estimate::{Estimate, Item, RankLoad, StageMemory};
+use super::estimate::{Estimate, RankLoad, StageMemory};
 use super::verdict::Need;
 use crate::explain::Term;
 use crate::issue::Issue;
 use crate::run::{Method, Scenario};
 use crate::source::{FUJII_2024, HE_BLOG, MEGATRON, PLAYBOOK, Source, UNEVEN_PP};
+use crate::units::Bytes;
 
 /// Something that a source prints and its own formula does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ const fn slip(place: &'static str, printed: &'static str, corrected: &'static st
 pub struct MethodInfo {
     /// Its id in a Run.
     pub method: Method,
+    /// What it says.
+    pub rule: &'static dyn MemoryMethod,
     /// Where it was published.
     pub source: &'static Source,
     /// What it does not count.
@@ -44,17 +47,44 @@ pub struct MethodInfo {
     pub slips: &'static [Slip],
 }
 
+/// A way to estimate the memory of a pipeline rank.
+pub trait MemoryMethod: Sync {
+    /// What pipeline rank `rank` holds.
+    fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory;
+
+    /// Range of what the fullest rank needs, of which the method counts `peak`. A method that counts tensors only gets what
+    /// the detailed one adds for the process and fragmentation.
+    fn need(&self, scenario: &Scenario, peak: Bytes) -> Need {
+        Need::of_tensors(scenario, peak)
+    }
+
+    /// What the need is held against.
+    fn capacity(&self, scenario: &Scenario) -> Bytes {
+        scenario.gpu.usable
+    }
+
+    /// What of the Run the method does not know, as warnings.
+    fn ignored(&self, scenario: &Scenario) -> Vec<Issue>;
+
+    /// How the total of [`Self::rank`] comes about.
+    fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term;
+
+    /// All ranks, and whether the fullest fits.
+    fn estimate(&self, scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
+        let ranks = loads.iter().enumerate();
+        let per_stage = ranks
+            .map(|(rank, load)| self.rank(scenario, rank, load))
+            .collect();
+        let need = |peak| self.need(scenario, peak);
+        let (capacity, ignored) = (self.capacity(scenario), self.ignored(scenario));
+        Estimate::new(per_stage, capacity, need, ignored)
+    }
+}
+
 /// The estimate of every rank by `method`.
 #[must_use]
 pub fn estimate(method: Method, scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-    let estimate = match method {
-        Method::Detailed => detailed::estimate,
-        Method::Fujii => fujii::estimate,
-        Method::He => he::estimate,
-        Method::Uneven => uneven::estimate,
-        Method::Playbook => playbook::estimate,
-    };
-    estimate(scenario, loads)
+    info(method).rule.estimate(scenario, loads)
 }
 
 /// How the figure of `rank` comes about by `method`.
@@ -65,20 +95,15 @@ pub fn explain(
     loads: &[RankLoad],
     rank: usize,
 ) -> Option<Term> {
-    let explain = match method {
-        Method::Detailed => detailed::explain,
-        Method::Fujii => fujii::explain,
-        Method::He => he::explain,
-        Method::Uneven => uneven::explain,
-        Method::Playbook => playbook::explain,
-    };
-    explain(scenario, loads, rank)
+    let load = loads.get(rank)?;
+    Some(info(method).rule.explain(scenario, rank, load))
 }
 
 /// All methods, ours first.
 pub static METHODS: &[MethodInfo] = &[
     MethodInfo {
         method: Method::Detailed,
+        rule: &detailed::Detailed,
         source: &MEGATRON,
         leaves_out: &[
             "CUDA graphs and user buffers of overlapped communication",
@@ -89,6 +114,7 @@ pub static METHODS: &[MethodInfo] = &[
     },
     MethodInfo {
         method: Method::Fujii,
+        rule: &fujii::Fujii,
         source: &FUJII_2024,
         leaves_out: &[
             "logits where there is more than one stage",
@@ -110,6 +136,7 @@ pub static METHODS: &[MethodInfo] = &[
     },
     MethodInfo {
         method: Method::He,
+        rule: &he::He,
         source: &HE_BLOG,
         leaves_out: &[
             "stages: every rank gets the mean",
@@ -132,6 +159,7 @@ pub static METHODS: &[MethodInfo] = &[
     },
     MethodInfo {
         method: Method::Uneven,
+        rule: &uneven::Uneven,
         source: &UNEVEN_PP,
         leaves_out: &[
             "micro-batches in flight: one is counted",
@@ -154,6 +182,7 @@ pub static METHODS: &[MethodInfo] = &[
     },
     MethodInfo {
         method: Method::Playbook,
+        rule: &playbook::Playbook,
         source: &PLAYBOOK,
         leaves_out: &[
             "grouped-query attention and gated FFNs in the activations",
@@ -181,24 +210,6 @@ pub fn compare(scenario: &Scenario, loads: &[RankLoad]) -> Vec<(&'static MethodI
         .iter()
         .map(|row| (row, estimate(row.method, scenario, loads)))
         .collect()
-}
-
-/// The same `items` on every rank.
-fn even_ranks(loads: &[RankLoad], items: &[Item]) -> Vec<StageMemory> {
-    (0..loads.len())
-        .map(|rank| StageMemory::of_items(rank, 1.0, items.to_vec()))
-        .collect()
-}
-
-/// The estimate of a method that counts tensors only: the detailed rule adds process and fragmentation to its fullest
-/// rank.
-fn tensors_only(
-    scenario: &Scenario,
-    per_stage: Vec<StageMemory>,
-    warnings: Vec<Issue>,
-) -> Estimate {
-    let need = |allocated| Need::of_tensors(scenario, allocated);
-    Estimate::new(per_stage, scenario.gpu.usable, need, warnings)
 }
 
 #[cfg(test)]

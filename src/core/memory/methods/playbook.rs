@@ -2,10 +2,11 @@
 //!
 //! True parameter shapes, activations of the GPT block of Korthikanti 2022: `s b h (34 + 5 a s/h)` a layer.
 
-use super::tensors_only;
+use super::MemoryMethod;
 use crate::explain::{Term, Unit};
+use crate::issue::Issue;
 use crate::memory::assumptions::{MULTI_HEAD_GPT, PLAYBOOK_METHOD, ignored};
-use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
+use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};
 use crate::model::{stage_elements, stage_range};
 use crate::run::{Recompute, Scenario};
 use crate::source::PLAYBOOK;
@@ -130,22 +131,25 @@ fn layers_in_flight(scenario: &Scenario, load: &RankLoad) -> f64 {
         .sum()
 }
 
-/// The whole estimate.
-#[must_use]
-pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-    let per_stage: Vec<_> = loads
-        .iter()
-        .enumerate()
-        .map(|(rank, load)| rank_memory(scenario, rank, load))
-        .collect();
-    let warnings = ignored(scenario, "playbook", &[MULTI_HEAD_GPT, PLAYBOOK_METHOD]);
-    tensors_only(scenario, per_stage, warnings)
+/// The playbook's method.
+pub struct Playbook;
+
+impl MemoryMethod for Playbook {
+    fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+        rank_memory(scenario, rank, load)
+    }
+
+    fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
+        ignored(scenario, "playbook", &[MULTI_HEAD_GPT, PLAYBOOK_METHOD])
+    }
+
+    fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
+        explain(scenario, rank, load)
+    }
 }
 
 /// How the figure of pipeline rank `rank` comes about.
-#[must_use]
-pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
-    let load = loads.get(rank)?;
+fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let memory = rank_memory(scenario, rank, load);
     let (layer, precision) = (Layer::of(scenario), scenario.precision);
     let count = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
@@ -202,12 +206,10 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         state("O", "optimizer states", memory.optimizer.0, "o", 1),
         bytes("A", "activations", memory.activations.0).over(formula, &book),
     ];
-    Some(
-        Term::given("T", t!("memory of rank {rank} by the playbook", rank), memory.total.0, Unit::Bytes)
+    Term::given("T", t!("memory of rank {rank} by the playbook", rank), memory.total.0, Unit::Bytes)
             .by("W + G + O + A", parts)
             .from(&PLAYBOOK, "memory usage in transformers; ZeRO; tensor parallelism")
-            .note("leaves out grouped-query attention and gated FFNs in activations, logits, buffers, context, fragmentation; shards over dp alone"),
-    )
+            .note("leaves out grouped-query attention and gated FFNs in activations, logits, buffers, context, fragmentation; shards over dp alone")
 }
 
 #[cfg(test)]

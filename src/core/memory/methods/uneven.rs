@@ -3,10 +3,11 @@
 //! A vision tower and some of the language model on the first rank, the rest behind it; 16 bytes a parameter, one
 //! micro-batch in flight. Its GB are 10⁹ bytes.
 
-use super::tensors_only;
+use super::MemoryMethod;
 use crate::explain::{Provenance, Term, Unit, ceil};
+use crate::issue::Issue;
 use crate::memory::assumptions::{MULTI_HEAD_GPT_SHAPES, UNEVEN, ignored};
-use crate::memory::estimate::{Component, Estimate, Item, RankLoad, StageMemory};
+use crate::memory::estimate::{Component, Item, RankLoad, StageMemory};
 use crate::model::Vision;
 use crate::run::Scenario;
 use crate::source::UNEVEN_PP;
@@ -290,22 +291,25 @@ fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory
     StageMemory::of_items(rank, 1.0, items)
 }
 
-/// The whole estimate, with the layers a stage that the Run has.
-#[must_use]
-pub fn estimate(scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-    let per_stage: Vec<_> = loads
-        .iter()
-        .enumerate()
-        .map(|(rank, load)| rank_memory(scenario, rank, load))
-        .collect();
-    let warnings = ignored(scenario, "uneven-pp", &[MULTI_HEAD_GPT_SHAPES, UNEVEN]);
-    tensors_only(scenario, per_stage, warnings)
+/// The method of the note on uneven pipeline stages.
+pub struct Uneven;
+
+impl MemoryMethod for Uneven {
+    fn rank(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+        rank_memory(scenario, rank, load)
+    }
+
+    fn ignored(&self, scenario: &Scenario) -> Vec<Issue> {
+        ignored(scenario, "uneven-pp", &[MULTI_HEAD_GPT_SHAPES, UNEVEN])
+    }
+
+    fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
+        explain(scenario, rank, load)
+    }
 }
 
 /// How the figure of pipeline rank `rank` comes about.
-#[must_use]
-pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<Term> {
-    let load = loads.get(rank)?;
+fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let parts = parts(scenario, load)
         .into_iter()
         .map(|part| {
@@ -319,13 +323,11 @@ pub fn explain(scenario: &Scenario, loads: &[RankLoad], rank: usize) -> Option<T
         })
         .collect();
     let total = rank_memory(scenario, rank, load).total;
-    Some(
-        Term::given("T", t!("memory of rank {rank} by the uneven PP note", rank), total.0, Unit::Bytes)
+    Term::given("T", t!("memory of rank {rank} by the uneven PP note", rank), total.0, Unit::Bytes)
             .by("Σ T_i", parts)
             .from(&UNEVEN_PP, "memory")
             .note("the note prints its totals without the projector, which its formula has")
-            .note("leaves out micro-batches in flight, grouped-query attention, gated FFNs, the input embedding, sharding, buffers, context, fragmentation"),
-    )
+            .note("leaves out micro-batches in flight, grouped-query attention, gated FFNs, the input embedding, sharding, buffers, context, fragmentation")
 }
 
 #[cfg(test)]

@@ -70,37 +70,11 @@ fn layer_flops(
 
 /// The sizes of a model.
 fn shape(model: &Architecture, keys: f64) -> Vec<Term> {
-    let size = |symbol, name: &'static str, value: u64| Term::count(symbol, name, value);
-    let mut book = vec![
-        size("h", "hidden size", model.hidden),
-        size("f", "FFN size", model.ffn),
-        size("a", "heads", model.heads),
-        size("k", "key-value heads", model.kv_heads),
-        size("d", "head size", model.head_dim),
-        size("v", "vocabulary", model.vocab),
+    let mut book = model.symbols();
+    book.extend([
+        Term::count("v", "vocabulary", model.vocab),
         count("s", "keys that a query meets, as counted", keys),
-    ];
-    if let Some(moe) = model.moe {
-        book.extend([
-            size("K", "experts per token", moe.top_k),
-            size("E", "routed experts", moe.experts),
-            size("f_e", "FFN size of an expert", moe.expert_ffn),
-            size("n_s", "shared experts", moe.shared_experts),
-        ]);
-    }
-    if let Some(mla) = model.mla {
-        book.extend([
-            size("q_r", "rank of the queries' latent", mla.q_lora_rank),
-            size(
-                "k_r",
-                "rank of the keys' and values' latent",
-                mla.kv_lora_rank,
-            ),
-            size("d_n", "head size without rotary", mla.qk_nope_head_dim),
-            size("d_r", "rotary head size", mla.qk_rope_head_dim),
-            size("d_v", "head size of the values", mla.v_head_dim),
-        ]);
-    }
+    ]);
     book
 }
 
