@@ -123,7 +123,7 @@ fn boundaries_hide_behind_compute_on_pcie_and_all_tensors_on_c2c_alone() {
     assert_eq!(exposed(&[("gpu.host_gb_per_s", "450")]), 0.0);
 }
 
-/// ZeRO-Offload of Llama-2-7B on four A100 takes more than 4 s on the host (ZenFlow blog).
+/// ZeRO-Offload of Llama-2-7B on four A100 takes more than 4 s on the host (DeepSpeed, blog on `ZenFlow`: its introduction).
 #[test]
 fn the_hosts_optimizer_makes_the_step_longer() {
     let run = Run {

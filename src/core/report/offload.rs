@@ -1,7 +1,7 @@
 //! What offloading sends between a GPU and its host in a step, what of it hides behind compute, and what the host's
 //! optimizer takes.
 //!
-//! With P_r parameters that a rank updates and m micro-batches: gradients leave in every backward pass and hide behind it,
+//! With `P_r` parameters that a rank updates and m micro-batches: gradients leave in every backward pass and hide behind it,
 //! the optimizer runs on the host over the parameters of all GPUs of the node, updated weights come back. Parameters come
 //! before each pass, activations leave behind the forward pass and come before the backward one.
 

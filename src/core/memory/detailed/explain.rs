@@ -42,10 +42,14 @@ pub fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
         buffers,
         overhead,
     ];
-    bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
-        .by("W + G + O + A + B + X", parts)
-        .note("leaves out CUDA graphs, user buffers of overlapped communication, offloading and the data loader")
-        .note("held against what the driver shows a process, not the size on the box")
+    bytes(
+        "T",
+        t!("memory of pipeline rank {rank}", rank),
+        memory.total.0,
+    )
+    .by("W + G + O + A + B + X", parts)
+    .note("leaves out CUDA graphs, user buffers of overlapped communication and the data loader")
+    .note("held against what the driver shows a process, not the size on the box")
 }
 
 /// The same of a rank whose peak is that of a moment: what is there then.
