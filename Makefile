@@ -64,7 +64,7 @@ shots: build ## pictures of the page into tests/browser/shots/
 bench: build ## timings and sizes, for reading: they decide no test; ratios go to benches/history.csv
 	@tools/setup node chromium
 	@SHARDSCOPE_COMMIT=$$(git rev-parse --short HEAD) cargo bench --locked --quiet
-	@SHARDSCOPE_DRAWS=200 cargo test --locked --quiet --release --test calibration protocol -- --nocapture
+	@SHARDSCOPE_DRAWS=200 cargo test --locked --quiet --release --test calibration -- --nocapture protocol tight_widths
 	@node tests/browser/bench.mjs
 	@node tools/size.mjs
 

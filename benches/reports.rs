@@ -3,6 +3,7 @@
 //! Each line is also a ratio to a fixed loop that is timed beside it, so that two machines, or a busy and an idle one,
 //! can be compared. `benches/history.csv` keeps the ratios by commit.
 
+use shardscope::core::calibrate::{Observation, Request};
 use shardscope::core::pipeline::{Durations, Spec, build, schedule, time};
 use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{evaluate, report};
@@ -230,9 +231,37 @@ fn main() {
             },
         );
     }
+    let request = measured();
+    history.time("20 measured runs, fitted", 300.0, ms, || {
+        let _ = black_box(black_box(&request).answer());
+    });
     history.over_sizes();
     history.keep();
     fits();
+}
+
+/// Twenty measured runs of the default model, a tenth slower than it says and one of them a half, and the default question.
+fn measured() -> Request {
+    let runs = (0..20).map(|at: u32| {
+        let (gpus, tp) = (8 << (at % 4), 1 << (at / 4 % 3));
+        let run = Run {
+            gpus,
+            tp,
+            seq_len: 4096 << (at / 12),
+            global_batch: 4 * gpus,
+            ..Run::default()
+        };
+        let slower = if at == 7 { 1.5 } else { 1.1 };
+        let seconds = evaluate(&run).map_or(1.0, |of| of.report.step.time_s.0);
+        Observation::step("", run, seconds * slower)
+    });
+    Request {
+        observations: runs.collect(),
+        name: String::new(),
+        question: Some(Run::default()),
+        gpus: None,
+        plan: Vec::new(),
+    }
 }
 
 /// How long the search for what makes a Run fit takes, over random Runs that work.

@@ -210,9 +210,10 @@ fn line(method: Method, unknown: bool, draws: usize) -> Vec<[(f64, f64); KS.len(
     (0..SOURCES.len()).map(one).collect()
 }
 
-/// The aims of the whole protocol, printed beside the baseline. Those from a start that nobody fitted were measured with
-/// other draws of the start (its mean error was 15.8 and 15.2 % where these have more): they are asserted against the
-/// median scale of the same draws, which the reference beat by 26 and 20 %.
+/// The aims of the whole protocol, printed beside the baseline. Those from a start that nobody fitted, 8.1 % for table 3 and
+/// 4.8 for table 4 after five runs, were measured with other draws of the start (its mean error was 15.8 and 15.2 % where
+/// these have 21.1 and 20.3) and before the constants were fitted again, after which table 4 starts at 4.4 % instead of 4.0:
+/// table 3 meets its aim, table 4 comes to 5.4. Asserted is what constants gain over the median scale of the same draws.
 #[test]
 fn the_whole_protocol_meets_its_aims() {
     let Some(draws) = draws() else { return };
@@ -254,7 +255,7 @@ fn the_whole_protocol_meets_its_aims() {
         let none = tight[table][0].0;
         for (error, _) in tight[table] {
             assert!(
-                error <= none + 0.6,
+                error <= none + 0.5,
                 "tight, table {}: {error} {none}",
                 table + 3
             );
@@ -276,6 +277,28 @@ fn the_whole_protocol_meets_its_aims() {
             assert!((70.0..=90.0).contains(&share), "{share}");
         }
     }
+}
+
+/// The tight widths against half and twice of them: how probable they make the sources that the constants were fitted to,
+/// without the two tables that they are judged by.
+#[test]
+fn the_tight_widths_are_the_most_probable_of_their_halves_and_doubles() {
+    if draws().is_none() {
+        return;
+    }
+    let of = |scale: f64| -> f64 {
+        let widths = TIGHT.map(|width| width * scale);
+        let evidence = |index: usize| {
+            let data: Vec<Datum> = source(index).iter().map(Row::datum).collect();
+            posterior(&data, &[0.0; MULTIPLIERS], &widths).evidence
+        };
+        [2, 3, 4, 5].map(evidence).iter().sum()
+    };
+    let [half, own, twice] = [0.5, 1.0, 2.0].map(of);
+    println!(
+        "logarithm of the evidence, half, own and twice the widths: {half:.2} {own:.2} {twice:.2}"
+    );
+    assert!(own >= half && own >= twice);
 }
 
 /// dgxc is one recipe scaled out: learned from one run, as far as it is not met before.

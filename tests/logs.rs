@@ -535,3 +535,78 @@ fn half_lines_foreign_bytes_and_other_locales_lose_nothing_else() {
     let step = reader.finish(&Run::default()).unwrap().step.unwrap();
     assert_eq!((step.seconds, step.used), (2.0005, 17));
 }
+
+/// Lines as each program's own code prints them, with other numbers than the examples have: `training.py` and
+/// `common_utils.py` of Megatron-LM, `train_utils.py` of Megatron-Bridge, `train_ft.py` of `AutoModel`, `metrics.py` of
+/// torchtitan, `timer.py` and `utils.py` of `DeepSpeed`, `trainer.py` of nanotron, `metric_logger.py` of `MaxText`, the console
+/// logger of Composer, `memory.py` of `PyTorch`.
+#[test]
+fn lines_of_every_program_with_other_numbers_are_read_by_their_units() {
+    let gb = 1e9 / f64::from(1u32 << 30);
+    let none = [None; 3];
+    let rows: &[(&str, Figures)] = &[
+        (
+            " [2027-04-05 06:07:08.900000] iteration     4200/  500000 | consumed samples:      8601600 | elapsed time per iteration (ms): 31415.9 | learning rate: 1.5E-04 | global batch size:  2048 | lm loss: 2.0E+00 |",
+            (Some(31.4159), none),
+        ),
+        (
+            "[Rank 24] (after 2 iterations) memory (MB) | allocated: 12000.00 | max allocated: 25600.00 | reserved: 30720.00 | max reserved: 30720.00",
+            (None, [Some(25.0), Some(30.0), None]),
+        ),
+        (
+            "Step Time : 3.07s GPU utilization: 611.4MODEL_TFLOP/s/GPU",
+            (Some(3.07), none),
+        ),
+        (
+            "[Rank 8] (after 2 iterations) memory (GB) | mem-reserved-gigabytes: 70.1 | mem-allocated-gigabytes: 30.2 | mem-max-allocated-gigabytes: 64.3 | mem-max-reserved-gigabytes: 71.9",
+            (None, [Some(64.3 * gb), Some(71.9 * gb), None]),
+        ),
+        (
+            "step 91 | epoch 2 | loss 0.9000 | grad_norm 1.0000 | lr 1.00e-06 | mem 70.25 GiB | tps 131072.00(2048.00/gpu) | num_label_tokens 999",
+            (Some(TOKENS / 131_072.0), [Some(70.25), None, None]),
+        ),
+        (
+            "[rank0]:[titan] 2027-01-05 10:01:00,000 - root - INFO - step: 900  loss:  2.1000  grad_norm:  0.2000  memory: 61.08GiB(77.21%)  tps: 1,234  tflops: 99.10  mfu: 10.02%",
+            (Some(TOKENS / 64.0 / 1234.0), [None, Some(61.08), None]),
+        ),
+        (
+            "[2027-01-05 10:00:00,000] [INFO] [timer.py:264:stop] epoch=1/micro_step=800/global_step=400, RunningAvgSamplesPerSec=51.2, CurrSamplesPerSec=64.0, MemAllocated=20.5GB, MaxMemAllocated=70.5GB",
+            (Some(4.0), [Some(70.5), None, None]),
+        ),
+        (
+            "[2027-01-05 10:00:00,000] [INFO] [utils.py:801:see_memory_usage] MA 1.5 GB         Max_MA 33.25 GB         CA 40.0 GB         Max_CA 44 GB",
+            (None, [Some(33.25), Some(44.0), None]),
+        ),
+        (
+            "{'train_runtime': 800.0, 'train_samples_per_second': 51.2, 'train_steps_per_second': 0.2, 'train_loss': 1.1, 'epoch': 1.0}",
+            (Some(5.0), none),
+        ),
+        (
+            "completed step: 77, seconds: 2.125, TFLOP/s/device: 301.0, Tokens/s/device: 3855.0, total_weights: 524288, loss: 3.9",
+            (Some(2.125), none),
+        ),
+        (
+            " samples/sec: 32.000 | iteration      900/   10000 | elapsed time per iteration (ms): 8000.0 | learning rate: 1E-4 | approx flops per GPU: 130.2TFLOPS | lm_loss: 3.0 |",
+            (Some(8.0), none),
+        ),
+        (
+            "| Allocated memory      |  20480 MiB |  67584 MiB |   9999 GiB |   9979 GiB |",
+            (None, [Some(66.0), None, None]),
+        ),
+        (
+            "| N/A   61C    P0   690W / 700W |  71680MiB / 81559MiB |    100%      Default |",
+            (None, [None, None, Some(70.0)]),
+        ),
+    ];
+    for (line, expected) in rows {
+        let found = figures(&reading(line));
+        let same = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => near(a, b),
+            (a, b) => a == b,
+        };
+        assert!(same(found.0, expected.0), "{line}: {found:?}");
+        for at in 0..3 {
+            assert!(same(found.1[at], expected.1[at]), "{line}: {found:?}");
+        }
+    }
+}

@@ -187,7 +187,7 @@ fn deepseek_v3_needs_its_dispatch_and_its_low_precision_activations() {
         };
         assert!(bytes(other) > 1.2 * bytes(&whole));
     }
-    assert!(copies.step.time_s.0 > 1.1 * whole.step.time_s.0);
+    assert!(copies.step.time_s.0 > 1.05 * whole.step.time_s.0);
     let kept = with(&|run| run.fp8_activations = false);
     assert_eq!(kept.memory.verdict, Verdict::Oom);
 }

@@ -4,14 +4,19 @@
 
 #![allow(clippy::unwrap_used)] // helpers of a test
 
+use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
 use shardscope::core::message::Catalogue;
 use shardscope::core::report::evaluate;
-use shardscope::core::run::Run;
 use shardscope::core::run::registry::{FIELDS, Slot};
+use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
 use shardscope::io::export::Stamp;
 use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link;
+use shardscope::io::logs::{
+    self,
+    asked::{Answer, Piece, Wanted},
+};
 use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
@@ -22,6 +27,7 @@ use shardscope::view::panels::issues::line;
 use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
+use shardscope::view::panels::runs::{fitted, in_use, kept, offer};
 use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 use std::fs;
@@ -230,6 +236,9 @@ fn shown() -> BTreeSet<&'static str> {
         take(&published::beside(&read.run));
     }
     take(&derived(&Run::default()));
+    for node in measured() {
+        take(&node);
+    }
     take(&limits());
     take(&sources());
     for field in FIELDS {
@@ -256,6 +265,54 @@ fn shown() -> BTreeSet<&'static str> {
         }
     }
     all
+}
+
+/// What is said of measured runs: of one that agrees with the model, one that does not, and a file.
+fn measured() -> Vec<Node> {
+    let run = Run::default();
+    let report = evaluate(&run).unwrap().report;
+    let (seconds, peak) = (report.step.time_s.0, report.memory.peak_bytes.gib());
+    let peaks = MemoryKind::ALL.map(|(kind, _)| Peak {
+        kind,
+        gib: 2.0 * peak,
+    });
+    let odd = Observation {
+        peaks: peaks.to_vec(),
+        ratios: vec![(Multiplier::Network, 1.2)],
+        ..Observation::step("", run.clone(), 2.0 * seconds)
+    };
+    let all = [Observation::step("", run.clone(), seconds), odd];
+    let request = Request {
+        observations: all.to_vec(),
+        name: String::new(),
+        question: None,
+        gpus: None,
+        plan: Vec::new(),
+    };
+    let answer = request.answer().unwrap();
+    let with = Run {
+        profile: answer.profile.clone(),
+        ..run.clone()
+    };
+    let piece = Piece {
+        first: true,
+        last: Some(Wanted::default()),
+    };
+    let file = |text: &str| match piece.take(text.as_bytes(), &mut None) {
+        Answer::Understood(of) => logs::summary::summary(&of, &run),
+        answer => panic!("{answer:?}"),
+    };
+    vec![
+        kept(&[]),
+        kept(&all),
+        offer(&all[0]),
+        in_use(&with),
+        fitted(&all, &answer, &run, |_| Some(String::new())),
+        file(
+            " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 64 |\n",
+        ),
+        file("# Avg bus bandwidth    : 231.5\n"),
+    ]
 }
 
 #[test]

@@ -29,10 +29,10 @@ writeFileSync(`${dist}/${importer}`, namedImporter(importerWasm));
 
 mkdirSync(`${pkg}/node`, { recursive: true });
 // What the page asks of the second module.
-writeFileSync(`${dist}/lazy/importer.js`, `import init, { readImport } from '../${importer}';
-export const ask = async (question) => {
+writeFileSync(`${dist}/lazy/importer.js`, `import init, { readImport, readPiece } from '../${importer}';
+export const ask = async (question, piece) => {
   await init();
-  return readImport(question);
+  return piece ? readPiece(question, piece) : readImport(question);
 };
 `);
 writeFileSync(`${pkg}/shardscope.js`, `import start, { answerLine as calculatorLine } from '../${page}';

@@ -56,7 +56,7 @@ const modules = readdirSync(`${dist}/lazy`).filter((name) => name !== 'shortcuts
   const code = read(name)
     .replace(/^import (\{[^}]*\}) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
     .replace(/^import \* as (\w+) from '\.\.\/pkg\/shardscope\.js';$/m, 'const $1 = page;')
-    .replace(/^import init, \{ readImport \} from .*$/m, 'const { default: init, readImport } = importer;');
+    .replace(/^import init, (\{.*\}) from .*$/m, (_, names) => `const ${names.replace('{', '{ default: init,')} = importer;`);
   return `'${name}': async ${lazy(code)},`;
 });
 
@@ -87,7 +87,7 @@ globalThis.Worker = class extends globalThis.Worker {
 const page = makePage(() => unpack(file('page.wasm')));
 const importer = (${calculator(importer)})(() => unpack(file('importer.wasm')));
 const wasm = await page.default();
-await page.mount(async (question) => (await modules['lazy/importer.js']()).ask(question));
+await page.mount(async (...given) => (await modules['lazy/importer.js']()).ask(...given));
 dispatchEvent(new CustomEvent('TrunkApplicationStarted', { detail: { wasm } }));
 modules['lazy/shortcuts.js']();
 if (parent !== self) modules['lazy/embed_protocol.js']();

@@ -6,7 +6,7 @@ use crate::core::accuracy::{Bench, FILES, read};
 use crate::core::message::Message;
 use crate::core::t;
 use crate::view::node::markup::Node;
-use crate::view::panels::accuracy::panel;
+use crate::view::panels::accuracy::{Yours, panel};
 use crate::web::browser;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
@@ -43,6 +43,7 @@ pub fn AccuracyPanel() -> impl IntoView {
                 Some(computed) => {
                     words.set(Message::default());
                     bench.set(Some(computed));
+                    state.runs.ask(state);
                 }
                 None => begun.set(false),
             }
@@ -67,7 +68,13 @@ pub fn AccuracyPanel() -> impl IntoView {
     let content = Signal::derive(move || {
         let evaluation = state.evaluation();
         bench.with(|bench| match (bench, evaluation) {
-            (Some(bench), Some(evaluation)) => panel(bench, &evaluation),
+            (Some(bench), Some(evaluation)) => state.runs.fit.with(|fit| {
+                let yours = fit.as_ref().map(|(runs, fit)| Yours {
+                    runs,
+                    standings: &fit.fit.standings,
+                });
+                panel(bench, &evaluation, yours.unwrap_or_default())
+            }),
             _ => Node::none(),
         })
     });

@@ -42,7 +42,10 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }
         Action::Open(page) => dialog::open(state, page),
         Action::Compare(Compare::Begin) => compare(state),
-        Action::Compare(Compare::Keep(run)) => state.second.set(Some((*run).clone())),
+        Action::Compare(Compare::Keep(run)) => {
+            state.second.set(Some((*run).clone()));
+            dialog::close();
+        }
         Action::Compare(Compare::Swap(run, second)) => {
             state.run.set((*run).clone());
             state.second.set(Some((*second).clone()));
@@ -66,6 +69,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
                 keep(state, save, button);
             }
         }
+        Action::Measured(command) => state.runs.act(state, command),
         Action::Plan(_) | Action::Timeline(_) | Action::Rank(_) | Action::StartOrder => {}
     }
 }

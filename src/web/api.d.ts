@@ -104,7 +104,7 @@ export interface Calibration {
   profile: { [part: string]: unknown };
   constants: { name: string; factor: number; width_before: number; width: number; share: number; informed: boolean;
     informed_by?: string }[];
-  runs: { name: string; measured_s: number; before_s: number; after_s: number; off: number; warning?: string }[];
+  runs: { name: string; measured_s: number; before_s: number; after_s: number; expected_s: number; off: number; warning?: string }[];
   memory: { overhead_gib: number; reserved_over_allocated: number } | null;
   layouts: { name: string; measured_gib: number; predicted_gib: number; warning: string }[];
   next: { run: Run; sd_before: number; sd_after: number; teaches: string }[];

@@ -24,6 +24,7 @@ use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::plan::plan_panel;
 use crate::web::render::{nodes, patched};
+use crate::web::runs::measured_offer;
 use crate::web::sentence::sentence;
 use crate::web::share::{ShareDialog, open_share};
 use crate::web::start::start;
@@ -99,9 +100,11 @@ fn exchange() -> Node {
     };
     let begin = Action::Compare(Compare::Begin);
     let runs = "Published runs, with what was measured";
+    let mine = "Learn the constants of your cluster from runs that you measured";
     Node::from_iter([
         button(begin, "", "Keep this run beside what you change", "Compare"),
         button(Action::Open(Dialog::Published), "quiet", runs, "Runs"),
+        button(Action::Open(Dialog::Runs), "quiet", mine, "My runs"),
         button(Action::Open(Dialog::Import), "quiet", "", "Import"),
         button(
             Action::Open(Dialog::Export("markdown")),
@@ -122,6 +125,7 @@ fn footer() -> Node {
         open(Dialog::Published, "Published runs"),
         open(Dialog::Methods, "Methods"),
         open(Dialog::Glossary(None), "Glossary"),
+        open(Dialog::Runs, "My runs"),
         open(Dialog::Import, "Import"),
         open(Dialog::Export("markdown"), "Export"),
         link("limits.html", "What it does not model"),
@@ -179,6 +183,7 @@ fn page(state: State) -> impl IntoView {
                     <Strip/>
                     <Waterfall/>
                     <Advice/>
+                    {measured_offer(state)}
                     {compare_panel(state)}
                     <div use:patched=beside></div>
                     <MemoryPanel/>

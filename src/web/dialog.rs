@@ -9,7 +9,7 @@ use crate::web::i18n::say;
 use crate::web::import::meaning;
 use crate::web::render::patched;
 use crate::web::state::State;
-use crate::web::{browser, dialog_page};
+use crate::web::{browser, dialog_page, runs};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
@@ -38,13 +38,13 @@ pub fn dialog(state: State) -> AnyView {
     let dropped = move |event: web_sys::DragEvent| {
         event.prevent_default();
         let files = event.data_transfer().and_then(|data| data.files());
-        load(files, typed);
-    };
-    let chosen = move |event: web_sys::Event| {
-        let input = event
-            .target()
-            .and_then(|target| target.dyn_into::<web_sys::HtmlInputElement>().ok());
-        load(input.and_then(|input| input.files()), typed);
+        let file = files.and_then(|files| files.get(0));
+        if let Some(file) = file {
+            match state.dialog.get_untracked() {
+                Some(Dialog::Runs) => state.runs.take_file(state, file),
+                _ => load(&file, typed),
+            }
+        }
     };
     if let Some(page) = state.view.with_value(|view| view.page.clone()) {
         effect(move || open(state, dialog_page::named(&page)));
@@ -62,8 +62,9 @@ pub fn dialog(state: State) -> AnyView {
                     prop:value=typed
                     on:input=move |event| typed.set(event_target_value(&event))
                 ></textarea>
-                <input type="file" aria-label=say("Choose the file") on:change=chosen/>
+                <input type="file" aria-label=say("Choose the file") on:change=move |event| if let Some(file) = chosen(&event) { load(&file, typed); }/>
             </div>
+            {runs::dialog(state)}
             <div class="summary" aria-live="polite" use:patched=content></div>
             <div class="end">
                 <button on:click=move |_| close()>{say("Close")}</button>
@@ -92,11 +93,14 @@ pub fn close() {
     }
 }
 
-/// Puts the first file's text into `typed`.
-fn load(files: Option<web_sys::FileList>, typed: RwSignal<String>) {
-    let Some(file) = files.and_then(|files| files.get(0)) else {
-        return;
-    };
+/// The file that was chosen in an input.
+pub fn chosen(event: &web_sys::Event) -> Option<web_sys::File> {
+    let input: web_sys::HtmlInputElement = event.target()?.dyn_into().ok()?;
+    input.files()?.get(0)
+}
+
+/// Puts the file's text into `typed`.
+fn load(file: &web_sys::File, typed: RwSignal<String>) {
     let promise = file.text();
     leptos::task::spawn_local(async move {
         if let Ok(content) = wasm_bindgen_futures::JsFuture::from(promise).await {

@@ -15,6 +15,7 @@ pub fn named(name: &str) -> Dialog {
     let (page, of) = name.split_once(' ').unwrap_or((name, ""));
     match page {
         "import" => Dialog::Import,
+        "runs" => Dialog::Runs,
         "export" => {
             let format = FORMATS.iter().find(|format| format.id == of);
             Dialog::Export(format.unwrap_or(&FORMATS[0]).id)
@@ -30,7 +31,7 @@ pub fn named(name: &str) -> Dialog {
 #[must_use]
 pub fn content(page: Dialog, run: &Run, stamp: &Stamp) -> Node {
     match page {
-        Dialog::Import => Node::none(),
+        Dialog::Import | Dialog::Runs => Node::none(),
         Dialog::Export(format) => menu(run, format, stamp),
         Dialog::Published => published::all(run),
         Dialog::Methods => evaluate(run).map_or_else(
@@ -75,7 +76,13 @@ mod tests {
             assert_eq!(named(&page.id()), page);
         }
         let word = Dialog::Glossary(Some("bubble"));
-        for page in [Dialog::Import, Dialog::Published, Dialog::Methods, word] {
+        for page in [
+            Dialog::Import,
+            Dialog::Runs,
+            Dialog::Published,
+            Dialog::Methods,
+            word,
+        ] {
             assert_eq!(named(&page.id()), page);
         }
     }

@@ -17,7 +17,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 thread_local! {
-    /// `(question) => Promise<answer>`, both bytes.
+    /// `(question, piece?) => Promise<answer>`, all bytes; with a piece of a file the question is what becomes of it.
     static IMPORTER: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
@@ -60,13 +60,18 @@ pub fn meaning(state: State, typed: impl Fn() -> Option<String> + 'static) -> Si
 }
 
 async fn ask(question: &Question) -> Option<Reading> {
+    let answer = ask_importer(&to_bytes(question), None).await?;
+    from_bytes::<Option<Reading>>(&answer).flatten()
+}
+
+/// The importer's answer to a question, about `piece` of a file where there is one; none where it cannot be loaded.
+pub async fn ask_importer(question: &[u8], piece: Option<&Uint8Array>) -> Option<Vec<u8>> {
     let importer = IMPORTER.with_borrow(Clone::clone)?;
-    let bytes = Uint8Array::from(&to_bytes(question)[..]);
-    let answer: Promise = importer
-        .call1(&JsValue::UNDEFINED, &bytes)
-        .ok()?
-        .dyn_into()
+    let (question, piece) = (Uint8Array::from(question), JsValue::from(piece.cloned()));
+    let answer = importer
+        .call2(&JsValue::UNDEFINED, &question, &piece)
         .ok()?;
+    let answer: Promise = answer.dyn_into().ok()?;
     let answer: Uint8Array = JsFuture::from(answer).await.ok()?.dyn_into().ok()?;
-    from_bytes::<Option<Reading>>(&answer.to_vec()).flatten()
+    Some(answer.to_vec())
 }

@@ -3,10 +3,14 @@
 
 use crate::core::run::Run;
 use crate::io::import::{self, Question, Reading};
-use crate::io::logs;
+use crate::io::logs::{
+    self,
+    asked::{Open, Piece},
+};
 use crate::io::request::{self, Imported, Measured};
 use crate::web::plain::{reply, text, value};
 use crate::web::worker::job::{from_bytes, to_bytes};
+use std::cell::RefCell;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -52,4 +56,15 @@ pub fn import_line(line: &str) -> JsValue {
 pub fn read_import(question: &[u8]) -> Vec<u8> {
     let reading = from_bytes::<Question>(question).map(|question| Reading::of(&question));
     to_bytes(&reading)
+}
+
+/// Takes a piece of a file that the page reads: the question, [`Piece`], and its answer as bytes.
+#[wasm_bindgen(js_name = readPiece)]
+#[must_use]
+pub fn read_piece(question: &[u8], bytes: &[u8]) -> Vec<u8> {
+    thread_local! {
+        static OPEN: RefCell<Open> = const { RefCell::new(None) };
+    }
+    let take = |piece: Piece| OPEN.with_borrow_mut(|open| piece.take(bytes, open));
+    to_bytes(&from_bytes::<Piece>(question).map(take))
 }

@@ -58,6 +58,8 @@ mod plan;
 #[cfg(feature = "ui")]
 mod render;
 #[cfg(feature = "ui")]
+mod runs;
+#[cfg(feature = "ui")]
 mod sentence;
 #[cfg(feature = "ui")]
 mod share;

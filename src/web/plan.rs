@@ -5,6 +5,7 @@ use crate::core::run::Run;
 use crate::core::search::session::{PlanCommand, PlanQuery, PlanResult};
 use crate::view::node::markup::Action;
 use crate::view::panels::plan;
+use crate::view::panels::runs::bare;
 use crate::view::panels::suggest::Searched;
 use crate::web::html::{effect, text};
 use crate::web::i18n::{say, translated};
@@ -17,6 +18,8 @@ use std::time::Duration;
 
 /// How long after the last edit the search begins.
 const SETTLE: Duration = Duration::from_millis(300);
+/// Layouts that are candidates for the next run to measure.
+const FIRST: usize = 8;
 
 /// The search in the background: what is asked, and what is known.
 #[derive(Clone, Copy)]
@@ -45,6 +48,15 @@ impl Planner {
             self.result
                 .with(|result| Searched::of(query, result, evaluation))
         })
+    }
+
+    /// The fastest layouts that were found.
+    pub fn layouts(self) -> Vec<Run> {
+        let first = |result: &PlanResult| {
+            let rows = result.rows.iter().take(FIRST);
+            rows.map(|found| bare(&found.run)).collect()
+        };
+        self.result.with_untracked(first)
     }
 
     /// Searches layouts of `run`.

@@ -18,6 +18,7 @@ use crate::web::evaluated::{Shown, evaluated};
 use crate::web::field::shown_text;
 use crate::web::history::History;
 use crate::web::plan::Planner;
+use crate::web::runs::Runs;
 use leptos::prelude::*;
 use std::sync::Arc;
 
@@ -75,6 +76,8 @@ pub struct State {
     pub tab: RwSignal<&'static str>,
     /// The search in the background.
     pub planner: Planner,
+    /// The runs that were measured.
+    pub runs: Runs,
     /// The view that is open.
     pub open: RwSignal<View>,
 }
@@ -108,6 +111,7 @@ impl State {
             told: RwSignal::new(None),
             tab: RwSignal::new("results"),
             planner: Planner::new(),
+            runs: Runs::stored(),
             open: RwSignal::new(open),
         }
     }

@@ -61,11 +61,16 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
       }));
     };
     await opened('share', () => page.locator('header .main').last().click());
-    for (const what of ['published', 'methods', 'glossary', 'export markdown', 'import']) {
+    for (const what of ['published', 'methods', 'glossary', 'export markdown', 'import', 'runs']) {
       await opened(what, async () => {
         await page.evaluate((what) => document.querySelector(`[data-action="open ${what}"]`).click(), what);
         await page.locator('dialog[open]').waitFor();
         if (what === 'import') await page.locator('dialog[open] textarea').fill('--num-layers 32 --bf16 --lr 1e-4');
+        if (what === 'runs') {
+          await page.locator('dialog[open] textarea:visible').fill('iteration 3/ 9 | elapsed time per iteration (ms): 9000.0 |');
+          await page.locator('dialog[open] [data-action="keep-run"]').click();
+          await page.locator('dialog[open] .taken').waitFor();
+        }
       });
     }
   });

@@ -134,5 +134,21 @@ for (const [schedule, ops] of [['1f1b', 524_288], ['zb-h1', 786_432]]) {
   const best = Math.min(...times);
   console.log(`${`${schedule}, ${ops} ops, order and timeline`.padEnd(48)}${best.toFixed(0).padStart(12)}`);
 }
+
+// What the worker does when a run is kept: 20 runs, a tenth slower than the model says, one of them a half.
+const fits = await host.evaluate(() => {
+  const runs = Array.from({ length: 20 }, (_, at) => {
+    const gpus = 8 << at % 4;
+    const run = { gpus, tp: 1 << Math.floor(at / 4) % 3, seq_len: 4096 << Math.floor(at / 12), global_batch: 4 * gpus };
+    return { run, step_s: shardscope.report(run).step.time_s * (at === 7 ? 1.5 : 1.1) };
+  });
+  return Array.from({ length: 5 }, () => {
+    const began = performance.now();
+    const { errors } = shardscope.calibrate({ runs, question: {} });
+    return errors.length > 0 ? NaN : performance.now() - began;
+  });
+});
+console.log();
+report('20 measured runs fitted (aim 300)', fits);
 await browser.close();
 await server.close();

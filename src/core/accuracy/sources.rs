@@ -252,15 +252,23 @@ pub static SOURCES: &[Source] = &[
     Source {
         without: &[("experts", "=")],
         ..source("Megatron-Bridge, DeepSeek-V3", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "DeepSeekV3")], Quantity::TokensPerGpu,
-            outside!("model.base=deepseek-v3&model.layers={layers|}&model.mtp_modules={mtp}&stage_layers={deepseek_stages|}&gpu={gpu_id}&{release}"), PRECISE)
+            outside!("model.base=deepseek-v3&model.layers={layers|}&model.mtp_modules={mtp}&stage_layers={deepseek_stages|}&gpu={gpu_id}&{release}&{recipe}"), PRECISE)
     },
     Source {
         without: &[("experts", "=")],
         ..source("Megatron-Bridge, Qwen3-235B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Qwen3_235B")], Quantity::TokensPerGpu,
-            outside!("model.base=qwen-3-235b-a22b&gpu={gpu_id}&{release}"), PRECISE)
+            outside!("model.base=qwen-3-235b-a22b&gpu={gpu_id}&{release}&{recipe}"), PRECISE)
     },
     source("Megatron-Bridge, Qwen3-30B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Qwen3_30B")], Quantity::TokensPerGpu,
-        outside!("model.base=qwen-3-30b-a3b&gpu={gpu_id}&{release}"), PRECISE),
+        outside!("model.base=qwen-3-30b-a3b&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
+    source("Megatron-Bridge, gpt-oss 120B", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "GPT OSS 120B")], Quantity::TokensPerGpu,
+        outside!("model.base=gpt-oss-120b&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
+    source("Megatron-Bridge, Nemotron 3 Nano", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Nemotron_3_Nano")], Quantity::TokensPerGpu,
+        outside!("model.base=nemotron-3-nano&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
+    source("Megatron-Bridge, Nemotron 3 Super", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Nemotron_3_Super")], Quantity::TokensPerGpu,
+        outside!("model.base=nemotron-3-super&model.mtp_modules=2&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
+    source("Megatron-Bridge, Nemotron 3 Ultra", Kind::Shown, THROUGHPUT, &[("source", "Megatron-Bridge"), ("model", "Nemotron_3_Ultra")], Quantity::TokensPerGpu,
+        outside!("model.base=nemotron-3-ultra&model.mtp_modules=2&gpu={gpu_id}&{release}&{recipe}"), PRECISE),
     source("Automodel, DeepSeek-V3 on H100", Kind::Shown, THROUGHPUT, &[("source", "Automodel"), ("model", "DeepSeek V3")], Quantity::TokensPerGpu,
         outside!("model.base=deepseek-v3&model.mtp_modules=0&gpu={gpu_id}&stack.base=fsdp2&stack.attention=cudnn&moe_dispatch=per-node"), PRECISE),
     source("Automodel, Kimi K2 on H100", Kind::Shown, THROUGHPUT, &[("source", "Automodel"), ("model", "Kimi K2")], Quantity::TokensPerGpu,

@@ -98,7 +98,8 @@ fn derived(column: &str, line: Line) -> Option<String> {
         "id" => line
             .text("model")
             .to_ascii_lowercase()
-            .replace("llama3-", "llama-3.1-"),
+            .replace("llama3-", "llama-3.1-")
+            .replace(' ', "-"),
         "gpu_id" => match line.text("gpu_type") {
             "H100" | "H100-80GB" | "h100_80gb" => "h100-sxm-80gb",
             "a100_40gb" => "a100-sxm-40gb",
@@ -127,6 +128,7 @@ fn derived(column: &str, line: Line) -> Option<String> {
             }
             .to_owned()
         }
+        "recipe" => recipe(line),
         "norm" if line.text("model").contains("llama") => "rmsnorm".to_owned(),
         "norm" => "layernorm".to_owned(),
         "cut_batch" => {
@@ -158,6 +160,41 @@ fn derived(column: &str, line: Line) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// What Megatron-Bridge's recipes (`scripts/performance/configs`) say besides the parallel sizes: CUDA graphs, dispatcher,
+/// overlap of the dispatch and recomputed modules, by model, GPU and release.
+fn recipe(line: Line) -> String {
+    let (model, gpu, source) = (
+        line.text("model"),
+        line.text("gpu_type"),
+        line.text("source"),
+    );
+    let is = |name| model.contains(name);
+    let early = source.contains("[25.");
+    let fused = !early && !source.contains("[26.02") && !source.contains("[26.04");
+    let large = is("Qwen3_235B") || is("GPT OSS");
+    let (hopper, b200) = (gpu == "H100", gpu == "B200");
+    let graphed = !hopper && !(b200 && (large || is("DeepSeek"))) && !(early && is("DeepSeek"));
+    let overlapped = is("Qwen3_235B") && hopper || fused && is("DeepSeek") && gpu.starts_with("GB");
+    let recompute = match () {
+        () if is("GPT OSS") => "norm,moe_act",
+        () if is("Nano") && hopper => "norm,moe_act,core_attn",
+        () if is("DeepSeek") && !(fused && gpu == "GB300") => "mla_up",
+        () => "",
+    };
+    let mut said = format!("cuda_graphs={graphed}");
+    if large && (hopper || b200) {
+        said += "&moe_dispatch=all-to-all";
+    }
+    if overlapped {
+        said += "&overlap.ep=1";
+    }
+    if !recompute.is_empty() {
+        said += "&recompute.modules=";
+        said += recompute;
+    }
+    said
 }
 
 /// Columns of fine-tuning runs: presets, what is trained and by which kernels, from the words of the table.

@@ -44,6 +44,8 @@ pub struct Standing {
     pub before_s: f64,
     /// As the fit says.
     pub after_s: f64,
+    /// As the other runs predict; the shipped constants where there are none.
+    pub expected_s: f64,
     /// Distance from what the other runs predict, in standard deviations; over 0: slower.
     pub off: f64,
     /// What a single change of its settings would explain, where it stands out.
@@ -100,6 +102,7 @@ pub(super) fn standings(
                 .map_err(|issues| named(one.observation, issues))?
                 .exp(),
             after_s: found.predict(&one.components).0.exp(),
+            expected_s: log.exp(),
             off: (one.log_seconds - log) / sd,
             suspects: Vec::new(),
         };

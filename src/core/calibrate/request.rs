@@ -25,6 +25,8 @@ pub struct Request {
     pub question: Option<Run>,
     /// GPUs that the next run may take; those of the largest run where nothing is said.
     pub gpus: Option<u64>,
+    /// Layouts that a search listed for the question; a request as text has none.
+    pub plan: Vec<Run>,
 }
 
 /// What a fit says, as plain data.
@@ -77,7 +79,9 @@ pub struct Standing {
     pub before_s: f64,
     /// As the fit says.
     pub after_s: f64,
-    /// Distance from what the other runs predict, in standard deviations.
+    /// As the other runs predict; the shipped constants where there are none.
+    pub expected_s: f64,
+    /// Distance from that, in standard deviations.
     pub off: f64,
     /// What usually explains it, where it stands out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,6 +187,7 @@ impl Request {
                 name,
                 question,
                 gpus,
+                plan: Vec::new(),
             })
         } else {
             Err(issues)
@@ -205,7 +210,7 @@ impl Request {
         let gpus = self.gpus.or(most).unwrap_or(1);
         let question = self.question.as_ref().or(first);
         let next = question.map_or_else(Vec::new, |question| {
-            let tried = candidates(question, &[], gpus);
+            let tried = candidates(question, &self.plan, gpus);
             let known = fit.steps > 0;
             next_runs(
                 &fit.posterior,
@@ -226,7 +231,7 @@ pub fn warning(standing: &super::learned::Standing) -> Option<Message> {
         return None;
     }
     let slower = standing.off > 0.0;
-    let other = standing.measured_s / standing.after_s.min(standing.before_s);
+    let other = standing.measured_s / standing.expected_s;
     let percent = format!("{:.0}", (other - 1.0).abs() * 100.0);
     let found = if slower {
         t!(
@@ -316,6 +321,7 @@ pub fn calibrate(request: &Value) -> Result<Calibration, Vec<Issue>> {
                 measured_s: standing.measured_s,
                 before_s: standing.before_s,
                 after_s: standing.after_s,
+                expected_s: standing.expected_s,
                 off: standing.off,
                 warning: warning(standing),
             })

@@ -19,6 +19,9 @@ const WAVE: f64 = 0.25;
 /// Rows of an expert are padded to a tile.
 const EXPERT_ROWS: f64 = 128.0;
 
+/// Streams over which Transformer Engine deals the products of experts, one launch each.
+const STREAMS: f64 = 4.0;
+
 /// What a multiplication writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
@@ -102,17 +105,29 @@ fn quantising(rates: &Rates, m: f64, k: f64, n: f64, matrices: f64) -> [f64; 2] 
 pub fn grouped(rates: &Rates, experts: f64, rows: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
     let padded = ((rows / experts).max(1.0) / EXPERT_ROWS).ceil() * EXPERT_ROWS;
     let flops = 2.0 * experts * padded * k * n / (rates.gemm.0 * GROUPED.value);
-    let one = |output: f64| {
-        let bytes = rates.element * rows * (k + n) + experts * n * k * output;
-        flops + bytes / rates.operands.0 + rates.launch.0
+    // The product of an expert and the casts of its operand, dealt over the streams.
+    let launches = |casts: f64| {
+        if rates.fused_experts {
+            rates.launch.0
+        } else {
+            rates.launch_expert.0 * (experts * (1.0 + casts) / STREAMS).max(1.0)
+        }
     };
-    let plain = one(rates.element);
+    let one = |output: f64, casts: f64| {
+        let bytes = rates.element * rows * (k + n) + experts * n * k * output;
+        flops + bytes / rates.operands.0 + launches(casts)
+    };
+    let plain = one(rates.element, rates.casts);
     let [input, gradient] = if rates.fused_experts {
         [0.0; 2]
     } else {
         quantising(rates, rows, k, n, experts)
     };
-    [plain + input, plain + gradient, one(weight.bytes(rates))]
+    [
+        plain + input,
+        plain + gradient,
+        one(weight.bytes(rates), 0.0),
+    ]
 }
 
 #[cfg(test)]

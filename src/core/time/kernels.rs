@@ -4,7 +4,7 @@
 //! `R / ((1 + 400/s) (1 + x S/n))`. The first factor is the pipeline of one tile, over the keys that it sees; the second
 //! the last wave, which waits for its longest tile.
 
-use super::rates::Family;
+use super::families::Family;
 use crate::run::AttentionKernel;
 use crate::source::{CUDNN_BENCHMARK, Cited, FLASH_2, FLASH_3, SIMUMAX, Source};
 

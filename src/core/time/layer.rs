@@ -156,6 +156,12 @@ pub fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerT
     if let Some(adapter) = &scenario.adapter {
         beside_frozen(scenario, adapter, rates, kind, &mut time);
     }
+    if kind.ffn.is_routed() {
+        let computed = time.linear.iter().sum::<f64>()
+            + (time.core.0 + time.core.1)
+            + (time.elementwise.0 + time.elementwise.1);
+        time.host += (rates.launch_experts.0 * halves - computed).max(0.0);
+    }
     time
 }
 

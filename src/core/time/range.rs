@@ -82,11 +82,11 @@ pub static RANGES: &[Range] = &[
     class(MEGATRON_NOW, Some(Products::Fp8), false, (0.85, 1.18), 79, "published dense runs of NVIDIA's stacks since 2025 in fp8"),
     class(MEGATRON_NOW, Some(Products::Fp4), false, (0.85, 1.17), 13, "published dense runs of NVIDIA's stacks since 2025 in NVFP4"),
     class(&["megatron-2025"], Some(Products::Fp8), true, (0.78, 1.37), 12, "published runs with experts of NeMo and Megatron-LM of 2025 in fp8"),
-    class(&["megatron-2026"], Some(Products::Fp8), true, (0.85, 1.35), 52, "published runs with experts of Megatron-LM of 2026 in fp8"),
+    class(&["megatron-2026"], Some(Products::Fp8), true, (0.86, 1.22), 82, "published runs with experts of Megatron-LM of 2026 in fp8"),
     class(&["megatron-2024"], Some(Products::Plain), true, (0.9, 1.15), 12, "published runs with experts of Megatron-LM of 2024 in bf16"),
     class(FSDP, Some(Products::Plain), false, (0.9, 1.16), 107, "published dense runs of PyTorch FSDP in bf16"),
     class(&[], None, false, (0.85, 1.3), 566, "published dense runs"),
-    class(&[], None, true, (0.8, 1.35), 82, "published runs with routed experts"),
+    class(&[], None, true, (0.84, 1.3), 130, "published runs with routed experts"),
 ];
 
 /// The class of `scenario`, or all runs of its kind where nobody published ten of it.

@@ -1,16 +1,15 @@
-//! How fast kernels run on each GPU: one sourced table by GPU family, and a few constants for all of them.
+//! How fast the kernels of a scenario run: what its family of GPUs sustains ([`FAMILIES`](super::FAMILIES)), and a few
+//! constants for all of them.
 //!
-//! Kernel benchmarks give what a family sustains (its share of the data-sheet peak: power, clocks and tiles take the
-//! rest); [`IN_TRAINING`] and the host constants are the only figures fitted to training runs, and are the same for
-//! every GPU, model and layout.
+//! [`IN_TRAINING`] and the host constants are fitted to training runs, and are the same for every GPU, model and layout.
 
 use super::compute::STEP_END;
+use super::families::family;
 use super::kernels::kernel_shares;
 use crate::run::presets::{FSDP, MEGATRON_2024, MEGATRON_2025};
 use crate::run::{AttentionKernel, Format, Multiplier, Scenario, recipe};
 use crate::source::{
-    Cited, FUJII_2024, LLM_FOUNDRY, MEGATRON_BRIDGE, NEMO, SIMUMAX, STAS, Source, TORCHTITAN,
-    TRANSFORMER_ENGINE,
+    Cited, FUJII_2024, LLM_FOUNDRY, MEGATRON_BRIDGE, NEMO, SIMUMAX, TRANSFORMER_ENGINE,
 };
 use crate::units::{BytesPerSecond, FlopsPerSecond, Seconds};
 use serde::Serialize;
@@ -49,6 +48,13 @@ pub const HOST_PER_RING_STEP: Cited<Seconds> =
 /// Host time a routed-expert layer adds: routing, sorting, grouped launches.
 pub const HOST_PER_EXPERT_LAYER: Cited<Seconds> =
     Cited::new(Seconds(1e-3), &SIMUMAX, "deepseek rows of the B200 summary");
+/// What the host takes to launch the kernels of a routed layer one by one, forward and backward: a layer that computes
+/// for less waits for its host.
+pub const LAUNCH_EXPERTS: Cited<Seconds> = Cited::fitted(
+    Seconds(6e-3),
+    &MEGATRON_BRIDGE,
+    "fitted to the runs of Qwen3 without CUDA graphs, on H100 and B200",
+);
 /// The gap that a GEMM costs besides its FLOPs and bytes.
 pub const LAUNCH: Cited<Seconds> =
     Cited::new(Seconds(11e-6), &SIMUMAX, "fit to 183 GEMM shapes on A100");
@@ -83,165 +89,6 @@ pub const ATTENTION_HALF: Cited<f64> = Cited::new(
 pub fn slowest(gpus: u64) -> f64 {
     let longest = |n: f64| 1.0 + SPREAD.value * (2.0 * n.ln()).sqrt();
     longest(gpus.max(1) as f64) / longest(128.0)
-}
-
-/// What one family of GPUs sustains, as shares of its data-sheet bf16 (or fp8) peak.
-#[derive(Clone, Copy, Debug)]
-pub struct Family {
-    /// Ids of the presets that belong to it.
-    pub presets: &'static [&'static str],
-    /// Large bf16 GEMMs.
-    pub gemm: f64,
-    /// Large fp8 GEMMs.
-    pub gemm_fp8: f64,
-    /// Large fp4 GEMMs, of the fp4 peak.
-    pub gemm_fp4: f64,
-    /// The attention kernel of Megatron-LM of 2024, forward and backward, causal count, long sequences, head width 128, all
-    /// multiprocessors busy. Others are in [`KERNELS`](super::KERNELS).
-    pub attention: (f64, f64),
-    /// Multiprocessors: tiles come in waves of so many.
-    pub multiprocessors: u64,
-    /// Query rows of a tile of the attention kernel.
-    pub attention_tile: u64,
-    /// Where the figures stand.
-    pub source: &'static Source,
-    /// What they are.
-    pub remark: &'static str,
-}
-
-/// All families; the last one stands for GPUs that are in none.
-pub static FAMILIES: &[Family] = &[
-    Family {
-        presets: &[
-            "a100-sxm-40gb",
-            "a100-sxm-80gb",
-            "a800-sxm-80gb",
-            "a100-pcie-80gb",
-        ],
-        gemm: 0.835,
-        gemm_fp8: 0.835,
-        gemm_fp4: 0.835,
-        attention: (0.72, 0.57),
-        multiprocessors: 108,
-        attention_tile: 128,
-        source: &SIMUMAX,
-        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 forward and 157 backward on the PCIe card at 4096 with 64 heads; PCIe cards are taken for SXM ones of their own peak",
-    },
-    Family {
-        presets: &[
-            "h100-sxm-80gb",
-            "h100-sxm-94gb",
-            "h800-sxm-80gb",
-            "h200-sxm-141gb",
-            "gh200-96gb",
-            "h100-pcie-80gb",
-        ],
-        gemm: 0.74,
-        gemm_fp8: 0.69,
-        gemm_fp4: 0.69,
-        attention: (0.394, 0.306),
-        multiprocessors: 132,
-        attention_tile: 128,
-        source: &STAS,
-        remark: "bf16: 0.92 of MAMF (794.5), between what table 4 and NVIDIA's own runs need; fp8: near 1.92 times bf16 before quantisation (Transformer Engine, GEMM speedups); FlashAttention-2 335 forward with 16k tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
-    },
-    Family {
-        presets: &["h100-sxm-96gb"],
-        gemm: 0.625,
-        gemm_fp8: 0.58,
-        gemm_fp4: 0.58,
-        attention: (0.394, 0.306),
-        multiprocessors: 132,
-        attention_tile: 128,
-        source: &TORCHTITAN,
-        remark: "500 W instead of 700: H100 times the root of 5/7, as parts that power limits; attention leaves power to spare",
-    },
-    Family {
-        presets: &["h20-sxm-96gb"],
-        gemm: 0.9,
-        gemm_fp8: 0.9,
-        gemm_fp4: 0.9,
-        attention: (0.8, 0.7),
-        multiprocessors: 78,
-        attention_tile: 128,
-        source: &crate::source::H20_SHEET,
-        remark: "no benchmark seen: power does not limit a part this slow",
-    },
-    Family {
-        presets: &["b200-sxm"],
-        gemm: 0.515,
-        gemm_fp8: 0.61,
-        gemm_fp4: 0.326,
-        attention: (0.515, 0.44),
-        multiprocessors: 148,
-        attention_tile: 256,
-        source: &SIMUMAX,
-        remark: "bf16: 514 shapes, 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8: 0.8 of MAMF (3432), in view of Megatron-Bridge's Llama runs; NVFP4 3.55 times bf16 as on B300",
-    },
-    Family {
-        presets: &["b300-sxm"],
-        gemm: 0.6,
-        gemm_fp8: 0.61,
-        gemm_fp4: 0.38,
-        attention: (0.515, 0.44),
-        multiprocessors: 148,
-        attention_tile: 256,
-        source: &STAS,
-        remark: "bf16: 0.76 of MAMF (1769); fp8 as B200; NVFP4 3.55 times bf16 (Transformer Engine, GEMM speedups); attention as B200",
-    },
-    Family {
-        presets: &["gb200"],
-        gemm: 0.68,
-        gemm_fp8: 0.57,
-        gemm_fp4: 0.402,
-        attention: (0.515, 0.44),
-        multiprocessors: 148,
-        attention_tile: 256,
-        source: &STAS,
-        remark: "bf16: 0.93 of MAMF (1822), 1200 W; fp8: 0.79 of MAMF (3616), in view of Megatron-Bridge's Llama runs, which hold it longer than a benchmark; NVFP4 as on B300; attention as B200",
-    },
-    Family {
-        presets: &["gb300"],
-        gemm: 0.76,
-        gemm_fp8: 0.76,
-        gemm_fp4: 0.48,
-        attention: (0.515, 0.44),
-        multiprocessors: 148,
-        attention_tile: 256,
-        source: &MEGATRON_BRIDGE,
-        remark: "1400 W and no MAMF: in view of its Llama runs; attention as B200",
-    },
-    Family {
-        presets: &["mi300x", "mi325x", "mi355x"],
-        gemm: 0.47,
-        gemm_fp8: 0.47,
-        gemm_fp4: 0.47,
-        attention: (0.3, 0.22),
-        multiprocessors: 304,
-        attention_tile: 128,
-        source: &STAS,
-        remark: "0.92 of MAMF (668.4); attention not seen in a table; MI325X and MI355X by analogy",
-    },
-    Family {
-        presets: &[],
-        gemm: 0.74,
-        gemm_fp8: 0.65,
-        gemm_fp4: 0.65,
-        attention: (0.394, 0.306),
-        multiprocessors: 132,
-        attention_tile: 128,
-        source: &STAS,
-        remark: "a GPU outside the table is taken for a Hopper of its own peak",
-    },
-];
-
-/// The family of the scenario's GPU, by the preset it is or is based on.
-#[must_use]
-pub fn family(scenario: &Scenario) -> &'static Family {
-    let id = scenario.run.gpu.base.unwrap_or("");
-    let known = FAMILIES.iter().find(|family| family.presets.contains(&id));
-    // The table is not empty: its last row is the fallback.
-    known.unwrap_or(&FAMILIES[FAMILIES.len() - 1])
 }
 
 /// The rates at which the scenario's kernels run.
@@ -283,12 +130,18 @@ pub struct Rates {
     pub multiprocessors: f64,
     /// Gap of a GEMM.
     pub launch: Seconds,
+    /// Kernels that quantise an expert's operand: one, and one before where the largest value is looked for.
+    pub casts: f64,
+    /// Gap of an expert's GEMM, which no partial graph holds.
+    pub launch_expert: Seconds,
     /// Host overhead of a layer and micro-batch.
     pub host: Seconds,
     /// Host overhead of a ring-attention step.
     pub host_ring: Seconds,
     /// Host overhead that a layer of experts adds.
     pub host_experts: Seconds,
+    /// What the host takes to launch a layer of experts, beside which its kernels run.
+    pub launch_experts: Seconds,
     /// What ends a step besides the optimizer's kernels.
     pub end: Seconds,
 }
@@ -351,12 +204,17 @@ impl Rates {
         let recipe = scenario.precision.recipe.or(cast);
         let moved = recipe.map_or(0.0, |recipe| recipe.moved(gpu));
         let written = recipe.map_or(0.0, |recipe| recipe.written(gpu));
-        let fused_experts = software.moe_fused && gpu.computes_in_fp4();
+        // The fused kernel is one of a SwiGLU between quantised products.
+        let quantised = matches!(computes, Format::Fp8 | Format::Fp4);
+        let fused_experts =
+            software.moe_fused && gpu.computes_in_fp4() && quantised && scenario.model.gated_ffn;
         let host = if software.cuda_graphs {
             GRAPH_SHARE
         } else {
             1.0
         };
+        // The recipes for Blackwell capture router and dispatch; those for Hopper capture neither.
+        let experts = if gpu.computes_in_fp4() { host } else { 1.0 };
         let fitted = scenario.factors.of(Multiplier::Host);
         Self {
             in_training: software.gemm / slowest(scenario.layout.gpus),
@@ -382,9 +240,12 @@ impl Rates {
             microbatches: scenario.layout.microbatches.max(1) as f64,
             multiprocessors: family.multiprocessors as f64,
             launch: LAUNCH.value * if software.cuda_graphs { 0.3 } else { 1.0 } * fitted,
+            casts: recipe.map_or(0.0, |recipe| recipe.read / 2.0),
+            launch_expert: LAUNCH.value * fitted,
             host: software.host * host,
             host_ring: HOST_PER_RING_STEP.value * (host * fitted),
-            host_experts: HOST_PER_EXPERT_LAYER.value * (host * fitted),
+            host_experts: HOST_PER_EXPERT_LAYER.value * (experts * fitted),
+            launch_experts: LAUNCH_EXPERTS.value * (experts * fitted),
             end: STEP_END * scenario.factors.of(Multiplier::All),
         }
     }
@@ -393,27 +254,7 @@ impl Rates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Based, Run, presets};
-
-    #[test]
-    fn every_gpu_of_the_page_has_a_family_and_no_kernel_beats_its_peak() {
-        for preset in presets::GPUS {
-            let id = preset.choice.id;
-            let row = FAMILIES.iter().find(|row| row.presets.contains(&id));
-            assert!(row.is_some(), "{id} is in no family");
-        }
-        for row in FAMILIES {
-            for share in [
-                row.gemm,
-                row.gemm_fp8,
-                row.gemm_fp4,
-                row.attention.0,
-                row.attention.1,
-            ] {
-                assert!(share > 0.0 && share < 1.0, "{}", row.remark);
-            }
-        }
-    }
+    use crate::run::{Based, Run};
 
     /// ML Engineering, MAMF finder: 271 TFLOP/s on A100 SXM, 794.5 on H100 SXM, 1745 on B200.
     #[test]

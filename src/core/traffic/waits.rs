@@ -8,7 +8,7 @@
 use super::beside::Beside;
 use super::collective::Fabric;
 use super::dispatch::{DISPATCHERS, element_bytes, is_once_a_node, once_a_node};
-use super::shards::shards;
+use super::shards::{CONTENTION, shards};
 use super::volume::{
     MicrobatchTraffic, context_bytes, layer_block, microbatch_traffic, routed_layers,
     stage_message, tensor_pairs,
@@ -188,11 +188,16 @@ fn tensor(
     let share = software.overlap.tp;
     let reductions = Beside::new(half, windows.column_weight, share, 0.0);
     // In as many chunks as ranks, each behind the product of the chunk before: the first is alone.
+    // PyTorch's copies take memory bandwidth and multiprocessors from the products, userbuffers' kernels are tuned not to.
+    let tax = match software.tp_overlap {
+        TpOverlap::AsyncTp => CONTENTION.value,
+        TpOverlap::None | TpOverlap::Userbuffers => 0.0,
+    };
     let pass = |comm: Seconds| match software.tp_overlap {
         TpOverlap::None => Beside::alone(comm),
         TpOverlap::AsyncTp | TpOverlap::Userbuffers => {
             let first = comm / layout.tp as f64;
-            Beside::alone(first) + Beside::new(comm - first, windows.linear / 3.0, share, 0.0)
+            Beside::alone(first) + Beside::new(comm - first, windows.linear / 3.0, share, tax)
         }
     };
     Wait {
@@ -298,12 +303,14 @@ fn experts(
     let bytes = there + back;
     let pass = (one(there / bytes) + one(back / bytes)) * routed;
     let comm = pass * (1.0 + again);
-    let tax = if is_once_a_node(scenario) {
-        DISPATCHERS.value
-    } else {
-        0.0
-    };
-    let both = Beside::new(comm, windows.linear, scenario.software.overlap.ep, tax);
+    // Overlapped, a micro-batch's messages run beside the passes of another, on some of their multiprocessors.
+    let window = windows.forward + windows.backward;
+    let both = Beside::new(
+        comm,
+        window,
+        scenario.software.overlap.ep,
+        DISPATCHERS.value,
+    );
     let forward = 1.0 / (1.0 + again);
     Wait {
         bytes: traffic.ep,

@@ -131,6 +131,15 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     })
 }
 
+/// The form that launches `run`: the settings of the program that its software is, Megatron-LM's where that has none.
+#[must_use]
+pub fn launcher(run: &Run) -> &'static str {
+    let stack = run.stack.base.unwrap_or_default();
+    let own = [&torchtitan::DIALECT, &deepspeed::DIALECT];
+    let found = own.iter().find(|dialect| stack.starts_with(dialect.id));
+    found.map_or(megatron::DIALECT.id, |dialect| dialect.id)
+}
+
 /// Settings of a program, with what they leave out in comments.
 fn launch(dialect: &Dialect, evaluation: &Evaluation, stamp: &Stamp) -> String {
     let run = &evaluation.scenario.run;

@@ -11,7 +11,7 @@ mod picture;
 mod trace;
 
 pub use bars::picture;
-pub use formats::{FORMATS, Format, Stamp, export};
+pub use formats::{FORMATS, Format, Stamp, export, launcher};
 pub use ops::ops_csv;
 pub use picture::{Picture, svg};
 pub use trace::chrome_trace;

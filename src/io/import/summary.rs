@@ -135,7 +135,7 @@ fn outcome(run: &Run) -> Node {
 }
 
 /// The fields that would change.
-fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
+pub(crate) fn changes(before: &Run, after: &Run) -> Vec<(bool, Vec<Node>)> {
     // A field that is left alone says what it means.
     let shown = |run: &Run, meant: &Run, key: &str| {
         let text = field(key).and_then(|field| field.text(run).or_else(|| field.text(meant)));

@@ -3,6 +3,7 @@
 //! A [`LogReader`] takes the bytes in pieces, keeps a few numbers, and says at the end what it understood. It knows no page
 //! and holds no text, so that a file of gigabytes needs no more memory than a short one.
 
+pub mod asked;
 mod collect;
 mod dump;
 mod json_scan;
@@ -12,6 +13,7 @@ mod patterns;
 mod reading;
 mod snapshot;
 mod steps;
+pub mod summary;
 mod trace;
 
 pub use patterns::{PATTERNS, Pattern, Program, Quantity};

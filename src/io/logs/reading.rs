@@ -11,6 +11,7 @@ use crate::core::t;
 use crate::core::time::{IN_TRAINING, Rates};
 use crate::core::traffic::{INTER, INTRA};
 use crate::core::units::{group, show_bandwidth, show_seconds, significant};
+use serde::{Deserialize, Serialize};
 
 /// Memory of a device that differs more from that of the Run's GPU is of another GPU.
 const SAME_DEVICE: f64 = 0.12;
@@ -20,7 +21,7 @@ const SAME_COUNT: f64 = 0.03;
 const OF_BEST_SHAPE: f64 = 0.92;
 
 /// The step of a log.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Steps {
     /// Median seconds.
     pub seconds: f64,

@@ -26,7 +26,7 @@ pub struct Scatter {
 }
 
 /// The picture as SVG: places are shares of its size, so that text keeps its own. The first series is round, the second
-/// square, the third hollow, the fourth large.
+/// square, the third hollow, the fourth large, the fifth a ring.
 #[must_use]
 pub fn svg(picture: &Scatter, unit: &str) -> Node {
     let at = |share: f64| format!("{:.2}%", share * 100.0);
@@ -82,7 +82,7 @@ pub fn svg(picture: &Scatter, unit: &str) -> Node {
             el("rect", &[&place[..], &size[..]].concat(), &[])
         } else {
             let class = format!("s{series}");
-            let r = if *series == 3 { "5" } else { "2.6" };
+            let r = if *series >= 3 { "5" } else { "2.6" };
             let place = [("class", &*class), ("cx", &*x), ("cy", &*y), ("r", r)];
             el("circle", &place, &[])
         });

@@ -165,7 +165,10 @@ fn draw(scale: &Scale, bars: &[Bar], line: Option<&(f64, Message)>) -> Node {
             drawing.fill(at, *ink, 1.0, title);
             from += value;
         }
-        let end = (x(from) + 0.005, middle);
+        // A total stands beside the line, not across it.
+        let across = line.map_or(0.0, |(value, _)| x(*value));
+        let crossed = (x(from)..x(from) + 0.13).contains(&across);
+        let end = (if crossed { across } else { x(from) } + 0.005, middle);
         drawing.words(end, Anchor::Start, Ink::Muted, said(from));
     }
     drawing.line((NAMES, foot), (1.0, foot), Ink::Line, 1.0);

@@ -7,11 +7,15 @@
 mod bars;
 mod caption;
 mod dials;
+mod lanes;
+mod layout;
 mod matrices;
 mod memory;
+mod overlap;
 mod page;
 mod pictures;
 mod pipelines;
+mod plot;
 mod tensor;
 mod zero;
 
@@ -143,6 +147,8 @@ pub static LESSONS: &[Lesson] = &[
     zero::LESSON,
     tensor::LESSON,
     pipelines::LESSON,
+    overlap::LESSON,
+    layout::LESSON,
 ];
 
 #[cfg(test)]

@@ -46,6 +46,8 @@ pub enum Action {
     StartOrder,
     /// Copies or saves what stands beside the button.
     Save(Save),
+    /// Does something with the runs that were measured.
+    Measured(Measured),
 }
 
 /// A page of the dialog.
@@ -53,6 +55,8 @@ pub enum Action {
 pub enum Dialog {
     /// Where a run or a model is brought in.
     Import,
+    /// The runs that were measured, and what they teach.
+    Runs,
     /// The run in the form with this id.
     Export(&'static str),
     /// The published runs.
@@ -63,6 +67,27 @@ pub enum Dialog {
     Glossary(Option<&'static str>),
     /// A link asked for a page that does not exist.
     Unknown,
+}
+
+/// What is done with the runs that were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// Keeps what was read.
+    Keep,
+    /// Keeps the measured step of the Run, as it was before an edit.
+    KeepStep,
+    /// Offers that no more.
+    LeaveStep,
+    /// Removes the run at this place.
+    Remove(usize),
+    /// Makes the profile of the fit the Run's.
+    Use,
+    /// Takes the profile out of the Run.
+    Without,
+    /// Saves all as a file.
+    Save,
+    /// Ends the reading of a file.
+    Stop,
 }
 
 /// What becomes of the second Run.
@@ -150,6 +175,7 @@ impl Action {
             Self::Rank(rank) => format!("rank {rank}"),
             Self::StartOrder => "start-order".to_owned(),
             Self::Save(save) => save.name(),
+            Self::Measured(command) => command.name(),
         }
     }
 }
@@ -165,6 +191,7 @@ impl Dialog {
     pub fn id(self) -> String {
         match self {
             Self::Import => "import".to_owned(),
+            Self::Runs => "runs".to_owned(),
             Self::Export(form) => format!("export {form}"),
             Self::Published => "published".to_owned(),
             Self::Methods => "methods".to_owned(),
@@ -202,6 +229,21 @@ impl TimelineAction {
             Self::Svg => "svg",
             Self::Csv => "csv",
             Self::Trace => "trace",
+        }
+    }
+}
+
+impl Measured {
+    fn name(self) -> String {
+        match self {
+            Self::Keep => "keep-run".to_owned(),
+            Self::KeepStep => "keep-step".to_owned(),
+            Self::LeaveStep => "leave-step".to_owned(),
+            Self::Remove(at) => format!("remove-run {at}"),
+            Self::Use => "use-profile".to_owned(),
+            Self::Without => "no-profile".to_owned(),
+            Self::Save => "save-runs".to_owned(),
+            Self::Stop => "stop-reading".to_owned(),
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod pipeline;
 pub mod plan;
 pub mod provenance;
 pub mod published;
+pub mod runs;
 pub mod schedules;
 pub mod step;
 pub mod strip;

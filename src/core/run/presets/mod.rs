@@ -3,6 +3,7 @@
 mod gpus;
 mod models;
 mod published;
+mod shapes;
 mod stacks;
 
 pub use gpus::{GPUS, GpuPreset, gpu};

@@ -1,8 +1,11 @@
 //! Published models, with the shapes of their configuration files and the size their authors give.
 
+use super::shapes::{
+    DEEPSEEK, MIXTRAL_8X7B, QWEN_7B, QWEN_72B, gemma, gemma_4, glm_45, gpt_oss, indexed,
+    like_deepseek, llama_4, nemotron_3, qwen_3, qwen_3_moe, qwen_hybrid, qwen_hybrid_moe,
+};
 use crate::model::{
-    Architecture, Biases, Compressed, DeltaNet, Indexer, Kda, Mamba, Mla, Moe, Pattern, QkNorm,
-    SecondHeads, Vision,
+    Architecture, Compressed, Indexer, Kda, Mla, Moe, Pattern, QkNorm, SecondHeads,
 };
 use crate::run::choices::Choice;
 use crate::source::{
@@ -79,766 +82,123 @@ const fn preset(
     }
 }
 
-const QWEN_7B: Architecture = Architecture {
-    biases: Biases::Qkv,
-    ..Architecture::llama(28, 3584, 18944, 28, 4, 152_064)
-};
-const QWEN_72B: Architecture = Architecture {
-    biases: Biases::Qkv,
-    ..Architecture::llama(80, 8192, 29568, 64, 8, 152_064)
-};
-const MIXTRAL_8X7B: Architecture = Architecture {
-    moe: Some(Moe::new(8, 2, 14336)),
-    ..Architecture::llama(32, 4096, 14336, 32, 8, 32_000)
-};
-/// Without its multi-token-prediction module, as the 671 B are counted.
-const DEEPSEEK: Architecture = Architecture {
-    head_dim: 128,
-    moe: Some(Moe {
-        shared_experts: 1,
-        dense_layers: 3,
-        groups: 8,
-        top_groups: 4,
-        ..Moe::new(256, 8, 2048)
-    }),
-    mla: Some(Mla {
-        q_lora_rank: 1536,
-        kv_lora_rank: 512,
-        qk_nope_head_dim: 128,
-        qk_rope_head_dim: 64,
-        v_head_dim: 128,
-    }),
-    ..Architecture::llama(61, 7168, 18432, 128, 128, 129_280)
-};
-
-/// Heads of 128 whose queries and keys are normed.
-const fn qwen_3(model: Architecture) -> Architecture {
-    Architecture {
-        head_dim: 128,
-        qk_norm: QkNorm::Head,
-        ..model
-    }
-}
-
-/// The same with experts in every layer, as wide as a dense FFN of the family never is.
-const fn qwen_3_moe(
-    (layers, hidden): (u64, u64),
-    (heads, kv_heads): (u64, u64),
-    moe: Moe,
-) -> Architecture {
-    Architecture {
-        moe: Some(moe),
-        ..qwen_3(Architecture::llama(
-            layers,
-            hidden,
-            moe.expert_ffn,
-            heads,
-            kv_heads,
-            151_936,
-        ))
-    }
-}
-
-/// GLM-4.5: a shared expert, biases of queries, keys and values.
-const fn glm_45(model: Architecture, moe: Moe) -> Architecture {
-    Architecture {
-        head_dim: 128,
-        biases: Biases::Qkv,
-        moe: Some(Moe {
-            shared_experts: 1,
-            ..moe
-        }),
-        ..model
-    }
-}
-
-/// Latent attention and shared experts in the shapes of DeepSeek-V3, without groups of experts.
-const fn like_deepseek(model: Architecture, q_lora_rank: u64, moe: Moe) -> Architecture {
-    Architecture {
-        head_dim: 128,
-        moe: Some(moe),
-        mla: Some(Mla {
-            q_lora_rank,
-            kv_lora_rank: 512,
-            qk_nope_head_dim: 128,
-            qk_rope_head_dim: 64,
-            v_head_dim: 128,
-        }),
-        ..model
-    }
-}
-
-/// Qwen 3 Next and 3.5: three gated delta nets to one gated full attention with heads of 256.
-const fn qwen_hybrid(model: Architecture, value_heads: u64, moe: Option<Moe>) -> Architecture {
-    let pattern = match moe {
-        Some(_) => "Ge*3,Ae",
-        None => "Gd*3,Ad",
-    };
-    Architecture {
-        head_dim: 256,
-        qk_norm: QkNorm::Head,
-        output_gate: true,
-        pattern: Pattern::known(pattern),
-        delta_net: Some(DeltaNet {
-            key_heads: 16,
-            value_heads,
-            head_dim: 128,
-        }),
-        moe,
-        ..model
-    }
-}
-
-/// The same with experts, one of them shared.
-const fn qwen_hybrid_moe(
-    (layers, hidden, heads, vocab): (u64, u64, u64, u64),
-    value_heads: u64,
-    moe: Moe,
-) -> Architecture {
-    let model = Architecture::llama(layers, hidden, moe.expert_ffn, heads, 2, vocab);
-    let moe = Moe {
-        shared_experts: 1,
-        ..moe
-    };
-    qwen_hybrid(model, value_heads, Some(moe))
-}
-
-/// gpt-oss: windows in every other layer from the first on, sinks, biases everywhere.
-const fn gpt_oss(layers: u64, experts: u64) -> Architecture {
-    Architecture {
-        head_dim: 64,
-        biases: Biases::All,
-        sinks: true,
-        window: 128,
-        pattern: Pattern::known("We,Ae"),
-        moe: Some(Moe::new(experts, 4, 2880)),
-        ..Architecture::llama(layers, 2880, 2880, 64, 8, 201_088)
-    }
-}
-
-/// Llama 4: chunks of 8192 tokens in three layers of four, a vision tower that is not trained.
-const fn llama_4(pattern: &str, ffn: u64, experts: u64) -> Architecture {
-    Architecture {
-        chunk: 8192,
-        pattern: Pattern::known(pattern),
-        moe: Some(Moe {
-            shared_experts: 1,
-            ..Moe::new(experts, 1, 8192)
-        }),
-        vision: Some(Vision {
-            image_width: 336,
-            image_height: 336,
-            channels: 3,
-            patch: 14,
-            hidden: 1408,
-            ffn: 5632,
-            layers: 34,
-            frozen: true,
-        }),
-        ..Architecture::llama(48, 5120, ffn, 40, 8, 202_048)
-    }
-}
-
-/// Nemotron 3: one operation a layer; Mamba-2, attention with 2 key-value heads, experts of squared `ReLU`, the shared
-/// ones twice as wide as a routed one.
-const fn nemotron_3(
-    (pattern, layers): (&str, u64),
-    (hidden, heads): (u64, u64),
-    mamba_heads: u64,
-    moe: Moe,
-) -> Architecture {
-    Architecture {
-        head_dim: 128,
-        gated_ffn: false,
-        pattern: Pattern::known(pattern),
-        mamba: Some(Mamba {
-            heads: mamba_heads,
-            head_dim: 64,
-            state: 128,
-            groups: 8,
-        }),
-        moe: Some(Moe {
-            shared_experts: 2,
-            ..moe
-        }),
-        ..Architecture::llama(layers, hidden, 2 * moe.expert_ffn, heads, 2, 131_072)
-    }
-}
-
-/// Gemma 3 and 4: windows of 1024, norms before and behind, embeddings tied.
-const fn gemma(pattern: &str, kv_head_dim: u64, model: Architecture) -> Architecture {
-    Architecture {
-        head_dim: kv_head_dim,
-        tied_embeddings: true,
-        post_norms: true,
-        qk_norm: QkNorm::Head,
-        window: 1024,
-        pattern: Pattern::known(pattern),
-        ..model
-    }
-}
-
-/// Gemma 4: full attention has heads of 512, whose keys are their values.
-const fn gemma_4(pattern: &str, global_kv_heads: u64, model: Architecture) -> Architecture {
-    Architecture {
-        second: Some(SecondHeads {
-            kv_heads: global_kv_heads,
-            head_dim: 512,
-            shared_kv: true,
-        }),
-        ..gemma(pattern, 256, model)
-    }
-}
-
-/// DeepSeek's sparse attention on top of latent attention.
-const fn indexed(model: Architecture, heads: u64) -> Architecture {
-    Architecture {
-        indexer: Some(Indexer {
-            heads,
-            head_dim: 128,
-            top_k: 2048,
-        }),
-        ..model
-    }
-}
-
 /// All model presets, in the order of the page.
+#[rustfmt::skip]
 pub static MODELS: &[ModelPreset] = &[
-    preset(
-        "llama-3.1-8b",
-        "Llama 3.1 8B",
-        Architecture::llama(32, 4096, 14336, 32, 8, 128_256),
-        8.03e9,
-        &LLAMA_3,
-        "table 3",
-    ),
-    preset(
-        "llama-3.1-70b",
-        "Llama 3.1 70B",
-        Architecture::llama(80, 8192, 28672, 64, 8, 128_256),
-        70.55e9,
-        &LLAMA_3,
-        "table 3",
-    ),
-    preset(
-        "llama-3.1-405b",
-        "Llama 3.1 405B",
-        Architecture::llama(126, 16384, 53248, 128, 8, 128_256),
-        405.9e9,
-        &LLAMA_3,
-        "table 3",
-    ),
-    preset(
-        "llama-2-7b",
-        "Llama 2 7B",
-        Architecture::llama(32, 4096, 11008, 32, 32, 32_000),
-        6.74e9,
-        &LLAMA_2,
-        "table 1",
-    ),
-    preset(
-        "llama-2-13b",
-        "Llama 2 13B",
-        Architecture::llama(40, 5120, 13824, 40, 40, 32_000),
-        13.02e9,
-        &LLAMA_2,
-        "table 1",
-    ),
-    preset(
-        "llama-2-70b",
-        "Llama 2 70B",
-        Architecture::llama(80, 8192, 28672, 64, 8, 32_000),
-        68.98e9,
-        &LLAMA_2,
-        "table 1",
-    ),
-    preset(
-        "mistral-7b",
-        "Mistral 7B",
-        Architecture::llama(32, 4096, 14336, 32, 8, 32_000),
-        7.24e9,
-        &MISTRAL_7B,
-        "table 1",
-    ),
-    preset(
-        "qwen-2.5-7b",
-        "Qwen 2.5 7B",
-        QWEN_7B,
-        7.61e9,
-        &QWEN_25,
-        "table 1",
-    ),
-    preset(
-        "qwen-2.5-72b",
-        "Qwen 2.5 72B",
-        QWEN_72B,
-        72.7e9,
-        &QWEN_25,
-        "table 1",
-    ),
-    preset(
-        "mixtral-8x7b",
-        "Mixtral 8x7B",
-        MIXTRAL_8X7B,
-        46.7e9,
-        &MIXTRAL,
-        "table 1",
-    ),
-    preset(
-        "deepseek-v3",
-        "DeepSeek-V3",
-        DEEPSEEK,
-        671.0e9,
-        &DEEPSEEK_V3,
-        "section 4.2",
-    ),
-    preset(
-        "gpt-3-175b",
-        "GPT-3 175B",
-        Architecture::gpt(96, 12288, 96, 50257, 2048),
-        175.0e9,
-        &GPT_3,
-        "table 2.1",
-    ),
-    preset(
-        "gpt-2-xl",
-        "GPT-2 XL",
-        Architecture::gpt(48, 1600, 25, 50257, 1024),
-        1.558e9,
-        &GPT_2,
-        "table 2",
-    ),
-    preset(
-        "qwen-3-8b",
-        "Qwen 3 8B",
-        qwen_3(Architecture::llama(36, 4096, 12288, 32, 8, 151_936)),
-        8.2e9,
-        &MAXTEXT,
-        "qwen3-8b.yml; 8.2 B: model card",
-    ),
-    preset(
-        "qwen-3-32b",
-        "Qwen 3 32B",
-        qwen_3(Architecture::llama(64, 5120, 25600, 64, 8, 151_936)),
-        32.8e9,
-        &MAXTEXT,
-        "qwen3-32b.yml; 32.8 B: model card",
-    ),
-    preset(
-        "qwen-3-30b-a3b",
-        "Qwen 3 30B-A3B",
-        qwen_3_moe((48, 2048), (32, 4), Moe::new(128, 8, 768)),
-        30.5e9,
-        &MAXTEXT,
-        "qwen3-30b-a3b.yml; 30.5 B: model card",
-    ),
-    preset(
-        "qwen-3-235b-a22b",
-        "Qwen 3 235B-A22B",
-        qwen_3_moe((94, 4096), (64, 4), Moe::new(128, 8, 1536)),
-        235.0e9,
-        &MAXTEXT,
-        "qwen3-235b-a22b.yml; 235 B: its name",
-    ),
-    preset(
-        "qwen-3-coder-480b-a35b",
-        "Qwen 3 Coder 480B-A35B",
-        qwen_3_moe((62, 6144), (96, 8), Moe::new(160, 8, 2560)),
-        480.0e9,
-        &MAXTEXT,
-        "qwen3-480b-a35b.yml; 480 B: its name",
-    ),
-    preset(
-        "glm-4.5",
-        "GLM-4.5 355B-A32B",
-        Architecture {
-            qk_norm: QkNorm::Head,
-            ..glm_45(
-                Architecture::llama(92, 5120, 12288, 96, 8, 151_552),
-                Moe {
-                    dense_layers: 3,
-                    ..Moe::new(160, 8, 1536)
-                },
-            )
-        },
-        355.0e9,
-        &CLUSTER_SIMULATOR,
-        "355 B with multi-token prediction and without embeddings: GLM-4.5's paper, table 1",
-    ),
-    preset(
-        "glm-4.5-air",
-        "GLM-4.5-Air 106B-A12B",
-        glm_45(
-            Architecture::llama(46, 4096, 10944, 96, 8, 151_552),
-            Moe {
-                dense_layers: 1,
-                ..Moe::new(128, 8, 1408)
-            },
-        ),
-        106.0e9,
-        &CLUSTER_SIMULATOR,
-        "106 B: GLM-4.5's paper, table 1",
-    ),
-    preset(
-        "kimi-k2",
-        "Kimi K2",
-        like_deepseek(
-            Architecture::llama(61, 7168, 18432, 64, 64, 163_840),
-            1536,
-            Moe {
-                shared_experts: 1,
-                dense_layers: 1,
-                ..Moe::new(384, 8, 2048)
-            },
-        ),
-        1043.0e9,
-        &KIMI_K2,
-        "table 2; the 1043 B of GLM-4.5's table 1 are with one module of multi-token prediction, which was not released: 1026 B without",
-    ),
-    preset(
-        "moonlight-16b-a3b",
-        "Moonlight 16B-A3B",
-        like_deepseek(
-            Architecture::llama(27, 2048, 11264, 16, 16, 163_840),
-            0,
-            Moe {
-                shared_experts: 2,
-                dense_layers: 1,
-                ..Moe::new(64, 6, 1408)
-            },
-        ),
-        16.0e9,
-        &TORCHTITAN,
-        "models/kimi_k2_7, _moonlight_16b_a3b_config; 16 B: its name",
-    ),
-    preset(
-        "minimax-m2",
-        "MiniMax-M2 230B-A10B",
-        Architecture {
-            head_dim: 128,
-            qk_norm: QkNorm::All,
-            moe: Some(Moe::new(256, 8, 1536)),
-            ..Architecture::llama(62, 3072, 1536, 48, 8, 200_064)
-        },
-        229.9e9,
-        &PRIMUS,
-        "minimax_m2.5.yaml; 229.9 B: its makers",
-    ),
-    preset(
-        "mixtral-8x22b",
-        "Mixtral 8x22B",
-        Architecture {
-            moe: Some(Moe::new(8, 2, 16384)),
-            ..Architecture::llama(56, 6144, 16384, 48, 8, 32_768)
-        },
-        141.0e9,
-        &MAXTEXT,
-        "mixtral-8x22b.yml; 141 B: its makers",
-    ),
-    preset(
-        "mistral-large-3",
-        "Mistral Large 3",
-        like_deepseek(
-            Architecture::llama(61, 7168, 16384, 128, 128, 131_072),
-            1536,
-            Moe {
-                shared_experts: 1,
-                dense_layers: 3,
-                ..Moe::new(128, 4, 4096)
-            },
-        ),
-        673.0e9,
-        &CLUSTER_SIMULATOR,
-        "673 B without the vision tower: model card",
-    ),
-    preset(
-        "deepseek-v3.2",
-        "DeepSeek-V3.2",
-        indexed(DEEPSEEK, 64),
-        671.0e9,
-        &MAXTEXT,
-        "deepseek3.2-671b.yml; 671 B: DeepSeek-V3's report, the indexer adds 0.85",
-    ),
-    preset(
-        "deepseek-v4-flash",
-        "DeepSeek-V4-Flash",
-        Architecture {
-            head_dim: 512,
-            window: 128,
-            sinks: true,
-            pattern: Pattern::known("X0e*2,(X4e,X128e)*20,X4e"),
-            indexer: Some(Indexer {
-                heads: 64,
-                head_dim: 128,
-                top_k: 512,
-            }),
-            compressed: Some(Compressed {
-                q_lora_rank: 1024,
-                o_lora_rank: 1024,
-                o_groups: 8,
-                streams: 4,
-            }),
-            moe: Some(Moe {
-                shared_experts: 1,
-                ..Moe::new(256, 6, 2048)
-            }),
-            ..Architecture::llama(43, 4096, 2048, 64, 1, 129_280)
-        },
-        284.0e9,
-        &PRIMUS,
-        "deepseek_v4_flash.yaml; 284 B: model card",
-    ),
-    preset(
-        "qwen-3-next-80b-a3b",
-        "Qwen 3 Next 80B-A3B",
-        qwen_hybrid_moe((48, 2048, 16, 151_936), 32, Moe::new(512, 10, 512)),
-        80.0e9,
-        &MAXTEXT,
-        "qwen3-next-80b-a3b.yml; 80 B: its name",
-    ),
-    preset(
-        "qwen-3.5-27b",
-        "Qwen 3.5 27B (text)",
-        qwen_hybrid(
-            Architecture::llama(64, 5120, 17408, 24, 4, 248_320),
-            48,
-            None,
-        ),
-        27.0e9,
-        &TORCHTITAN,
-        "models/qwen3_5, _27b; 27 B: its name",
-    ),
-    preset(
-        "qwen-3.5-35b-a3b",
-        "Qwen 3.5 35B-A3B (text)",
+    preset("llama-3.1-8b", "Llama 3.1 8B",
+        Architecture::llama(32, 4096, 14336, 32, 8, 128_256), 8.03e9, &LLAMA_3, "table 3"),
+    preset("llama-3.1-70b", "Llama 3.1 70B",
+        Architecture::llama(80, 8192, 28672, 64, 8, 128_256), 70.55e9, &LLAMA_3, "table 3"),
+    preset("llama-3.1-405b", "Llama 3.1 405B",
+        Architecture::llama(126, 16384, 53248, 128, 8, 128_256), 405.9e9, &LLAMA_3, "table 3"),
+    preset("llama-2-7b", "Llama 2 7B",
+        Architecture::llama(32, 4096, 11008, 32, 32, 32_000), 6.74e9, &LLAMA_2, "table 1"),
+    preset("llama-2-13b", "Llama 2 13B",
+        Architecture::llama(40, 5120, 13824, 40, 40, 32_000), 13.02e9, &LLAMA_2, "table 1"),
+    preset("llama-2-70b", "Llama 2 70B",
+        Architecture::llama(80, 8192, 28672, 64, 8, 32_000), 68.98e9, &LLAMA_2, "table 1"),
+    preset("mistral-7b", "Mistral 7B",
+        Architecture::llama(32, 4096, 14336, 32, 8, 32_000), 7.24e9, &MISTRAL_7B, "table 1"),
+    preset("qwen-2.5-7b", "Qwen 2.5 7B",
+        QWEN_7B, 7.61e9, &QWEN_25, "table 1"),
+    preset("qwen-2.5-72b", "Qwen 2.5 72B",
+        QWEN_72B, 72.7e9, &QWEN_25, "table 1"),
+    preset("mixtral-8x7b", "Mixtral 8x7B",
+        MIXTRAL_8X7B, 46.7e9, &MIXTRAL, "table 1"),
+    preset("deepseek-v3", "DeepSeek-V3",
+        DEEPSEEK, 671.0e9, &DEEPSEEK_V3, "section 4.2"),
+    preset("gpt-3-175b", "GPT-3 175B",
+        Architecture::gpt(96, 12288, 96, 50257, 2048), 175.0e9, &GPT_3, "table 2.1"),
+    preset("gpt-2-xl", "GPT-2 XL",
+        Architecture::gpt(48, 1600, 25, 50257, 1024), 1.558e9, &GPT_2, "table 2"),
+    preset("qwen-3-8b", "Qwen 3 8B",
+        qwen_3(Architecture::llama(36, 4096, 12288, 32, 8, 151_936)), 8.2e9, &MAXTEXT, "qwen3-8b.yml; 8.2 B: model card"),
+    preset("qwen-3-32b", "Qwen 3 32B",
+        qwen_3(Architecture::llama(64, 5120, 25600, 64, 8, 151_936)), 32.8e9, &MAXTEXT, "qwen3-32b.yml; 32.8 B: model card"),
+    preset("qwen-3-30b-a3b", "Qwen 3 30B-A3B",
+        qwen_3_moe((48, 2048), (32, 4), Moe::new(128, 8, 768)), 30.5e9, &MAXTEXT, "qwen3-30b-a3b.yml; 30.5 B: model card"),
+    preset("qwen-3-235b-a22b", "Qwen 3 235B-A22B",
+        qwen_3_moe((94, 4096), (64, 4), Moe::new(128, 8, 1536)), 235.0e9, &MAXTEXT, "qwen3-235b-a22b.yml; 235 B: its name"),
+    preset("qwen-3-coder-480b-a35b", "Qwen 3 Coder 480B-A35B",
+        qwen_3_moe((62, 6144), (96, 8), Moe::new(160, 8, 2560)), 480.0e9, &MAXTEXT, "qwen3-480b-a35b.yml; 480 B: its name"),
+    preset("glm-4.5", "GLM-4.5 355B-A32B",
+        Architecture { qk_norm: QkNorm::Head, ..glm_45(Architecture::llama(92, 5120, 12288, 96, 8, 151_552), Moe { dense_layers: 3, ..Moe::new(160, 8, 1536) }) },
+        355.0e9, &CLUSTER_SIMULATOR, "355 B with multi-token prediction and without embeddings: GLM-4.5's paper, table 1"),
+    preset("glm-4.5-air", "GLM-4.5-Air 106B-A12B",
+        glm_45(Architecture::llama(46, 4096, 10944, 96, 8, 151_552), Moe { dense_layers: 1, ..Moe::new(128, 8, 1408) }),
+        106.0e9, &CLUSTER_SIMULATOR, "106 B: GLM-4.5's paper, table 1"),
+    preset("kimi-k2", "Kimi K2",
+        like_deepseek(Architecture::llama(61, 7168, 18432, 64, 64, 163_840), 1536, Moe { shared_experts: 1, dense_layers: 1, ..Moe::new(384, 8, 2048) }),
+        1043.0e9, &KIMI_K2, "table 2; the 1043 B of GLM-4.5's table 1 are with one module of multi-token prediction, which was not released: 1026 B without"),
+    preset("moonlight-16b-a3b", "Moonlight 16B-A3B",
+        like_deepseek(Architecture::llama(27, 2048, 11264, 16, 16, 163_840), 0, Moe { shared_experts: 2, dense_layers: 1, ..Moe::new(64, 6, 1408) }),
+        16.0e9, &TORCHTITAN, "models/kimi_k2_7, _moonlight_16b_a3b_config; 16 B: its name"),
+    preset("minimax-m2", "MiniMax-M2 230B-A10B",
+        Architecture { head_dim: 128, qk_norm: QkNorm::All, moe: Some(Moe::new(256, 8, 1536)), ..Architecture::llama(62, 3072, 1536, 48, 8, 200_064) },
+        229.9e9, &PRIMUS, "minimax_m2.5.yaml; 229.9 B: its makers"),
+    preset("mixtral-8x22b", "Mixtral 8x22B",
+        Architecture { moe: Some(Moe::new(8, 2, 16384)), ..Architecture::llama(56, 6144, 16384, 48, 8, 32_768) },
+        141.0e9, &MAXTEXT, "mixtral-8x22b.yml; 141 B: its makers"),
+    preset("mistral-large-3", "Mistral Large 3",
+        like_deepseek(Architecture::llama(61, 7168, 16384, 128, 128, 131_072), 1536, Moe { shared_experts: 1, dense_layers: 3, ..Moe::new(128, 4, 4096) }),
+        673.0e9, &CLUSTER_SIMULATOR, "673 B without the vision tower: model card"),
+    preset("deepseek-v3.2", "DeepSeek-V3.2",
+        indexed(DEEPSEEK, 64), 671.0e9, &MAXTEXT, "deepseek3.2-671b.yml; 671 B: DeepSeek-V3's report, the indexer adds 0.85"),
+    preset("deepseek-v4-flash", "DeepSeek-V4-Flash",
+        Architecture { head_dim: 512, window: 128, sinks: true, pattern: Pattern::known("X0e*2,(X4e,X128e)*20,X4e"), indexer: Some(Indexer { heads: 64, head_dim: 128, top_k: 512 }), compressed: Some(Compressed { q_lora_rank: 1024, o_lora_rank: 1024, o_groups: 8, streams: 4 }), moe: Some(Moe { shared_experts: 1, ..Moe::new(256, 6, 2048) }), ..Architecture::llama(43, 4096, 2048, 64, 1, 129_280) },
+        284.0e9, &PRIMUS, "deepseek_v4_flash.yaml; 284 B: model card"),
+    preset("qwen-3-next-80b-a3b", "Qwen 3 Next 80B-A3B",
+        qwen_hybrid_moe((48, 2048, 16, 151_936), 32, Moe::new(512, 10, 512)), 80.0e9, &MAXTEXT, "qwen3-next-80b-a3b.yml; 80 B: its name"),
+    preset("qwen-3.5-27b", "Qwen 3.5 27B (text)",
+        qwen_hybrid(Architecture::llama(64, 5120, 17408, 24, 4, 248_320), 48, None),
+        27.0e9, &TORCHTITAN, "models/qwen3_5, _27b; 27 B: its name"),
+    preset("qwen-3.5-35b-a3b", "Qwen 3.5 35B-A3B (text)",
         qwen_hybrid_moe((40, 2048, 16, 248_320), 32, Moe::new(256, 8, 512)),
-        35.0e9,
-        &TORCHTITAN,
-        "models/qwen3_5, _35b_a3b; 35 B: its name",
-    ),
-    preset(
-        "qwen-3.5-122b-a10b",
-        "Qwen 3.5 122B-A10B (text)",
+        35.0e9, &TORCHTITAN, "models/qwen3_5, _35b_a3b; 35 B: its name"),
+    preset("qwen-3.5-122b-a10b", "Qwen 3.5 122B-A10B (text)",
         qwen_hybrid_moe((48, 3072, 32, 248_320), 64, Moe::new(256, 8, 1024)),
-        122.0e9,
-        &TORCHTITAN,
-        "models/qwen3_5, _122b_a10b; 122 B: its name",
-    ),
-    preset(
-        "qwen-3.5-397b-a17b",
-        "Qwen 3.5 397B-A17B (text)",
+        122.0e9, &TORCHTITAN, "models/qwen3_5, _122b_a10b; 122 B: its name"),
+    preset("qwen-3.5-397b-a17b", "Qwen 3.5 397B-A17B (text)",
         qwen_hybrid_moe((60, 4096, 32, 248_320), 64, Moe::new(512, 10, 1024)),
-        397.0e9,
-        &TORCHTITAN,
-        "models/qwen3_5, _397b_a17b; 397 B: its name",
-    ),
-    preset(
-        "glm-5",
-        "GLM-5 744B-A40B",
-        indexed(
-            Architecture {
-                head_dim: 256,
-                mla: Some(Mla {
-                    q_lora_rank: 2048,
-                    kv_lora_rank: 512,
-                    qk_nope_head_dim: 192,
-                    qk_rope_head_dim: 64,
-                    v_head_dim: 256,
-                }),
-                moe: Some(Moe {
-                    shared_experts: 1,
-                    dense_layers: 3,
-                    ..Moe::new(256, 8, 2048)
-                }),
-                ..Architecture::llama(78, 6144, 12288, 64, 64, 154_880)
-            },
-            32,
-        ),
-        744.0e9,
-        &PRIMUS,
-        "glm5.yaml; 744 B: GLM-5's report",
-    ),
-    preset(
-        "gpt-oss-120b",
-        "gpt-oss 120B",
-        gpt_oss(36, 128),
-        116.83e9,
-        &MAXTEXT,
-        "gpt-oss-120b.yml; 116.83 B: model card, table 1",
-    ),
-    preset(
-        "gpt-oss-20b",
-        "gpt-oss 20B",
-        gpt_oss(24, 32),
-        20.91e9,
-        &MAXTEXT,
-        "gpt-oss-20b.yml; 20.91 B: model card, table 1",
-    ),
-    preset(
-        "llama-4-scout",
-        "Llama 4 Scout 17B-16E",
-        llama_4("Ce*3,Ae", 16384, 16),
-        109.0e9,
-        &MAXTEXT,
-        "llama4-17b-16e.yml; 109 B with the vision tower: model card",
-    ),
-    preset(
-        "llama-4-maverick",
-        "Llama 4 Maverick 17B-128E",
-        llama_4("Cd,Ce,Cd,Ae", 16384, 128),
-        400.0e9,
-        &MAXTEXT,
-        "llama4-17b-128e.yml; 400 B with the vision tower: model card",
-    ),
-    preset(
-        "nemotron-3-nano",
-        "Nemotron 3 Nano 30B-A3B",
-        nemotron_3(
-            ("MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", 52),
-            (2688, 32),
-            64,
-            Moe::new(128, 6, 1856),
-        ),
-        31.6e9,
-        &MEGATRON,
-        "examples/post_training/modelopt/conf/nvidia; 31.6 B: NVIDIA",
-    ),
-    preset(
-        "nemotron-3-super",
-        "Nemotron 3 Super 120B-A12B",
-        nemotron_3(
-            (
-                "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME/*E",
-                88,
-            ),
-            (4096, 32),
-            128,
-            Moe {
-                latent: 1024,
-                ..Moe::new(512, 22, 2688)
-            },
-        ),
-        120.0e9,
-        &MEGATRON,
-        "examples/post_training/modelopt/conf/nvidia; 120 B: its name",
-    ),
-    preset(
-        "nemotron-3-ultra",
-        "Nemotron 3 Ultra 550B-A55B",
-        nemotron_3(
-            (
-                "MEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME",
-                108,
-            ),
-            (8192, 64),
-            256,
-            Moe {
-                latent: 2048,
-                ..Moe::new(512, 22, 5120)
-            },
-        ),
-        550.0e9,
-        &MEGATRON,
-        "examples/post_training/modelopt/conf/nvidia; 550 B: its name",
-    ),
-    preset(
-        "gemma-3-27b",
-        "Gemma 3 27B (text)",
-        gemma(
-            "(Wd*5,Ad)*10,Wd*2",
-            128,
-            Architecture::llama(62, 5376, 21504, 32, 16, 262_208),
-        ),
-        27.0e9,
-        &MAXTEXT,
-        "gemma3-27b.yml; 27 B: its name",
-    ),
-    preset(
-        "gemma-4-31b",
-        "Gemma 4 31B (text)",
-        gemma_4(
-            "Wd*5,Bd",
-            4,
-            Architecture::llama(60, 5376, 21504, 32, 16, 262_144),
-        ),
-        30.7e9,
-        &MAXTEXT,
-        "gemma4-31b.yml; 30.7 B: model card",
-    ),
-    preset(
-        "gemma-4-26b-a4b",
-        "Gemma 4 26B-A4B (text)",
-        gemma_4(
-            "Wx*5,Bx",
-            2,
-            Architecture {
-                moe: Some(Moe::new(128, 8, 704)),
-                ..Architecture::llama(30, 2816, 2112, 16, 8, 262_144)
-            },
-        ),
-        25.2e9,
-        &MAXTEXT,
-        "gemma4-26b.yml; 25.2 B: model card",
-    ),
-    preset(
-        "olmo-3-32b",
-        "OLMo 3 32B",
-        Architecture {
-            qk_norm: QkNorm::All,
-            window: 4096,
-            pattern: Pattern::known("Wd*3,Ad"),
-            ..Architecture::llama(64, 5120, 27648, 40, 8, 100_278)
-        },
-        32.0e9,
-        &MAXTEXT,
-        "olmo3-32b.yml; 32 B: its name; its two norms stand behind",
-    ),
-    preset(
-        "kimi-k3",
-        "Kimi K3",
-        Architecture {
-            output_gate: true,
-            pattern: Pattern::known("Kd,Ke*2,Le,(Ke*3,Le)*21,Ke*3,Le*2"),
-            kda: Some(Kda {
-                heads: 96,
-                head_dim: 128,
-                gate_rank: 0,
-            }),
-            ..like_deepseek(
-                Architecture::llama(93, 7168, 33792, 96, 96, 163_840),
-                1536,
-                Moe {
-                    shared_experts: 2,
-                    latent: 3584,
-                    ..Moe::new(896, 16, 3072)
-                },
-            )
-        },
-        2800.0e9,
-        &PRIMUS,
-        "kimi_k3.yaml; 2.8 T: derived there from the same shapes",
-    ),
-    preset(
-        "mimo-v2-flash",
-        "MiMo-V2-Flash",
-        Architecture {
-            head_dim: 192,
-            value_head_dim: 128,
-            sinks: true,
-            window: 128,
-            pattern: Pattern::known("Bd,(We*5,Be)*7,We*4,Be"),
-            second: Some(SecondHeads {
-                kv_heads: 4,
-                head_dim: 192,
-                shared_kv: false,
-            }),
-            moe: Some(Moe::new(256, 8, 2048)),
-            ..Architecture::llama(48, 4096, 16384, 64, 8, 152_576)
-        },
-        309.0e9,
-        &AUTOMODEL,
-        "mimo_v2_flash/config.py; 309 B: its makers",
-    ),
+        397.0e9, &TORCHTITAN, "models/qwen3_5, _397b_a17b; 397 B: its name"),
+    preset("glm-5", "GLM-5 744B-A40B",
+        indexed(Architecture { head_dim: 256, mla: Some(Mla { q_lora_rank: 2048, kv_lora_rank: 512, qk_nope_head_dim: 192, qk_rope_head_dim: 64, v_head_dim: 256 }), moe: Some(Moe { shared_experts: 1, dense_layers: 3, ..Moe::new(256, 8, 2048) }), ..Architecture::llama(78, 6144, 12288, 64, 64, 154_880) }, 32),
+        744.0e9, &PRIMUS, "glm5.yaml; 744 B: GLM-5's report"),
+    preset("gpt-oss-120b", "gpt-oss 120B",
+        gpt_oss(36, 128), 116.83e9, &MAXTEXT, "gpt-oss-120b.yml; 116.83 B: model card, table 1"),
+    preset("gpt-oss-20b", "gpt-oss 20B",
+        gpt_oss(24, 32), 20.91e9, &MAXTEXT, "gpt-oss-20b.yml; 20.91 B: model card, table 1"),
+    preset("llama-4-scout", "Llama 4 Scout 17B-16E",
+        llama_4("Ce*3,Ae", 16384, 16), 109.0e9, &MAXTEXT, "llama4-17b-16e.yml; 109 B with the vision tower: model card"),
+    preset("llama-4-maverick", "Llama 4 Maverick 17B-128E",
+        llama_4("Cd,Ce,Cd,Ae", 16384, 128), 400.0e9, &MAXTEXT, "llama4-17b-128e.yml; 400 B with the vision tower: model card"),
+    preset("nemotron-3-nano", "Nemotron 3 Nano 30B-A3B",
+        nemotron_3(("MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", 52), (2688, 32), 64, Moe::new(128, 6, 1856)),
+        31.6e9, &MEGATRON, "examples/post_training/modelopt/conf/nvidia; 31.6 B: NVIDIA"),
+    preset("nemotron-3-super", "Nemotron 3 Super 120B-A12B",
+        nemotron_3(("MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME/*E", 88), (4096, 32), 128, Moe { latent: 1024, ..Moe::new(512, 22, 2688) }),
+        120.0e9, &MEGATRON, "examples/post_training/modelopt/conf/nvidia; 120 B: its name"),
+    preset("nemotron-3-ultra", "Nemotron 3 Ultra 550B-A55B",
+        nemotron_3(("MEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME", 108), (8192, 64), 256, Moe { latent: 2048, ..Moe::new(512, 22, 5120) }),
+        550.0e9, &MEGATRON, "examples/post_training/modelopt/conf/nvidia; 550 B: its name"),
+    preset("gemma-3-27b", "Gemma 3 27B (text)",
+        gemma("(Wd*5,Ad)*10,Wd*2", 128, Architecture::llama(62, 5376, 21504, 32, 16, 262_208)),
+        27.0e9, &MAXTEXT, "gemma3-27b.yml; 27 B: its name"),
+    preset("gemma-4-31b", "Gemma 4 31B (text)",
+        gemma_4("Wd*5,Bd", 4, Architecture::llama(60, 5376, 21504, 32, 16, 262_144)),
+        30.7e9, &MAXTEXT, "gemma4-31b.yml; 30.7 B: model card"),
+    preset("gemma-4-26b-a4b", "Gemma 4 26B-A4B (text)",
+        gemma_4("Wx*5,Bx", 2, Architecture { moe: Some(Moe::new(128, 8, 704)), ..Architecture::llama(30, 2816, 2112, 16, 8, 262_144) }),
+        25.2e9, &MAXTEXT, "gemma4-26b.yml; 25.2 B: model card"),
+    preset("olmo-3-32b", "OLMo 3 32B",
+        Architecture { qk_norm: QkNorm::All, window: 4096, pattern: Pattern::known("Wd*3,Ad"), ..Architecture::llama(64, 5120, 27648, 40, 8, 100_278) },
+        32.0e9, &MAXTEXT, "olmo3-32b.yml; 32 B: its name; its two norms stand behind"),
+    preset("kimi-k3", "Kimi K3",
+        Architecture { output_gate: true, pattern: Pattern::known("Kd,Ke*2,Le,(Ke*3,Le)*21,Ke*3,Le*2"), kda: Some(Kda { heads: 96, head_dim: 128, gate_rank: 0 }), ..like_deepseek(Architecture::llama(93, 7168, 33792, 96, 96, 163_840), 1536, Moe { shared_experts: 2, latent: 3584, ..Moe::new(896, 16, 3072) }) },
+        2800.0e9, &PRIMUS, "kimi_k3.yaml; 2.8 T: derived there from the same shapes"),
+    preset("mimo-v2-flash", "MiMo-V2-Flash",
+        Architecture { head_dim: 192, value_head_dim: 128, sinks: true, window: 128, pattern: Pattern::known("Bd,(We*5,Be)*7,We*4,Be"), second: Some(SecondHeads { kv_heads: 4, head_dim: 192, shared_kv: false }), moe: Some(Moe::new(256, 8, 2048)), ..Architecture::llama(48, 4096, 16384, 64, 8, 152_576) },
+        309.0e9, &AUTOMODEL, "mimo_v2_flash/config.py; 309 B: its makers"),
 ];
 
 #[cfg(test)]

@@ -4,28 +4,53 @@ mod scatter;
 mod tables;
 
 use super::limits::NOT_MODELLED;
+use super::runs::standings;
 use crate::core::accuracy::{Bench, Fact, nearest};
+use crate::core::calibrate::{Observation, Standing};
 use crate::core::report::Evaluation;
 use crate::core::t;
 use crate::core::time::range;
 use crate::core::units::show_percent;
-use crate::view::node::markup::{Node, el, fold, leaf, text};
+use crate::view::node::action::Dialog;
+use crate::view::node::markup::{Action, Node, el, fold, leaf, text};
 use scatter::picture;
 use tables::{bands, by_source, constants_table, likes_table, misses, uneven};
 
-/// The panel: the scatter, the published runs most like `evaluation`'s, and everything else folded.
+/// A person's own runs, and how each stands to the model.
+#[derive(Clone, Copy, Default)]
+pub struct Yours<'a> {
+    /// The runs.
+    pub runs: &'a [Observation],
+    /// Their steps against the shipped constants and against the fit.
+    pub standings: &'a [Standing],
+}
+
+/// The panel: the scatter, `yours`, the published runs most like `evaluation`'s, and everything else folded.
 #[must_use]
-pub fn panel(bench: &Bench, evaluation: &Evaluation) -> Node {
+pub fn panel(bench: &Bench, evaluation: &Evaluation, yours: Yours) -> Node {
     let like = nearest(bench, &evaluation.scenario.run, NEAREST);
-    let beside = el("div", &[], &[likes(bench, evaluation, &like)]);
-    let all: Node = [summary(bench), picture(bench, true, &[]), details(bench)]
-        .into_iter()
-        .collect();
+    let own = standings(yours.runs, yours.standings);
+    let head = if own == Node::none() {
+        Node::none()
+    } else {
+        leaf("h3", "", "Your runs")
+    };
+    let open = leaf("button", "link", "Add runs that you measured");
+    let open = open.on(Action::Open(Dialog::Runs));
+    let parts = [head, own, likes(bench, evaluation, &like), open];
+    let beside = el("div", &[], &parts);
+    let all: Node = [
+        summary(bench),
+        picture(bench, true, &[], &[]),
+        details(bench),
+    ]
+    .into_iter()
+    .collect();
     [
         el(
             "div",
             &[("class", "two")],
-            &[picture(bench, false, &like), beside],
+            &[picture(bench, false, &like, yours.standings), beside],
         ),
         fold("All runs, by source", all),
     ]
@@ -171,9 +196,27 @@ mod tests {
         let evaluation = evaluate(&own.unwrap().run).unwrap();
         let like = nearest(&bench, &evaluation.scenario.run, NEAREST);
         assert_eq!(bench.rows[like[0].row].run, evaluation.scenario.run);
-        let html = panel(&bench, &evaluation).to_html();
+        let html = panel(&bench, &evaluation, Yours::default()).to_html();
         let (first, second) = (html.find("tp 4 cp 1"), html.find("10 and 18 layers"));
         assert!(first.unwrap() < second.unwrap());
+    }
+
+    /// A run of one's own stands beside the published ones: in the table, and in the picture with a mark of its own.
+    #[test]
+    fn own_runs_stand_beside_the_published_ones() {
+        let bench = bench();
+        let run = Run::default();
+        let evaluation = evaluate(&run).unwrap();
+        let seconds = evaluation.report.step.time_s.0;
+        let runs = [Observation::step("our first", run, seconds * 1.25)];
+        let fit = crate::core::calibrate::fit(&runs).unwrap();
+        let yours = Yours {
+            runs: &runs,
+            standings: &fit.standings,
+        };
+        let html = panel(&bench, &evaluation, yours).to_html();
+        assert!(html.contains("our first") && html.contains("-20"), "{html}");
+        assert_eq!(html.matches("class=\"s4\"").count(), 1);
     }
 
     /// A row's button holds the whole Run.

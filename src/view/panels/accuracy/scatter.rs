@@ -1,6 +1,7 @@
 //! Predicted over measured as points, and the same in words.
 
 use crate::core::accuracy::{Bench, Fact, Kind};
+use crate::core::calibrate::Standing;
 use crate::core::message::Message;
 use crate::core::t;
 use crate::view::charts::figure::save;
@@ -8,7 +9,7 @@ use crate::view::charts::scatter::{Point, scatter, svg};
 use crate::view::node::markup::{Node, el, leaf};
 
 /// The scatter with its data table.
-pub fn picture(bench: &Bench, memory: bool, like: &[Fact]) -> Node {
+pub fn picture(bench: &Bench, memory: bool, like: &[Fact], yours: &[Standing]) -> Node {
     let (title, unit) = if memory {
         ("Memory peaks: predicted over measured", "GiB")
     } else {
@@ -20,6 +21,11 @@ pub fn picture(bench: &Bench, memory: bool, like: &[Fact]) -> Node {
         series: 3,
         ..point(bench, *fact)
     }));
+    points.extend(yours.iter().map(|own| Point {
+        measured: own.measured_s,
+        ratio: own.before_s / own.measured_s,
+        series: 4,
+    }));
     let Some(scatter) = scatter(&points) else {
         return Node::none();
     };
@@ -27,10 +33,20 @@ pub fn picture(bench: &Bench, memory: bool, like: &[Fact]) -> Node {
         "{memory} Across: measured. Filled: dense runs; square: experts; hollow: shown only; large: most like yours. Beyond half and twice: on the edge.",
         memory = points_in_words(bench, memory)
     );
+    let own = if yours.is_empty() {
+        Node::none()
+    } else {
+        leaf(
+            "figcaption",
+            "muted",
+            "Ring: your runs, by the shipped constants.",
+        )
+    };
     let pieces = [
         leaf("h3", "", title),
         svg(&scatter, unit),
         leaf("figcaption", "muted", &words),
+        own,
         save(if memory {
             "accuracy-memory"
         } else {

@@ -1,0 +1,190 @@
+//! What each family of GPUs sustains: one sourced table. Kernel benchmarks give the share of the data-sheet peak that
+//! power, clocks and tiles leave.
+
+use crate::run::Scenario;
+use crate::source::{MEGATRON_BRIDGE, SIMUMAX, STAS, Source, TORCHTITAN};
+
+/// What one family of GPUs sustains, as shares of its data-sheet bf16 (or fp8) peak.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// Ids of the presets that belong to it.
+    pub presets: &'static [&'static str],
+    /// Large bf16 GEMMs.
+    pub gemm: f64,
+    /// Large fp8 GEMMs.
+    pub gemm_fp8: f64,
+    /// Large fp4 GEMMs, of the fp4 peak.
+    pub gemm_fp4: f64,
+    /// The attention kernel of Megatron-LM of 2024, forward and backward, causal count, long sequences, head width 128, all
+    /// multiprocessors busy. Others are in [`KERNELS`](super::KERNELS).
+    pub attention: (f64, f64),
+    /// Multiprocessors: tiles come in waves of so many.
+    pub multiprocessors: u64,
+    /// Query rows of a tile of the attention kernel.
+    pub attention_tile: u64,
+    /// Where the figures stand.
+    pub source: &'static Source,
+    /// What they are.
+    pub remark: &'static str,
+}
+
+/// All families; the last one stands for GPUs that are in none.
+pub static FAMILIES: &[Family] = &[
+    Family {
+        presets: &[
+            "a100-sxm-40gb",
+            "a100-sxm-80gb",
+            "a800-sxm-80gb",
+            "a100-pcie-80gb",
+        ],
+        gemm: 0.835,
+        gemm_fp8: 0.835,
+        gemm_fp4: 0.835,
+        attention: (0.72, 0.57),
+        multiprocessors: 108,
+        attention_tile: 128,
+        source: &SIMUMAX,
+        remark: "0.779 of peak asymptotically on the PCIe card, times MAMF 271.2/252.9 for SXM; FlashAttention-2 185 forward and 157 backward on the PCIe card at 4096 with 64 heads; PCIe cards are taken for SXM ones of their own peak",
+    },
+    Family {
+        presets: &[
+            "h100-sxm-80gb",
+            "h100-sxm-94gb",
+            "h800-sxm-80gb",
+            "h200-sxm-141gb",
+            "gh200-96gb",
+            "h100-pcie-80gb",
+        ],
+        gemm: 0.74,
+        gemm_fp8: 0.69,
+        gemm_fp4: 0.69,
+        attention: (0.394, 0.306),
+        multiprocessors: 132,
+        attention_tile: 128,
+        source: &STAS,
+        remark: "bf16: 0.92 of MAMF (794.5), between what table 4 and NVIDIA's own runs need; fp8: near 1.92 times bf16 before quantisation (Transformer Engine, GEMM speedups); FlashAttention-2 335 forward with 16k tokens of 16 heads; PCIe cards are taken for SXM ones of their own peak",
+    },
+    Family {
+        presets: &["h100-sxm-96gb"],
+        gemm: 0.625,
+        gemm_fp8: 0.58,
+        gemm_fp4: 0.58,
+        attention: (0.394, 0.306),
+        multiprocessors: 132,
+        attention_tile: 128,
+        source: &TORCHTITAN,
+        remark: "500 W instead of 700: H100 times the root of 5/7, as parts that power limits; attention leaves power to spare",
+    },
+    Family {
+        presets: &["h20-sxm-96gb"],
+        gemm: 0.9,
+        gemm_fp8: 0.9,
+        gemm_fp4: 0.9,
+        attention: (0.8, 0.7),
+        multiprocessors: 78,
+        attention_tile: 128,
+        source: &crate::source::H20_SHEET,
+        remark: "no benchmark seen: power does not limit a part this slow",
+    },
+    Family {
+        presets: &["b200-sxm"],
+        gemm: 0.515,
+        gemm_fp8: 0.61,
+        gemm_fp4: 0.326,
+        attention: (0.515, 0.44),
+        multiprocessors: 148,
+        attention_tile: 256,
+        source: &SIMUMAX,
+        remark: "bf16: 514 shapes, 0.45 to 0.51 when large, power-limited; attention 0.365 at 4096 with 64 heads; fp8: 0.8 of MAMF (3432), in view of Megatron-Bridge's Llama runs; NVFP4 3.55 times bf16 as on B300",
+    },
+    Family {
+        presets: &["b300-sxm"],
+        gemm: 0.6,
+        gemm_fp8: 0.61,
+        gemm_fp4: 0.38,
+        attention: (0.515, 0.44),
+        multiprocessors: 148,
+        attention_tile: 256,
+        source: &STAS,
+        remark: "bf16: 0.76 of MAMF (1769); fp8 as B200; NVFP4 3.55 times bf16 (Transformer Engine, GEMM speedups); attention as B200",
+    },
+    Family {
+        presets: &["gb200"],
+        gemm: 0.68,
+        gemm_fp8: 0.57,
+        gemm_fp4: 0.402,
+        attention: (0.515, 0.44),
+        multiprocessors: 148,
+        attention_tile: 256,
+        source: &STAS,
+        remark: "bf16: 0.93 of MAMF (1822), 1200 W; fp8: 0.79 of MAMF (3616), in view of Megatron-Bridge's Llama runs, which hold it longer than a benchmark; NVFP4 as on B300; attention as B200",
+    },
+    Family {
+        presets: &["gb300"],
+        gemm: 0.76,
+        gemm_fp8: 0.76,
+        gemm_fp4: 0.48,
+        attention: (0.515, 0.44),
+        multiprocessors: 148,
+        attention_tile: 256,
+        source: &MEGATRON_BRIDGE,
+        remark: "1400 W and no MAMF: in view of its Llama runs; attention as B200",
+    },
+    Family {
+        presets: &["mi300x", "mi325x", "mi355x"],
+        gemm: 0.47,
+        gemm_fp8: 0.47,
+        gemm_fp4: 0.47,
+        attention: (0.3, 0.22),
+        multiprocessors: 304,
+        attention_tile: 128,
+        source: &STAS,
+        remark: "0.92 of MAMF (668.4); attention not seen in a table; MI325X and MI355X by analogy",
+    },
+    Family {
+        presets: &[],
+        gemm: 0.74,
+        gemm_fp8: 0.65,
+        gemm_fp4: 0.65,
+        attention: (0.394, 0.306),
+        multiprocessors: 132,
+        attention_tile: 128,
+        source: &STAS,
+        remark: "a GPU outside the table is taken for a Hopper of its own peak",
+    },
+];
+
+/// The family of the scenario's GPU, by the preset it is or is based on.
+#[must_use]
+pub fn family(scenario: &Scenario) -> &'static Family {
+    let id = scenario.run.gpu.base.unwrap_or("");
+    let known = FAMILIES.iter().find(|family| family.presets.contains(&id));
+    // The table is not empty: its last row is the fallback.
+    known.unwrap_or(&FAMILIES[FAMILIES.len() - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::presets;
+
+    #[test]
+    fn every_gpu_of_the_page_has_a_family_and_no_kernel_beats_its_peak() {
+        for preset in presets::GPUS {
+            let id = preset.choice.id;
+            let row = FAMILIES.iter().find(|row| row.presets.contains(&id));
+            assert!(row.is_some(), "{id} is in no family");
+        }
+        for row in FAMILIES {
+            for share in [
+                row.gemm,
+                row.gemm_fp8,
+                row.gemm_fp4,
+                row.attention.0,
+                row.attention.1,
+            ] {
+                assert!(share > 0.0 && share < 1.0, "{}", row.remark);
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What a file says, before it is kept as a run: what it was read as, what was measured, what is taken from the page.
+
+use super::asked::Understood;
+use crate::core::issue::Issue;
+use crate::core::message::verbatim;
+use crate::core::run::Run;
+use crate::core::t;
+use crate::core::units::{Seconds, show_percent, show_seconds};
+use crate::io::import::summary::changes;
+use crate::io::link;
+use crate::view::node::action::Measured;
+use crate::view::node::markup::{Action, Node, el, fold, leaf, load, table, text};
+use crate::view::panels::issues::line;
+use crate::view::panels::words;
+
+/// The view of what was understood, beside the Run of the page.
+#[must_use]
+pub fn summary(of: &Understood, present: &Run) -> Node {
+    let mut parts = vec![leaf(
+        "p",
+        "size",
+        t!("Read as {program}.", program = verbatim(&*of.program)),
+    )];
+    if let Some(step) = of.step {
+        let (used, left_out) = (step.used, step.left_out);
+        parts.push(leaf("p", "", t!(
+            "A step took {seconds}: the median of {used} steps, which lie within {spread}; first and odd ones left out: {left_out}.",
+            seconds = show_seconds(Seconds(step.seconds)), used, spread = show_percent(step.spread), left_out
+        )));
+    }
+    let notes = of.notes.iter().map(|note| Issue::warning("", note));
+    parts.extend(notes.map(|note| line(&note)));
+    let run = link::decode(&of.link).run;
+    let differences = changes(present, &run);
+    parts.push(leaf("h4", "", "Its run"));
+    parts.push(leaf("p", "", words::line(&run)));
+    if !differences.is_empty() {
+        let head = ["", "this page", "the file"];
+        parts.push(table("Other than on this page", &head, &differences));
+    }
+    if !of.assumed.is_empty() {
+        let items: Node = of
+            .assumed
+            .iter()
+            .map(|one| leaf("li", "", verbatim(&**one)))
+            .collect();
+        parts.push(leaf("h4", "", "Assumed"));
+        parts.push(el("ul", &[("class", "gaps")], &[items]));
+    }
+    if !of.used.is_empty() {
+        let rows: Vec<_> = of
+            .used
+            .iter()
+            .map(|(what, how)| (false, vec![text(verbatim(&**what)), text(verbatim(&**how))]))
+            .collect();
+        let count = t!("entries used: {count}", count = rows.len());
+        parts.push(fold(
+            &count,
+            table("Entries used", &["entry", "read as"], &rows),
+        ));
+    }
+    if of.observation.is_some() {
+        let keep = leaf("button", "main", "Keep this run").on(Action::Measured(Measured::Keep));
+        let open = load(
+            "",
+            &run,
+            "Something assumed is wrong? Open the run, set it right, and read the file again.",
+            &[text("Open its run")],
+        );
+        parts.push(el(
+            "p",
+            &[("class", "row-of-buttons")],
+            &[keep, text(" "), open],
+        ));
+    } else {
+        parts.push(leaf(
+            "p",
+            "issue warning",
+            "Nothing in it was measured that can be learned from.",
+        ));
+    }
+    el("div", &[("class", "imported")], &parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::logs::asked::{Answer, Piece, Wanted};
+
+    fn read(text: &str) -> Node {
+        let piece = Piece {
+            first: true,
+            last: Some(Wanted::default()),
+        };
+        match piece.take(text.as_bytes(), &mut None) {
+            Answer::Understood(of) => summary(&of, &Run::default()),
+            answer => panic!("{answer:?}"),
+        }
+    }
+
+    #[test]
+    fn every_guess_is_shown_before_a_run_is_kept() {
+        let log = " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 128 |\n";
+        let shown = read(log);
+        assert!(shown.actions().contains(&&Action::Measured(Measured::Keep)));
+        let html = shown.to_html();
+        for words in [
+            "Megatron-LM",
+            "6.00 s",
+            "as on this page: the log has no arguments",
+            "global batch size 128",
+            "Other than on this page",
+        ] {
+            assert!(html.contains(words), "{words}: {html}");
+        }
+    }
+
+    /// An average over all message sizes measures nothing.
+    #[test]
+    fn what_measures_nothing_cannot_be_kept() {
+        let shown = read("# Avg bus bandwidth    : 231.5\n");
+        assert!(!shown.actions().contains(&&Action::Measured(Measured::Keep)));
+        assert!(shown.to_html().contains("Nothing in it was measured"));
+    }
+}

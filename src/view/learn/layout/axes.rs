@@ -1,0 +1,292 @@
+//! Throughput and memory along one size of the layout, the others as they are.
+
+use super::super::bars::{gib, run};
+use super::super::plot::{Axis, Line, Marks, Plot, Spacing};
+use super::{Dials, Live};
+use crate::core::message::{Message, verbatim};
+use crate::core::t;
+use crate::core::units::{GIB, number, show_percent, significant};
+use crate::view::charts::ink::Ink;
+
+/// A point of an axis: the size, tokens a second and GPU, bytes of the fullest rank, and the bubble.
+struct Point {
+    size: u64,
+    speed: f64,
+    bytes: f64,
+    bubble: f64,
+}
+
+/// The points at `sizes` of the Runs that `settings` says; sizes that make no Run are left out.
+fn along(sizes: &[u64], settings: impl Fn(u64) -> String) -> Vec<Point> {
+    let point = |size: &u64| {
+        let evaluation = run(&settings(*size))?;
+        Some(Point {
+            size: *size,
+            speed: evaluation.report.step.tokens_per_s_per_gpu,
+            bytes: evaluation.report.memory.peak_bytes.0,
+            bubble: evaluation.report.pipeline.bubble_fraction,
+        })
+    };
+    sizes.iter().filter_map(point).collect()
+}
+
+/// Tokens a second and GPU at `size`; 0 where there is no such point.
+fn speed(points: &[Point], size: u64) -> f64 {
+    let point = points.iter().find(|point| point.size == size);
+    point.map_or(0.0, |point| point.speed)
+}
+
+fn bytes(points: &[Point], size: u64) -> String {
+    let point = points.iter().find(|point| point.size == size);
+    gib(point.map_or(0.0, |point| point.bytes))
+}
+
+impl Live {
+    fn axis(self, name: &'static str, points: &[Point]) -> Self {
+        let line = |name: &'static str, ink, of: fn(&Point) -> f64| Line {
+            name: name.into(),
+            ink,
+            points: points
+                .iter()
+                .map(|point| (point.size as f64, of(point)))
+                .collect(),
+            marks: Marks::Dots,
+        };
+        let plot = |name, line, level| Plot {
+            up: Axis {
+                name,
+                spacing: Spacing::Linear,
+            },
+            lines: vec![line],
+            level,
+        };
+        let card = 80.0;
+        let level = (card, t!("a GPU of {size}", size = gib(card * GIB)));
+        let plots = [
+            plot(
+                "tokens per second and GPU",
+                line("throughput", Ink::Forward, |point| point.speed),
+                None,
+            ),
+            plot(
+                "GiB of the fullest GPU",
+                line("memory", Ink::Memory(3), |point| point.bytes / GIB),
+                Some(level),
+            ),
+        ];
+        let rows = points.iter().map(|point| {
+            let figures = [
+                point.size.to_string(),
+                significant(point.speed, 3),
+                significant(point.bytes / GIB, 3),
+                show_percent(point.bubble),
+            ];
+            figures.map(verbatim).to_vec()
+        });
+        let across = Axis {
+            name,
+            spacing: Spacing::Doublings,
+        };
+        let head = [name, "tokens per second and GPU", "GiB", "bubble"];
+        self.plots(across, &plots, &head, rows.collect())
+    }
+}
+
+/// What is lost from `before` to `after`.
+fn lost(points: &[Point], before: u64, after: u64) -> String {
+    show_percent((1.0 - speed(points, after) / speed(points, before).max(1e-9)).max(0.0))
+}
+
+/// Sequences of the playbook's example: a batch of 4 M tokens.
+const SEQUENCES: u64 = 1024;
+
+fn copies(n: u64, b: u64) -> String {
+    format!(
+        "model=llama-3.1-8b&tp=1&pp=1&zero=1&seq_len=4096&recompute=full&gpus={n}&micro_batch={b}&global_batch={SEQUENCES}"
+    )
+}
+
+pub(super) fn batch(dials: &Dials) -> Live {
+    let (n, b) = (dials.get("n"), dials.get("b"));
+    let points = along(&[8, 16, 32, 64, 128, 256, 512, 1024], |n| copies(n, b));
+    let steps = run(&copies(n, b)).map_or(0, |evaluation| evaluation.report.layout.microbatches);
+    let text = vec![
+        t!(
+            "The batch follows from the training itself: large enough to be quick, small enough that every token counts. The layout must reach it exactly."
+        ),
+        t!(
+            "What one pass of {n} copies with micro-batches of {b} does not reach is accumulated over {steps} passes before the update.",
+            n,
+            b,
+            steps
+        ),
+        t!(
+            "More copies take fewer passes each, and memory falls as they share the optimizer's states. But gradients are sent once per update: from {few} copies to {many} throughput per GPU falls by {lost}.",
+            few = points.first().map_or(0, |point| point.size),
+            many = points.last().map_or(0, |point| point.size),
+            lost = lost(
+                &points,
+                points.first().map_or(0, |point| point.size),
+                points.last().map_or(0, |point| point.size)
+            )
+        ),
+    ];
+    Live::of(text)
+        .formula(
+            "accumulation = B / (b n)",
+            format!("{SEQUENCES} / ({b} · {n}) = {steps}"),
+        )
+        .note(t!(
+            "A batch of {tokens} M tokens, the playbook's example.",
+            tokens = number((SEQUENCES * 4096) as f64 / 1e6, 2)
+        ))
+        .axis("data-parallel ranks", &points)
+}
+
+/// What the playbook measured on its cluster from 8 ranks to 16: tensor parallel, pipeline.
+const MEASURED: [f64; 2] = [0.43, 0.14];
+
+fn measured(share: f64) -> Message {
+    t!(
+        "The playbook measured {share} less from {before} ranks to {after}, on its cluster.",
+        share = show_percent(share),
+        before = 8_u8,
+        after = 16_u8
+    )
+}
+
+pub(super) fn tensor(dials: &Dials) -> Live {
+    let s = dials.get("s");
+    let settings = |t: u64| {
+        let gpus = 16 * t;
+        format!("model=llama-3.1-70b&seq_len={s}&tp={t}&pp=4&gpus={gpus}&global_batch=64")
+    };
+    let points = along(&[1, 2, 4, 8, 16, 32], settings);
+    let (layers, hidden) = run(&settings(8)).map_or((0, 0), |evaluation| {
+        let model = evaluation.scenario.model;
+        (model.layers, model.hidden)
+    });
+    let text = vec![
+        t!(
+            "With memory and batch settled, throughput decides. Tensor parallelism divides weights and activations alike, here from {one} to {eight} with eight ranks.",
+            one = bytes(&points, 1),
+            eight = bytes(&points, 8)
+        ),
+        t!(
+            "The cost: messages in every layer that little compute hides, and smaller products. Up to {node} ranks the link in the node carries them and a GPU loses {inside}; twice as many leave the node and lose another {outside}.",
+            node = 8_u8,
+            inside = lost(&points, 1, 8),
+            outside = lost(&points, 8, 16)
+        ),
+        t!("So the recipe goes up to the node, and no further."),
+    ];
+    Live::of(text)
+        .formula(
+            "elements = 8 L T h (t − 1) / t",
+            format!(
+                "8 · {layers} · {s} · {hidden} · 7 / 8 = {} · 10⁹",
+                significant(7.0 * (layers * s * hidden) as f64 / 1e9, 3)
+            ),
+        )
+        .note(measured(MEASURED[0]))
+        .axis("tensor-parallel ranks", &points)
+}
+
+pub(super) fn pipeline(dials: &Dials) -> Live {
+    let m = dials.get("m");
+    let points = along(&[1, 2, 4, 8, 16], |p| {
+        let (gpus, batch) = (32 * p, 4 * m);
+        format!("model=llama-3.1-70b&seq_len=8192&tp=8&pp={p}&gpus={gpus}&global_batch={batch}")
+    });
+    let bubble = |p: u64| {
+        let point = points.iter().find(|point| point.size == p);
+        point.map_or(0.0, |point| point.bubble)
+    };
+    let text = vec![
+        t!(
+            "A model too large for one node is cut by layers: stages send only the tokens between them, so they may stand on different nodes. Memory falls from {one} to {eight} with {ranks} stages.",
+            one = bytes(&points, 1),
+            eight = bytes(&points, 8),
+            ranks = 8_u8
+        ),
+        t!(
+            "The cost is the bubble, {bubble} there with {m} micro-batches. It shrinks with more of them, and a batch has only so many.",
+            bubble = show_percent(bubble(8)),
+            m
+        ),
+        t!(
+            "Activations hardly shrink: a rank holds fewer layers, but more micro-batches at a time."
+        ),
+    ];
+    Live::of(text)
+        .formula(
+            "bubble = (p − 1) / (m + p − 1)",
+            format!("7 / ({m} + 7) = {}", show_percent(7.0 / (m as f64 + 7.0))),
+        )
+        .note(Message::joined(
+            " ",
+            [
+                measured(MEASURED[1]),
+                t!("The simulated bubble is larger than the formula's, because the last stage has the output head besides its layers."),
+            ],
+        ))
+        .axis("pipeline ranks", &points)
+}
+
+pub(super) fn context(dials: &Dials) -> Live {
+    let s = dials.get("s");
+    let points = along(&[1, 2, 4, 8, 16, 32], |c| {
+        let gpus = 16 * c;
+        format!("model=llama-3.1-8b&seq_len={s}&tp=8&pp=1&cp={c}&gpus={gpus}&global_batch=16")
+    });
+    let fits = points.iter().find(|point| point.bytes < 80.0 * GIB);
+    let text = vec![
+        t!(
+            "Of {s} tokens even one sequence may not fit: {one} on eight GPUs. No batch can be made smaller than that, so the sequence itself is cut.",
+            s,
+            one = bytes(&points, 1)
+        ),
+        match fits {
+            Some(point) => t!(
+                "Activations are divided by the ranks, weights are not. It fits from {ranks} ranks on.",
+                ranks = point.size
+            ),
+            None => t!(
+                "Activations are divided by the ranks, weights are not. It does not fit with any number of ranks shown."
+            ),
+        },
+        t!(
+            "Long attention hides the exchange of keys and values; short pieces do not. At {many} ranks a GPU reaches {lost} less than at one.",
+            many = points.last().map_or(0, |point| point.size),
+            lost = lost(&points, 1, points.last().map_or(0, |point| point.size))
+        ),
+    ];
+    Live::of(text)
+        .formula(
+            "tokens per rank = s / c",
+            format!(
+                "{s} / {} = {}",
+                fits.map_or(1, |point| point.size),
+                s / fits.map_or(1, |point| point.size)
+            ),
+        )
+        .axis("context-parallel ranks", &points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Playbook: 4 M tokens of sequences of 4096 are 1024; micro-batches of 2 on 128 GPUs are accumulated over 4 passes,
+    /// on 512 over 1.
+    #[test]
+    fn the_playbooks_example_of_accumulation_comes_out() {
+        assert_eq!(SEQUENCES * 4096, 4 << 20);
+        for (n, steps) in [(128, 4), (512, 1)] {
+            assert_eq!(
+                run(&copies(n, 2)).unwrap().report.layout.microbatches,
+                steps
+            );
+        }
+    }
+}

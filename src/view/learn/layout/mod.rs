@@ -1,0 +1,241 @@
+//! Choosing a layout: the recipe of the playbook, and what each size does to throughput and memory.
+
+mod axes;
+
+use super::bars::{Bar, Scale, gib, run, total};
+use super::dials::{Dials, Slider, TENSOR, slider};
+use super::{Lesson, Live, Step};
+use crate::core::message::verbatim;
+use crate::core::run::{Optimizer, Run};
+use crate::core::search::recipe::walk;
+use crate::core::source::{KORTHIKANTI_2022, NARAYANAN_2021, PLAYBOOK};
+use crate::core::t;
+use crate::core::units::{
+    Bytes, Seconds, number, show_count, show_percent, show_seconds, significant,
+};
+use crate::view::charts::ink::Ink;
+use crate::view::node::Node;
+use crate::view::node::markup::{el, leaf};
+use axes::{batch, context, pipeline, tensor};
+
+const S: Slider = slider(
+    "s",
+    "tokens of a sequence",
+    &[4096, 8192, 16_384, 32_768],
+    1,
+);
+const G: Slider = slider("G", "GPUs", &[64, 256, 1024], 0);
+const N: Slider = slider("n", "data-parallel ranks", &[32, 128, 512], 1);
+const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 1);
+const P: Slider = slider("N", "billions of parameters", &[8, 70, 405], 1);
+
+/// The lesson.
+#[rustfmt::skip]
+pub(super) const LESSON: Lesson = Lesson {
+    id: "layout",
+    title: "Choosing a layout",
+    about: "a recipe with real numbers",
+    steps: &[
+        Step { title: "First: it must fit", sliders: &[S, G], live: fit, source: (&PLAYBOOK, "finding the best training configuration, step 1"), on_run: &[("zero", "3"), ("pp", "1")] },
+        Step { title: "Longer sequences, or less recomputation", sliders: &[TENSOR], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "selective")] },
+        Step { title: "Second: reach the batch", sliders: &[N, B], live: batch, source: (&PLAYBOOK, "finding the best training configuration, step 2"), on_run: &[("micro_batch", "2")] },
+        Step { title: "Third: tensor parallelism up to the node", sliders: &[S], live: tensor, source: (&PLAYBOOK, "finding the best training configuration, step 3"), on_run: &[("tp", "8")] },
+        Step { title: "Pipelines beyond the node", sliders: &[slider("m", "micro-batches", &[8, 32, 128], 1)], live: pipeline, source: (&NARAYANAN_2021, "section 3"), on_run: &[("pp", "8")] },
+        Step { title: "Context parallelism for long sequences", sliders: &[S.over(&[32_768, 131_072, 524_288], 1)], live: context, source: (&PLAYBOOK, "context parallelism"), on_run: &[("cp", "2")] },
+        Step { title: "The whole recipe", sliders: &[P, G.over(&[64, 512, 2048], 1)], live: recipe, source: (&PLAYBOOK, "finding the best training configuration"), on_run: &[] },
+    ],
+};
+
+/// Llama 3.1 70B, cut as `more` says.
+fn large(s: u64, gpus: u64, more: &str) -> String {
+    format!("model=llama-3.1-70b&seq_len={s}&gpus={gpus}&global_batch=1024&{more}")
+}
+
+fn fit(dials: &Dials) -> Live {
+    let (s, gpus) = (dials.get("s"), dials.get("G"));
+    let Some(evaluation) = run(&large(s, gpus, "tp=8&pp=1")) else {
+        return Live::default();
+    };
+    let strategies = [
+        ("ZeRO-1", "tp=1&pp=1&zero=1"),
+        ("ZeRO-3", "tp=1&pp=1&zero=3"),
+        ("TP 8 · ZeRO-1", "tp=8&pp=1&zero=1"),
+        ("TP 8 · ZeRO-3", "tp=8&pp=1&zero=3"),
+        ("TP 8 · PP 4 · ZeRO-1", "tp=8&pp=4&zero=1"),
+    ];
+    let named = strategies.map(|(name, more)| (verbatim(name), more));
+    let again = t!("{layout}, all recomputed", layout = verbatim("ZeRO-3"));
+    let bars: Vec<Bar> = named
+        .into_iter()
+        .chain([(again, "tp=1&pp=1&zero=3&recompute=full")])
+        .filter_map(|(name, more)| Bar::memory(name, &large(s, gpus, more)))
+        .collect();
+    let precision = evaluation.scenario.precision;
+    let each = precision.weights + precision.gradients() + precision.optimizer(Optimizer::Adam);
+    let parameters = evaluation.report.parameters.total as f64;
+    let size = Bytes::from_gib(80.0).0;
+    let fitting = bars.iter().filter(|bar| bar.total() <= size).count();
+    let text = vec![
+        t!(
+            "A layout that runs out of memory is none, so the recipe begins there. Each strategy divides something else: ZeRO what the optimizer keeps, then gradients and weights; tensor parallelism matrices and activations; pipelines layers."
+        ),
+        t!(
+            "Of these {all}, with {parameters} parameters on {gpus} GPUs, {fitting} need less than {size}.",
+            all = bars.len(),
+            parameters = show_count(parameters),
+            gpus,
+            fitting,
+            size = gib(size)
+        ),
+        t!(
+            "What divides nothing but states leaves activations whole: those need shorter sequences, recomputation, or more ranks for each."
+        ),
+    ];
+    let values = format!(
+        "{} · {} · 10⁹ / {gpus} = {}",
+        number(each, 3),
+        significant(parameters / 1e9, 3),
+        gib(each * parameters / gpus as f64)
+    );
+    Live::of(text)
+        .formula("M ≥ 18 P / G", values)
+        .note(t!("Weights, gradients and optimizer states, if every byte were held once; the bars hold activations and buffers too."))
+        .memory(&bars)
+}
+
+fn recompute(dials: &Dials) -> Live {
+    let t = dials.get("t");
+    let of = |s: u64, kind: &str| {
+        format!("model=llama-3.1-8b&gpus=64&pp=1&zero=1&tp={t}&seq_len={s}&recompute={kind}")
+    };
+    let kinds = ["none", "selective", "full"];
+    let bars: Vec<Bar> = [4096, 16_384, 65_536]
+        .into_iter()
+        .flat_map(|s| kinds.map(|kind| (s, kind)))
+        .filter_map(|(s, kind)| {
+            let name = t!("{s} tokens, {kind}", s, kind);
+            Bar::memory(name, &of(s, kind))
+        })
+        .collect();
+    let compute =
+        |kind| run(&of(16_384, kind)).map_or(0.0, |evaluation| evaluation.report.step.compute_s.0);
+    let [none, selective, full] = kinds.map(compute);
+    let text = vec![
+        t!(
+            "States stay the same however long the sequence is; activations grow with it, and soon they are all that matters."
+        ),
+        t!(
+            "Recomputing everything keeps only the input of each layer and runs the forward pass again: {full} more compute at {s} tokens. Selective recomputation drops attention's scores alone, for {selective}.",
+            full = show_percent(full / none - 1.0),
+            s = 16_384_u64,
+            selective = show_percent(selective / none - 1.0)
+        ),
+        t!(
+            "FlashAttention keeps no scores anyway, so selective recomputation gains little with it. More tensor-parallel ranks divide activations without computing them twice, but send more."
+        ),
+    ];
+    Live::of(text)
+        .formula(
+            "full / none ≤ (2 + 4 + 2) / (2 + 4)",
+            format!(
+                "{} / {} = {}",
+                show_seconds(Seconds(full)),
+                show_seconds(Seconds(none)),
+                significant(full / none, 3)
+            ),
+        )
+        .note(t!("A forward pass takes two operations per parameter and token, a backward pass four; the head is not run again."))
+        .memory(&bars)
+}
+
+const TIME: Scale = Scale {
+    parts: &[("step time", Ink::Forward)],
+    unit: ("s", 1.0),
+};
+
+fn recipe(dials: &Dials) -> Live {
+    let (parameters, gpus) = (dials.get("N"), dials.get("G"));
+    let settings = [
+        ("model", format!("llama-3.1-{parameters}b")),
+        ("gpus", gpus.to_string()),
+        ("global_batch", "2048".to_owned()),
+        ("stack", "megatron-2025".to_owned()),
+    ];
+    let settings = settings.map(|(key, value)| (key.to_owned(), value));
+    let (run, _) = Run::from_pairs(&settings);
+    let walked = walk(&run, None);
+    let mut bars: Vec<Bar> = walked
+        .steps
+        .iter()
+        .zip(1_usize..)
+        .map(|(step, number)| {
+            let name = t!("{number} {title}", number, title = step.title);
+            Bar::new(name, [step.time_s])
+        })
+        .collect();
+    let said = if bars.is_empty() {
+        bars.push(Bar::new("nothing fits", [0.0]));
+        t!(
+            "With {parameters} B parameters on {gpus} GPUs none of its rules fits.",
+            parameters,
+            gpus
+        )
+    } else {
+        t!(
+            "With {parameters} B parameters on {gpus} GPUs it goes from {before} per step to {after}.",
+            parameters,
+            gpus,
+            before = show_seconds(Seconds(total(&bars, 0))),
+            after = show_seconds(Seconds(total(&bars, bars.len() - 1)))
+        )
+    };
+    let text = vec![
+        t!(
+            "Put together: find the simplest layout that fits, reach the batch, then change one size at a time and keep what is faster: tensor parallelism, ZeRO, pipeline, micro-batch."
+        ),
+        said,
+        t!(
+            "One size at a time misses what only wins together, so the page searches all of them; the recipe says why a layout is a good one."
+        ),
+    ];
+    let steps = walked.steps.iter().map(|step| leaf("li", "", &step.text));
+    let steps = el("ol", &[], &[steps.collect()]);
+    let [first, last] = [0, bars.len() - 1].map(|at| total(&bars, at));
+    let live = Live::of(text)
+        .formula(
+            "gain = T₁ / T₂",
+            format!(
+                "{} / {} = {}",
+                show_seconds(Seconds(first)),
+                show_seconds(Seconds(last)),
+                significant(first / last.max(1e-9), 3)
+            ),
+        )
+        .bars(&TIME, &bars, None);
+    Live {
+        legend: Node::from_iter([steps, live.legend]),
+        ..live
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bars::total;
+    use super::*;
+
+    /// `ZeRO`, section 5: what is sharded over all GPUs is divided by them, so no layout holds less than `18 P / G` bytes.
+    #[test]
+    fn no_strategy_holds_less_than_one_copy_of_every_byte() {
+        for gpus in [64, 256, 1024] {
+            let least = 18.0 * 70.55e9 / gpus as f64;
+            let bar =
+                Bar::memory("", &large(4096, gpus, "tp=1&pp=1&zero=3&recompute=full")).unwrap();
+            let states: f64 = bar.values.iter().take(3).sum();
+            assert!(
+                (states / least - 1.0).abs() < 0.01,
+                "{gpus}: {states} {least}"
+            );
+            assert!(total(&[bar], 0) > least);
+        }
+    }
+}

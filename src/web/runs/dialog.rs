@@ -1,0 +1,189 @@
+//! The page of the dialog: what is brought in, what is typed, what is kept, what it teaches.
+
+use crate::core::calibrate::{MemoryKind, Observation, Peak};
+use crate::core::issue::Issue;
+use crate::core::run::{LONGEST_NAME, Run};
+use crate::core::t;
+use crate::core::units::{parse_count, parse_number, show_percent};
+use crate::io::export::{Stamp, export, launcher};
+use crate::io::logs::asked::Answer;
+use crate::io::logs::summary::summary;
+use crate::view::node::action::{Dialog, Measured};
+use crate::view::node::markup::{Node, leaf};
+use crate::view::panels::issues::line;
+use crate::view::panels::runs::{bare, fitted, in_use, kept};
+use crate::web::browser;
+use crate::web::html::{effect, flag, text, view_of};
+use crate::web::i18n::{say, translated};
+use crate::web::render::{nodes, patched};
+use crate::web::state::State;
+use leptos::prelude::*;
+
+/// The page; nothing while it is not open.
+pub fn dialog(state: State) -> AnyView {
+    let open = Memo::new(move |_| state.dialog.get() == Some(Dialog::Runs));
+    (move || open.get().then(|| page(state))).into_any()
+}
+
+fn page(state: State) -> AnyView {
+    let runs = state.runs;
+    effect(move || {
+        state.run.track();
+        runs.ask(state);
+    });
+    let press = move |command| move |_| runs.act(state, command);
+    let none = move || runs.kept.with(Vec::is_empty);
+    let progress = move || {
+        let share = runs.progress.get().map(show_percent);
+        share.map_or_else(String::new, |share| translated(t!("{share} read", share)))
+    };
+    let named = move |event| {
+        runs.name.set(super::shortened(&event_target_value(&event)));
+        browser::store(super::STORED, &runs.to_json());
+    };
+    let counted = move |event| {
+        runs.gpus.set(parse_count(&event_target_value(&event)));
+        runs.ask(state);
+    };
+    view! {
+        <div class="summary">
+            <h2>{say("My runs")}</h2>
+            <p class="muted">{say("One run of yours teaches this calculator your cluster and your software. Paste a log, drop it here or choose the file: Megatron-LM, NeMo, torchtitan, DeepSpeed, Hugging Face, nanotron, MaxText, llm-foundry, nccl-tests, MAMF-finder, torch.cuda.memory_summary, nvidia-smi, a Kineto trace, a memory snapshot as JSON, or runs saved here. It is read in this browser and goes nowhere; a few numbers are kept.")}</p>
+            <textarea
+                rows="4"
+                aria-label=say("A log, or saved runs")
+                spellcheck="false"
+                on:input=move |event| runs.take_text(state, event_target_value(&event))
+            ></textarea>
+            <input type="file" aria-label=say("Choose the file") on:change=move |event| {
+                if let Some(file) = crate::web::dialog::chosen(&event) {
+                    runs.take_file(state, file);
+                }
+            }/>
+            <p role="status" class="muted" hidden=flag(move || runs.progress.with(Option::is_none))>
+                {text(progress)}" "
+                <button on:click=press(Measured::Stop)>{say("Stop")}</button>
+            </p>
+            <div aria-live="polite" use:patched=view_of(move || read(state))></div>
+            {typed(state)}
+            <div use:patched=view_of(move || runs.kept.with(|all| kept(all)))></div>
+            <div hidden=flag(none)>
+                <p class="typed">
+                    <label>
+                        {say("GPUs that you have for a run")}
+                        <input type="text" inputmode="numeric" placeholder=say("as many as the largest run") on:change=counted/>
+                    </label>
+                    <label>
+                        {say("Name of the profile")}
+                        <input type="text" maxlength=LONGEST_NAME.to_string() placeholder="our H100, NeMo 25.07" prop:value=runs.name on:change=named/>
+                    </label>
+                    <button class="main" disabled=flag(move || runs.fit.with(Option::is_none)) on:click=press(Measured::Use)>{say("Use the profile")}</button>
+                    <button on:click=press(Measured::Save)>{say("Save the runs")}</button>
+                </p>
+                <div use:patched=view_of(move || taught(state))></div>
+            </div>
+            {nodes("", move || state.run.with(in_use))}
+        </div>
+    }
+    .into_any()
+}
+
+/// What the file says that was read last.
+fn read(state: State) -> Node {
+    let present = state.run.with(bare);
+    state.runs.read.with(|read| match read {
+        Some(Answer::Understood(of)) => summary(of, &present),
+        Some(Answer::Refused(why)) => {
+            let issue = |why: &String| line(&Issue::error("", why));
+            why.iter().map(issue).collect()
+        }
+        _ => Node::none(),
+    })
+}
+
+/// What the runs teach.
+fn taught(state: State) -> Node {
+    let runs = state.runs;
+    runs.fit.with(|fit| match fit {
+        Some((of, fit)) => {
+            let command = |run: &Run| export(run, launcher(run), &Stamp::default()).ok();
+            let present = state.run.get();
+            fitted(of, fit, &present, command)
+        }
+        None if runs.kept.with(Vec::is_empty) => Node::none(),
+        None if runs.failed.get() => line(&Issue::error(
+            "",
+            "The runs could not be fitted: one of them cannot be computed.",
+        )),
+        None => leaf("p", "muted", "The runs are fitted…"),
+    })
+}
+
+/// A run that is typed: the one of the page, with what was measured of it.
+fn typed(state: State) -> AnyView {
+    let runs = state.runs;
+    let [step, allocated, reserved] = [0; 3].map(|_| RwSignal::new(String::new()));
+    let fault = RwSignal::new(None::<Issue>);
+    let number = |of: RwSignal<String>, most: f64| {
+        let typed = of.get_untracked();
+        let number = parse_number(&typed).filter(|number| (1e-6..=most).contains(number));
+        match number {
+            Some(number) => Ok(Some(number)),
+            None if typed.trim().is_empty() => Ok(None),
+            None => Err(Issue::error(
+                "",
+                t!(
+                    "{typed} is no number over 0, at most {most}",
+                    typed,
+                    most = most.to_string()
+                ),
+            )),
+        }
+    };
+    let observation = move || -> Result<Observation, Issue> {
+        let mut of = Observation::step("", state.run.with_untracked(bare), 1.0);
+        of.step_s = number(step, 1e7)?;
+        for (typed, kind) in [
+            (allocated, MemoryKind::Allocated),
+            (reserved, MemoryKind::Reserved),
+        ] {
+            let gib = number(typed, 1e5)?;
+            of.peaks.extend(gib.map(|gib| Peak { kind, gib }));
+        }
+        // What is asked of a saved run holds here as well.
+        Observation::from_value(&of.to_value()).map_err(|mut issues| issues.remove(0))
+    };
+    let keep = move |_| match observation() {
+        Ok(of) => {
+            fault.set(None);
+            for typed in [step, allocated, reserved] {
+                typed.set(String::new());
+            }
+            runs.keep(state, of);
+        }
+        Err(issue) => fault.set(Some(issue)),
+    };
+    let input = |label: &'static str, of: RwSignal<String>, hint: &'static str| {
+        view! {
+            <label>
+                {say(label)}
+                <input type="text" inputmode="decimal" placeholder=hint prop:value=of on:input=move |event| of.set(event_target_value(&event))/>
+            </label>
+        }
+    };
+    view! {
+        <h3>{say("Or type what the run of this page took")}</h3>
+        <p class="typed">
+            <label>
+                {say("What to call it")}
+                <input type="text" maxlength="200" prop:value=runs.label on:input=move |event| runs.label.set(event_target_value(&event))/>
+            </label>
+            {input("Seconds of a step", step, "12.3")}
+            {input("Allocated at most, GiB", allocated, "")}
+            {input("Reserved at most, GiB", reserved, "")}
+            <button on:click=keep>{say("Keep it")}</button>
+        </p>
+        {nodes("", move || fault.with(|fault| fault.as_ref().map_or_else(Node::none, line)))}
+    }
+    .into_any()
+}

@@ -1,0 +1,139 @@
+// My runs: a log is dropped, understood and kept, its fit becomes a profile of the plan and of the link; what is no log says
+// so; a large file is stopped; a measured step is kept after an edit.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { calculator, eventually, figures, fragment } from './calculator.mjs';
+
+const site = calculator();
+
+const ARGUMENTS = {
+  tensor_model_parallel_size: 2, pipeline_model_parallel_size: 1, context_parallel_size: 1, world_size: 8, micro_batch_size: 1,
+  global_batch_size: 64, seq_length: 8192, num_layers: 32, hidden_size: 4096, ffn_hidden_size: 14336, num_attention_heads: 32,
+  num_query_groups: 8, group_query_attention: 'True', padded_vocab_size: 128256, swiglu: 'True', normalization: 'RMSNorm',
+  add_bias_linear: 'False', bf16: 'True', untie_embeddings_and_output_weights: 'True', sequence_parallel: 'True',
+  use_distributed_optimizer: 'True', position_embedding_type: 'rope', hidden_dropout: '0.0', attention_dropout: '0.0',
+};
+
+/** A log of Megatron-LM on 8 GPUs: its arguments, then steps of `seconds`, the first ones slow. */
+const log = (seconds) => [
+  '------------------------ arguments ------------------------',
+  ...Object.entries(ARGUMENTS).map(([name, value]) => `  ${name} ${'.'.repeat(47 - name.length)} ${value}`),
+  '-------------------- end of arguments ---------------------',
+  ...[6, 1.4, 1, 1.002, 0.998, 1, 1.001].map((slow, at) => ` [2026-03-02 11:22:0${at}] iteration ${at + 1}/ 50 | consumed samples: ${
+    (at + 1) * 64} | elapsed time per iteration (ms): ${(seconds * slow * 1000).toFixed(1)} | learning rate: 3.0E-05 | global batch size: 64 | lm loss: 1.1E+01 |`),
+].join('\n');
+
+const runs = (page) => page.locator('#dialog');
+const press = (page, name) => runs(page).getByRole('button', { name, exact: true }).click();
+const says = (page, hasText) => runs(page).filter({ hasText }).waitFor();
+const open = (page) => page.getByRole('button', { name: 'My runs' }).first().click();
+
+/** Drops a file on the dialog. */
+const drop = (page, name, text) => page.evaluate(([name, text]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name));
+  document.querySelector('#dialog').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+}, [name, text]);
+
+test('a log of 8 GPUs narrows the plan for 256, and a link carries that to a colleague', async () => {
+  const { page, problems } = await site.open('#v=1&gpus=256&global_batch=1024&stack=megatron-2025');
+  const before = await figures(page);
+  await open(page);
+  await drop(page, 'train.log', log(7));
+  await says(page, 'Read as a log of Megatron-LM.');
+  await says(page, 'A step took 7.00 s: the median of 5 steps');
+  const other = runs(page).getByRole('region', { name: 'Other than on this page' });
+  assert.match(await other.innerText(), /GPUs[\s\S]*256[\s\S]*8/);
+  await press(page, 'Keep this run');
+  await says(page, 'What your runs taught');
+  const text = await runs(page).innerText();
+  assert.match(text, /network[\s\S]*not informed by your runs/);
+  assert.match(text, /The next run to try[\s\S]*torchrun/);
+  await runs(page).getByLabel('Name of the profile').fill('our H100, NeMo 25.07');
+  await press(page, 'Use the profile');
+  await says(page, '“our H100, NeMo 25.07”');
+  const link = await eventually(() => fragment(page), (seen) => seen.includes('profile.means='));
+  const profile = link.slice(1).split('&').filter((pair) => pair.startsWith('profile.')).join('&');
+  assert.ok(profile.length <= 300, profile);
+  await press(page, 'Close');
+  const after = await eventually(() => figures(page), (seen) => seen !== before);
+  // The range of the step in the strip is narrower, as a ratio of its ends.
+  const width = (all) => {
+    const [, low, high] = /Step time[^]*? ([\d.]+) to ([\d.]+) s/.exec(all);
+    return high / low;
+  };
+  assert.ok(width(after) < width(before), `${before}\n${after}`);
+
+  const { page: colleague, problems: others } = await site.open(link);
+  assert.equal(await figures(colleague), after);
+  await open(colleague);
+  await says(colleague, '“our H100, NeMo 25.07” (runs fitted: 1, GPU: h100-sxm-80gb');
+  await press(colleague, 'Without the profile');
+  assert.equal(await eventually(() => fragment(colleague), (seen) => !seen.includes('profile')), '#v=1&gpus=256&global_batch=1024&stack=megatron-2025');
+
+  await page.reload();
+  await open(page);
+  await says(page, 'What your runs taught');
+  const saved = page.waitForEvent('download');
+  await press(page, 'Save the runs');
+  const file = await readFile(await (await saved).path(), 'utf8');
+  assert.equal(JSON.parse(file).runs[0].run.gpus, 8);
+  await press(page, 'Remove');
+  await says(page, 'No run is kept yet.');
+  await drop(page, 'runs.json', file);
+  await says(page, 'What your runs taught');
+  assert.deepEqual([...problems, ...others], []);
+});
+
+test('what is no log says why, and the run stays', async () => {
+  const { page, problems } = await site.open('#v=1&tp=4&view.page=runs');
+  const choose = (name, bytes) => runs(page).getByLabel('Choose the file').last().setInputFiles({
+    name, mimeType: 'application/octet-stream', buffer: Buffer.from(bytes),
+  });
+  await choose('snap.pickle', [0x80, 4, 0x95, 1, 2, 3]);
+  await says(page, 'json.dump');
+  await choose('train.log.gz', [0x1f, 0x8b, 8, 0]);
+  await says(page, 'gunzip');
+  await runs(page).getByLabel('A log, or saved runs').fill('nothing that is known');
+  await says(page, 'nothing in it is known');
+  await runs(page).getByLabel('Seconds of a step').fill('soon');
+  await press(page, 'Keep it');
+  await says(page, 'soon is no number');
+  await runs(page).getByLabel('Seconds of a step').fill('9.5');
+  await press(page, 'Keep it');
+  await says(page, '9.50 s');
+  assert.match(await fragment(page), /^#v=1&tp=4&/);
+  assert.deepEqual(problems, []);
+});
+
+test('a large file is read in pieces and can be stopped, one over the limit is refused by its size', async () => {
+  const { page, problems } = await site.open('#v=1&view.page=runs');
+  const large = (name, megabytes) => page.evaluate(([name, megabytes]) => {
+    const piece = new Blob(['a line of a log that means nothing but is looked at, sixty four\n'.repeat(15_625)]);
+    const data = new DataTransfer();
+    data.items.add(new File(Array(megabytes).fill(piece), name));
+    document.querySelector('#dialog').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+  }, [name, megabytes]);
+  await large('huge.log', 250);
+  await says(page, '250 MB: at most 200 MB are read');
+  await large('long.log', 190);
+  await says(page, '% read');
+  await press(page, 'Stop');
+  await runs(page).getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  await drop(page, 'train.log', log(7));
+  await says(page, 'Read as a log of Megatron-LM.');
+  assert.deepEqual(problems, []);
+});
+
+test('after an edit the measured step is offered as a run of its own', async () => {
+  const { page, problems } = await site.open('#v=1&measured_step_s=20');
+  assert.equal(await page.locator('.measured-offer').innerText(), '');
+  await page.locator('[data-field="tp"] input').fill('4');
+  const offer = page.locator('.measured-offer', { hasText: 'The measured 20.0 s are of the run before this edit.' });
+  await offer.getByRole('button', { name: 'Keep it as a run' }).click();
+  await says(page, 'run 1');
+  await says(page, 'What your runs taught');
+  assert.equal(await eventually(() => fragment(page), (seen) => !seen.includes('measured')), '#v=1&tp=4');
+  assert.deepEqual(problems, []);
+});
