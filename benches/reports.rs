@@ -7,7 +7,8 @@ use shardscope::core::calibrate::{Observation, Request};
 use shardscope::core::pipeline::{Durations, Spec, build, schedule, time};
 use shardscope::core::report::fit::Fit;
 use shardscope::core::report::{evaluate, report};
-use shardscope::core::run::Run;
+use shardscope::core::run::{Based, Run};
+use shardscope::core::search::{Request as Search, TOP};
 use shardscope::io::link;
 use std::fmt::Write as _;
 use std::fs;
@@ -21,6 +22,8 @@ use random::{Random, random_run};
 /// Each round repeats its work for about this long, of which there are so many; the median is told.
 const LONG: Duration = Duration::from_millis(60);
 const ROUNDS: usize = 15;
+/// Of what takes longer.
+const FEW: usize = 3;
 
 /// Where ratios are kept: commit, what, ratio.
 const HISTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/history.csv");
@@ -110,8 +113,14 @@ impl History {
     /// Times `work` beside the fixed loop; prints seconds as `shown` says, what is aimed at (0: nothing), the ratio, and
     /// how far it is from the one kept last.
     fn time(&mut self, name: &str, aim: f64, shown: fn(f64) -> f64, mut work: impl FnMut()) {
+        let start = Instant::now();
         work();
-        let rounds: Vec<(f64, f64)> = (0..ROUNDS)
+        let rounds = if start.elapsed() > 4 * LONG {
+            FEW
+        } else {
+            ROUNDS
+        };
+        let rounds: Vec<(f64, f64)> = (0..rounds)
             .map(|_| (round(&mut work), round(&mut reference)))
             .collect();
         let seconds = median(rounds.iter().map(|(work, _)| *work).collect());
@@ -144,7 +153,15 @@ impl History {
         let microseconds = |seconds| seconds * 1e6;
         let sizes = [(16, 32), (16, 256), (16, 4096), (4, 256), (64, 256)];
         println!("{:<40}{:>12}", "a report over m and pp", "us");
-        for id in ["1f1b", "gpipe", "zb-v", "dualpipe", "hanayo", "zb-auto"] {
+        for id in [
+            "1f1b",
+            "gpipe",
+            "zb-v",
+            "dualpipe",
+            "hanayo",
+            "zb-auto",
+            "zb-v-auto",
+        ] {
             for (pp, m) in sizes {
                 let text =
                     format!("model=gpt-3-175b&model.layers=128&gpus=64&tp=1&pp={pp}&schedule={id}");
@@ -231,6 +248,15 @@ fn main() {
             },
         );
     }
+    heads("ms");
+    for (name, run, aim) in plans() {
+        history.time(name, aim, ms, || {
+            if let Ok(mut request) = Search::new(black_box(&run), &[], TOP) {
+                request.search.finish();
+                black_box(request.plan());
+            }
+        });
+    }
     let request = measured();
     history.time("20 measured runs, fitted", 300.0, ms, || {
         let _ = black_box(black_box(&request).answer());
@@ -238,6 +264,30 @@ fn main() {
     history.over_sizes();
     history.keep();
     fits();
+}
+
+/// Searches, and the milliseconds aimed at; `benches/plan.rs` says more of them.
+fn plans() -> [(&'static str, Run, f64); 3] {
+    let of = |model, gpus, global_batch| Run {
+        model: Based::preset(model),
+        gpus,
+        global_batch,
+        ..Run::default()
+    };
+    let large = of("llama-3.1-405b", 16384, 2048);
+    let mut many = of("llama-3.1-405b", 720_720, 2_882_880);
+    let parts = &mut many.model.parts;
+    (parts.layers, parts.heads, parts.kv_heads) = (Some(720), Some(720), Some(720));
+    let lengths = (0..512_u64).map(|i| 1024 + 512 * (i % 32)).collect();
+    let unequal = Run {
+        microbatch_lengths: Some(lengths),
+        ..of("llama-3.1-8b", 1024, 4096)
+    };
+    [
+        ("plan: 405B, 16384 GPUs", large, 50.0),
+        ("plan: 720 layers, 720720 GPUs", many, 1000.0),
+        ("plan: 512 unequal micro-batches", unequal, 1000.0),
+    ]
 }
 
 /// Twenty measured runs of the default model, a tenth slower than it says and one of them a half, and the default question.
@@ -279,7 +329,7 @@ fn fits() {
     times.sort_by(f64::total_cmp);
     let at = |percent: usize| times[times.len() * percent / 100];
     println!(
-        "what makes a run fit, ms: median {:.1}, p95 {:.1}, longest {:.1}",
+        "what makes a run fit, ms: median {:.1}, p95 {:.1} (aim 100), longest {:.1}",
         at(50),
         at(95),
         times[times.len() - 1]

@@ -3,6 +3,8 @@ import { launch } from './browser.mjs';
 import { serve } from './server.mjs';
 
 const RUNS = 5;
+/** 64 pipeline ranks, 1024 micro-batches of each. */
+const LARGE = '#v=1&model=llama-3.1-405b&gpus=1024&tp=8&pp=64&global_batch=2048';
 
 function report(name, times) {
   const sorted = [...times].sort((a, b) => a - b);
@@ -57,27 +59,65 @@ function watchPanels() {
   requestAnimationFrame(look);
 }
 
-// From an edit to the end of the frame that shows it.
-const { page } = await browser.open(server.url);
-const field = page.locator('input[inputmode="numeric"], input[inputmode="decimal"]').first();
-if (await field.count() > 0) {
-  report('edit to paint', await field.evaluate(async (input, runs) => {
-    const frame = () => new Promise(requestAnimationFrame);
-    const times = [];
-    for (let run = 0; run < runs; run += 1) {
-      await frame();
-      const began = performance.now();
-      input.value = run % 2 === 0 ? '2' : '4';
-      input.dispatchEvent(new Event('input', { bubbles: true }));
-      await frame();
-      // A task after the frame's callbacks runs once its style, layout and paint are done.
-      await new Promise((resolve) => { setTimeout(resolve); });
-      times.push(performance.now() - began);
-    }
-    return times;
-  }, 4 * RUNS));
-} else {
-  console.log('edit to paint: no numeric field on the page');
+// From an edit to the end of the frame that shows its figures; what the main thread does until then; how often it lays
+// out and recalculates styles.
+const EDITS = 40;
+console.log(`\n${'an edit'.padEnd(36)}  p50 ms  p95 ms     aim   main p95 (aim 12)  layouts  styles (aim 1)`);
+for (const [name, link, slowed, aim] of [
+  ['default run', '', 1, ''],
+  ['pp 64, m 1024', LARGE, 1, '25 / 50'],
+  ['pp 64, m 1024, CPU slowed 4 times', LARGE, 4, '60 / 120'],
+]) {
+  const { page } = await browser.open(server.url + link);
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Performance.enable');
+  if (slowed > 1) await devtools.send('Emulation.setCPUThrottlingRate', { rate: slowed });
+  const all = { paint: [], main: [], layouts: [], styles: [] };
+  for (let edit = 0; edit < EDITS; edit += 1) {
+    const before = await metrics(devtools);
+    const paint = await page.evaluate(toPaint, edit % 2);
+    const after = await metrics(devtools);
+    const spent = (names) => names.reduce((sum, key) => sum + after[key] - before[key], 0);
+    all.paint.push(paint);
+    all.main.push(1000 * spent(['ScriptDuration', 'RecalcStyleDuration', 'LayoutDuration']));
+    all.layouts.push(spent(['LayoutCount']));
+    all.styles.push(spent(['RecalcStyleCount']));
+    // What follows the figures: explanations, fixes, what else would fit.
+    await page.waitForFunction(() => globalThis.unanswered === 0);
+    await page.waitForTimeout(200);
+  }
+  const at = (key, percent) => all[key].sort((a, b) => a - b)[Math.floor(EDITS * percent / 100)];
+  const cell = (value, width) => value.toFixed(value < 10 && Number.isInteger(value) ? 0 : 1).padStart(width);
+  console.log(`${name.padEnd(36)}${cell(at('paint', 50), 8)}${cell(at('paint', 95), 8)}${aim.padStart(10)}`
+    + `${cell(at('main', 95), 17)}${cell(at('layouts', 50), 11)}${cell(at('styles', 50), 8)}`);
+  await page.context().close();
+}
+
+/** Chromium's counters of the page. */
+async function metrics(devtools) {
+  const { metrics: list } = await devtools.send('Performance.getMetrics');
+  return Object.fromEntries(list.map(({ name, value }) => [name, value]));
+}
+
+/** Runs in the page: changes the global batch; resolves to the milliseconds until the frame with its figures is painted. */
+async function toPaint(odd) {
+  const input = document.querySelector('#f-global_batch');
+  const strip = document.querySelector('#results .strip');
+  const task = () => new Promise((resolve) => { setTimeout(resolve); });
+  await new Promise(requestAnimationFrame);
+  await task();
+  const shown = new Promise((resolve) => {
+    new MutationObserver((_, observer) => { observer.disconnect(); resolve(); })
+      .observe(strip, { subtree: true, childList: true, characterData: true });
+  });
+  const began = performance.now();
+  input.value = String(Number(input.value) * (odd ? 0.5 : 2));
+  input.dispatchEvent(new Event('input', { bubbles: true }));
+  await shown;
+  await new Promise(requestAnimationFrame);
+  // A task after the frame's callbacks runs once its style, layout and paint are done.
+  await task();
+  return performance.now() - began;
 }
 
 // Reports per second through the JavaScript package, objects in and out.

@@ -17,6 +17,7 @@ mod sharding;
 mod states;
 mod transient;
 
+use activations::Chunks;
 pub use holding::{Holding, Kind, holdings, padded_vocabulary};
 pub use logits::LOSS_KERNELS;
 pub use states::{shards, trained_bytes};
@@ -38,6 +39,14 @@ impl MemoryMethod for Detailed {
         rank_memory(scenario, rank, load)
     }
 
+    fn ranks(&self, scenario: &Scenario, loads: &[RankLoad]) -> Vec<StageMemory> {
+        let chunks = Chunks::of(scenario);
+        let ranks = loads.iter().enumerate();
+        ranks
+            .map(|(rank, load)| memory_of(scenario, &chunks, rank, load))
+            .collect()
+    }
+
     fn need(&self, _: &Scenario, peak: Bytes) -> Need {
         Need::calibrated(peak)
     }
@@ -56,6 +65,18 @@ impl MemoryMethod for Detailed {
 pub fn chunk_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
     let head = heads(scenario, stage).map_or(0.0, |head| head.held + head.inputs);
     layer_activation_bytes(scenario, stage) + Bytes(head)
+}
+
+/// The same of every global stage.
+#[must_use]
+pub fn activation_bytes(scenario: &Scenario) -> Vec<f64> {
+    let chunks = Chunks::of(scenario);
+    let stages = 0..scenario.stage_layers.len();
+    let bytes = |stage: usize| {
+        let head = heads(scenario, stage).map_or(0.0, |head| head.held + head.inputs);
+        chunks.kept(stage).bytes() + head
+    };
+    stages.map(bytes).collect()
 }
 
 /// The same without what belongs to the head.
@@ -88,17 +109,31 @@ pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
 /// One rank, part by part.
 #[must_use]
 pub fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
-    let mut items = if scenario.peaks_by_moment() {
-        moments::items(scenario, load)
-    } else {
-        let mut items = state_items(scenario, load);
-        items.extend(activation_items(scenario, load));
-        items.extend(buffer_items(scenario, load));
-        items
+    memory_of(scenario, &Chunks::of(scenario), rank, load)
+}
+
+/// The same where what its `chunks` keep is known.
+fn memory_of(scenario: &Scenario, chunks: &Chunks, rank: usize, load: &RankLoad) -> StageMemory {
+    let mut memory = StageMemory::empty(rank, load.stage_microbatches());
+    let mut allocated = 0.0;
+    let add = |item: Item| {
+        allocated += item.bytes.0;
+        memory.add(item);
     };
-    let allocated: f64 = items.iter().map(|item| item.bytes.0).sum();
-    items.extend(overhead_items(scenario, load, allocated));
-    StageMemory::of_items(rank, load.stage_microbatches(), items)
+    if scenario.peaks_by_moment() {
+        let items = moments::items(scenario, chunks, load);
+        items.into_iter().for_each(add);
+    } else {
+        let parts = holdings(scenario, load);
+        state_items(scenario, load, &parts)
+            .chain(activation_items(scenario, chunks, load))
+            .chain(buffer_items(scenario, chunks, load, &parts))
+            .for_each(add);
+    }
+    for item in overhead_items(scenario, load, allocated) {
+        memory.add(item);
+    }
+    memory.summed()
 }
 
 /// What a chunk adds to the memory of its rank.
@@ -189,36 +224,35 @@ pub fn needed(
     Bytes(fragmentation(scenario) * blocks + logits + peak) + process(scenario)
 }
 
-fn state_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
-    holdings(scenario, load)
-        .iter()
-        .flat_map(|part| {
-            let states = states::states(scenario, part, load.weight_versions);
-            [
-                Item::held(Component::Weights, part.name, states.weights),
-                Item::held(Component::Gradients, part.name, states.gradients),
-                Item::held(Component::Optimizer, part.name, states.optimizer),
-            ]
-        })
-        .collect()
+fn state_items(
+    scenario: &Scenario,
+    load: &RankLoad,
+    parts: &[Holding],
+) -> impl Iterator<Item = Item> {
+    parts.iter().flat_map(|part| {
+        let states = states::states(scenario, part, load.weight_versions);
+        [
+            Item::held(Component::Weights, part.name, states.weights),
+            Item::held(Component::Gradients, part.name, states.gradients),
+            Item::held(Component::Optimizer, part.name, states.optimizer),
+        ]
+    })
 }
 
-fn activation_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
-    load.stages
-        .iter()
-        .zip(&load.in_flight)
-        .flat_map(|(stage, in_flight)| {
-            let here = resident(scenario, *stage);
-            activations::kept(scenario, *stage)
-                .pieces
-                .into_iter()
-                .map(|piece| {
-                    let bytes = piece.total() * in_flight * here;
-                    Item::held(Component::Activations, piece.name, bytes)
-                })
-                .collect::<Vec<_>>()
+fn activation_items(
+    scenario: &Scenario,
+    chunks: &Chunks,
+    load: &RankLoad,
+) -> impl Iterator<Item = Item> {
+    let alive = load.stages.iter().zip(&load.in_flight);
+    alive.flat_map(|(stage, in_flight)| {
+        let here = resident(scenario, *stage);
+        let pieces = chunks.kept(*stage).pieces.iter();
+        pieces.map(move |piece| {
+            let bytes = piece.total() * in_flight * here;
+            Item::held(Component::Activations, piece.name, bytes)
         })
-        .collect()
+    })
 }
 
 /// Bytes that the activations of a rank take on its host: of every layer but the last two of a stage.
@@ -252,12 +286,19 @@ fn heads_in_flight(scenario: &Scenario, load: &RankLoad) -> f64 {
         .sum()
 }
 
-fn buffer_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
+fn buffer_items(
+    scenario: &Scenario,
+    chunks: &Chunks,
+    load: &RankLoad,
+    holdings: &[Holding],
+) -> impl Iterator<Item = Item> {
     let heads = heads_in_flight(scenario, load);
-    let mut parts = vec![
-        Buffer::held("logits", heads * logits::held(scenario)),
-        Buffer::held("inputs of the head", heads * logits::inputs(scenario)),
-    ];
+    let mut parts = Vec::with_capacity(16);
+    if heads > 0.0 {
+        parts.push(Buffer::held("logits", heads * logits::held(scenario)));
+        let inputs = heads * logits::inputs(scenario);
+        parts.push(Buffer::held("inputs of the head", inputs));
+    }
     if scenario.software.dummy_wgrad {
         parts.push(Buffer::held(
             "dummy weight gradients",
@@ -265,15 +306,12 @@ fn buffer_items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
         ));
     }
     parts.push(Buffer::held("library workspaces", workspaces(scenario)));
-    parts.extend(transient::transients(scenario, load));
-    parts.extend(sharding::buffers(scenario, load, &holdings(scenario, load)));
-    parts
-        .into_iter()
-        .map(|part| Item {
-            nature: part.nature,
-            ..Item::held(Component::Buffers, part.name, part.bytes)
-        })
-        .collect()
+    parts.extend(transient::transients(scenario, chunks, load));
+    parts.extend(sharding::buffers(scenario, load, holdings));
+    parts.into_iter().map(|part| Item {
+        nature: part.nature,
+        ..Item::held(Component::Buffers, part.name, part.bytes)
+    })
 }
 
 /// What cuBLAS and Transformer Engine take of PyTorch's allocator for their products: 32 MiB each from Hopper on, 8 and 4
@@ -291,8 +329,15 @@ fn workspaces(scenario: &Scenario) -> f64 {
 /// What a profile adds to the overhead.
 const BY_YOUR_RUNS: &str = "what your own runs took besides";
 
-fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<Item> {
+fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> [Item; 6] {
     let heads = heads_in_flight(scenario, load);
+    let of_heads = |bytes: fn(&Scenario) -> f64, share: f64| {
+        if share > 0.0 {
+            share * bytes(scenario)
+        } else {
+            0.0
+        }
+    };
     let layout = &scenario.layout;
     let by_moment = scenario.peaks_by_moment();
     let part = |nature, name, bytes| Item {
@@ -301,8 +346,8 @@ fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<I
     };
     let communicator = |size: u64| if size > 1 { PROCESS.value.0 } else { 0.0 };
     let unbroken = if by_moment { 0.0 } else { heads };
-    let blocks = allocated - unbroken * logits::held(scenario) - workspaces(scenario);
-    vec![
+    let blocks = allocated - of_heads(logits::held, unbroken) - workspaces(scenario);
+    [
         part(
             Nature::Process,
             "CUDA context, libraries and communicators",
@@ -326,7 +371,7 @@ fn overhead_items(scenario: &Scenario, load: &RankLoad, allocated: f64) -> Vec<I
         part(
             Nature::Held,
             "logits at their peak",
-            unbroken.min(1.0) * logits::momentary(scenario),
+            of_heads(logits::momentary, unbroken.min(1.0)),
         ),
         part(
             Nature::Fragmentation,

@@ -110,6 +110,9 @@ impl Item {
     }
 }
 
+/// Items of most ranks, at most.
+const ITEMS: usize = 32;
+
 /// The memory of one pipeline rank, a GPU of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StageMemory {
@@ -146,24 +149,34 @@ impl StageMemory {
     /// A rank whose components are the sums of `items`; items of one name are joined, empty ones left out.
     #[must_use]
     pub fn of_items(stage: usize, in_flight: f64, items: Vec<Item>) -> Self {
-        let mut memory = Self {
-            stage,
-            in_flight,
-            ..Self::default()
-        };
+        let mut memory = Self::empty(stage, in_flight);
         for item in items {
-            *memory.component_mut(item.component) += item.bytes;
-            let known = memory
-                .items
-                .iter_mut()
-                .find(|known| known.component == item.component && known.name == item.name);
-            match known {
-                Some(known) => known.bytes += item.bytes,
-                None if item.bytes == Bytes::ZERO => {}
-                None => memory.items.push(item),
-            }
+            memory.add(item);
         }
         memory.summed()
+    }
+    /// A rank of which nothing is counted yet.
+    #[must_use]
+    pub fn empty(stage: usize, in_flight: f64) -> Self {
+        Self {
+            stage,
+            in_flight,
+            items: Vec::with_capacity(ITEMS),
+            ..Self::default()
+        }
+    }
+    /// Counts `item` in its component, joined to one of its name.
+    pub fn add(&mut self, item: Item) {
+        *self.component_mut(item.component) += item.bytes;
+        let known = self
+            .items
+            .iter_mut()
+            .find(|known| known.component == item.component && known.name == item.name);
+        match known {
+            Some(known) => known.bytes += item.bytes,
+            None if item.bytes == Bytes::ZERO => {}
+            None => self.items.push(item),
+        }
     }
     fn component_mut(&mut self, component: Component) -> &mut Bytes {
         match component {

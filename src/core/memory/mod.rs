@@ -13,7 +13,7 @@ pub mod recompute;
 pub mod remedies;
 pub mod verdict;
 
-pub use detailed::chunk_activation_bytes;
+pub use detailed::{activation_bytes, chunk_activation_bytes};
 pub use estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory, Verdict};
 
 use crate::explain::Term;

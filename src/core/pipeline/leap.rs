@@ -228,7 +228,10 @@ fn print(lanes: &[Lane], waiting: &[Waiting], open: bool) -> f64 {
     let ends = waiting.iter().map(|wait| wait.made.end);
     let mut weight = 0.0;
     let weighed = lanes.iter().map(|lane| lane.free).chain(ends).map(|time| {
-        weight = (weight + 0.618_033_988_749_895) % 1.0;
+        weight += 0.618_033_988_749_895;
+        if weight >= 1.0 {
+            weight -= 1.0;
+        }
         weight * (time - base)
     });
     weighed.sum()
@@ -263,7 +266,7 @@ struct Waiting {
 
 /// The results that the loops of `phase` have not read yet.
 fn waiting(machine: &Machine, phase: &Phase) -> Vec<Waiting> {
-    let mut all = Vec::new();
+    let mut all = Vec::with_capacity(2 * phase.len());
     for (lane, part) in machine.lanes.iter().zip(phase) {
         let part = &lane.parts[*part];
         let stride = part.stride;

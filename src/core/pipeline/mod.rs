@@ -43,6 +43,6 @@ pub use order::{Order, Placement};
 pub use registry::{SCHEDULES, Schedule, schedule};
 pub use row::Row;
 pub use simulate::{Half, Spans, TimedOp, Timeline, simulate, time};
-pub use spec::{Built, Spec, build, preview, warnings};
+pub use spec::{Built, Spec, build, has_order, preview, warnings};
 pub use stats::{Stats, measure};
 pub use trace::Trace;

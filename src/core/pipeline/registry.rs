@@ -27,8 +27,8 @@ pub enum Stages {
 pub(crate) enum Make {
     /// Has an order for all sizes.
     Always(fn(&Spec) -> Order),
-    /// Rejects sizes that dead-lock or have no order.
-    Sometimes(fn(&Spec) -> Result<Order, Issue>),
+    /// Rejects sizes that dead-lock or have no order; the second is true of sizes that are known to have one.
+    Sometimes(fn(&Spec) -> Result<Order, Issue>, fn(&Spec) -> bool),
     /// Lays out ops by how long they take.
     Timed(fn(&Spec, &Durations) -> Result<Order, Issue>),
     /// Reads an order that somebody typed.

@@ -60,7 +60,7 @@ pub static SCHEDULES: &[Schedule] = &[
         options: &["group"],
         virtual_stages: None,
         stages: Stages::Chunks,
-        make: Make::Sometimes(interleaved::interleaved),
+        make: Make::Sometimes(interleaved::interleaved, interleaved::has_whole_groups),
         warn: interleaved::warn_group,
         ..ROW
     },
@@ -91,7 +91,7 @@ pub static SCHEDULES: &[Schedule] = &[
         id: "chimera",
         name: "Chimera",
         options: &["variant"],
-        make: Make::Sometimes(chimera::chimera),
+        make: Make::Sometimes(chimera::chimera, |_| false),
         warn: chimera::warn,
         ..ROW
     },
@@ -135,7 +135,7 @@ pub static SCHEDULES: &[Schedule] = &[
         virtual_stages: None,
         stages: Stages::Chunks,
         splits_backward: true,
-        make: Make::Sometimes(interleaved::zero_bubble),
+        make: Make::Sometimes(interleaved::zero_bubble, |_| false),
         warn: |spec| interleaved::warn_rounds(spec).into_iter().collect(),
         ..ROW
     },
@@ -183,7 +183,7 @@ pub static SCHEDULES: &[Schedule] = &[
         name: "DualPipe",
         virtual_stages: Some(2),
         splits_backward: true,
-        make: Make::Sometimes(dualpipe::dualpipe),
+        make: Make::Sometimes(dualpipe::dualpipe, |_| false),
         warn: dualpipe::warn,
         ..ROW
     },
@@ -193,7 +193,7 @@ pub static SCHEDULES: &[Schedule] = &[
         virtual_stages: Some(2),
         stages: Stages::TwoEach,
         splits_backward: true,
-        make: Make::Sometimes(dualpipe::dualpipev),
+        make: Make::Sometimes(dualpipe::dualpipev, |_| false),
         warn: dualpipe::warn,
         ..ROW
     },
@@ -208,7 +208,7 @@ pub static SCHEDULES: &[Schedule] = &[
         name: "Interleaved with overlap",
         virtual_stages: None,
         stages: Stages::Chunks,
-        make: Make::Sometimes(interleaved::overlap),
+        make: Make::Sometimes(interleaved::overlap, |_| false),
         warn: interleaved::warn_short_group,
         ..ROW
     },

@@ -115,7 +115,7 @@ pub fn build(spec: &Spec, durations: &Durations) -> Result<Built, Issue> {
     check(spec)?;
     let order = match spec.schedule.make {
         Make::Always(make) => make(spec),
-        Make::Sometimes(make) => make(spec)?,
+        Make::Sometimes(make, _) => make(spec)?,
         Make::Timed(make) => {
             let fits = durations.check(spec.stages(), spec.microbatches);
             fits.map_err(|fault| fault.issue("schedule"))?;
@@ -140,15 +140,25 @@ pub fn warnings(spec: &Spec) -> Vec<Issue> {
     warnings
 }
 
-/// What [`build`] would warn of, where it is known without the order that it builds one: schedules that have one for all
-/// sizes. None where only the order tells.
+/// Whether [`build`] is known to build an order without doing it.
+///
+/// # Errors
+/// That the order would be too large.
+pub fn has_order(spec: &Spec) -> Result<bool, Issue> {
+    check(spec)?;
+    Ok(match spec.schedule.make {
+        Make::Always(_) => true,
+        Make::Sometimes(_, sure) => sure(spec),
+        Make::Timed(_) | Make::Given(_) => false,
+    })
+}
+
+/// What [`build`] would warn of, where it is known that it builds an order. None where only the order tells.
 ///
 /// # Errors
 /// That the order would be too large.
 pub fn preview(spec: &Spec) -> Result<Option<Vec<Issue>>, Issue> {
-    check(spec)?;
-    let always = matches!(spec.schedule.make, Make::Always(_));
-    Ok(always.then(|| warnings(spec)))
+    Ok(has_order(spec)?.then(|| warnings(spec)))
 }
 
 /// Holds when every size is at least 1 and the ops are few enough; before anything is allocated for them. An order of

@@ -4,7 +4,7 @@
 //! little larger, and the makespan follows the busy time. A range may be that coarse; `calibrate` fits on whole
 //! evaluations.
 
-use super::evaluate::{Draft, step};
+use super::evaluate::{Draft, ends, step};
 use crate::memory::RankLoad;
 use crate::pipeline::Stats;
 use crate::run::{MULTIPLIERS, Multiplier, Run, Vector};
@@ -46,7 +46,10 @@ pub(super) fn narrow(of: &mut Step, draft: &Draft, loads: &[RankLoad], stats: &S
             ideal_s: stats.ideal_s * stretched,
             ..stats.clone()
         };
-        let longer = step(&draft_of, loads, &stats).2.time_s.0;
+        let longer = step(&draft_of, loads, &ends(&draft_of, loads), &stats)
+            .2
+            .time_s
+            .0;
         Some((longer / of.time_s.0).ln() / NUDGE.ln())
     };
     let mut slopes: Vector = [0.0; MULTIPLIERS];

@@ -17,7 +17,7 @@ use crate::pipeline::balance::level;
 use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
 use crate::pipeline::steady::step_seconds;
 use crate::pipeline::{self, Built, Durations, Order, Spans, Spec, Stats, Timeline};
-use crate::run::{OneOf, Run, Scenario};
+use crate::run::{Kinds, OneOf, Run, Scenario};
 use crate::t;
 use crate::time::{Clock, Step, StepParts, step_end};
 use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
@@ -109,6 +109,7 @@ pub(super) struct Draft {
     pub scenario: Scenario,
     spec: Spec,
     clock: Clock,
+    kinds: Kinds,
     pub passes: Vec<Pass>,
     durations: Durations,
 }
@@ -117,16 +118,15 @@ impl Draft {
     pub fn of(run: &Run) -> Result<Self, Vec<Issue>> {
         let scenario = Scenario::new(run)?;
         let spec = spec(&scenario).map_err(|issue| vec![issue])?;
-        let stages = 0..scenario.stage_layers.len();
         let clock = Clock::new(&scenario);
-        let passes: Vec<Pass> = stages
-            .map(|stage| Pass::of(&scenario, &clock, stage))
-            .collect();
+        let kinds = Kinds::new(&scenario);
+        let passes = kinds.each(|stage| Pass::of(&scenario, &clock, stage));
         let durations = durations(&scenario, &passes, &spec);
         Ok(Self {
             scenario,
             spec,
             clock,
+            kinds,
             passes,
             durations,
         })
@@ -164,7 +164,8 @@ impl Draft {
         }
         let loads = loads(scenario, full.as_ref().unwrap_or(&order));
         let estimate = memory::estimate(scenario, &loads);
-        let (busiest, mut overlap, mut step) = step(&self, &loads, &stats);
+        let ends = ends(&self, &loads);
+        let (busiest, mut overlap, mut step) = step(&self, &loads, &ends, &stats);
         narrow(&mut step, &self, &loads, &stats);
         let scale = step.rescaled_by.unwrap_or(1.0);
         for row in &mut overlap {
@@ -193,10 +194,7 @@ impl Draft {
             parameters: Parameters {
                 total: elements.total(),
                 active: elements.active(),
-                per_stage: loads
-                    .iter()
-                    .map(|load| Held::of(scenario, &load.stages).total())
-                    .collect(),
+                per_stage: ends.iter().map(|end| end.held.total()).collect(),
             },
             memory: Memory {
                 method: scenario.run.memory_method.id(),
@@ -241,14 +239,42 @@ impl Draft {
     }
 }
 
-/// What the parameters of a rank cost at the end of a step: their wires and their optimizer.
-fn parameters(
-    scenario: &Scenario,
-    clock: &Clock,
-    passes: &[Pass],
-    load: &RankLoad,
-) -> (Wait, Seconds) {
-    let held = Held::trained(scenario, &load.stages);
+/// What the parameters of a rank cost at the end of a step.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    held: Held,
+    wires: Wait,
+    optimizer: Seconds,
+}
+
+/// The end of a step on each rank; ranks that hold stages of the same kinds have the same.
+pub(super) fn ends(draft: &Draft, loads: &[RankLoad]) -> Vec<End> {
+    let kinds = |rank: usize| {
+        let stages = loads[rank].stages.iter();
+        stages.map(|stage| draft.kinds.of.get(*stage))
+    };
+    let mut ends: Vec<End> = Vec::with_capacity(loads.len());
+    let mut samples: Vec<usize> = Vec::new();
+    for (rank, load) in loads.iter().enumerate() {
+        let known = samples.iter().find(|known| kinds(**known).eq(kinds(rank)));
+        if let Some(known) = known {
+            ends.push(ends[*known]);
+        } else {
+            samples.push(rank);
+            ends.push(end(draft, load));
+        }
+    }
+    ends
+}
+
+fn end(draft: &Draft, load: &RankLoad) -> End {
+    let Draft {
+        scenario,
+        clock,
+        passes,
+        ..
+    } = draft;
+    let trained = Held::trained(scenario, &load.stages);
     let sum = |part: fn(&Pass) -> Seconds| -> Seconds {
         let stages = load.stages.iter();
         stages
@@ -256,16 +282,20 @@ fn parameters(
             .map(part)
             .sum()
     };
-    let sync = step_sync(scenario, held, sum(Pass::forward), sum(Pass::backward));
+    let sync = step_sync(scenario, trained, sum(Pass::forward), sum(Pass::backward));
     let zero = scenario.zero;
     let shard = |size: u64| if zero.stage == 0 { 1.0 } else { size as f64 };
-    let updated = held.dense / shard(zero.shard) + held.experts / shard(zero.expert_shard);
+    let updated = trained.dense / shard(zero.shard) + trained.experts / shard(zero.expert_shard);
     let kept = if zero.stage == 3 {
         updated
     } else {
-        held.total()
+        trained.total()
     };
-    (sync, step_end(scenario, clock.rates(), updated, kept))
+    End {
+        held: Held::of(scenario, &load.stages),
+        wires: sync,
+        optimizer: step_end(scenario, clock.rates(), updated, kept),
+    }
 }
 
 /// Says that a node's host has too little memory for what is offloaded, or that the Run does not say how much it has.
@@ -301,13 +331,11 @@ fn of_rank(draft: &Draft, load: &RankLoad) -> Option<OffloadStep> {
 pub(super) fn step(
     draft: &Draft,
     loads: &[RankLoad],
+    ends: &[End],
     stats: &Stats,
 ) -> (usize, Vec<OverlapRow>, Step) {
     let Draft {
-        scenario,
-        clock,
-        passes,
-        ..
+        scenario, passes, ..
     } = draft;
     let m = scenario.usual_microbatches();
     let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
@@ -319,10 +347,6 @@ pub(super) fn step(
     };
     // A bidirectional rank works on half the micro-batches in each of its stages.
     let copies = |load: &RankLoad| load.stages.len() as f64 / scenario.chunks as f64;
-    let ends: Vec<(Wait, Seconds)> = loads
-        .iter()
-        .map(|load| parameters(scenario, clock, passes, load))
-        .collect();
     let busiest = (0..loads.len()).max_by(|a, b| {
         let time = |rank: usize| sum(&loads[rank], |pass| pass.total().0) / copies(&loads[rank]);
         time(*a).total_cmp(&time(*b))
@@ -350,14 +374,12 @@ pub(super) fn step(
             };
             totals.pp = totals.pp + sends * repeats;
         }
-        totals.dp = totals.dp + ends[rank].0;
-        totals.elements = Held::of(scenario, &load.stages).total();
+        totals.dp = totals.dp + ends[rank].wires;
+        totals.elements = ends[rank].held.total();
         totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     }
     let overlap = overlap_rows(scenario, &totals);
-    let longest = |part: fn(&(Wait, Seconds)) -> Seconds| -> Seconds {
-        ends.iter().map(part).fold(Seconds::ZERO, Seconds::max)
-    };
+    let optimizer = ends.iter().map(|end| end.optimizer);
     let ranks = loads.len().max(1) as f64;
     let mean = |part: fn(&Pass) -> f64| -> f64 {
         loads
@@ -368,7 +390,7 @@ pub(super) fn step(
     };
     let inside = mean(|pass| pass.exposed().0);
     let slowed = mean(|pass| pass.waits.slows().0);
-    let last = ends.iter().map(|end| end.0.both());
+    let last = ends.iter().map(|end| end.wires.both());
     let last = last.max_by(|a, b| a.exposed().0.total_cmp(&b.exposed().0));
     let last = last.unwrap_or_default();
     let waits: [fn(&Pass) -> f64; 4] = [
@@ -387,7 +409,7 @@ pub(super) fn step(
         not_hidden: Seconds((inside - slowed).max(0.0)) + last.not_hidden,
         slows: Seconds(slowed) + last.slows,
         exposed,
-        optimizer: updates(draft, loads, longest(|end| end.1)),
+        optimizer: updates(draft, loads, optimizer.fold(Seconds::ZERO, Seconds::max)),
     };
     (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
 }

@@ -8,9 +8,7 @@ use crate::run::Scenario;
 
 /// What each rank holds when its activations are largest, by the bytes of its chunks.
 pub fn loads(scenario: &Scenario, order: &Order) -> Vec<RankLoad> {
-    let bytes: Vec<f64> = (0..scenario.stage_layers.len())
-        .map(|stage| memory::chunk_activation_bytes(scenario, stage).0)
-        .collect();
+    let bytes = memory::activation_bytes(scenario);
     let by_layer = scenario.run.schedule.pairs_by_layer();
     order
         .ranks

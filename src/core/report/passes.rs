@@ -2,7 +2,7 @@
 //! both.
 
 use crate::pipeline::{Durations, Spec};
-use crate::run::Scenario;
+use crate::run::{Kinds, Scenario};
 use crate::time::{Clock, ComputeTime};
 use crate::traffic::{StageWaits, StageWindows, microbatch_traffic, stage_waits};
 use crate::units::{Bytes, Seconds};
@@ -21,6 +21,7 @@ pub fn windows(compute: &ComputeTime) -> StageWindows {
 }
 
 /// Compute of one micro-batch on one global stage, and what it waits for.
+#[derive(Clone, Copy)]
 pub(super) struct Pass {
     pub compute: ComputeTime,
     pub waits: StageWaits,
@@ -59,9 +60,7 @@ pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
     apart.stage_layers.insert(0, 0);
     apart.stage_layers.push(0);
     let clock = Clock::new(&apart);
-    (0..apart.stage_layers.len())
-        .map(|stage| Pass::of(&apart, &clock, stage).total().0)
-        .collect()
+    Kinds::new(&apart).each(|stage| Pass::of(&apart, &clock, stage).total().0)
 }
 
 /// Durations of the simulation: what a pass waits for is part of it.

@@ -10,6 +10,7 @@ mod choices;
 mod fields;
 mod gpu_parts;
 mod json;
+mod kinds;
 mod layout;
 mod model_layers;
 mod model_parts;
@@ -28,13 +29,14 @@ mod value;
 
 pub use adapter::{Adapter, AdapterMethod, AdapterParts, AdapterType, BaseFormat, Saved};
 pub use based::Based;
-pub use check::{MAX_PARAMETERS, MAX_STAGES};
+pub use check::{MAX_PARAMETERS, MAX_STAGES, divides_by};
 pub use choices::{
     AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
     Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
+pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
 pub use offload::{Offload, OffloadFramework, OffloadParts, OffloadTo};
@@ -253,7 +255,7 @@ impl Run {
     /// Whether attention stores no scores: FlashAttention has no fp32 kernel.
     #[must_use]
     pub fn runs_flash_attention(&self) -> bool {
-        self.software().attention != AttentionKernel::Eager
+        self.attention_kernel() != AttentionKernel::Eager
             && self.precision.computes() != Format::Fp32
     }
 

@@ -89,13 +89,8 @@ impl Run {
     pub fn software(&self) -> Software {
         let preset = self.stack.preset_row().software;
         let parts = &self.stack.parts;
-        let kernel = parts.attention.unwrap_or(preset.attention);
         Software {
-            attention: match self.flash_attention {
-                Some(false) => AttentionKernel::Eager,
-                Some(true) if kernel == AttentionKernel::Eager => AttentionKernel::Flash2,
-                _ => kernel,
-            },
+            attention: self.attention_kernel(),
             cross_entropy: self.cross_entropy.unwrap_or(preset.cross_entropy),
             fused_swiglu: self.fused_swiglu.unwrap_or(preset.fused_swiglu),
             dummy_wgrad: self.dummy_wgrad.unwrap_or(preset.dummy_wgrad),
@@ -123,6 +118,18 @@ impl Run {
                 .host_us_per_layer
                 .map_or(preset.host, |micro| Seconds(micro * 1e-6)),
             loader_ns: self.loader_ns.unwrap_or(preset.loader_ns),
+        }
+    }
+
+    /// The attention kernel: the stack's, unless `flash_attention` says otherwise.
+    #[must_use]
+    pub fn attention_kernel(&self) -> AttentionKernel {
+        let said = self.stack.parts.attention;
+        let kernel = said.unwrap_or_else(|| self.stack.preset_row().software.attention);
+        match self.flash_attention {
+            Some(false) => AttentionKernel::Eager,
+            Some(true) if kernel == AttentionKernel::Eager => AttentionKernel::Flash2,
+            _ => kernel,
         }
     }
 

@@ -4,12 +4,13 @@
 //! ways through the pipeline that no order can shorten, then the parameters' wires and the optimizer as the report
 //! counts them.
 
-use super::orders::{Facts, Profile, RankFacts};
-use super::stages::{Kinds, Owned, StageTime};
+use super::facts::{Facts, RankFacts};
+use super::orders::Profile;
+use super::stages::{Owned, StageTime};
 use crate::memory::detailed::{self, ChunkBytes};
 use crate::memory::{self, RankLoad, Verdict};
 use crate::pipeline::steady::slowest_cycle;
-use crate::run::{Method, Scenario, Schedule};
+use crate::run::{Kinds, Method, Scenario, Schedule};
 use crate::time::{Clock, loader_floor, step_end, with_loader};
 use crate::traffic::{Held, step_sync};
 use crate::units::Seconds;
@@ -56,12 +57,20 @@ impl<'a> Path<'a> {
     }
 
     /// Seconds that the ops of a rank take.
-    fn busy(&self, rank: &RankFacts) -> f64 {
+    fn busy(&self, rank: &RankFacts, step: &Microbatches) -> f64 {
         let parts = rank.stages.iter().zip(&rank.work);
         parts
             .map(|(stage, [forward, input, weight])| {
                 let time = self.stage(*stage);
-                forward * time.forward + input * time.backward_input + weight * time.backward_weight
+                let once = forward * time.forward
+                    + input * time.backward_input
+                    + weight * time.backward_weight;
+                // A stage that runs only some of them may have the short ones.
+                once * if *forward > step.count - 0.5 {
+                    step.mean
+                } else {
+                    step.shortest
+                }
             })
             .sum()
     }
@@ -77,14 +86,15 @@ impl<'a> Path<'a> {
     }
 
     /// The least makespan: every rank's work between the way to it and the way back.
-    fn makespan(&self, facts: &Facts, schedule: Schedule, microbatches: f64) -> f64 {
+    fn makespan(&self, facts: &Facts, schedule: Schedule, step: &Microbatches) -> f64 {
         let ranks = facts.ranks.iter();
-        let work = ranks.map(|rank| self.outside(facts, rank) + self.busy(rank));
+        let work =
+            ranks.map(|rank| step.shortest * self.outside(facts, rank) + self.busy(rank, step));
         let least = work.fold(0.0, f64::max);
         match schedule {
-            Schedule::OneFOneB => least.max(self.round_trips(microbatches)),
-            Schedule::Gpipe => least.max(self.flush(microbatches)),
-            Schedule::Pipedream | Schedule::Pipedream2bw => self.steady(microbatches),
+            Schedule::OneFOneB => least.max(step.shortest * self.round_trips(step.count)),
+            Schedule::Gpipe => least.max(step.shortest * self.flush(step.count)),
+            Schedule::Pipedream | Schedule::Pipedream2bw => step.shortest * self.steady(step.count),
             _ => least,
         }
     }
@@ -127,6 +137,39 @@ impl<'a> Path<'a> {
     }
 }
 
+/// The micro-batches of a rank's step.
+struct Microbatches {
+    count: f64,
+    /// The length of the shortest and of the mean one over the usual; at most the usual where a message, which has no
+    /// length, may weigh most.
+    shortest: f64,
+    mean: f64,
+}
+
+impl Microbatches {
+    fn of(scenario: &Scenario) -> Self {
+        let (run, count) = (&scenario.run, scenario.layout.microbatches as f64);
+        let lengths = run.microbatch_lengths.as_ref();
+        let shortest = lengths.and_then(|lengths| lengths.iter().min());
+        let usual = run.seq_len as f64 * run.micro_batch as f64;
+        Self {
+            count,
+            shortest: shortest.map_or(1.0, |tokens| (*tokens as f64 / usual).min(1.0)),
+            mean: scenario.usual_microbatches() / count,
+        }
+    }
+}
+
+/// Whether the weights and states of ranks that hold `owned` alone need more memory than there is.
+#[must_use]
+pub fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
+    scenario.run.memory_method == Method::Detailed
+        && owned.iter().any(|owned| {
+            let needed = detailed::needed(scenario, owned.bytes, std::iter::empty());
+            needed * (1.0 - ROUNDING) > scenario.gpu.usable
+        })
+}
+
 /// A layout with what it shares with others.
 pub struct Layout<'a> {
     /// Its scenario.
@@ -147,22 +190,16 @@ impl Layout<'_> {
     /// The least step time on `path`, seconds.
     #[must_use]
     pub fn time(&self, path: &Path) -> f64 {
-        let (scenario, layout) = (self.scenario, &self.scenario.layout);
-        let (run, facts) = (&scenario.run, &self.profile.facts);
-        let microbatches = layout.microbatches as f64;
-        let makespan = path.makespan(facts, run.schedule, microbatches);
+        let (scenario, facts) = (self.scenario, &self.profile.facts);
+        let run = &scenario.run;
+        let makespan = path.makespan(facts, run.schedule, &Microbatches::of(scenario));
         let (mut exposed, mut end) = (0.0f64, 0.0f64);
         for (sort, owned) in self.profile.sorts.iter().zip(self.owned) {
             let (one, last) = self.parameters(path, &facts.ranks[sort.sample], owned.elements);
             exposed = exposed.max(one);
             end = end.max(last);
         }
-        let shortest = run.microbatch_lengths.as_ref().map_or(1.0, |lengths| {
-            let usual = run.seq_len as f64 * run.micro_batch as f64;
-            let least = lengths.iter().min().map_or(usual, |length| *length as f64);
-            (least / usual).min(1.0)
-        });
-        let busy = Seconds(makespan * shortest + exposed + end);
+        let busy = Seconds(makespan + exposed + end);
         with_loader(busy, loader_floor(scenario)).0 * (1.0 - ROUNDING)
     }
 
@@ -184,16 +221,6 @@ impl Layout<'_> {
         };
         let end = step_end(scenario, self.clock.rates(), updated, kept);
         (sync.exposed().0, end.0)
-    }
-
-    /// Whether its weights and states alone need more memory than there is.
-    #[must_use]
-    pub fn states_run_out(&self) -> bool {
-        self.scenario.run.memory_method == Method::Detailed
-            && self.owned.iter().any(|owned| {
-                let needed = detailed::needed(self.scenario, owned.bytes, std::iter::empty());
-                needed * (1.0 - ROUNDING) > self.scenario.gpu.usable
-            })
     }
 
     /// Whether it needs more memory than there is.

@@ -1,6 +1,6 @@
 //! The first pass of a search: what every layout of a space takes at least, block by block.
 
-use super::bound::{Layout, Path};
+use super::bound::{Layout, Path, states_run_out};
 use super::orders::Orders;
 use super::ranking::{Place, Promise};
 use super::space::{Block, Member, Space};
@@ -63,12 +63,22 @@ impl Bounding {
         let mut bytes: [Option<Vec<ChunkBytes>>; 2] = [None, None];
         let mut paths: Vec<([u64; 2], Path)> = Vec::new();
         for (at, member) in members.iter().enumerate() {
-            let Some(profile) = family.profile(member.chunks) else {
+            if !family.has(member.chunks) {
                 continue;
-            };
+            }
             self.evaluated += 1;
             set(&mut scenario, *member);
-            let owned = self.weights.of(&block, &scenario, profile);
+            let orders = &mut self.orders;
+            let mut profile = || orders.profile(&family, &scenario.run, member.chunks);
+            let Some(owned) = self.weights.of(&block, &scenario, &mut profile) else {
+                continue;
+            };
+            if states_run_out(&scenario, &owned) {
+                continue;
+            }
+            let Some(profile) = profile() else {
+                continue;
+            };
             let mut layout = Layout {
                 scenario: &scenario,
                 clock: &clock,
@@ -77,9 +87,6 @@ impl Bounding {
                 owned: &owned,
                 bytes: &[],
             };
-            if layout.states_run_out() {
-                continue;
-            }
             // ZeRO-3 keeps and recomputes differently.
             layout.bytes = bytes[usize::from(member.zero == 3)]
                 .get_or_insert_with(|| stages.bytes(&block, &scenario, &family.kinds));

@@ -10,6 +10,7 @@ pub mod axes;
 pub mod bound;
 mod bounding;
 mod engine;
+pub mod facts;
 pub mod filter;
 pub mod map;
 pub mod orders;

@@ -1,169 +1,17 @@
-//! What a bound needs to know of a schedule's order: who holds which stages, how much of it is alive at once, what a
-//! rank does first and last. Made once for every (schedule, chunks, ranks, micro-batches) and shared by all layouts.
+//! The schedules of a block as a bound sees them: made once for every (schedule, chunks, ranks, micro-batches) and shared
+//! by all layouts.
 
 use super::axes::{Chunks, Split};
+use super::facts::{Facts, enter};
 use super::space::Block;
-use super::stages::Kinds;
-use crate::pipeline::row::Visit;
-use crate::pipeline::stats::Alive;
-use crate::pipeline::{self, Durations, Item, Kind, Order, Spec};
-use crate::run::{OneOf, Run, Scenario, Schedule};
+use crate::pipeline::{self, Durations, Spec};
+use crate::run::{Kinds, OneOf, Run, Scenario};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// One rank of an order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RankFacts {
-    /// Global stages that it holds.
-    pub stages: Vec<usize>,
-    /// Forwards, backwards (input) and backwards (weight) of each of `stages`, in micro-batches.
-    pub work: Vec<[f64; 3]>,
-    /// Micro-batches of each of `stages` that are alive at once, at every instant that no other exceeds in all of them.
-    pub alive: Vec<Vec<f64>>,
-    /// Versions of the weights.
-    pub versions: u64,
-    /// The stage of its first forward.
-    pub first: usize,
-    /// What its last op still has behind it: the stage, and whether the stages before add their weight gradients to the
-    /// way back; none where nothing waits for it.
-    pub last: Option<(usize, bool)>,
-}
-
-/// An order, as far as a bound looks.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Facts {
-    /// Its ranks.
-    pub ranks: Vec<RankFacts>,
-    /// Messages from the first stage to each stage.
-    pub hops: Vec<f64>,
-    /// Pieces of a micro-batch.
-    pub pieces: f64,
-}
-
-impl Facts {
-    fn of(order: &Order, spec: &Spec, timed: bool) -> Self {
-        let mut hops = vec![0.0];
-        for stage in 1..order.stages {
-            let before = hops.last().copied().unwrap_or(0.0);
-            let crosses = order.placement.crosses(stage, order.pp());
-            hops.push(before + f64::from(u8::from(crosses)));
-        }
-        Self {
-            ranks: (0..order.ranks.len())
-                .map(|rank| rank_facts(order, spec, rank, timed))
-                .collect(),
-            hops,
-            pieces: f64::from(spec.pieces()),
-        }
-    }
-}
-
-fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts {
-    let stages: Vec<usize> = order
-        .stages_of(rank)
-        .into_iter()
-        .map(|s| s as usize)
-        .collect();
-    let pieces = f64::from(spec.pieces());
-    let mut slot = vec![0usize; order.stages as usize];
-    for (index, stage) in stages.iter().enumerate() {
-        slot[*stage] = index;
-    }
-    let mut work = vec![[0.0; 3]; stages.len()];
-    let mut alive = Alive::none(&stages);
-    let mut peaks: Vec<Vec<u32>> = Vec::new();
-    let mut grown = false;
-    let by_layer = OneOf::from_id(spec.schedule.id).is_some_and(Schedule::pairs_by_layer);
-    let mut first = None;
-    let mut last = None;
-    let mut visit = |item: Item, times: u32| {
-        for op in item.ops() {
-            let stage = op.stage as usize;
-            let share = f64::from(times) / pieces;
-            let done = &mut work[slot[stage]];
-            match op.kind {
-                Kind::F => {
-                    done[0] += share;
-                    first = first.or(Some(stage));
-                }
-                Kind::B => done[1] += share,
-                Kind::W => done[2] += share,
-                Kind::BW => {
-                    done[1] += share;
-                    done[2] += share;
-                }
-            }
-            last = op
-                .kind
-                .sends_gradient()
-                .then_some((stage, op.kind == Kind::BW));
-        }
-    };
-    order.ranks[rank].ends(|part| match part {
-        Visit::Item(item) => {
-            let pair = by_layer && item.ops().count() > 1;
-            if pair && grown {
-                enter(&mut peaks, &alive.counts);
-            }
-            if pair {
-                alive.free(&[item], 1);
-            }
-            grown |= item.ops().any(|op| op.kind == Kind::F);
-            alive.add(&[item], 1);
-            if grown && item.ops().any(|op| op.kind.frees()) {
-                enter(&mut peaks, &alive.counts);
-                grown = false;
-            }
-            if !pair {
-                alive.free(&[item], 1);
-            }
-            visit(item, 1);
-        }
-        Visit::Skipped(items, times) => {
-            alive.add(items, times);
-            alive.free(items, times);
-            for item in items {
-                visit(*item, times);
-            }
-        }
-    });
-    let splits = f64::from(order.splits);
-    RankFacts {
-        // An order that depends on durations holds at least one chunk of its first stage; nothing else is sure.
-        alive: if timed {
-            let one = |slot| if slot == 0 { 1.0 / splits } else { 0.0 };
-            vec![(0..stages.len()).map(one).collect()]
-        } else {
-            let shares = |counts: &Vec<u32>| -> Vec<f64> {
-                counts
-                    .iter()
-                    .map(|count| f64::from(*count) / splits)
-                    .collect()
-            };
-            peaks.iter().map(shares).collect()
-        },
-        first: if timed {
-            stages.first().copied()
-        } else {
-            first
-        }
-        .unwrap_or(0),
-        last: last.filter(|_| !timed),
-        stages,
-        work,
-        versions: u64::from(order.weight_copies.get(rank).copied().unwrap_or(1)),
-    }
-}
-
-/// Adds an instant, unless a known one holds as much everywhere; drops those that hold no more than it.
-fn enter<T: PartialOrd + Copy>(peaks: &mut Vec<Vec<T>>, alive: &[T]) {
-    let covers = |a: &[T], b: &[T]| a.iter().zip(b).all(|(a, b)| a >= b);
-    if peaks.iter().any(|peak| covers(peak.as_slice(), alive)) {
-        return;
-    }
-    peaks.retain(|peak| !covers(alive, peak));
-    peaks.push(alive.to_vec());
-}
+/// Rounds of the ranks, of as many micro-batches, after which orders repeat themselves.
+const ROUNDS: u64 = 2;
 
 /// Ranks that hold the same kinds of stages: they send, update and keep the same.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,15 +61,21 @@ impl Profile {
 pub struct Family {
     /// Their kinds of stages.
     pub kinds: Kinds,
-    profiles: Vec<(Chunks, Option<Profile>)>,
+    pp: u64,
+    microbatches: u64,
+    /// The schedules that have an order, profiled when they are first asked for: most layouts run out of memory before.
+    profiles: Vec<(Chunks, OnceCell<Profile>)>,
 }
 
 impl Family {
-    /// The profile of a schedule; none where it has no order.
+    /// Whether a schedule has an order.
     #[must_use]
-    pub fn profile(&self, chunks: Chunks) -> Option<&Profile> {
+    pub fn has(&self, chunks: Chunks) -> bool {
+        self.cell(chunks).is_some()
+    }
+    fn cell(&self, chunks: Chunks) -> Option<&OnceCell<Profile>> {
         let found = self.profiles.iter().find(|(known, _)| *known == chunks);
-        found.and_then(|(_, profile)| profile.as_ref())
+        found.map(|(_, profile)| profile)
     }
 }
 
@@ -241,36 +95,94 @@ impl Orders {
         scenario: &Scenario,
         schedules: impl Fn() -> Vec<Chunks>,
     ) -> Rc<Family> {
-        let microbatches = scenario.layout.microbatches;
-        let key = (block.pp, block.chunks, block.split, microbatches);
-        let orders = &mut self.facts;
-        let made = self.known.entry(key).or_insert_with(|| {
-            let kinds = Kinds::new(scenario);
-            let run = &scenario.run;
-            let own = schedules()
-                .into_iter()
-                .filter(|one| one.each == block.chunks);
-            let mut profile = |chunks: Chunks| {
-                let Chunks {
-                    schedule,
-                    virtual_stages,
-                    ..
-                } = chunks;
-                let order = (schedule as u8, virtual_stages, block.pp, microbatches);
-                let known = orders.entry(order);
-                let make = || facts(run, chunks, block.pp, microbatches).map(Rc::new);
-                let facts = known.or_insert_with(make).clone();
-                (chunks, facts.map(|facts| Profile::new(facts, &kinds)))
-            };
-            let profiles = own.map(&mut profile).collect();
-            Rc::new(Family { kinds, profiles })
+        let (pp, microbatches) = (block.pp, scenario.layout.microbatches);
+        let key = (pp, block.chunks, block.split, microbatches);
+        if let Some(known) = self.known.get(&key) {
+            return Rc::clone(known);
+        }
+        let mut own = schedules();
+        own.retain(|chunks| {
+            let spec = spec(&scenario.run, *chunks, pp, microbatches);
+            chunks.each == block.chunks
+                && spec.is_some_and(|spec| match pipeline::has_order(&spec) {
+                    Ok(known) => {
+                        known
+                            || self
+                                .facts(&scenario.run, *chunks, pp, microbatches)
+                                .is_some()
+                    }
+                    Err(_) => false,
+                })
         });
-        Rc::clone(made)
+        let made = Rc::new(Family {
+            kinds: Kinds::new(scenario),
+            pp,
+            microbatches,
+            profiles: own.into_iter().map(|one| (one, OnceCell::new())).collect(),
+        });
+        self.known.insert(key, Rc::clone(&made));
+        made
+    }
+
+    /// The profile of a schedule in `family`, whose layouts share `run`; none where it has no order.
+    pub fn profile<'a>(
+        &mut self,
+        family: &'a Family,
+        run: &Run,
+        chunks: Chunks,
+    ) -> Option<&'a Profile> {
+        let cell = family.cell(chunks)?;
+        if cell.get().is_none() {
+            let facts = self.facts(run, chunks, family.pp, family.microbatches)?;
+            return Some(cell.get_or_init(|| Profile::new(facts, &family.kinds)));
+        }
+        cell.get()
+    }
+
+    /// The facts of an order; none where there is none.
+    fn facts(
+        &mut self,
+        run: &Run,
+        chunks: Chunks,
+        pp: u64,
+        microbatches: u64,
+    ) -> Option<Rc<Facts>> {
+        let (schedule, each) = (chunks.schedule as u8, chunks.virtual_stages);
+        let key = (schedule, each, pp, microbatches);
+        if let Some(known) = self.facts.get(&key) {
+            return known.clone();
+        }
+        let made = self
+            .stretched(run, chunks, pp, microbatches)
+            .or_else(|| facts(run, chunks, pp, microbatches));
+        let made = made.map(Rc::new);
+        self.facts.insert(key, made.clone());
+        made
+    }
+
+    /// The facts of many rounds of the ranks, from those of few: where one round more changes nothing but the work, no
+    /// number of rounds does.
+    fn stretched(
+        &mut self,
+        run: &Run,
+        chunks: Chunks,
+        pp: u64,
+        microbatches: u64,
+    ) -> Option<Facts> {
+        let (rounds, few) = (microbatches / pp, ROUNDS * pp);
+        let varies = pipeline::schedule(chunks.schedule.id())?.uses_durations
+            || run.schedule_options.group.is_some();
+        if varies || rounds < ROUNDS + 2 || !microbatches.is_multiple_of(pp) {
+            return None;
+        }
+        let one = self.facts(run, chunks, pp, few)?;
+        let two = self.facts(run, chunks, pp, few + pp)?;
+        one.stretched(&two, (rounds - ROUNDS) as f64)
     }
 }
 
-/// The facts of an order; none where there is none.
-fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
+/// What is asked of a schedule.
+fn spec(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Spec> {
     let row = pipeline::schedule(chunks.schedule.id())?;
     let small = |value: u64| u32::try_from(value).ok();
     let options = &run.schedule_options;
@@ -283,13 +195,20 @@ fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts>
     spec.waves = options.waves.and_then(small).unwrap_or(spec.waves);
     spec.memory_limit = options.memory_limit.and_then(small);
     spec.splits = options.splits.and_then(small).unwrap_or(spec.splits);
+    Some(spec)
+}
+
+/// The facts of an order; none where there is none.
+fn facts(run: &Run, chunks: Chunks, pp: u64, microbatches: u64) -> Option<Facts> {
+    let spec = spec(run, chunks, pp, microbatches)?;
     let built = pipeline::build(&spec, &Durations::unit(spec.stages())).ok()?;
-    Some(Facts::of(&built.order, &spec, row.uses_durations))
+    Some(Facts::of(&built.order, &spec, spec.schedule.uses_durations))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Schedule;
 
     fn one(schedule: Schedule, v: u64, pp: u64, m: u64) -> Facts {
         let chunks = Chunks {
@@ -310,6 +229,34 @@ mod tests {
             assert_eq!(one.work, [[8.0; 3]]);
         }
         assert_eq!(facts.hops, [0.0, 1.0, 2.0, 3.0]);
+    }
+
+    /// Of few rounds of the ranks, stretched, and of all of them.
+    #[test]
+    fn facts_of_many_micro_batches_are_those_of_few_with_more_work() {
+        let run = Run::default();
+        let mut orders = Orders::default();
+        let mut shorter = 0;
+        for (schedule, _) in Schedule::ALL {
+            for (pp, v) in [(2, 2), (4, 3), (6, 2)] {
+                for rounds in [6, 7, 11] {
+                    let chunks = Chunks {
+                        schedule: *schedule,
+                        virtual_stages: v,
+                        each: v,
+                    };
+                    let whole = facts(&run, chunks, pp, rounds * pp);
+                    shorter += u32::from(orders.stretched(&run, chunks, pp, rounds * pp).is_some());
+                    let ours = orders.facts(&run, chunks, pp, rounds * pp);
+                    assert_eq!(
+                        ours.as_deref(),
+                        whole.as_ref(),
+                        "{schedule:?} {pp} {rounds}"
+                    );
+                }
+            }
+        }
+        assert!(shorter > 100, "{shorter}");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::axes::{Axes, Chunks, Split};
 use crate::cluster::Mesh;
 use crate::model::Architecture;
-use crate::run::{Recompute, Run, Schedule};
+use crate::run::{Recompute, Run, Schedule, divides_by};
 use crate::sort::sort;
 
 /// Layouts that differ only in schedule and ZeRO stage; their pipelines have the same stages.
@@ -90,9 +90,13 @@ impl Space {
     fn divide(&self, model: &Architecture) -> Vec<Block> {
         let axes = &self.axes;
         let mut found = Vec::new();
-        for &tp in &axes.tp {
+        // What a check would refuse of every layout with this size.
+        let tps = axes.tp.iter().filter(|tp| divides_by(model, **tp));
+        let whole = |cp: &&u64| self.base.seq_len.is_multiple_of(**cp);
+        let cps: Vec<u64> = axes.cp.iter().filter(whole).copied().collect();
+        for &tp in tps {
             let etp = axes.etp.clone().unwrap_or_else(|| usual_etp(model, tp));
-            for &cp in &axes.cp {
+            for &cp in &cps {
                 for sequence_parallel in self.sequence_parallel(tp) {
                     for &micro_batch in &axes.micro_batch {
                         for &ep in &axes.ep {
@@ -135,7 +139,10 @@ impl Space {
                 continue;
             }
             let each = (run.gpus / ranks).saturating_mul(stage.micro_batch);
-            let batch = run.global_batch.is_multiple_of(each) && run.global_batch > 0;
+            let lengths = run.microbatch_lengths.as_ref();
+            let batch = run.global_batch.is_multiple_of(each)
+                && run.global_batch > 0
+                && lengths.is_none_or(|list| list.len() as u64 == run.global_batch / each);
             let experts = stage.ep.saturating_mul(stage.etp);
             if !batch || !(run.gpus / pp).is_multiple_of(experts) {
                 continue;

@@ -1,14 +1,14 @@
 //! How long the stages of a block take: stages that hold the same are timed once.
 
 use super::axes::Split;
-use super::orders::{Profile, RankFacts, Sort};
+use super::facts::RankFacts;
+use super::orders::{Profile, Sort};
 use super::space::Block;
 use crate::cluster::{Axis, Link, RankOrder};
 use crate::memory::RankLoad;
 use crate::memory::detailed::{ChunkBytes, chunk_bytes, lasting};
-use crate::model::MAX_KINDS;
 use crate::report::windows;
-use crate::run::Scenario;
+use crate::run::{Alike, Kinds, Scenario};
 use crate::time::Clock;
 use crate::traffic::{Held, stage_waits};
 use std::collections::BTreeMap;
@@ -35,57 +35,11 @@ impl StageTime {
     }
 }
 
-/// What stages of one kind share: layers of each kind of the model, where they begin in its pattern, whether it is the
-/// first, whether it is the last.
-pub type Kind = [u64; MAX_KINDS + 3];
-
-/// Which stages are alike: same layers of every kind, same ends.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kinds {
-    /// The kind of each global stage.
-    pub of: Vec<usize>,
-    /// A stage of each kind.
-    pub sample: Vec<usize>,
-    /// What they share.
-    pub keys: Vec<Kind>,
-}
-
-impl Kinds {
-    /// The kinds among the stages of `scenario`.
-    #[must_use]
-    pub fn new(scenario: &Scenario) -> Self {
-        let layers = &scenario.stage_layers;
-        let model = &scenario.model;
-        let all = model.all_kinds();
-        let period = model.pattern.layers().max(1);
-        let end = layers.len().saturating_sub(1);
-        let mut kinds = Self::default();
-        let mut start = 0;
-        for (stage, count) in layers.iter().enumerate() {
-            let mut key = [0; MAX_KINDS + 3];
-            for (kind, held) in model.kinds(start..start + count).iter() {
-                let place = all.iter().position(|(known, _)| known == kind);
-                key[place.unwrap_or(0)] = *held;
-            }
-            let ends = [u64::from(stage == 0), u64::from(stage == end)];
-            key[MAX_KINDS..].copy_from_slice(&[start % period, ends[0], ends[1]]);
-            start += count;
-            let known = kinds.keys.iter().position(|other| *other == key);
-            kinds.of.push(known.unwrap_or(kinds.keys.len()));
-            if known.is_none() {
-                kinds.keys.push(key);
-                kinds.sample.push(stage);
-            }
-        }
-        kinds
-    }
-}
-
 /// What a stage's time depends on besides its kernels: recomputation, ZeRO (from 2 on with its ranks and reductions), the
 /// wire to the next stage, the kind.
-type TimeKey = (usize, u64, [u64; 2], Option<bool>, Kind);
+type TimeKey = (usize, u64, [u64; 2], Option<bool>, Alike);
 /// What a chunk's bytes depend on besides its kernels: recomputation, ZeRO-3, whether there are neighbours, the kind.
-type BytesKey = (usize, bool, bool, Kind);
+type BytesKey = (usize, bool, bool, Alike);
 
 /// Stages timed and weighed so far, over blocks that share their kernels.
 #[derive(Clone, Debug)]
@@ -172,8 +126,13 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// What each sort of `profile` holds.
-    pub fn of(&mut self, block: &Block, scenario: &Scenario, profile: &Profile) -> Rc<Vec<Owned>> {
+    /// What each sort of the profile holds that `profile` gives, where it is not known.
+    pub fn of<'a>(
+        &mut self,
+        block: &Block,
+        scenario: &Scenario,
+        profile: impl FnOnce() -> Option<&'a Profile>,
+    ) -> Option<Rc<Vec<Owned>>> {
         // Stashed versions grow with the micro-batches up to the ranks.
         let several = scenario.layout.microbatches.min(block.pp.max(2));
         let zero = scenario.zero.stage;
@@ -191,12 +150,14 @@ impl Weights {
             split,
             scenario.run.schedule as u8,
         );
-        let made = self.known.entry(key).or_insert_with(|| {
-            let sorts = profile.sorts.iter();
-            let owned = |sort: &Sort| owned(scenario, &profile.facts.ranks[sort.sample]);
-            Rc::new(sorts.map(owned).collect())
-        });
-        Rc::clone(made)
+        if let Some(known) = self.known.get(&key) {
+            return Some(Rc::clone(known));
+        }
+        let profile = profile()?;
+        let owned = |sort: &Sort| owned(scenario, &profile.facts.ranks[sort.sample]);
+        let made = Rc::new(profile.sorts.iter().map(owned).collect());
+        self.known.insert(key, Rc::clone(&made));
+        Some(made)
     }
 }
 

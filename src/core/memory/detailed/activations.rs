@@ -3,8 +3,13 @@
 use super::frozen;
 use super::holding::{is_last, layers_of};
 use crate::memory::recompute::Policy;
-use crate::model::{Cut, LayerKind, Quantised, Role, layer_inventory, vision_inventory};
-use crate::run::{AttentionKernel, CpComm, Recipe, Scenario};
+use crate::model::{
+    Cut, Kept as Tensor, LayerKind, Quantised, Role, layer_inventory, vision_inventory,
+};
+use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Scenario};
+
+/// Pieces that a chunk of one kind of layers has at most, about.
+const PIECES: usize = 16;
 
 /// A tensor that some layers of a chunk keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -157,70 +162,137 @@ fn expert_padding(scenario: &Scenario) -> f64 {
 /// What global stage `stage` keeps of one micro-batch, its logits not included.
 #[must_use]
 pub fn kept(scenario: &Scenario, stage: usize) -> Kept {
-    let mut sum = Kept::default();
-    let layers = layers_of(scenario, stage);
-    let recomputed = match scenario.run.recompute {
-        crate::run::Recompute::Layers(n) => n.min(layers.end - layers.start),
-        _ => layers.end - layers.start,
-    };
-    let split = layers.start + recomputed;
-    for (part, position) in [(layers.start..split, 0), (split..layers.end, u64::MAX)] {
-        let policy = Policy::of(scenario, position);
-        for (kind, count) in scenario.model.kinds(part).iter() {
-            add_layers(scenario, &policy, *count as f64, *kind, &mut sum);
-        }
-    }
-    if stage == 0 {
-        let images = scenario.run.micro_batch as f64;
-        for tensor in vision_inventory(&scenario.model, images, &cut(scenario)) {
-            sum.add(tensor.name, tensor.bytes, 1.0, 1.0);
-        }
-    }
-    if is_last(scenario, stage) && scenario.model.mtp_modules > 0 {
-        prediction(scenario, &mut sum);
-    }
-    sum
+    Layers::of(scenario).kept(stage)
 }
 
-fn add_layers(scenario: &Scenario, policy: &Policy, count: f64, kind: LayerKind, sum: &mut Kept) {
-    let cut = cut(scenario);
-    let (mut dropped, mut routed) = (0.0, None);
-    for tensor in layer_inventory(&scenario.model, kind, &cut) {
-        let left = policy.kept(tensor.role);
-        let share = left * frozen::kept(scenario, tensor.role);
-        if tensor.role == Role::Routed {
-            routed = Some(tensor.bytes);
+/// What each global stage keeps, worked out once a kind of stage.
+#[derive(Clone, Debug)]
+pub struct Chunks {
+    kinds: Kinds,
+    kept: Vec<Kept>,
+}
+
+impl Chunks {
+    /// Those of `scenario`.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        let (kinds, mut layers) = (Kinds::new(scenario), Layers::of(scenario));
+        let kept = kinds.sample.iter().map(|stage| layers.kept(*stage));
+        Self {
+            kept: kept.collect(),
+            kinds,
         }
-        dropped += tensor.bytes * (1.0 - left);
-        sum.add(tensor.name, tensor.bytes, share, count);
     }
-    // What the last products of attention and FFN write is no input of anything that is kept otherwise.
-    let output = cut.element * cut.tokens * scenario.model.hidden as f64 / cut.residual;
-    match policy {
-        Policy::EverySecondProduct => sum.add("FFN output", output, 1.0, count),
-        Policy::Products => {
-            sum.add("attention projection", output, 1.0, count);
-            sum.add("FFN output", output, 1.0, count);
-            if let Some(rows) = routed {
-                sum.add("experts' output", rows, 1.0, count);
+
+    /// What `stage` keeps.
+    #[must_use]
+    pub fn kept(&self, stage: usize) -> &Kept {
+        &self.kept[self.kinds.of[stage]]
+    }
+}
+
+/// What layers of each kind keep, listed once.
+struct Layers<'a> {
+    scenario: &'a Scenario,
+    cut: Cut,
+    known: Vec<(LayerKind, Vec<Tensor>)>,
+}
+
+impl<'a> Layers<'a> {
+    fn of(scenario: &'a Scenario) -> Self {
+        Self {
+            scenario,
+            cut: cut(scenario),
+            known: Vec::new(),
+        }
+    }
+
+    /// The tensors of a layer of `kind`.
+    fn tensors(&mut self, kind: LayerKind) -> &[Tensor] {
+        let known = self.known.iter().position(|(known, _)| *known == kind);
+        let at = known.unwrap_or_else(|| {
+            let tensors = layer_inventory(&self.scenario.model, kind, &self.cut);
+            self.known.push((kind, tensors));
+            self.known.len() - 1
+        });
+        &self.known[at].1
+    }
+
+    fn kept(&mut self, stage: usize) -> Kept {
+        let scenario = self.scenario;
+        let mut sum = Kept {
+            pieces: Vec::with_capacity(PIECES),
+            recomputed: 0.0,
+        };
+        let layers = layers_of(scenario, stage);
+        let recomputed = match scenario.run.recompute {
+            crate::run::Recompute::Layers(n) => n.min(layers.end - layers.start),
+            _ => layers.end - layers.start,
+        };
+        let split = layers.start + recomputed;
+        for (part, position) in [(layers.start..split, 0), (split..layers.end, u64::MAX)] {
+            if part.is_empty() {
+                continue;
+            }
+            let policy = Policy::of(scenario, position);
+            for (kind, count) in scenario.model.kinds(part).iter() {
+                self.add(&policy, *count as f64, *kind, &mut sum);
             }
         }
-        _ => {}
+        if stage == 0 {
+            let images = scenario.run.micro_batch as f64;
+            for tensor in vision_inventory(&scenario.model, images, &self.cut) {
+                sum.add(tensor.name, tensor.bytes, 1.0, 1.0);
+            }
+        }
+        if is_last(scenario, stage) && scenario.model.mtp_modules > 0 {
+            self.prediction(&mut sum);
+        }
+        sum
     }
-    sum.recomputed = sum.recomputed.max(dropped);
-}
 
-/// Each prediction module keeps a layer, the two normalised halves of its projection's input and what they were
-/// before: four times a hidden state, `2 T h` in bf16.
-fn prediction(scenario: &Scenario, sum: &mut Kept) {
-    let (cut, model) = (cut(scenario), &scenario.model);
-    let modules = model.mtp_modules as f64;
-    let kinds = model.module_kinds();
-    let of = |(kind, count): &(LayerKind, u64)| -> f64 {
-        let kept = layer_inventory(model, *kind, &cut);
-        *count as f64 * kept.iter().map(|tensor| tensor.bytes).sum::<f64>()
-    };
-    let layer: f64 = kinds.iter().map(of).sum();
-    let projection = 4.0 * cut.element * cut.tokens * model.hidden as f64 / cut.residual;
-    sum.add("multi-token prediction", layer + projection, 1.0, modules);
+    fn add(&mut self, policy: &Policy, count: f64, kind: LayerKind, sum: &mut Kept) {
+        let (mut dropped, mut routed) = (0.0, None);
+        let scenario = self.scenario;
+        for tensor in self.tensors(kind) {
+            let left = policy.kept(tensor.role);
+            let share = left * frozen::kept(scenario, tensor.role);
+            if tensor.role == Role::Routed {
+                routed = Some(tensor.bytes);
+            }
+            dropped += tensor.bytes * (1.0 - left);
+            sum.add(tensor.name, tensor.bytes, share, count);
+        }
+        // What the last products of attention and FFN write is no input of anything that is kept otherwise.
+        let (cut, hidden) = (&self.cut, self.scenario.model.hidden as f64);
+        let output = cut.element * cut.tokens * hidden / cut.residual;
+        match policy {
+            Policy::EverySecondProduct => sum.add("FFN output", output, 1.0, count),
+            Policy::Products => {
+                sum.add("attention projection", output, 1.0, count);
+                sum.add("FFN output", output, 1.0, count);
+                if let Some(rows) = routed {
+                    sum.add("experts' output", rows, 1.0, count);
+                }
+            }
+            _ => {}
+        }
+        sum.recomputed = sum.recomputed.max(dropped);
+    }
+
+    /// Each prediction module keeps a layer, the two normalised halves of its projection's input and what they were
+    /// before: four times a hidden state, `2 T h` in bf16.
+    fn prediction(&mut self, sum: &mut Kept) {
+        let model = &self.scenario.model;
+        let modules = model.mtp_modules as f64;
+        let kinds = model.module_kinds();
+        let of = |(kind, count): &(LayerKind, u64)| -> f64 {
+            let kept = self.tensors(*kind).iter();
+            *count as f64 * kept.map(|tensor| tensor.bytes).sum::<f64>()
+        };
+        let layer: f64 = kinds.iter().map(of).sum();
+        let cut = &self.cut;
+        let projection = 4.0 * cut.element * cut.tokens * model.hidden as f64 / cut.residual;
+        sum.add("multi-token prediction", layer + projection, 1.0, modules);
+    }
 }

@@ -1,6 +1,6 @@
 //! How a rank's total comes about: components, what they are made of, and the formula behind each.
 
-use super::activations::kept;
+use super::activations::{Chunks, kept};
 use super::holding::{Holding, Kind, holdings};
 use super::logits::loss_kernel;
 use super::shapes::{book, tensor};
@@ -280,12 +280,9 @@ impl Explained<'_> {
         let shared = bytes("B_i", "library workspaces", workspaces(scenario));
         let rule = "32 MiB of cuBLAS and as much of Transformer Engine; 8 and 4 before Hopper";
         parts.push(shared.marked(Provenance::LookedUp, rule));
-        let transients = transient::transients(scenario, load);
-        parts.extend(
-            transients
-                .iter()
-                .map(|one| self.momentary(one.name, one.bytes)),
-        );
+        let chunks = Chunks::of(scenario);
+        let transients = transient::transients(scenario, &chunks, load);
+        parts.extend(transients.map(|one| self.momentary(one.name, one.bytes)));
         parts.extend(self.gathered());
         let kernel = loss_kernel(scenario);
         sum(

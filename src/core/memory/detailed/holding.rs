@@ -75,7 +75,7 @@ pub fn kinds_of(scenario: &Scenario, stage: usize) -> Kinds {
 pub fn holdings(scenario: &Scenario, load: &RankLoad) -> Vec<Holding> {
     let mut list = Holdings {
         scenario,
-        list: Vec::new(),
+        list: Vec::with_capacity(6),
     };
     for &stage in &load.stages {
         list.stage(stage, load);

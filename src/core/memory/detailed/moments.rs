@@ -8,7 +8,7 @@
 //! `tests/finetune.rs`): pure bf16 with Adam takes 6 bytes a parameter between steps and 10 at the optimizer's, whatever
 //! the batch.
 
-use super::activations::{cut, kept};
+use super::activations::{Chunks, cut};
 use super::holding::{Holding, Kind, embedding_elements, holdings, kinds_of};
 use super::logits::{self, eager_kernel};
 use super::sharding::{largest_layer, root_elements};
@@ -20,8 +20,8 @@ use crate::run::{AdapterMethod, BaseFormat, Recompute, Scenario};
 
 /// Everything that is there at the fullest moment.
 #[must_use]
-pub fn items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
-    let rank = Rank::new(scenario, load);
+pub fn items(scenario: &Scenario, chunks: &Chunks, load: &RankLoad) -> Vec<Item> {
+    let rank = Rank::new(scenario, chunks, load);
     let mut all = rank.always();
     let moments = [rank.loss(), rank.backward(), rank.step()];
     let bytes = |items: &Vec<Item>| items.iter().map(|item| item.bytes.0).sum::<f64>();
@@ -39,7 +39,8 @@ pub fn items(scenario: &Scenario, load: &RankLoad) -> Vec<Item> {
 /// Bytes between two steps: weights and states, and gradient shards where FSDP keeps them.
 #[must_use]
 pub fn steady(scenario: &Scenario, load: &RankLoad) -> f64 {
-    let rank = Rank::new(scenario, load);
+    let chunks = Chunks::of(scenario);
+    let rank = Rank::new(scenario, &chunks, load);
     let always: f64 = rank.always().iter().map(|item| item.bytes.0).sum();
     let left = if rank.sharded && scenario.adapter.is_none() {
         rank.gradients(true)
@@ -52,6 +53,7 @@ pub fn steady(scenario: &Scenario, load: &RankLoad) -> f64 {
 /// A rank, its parameters, and whether they are sharded.
 struct Rank<'a> {
     scenario: &'a Scenario,
+    chunks: &'a Chunks,
     load: &'a RankLoad,
     holdings: Vec<Holding>,
     sharded: bool,
@@ -73,9 +75,10 @@ fn momentary(name: &'static str, bytes: f64) -> Item {
 }
 
 impl<'a> Rank<'a> {
-    fn new(scenario: &'a Scenario, load: &'a RankLoad) -> Self {
+    fn new(scenario: &'a Scenario, chunks: &'a Chunks, load: &'a RankLoad) -> Self {
         Self {
             scenario,
+            chunks,
             load,
             holdings: holdings(scenario, load),
             sharded: scenario.fetches_parameters()
@@ -134,7 +137,8 @@ impl<'a> Rank<'a> {
 
     /// Activations of all micro-batches in flight; an fp32 residual stream doubles the layers' inputs.
     fn activations(&self) -> Vec<Item> {
-        let mut items = activation_items(self.scenario, self.load);
+        let mut items: Vec<Item> =
+            activation_items(self.scenario, self.chunks, self.load).collect();
         let upcast = |adapter: &crate::run::Adapter| adapter.upcast;
         if self.scenario.adapter.as_ref().is_some_and(upcast) {
             let inputs = "input of the attention norm";
@@ -197,7 +201,7 @@ impl<'a> Rank<'a> {
             .load
             .stages
             .iter()
-            .map(|stage| kept(scenario, *stage).recomputed);
+            .map(|stage| self.chunks.kept(*stage).recomputed);
         let recomputed = recomputed.fold(0.0, f64::max);
         let norms = if recomputed > 0.0 {
             2.0 * self.eager_norm()

@@ -1,6 +1,6 @@
 //! What exists only while one layer or one exchange is under way: the largest of these is added to what is held.
 
-use super::activations::{Kept, cut, kept};
+use super::activations::{Chunks, cut};
 use super::holding::kinds_of;
 use crate::memory::estimate::{Nature, RankLoad};
 use crate::model::{Cut, Ffn};
@@ -43,18 +43,22 @@ impl Buffer {
 
 /// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; what recomputation
 /// brings back stands beside it because it is alive during that backward.
-#[must_use]
-pub fn transients(scenario: &Scenario, load: &RankLoad) -> Vec<Buffer> {
+pub fn transients(
+    scenario: &Scenario,
+    chunks: &Chunks,
+    load: &RankLoad,
+) -> impl Iterator<Item = Buffer> {
     let (name, bytes) = largest(scenario, &load.stages);
-    let mut list = vec![Buffer::momentary(name, bytes)];
-    let recomputed = load
+    let again = load
         .stages
         .iter()
-        .map(|stage| kept(scenario, *stage))
-        .fold(0.0, |most: f64, chunk: Kept| most.max(chunk.recomputed));
-    list.push(Buffer::momentary("recomputed layer", recomputed));
-    list.extend(double_buffers(scenario).map(|bytes| Buffer::held("p2p double buffers", bytes)));
-    list
+        .map(|stage| chunks.kept(*stage).recomputed);
+    let momentary = [
+        Buffer::momentary(name, bytes),
+        Buffer::momentary("recomputed layer", again.fold(0.0, f64::max)),
+    ];
+    let beside = double_buffers(scenario).map(|bytes| Buffer::held("p2p double buffers", bytes));
+    momentary.into_iter().chain(beside)
 }
 
 /// The largest backward pass of a layer or exchange on a rank with `stages`.

@@ -69,12 +69,17 @@ pub trait MemoryMethod: Sync {
     /// How the total of [`Self::rank`] comes about.
     fn explain(&self, scenario: &Scenario, rank: usize, load: &RankLoad) -> Term;
 
+    /// All ranks.
+    fn ranks(&self, scenario: &Scenario, loads: &[RankLoad]) -> Vec<StageMemory> {
+        let ranks = loads.iter().enumerate();
+        ranks
+            .map(|(rank, load)| self.rank(scenario, rank, load))
+            .collect()
+    }
+
     /// All ranks, and whether the fullest fits.
     fn estimate(&self, scenario: &Scenario, loads: &[RankLoad]) -> Estimate {
-        let ranks = loads.iter().enumerate();
-        let per_stage = ranks
-            .map(|(rank, load)| self.rank(scenario, rank, load))
-            .collect();
+        let per_stage = self.ranks(scenario, loads);
         let need = |peak| self.need(scenario, peak);
         let (capacity, ignored) = (self.capacity(scenario), self.ignored(scenario));
         Estimate::new(per_stage, capacity, need, ignored)

@@ -120,6 +120,11 @@ pub(crate) fn interleaved(spec: &Spec) -> Result<Order, Issue> {
     Err(dead_lock("group", spec, g, megatron))
 }
 
+/// Whether [`interleaved`] has an order for `spec`, as far as that is known without it.
+pub(crate) fn has_whole_groups(spec: &Spec) -> bool {
+    spec.virtual_stages > 1 && is_megatron_legal(spec, spec.group.unwrap_or(spec.pp))
+}
+
 /// p ≤ g ≤ m and a last group that is whole or holds at least p: what Megatron-LM accepts and what always runs.
 fn is_megatron_legal(spec: &Spec, g: u32) -> bool {
     let (p, m) = (spec.pp, spec.microbatches);

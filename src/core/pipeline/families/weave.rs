@@ -38,7 +38,7 @@ impl Pattern {
 ///
 /// 1F1B is a strand of forwards and one of backwards, as many turns later as its warm-up is long; a gradient of the
 /// weight is a third strand.
-pub(crate) fn weave(pattern: Pattern, strands: &[Strand], pairs: bool) -> Row {
+pub(crate) fn weave<const N: usize>(pattern: Pattern, strands: &[Strand; N], pairs: bool) -> Row {
     let Pattern { units, regular, .. } = pattern;
     let turns = |strand: &Strand, ops: u32| strand.lag..strand.lag + ops;
     let mut bounds: Vec<u32> = strands
@@ -48,20 +48,20 @@ pub(crate) fn weave(pattern: Pattern, strands: &[Strand], pairs: bool) -> Row {
     bounds.sort_unstable();
     bounds.dedup();
     let turn = |turn: u32| {
-        let ops = strands.iter().filter_map(move |strand| {
-            let runs = turns(strand, units).contains(&turn);
-            runs.then(|| (strand.op)(turn - strand.lag))
-        });
-        let mut items: Vec<Item> = Vec::with_capacity(strands.len());
-        for op in ops {
-            match items.last_mut() {
+        let mut items: [Option<Item>; N] = [None; N];
+        for (at, strand) in strands.iter().enumerate() {
+            if !turns(strand, units).contains(&turn) {
+                continue;
+            }
+            let op = (strand.op)(turn - strand.lag);
+            match items[0] {
                 Some(Item::One(first)) if pairs && first.kind == Kind::F => {
-                    items[0] = Item::Pair(*first, op);
+                    items[0] = Some(Item::Pair(first, op));
                 }
-                _ => items.push(op.into()),
+                _ => items[at] = Some(op.into()),
             }
         }
-        items
+        items.into_iter().flatten()
     };
     let mut row = Row::default();
     for between in bounds.windows(2) {

@@ -45,8 +45,7 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
             [one("sequence_parallel", "true")].into_iter(),
         ));
     }
-    if run.software().attention == AttentionKernel::Eager
-        && run.precision.computes() != Format::Fp32
+    if run.attention_kernel() == AttentionKernel::Eager && run.precision.computes() != Format::Fp32
     {
         all.push(ladder(
             "flash_attention",

@@ -12,7 +12,7 @@ impl Check<'_> {
         let run = self.run;
         let per_node = run.gpus_per_node.unwrap_or(gpu.per_node);
         let ranks = run.tp.saturating_mul(run.pp).saturating_mul(run.cp);
-        let product = format!("tp {} x pp {} x cp {} = {ranks}", run.tp, run.pp, run.cp);
+        let product = || format!("tp {} x pp {} x cp {} = {ranks}", run.tp, run.pp, run.cp);
         if run.gpus < ranks {
             self.issues.push(
                 Issue::error(
@@ -20,7 +20,7 @@ impl Check<'_> {
                     t!(
                         "{gpus} GPUs are fewer than {product}",
                         gpus = run.gpus,
-                        product
+                        product = product()
                     ),
                 )
                 .with_near("gpus", ranks, multiples(ranks, 1)),
@@ -29,7 +29,7 @@ impl Check<'_> {
             let message = t!(
                 "{gpus} GPUs do not divide by {product}",
                 gpus = run.gpus,
-                product
+                product = product()
             );
             let alone = [("tp", run.tp), ("pp", run.pp), ("cp", run.cp)];
             match alone

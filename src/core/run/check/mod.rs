@@ -7,7 +7,7 @@ mod offload;
 mod pattern;
 mod schedule;
 
-pub use model::MAX_PARAMETERS;
+pub use model::{MAX_PARAMETERS, divides_by};
 pub use schedule::MAX_STAGES;
 
 use super::Run;
@@ -111,9 +111,55 @@ impl Check<'_> {
     }
 }
 
-/// The divisors of `number` up to [`MAX_DIVISOR`], and what each leaves.
+/// The divisors of `number` up to [`MAX_DIVISOR`], and what each leaves; in no order.
 fn divisors(number: u64) -> impl Iterator<Item = u64> {
-    (1..=number.min(MAX_DIVISOR))
-        .filter(move |size| number.is_multiple_of(*size))
+    let mut small = vec![1];
+    let (mut rest, mut prime) = (number.max(1), 2);
+    while rest > 1 && prime <= MAX_DIVISOR {
+        let (known, mut power) = (small.len(), 1);
+        while rest.is_multiple_of(prime) {
+            (rest, power) = (rest / prime, power * prime);
+            for at in 0..known {
+                small.push(small[at] * power);
+            }
+        }
+        // What has no factor up to its root is prime.
+        let next = prime + 1;
+        prime = if prime * prime > rest {
+            rest.max(next)
+        } else {
+            next
+        };
+    }
+    let small = small.into_iter();
+    small
+        .filter(move |size| number > 0 && *size <= MAX_DIVISOR)
         .flat_map(move |size| [size, number / size])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_DIVISOR, divisors};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn divisors_are_those_that_trying_all_finds() {
+        for number in [
+            0,
+            1,
+            2,
+            12,
+            97,
+            1024,
+            4097,
+            8192,
+            16_769_023,
+            720_720,
+            1 << 53,
+        ] {
+            let tried = (1..=MAX_DIVISOR.min(number)).filter(|size| number % size == 0);
+            let all: BTreeSet<u64> = tried.flat_map(|size| [size, number / size]).collect();
+            assert_eq!(divisors(number).collect::<BTreeSet<u64>>(), all, "{number}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::model::{AttentionCount, Moe, model_flops_per_token};
+use crate::model::{Architecture, AttentionCount, Moe, model_flops_per_token};
 use crate::run::{AttentionKernel, Format};
 use crate::t;
 
@@ -14,6 +14,15 @@ const MAX_LAYERS: u64 = 100_000;
 
 /// Longest name of a model, characters.
 const MAX_NAME: usize = 40;
+
+/// Whether the heads and the FFN of `model` divide over `tp` tensor-parallel ranks.
+#[must_use]
+pub fn divides_by(model: &Architecture, tp: u64) -> bool {
+    let kv_heads = model.kv_heads;
+    let kv_fits = kv_heads.is_multiple_of(tp) || tp.is_multiple_of(kv_heads);
+    let whole = model.heads.is_multiple_of(tp) && model.ffn.is_multiple_of(tp);
+    whole && (model.mla.is_some() || kv_fits)
+}
 
 impl Check<'_> {
     /// What the model is called fits on the page.
@@ -144,7 +153,7 @@ impl Check<'_> {
             ),
             (
                 "stack.attention",
-                run.software().attention == AttentionKernel::Fp8,
+                run.attention_kernel() == AttentionKernel::Fp8,
             ),
             ("fp8_activations", run.fp8_activations),
             ("fp8_dispatch", run.software().fp8_dispatch),
@@ -218,10 +227,7 @@ impl Check<'_> {
     /// What tensor parallelism must divide.
     pub fn tensor(&mut self) {
         let (m, tp) = (*self.model, self.run.tp);
-        let kv_fits = |t: u64| m.kv_heads.is_multiple_of(t) || t.is_multiple_of(m.kv_heads);
-        let works = |t: u64| {
-            m.heads.is_multiple_of(t) && m.ffn.is_multiple_of(t) && (m.mla.is_some() || kv_fits(t))
-        };
+        let works = |t: u64| divides_by(&m, t);
         if works(tp) {
             return;
         }

@@ -69,7 +69,7 @@ impl Check<'_> {
         if run.precision.computes() != Format::Fp32 {
             return;
         }
-        if run.software().attention != AttentionKernel::Eager {
+        if run.attention_kernel() != AttentionKernel::Eager {
             self.warnings.push(
                 Issue::warning(
                     "flash_attention",

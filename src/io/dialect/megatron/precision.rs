@@ -162,7 +162,7 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
             if bytes.param_gather {
                 writer.yes("--fp8-param-gather");
             }
-            if run.software().attention == AttentionKernel::Fp8 {
+            if run.attention_kernel() == AttentionKernel::Fp8 {
                 writer.yes("--fp8-dot-product-attention");
             }
         }

@@ -1,0 +1,56 @@
+//! Which stages of a scenario are alike: what one of them takes, keeps and sends is worked out once.
+
+use super::Scenario;
+use crate::model::MAX_KINDS;
+
+/// What stages of one kind share: layers of each kind of the model, where they begin in its pattern, whether it is the
+/// first, whether it is the last.
+pub type Alike = [u64; MAX_KINDS + 3];
+
+/// Which stages are alike: same layers of every kind, same ends.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kinds {
+    /// The kind of each global stage.
+    pub of: Vec<usize>,
+    /// A stage of each kind.
+    pub sample: Vec<usize>,
+    /// What they share.
+    pub keys: Vec<Alike>,
+}
+
+impl Kinds {
+    /// The kinds among the stages of `scenario`.
+    #[must_use]
+    pub fn new(scenario: &Scenario) -> Self {
+        let layers = &scenario.stage_layers;
+        let model = &scenario.model;
+        let all = model.all_kinds();
+        let period = model.pattern.layers().max(1);
+        let end = layers.len().saturating_sub(1);
+        let mut kinds = Self::default();
+        let mut start = 0;
+        for (stage, count) in layers.iter().enumerate() {
+            let mut key = [0; MAX_KINDS + 3];
+            for (kind, held) in model.kinds(start..start + count).iter() {
+                let place = all.iter().position(|(known, _)| known == kind);
+                key[place.unwrap_or(0)] = *held;
+            }
+            let ends = [u64::from(stage == 0), u64::from(stage == end)];
+            key[MAX_KINDS..].copy_from_slice(&[start % period, ends[0], ends[1]]);
+            start += count;
+            let known = kinds.keys.iter().position(|other| *other == key);
+            kinds.of.push(known.unwrap_or(kinds.keys.len()));
+            if known.is_none() {
+                kinds.keys.push(key);
+                kinds.sample.push(stage);
+            }
+        }
+        kinds
+    }
+
+    /// What `of` gives for each global stage, asked once a kind.
+    pub fn each<T: Clone>(&self, mut of: impl FnMut(usize) -> T) -> Vec<T> {
+        let samples: Vec<T> = self.sample.iter().map(|stage| of(*stage)).collect();
+        self.of.iter().map(|kind| samples[*kind].clone()).collect()
+    }
+}

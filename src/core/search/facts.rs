@@ -1,0 +1,258 @@
+//! What a bound needs to know of an order: who holds which stages, how much of it is alive at once, what a rank does first
+//! and last.
+
+use crate::pipeline::stats::Alive;
+use crate::pipeline::{Item, Kind, Order, Spec};
+use crate::run::{OneOf, Schedule};
+
+/// One rank of an order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankFacts {
+    /// Global stages that it holds.
+    pub stages: Vec<usize>,
+    /// Forwards, backwards (input) and backwards (weight) of each of `stages`, in micro-batches.
+    pub work: Vec<[f64; 3]>,
+    /// Micro-batches of each of `stages` that are alive at once, at every instant that no other exceeds in all of them.
+    pub alive: Vec<Vec<f64>>,
+    /// Versions of the weights.
+    pub versions: u64,
+    /// The stage of its first forward.
+    pub first: usize,
+    /// What its last op still has behind it: the stage, and whether the stages before add their weight gradients to the
+    /// way back; none where nothing waits for it.
+    pub last: Option<(usize, bool)>,
+}
+
+/// An order, as far as a bound looks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// Its ranks.
+    pub ranks: Vec<RankFacts>,
+    /// Messages from the first stage to each stage.
+    pub hops: Vec<f64>,
+    /// Pieces of a micro-batch.
+    pub pieces: f64,
+}
+
+impl Facts {
+    /// These facts with so many `times` more of the work that `next` has more; none where it has more than that.
+    #[must_use]
+    pub fn stretched(&self, next: &Self, times: f64) -> Option<Self> {
+        let mut longer = self.clone();
+        for (rank, next) in longer.ranks.iter_mut().zip(&next.ranks) {
+            let work = std::mem::take(&mut rank.work);
+            let alone = RankFacts {
+                work: Vec::new(),
+                ..next.clone()
+            };
+            if *rank != alone {
+                return None;
+            }
+            let of = |(one, next): (&[f64; 3], &[f64; 3])| {
+                std::array::from_fn(|kind| one[kind] + times * (next[kind] - one[kind]))
+            };
+            rank.work = work.iter().zip(&next.work).map(of).collect();
+        }
+        Some(longer)
+    }
+
+    /// Those of `order`; of one that is `timed` by durations only what no duration changes.
+    #[must_use]
+    pub fn of(order: &Order, spec: &Spec, timed: bool) -> Self {
+        let mut hops = vec![0.0];
+        for stage in 1..order.stages {
+            let before = hops.last().copied().unwrap_or(0.0);
+            let crosses = order.placement.crosses(stage, order.pp());
+            hops.push(before + f64::from(u8::from(crosses)));
+        }
+        Self {
+            ranks: (0..order.ranks.len())
+                .map(|rank| rank_facts(order, spec, rank, timed))
+                .collect(),
+            hops,
+            pieces: f64::from(spec.pieces()),
+        }
+    }
+}
+
+fn rank_facts(order: &Order, spec: &Spec, rank: usize, timed: bool) -> RankFacts {
+    let stages: Vec<usize> = order
+        .stages_of(rank)
+        .into_iter()
+        .map(|s| s as usize)
+        .collect();
+    let mut slots = vec![0usize; order.stages as usize];
+    for (index, stage) in stages.iter().enumerate() {
+        slots[*stage] = index;
+    }
+    let mut walk = Walk {
+        piece: 1.0 / f64::from(spec.pieces()),
+        by_layer: OneOf::from_id(spec.schedule.id).is_some_and(Schedule::pairs_by_layer),
+        work: vec![[0.0; 3]; stages.len()],
+        alive: Alive::none(&stages),
+        slots,
+        peaks: Peaks::default(),
+        grown: false,
+        first: None,
+        last: None,
+    };
+    for part in order.ranks[rank].loops() {
+        let before = (walk.alive.counts.clone(), walk.grown);
+        part.turn(0).for_each(|item| walk.run(item));
+        if part.times > 1 {
+            walk.work(part.body, part.times - 1);
+        }
+        // A turn that leaves what it found finds the same next time.
+        if part.times > 1 && (&before.0, before.1) != (&walk.alive.counts, walk.grown) {
+            walk.alive.add(part.body, part.times - 2);
+            walk.alive.free(part.body, part.times - 2);
+            part.turn(part.times - 1).for_each(|item| walk.hold(item));
+        }
+    }
+    let Walk {
+        work,
+        peaks,
+        first,
+        last,
+        ..
+    } = walk;
+    let splits = f64::from(order.splits);
+    RankFacts {
+        // An order that depends on durations holds at least one chunk of its first stage; nothing else is sure.
+        alive: if timed {
+            let one = |slot| if slot == 0 { 1.0 / splits } else { 0.0 };
+            vec![(0..stages.len()).map(one).collect()]
+        } else {
+            let shares = |counts: &Vec<u32>| -> Vec<f64> {
+                counts
+                    .iter()
+                    .map(|count| f64::from(*count) / splits)
+                    .collect()
+            };
+            peaks.all().iter().map(shares).collect()
+        },
+        first: if timed {
+            stages.first().copied()
+        } else {
+            first
+        }
+        .unwrap_or(0),
+        last: last.filter(|_| !timed),
+        stages,
+        work,
+        versions: u64::from(order.weight_copies.get(rank).copied().unwrap_or(1)),
+    }
+}
+
+/// A rank on the way through its row.
+struct Walk<'a> {
+    /// Micro-batches of an op.
+    piece: f64,
+    by_layer: bool,
+    /// Where each stage stands among those of the rank.
+    slots: Vec<usize>,
+    work: Vec<[f64; 3]>,
+    alive: Alive<'a>,
+    peaks: Peaks,
+    /// Something was added since the last peak.
+    grown: bool,
+    first: Option<usize>,
+    last: Option<(usize, bool)>,
+}
+
+impl Walk<'_> {
+    fn run(&mut self, item: Item) {
+        self.work(&[item], 1);
+        self.hold(item);
+    }
+
+    /// Counts the work of `items`, run so many times.
+    fn work(&mut self, items: &[Item], times: u32) {
+        let share = f64::from(times) * self.piece;
+        for op in items.iter().flat_map(|item| item.ops()) {
+            let stage = op.stage as usize;
+            let done = &mut self.work[self.slots[stage]];
+            match op.kind {
+                Kind::F => {
+                    done[0] += share;
+                    self.first = self.first.or(Some(stage));
+                }
+                Kind::B => done[1] += share,
+                Kind::W => done[2] += share,
+                Kind::BW => {
+                    done[1] += share;
+                    done[2] += share;
+                }
+            }
+            let sends = op.kind.sends_gradient();
+            self.last = sends.then_some((stage, op.kind == Kind::BW));
+        }
+    }
+
+    /// Holds and frees what `item` does.
+    fn hold(&mut self, item: Item) {
+        let pair = self.by_layer && matches!(item, Item::Pair(..));
+        let (mut starts, mut frees) = (false, false);
+        for op in item.ops() {
+            starts |= op.kind == Kind::F;
+            frees |= op.kind.frees();
+        }
+        if pair {
+            if self.grown {
+                self.peaks.pass(&self.alive.counts);
+            }
+            self.alive.free(&[item], 1);
+        }
+        self.grown |= starts;
+        if starts {
+            self.alive.add(&[item], 1);
+        }
+        if self.grown && frees {
+            self.peaks.pass(&self.alive.counts);
+            self.grown = false;
+        }
+        if frees && !pair {
+            self.alive.free(&[item], 1);
+        }
+    }
+}
+
+/// The instants at which most is alive: no other holds as much everywhere, and none lies on the way between two others,
+/// where chunks of any weight hold no more than at one end.
+#[derive(Default)]
+struct Peaks {
+    known: Vec<Vec<u32>>,
+    /// The instants passed last, the latest one behind.
+    last: [Vec<u32>; 2],
+}
+
+impl Peaks {
+    fn pass(&mut self, alive: &[u32]) {
+        let [before, last] = &mut self.last;
+        let mut ways = before.iter().zip(last.iter()).zip(alive);
+        let straight = !before.is_empty() && ways.all(|((a, b), c)| 2 * b == a + c);
+        if !straight && !last.is_empty() {
+            enter(&mut self.known, last);
+        }
+        std::mem::swap(before, last);
+        last.clear();
+        last.extend_from_slice(alive);
+    }
+    fn all(mut self) -> Vec<Vec<u32>> {
+        let last = std::mem::take(&mut self.last[1]);
+        if !last.is_empty() {
+            enter(&mut self.known, &last);
+        }
+        self.known
+    }
+}
+
+/// Adds an instant, unless a known one holds as much everywhere; drops those that hold no more than it.
+pub(super) fn enter<T: PartialOrd + Copy>(peaks: &mut Vec<Vec<T>>, alive: &[T]) {
+    let covers = |a: &[T], b: &[T]| a.iter().zip(b).all(|(a, b)| a >= b);
+    if peaks.iter().any(|peak| covers(peak.as_slice(), alive)) {
+        return;
+    }
+    peaks.retain(|peak| !covers(alive, peak));
+    peaks.push(alive.to_vec());
+}
