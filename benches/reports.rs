@@ -297,6 +297,7 @@ fn measured() -> Request {
         let run = Run {
             gpus,
             tp,
+            pp: 1,
             seq_len: 4096 << (at / 12),
             global_batch: 4 * gpus,
             ..Run::default()

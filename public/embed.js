@@ -1,5 +1,5 @@
 // <shardscope-embed run="tp=4&pp=2" panel="timeline" theme="dark">: the calculator, as high as it is.
-// run: link, fragment or JSON; panel: memory, timeline, overlap, strip, lesson, all; theme: light, dark;
+// run: link, fragment or JSON; panel: as view.embed names it, or all; theme: light, dark;
 // lang: en, zh; lesson: zero.2. The event "shardscope" answers set() and get() in `detail`.
 const asked = ['run', 'panel', 'theme', 'lang', 'lesson'];
 

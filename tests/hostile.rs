@@ -353,7 +353,7 @@ fn every_panel(text: &str) -> Result<bool, String> {
     let views = [
         panel.view(&evaluation, MemoryUnit::Gib),
         panel.view(&evaluation, MemoryUnit::Gb),
-        content(named(page), &run, &Stamp::default()),
+        content(named(page), &run, None),
     ];
     for view in views {
         let html = view.to_html();

@@ -6,17 +6,22 @@
 
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
 use shardscope::core::message::Catalogue;
-use shardscope::core::report::evaluate;
+use shardscope::core::report::{Evaluation, evaluate};
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
-use shardscope::io::export::Stamp;
 use shardscope::io::import::{self, Question, Reading, summary::summary};
 use shardscope::io::link;
 use shardscope::io::logs::{
     self,
     asked::{Answer, Piece, Wanted},
 };
+use shardscope::view::cluster::crossing::{crossings, reordered_table};
+use shardscope::view::cluster::picture::{base, legend};
+use shardscope::view::cluster::ranks::node_table;
+use shardscope::view::cluster::selected::selected;
+use shardscope::view::cluster::wires::wires;
+use shardscope::view::cluster::{self, Scene};
 use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
@@ -195,6 +200,22 @@ const RUNS: [&str; 9] = [
     "v=1&tp=7&gpus=60&wings=2&seq_len=4q",
 ];
 
+/// What the cluster view says of a run.
+fn cluster_view(evaluation: &Evaluation) -> [Node; 8] {
+    let scene = Scene::of(evaluation.scenario.layout.mesh(), 1064.0);
+    let (wires, unit) = (wires(evaluation, 1), MemoryUnit::Gib);
+    [
+        base(&scene, evaluation),
+        legend(&wires),
+        leaf("p", "", cluster::summary(&scene)),
+        selected(evaluation, 1, &wires, unit),
+        crossings(evaluation, 1, &wires, unit),
+        reordered_table(evaluation),
+        node_table(&scene, 1),
+        cluster::tools(evaluation, None),
+    ]
+}
+
 /// What the panels say of those runs, the pages beside the calculator, and the registries of static texts.
 fn shown() -> BTreeSet<&'static str> {
     let mut all = BTreeSet::new();
@@ -213,6 +234,7 @@ fn shown() -> BTreeSet<&'static str> {
                 for panel in Panel::ALL {
                     take(&panel.view(&evaluation, MemoryUnit::Gib));
                 }
+                cluster_view(&evaluation).iter().for_each(&mut take);
                 for issue in &evaluation.report.warnings {
                     take(&line(issue));
                 }
@@ -220,7 +242,7 @@ fn shown() -> BTreeSet<&'static str> {
             Err(issues) => issues.iter().for_each(|issue| take(&line(issue))),
         }
         for page in ["export", "published", "methods", "glossary", "nonsense"] {
-            take(&content(named(page), &read.run, &Stamp::default()));
+            take(&content(named(page), &read.run, None));
         }
         for text in ["nothing", "v=1&tp=4"] {
             let question = Question {

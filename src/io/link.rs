@@ -29,6 +29,8 @@ pub struct View {
     pub page: Option<String>,
     /// The view that is open, where it is not the Run: schedules, cluster.
     pub open: Option<String>,
+    /// The selected GPU, by its global rank.
+    pub gpu: Option<String>,
     /// The step of a lesson that is open: pipelines.4.
     pub lesson: Option<String>,
     /// light or dark, whatever the browser prefers.
@@ -83,6 +85,7 @@ pub fn encode_with(run: &Run, view: &View) -> String {
         ("view.compare", &view.compare),
         ("view.page", &view.page),
         ("view.open", &view.open),
+        ("view.gpu", &view.gpu),
         ("view.lesson", &view.lesson),
         ("view.theme", &view.theme),
         ("view.lang", &view.lang),
@@ -138,6 +141,7 @@ pub fn decode(text: &str) -> Decoded {
             "view.compare" => view.compare = Some(value),
             "view.page" => view.page = Some(value),
             "view.open" => view.open = Some(value),
+            "view.gpu" => view.gpu = Some(value),
             "view.lesson" => view.lesson = Some(value),
             "view.theme" => view.theme = Some(value),
             "view.lang" => view.lang = Some(value),

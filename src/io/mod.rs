@@ -1,6 +1,7 @@
 //! A Run out of the calculator and back in: the link, its timeline as files, requests as lines, and what other programs
 //! read and write.
 
+pub mod asked;
 pub mod config;
 pub mod dialect;
 pub mod export;

@@ -11,7 +11,7 @@ use crate::core::run::{Run, Value};
 use crate::core::search::{self, Plan};
 use serde::Serialize;
 
-/// What can be asked of the calculator; `import` is a verb as well.
+/// What can be asked of the calculator; `import`, `export` and `log` are verbs as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// A Run, as JSON or as a link: its [`Report`].
@@ -20,19 +20,16 @@ pub enum Verb {
     Schedule,
     /// A Run, and which fields are searched: the best layouts.
     Plan,
-    /// `{"run": ..., "format": ...}`: the Run as a text of another program.
-    Export,
     /// `{"runs": [{"run": ..., "step_s": ...}]}`: what measured runs teach, as a profile.
     Calibrate,
 }
 
 impl Verb {
     /// All of them, by the names that a command line gives them.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 4] = [
         ("report", Self::Report),
         ("schedule", Self::Schedule),
         ("plan", Self::Plan),
-        ("export", Self::Export),
         ("calibrate", Self::Calibrate),
     ];
 
@@ -54,8 +51,6 @@ pub enum Answer {
     Schedule(Box<Reply>),
     /// To [`Verb::Plan`].
     Plan(Box<Plan>),
-    /// To [`Verb::Export`].
-    Exported(Exported),
     /// To [`Verb::Calibrate`].
     Calibrated(Box<Calibration>),
 }
@@ -142,10 +137,6 @@ pub fn answer(verb: Verb, line: &str) -> Result<Answer, Vec<Issue>> {
         Verb::Schedule => Answer::Schedule(Box::new(pipeline::request::answer(&request)?)),
         Verb::Plan => Answer::Plan(Box::new(search::plan(&request)?)),
         Verb::Calibrate => Answer::Calibrated(Box::new(calibrate::calibrate(&request)?)),
-        Verb::Export => {
-            let (run, format) = run_and_text(&request, "format")?;
-            Answer::Exported(export::export(&run, format, &Stamp::default())?.into())
-        }
     })
 }
 
@@ -158,6 +149,16 @@ pub fn import(line: &str) -> Result<Imported, Vec<Issue>> {
     let request = json::read(line.trim())?;
     let (run, text) = run_and_text(&request, "text")?;
     Ok(import::read(text, &run)?.into())
+}
+
+/// Answers a line of the verb `export`, `{"run": ..., "format": ...}`: the Run as a text of another program.
+///
+/// # Errors
+/// What is wrong with the request, or why the Run makes no sense.
+pub fn export(line: &str) -> Result<Exported, Vec<Issue>> {
+    let request = json::read(line.trim())?;
+    let (run, format) = run_and_text(&request, "format")?;
+    Ok(export::export(&run, format, &Stamp::default())?.into())
 }
 
 /// Answers a line of the verb `log`, `{"text": ..., "run": ...}`: what a log, a benchmark, a trace or a snapshot measured of a

@@ -5,6 +5,7 @@
 //! pictures into strokes.
 
 pub mod charts;
+pub mod cluster;
 pub mod learn;
 pub mod node;
 pub mod paint;

@@ -15,7 +15,6 @@ use crate::view::panels::about::about;
 use crate::view::panels::changes::what_changed;
 use crate::view::panels::cuts::{grids, ring, sequences};
 use crate::view::panels::memory;
-use crate::view::panels::mesh::mesh;
 use crate::view::panels::over_time::{areas, curve_table, legend, peak_words};
 use crate::view::panels::overlap::rows;
 use crate::view::panels::pipeline::ranks;
@@ -32,8 +31,8 @@ use plotters_backend::DrawingBackend;
 pub enum Panel {
     /// Where a figure comes from; the fullest GPU where none is chosen.
     About(Option<Figure>),
-    /// A bar a pipeline rank.
-    MemoryBars,
+    /// A bar a pipeline rank, the selected one marked.
+    MemoryBars(Option<usize>),
     /// The verdict against measured runs.
     MemoryBands,
     /// The bars as a table.
@@ -51,8 +50,6 @@ pub enum Panel {
     },
     /// How to narrow down a run that should have fitted.
     Narrow,
-    /// Ranks by node and group.
-    Mesh,
     /// A sequence cut over ranks.
     Sequences,
     /// Tensor parallelism in one, two and three dimensions.
@@ -81,9 +78,9 @@ pub enum Panel {
 
 impl Panel {
     /// One of each.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 19] = [
         Self::About(None),
-        Self::MemoryBars,
+        Self::MemoryBars(None),
         Self::MemoryBands,
         Self::MemoryTable,
         Self::Methods,
@@ -93,7 +90,6 @@ impl Panel {
             width: 600,
         },
         Self::Narrow,
-        Self::Mesh,
         Self::Sequences,
         Self::Grids,
         Self::Ring,
@@ -114,8 +110,8 @@ impl Panel {
         let (scenario, report) = (&evaluation.scenario, &evaluation.report);
         match self {
             Self::About(figure) => about_figure(evaluation, figure, unit),
-            Self::MemoryBars => {
-                let bars = memory::picture(evaluation, unit);
+            Self::MemoryBars(selected) => {
+                let bars = memory::picture(evaluation, selected, unit);
                 saved(bars, "memory", evaluation, unit)
             }
             Self::MemoryBands => memory::measured(&report.memory, unit),
@@ -125,7 +121,6 @@ impl Panel {
                 over_the_step(evaluation, rank, theme, width, unit)
             }
             Self::Narrow => memory::narrow(evaluation, unit),
-            Self::Mesh => mesh(scenario),
             Self::Sequences => sequences(scenario),
             Self::Grids => grids(scenario),
             Self::Ring => ring(scenario, unit),

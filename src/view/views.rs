@@ -19,7 +19,7 @@ pub enum View {
 
 impl View {
     /// What the header offers, in its order.
-    pub const OFFERED: [Self; 2] = [Self::Run, Self::Learn(StepId::first())];
+    pub const OFFERED: [Self; 3] = [Self::Run, Self::Cluster, Self::Learn(StepId::first())];
 
     /// Its name.
     #[must_use]

@@ -56,6 +56,7 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         Action::Choose(choice) => state.chosen.update(|chosen| match choice {
             Choice::Policy(policy) => chosen.policy = policy,
             Choice::Spread(spread) => chosen.spread = spread,
+            Choice::Group(kind) => chosen.group = kind,
         }),
         Action::Sort(column) => {
             state

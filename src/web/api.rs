@@ -9,8 +9,7 @@ use crate::core::run::{Run, Value};
 use crate::core::search::Request;
 use crate::core::sort::sort_by;
 use crate::io;
-use crate::io::export::Stamp;
-use crate::io::request::{self, Exported, Verb};
+use crate::io::request::{self, Verb};
 use crate::web::plain::{reply, text, value};
 use crate::web::worker::next_turn;
 use serde::Serialize;
@@ -102,33 +101,8 @@ pub fn decode_link(link: JsValue) -> JsValue {
     }))
 }
 
-/// A Run in one of the forms of [`io::export::FORMATS`]; `stamp` may hold `date` and `address`.
-#[wasm_bindgen(js_name = exportRun)]
-#[must_use]
-pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
-    let written = move || {
-        let run = Run::from_value(&value(run)?)?;
-        let stamp = value(stamp)?;
-        let text_of = |key: &str| match stamp.get(key) {
-            Some(Value::Text(text)) => Ok(text.clone()),
-            None | Some(Value::Null) => Ok(String::new()),
-            Some(other) => {
-                let message = format!("{key} takes text, this is {}", other.kind());
-                Err(vec![Issue::error(key, message)])
-            }
-        };
-        let (date, address) = (text_of("date")?, text_of("address")?);
-        let stamp = Stamp {
-            date: &date,
-            address: &address,
-        };
-        io::export::export(&run, &text(format, "a format")?, &stamp)
-    };
-    reply(written().map(Exported::from))
-}
-
-/// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none. The importer's
-/// module answers the verb `import`.
+/// One line of the `shardscope` command (tools/npm) as the object to be printed; undefined where `verb` is none. The second
+/// module answers the verbs `import`, `export` and `log`.
 #[wasm_bindgen(js_name = answerLine)]
 #[must_use]
 pub fn answer_line(verb: &str, line: &str) -> JsValue {

@@ -11,6 +11,7 @@ use crate::view::panels::{published, words};
 use crate::view::views::View;
 use crate::web::about::About;
 use crate::web::accuracy::AccuracyPanel;
+use crate::web::cluster::cluster;
 use crate::web::compare::{compare, compare_panel};
 use crate::web::dialog::dialog;
 use crate::web::embed::embed;
@@ -31,6 +32,7 @@ use crate::web::start::start;
 use crate::web::state::State;
 use crate::web::strip::{Advice, Strip, Waterfall};
 use crate::web::timeline::TimelinePanel;
+use crate::web::timeline::look::Look;
 use crate::web::{browser, i18n, link_sync};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -59,6 +61,7 @@ pub async fn mount(importer: js_sys::Function) {
 fn App() -> impl IntoView {
     let state = State::from_address();
     provide_context(state);
+    provide_context(Look::new(state));
     link_sync::keep(state);
     // A link that the address changes to may ask for another language.
     Effect::new(move |before: Option<()>| {
@@ -172,6 +175,7 @@ fn page(state: State) -> impl IntoView {
         <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
             {learn(state)}
+            {cluster(state)}
             <main class="page" hidden=flag(move || state.open.get() != View::Run)>
                 <aside class="inputs" aria-label=say("Inputs")>
                     {history(state)}

@@ -1,7 +1,8 @@
 //! The dialog: import, export, and what has no place of its own on the page.
 
 use crate::core::run::Run;
-use crate::io::export::Stamp;
+use crate::io::export::Order;
+use crate::io::link;
 use crate::view::node::action::Dialog;
 use crate::view::node::markup::Node;
 use crate::web::html::{effect, flag, view_once};
@@ -20,12 +21,16 @@ fn content(state: State, typed: RwSignal<String>) -> Signal<Node> {
     view_once(move || match state.dialog.get()? {
         Dialog::Import => Some(meaning.get()),
         page => {
-            let (date, address) = (browser::today(), browser::address());
-            let stamp = Stamp {
-                date: &date,
-                address: &address,
+            let text = match page {
+                Dialog::Export(format) => state.exports.text(Order {
+                    link: state.run.with(link::encode),
+                    format: format.to_owned(),
+                    date: browser::today(),
+                    address: browser::address(),
+                }),
+                _ => None,
             };
-            let content = |run: &Run| dialog_page::content(page, run, &stamp);
+            let content = |run: &Run| dialog_page::content(page, run, text.as_deref());
             Some(state.run.with(content))
         }
     })

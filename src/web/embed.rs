@@ -9,6 +9,7 @@ use crate::view::panels::issues::framed;
 use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::browser;
+use crate::web::cluster::map;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::learn::framed as framed_step;
@@ -22,8 +23,8 @@ use leptos::prelude::*;
 
 /// The panel of that name; everything where there is none.
 pub fn embed(state: State, panel: &str) -> AnyView {
-    let of_lesson = panel == "lesson";
-    let known = ["memory", "timeline", "overlap", "strip"].contains(&panel);
+    let (of_lesson, of_cluster) = (panel == "lesson", panel == "cluster");
+    let known = of_cluster || ["memory", "timeline", "overlap", "strip"].contains(&panel);
     let shows = |name: &str| !known || panel == name;
     let notes = move || {
         let notices = state.notices.get();
@@ -41,6 +42,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("memory").then(|| view! { <MemoryPanel/> })}
                     {shows("timeline").then(|| view! { <TimelinePanel/> })}
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
+                    {of_cluster.then(|| map(state))}
                 </div>
             </main>
         }
@@ -59,6 +61,8 @@ pub fn embed(state: State, panel: &str) -> AnyView {
         let lesson = step().map(|step| step.to_string());
         let view = View {
             lesson,
+            open: of_cluster.then(|| "cluster".to_owned()),
+            gpu: state.gpu.get().map(|gpu| gpu.to_string()),
             ..View::default()
         };
         let fragment = state.run.with(|run| encode_with(run, &view));

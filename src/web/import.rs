@@ -1,6 +1,7 @@
 //! What is brought in: asked of the importer's module, which is loaded when the first text comes.
 
 use crate::core::issue::Issue;
+use crate::io::asked::Asked;
 use crate::io::import::summary::summary;
 use crate::io::import::{Question, Reading};
 use crate::io::link;
@@ -35,11 +36,11 @@ pub fn meaning(state: State, typed: impl Fn() -> Option<String> + 'static) -> Si
             return;
         };
         let run = state.run.get();
-        let question = Question {
+        let question = Asked::Import(Question {
             text,
             link: link::encode(&run),
             catalogue: i18n::shown().1.as_ref().clone(),
-        };
+        });
         // Gone when the effect runs again.
         let latest = StoredValue::new(());
         leptos::task::spawn_local(async move {
@@ -59,7 +60,7 @@ pub fn meaning(state: State, typed: impl Fn() -> Option<String> + 'static) -> Si
     shown.into()
 }
 
-async fn ask(question: &Question) -> Option<Reading> {
+async fn ask(question: &Asked) -> Option<Reading> {
     let answer = ask_importer(&to_bytes(question), None).await?;
     from_bytes::<Option<Reading>>(&answer).flatten()
 }

@@ -1,13 +1,16 @@
-//! The second WebAssembly module: the readers of other programs' settings, which the page loads when a text is brought in
-//! and the JavaScript package at once.
+//! The second WebAssembly module: the readers and writers of other programs' settings, which the page loads when a text is
+//! brought in or taken out and the JavaScript package at once.
 
-use crate::core::run::Run;
-use crate::io::import::{self, Question, Reading};
+use crate::core::issue::Issue;
+use crate::core::run::{Run, Value};
+use crate::io::asked::Asked;
+use crate::io::export::{self, Stamp};
+use crate::io::import::{self, Reading};
 use crate::io::logs::{
     self,
     asked::{Open, Piece},
 };
-use crate::io::request::{self, Imported, Measured};
+use crate::io::request::{self, Exported, Imported, Measured};
 use crate::web::plain::{reply, text, value};
 use crate::web::worker::job::{from_bytes, to_bytes};
 use std::cell::RefCell;
@@ -23,6 +26,31 @@ pub fn import_text(of: JsValue, run: JsValue) -> JsValue {
         import::read(&text(of, "an import")?, &present)
     };
     reply(read().map(Imported::from))
+}
+
+/// A Run in one of the forms of [`export::FORMATS`]; `stamp` may hold `date` and `address`.
+#[wasm_bindgen(js_name = exportRun)]
+#[must_use]
+pub fn export_run(run: JsValue, format: JsValue, stamp: JsValue) -> JsValue {
+    let written = move || {
+        let run = Run::from_value(&value(run)?)?;
+        let stamp = value(stamp)?;
+        let text_of = |key: &str| match stamp.get(key) {
+            Some(Value::Text(text)) => Ok(text.clone()),
+            None | Some(Value::Null) => Ok(String::new()),
+            Some(other) => {
+                let message = format!("{key} takes text, this is {}", other.kind());
+                Err(vec![Issue::error(key, message)])
+            }
+        };
+        let (date, address) = (text_of("date")?, text_of("address")?);
+        let stamp = Stamp {
+            date: &date,
+            address: &address,
+        };
+        export::export(&run, &text(format, "a format")?, &stamp)
+    };
+    reply(written().map(Exported::from))
 }
 
 /// What a log, a benchmark's output, a trace or a memory snapshot measured; what it does not say of its run is as in `run`.
@@ -50,12 +78,22 @@ pub fn import_line(line: &str) -> JsValue {
     reply(request::import(line))
 }
 
-/// What the page asks and is answered, [`Question`] and [`Reading`], as bytes.
+/// A line of the verb `export` of the `shardscope` command (tools/npm) as the object to be printed.
+#[wasm_bindgen(js_name = exportLine)]
+#[must_use]
+pub fn export_line(line: &str) -> JsValue {
+    reply(request::export(line))
+}
+
+/// What the page asks and is answered, as bytes: see [`Asked`].
 #[wasm_bindgen(js_name = readImport)]
 #[must_use]
 pub fn read_import(question: &[u8]) -> Vec<u8> {
-    let reading = from_bytes::<Question>(question).map(|question| Reading::of(&question));
-    to_bytes(&reading)
+    match from_bytes(question) {
+        Some(Asked::Import(question)) => to_bytes(&Some(Reading::of(&question))),
+        Some(Asked::Export(order)) => to_bytes(&order.written()),
+        None => Vec::new(),
+    }
 }
 
 /// Takes a piece of a file that the page reads: the question, [`Piece`], and its answer as bytes.

@@ -3,7 +3,7 @@
 use crate::io::link;
 use crate::web::browser;
 use crate::web::history;
-use crate::web::state::{State, theme_of, view_of};
+use crate::web::state::{State, gpu_of, theme_of, view_of};
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub fn keep(state: State) {
     for event in ["hashchange", "popstate"] {
         let handle = window_event_listener_untyped(event, move |_| {
             let read = link::opened(&browser::link_text());
-            let open = view_of(&read.view);
+            let (open, gpu) = (view_of(&read.view), gpu_of(&read.view));
             if read.view.theme.is_some() {
                 state.theme.set(theme_of(&read.view));
                 state.view.update_value(|view| view.theme = read.view.theme);
@@ -43,6 +43,9 @@ pub fn keep(state: State) {
             }
             if state.open.get_untracked() != open {
                 state.open.set(open);
+            }
+            if state.gpu.get_untracked() != gpu {
+                state.gpu.set(gpu);
             }
             if state.lang.get_untracked() != read.view.lang {
                 state.lang.set(read.view.lang);
@@ -73,6 +76,7 @@ fn view(state: State) -> link::View {
         lang,
         page: view.page.clone(),
         open,
+        gpu: state.gpu.get().map(|gpu| gpu.to_string()),
         lesson,
         compare,
         second,

@@ -18,6 +18,8 @@ mod browser;
 #[cfg(feature = "ui")]
 mod chart;
 #[cfg(feature = "ui")]
+mod cluster;
+#[cfg(feature = "ui")]
 mod compare;
 #[cfg(feature = "ui")]
 mod dialog;
@@ -25,6 +27,8 @@ mod dialog;
 mod embed;
 #[cfg(feature = "ui")]
 mod evaluated;
+#[cfg(feature = "ui")]
+mod export;
 #[cfg(feature = "ui")]
 mod field;
 #[cfg(feature = "ui")]

@@ -9,14 +9,10 @@ use crate::web::state::State;
 use leptos::prelude::*;
 
 /// What opens below: the panel, and what it is about.
-const FOLDS: [(Panel, &str); 5] = [
+const FOLDS: [(Panel, &str); 4] = [
     (
         Panel::Step,
         "Range, MFU as others count it, and the token budget",
-    ),
-    (
-        Panel::Mesh,
-        "Ranks by node and group: who talks over which wire",
     ),
     (
         Panel::Sequences,

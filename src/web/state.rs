@@ -1,5 +1,6 @@
 //! The page's state: one signal of the Run, one memo of what follows from it, and what is looked at.
 
+use crate::core::cluster::GroupKind;
 use crate::core::issue::Issue;
 use crate::core::message::Message;
 use crate::core::pipeline::packing::Spread;
@@ -15,6 +16,7 @@ use crate::view::panels::schedules::Sort;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
+use crate::web::export::Exports;
 use crate::web::field::shown_text;
 use crate::web::history::History;
 use crate::web::plan::Planner;
@@ -29,6 +31,8 @@ pub struct Chosen {
     pub policy: Policy,
     /// How sample lengths are spread in the panel of unequal micro-batches.
     pub spread: Spread,
+    /// The groups that the cluster shows.
+    pub group: Option<GroupKind>,
     /// How the table of schedules is sorted.
     pub sort: Sort,
 }
@@ -74,12 +78,16 @@ pub struct State {
     pub told: RwSignal<Option<(Run, Issue)>>,
     /// What a phone shows: "inputs" or "results".
     pub tab: RwSignal<&'static str>,
+    /// Exports that were written.
+    pub exports: Exports,
     /// The search in the background.
     pub planner: Planner,
     /// The runs that were measured.
     pub runs: Runs,
     /// The view that is open.
     pub open: RwSignal<View>,
+    /// The selected GPU, by its global rank: one for all views.
+    pub gpu: RwSignal<Option<u64>>,
 }
 
 impl State {
@@ -88,6 +96,7 @@ impl State {
         let link = link::opened(&browser::link_text());
         let theme = theme_of(&link.view);
         let open = view_of(&link.view);
+        let gpu = gpu_of(&link.view);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         Self {
@@ -110,9 +119,11 @@ impl State {
             chosen: RwSignal::new(Chosen::default()),
             told: RwSignal::new(None),
             tab: RwSignal::new("results"),
+            exports: Exports::new(),
             planner: Planner::new(),
             runs: Runs::stored(),
             open: RwSignal::new(open),
+            gpu: RwSignal::new(gpu),
         }
     }
 
@@ -177,8 +188,30 @@ impl State {
         }
     }
 
+    /// The pipeline rank of the selected GPU.
+    pub fn rank(&self) -> Option<usize> {
+        let gpu = self.gpu.get()?;
+        let mesh = self.evaluation()?.scenario.layout.mesh();
+        usize::try_from(mesh.place(gpu.min(mesh.ranks() - 1)).pp).ok()
+    }
+
+    /// Selects pipeline rank `rank` of the replica of the selected GPU.
+    pub fn select_rank(&self, rank: usize) {
+        let Some(evaluation) = untrack(|| self.evaluation()) else {
+            return;
+        };
+        let mesh = evaluation.scenario.layout.mesh();
+        let gpu = self.gpu.get_untracked().unwrap_or(0);
+        let pipeline = mesh.members(GroupKind::Pp, gpu.min(mesh.ranks() - 1));
+        let rank = (rank as u64).min(pipeline.size() - 1);
+        self.gpu.set(Some(pipeline.rank(rank)));
+    }
+
     /// Opens the drawer on a figure.
     pub fn ask(&self, figure: Figure) {
+        if let Figure::Memory(rank) | Figure::Component(rank, _) = figure {
+            self.select_rank(rank);
+        }
         self.figure.set(Some(figure));
         self.drawer.set(true);
     }
@@ -206,6 +239,11 @@ impl State {
 pub fn theme_of(view: &link::View) -> Theme {
     let wanted = view.theme.as_deref().and_then(Theme::named);
     wanted.unwrap_or_else(browser::preferred_theme)
+}
+
+/// The GPU that a link selects.
+pub fn gpu_of(view: &link::View) -> Option<u64> {
+    view.gpu.as_deref()?.parse().ok()
 }
 
 /// The view that a link opens.

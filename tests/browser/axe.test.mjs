@@ -84,6 +84,15 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
     assert.deepEqual(await found(page), [], 'a fault');
   });
 
+  test(`the cluster, ${theme}, ${language}`, async () => {
+    for (const size of [DESKTOP, PHONE]) {
+      const { page } = await site.open(`${RUNS.moe}${view}&view.open=cluster&view.gpu=700`, size);
+      await settled(page);
+      await openAll(page);
+      assert.deepEqual(await found(page), []);
+    }
+  });
+
   test(`a phone, ${theme}, ${language}`, async () => {
     const { page } = await site.open(`${RUNS.moe}${view}`, PHONE);
     await settled(page);
@@ -107,7 +116,7 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
   });
 
   test(`every panel alone, ${theme}, ${language}`, async () => {
-    for (const panel of ['memory', 'timeline', 'overlap', 'strip', 'all', 'lesson']) {
+    for (const panel of ['memory', 'timeline', 'overlap', 'strip', 'cluster', 'all', 'lesson']) {
       const { page } = await site.open(`${RUNS.moe}${view}&view.embed=${panel}`, EMBED);
       await openAll(page);
       // A frame that is told its theme shows through to the paper of the page around it.

@@ -179,7 +179,7 @@ for (const [schedule, ops] of [['1f1b', 524_288], ['zb-h1', 786_432]]) {
 const fits = await host.evaluate(() => {
   const runs = Array.from({ length: 20 }, (_, at) => {
     const gpus = 8 << at % 4;
-    const run = { gpus, tp: 1 << Math.floor(at / 4) % 3, seq_len: 4096 << Math.floor(at / 12), global_batch: 4 * gpus };
+    const run = { gpus, tp: 1 << Math.floor(at / 4) % 3, pp: 1, seq_len: 4096 << Math.floor(at / 12), global_batch: 4 * gpus };
     return { run, step_s: shardscope.report(run).step.time_s * (at === 7 ? 1.5 : 1.1) };
   });
   return Array.from({ length: 5 }, () => {

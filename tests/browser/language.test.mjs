@@ -27,6 +27,16 @@ for (const name of ['default', 'moe', 'error', 'full']) {
   });
 }
 
+test('no English sentence is left: the cluster', async () => {
+  for (const run of [RUNS.default, RUNS.moe]) {
+    const { page } = await site.open(`${run}&view.lang=zh&view.open=cluster`);
+    await languageIs(page, 'zh-CN');
+    await settled(page);
+    await openAll(page);
+    assert.deepEqual(english(await texts(page)), []);
+  }
+});
+
 test('the button turns to Chinese and back, and what changed meanwhile is right in both', async () => {
   const { page: plain } = await site.open('#v=1&tp=4');
   await settled(plain);

@@ -53,8 +53,9 @@ test('after one visit the page works without the network, tables included', asyn
   await page.reload();
   await started(page);
   assert.equal(await figures(page), online);
-  await page.locator('summary', { hasText: 'Ranks by node' }).click();
-  await page.locator('.mesh').waitFor();
+  await page.getByRole('button', { name: 'Cluster', exact: true }).click();
+  await page.locator('.cluster-map').waitFor();
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
   await page.locator('#accuracy').scrollIntoViewIfNeeded();
   await page.locator('#accuracy h3').first().waitFor({ timeout: 120_000 });
   // The page by its full name, and another run.

@@ -118,7 +118,11 @@ test('the guide is the help, and every command line in it is answered without er
   // A log is a text, not a line.
   assert.deepEqual([...verbs].filter((verb) => verb !== 'log'), Object.keys(LINES));
   writeFileSync(join(home, 'train.sh'), MEGATRON);
-  for (const [line] of examples.filter(([, verb]) => verb !== 'log')) {
+  writeFileSync(join(home, 'train.log'), Array.from({ length: 20 }, (_, at) => (
+    ` [2026-03-02 11:22:${10 + at}.123456] iteration ${String(at + 1).padStart(8)}/      20 | consumed samples: ${64 * (at + 1)}`
+    + ' | elapsed time per iteration (ms): 1234.5 | learning rate: 3.000000E-05 | global batch size:    64 | lm loss: 1.1E+01'
+    + ' | loss scale: 1.0 | grad norm: 2.5 | number of skipped iterations:   0 |\n')).join(''));
+  for (const [line] of examples) {
     const run = line.replace('| shardscope', `| '${process.execPath}' '${COMMAND}'`);
     const [{ errors }] = answers(spawnSync('bash', ['-c', run], { ...LONG, cwd: home }));
     assert.deepEqual(errors, [], line);

@@ -244,23 +244,14 @@ impl Mesh {
     fn replicas(self) -> Span {
         Span::new(self.dense(Axis::Cp), self.dense(Axis::Dp))
     }
+    /// The ranks that hold the same routed experts.
+    pub(super) fn expert_copies(self) -> Span {
+        Span::new(self.experts(Axis::Dp), (1, 1))
+    }
     /// How the groups along `axis` lie on the nodes.
     #[must_use]
     pub fn group(self, axis: Axis) -> Group {
         self.span(axis).group(self.per_node)
-    }
-    /// Whether `rank` is in rank 0's group along `axis`.
-    #[must_use]
-    pub fn with_first(self, axis: Axis, rank: u64) -> bool {
-        let place = self.place(rank);
-        let Place { tp, cp, dp, pp, .. } = place;
-        match axis {
-            Axis::Tp => cp + dp + pp == 0,
-            Axis::Cp => tp + dp + pp == 0,
-            Axis::Dp => tp + cp + pp == 0,
-            Axis::Pp => tp + cp + dp == 0,
-            Axis::Ep => place.expert_dp + pp == 0,
-        }
     }
     /// `size` neighbours of the tensor-parallel group.
     #[must_use]
@@ -280,14 +271,12 @@ impl Mesh {
     /// The first `size` of the ranks that hold the same routed experts.
     #[must_use]
     pub fn expert_shard_group(self, size: u64) -> Group {
-        let copies = Span::new(self.experts(Axis::Dp), (1, 1));
-        copies.split(size).0.group(self.per_node)
+        self.expert_copies().split(size).0.group(self.per_node)
     }
     /// The ranks that hold the same shard of the same routed experts where shard groups have `shard` ranks.
     #[must_use]
     pub fn expert_replica_group(self, shard: u64) -> Group {
-        let copies = Span::new(self.experts(Axis::Dp), (1, 1));
-        copies.split(shard).1.group(self.per_node)
+        self.expert_copies().split(shard).1.group(self.per_node)
     }
     /// Wire of the groups along `axis`; gradients' groups include context-parallel ranks.
     #[must_use]
@@ -358,31 +347,6 @@ mod tests {
         assert_eq!(nvl72.group(Axis::Pp).nodes(), 1);
     }
 
-    /// Megatron-LM documents the groups of 16 GPUs with tp 2, pp 4 (`core/parallel_state.py`): tensor \[g0, g1\], \[g2, g3\]; data
-    /// \[g0, g2\], \[g1, g3\], \[g4, g6\]; pipeline \[g0, g4, g8, g12\], \[g1, g5, g9, g13\].
-    #[test]
-    fn the_groups_are_those_that_megatron_documents() {
-        let mesh = Mesh { dp: 2, ..MESH };
-        let first = |axis| -> Vec<u64> {
-            let span = mesh.span(axis);
-            (0..span.size()).map(|member| span.offset(member)).collect()
-        };
-        assert_eq!(first(Axis::Tp), [0, 1]);
-        assert_eq!(first(Axis::Dp), [0, 2]);
-        assert_eq!(first(Axis::Pp), [0, 4, 8, 12]);
-        let pipeline = |rank| {
-            (0..16).filter(move |other| {
-                mesh.place(*other)
-                    == Place {
-                        pp: mesh.place(*other).pp,
-                        node: mesh.place(*other).node,
-                        ..mesh.place(rank)
-                    }
-            })
-        };
-        assert_eq!(pipeline(1).collect::<Vec<_>>(), [1, 5, 9, 13]);
-    }
-
     fn meshes() -> impl Iterator<Item = Mesh> {
         ORDERS.into_iter().flat_map(|order| {
             [(1, 1), (2, 1), (4, 1), (2, 2), (8, 2)].map(|(ep, etp)| Mesh {
@@ -393,27 +357,6 @@ mod tests {
                 ..MESH
             })
         })
-    }
-
-    /// Members of a group differ in one coordinate only.
-    #[test]
-    fn rank_0_meets_along_each_axis_those_of_its_span() {
-        for mesh in meshes() {
-            let agree = mesh.pipelines_agree();
-            for axis in Axis::ALL
-                .into_iter()
-                .filter(|axis| agree || *axis != Axis::Ep)
-            {
-                let span = mesh.span(axis);
-                let mut members: Vec<_> =
-                    (0..span.size()).map(|member| span.offset(member)).collect();
-                members.sort_unstable();
-                let met: Vec<_> = (0..mesh.ranks())
-                    .filter(|rank| mesh.with_first(axis, *rank))
-                    .collect();
-                assert_eq!(members, met, "{mesh:?} {axis:?}");
-            }
-        }
     }
 
     #[test]

@@ -327,6 +327,61 @@ fn of_rank(draft: &Draft, load: &RankLoad) -> Option<OffloadStep> {
     offload_step(&draft.scenario, load, &passes)
 }
 
+/// A bidirectional rank works on half the micro-batches in each of its stages.
+fn copies(scenario: &Scenario, load: &RankLoad) -> f64 {
+    load.stages.len() as f64 / scenario.chunks as f64
+}
+
+/// What a rank with `load` sends in a step, `end` of it once.
+fn totals(draft: &Draft, load: &RankLoad, end: End) -> OverlapTotals {
+    let Draft {
+        scenario, passes, ..
+    } = draft;
+    let mut totals = OverlapTotals::default();
+    let repeats = scenario.usual_microbatches() / copies(scenario, load);
+    for pass in load.stages.iter().filter_map(|stage| passes.get(*stage)) {
+        let waits = &pass.waits;
+        totals.tp = totals.tp + waits.tp * repeats;
+        totals.cp = totals.cp + waits.cp * repeats;
+        totals.ep = totals.ep + waits.ep * repeats;
+        totals.zero3 = totals.zero3 + waits.zero3 * repeats;
+        totals.dp = totals.dp + waits.gradients * repeats;
+        let send = |window: Seconds| Beside {
+            comm: waits.send,
+            window,
+            ..Beside::default()
+        };
+        let sends = Wait {
+            bytes: pass.sent,
+            forward: send(pass.forward()),
+            backward: send(pass.backward()),
+        };
+        totals.pp = totals.pp + sends * repeats;
+    }
+    totals.dp = totals.dp + end.wires;
+    totals.elements = end.held.total();
+    totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
+    totals
+}
+
+/// The overlap table of pipeline rank `rank`; the report has that of the busiest.
+#[must_use]
+pub fn rank_overlap(evaluation: &Evaluation, rank: usize) -> Vec<OverlapRow> {
+    let (Ok(draft), Some(load)) = (
+        Draft::of(&evaluation.scenario.run),
+        evaluation.loads.get(rank),
+    ) else {
+        return Vec::new();
+    };
+    let totals = totals(&draft, load, end(&draft, load));
+    let mut rows = overlap_rows(&draft.scenario, &totals);
+    let scale = evaluation.report.step.rescaled_by.unwrap_or(1.0);
+    for row in &mut rows {
+        row.rescale(scale);
+    }
+    rows
+}
+
 /// The overlap table and the step, on the rank that works longest.
 pub(super) fn step(
     draft: &Draft,
@@ -338,6 +393,7 @@ pub(super) fn step(
         scenario, passes, ..
     } = draft;
     let m = scenario.usual_microbatches();
+    let copies = |load: &RankLoad| copies(scenario, load);
     let sum = |load: &RankLoad, part: fn(&Pass) -> f64| -> f64 {
         load.stages
             .iter()
@@ -345,39 +401,13 @@ pub(super) fn step(
             .map(part)
             .sum()
     };
-    // A bidirectional rank works on half the micro-batches in each of its stages.
-    let copies = |load: &RankLoad| load.stages.len() as f64 / scenario.chunks as f64;
     let busiest = (0..loads.len()).max_by(|a, b| {
         let time = |rank: usize| sum(&loads[rank], |pass| pass.total().0) / copies(&loads[rank]);
         time(*a).total_cmp(&time(*b))
     });
-    let mut totals = OverlapTotals::default();
-    if let Some(rank) = busiest {
-        let load = &loads[rank];
-        let repeats = m / copies(load);
-        for pass in load.stages.iter().filter_map(|stage| passes.get(*stage)) {
-            let waits = &pass.waits;
-            totals.tp = totals.tp + waits.tp * repeats;
-            totals.cp = totals.cp + waits.cp * repeats;
-            totals.ep = totals.ep + waits.ep * repeats;
-            totals.zero3 = totals.zero3 + waits.zero3 * repeats;
-            totals.dp = totals.dp + waits.gradients * repeats;
-            let send = |window: Seconds| Beside {
-                comm: waits.send,
-                window,
-                ..Beside::default()
-            };
-            let sends = Wait {
-                bytes: pass.sent,
-                forward: send(pass.forward()),
-                backward: send(pass.backward()),
-            };
-            totals.pp = totals.pp + sends * repeats;
-        }
-        totals.dp = totals.dp + ends[rank].wires;
-        totals.elements = ends[rank].held.total();
-        totals.next_layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
-    }
+    let totals = busiest.map_or_else(OverlapTotals::default, |rank| {
+        totals(draft, &loads[rank], ends[rank])
+    });
     let overlap = overlap_rows(scenario, &totals);
     let optimizer = ends.iter().map(|end| end.optimizer);
     let ranks = loads.len().max(1) as f64;

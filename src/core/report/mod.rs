@@ -22,7 +22,7 @@ pub mod unequal;
 mod uneven;
 
 pub use confidence::{FOUR_OF_FIVE, nudged};
-pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, time};
+pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlap, time};
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;

@@ -1,14 +1,16 @@
 //! The page's dialog for taking a run out: the forms to choose from, and the chosen one as text.
 
-use super::formats::{FORMATS, Stamp, export};
+use super::formats::FORMATS;
+use crate::core::message::verbatim;
+use crate::core::report::evaluate;
 use crate::core::run::Run;
 use crate::view::node::action::{Dialog, Save};
 use crate::view::node::markup::{Action, Node, el, leaf, text};
 use crate::view::panels::issues::line;
 
-/// The dialog with `id` chosen; the first form where it is none.
+/// The dialog with `id` chosen, the first form where it is none; `file` is its text once it is written.
 #[must_use]
-pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
+pub fn menu(run: &Run, id: &str, file: Option<&str>) -> Node {
     let chosen = FORMATS
         .iter()
         .find(|format| format.id == id)
@@ -24,8 +26,10 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
                 .on(open)
         })
         .collect();
-    let body = match export(run, chosen.id, stamp) {
-        Ok(file) => {
+    let body = match (evaluate(run), file) {
+        (Err(issues), _) => issues.iter().map(line).collect(),
+        (Ok(_), None) => leaf("p", "muted", "The export is written…"),
+        (Ok(_), Some(file)) => {
             let name = format!("shardscope.{}", chosen.end);
             let save = |label: &'static str, save: Save| {
                 leaf("button", "main", label).on(Action::Save(save))
@@ -34,7 +38,7 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
                 el(
                     "pre",
                     &[("tabindex", "0"), ("class", "file")],
-                    &[text(&file)],
+                    &[text(verbatim(file))],
                 ),
                 save("Copy", Save::Copy),
                 save("Save", Save::Text(name)),
@@ -43,7 +47,6 @@ pub fn menu(run: &Run, id: &str, stamp: &Stamp) -> Node {
             .into_iter()
             .collect()
         }
-        Err(issues) => issues.iter().map(line).collect(),
     };
     [
         leaf("h2", "", "Export"),
@@ -61,7 +64,7 @@ mod tests {
     #[test]
     fn every_form_can_be_chosen_copied_and_saved() {
         for format in FORMATS {
-            let shown = menu(&Run::default(), format.id, &Stamp::default());
+            let shown = menu(&Run::default(), format.id, Some("text"));
             let actions = shown.actions();
             assert!(
                 actions.contains(&&Action::Save(Save::Copy)),
@@ -75,7 +78,7 @@ mod tests {
             tp: 7,
             ..Run::default()
         };
-        let html = menu(&run, "json", &Stamp::default()).to_html();
+        let html = menu(&run, "json", None).to_html();
         assert!(html.contains("issue error"), "{html}");
     }
 }

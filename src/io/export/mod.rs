@@ -7,12 +7,14 @@ mod formats;
 mod markdown;
 pub mod menu;
 mod ops;
+mod order;
 mod picture;
 mod trace;
 
 pub use bars::picture;
 pub use formats::{FORMATS, Format, Stamp, export, launcher};
 pub use ops::ops_csv;
+pub use order::Order;
 pub use picture::{Picture, svg};
 pub use trace::chrome_trace;
 

@@ -140,6 +140,32 @@ impl Theme {
     }
 }
 
+/// Colours of pipeline stages, from the first to the last: one ramp, dark to light.
+const STAGES: [[Rgb; 4]; 2] = [
+    [
+        hex(0x16_40_7F),
+        hex(0x2A_7F_A6),
+        hex(0x46_AE_9E),
+        hex(0xC3_DB_86),
+    ],
+    [
+        hex(0x3C_6C_C4),
+        hex(0x3A_9C_C4),
+        hex(0x4D_BD_AE),
+        hex(0xDC_EB_A4),
+    ],
+];
+
+/// The colour of pipeline stage `stage` of `count`.
+#[must_use]
+pub fn stage_colour(theme: Theme, stage: usize, count: usize) -> Rgb {
+    let ramp = STAGES[usize::from(theme == Theme::Dark)];
+    let along = stage as f64 / count.saturating_sub(1).max(1) as f64 * 3.0;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to 2
+    let from = along.clamp(0.0, 2.0) as usize;
+    blend(ramp[from], ramp[from + 1], (along - from as f64).min(1.0))
+}
+
 /// `colour`, `share` of the way to `other`.
 #[must_use]
 pub fn blend(colour: Rgb, other: Rgb, share: f64) -> Rgb {

@@ -1,5 +1,6 @@
 //! What a press does: the actions of a view, as values that the page's dispatcher carries out.
 
+use crate::core::cluster::GroupKind;
 use crate::core::pipeline::packing::Spread;
 use crate::core::pipeline::sync::Policy;
 use crate::core::report::Figure;
@@ -110,6 +111,8 @@ pub enum Choice {
     Policy(Policy),
     /// How sample lengths are spread.
     Spread(Spread),
+    /// The groups that the cluster shows; all where none is chosen.
+    Group(Option<GroupKind>),
 }
 
 /// What is done with the timeline.
@@ -210,6 +213,7 @@ impl Choice {
             Self::Policy(Policy::Eager) => "eager",
             Self::Policy(Policy::RankEnd) => "rank",
             Self::Policy(Policy::StepEnd) => "end",
+            Self::Group(kind) => kind.map_or("all groups", GroupKind::name),
             Self::Spread(Spread::LogNormal) => "log-normal",
             Self::Spread(Spread::Bimodal) => "bimodal",
             Self::Spread(Spread::Uniform) => "uniform",

@@ -9,7 +9,6 @@ pub mod derived;
 pub mod issues;
 pub mod limits;
 pub mod memory;
-pub mod mesh;
 pub mod methods;
 pub mod over_time;
 pub mod overlap;

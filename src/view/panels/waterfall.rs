@@ -172,7 +172,7 @@ fn note(evaluation: &Evaluation, (_, _, _, of): &Row, share: f64) -> Message {
         "kernels" => {
             let ideal = step.parts[0].seconds / step.time_s;
             t!(
-                "kernels reach {share} of the {precision} peak",
+                "{share} of the {precision} peak",
                 share = show_percent(ideal / (ideal + share)),
                 precision = step.peak.precision
             )

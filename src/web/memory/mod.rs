@@ -49,7 +49,7 @@ pub fn MemoryPanel() -> impl IntoView {
             advice::narrowing(state),
         ]
     });
-    let picture = shown(state, || Some(Panel::MemoryBars));
+    let picture = shown(state, move || Some(Panel::MemoryBars(state.rank())));
     let suggested = (!alone).then(|| suggestion(state));
     let bands = shown(state, || Some(Panel::MemoryBands));
     view! {

@@ -14,7 +14,6 @@ use leptos::prelude::*;
 
 /// The picture, asked for while `visible`.
 pub fn view(state: State, visible: Signal<bool>) -> AnyView {
-    let rank = RwSignal::new(None::<usize>);
     let width = RwSignal::new(0.0);
     let frame = NodeRef::<Div>::new();
     effect(move || {
@@ -26,7 +25,7 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         // of an element, in pixels
         let width = width.get().round() as usize;
-        let (rank, theme) = (rank.get(), state.theme.get());
+        let (rank, theme) = (state.rank(), state.theme.get());
         (visible.get() && width > 0).then_some(Panel::OverTime { rank, theme, width })
     };
     let choices = view_of(move || stages(state));
@@ -36,7 +35,10 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
             <select
                 aria-label=say("Stage")
                 use:patched=choices
-                on:change=move |event| rank.set(event_target_value(&event).parse().ok())
+                on:change=move |event| match event_target_value(&event).parse() {
+                    Ok(rank) => state.select_rank(rank),
+                    Err(_) => state.gpu.set(None),
+                }
             ></select>
             <div use:patched=content></div>
         </div>
@@ -48,11 +50,13 @@ pub fn view(state: State, visible: Signal<bool>) -> AnyView {
 fn stages(state: State) -> Node {
     let evaluation = state.evaluation();
     let count = evaluation.map_or(0, |evaluation| evaluation.report.memory.per_stage.len());
+    let chosen = state.rank();
     let rank = |rank: usize| {
         let value = rank.to_string();
+        let selected = if chosen == Some(rank) { "selected" } else { "" };
         el(
             "option",
-            &[("value", &value)],
+            &[("value", &value), ("selected", selected)],
             &[words(t!("rank {rank}", rank))],
         )
     };

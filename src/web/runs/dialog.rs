@@ -5,7 +5,8 @@ use crate::core::issue::Issue;
 use crate::core::run::{LONGEST_NAME, Run};
 use crate::core::t;
 use crate::core::units::{parse_count, parse_number, show_percent};
-use crate::io::export::{Stamp, export, launcher};
+use crate::io::export::{Order, launcher};
+use crate::io::link;
 use crate::io::logs::asked::Answer;
 use crate::io::logs::summary::summary;
 use crate::view::node::action::{Dialog, Measured};
@@ -106,7 +107,13 @@ fn taught(state: State) -> Node {
     let runs = state.runs;
     runs.fit.with(|fit| match fit {
         Some((of, fit)) => {
-            let command = |run: &Run| export(run, launcher(run), &Stamp::default()).ok();
+            let command = |run: &Run| {
+                state.exports.text(Order {
+                    link: link::encode(run),
+                    format: launcher(run).to_owned(),
+                    ..Order::default()
+                })
+            };
             let present = state.run.get();
             fitted(of, fit, &present, command)
         }

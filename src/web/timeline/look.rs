@@ -18,15 +18,14 @@ pub struct Lane {
     pub hover: RwSignal<Option<Place>>,
     /// The op chosen by click or key.
     pub focus: RwSignal<Option<Place>>,
-    /// The rank whose in-flight activations are drawn.
-    pub rank: RwSignal<usize>,
+    /// The selected rank, whose memory is drawn.
+    pub rank: Signal<usize>,
     /// Those, over time.
     pub curve: Memo<Arc<Vec<(f64, u32)>>>,
 }
 
 impl Lane {
-    fn new(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
-        let rank = RwSignal::new(0);
+    fn new(prepared: Memo<Option<Arc<Prepared>>>, rank: Signal<usize>) -> Self {
         let curve = Memo::new(move |_| {
             let prepared = prepared.get();
             Arc::new(prepared.map_or(Vec::new(), |prepared| {
@@ -39,6 +38,14 @@ impl Lane {
             focus: RwSignal::new(None),
             rank,
             curve,
+        }
+    }
+    /// Chooses the op at `place` and selects its rank; a second press lets go of the op.
+    pub fn press(self, state: State, place: Option<Place>) {
+        let same = self.focus.get_untracked() == place;
+        self.focus.set(place.filter(|_| !same));
+        if let Some(place) = place {
+            state.select_rank(place.rank);
         }
     }
     /// How many ranks it has.
@@ -70,6 +77,8 @@ pub struct Look {
     pub width: RwSignal<f64>,
     /// Whether the critical path is drawn.
     pub path: RwSignal<bool>,
+    /// The instant of the step that is shown, seconds; none: no step is played.
+    pub clock: RwSignal<Option<f64>>,
 }
 
 /// Made ready anew with each evaluation.
@@ -99,7 +108,8 @@ impl Look {
                 .evaluation
                 .filter(|_| shown.errors.is_empty() && !shown.waits)
         });
-        let (own, other) = (Lane::new(own), Lane::new(other));
+        let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
+        let (own, other) = (Lane::new(own, rank), Lane::new(other, rank));
         Self {
             own,
             other,
@@ -107,6 +117,7 @@ impl Look {
             full: Memo::new(move |_| own.makespan().max(other.makespan())),
             width: RwSignal::new(0.0),
             path: RwSignal::new(false),
+            clock: RwSignal::new(None),
         }
     }
     /// The visible window: one on another picture shows all of this one.

@@ -3,10 +3,10 @@
 mod custom;
 mod export;
 mod keys;
-mod look;
+pub mod look;
 mod minimap;
 mod overlay;
-mod surface;
+pub mod surface;
 mod table;
 
 use crate::core::report::ScheduleFigures;
@@ -24,8 +24,8 @@ use crate::web::i18n::say;
 use crate::web::panel::{fold, shown};
 use crate::web::render::{Handler, handled, nodes, patched};
 use crate::web::state::State;
+use crate::web::timeline::look::Look;
 use leptos::prelude::*;
-use look::Look;
 use std::sync::Arc;
 
 /// What opens below.
@@ -39,7 +39,7 @@ const FOLDS: [&str; 3] = [
 #[component]
 pub fn TimelinePanel() -> impl IntoView {
     let state = expect_context::<State>();
-    let look = Look::new(state);
+    let look = expect_context::<Look>();
     let embedded = state.embed().is_some();
     let handler: Handler = Arc::new(move |action| {
         let Action::Timeline(action) = action else {

@@ -14,7 +14,10 @@ pub fn overlay(look: Look, lane: Lane) -> Node {
     } else {
         None
     };
-    [path, mark(look, lane)].into_iter().flatten().collect()
+    [path, clock(look, lane), mark(look, lane)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn path(look: Look, lane: Lane) -> Option<Node> {
@@ -37,6 +40,16 @@ fn path(look: Look, lane: Lane) -> Option<Node> {
         ],
         &[stroke],
     ))
+}
+
+/// The instant that is shown while a step is played.
+fn clock(look: Look, lane: Lane) -> Option<Node> {
+    let x = look.view().x(look.clock.get()?, look.width.get());
+    let height = Shape::of(lane.ranks()).rows_height();
+    let style = format!("left:{x:.1}px;height:{height:.0}px");
+    (0.0..=look.width.get())
+        .contains(&x)
+        .then(|| el("div", &[("class", "clock"), ("style", &style)], &[]))
 }
 
 fn mark(look: Look, lane: Lane) -> Option<Node> {

@@ -74,7 +74,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let Action::Rank(rank) = action else {
             return false;
         };
-        lane.rank.set(*rank);
+        state.select_rank(*rank);
         true
     });
     let names = Signal::derive(move || {
@@ -107,9 +107,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
                 on:pointermove=moved
                 on:pointerup=move |event: web_sys::PointerEvent| {
                     drag.set(None);
-                    // A second press lets go.
-                    let at = under(&event);
-                    lane.focus.update(|focus| *focus = if *focus == at { None } else { at });
+                    lane.press(state, under(&event));
                 }
                 on:pointerleave=move |_| { drag.set(None); lane.hover.set(None); }
                 on:dblclick=move |_| look.focus(lane)

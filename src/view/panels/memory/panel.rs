@@ -19,7 +19,7 @@ const ROOMY: f64 = 0.55;
 
 /// One stacked bar a pipeline rank against the capacity; every part tells what it is made of and opens its formula.
 #[must_use]
-pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
     let picture = bars(memory);
     // Where what is told of a part stands beside the bars and hides none.
@@ -30,7 +30,9 @@ pub fn picture(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
         .iter()
         .filter_map(|bar| {
             let rank = memory.per_stage.get(bar.stages.0)?;
-            Some(row(bar, rank, (picture.capacity, beside), unit))
+            let (first, last) = bar.stages;
+            let chosen = selected.is_some_and(|rank| (first..=last).contains(&rank));
+            Some(row(bar, rank, (picture.capacity, beside), chosen, unit))
         })
         .collect();
     let class = if picture.bars.len() > MANY {
@@ -73,6 +75,7 @@ fn row(
     bar: &Bar,
     rank: &StageMemory,
     (capacity, beside): (f64, Option<f64>),
+    chosen: bool,
     unit: MemoryUnit,
 ) -> Node {
     let name = bar.name();
@@ -114,7 +117,10 @@ fn row(
     );
     el(
         "div",
-        &[("class", "bar-row"), ("role", "group")],
+        &[
+            ("class", if chosen { "bar-row chosen" } else { "bar-row" }),
+            ("role", "group"),
+        ],
         &[
             ask("who", Figure::Memory(bar.stages.0), &[text(name.clone())]),
             el("div", &[("class", "track")], &track),
@@ -206,7 +212,7 @@ mod tests {
     #[test]
     fn every_part_of_a_bar_tells_its_parts_and_asks_for_its_formula() {
         let evaluation = evaluate(&Run::default()).unwrap();
-        let view = picture(&evaluation, MemoryUnit::Gib);
+        let view = picture(&evaluation, None, MemoryUnit::Gib);
         let html = view.to_html();
         let segments: usize = bars(&evaluation.report.memory)
             .bars

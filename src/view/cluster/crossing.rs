@@ -1,0 +1,316 @@
+//! Which groups leave their node, which of them need not, and what another order of the axes changes.
+
+use super::wires::{Wire, load, wires};
+use crate::core::cluster::{GroupKind, Link, Mesh, RankOrder};
+use crate::core::message::{Message, verbatim};
+use crate::core::report::{Evaluation, evaluate, needs_worker};
+use crate::core::run::{OneOf, Run, Scenario};
+use crate::core::t;
+use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
+use crate::view::node::markup::{Node, apply, leaf, table, text};
+
+/// Where the groups of a kind run, and whether that must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Crossing {
+    /// Inside their nodes.
+    Stays,
+    /// Larger than a node.
+    TooLarge,
+    /// Another order of the axes keeps them inside.
+    Needless(RankOrder),
+    /// They would fit, but what is numbered before them fills the nodes, or does not divide them.
+    Outgrown,
+}
+
+/// Of the groups of `kind`; `orders` are those that the Run could have.
+#[must_use]
+pub fn crossing(mesh: Mesh, kind: GroupKind, orders: &[RankOrder]) -> Crossing {
+    if !mesh.leaves_node(kind) {
+        return Crossing::Stays;
+    }
+    let inside = orders.iter().find(|order| {
+        let other = Mesh {
+            order: **order,
+            ..mesh
+        };
+        !other.leaves_node(kind)
+    });
+    match inside {
+        Some(order) => Crossing::Needless(*order),
+        None if mesh.members(kind, 0).size() > mesh.per_node => Crossing::TooLarge,
+        None => Crossing::Outgrown,
+    }
+}
+
+/// The orders that the scenario's groups allow.
+#[must_use]
+pub fn orders(scenario: &Scenario) -> Vec<RankOrder> {
+    let mesh = scenario.layout.mesh();
+    let experts = scenario.model.moe.is_some();
+    let all = RankOrder::ALL.iter().map(|(order, _)| *order);
+    // Without experts the last two are one.
+    let all = all.filter(|order| experts || *order != RankOrder::EpAfterPp);
+    all.filter(|order| {
+        !experts
+            || Mesh {
+                order: *order,
+                ..mesh
+            }
+            .pipelines_agree()
+    })
+    .collect()
+}
+
+/// The groups of the Run: how they lie on nodes and rails, what they send, whether they must leave the node.
+#[must_use]
+pub fn crossings(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: MemoryUnit) -> Node {
+    let scenario = &evaluation.scenario;
+    let (mesh, orders) = (scenario.layout.mesh(), orders(scenario));
+    let experts = scenario.model.moe.is_some();
+    let kinds = GroupKind::ALL.into_iter().filter(|kind| {
+        let routed = matches!(kind, GroupKind::Ep | GroupKind::ExpertDp);
+        (experts || !routed) && mesh.members(*kind, 0).size() > 1
+    });
+    let row = |kind: GroupKind| {
+        let members = mesh.members(kind, gpu);
+        let crossing = crossing(mesh, kind, &orders);
+        let lies = members.group(mesh.per_node);
+        let leaves = crossing != Crossing::Stays;
+        let place = if !leaves {
+            t!("inside a node")
+        } else if members.on_one_rail(mesh.per_node) {
+            t!("{nodes} nodes, one rail", nodes = lies.nodes())
+        } else {
+            t!(
+                "{nodes} nodes, {rails} rails",
+                nodes = lies.nodes(),
+                rails = lies.in_node
+            )
+        };
+        let wire = wires.iter().find(|wire| wire.kind == kind);
+        let sent = wire.map_or_else(|| verbatim("–"), |wire| verbatim(unit.fitting(wire.bytes)));
+        let busy = wire.map_or_else(|| verbatim("–"), |wire| verbatim(show_percent(wire.busy)));
+        let cells = [
+            kind.name().into(),
+            verbatim(members.size().to_string()),
+            place,
+            sent,
+            busy,
+            words(mesh, crossing),
+        ];
+        (
+            matches!(crossing, Crossing::Needless(_)),
+            cells.map(text).into(),
+        )
+    };
+    let rows: Vec<_> = kinds.map(row).collect();
+    if rows.is_empty() {
+        return leaf("p", "", "One GPU: no groups.");
+    }
+    let head = [
+        "group",
+        "GPUs",
+        "lies on",
+        "sent per GPU",
+        "link busy",
+        "must it leave the node?",
+    ];
+    table("Groups and the links that they cross", &head, &rows)
+}
+
+fn words(mesh: Mesh, crossing: Crossing) -> Message {
+    match crossing {
+        Crossing::Stays => t!("stays in its node"),
+        Crossing::TooLarge => t!("yes: larger than a node of {n}", n = mesh.per_node),
+        Crossing::Needless(order) => t!("no: {order} keeps it in a node", order = order.id()),
+        Crossing::Outgrown => t!("yes in every rank order: the groups inside it take up the nodes"),
+    }
+}
+
+/// The Run with another order of the axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reordered {
+    /// The order.
+    pub order: RankOrder,
+    /// Groups that leave their node.
+    pub leaving: Vec<GroupKind>,
+    /// Step, and what node link and network are busy of it; none where that takes a simulation of its own.
+    pub figures: Option<(Seconds, f64, f64)>,
+}
+
+/// The Run in every order that it allows.
+#[must_use]
+pub fn reordered(evaluation: &Evaluation) -> Vec<Reordered> {
+    let scenario = &evaluation.scenario;
+    let figures = |evaluation: &Evaluation| {
+        let wires = wires(evaluation, evaluation.busiest);
+        let [node, network] = [Link::Intra, Link::Inter].map(|link| load(&wires, link));
+        (evaluation.report.step.time_s, node, network)
+    };
+    let of = |order: RankOrder| {
+        let mesh = Mesh {
+            order,
+            ..scenario.layout.mesh()
+        };
+        let kinds = GroupKind::ALL.into_iter();
+        let leaving =
+            kinds.filter(|kind| mesh.members(*kind, 0).size() > 1 && mesh.leaves_node(*kind));
+        let run = Run {
+            rank_order: order,
+            ..scenario.run.clone()
+        };
+        let figures = if order == scenario.run.rank_order {
+            Some(figures(evaluation))
+        } else if needs_worker(&run) {
+            None
+        } else {
+            evaluate(&run).ok().as_ref().map(figures)
+        };
+        Reordered {
+            order,
+            leaving: leaving.collect(),
+            figures,
+        }
+    };
+    orders(scenario).into_iter().map(of).collect()
+}
+
+/// The same as a table, with a button for each order that is not the Run's.
+#[must_use]
+pub fn reordered_table(evaluation: &Evaluation) -> Node {
+    let experts = evaluation.scenario.model.moe.is_some();
+    let row = |of: Reordered| {
+        let own = of.order == evaluation.scenario.run.rank_order;
+        let shown = of
+            .leaving
+            .iter()
+            .filter(|kind| experts || !matches!(kind, GroupKind::Ep | GroupKind::ExpertDp));
+        let leaving = Message::joined(", ", shown.map(|kind| kind.name().into()));
+        let leaving = if leaving.is_empty() {
+            t!("none")
+        } else {
+            leaving
+        };
+        let [step, node, network] = match of.figures {
+            Some((step, node, network)) => [
+                show_seconds(step),
+                show_percent(node),
+                show_percent(network),
+            ],
+            None => ["–"; 3].map(str::to_owned),
+        };
+        let set = vec![("rank_order", of.order.id().to_owned())];
+        let last = if own {
+            leaf("span", "muted", "your run")
+        } else {
+            apply("fix", set, "", "Use")
+        };
+        let cells = vec![
+            text(verbatim(of.order.id())),
+            text(leaving),
+            text(verbatim(network)),
+            text(verbatim(node)),
+            text(verbatim(step)),
+            last,
+        ];
+        (own, cells)
+    };
+    let rows: Vec<_> = reordered(evaluation).into_iter().map(row).collect();
+    let head = [
+        "rank order",
+        "groups that leave their node",
+        "network busy",
+        "node link busy",
+        "step",
+        "",
+    ];
+    table("Rank orders", &head, &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::run::Based;
+
+    fn evaluation(run: &Run) -> Evaluation {
+        evaluate(run).unwrap()
+    }
+
+    /// 64 GPUs, TP 2, PP 4, DP 8 on nodes of eight: a pipeline of 8 GPUs fits a node if it is numbered before data
+    /// parallel, and then each replica is a node.
+    #[test]
+    fn the_default_run_sends_its_pipeline_over_the_network_needlessly() {
+        let of = evaluation(&Run::default());
+        let (mesh, orders) = (of.scenario.layout.mesh(), orders(&of.scenario));
+        assert_eq!(orders, [RankOrder::PpLast, RankOrder::DpLast]);
+        let crossing = |kind| crossing(mesh, kind, &orders);
+        assert_eq!(crossing(GroupKind::Tp), Crossing::Stays);
+        assert_eq!(
+            crossing(GroupKind::Pp),
+            Crossing::Needless(RankOrder::DpLast)
+        );
+        assert_eq!(crossing(GroupKind::Dp), Crossing::Outgrown);
+        let all = reordered(&of);
+        assert_eq!(
+            all[0].leaving,
+            [GroupKind::Dp, GroupKind::ExpertDp, GroupKind::Pp]
+        );
+        assert_eq!(all[1].leaving, [GroupKind::Dp, GroupKind::ExpertDp]);
+        let html = reordered_table(&of).to_html();
+        assert!(html.contains("rank_order=tp-cp-ep-pp-dp"), "{html}");
+    }
+
+    #[test]
+    fn groups_larger_than_a_node_must_leave_it() {
+        let of = evaluation(&Run {
+            tp: 16,
+            gpus: 128,
+            model: Based::preset("llama-3.1-70b"),
+            ..Run::default()
+        });
+        let mesh = of.scenario.layout.mesh();
+        assert_eq!(
+            crossing(mesh, GroupKind::Tp, &orders(&of.scenario)),
+            Crossing::TooLarge
+        );
+        // TP 3 does not divide nodes of eight: the third group has GPUs 6, 7 and 8.
+        let uneven = Mesh {
+            tp: 3,
+            dp: 4,
+            pp: 1,
+            ..mesh
+        };
+        assert_eq!(
+            crossing(uneven, GroupKind::Tp, &[RankOrder::PpLast]),
+            Crossing::Outgrown
+        );
+    }
+
+    /// Changing the order through the table gives the step that the table says.
+    #[test]
+    fn the_traffic_answers_to_the_order() {
+        let of = evaluation(&Run::default());
+        for other in reordered(&of) {
+            let (step, ..) = other.figures.unwrap();
+            let run = Run {
+                rank_order: other.order,
+                ..Run::default()
+            };
+            assert_eq!(evaluation(&run).report.step.time_s, step);
+        }
+    }
+
+    /// Experts of DeepSeek-V3 in 8 GPUs cannot have the pipeline before them unless their groups agree.
+    #[test]
+    fn orders_that_the_experts_refuse_are_not_offered() {
+        let run = Run {
+            model: Based::preset("mixtral-8x7b"),
+            tp: 2,
+            pp: 4,
+            ep: 8,
+            etp: 1,
+            ..Run::default()
+        };
+        assert_eq!(orders(&evaluation(&run).scenario), [RankOrder::PpLast]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The cluster: every node and GPU coloured by pipeline stage, the groups of one GPU, the links between them by how busy
+//! they are over the step.
+//!
+//! [`scene`] decides what is drawn for a mesh and a width, [`marks`] what is drawn over it for one GPU, [`picture`] makes
+//! SVG of both. [`wires`] are the report's traffic by group, [`crossing`] says which of it must leave the node, [`moment`]
+//! what happens at an instant of the step.
+
+pub mod crossing;
+mod grid;
+mod marks;
+pub mod moment;
+pub mod picture;
+pub mod ranks;
+mod scene;
+pub mod selected;
+pub mod wires;
+
+pub use scene::{Level, MAX_ITEMS, Scene};
+
+use crate::core::cluster::GroupKind;
+use crate::core::message::Message;
+use crate::core::report::Evaluation;
+use crate::core::t;
+use crate::view::charts::figure::save;
+use crate::view::node::Node;
+use crate::view::node::action::Choice;
+use crate::view::node::markup::{Action, choices};
+
+/// A node with more GPUs than this is a domain of several machines.
+const MAX_NODE: u64 = 16;
+
+/// What the picture shows, in a sentence.
+#[must_use]
+pub fn summary(scene: &Scene) -> Message {
+    let mesh = scene.mesh;
+    let (nodes, n) = (mesh.nodes(), mesh.per_node.min(mesh.ranks()));
+    let size = if nodes == 1 {
+        t!("One node of {n} GPUs.", n)
+    } else if n == 72 {
+        t!("{nodes} NVL72 domains of {n} GPUs.", nodes, n)
+    } else if n > MAX_NODE {
+        t!("{nodes} scale-up domains of {n} GPUs.", nodes, n)
+    } else {
+        t!("{nodes} nodes of {n} GPUs.", nodes, n)
+    };
+    let drawn = match scene.level {
+        Level::Gpus => t!("Colour is the pipeline stage."),
+        Level::Blocks(1) if scene.block() == mesh.per_node => {
+            t!("Colour is the pipeline stage; a cell is a node, a column a replica.")
+        }
+        Level::Blocks(1) => t!(
+            "Colour is the pipeline stage; a cell is the part of a node in one stage, a column a replica."
+        ),
+        Level::Blocks(n) => t!(
+            "Colour is the pipeline stage; a cell is {n} replicas side by side.",
+            n
+        ),
+    };
+    Message::joined(" ", [size, drawn])
+}
+
+/// The buttons above the picture: which groups it shows, and saving it.
+#[must_use]
+pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>) -> Node {
+    let kinds = kinds(evaluation).into_iter().map(Some);
+    let option = |kind: Option<GroupKind>| {
+        let label = kind.map_or("all", GroupKind::name);
+        let choose = Action::Choose(Choice::Group(kind));
+        (choose, label.into(), kind == chosen)
+    };
+    let options = std::iter::once(None).chain(kinds).map(option);
+    choices(["show groups", "Show groups"], options, save("cluster"))
+}
+
+/// The kinds of group that the Run has.
+#[must_use]
+pub fn kinds(evaluation: &Evaluation) -> Vec<GroupKind> {
+    let mesh = evaluation.scenario.layout.mesh();
+    let experts = evaluation.scenario.model.moe.is_some();
+    let used = |kind: &GroupKind| {
+        let routed = matches!(kind, GroupKind::Ep | GroupKind::ExpertDp);
+        (experts || !routed) && mesh.members(*kind, 0).size() > 1
+    };
+    GroupKind::ALL.into_iter().filter(used).collect()
+}

@@ -1,0 +1,65 @@
+//! The table of ranks: which GPU stands where in every group. To copy, and the part of it that the picture opens.
+
+use super::scene::Scene;
+use crate::core::cluster::{Mesh, RankRow};
+use crate::core::message::verbatim;
+use crate::core::t;
+use crate::view::node::markup::{Node, leaf, table, text};
+
+/// Most rows of a copied table, and of a shown one.
+const MAX_COPIED: u64 = 1 << 20;
+const MAX_SHOWN: u64 = 144;
+
+/// All ranks, a line each, columns apart by tabs, as spreadsheets take them.
+#[must_use]
+pub fn rank_table(mesh: Mesh) -> String {
+    let mut out = RankRow::COLUMNS.join("\t");
+    for rank in 0..mesh.ranks().min(MAX_COPIED) {
+        let mut before = '\n';
+        for index in mesh.row_of(rank).cells() {
+            out.push(before);
+            out.push_str(&index.to_string());
+            before = '\t';
+        }
+    }
+    out
+}
+
+/// The rows of the node of `gpu`: what the picture shows of it, in figures.
+#[must_use]
+pub fn node_table(scene: &Scene, gpu: u64) -> Node {
+    let mesh = scene.mesh;
+    let first = gpu - gpu % mesh.per_node.min(MAX_SHOWN);
+    let last = (first + mesh.per_node.min(MAX_SHOWN)).min(mesh.ranks());
+    let rows = (first..last).map(|rank| {
+        let cells = mesh.row_of(rank).cells();
+        let cells = cells.map(|index| text(verbatim(index.to_string())));
+        (rank == gpu, cells.into())
+    });
+    let rows: Vec<_> = rows.collect();
+    let node = gpu / mesh.per_node;
+    let label = t!("Ranks of node {node}", node);
+    Node::from_iter([
+        leaf("p", "muted", &label),
+        table(label, &RankRow::COLUMNS, &rows),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scene::tests::mesh;
+    use super::*;
+
+    /// A line for each rank with the indices that say where it stands; Megatron's own are held to in `tests/ranks.rs`.
+    #[test]
+    fn the_copied_table_has_every_rank() {
+        let mesh = mesh([2, 1, 2, 2], 8);
+        let text = rank_table(mesh);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "rank\tnode\ttp\tcp\tdp\tpp\tep\tetp\texpert_dp");
+        assert_eq!(lines.len(), 9);
+        assert!(lines[4].starts_with("3\t0\t1\t0\t1\t0\t"), "{}", lines[4]);
+        let shown = node_table(&Scene::of(mesh, 600.0), 3).to_html();
+        assert_eq!(shown.matches("<tr").count(), 9);
+    }
+}

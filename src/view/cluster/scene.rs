@@ -1,0 +1,471 @@
+//! What is drawn of a cluster, in pixels: nodes with their GPUs where there are few, a cell for each node of a stage where
+//! there are many, a cell for several replicas where those are too many still. Never more than a few thousand items.
+
+use super::grid::{Grid, largest_block};
+use crate::core::cluster::Mesh;
+
+/// Most items of a picture: cells, frames, names and marks.
+pub const MAX_ITEMS: usize = 4000;
+/// Most cells that stand for several GPUs.
+const MAX_CELLS: u64 = 2400;
+/// Most nodes and GPUs that are drawn one by one.
+const MAX_NODES: u64 = 64;
+const MAX_GPUS: u64 = 1600;
+/// Most rows of cells.
+const MAX_ROWS: u64 = 64;
+
+/// Names on the left, pixels: wide and narrow.
+const GUTTERS: [f64; 2] = [92.0, 52.0];
+/// From this width on a picture is wide.
+const WIDE: f64 = 560.0;
+/// The line above the picture with the replicas.
+const HEAD: f64 = 22.0;
+/// Between nodes, between lines of them, within a node around its GPUs, and the line of its name.
+const APART: f64 = 9.0;
+/// Room for links below a line of nodes.
+pub const LINKS: f64 = 40.0;
+const PAD: f64 = 8.0;
+const NAME: f64 = 20.0;
+/// The narrowest and the widest GPU with the gap beside it.
+const MIN_PITCH: f64 = 7.0;
+const MAX_PITCH: f64 = 48.0;
+const USUAL_PITCH: f64 = 30.0;
+/// The narrowest cell of a node, and the width at which another line begins.
+const MIN_CELL: f64 = 2.6;
+const FULL_CELL: f64 = 6.0;
+
+/// A rectangle, pixels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rect {
+    /// Left edge.
+    pub x: f64,
+    /// Upper edge.
+    pub y: f64,
+    /// Width.
+    pub width: f64,
+    /// Height.
+    pub height: f64,
+}
+
+impl Rect {
+    /// Right edge.
+    #[must_use]
+    pub fn right(self) -> f64 {
+        self.x + self.width
+    }
+    /// Lower edge.
+    #[must_use]
+    pub fn bottom(self) -> f64 {
+        self.y + self.height
+    }
+    fn holds(self, x: f64, y: f64) -> bool {
+        x >= self.x && x < self.right() && y >= self.y && y < self.bottom()
+    }
+}
+
+/// A GPU, or all those that are drawn as one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// The first rank in it.
+    pub rank: u64,
+    /// Its pipeline rank.
+    pub stage: u64,
+    /// Where.
+    pub at: Rect,
+}
+
+/// What a cell stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// One GPU.
+    Gpus,
+    /// So many blocks of neighbouring replicas.
+    Blocks(u64),
+}
+
+/// A name on the left: the stages of a row from first to last, and the middle of its line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RowName {
+    /// First and last pipeline rank of the row.
+    pub stages: (u64, u64),
+    /// Where, pixels.
+    pub y: f64,
+}
+
+/// The picture without what is selected in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// Whose.
+    pub mesh: Mesh,
+    /// Pixels.
+    pub width: f64,
+    /// Pixels.
+    pub height: f64,
+    /// What a cell stands for.
+    pub level: Level,
+    /// GPUs in the order of ranks; other cells row by row.
+    pub cells: Vec<Cell>,
+    /// Nodes in their order; none where cells stand for more than a GPU.
+    pub nodes: Vec<Rect>,
+    /// On the left.
+    pub rows: Vec<RowName>,
+    /// Above: index of a data-parallel replica, and the middle of its column.
+    pub columns: Vec<(u64, f64)>,
+    /// Width of the names on the left.
+    pub gutter: f64,
+    grid: Grid,
+    row_cells: u64,
+    merged_rows: u64,
+}
+
+impl Scene {
+    /// The cluster of `mesh`, so many pixels wide.
+    #[must_use]
+    pub fn of(mesh: Mesh, width: f64) -> Self {
+        let width = width.clamp(240.0, 4000.0);
+        let gutter = GUTTERS[usize::from(width < WIDE)];
+        if mesh.ranks() <= MAX_GPUS && mesh.nodes() <= MAX_NODES {
+            gpus(mesh, width, gutter)
+        } else {
+            blocks(mesh, width, gutter)
+        }
+    }
+    /// The cell that `rank` is drawn in.
+    #[must_use]
+    pub fn cell_of(&self, rank: u64) -> usize {
+        let cell = match self.level {
+            Level::Gpus => rank,
+            Level::Blocks(merged) => {
+                let (row, column) = self.grid.place(rank / self.grid.block);
+                row / self.merged_rows * self.row_cells + column / merged
+            }
+        };
+        usize::try_from(cell)
+            .unwrap_or(usize::MAX)
+            .min(self.cells.len().saturating_sub(1))
+    }
+    /// The GPU at a point; of a cell that stands for several the one that is placed in its block as `selected` in its own.
+    #[must_use]
+    pub fn hit(&self, x: f64, y: f64, selected: u64) -> Option<u64> {
+        let cell = self.cells.iter().find(|cell| cell.at.holds(x, y))?;
+        Some(match self.level {
+            Level::Gpus => cell.rank,
+            Level::Blocks(_) => cell.rank + selected % self.grid.block,
+        })
+    }
+    /// Ranks of a block: what a cell stands for where blocks are not merged.
+    #[must_use]
+    pub fn block(&self) -> u64 {
+        self.grid.block
+    }
+    /// The GPU that a key of the keyboard goes to from `gpu`: left and right to the next cell, up and down to the stages
+    /// beside, Home and End to the first and last GPU.
+    #[must_use]
+    pub fn walked(&self, gpu: u64, key: &str) -> Option<u64> {
+        let last = self.mesh.ranks() - 1;
+        let stage = self.mesh.place(gpu).pp;
+        let cell = |cell: Option<usize>| {
+            let cell = self.cells.get(cell?)?;
+            let within = match self.level {
+                Level::Gpus => 0,
+                Level::Blocks(_) => gpu % self.grid.block,
+            };
+            Some((cell.rank + within).min(last))
+        };
+        match key {
+            "ArrowRight" => cell(self.cell_of(gpu).checked_add(1)),
+            "ArrowLeft" => cell(self.cell_of(gpu).checked_sub(1)),
+            "ArrowDown" if stage + 1 < self.mesh.pp => Some(gpu + self.mesh.stage_stride()),
+            "ArrowUp" if stage > 0 => Some(gpu - self.mesh.stage_stride()),
+            "Home" => Some(0),
+            "End" => Some(last),
+            _ => None,
+        }
+    }
+    /// What it draws.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        self.cells.len() + 2 * self.nodes.len() + 2 * self.rows.len() + self.columns.len()
+    }
+}
+
+/// GPUs side by side in a node: about twice as many as lines of them, a divisor where there is one.
+fn across(gpus: u64) -> u64 {
+    let least = (1..=gpus)
+        .find(|side| side * side >= 2 * gpus)
+        .unwrap_or(gpus);
+    let divisors = (least..=gpus.min(3 * least)).find(|side| gpus.is_multiple_of(*side));
+    divisors.unwrap_or(least)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
+fn floor(pixels: f64) -> u64 {
+    pixels.max(0.0).floor() as u64
+}
+
+/// Every node with its GPUs.
+fn gpus(mesh: Mesh, width: f64, gutter: f64) -> Scene {
+    let own = mesh.per_node.min(mesh.ranks());
+    let grid = Grid::of(mesh, mesh.per_node);
+    let room = width - gutter;
+    let side = if mesh.nodes() == 1 && own as f64 * USUAL_PITCH <= room {
+        own
+    } else {
+        across(own)
+    };
+    let inside = |pitch: f64| side as f64 * pitch + 2.0 * PAD;
+    let fit = floor((room + APART) / (inside(MIN_PITCH) + APART)).max(1);
+    let lines = grid.columns.div_ceil(fit.min(grid.columns));
+    let per_line = grid.columns.div_ceil(lines);
+    let widest = inside(if mesh.nodes() == 1 {
+        MAX_PITCH
+    } else {
+        USUAL_PITCH
+    });
+    let node_width = ((room + APART) / per_line as f64 - APART).min(widest);
+    let pitch = (node_width - 2.0 * PAD) / side as f64;
+    let gap = if pitch >= 16.0 { 4.0 } else { 1.5 };
+    let node_height = NAME + own.div_ceil(side) as f64 * pitch + PAD - gap;
+    let line_height = node_height + LINKS;
+    let place = |node: u64| {
+        let (row, column) = grid.place(node);
+        let line = row * lines + column / per_line;
+        Rect {
+            x: gutter + (column % per_line) as f64 * (node_width + APART),
+            y: HEAD + line as f64 * line_height,
+            width: node_width,
+            height: node_height,
+        }
+    };
+    let nodes: Vec<Rect> = (0..mesh.nodes()).map(place).collect();
+    let cells = (0..mesh.ranks()).map(|rank| {
+        let (node, local) = (rank / mesh.per_node, rank % mesh.per_node);
+        let frame = place(node);
+        Cell {
+            rank,
+            stage: mesh.place(rank).pp,
+            at: Rect {
+                x: frame.x + PAD + (local % side) as f64 * pitch + gap / 2.0,
+                y: frame.y + NAME + (local / side) as f64 * pitch,
+                width: pitch - gap,
+                height: pitch - gap,
+            },
+        }
+    });
+    let stage_of = |rank: u64| mesh.place(rank.min(mesh.ranks() - 1)).pp;
+    let rows = (0..grid.rows).map(|row| {
+        let first = grid.at(row, 0) * mesh.per_node;
+        let last = if grid.rows == 1 {
+            mesh.pp - 1
+        } else {
+            stage_of(first + mesh.per_node - 1)
+        };
+        RowName {
+            stages: (stage_of(first), last),
+            y: HEAD + (row * lines) as f64 * line_height + node_height / 2.0,
+        }
+    });
+    // A name above a column where it is one replica in every row.
+    let named = lines == 1 && node_width >= 44.0 && grid.columns == mesh.dp && mesh.dp > 1;
+    let columns = if named { 0..grid.columns } else { 0..0 };
+    let columns = columns.map(|column| {
+        let node = grid.at(0, column);
+        (
+            mesh.place(node * mesh.per_node).dp,
+            place(node).x + node_width / 2.0,
+        )
+    });
+    Scene {
+        mesh,
+        width,
+        height: HEAD + (grid.rows * lines) as f64 * line_height,
+        level: Level::Gpus,
+        cells: cells.collect(),
+        nodes,
+        rows: rows.collect(),
+        columns: columns.collect(),
+        gutter,
+        grid,
+        row_cells: grid.columns,
+        merged_rows: 1,
+    }
+}
+
+/// A cell for each block, or for several where they are many.
+fn blocks(mesh: Mesh, width: f64, gutter: f64) -> Scene {
+    const LINES: u64 = 24;
+    let grid = Grid::of(mesh, largest_block(mesh));
+    let room = width - gutter;
+    let merged_rows = grid.rows.div_ceil(MAX_ROWS);
+    let rows = grid.rows.div_ceil(merged_rows);
+    let wanted = grid.columns.div_ceil(floor(room / FULL_CELL).max(1));
+    let lines = wanted.clamp(1, (LINES / rows).max(1));
+    let most = (floor(room / MIN_CELL) * lines)
+        .min(MAX_CELLS / rows)
+        .max(1);
+    let merged = grid.columns.div_ceil(most);
+    let row_cells = grid.columns.div_ceil(merged);
+    let per_line = row_cells.div_ceil(lines);
+    let pitch = (room / per_line as f64).min(40.0);
+    let height = (360.0 / (rows * lines) as f64).clamp(7.0, 22.0);
+    let gap = if pitch >= 5.0 { 1.5 } else { 0.6 };
+    // Lines of one row stand closer together than rows.
+    let row_height = lines as f64 * height + if lines > 1 { 8.0 } else { 0.0 };
+    let mut cells = Vec::new();
+    for row in 0..rows {
+        for cell in 0..row_cells {
+            let block = grid.at(row * merged_rows, cell * merged);
+            let rank = (block * grid.block).min(mesh.ranks() - 1);
+            cells.push(Cell {
+                rank,
+                stage: mesh.place(rank).pp,
+                at: Rect {
+                    x: gutter + (cell % per_line) as f64 * pitch,
+                    y: HEAD + row as f64 * row_height + (cell / per_line) as f64 * height,
+                    width: pitch - gap,
+                    height: height - 1.5,
+                },
+            });
+        }
+    }
+    let every = floor((12.0 / row_height).ceil()).max(1);
+    let each = (0..rows).step_by(usize::try_from(every).unwrap_or(1));
+    let names = each.map(|row| RowName {
+        stages: (
+            mesh.place(grid.at(row * merged_rows, 0) * grid.block).pp,
+            mesh.place(grid.at(((row + 1) * merged_rows).min(grid.rows) - 1, 0) * grid.block)
+                .pp,
+        ),
+        y: HEAD + row as f64 * row_height + height / 2.0,
+    });
+    let named = if lines == 1 && mesh.dp > 1 { 4 } else { 0 };
+    let columns = (0..=named).filter(|_| named > 0).map(|quarter| {
+        let cell = (row_cells - 1) * quarter / named;
+        let rank = grid.at(0, cell * merged) * grid.block;
+        (mesh.place(rank).dp, gutter + (cell as f64 + 0.5) * pitch)
+    });
+    Scene {
+        mesh,
+        width,
+        height: HEAD + rows as f64 * row_height,
+        level: Level::Blocks(merged),
+        cells,
+        nodes: Vec::new(),
+        rows: names.collect(),
+        columns: columns.collect(),
+        gutter,
+        grid,
+        row_cells,
+        merged_rows,
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::core::cluster::RankOrder;
+
+    pub fn mesh([tp, cp, dp, pp]: [u64; 4], per_node: u64) -> Mesh {
+        Mesh {
+            tp,
+            cp,
+            dp,
+            pp,
+            ep: 1,
+            etp: 1,
+            per_node,
+            order: RankOrder::PpLast,
+        }
+    }
+
+    /// From one GPU to as many as a Run may have, with nodes of every kind.
+    pub fn meshes() -> Vec<Mesh> {
+        let sizes = [
+            ([1, 1, 1, 1], 8),
+            ([2, 1, 2, 2], 8),
+            ([8, 1, 8, 4], 8),
+            ([1, 1, 100, 1], 8),
+            ([3, 2, 5, 7], 8),
+            ([8, 1, 24, 8], 72),
+            ([8, 1, 128, 16], 8),
+            ([8, 1, 3906, 32], 8),
+            ([8, 16, 64, 128], 72),
+            ([1, 1, 1 << 40, 1], 8),
+            ([1, 1, 1 << 20, 4], 1 << 20),
+            ([4, 1, 2, 1000], 4),
+        ];
+        let orders = [RankOrder::PpLast, RankOrder::DpLast, RankOrder::EpAfterPp];
+        let each = |(sizes, per_node)| {
+            orders.map(|order| Mesh {
+                order,
+                ..mesh(sizes, per_node)
+            })
+        };
+        sizes.into_iter().flat_map(each).collect()
+    }
+
+    #[test]
+    fn cells_stand_apart_inside_the_picture() {
+        for mesh in meshes() {
+            for width in [340.0, 760.0, 1064.0] {
+                let scene = Scene::of(mesh, width);
+                assert!(scene.items() < MAX_ITEMS, "{mesh:?}: {}", scene.items());
+                let every = 1 + scene.cells.len() / 200;
+                for (at, cell) in scene.cells.iter().enumerate().step_by(every) {
+                    let Rect {
+                        x,
+                        y,
+                        width,
+                        height,
+                    } = cell.at;
+                    assert!(
+                        x >= scene.gutter && cell.at.right() <= scene.width + 0.1,
+                        "{mesh:?}"
+                    );
+                    assert!(y >= 0.0 && cell.at.bottom() <= scene.height, "{mesh:?}");
+                    assert!(width > 1.5 && height > 1.5, "{mesh:?} {scene:?}");
+                    let middle = (x + width / 2.0, y + height / 2.0);
+                    let hit = scene.hit(middle.0, middle.1, 0);
+                    assert_eq!(hit, Some(cell.rank), "{mesh:?} at {scene:?}");
+                    assert_eq!(scene.cell_of(cell.rank), at, "{mesh:?}");
+                }
+            }
+        }
+    }
+
+    /// 16 stages of 128 replicas: down goes to the same place of the next stage, right to the next replica.
+    #[test]
+    fn the_arrows_walk_over_stages_and_replicas() {
+        let scene = Scene::of(mesh([8, 1, 128, 16], 8), 1064.0);
+        assert_eq!(scene.walked(7211, "ArrowDown"), Some(7211 + 1024));
+        assert_eq!(scene.walked(7211, "ArrowUp"), Some(7211 - 1024));
+        assert_eq!(scene.walked(7211, "ArrowRight"), Some(7219));
+        assert_eq!(scene.walked(3, "ArrowUp"), None);
+        assert_eq!(scene.walked(3, "ArrowLeft"), None);
+        assert_eq!(scene.walked(3, "End"), Some(16_383));
+        assert_eq!(scene.walked(3, "Enter"), None);
+    }
+
+    /// 8 GPUs are one node with eight cells; 256 are 32 nodes, 4 rows of 8; of 16 384 a cell is a node and a column a
+    /// replica; a million are drawn in the same rows.
+    #[test]
+    fn the_four_sizes_of_the_issue() {
+        let scene = |sizes| Scene::of(mesh(sizes, 8), 1064.0);
+        let eight = scene([2, 1, 2, 2]);
+        assert_eq!((eight.cells.len(), eight.nodes.len()), (8, 1));
+        let node = scene([8, 1, 8, 4]);
+        assert_eq!(
+            (node.cells.len(), node.nodes.len(), node.rows.len()),
+            (256, 32, 4)
+        );
+        assert_eq!(node.columns.len(), 8);
+        let large = scene([8, 1, 128, 16]);
+        assert_eq!(
+            (large.level, large.cells.len()),
+            (Level::Blocks(1), 16 * 128)
+        );
+        let million = scene([8, 1, 7813, 16]);
+        assert_eq!((million.mesh.ranks(), million.rows.len()), (1_000_064, 16));
+        assert!(million.cells.len() > 1500);
+    }
+}

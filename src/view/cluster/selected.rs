@@ -1,0 +1,250 @@
+//! The selected GPU: its groups with what they send, what it holds, how much it works, whom it waits for.
+
+use super::picture::layers;
+use super::wires::{Wire, load};
+use crate::core::cluster::{GroupKind, Link, Mesh};
+use crate::core::message::{Message, verbatim};
+use crate::core::pipeline::Timeline;
+use crate::core::report::Evaluation;
+use crate::core::t;
+use crate::core::units::{MemoryUnit, show_percent};
+use crate::view::node::markup::{Node, el, leaf, text};
+
+/// Members that are listed by number.
+const LISTED: u64 = 4;
+
+/// The panel beside the picture.
+#[must_use]
+pub fn selected(evaluation: &Evaluation, gpu: u64, wires: &[Wire], unit: MemoryUnit) -> Node {
+    let mesh = evaluation.scenario.layout.mesh();
+    let groups = GroupKind::ALL.into_iter();
+    let groups = groups.map(|kind| group(evaluation, mesh, kind, gpu, wires, unit));
+    let groups = el("ul", &[("class", "cluster-groups")], &[groups.collect()]);
+    let rank = usize::try_from(mesh.place(gpu).pp).unwrap_or(0);
+    Node::from_iter([groups, facts(evaluation, rank, wires, unit)])
+}
+
+fn group(
+    evaluation: &Evaluation,
+    mesh: Mesh,
+    kind: GroupKind,
+    gpu: u64,
+    wires: &[Wire],
+    unit: MemoryUnit,
+) -> Node {
+    let own = mesh.members(kind, gpu);
+    let name = leaf("b", "", kind.name());
+    let experts = evaluation.scenario.model.moe.is_some();
+    let unused = match kind {
+        GroupKind::Ep | GroupKind::ExpertDp if !experts => Some(t!("dense model")),
+        _ if own.size() == 1 => Some(t!("not used")),
+        _ => None,
+    };
+    if let Some(why) = unused {
+        return el("li", &[("class", "off")], &[name, leaf("span", "", why)]);
+    }
+    let listed: Vec<_> = (0..own.size().min(LISTED))
+        .map(|at| own.rank(at).to_string())
+        .collect();
+    let listed = listed.join(", ") + if own.size() > LISTED { ", …" } else { "" };
+    let node = gpu / mesh.per_node;
+    let members = if own.share_node(mesh.per_node) {
+        t!(
+            "{n} GPUs of node {node}: {listed}",
+            n = own.size(),
+            node,
+            listed
+        )
+    } else {
+        let lies = own.group(mesh.per_node);
+        t!(
+            "{n} GPUs on {nodes} nodes: {listed}",
+            n = own.size(),
+            nodes = lies.nodes(),
+            listed
+        )
+    };
+    let wire = wires.iter().find(|wire| wire.kind == kind);
+    let sent = match (wire, kind) {
+        (Some(wire), _) => {
+            let (bytes, busy) = (unit.fitting(wire.bytes), show_percent(wire.busy));
+            let line = t!(
+                "{medium}: {bytes} sent, busy {busy}",
+                medium = wire.medium(),
+                bytes,
+                busy
+            );
+            leaf("small", "", line)
+        }
+        (None, GroupKind::ExpertDp) => leaf("small", "", "gradients of experts, counted under DP"),
+        (None, _) => Node::none(),
+    };
+    let with_cp = if kind == GroupKind::Dp && mesh.cp > 1 {
+        let n = mesh.dp * mesh.cp;
+        leaf(
+            "small",
+            "",
+            t!("gradients are shared by the {n} GPUs of DP × CP", n),
+        )
+    } else {
+        Node::none()
+    };
+    let words = el("span", &[], &[text(members), sent, with_cp]);
+    el("li", &[], &[name, words])
+}
+
+fn facts(evaluation: &Evaluation, rank: usize, wires: &[Wire], unit: MemoryUnit) -> Node {
+    let memory = &evaluation.report.memory;
+    let held = memory
+        .per_stage
+        .get(rank)
+        .map_or_else(Message::default, |stage| {
+            t!(
+                "{held} of {capacity}",
+                held = unit.number(stage.total),
+                capacity = unit.show(memory.capacity_bytes)
+            )
+        });
+    let layers = layers(evaluation, rank);
+    let holds = match evaluation.scenario.layout.tp {
+        1 => t!("layers {layers}", layers),
+        n => t!("layers {layers}, 1/{n} of each", layers, n),
+    };
+    let works = show_percent(works(evaluation.timeline(), rank));
+    let waits = waits_for(evaluation, rank);
+    let links = [(Link::Intra, "Node link"), (Link::Inter, "Network")];
+    let links = links.into_iter().map(|(link, name)| {
+        (
+            name,
+            t!(
+                "busy {share} of the step",
+                share = show_percent(load(wires, link))
+            ),
+        )
+    });
+    let rows = [
+        ("Holds", holds),
+        ("Memory", held),
+        ("Works", t!("{works} of the pipeline time", works)),
+        ("Waits for", waits),
+    ];
+    let row = |(name, value): (&'static str, Message)| {
+        el("div", &[], &[leaf("dt", "", name), leaf("dd", "", value)])
+    };
+    el(
+        "dl",
+        &[("class", "cluster-facts")],
+        &[rows.into_iter().chain(links).map(row).collect()],
+    )
+}
+
+/// The share of the simulated step that a rank works.
+fn works(timeline: &Timeline, rank: usize) -> f64 {
+    let Some(ops) = timeline.ranks.get(rank) else {
+        return 0.0;
+    };
+    // The halves of a pair have the same times.
+    let mut busy = 0.0;
+    let mut free = f64::NEG_INFINITY;
+    for op in ops {
+        busy += (op.end - op.start.max(free)).max(0.0);
+        free = free.max(op.end);
+    }
+    busy / timeline.makespan().max(f64::MIN_POSITIVE)
+}
+
+/// The pipeline ranks whose results `rank` needs: forward, and backward.
+#[must_use]
+pub fn neighbours(evaluation: &Evaluation, rank: usize) -> [Vec<usize>; 2] {
+    let loads = &evaluation.loads;
+    let own = loads.get(rank).map_or(&[][..], |load| &load.stages);
+    let mut found = [Vec::new(), Vec::new()];
+    for stage in own {
+        for (ranks, other) in found
+            .iter_mut()
+            .zip([stage.checked_sub(1), stage.checked_add(1)])
+        {
+            let holder = |load: &crate::core::memory::RankLoad| {
+                other.is_some_and(|other| load.stages.contains(&other))
+            };
+            let holders = (0..loads.len()).filter(|at| *at != rank && holder(&loads[*at]));
+            for holder in holders {
+                if !ranks.contains(&holder) {
+                    ranks.push(holder);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn waits_for(evaluation: &Evaluation, rank: usize) -> Message {
+    let [forward, backward] = neighbours(evaluation, rank).map(|ranks| {
+        let ranks: Vec<_> = ranks.iter().map(usize::to_string).collect();
+        ranks.join(", ")
+    });
+    match (forward.is_empty(), backward.is_empty()) {
+        (true, true) => verbatim("–"),
+        (false, true) => t!("stage {forward} forward", forward),
+        (true, false) => t!("stage {backward} backward", backward),
+        (false, false) => t!(
+            "stage {forward} forward, stage {backward} backward",
+            forward,
+            backward
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wires::wires;
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::{Run, Schedule};
+
+    /// 1F1B: a rank takes activations from the one before and gradients from the one after (Narayanan et al. 2021, figure 3);
+    /// interleaving makes the pipeline a ring, and a V turns at the last rank.
+    #[test]
+    fn a_rank_waits_for_its_neighbours() {
+        let of = |schedule, chunks, rank| {
+            let run = Run {
+                schedule,
+                virtual_stages: chunks,
+                ..Run::default()
+            };
+            neighbours(&evaluate(&run).unwrap(), rank)
+        };
+        assert_eq!(of(Schedule::OneFOneB, 1, 1), [vec![0], vec![2]]);
+        assert_eq!(of(Schedule::OneFOneB, 1, 0), [vec![], vec![1]]);
+        assert_eq!(of(Schedule::Interleaved, 2, 0), [vec![3], vec![1]]);
+        assert_eq!(of(Schedule::ZbV, 1, 3), [vec![2], vec![2]]);
+    }
+
+    /// The share of the timeline that is not bubble, over all ranks, is what the report says.
+    #[test]
+    fn ranks_work_what_the_bubble_leaves() {
+        for schedule in [Schedule::OneFOneB, Schedule::DualPipe] {
+            let run = Run {
+                schedule,
+                ..Run::default()
+            };
+            let evaluation = evaluate(&run).unwrap();
+            let mean: f64 = (0..4)
+                .map(|rank| works(evaluation.timeline(), rank))
+                .sum::<f64>()
+                / 4.0;
+            let bubble = evaluation.report.pipeline.bubble_fraction;
+            assert!((mean + bubble - 1.0).abs() < 1e-9, "{mean} {bubble}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_group_has_a_line() {
+        let evaluation = evaluate(&Run::default()).unwrap();
+        let html = selected(&evaluation, 21, &wires(&evaluation, 1), MemoryUnit::Gib).to_html();
+        assert_eq!(html.matches("<li").count(), 6);
+        assert!(html.contains("2 GPUs of node 2: 20, 21"), "{html}");
+        assert!(html.contains("4 GPUs on 4 nodes: 5, 21, 37, 53"), "{html}");
+        assert!(html.contains("dense model"));
+    }
+}
