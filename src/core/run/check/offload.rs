@@ -35,7 +35,7 @@ impl Check<'_> {
         for (field, to) in disk {
             if on_disk(to) && offload.framework != OffloadFramework::DeepSpeed {
                 let message = t!(
-                    "only DeepSpeed (ZeRO-Infinity) writes to disks, not {framework}",
+                    "only DeepSpeed writes states to disks, not {framework}",
                     framework = Message::plain(offload.framework.choice().label)
                 );
                 self.refuse(field, message, field, "cpu");
