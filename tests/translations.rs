@@ -6,7 +6,7 @@
 
 use shardscope::core::calibrate::{MemoryKind, Observation, Peak, Request};
 use shardscope::core::message::Catalogue;
-use shardscope::core::report::{Evaluation, evaluate};
+use shardscope::core::report::{Evaluation, ScheduleRow, Variant, evaluate};
 use shardscope::core::run::registry::{FIELDS, Slot};
 use shardscope::core::run::{Multiplier, Run};
 use shardscope::core::units::MemoryUnit;
@@ -16,12 +16,15 @@ use shardscope::io::logs::{
     self,
     asked::{Answer, Piece, Wanted},
 };
+use shardscope::view::charts::prepared::Prepared;
 use shardscope::view::cluster::crossing::{crossings, reordered_table};
 use shardscope::view::cluster::picture::{base, legend};
 use shardscope::view::cluster::ranks::node_table;
 use shardscope::view::cluster::selected::selected;
 use shardscope::view::cluster::wires::wires;
 use shardscope::view::cluster::{self, Scene};
+use shardscope::view::gallery::sketch::Axis;
+use shardscope::view::gallery::{Gallery, Look, cards, head, stack};
 use shardscope::view::learn::{self, Dials, StepId};
 use shardscope::view::node::Node;
 use shardscope::view::node::glossary::WORDS;
@@ -37,6 +40,7 @@ use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Calls whose first argument is a template, as they stand before it.
 const CALLS: [&str; 10] = [
@@ -258,6 +262,11 @@ fn shown() -> BTreeSet<&'static str> {
         take(&published::beside(&read.run));
     }
     take(&derived(&Run::default()));
+    for text in ["v=1&seq_len=16384", "v=1&pp=4&schedule=pipedream"] {
+        gallery_of(&link::decode(text).run)
+            .iter()
+            .for_each(&mut take);
+    }
     for node in measured() {
         take(&node);
     }
@@ -287,6 +296,34 @@ fn shown() -> BTreeSet<&'static str> {
         }
     }
     all
+}
+
+/// The gallery of schedules without its pictures, and timelines of two of them.
+fn gallery_of(run: &Run) -> Vec<Node> {
+    let own = evaluate(run).unwrap();
+    let look = Look::default();
+    let limit = look.limit(run);
+    let row = |variant| ScheduleRow::of(run, variant, limit, None);
+    let rows: Vec<ScheduleRow> = Variant::all(run).into_iter().map(row).collect();
+    let gallery = Gallery {
+        own: &own,
+        rows: &rows,
+        sketch: &|_| None,
+        axis: Axis::of(&own, false),
+        look: &look,
+        unit: MemoryUnit::Gib,
+    };
+    let prepared = Prepared::of(Arc::new(own.clone()));
+    let lanes = [(Variant::of(run), &prepared), (Variant::of(run), &prepared)];
+    vec![
+        head(&gallery, 0),
+        head(&gallery, 1),
+        cards(&gallery),
+        stack::below(&lanes, MemoryUnit::Gib),
+        stack::beside(&prepared, &[], None, MemoryUnit::Gib),
+        stack::title(0, Variant::of(run), Vec::new()),
+        stack::title(0, Variant::of(run), vec![("tp", "2".to_owned())]),
+    ]
 }
 
 /// What is said of measured runs: of one that agrees with the model, one that does not, and a file.

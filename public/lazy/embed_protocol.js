@@ -20,7 +20,7 @@ const ask = async (name, ...question) => {
 };
 
 const CHOICES = {
-  panel: ['memory', 'timeline', 'overlap', 'strip', 'cluster', 'lesson', 'all'],
+  panel: ['memory', 'timeline', 'overlap', 'strip', 'schedules', 'cluster', 'lesson', 'all'],
   theme: ['light', 'dark'],
   lang: ['en', 'zh'],
   lesson: ['a lesson and a step, such as pipelines.4'],

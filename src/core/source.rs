@@ -108,6 +108,7 @@ sources! {
     PEFT = "PEFT", "Hugging Face, PEFT: parameter-efficient fine-tuning (commit 5d602fd)", "https://github.com/huggingface/peft";
     BITSANDBYTES = "bitsandbytes", "bitsandbytes: 8-bit optimizers and 4-bit linears (commit 95f9af3)", "https://github.com/bitsandbytes-foundation/bitsandbytes";
     FMS_ACCELERATION = "fms-acceleration", "IBM, fms-acceleration: scripts/benchmarks/refs (commit 876e2ed)", "https://github.com/foundation-model-stack/fms-acceleration";
+    TORCHAO = "torchao", "PyTorch, torchao: torchao/optim (commit 36027d8)", "https://github.com/pytorch/ao";
     TORCHTUNE = "torchtune", "PyTorch, torchtune: recipes and README (commit bd2a0fc)", "https://github.com/pytorch/torchtune";
     H20_SHEET = "H20 data", "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)", "H20 96GB specification";
 }

@@ -21,7 +21,7 @@ const MAX_PAIRS: usize = 512;
 pub struct View {
     /// A second Run, to be compared with the first.
     pub second: Option<Run>,
-    /// The only panel shown: memory, timeline, overlap, strip, all.
+    /// The only panel shown: memory, timeline, overlap, strip, schedules, all.
     pub embed: Option<String>,
     /// Id of a schedule laid under the Run's own on the same axis.
     pub compare: Option<String>,
@@ -33,6 +33,14 @@ pub struct View {
     pub gpu: Option<String>,
     /// The step of a lesson that is open: pipelines.4.
     pub lesson: Option<String>,
+    /// The schedules that the gallery compares: 1f1b,zb-v,interleaved-1f1b.4.
+    pub ticked: Option<String>,
+    /// What schedules are sorted by: bubble, -bubble.
+    pub sort: Option<String>,
+    /// The gallery's time axis: whole.
+    pub axis: Option<String>,
+    /// Stage-micro-batches that a rank holds at most of schedules laid out within a limit.
+    pub limit: Option<String>,
     /// light or dark, whatever the browser prefers.
     pub theme: Option<String>,
     /// The language to show it in, en or zh.
@@ -87,6 +95,10 @@ pub fn encode_with(run: &Run, view: &View) -> String {
         ("view.open", &view.open),
         ("view.gpu", &view.gpu),
         ("view.lesson", &view.lesson),
+        ("view.ticked", &view.ticked),
+        ("view.sort", &view.sort),
+        ("view.axis", &view.axis),
+        ("view.limit", &view.limit),
         ("view.theme", &view.theme),
         ("view.lang", &view.lang),
         ("view.made", &view.made),
@@ -143,6 +155,10 @@ pub fn decode(text: &str) -> Decoded {
             "view.open" => view.open = Some(value),
             "view.gpu" => view.gpu = Some(value),
             "view.lesson" => view.lesson = Some(value),
+            "view.ticked" => view.ticked = Some(value),
+            "view.sort" => view.sort = Some(value),
+            "view.axis" => view.axis = Some(value),
+            "view.limit" => view.limit = Some(value),
             "view.theme" => view.theme = Some(value),
             "view.lang" => view.lang = Some(value),
             "view.made" => view.made = Some(value),

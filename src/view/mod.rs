@@ -6,6 +6,7 @@
 
 pub mod charts;
 pub mod cluster;
+pub mod gallery;
 pub mod learn;
 pub mod node;
 pub mod paint;

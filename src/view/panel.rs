@@ -133,7 +133,7 @@ impl Panel {
             Self::Idea => {
                 pipeline::idea(report.pipeline.schedule).map_or_else(Node::none, about_schedule)
             }
-            Self::Ranks => ranks(evaluation),
+            Self::Ranks => ranks(evaluation, "Timeline table"),
             Self::Gradients(policy) => sync(evaluation, policy),
             Self::Unequal(spread) => unequal(evaluation, spread),
             Self::Changed => what_changed(&scenario.run),

@@ -19,7 +19,12 @@ pub enum View {
 
 impl View {
     /// What the header offers, in its order.
-    pub const OFFERED: [Self; 3] = [Self::Run, Self::Cluster, Self::Learn(StepId::first())];
+    pub const OFFERED: [Self; 4] = [
+        Self::Run,
+        Self::Schedules,
+        Self::Cluster,
+        Self::Learn(StepId::first()),
+    ];
 
     /// Its name.
     #[must_use]

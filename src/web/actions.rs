@@ -60,8 +60,12 @@ pub fn dispatch(state: State, action: Action, event: &MouseEvent) {
         }),
         Action::Sort(column) => {
             state
-                .chosen
-                .update(|chosen| chosen.sort = chosen.sort.pressed(column));
+                .gallery
+                .update(|look| look.sort = look.sort.pressed(column));
+        }
+        Action::Gallery(action) => {
+            let run = state.run.get_untracked();
+            state.gallery.update(|look| look.press(&run, action));
         }
         Action::Save(save) => {
             let target = event.target().and_then(|target| target.dyn_into().ok());
@@ -101,23 +105,28 @@ fn keep(state: State, save: Save, button: Element) {
             let svg = evaluation.and_then(|evaluation| {
                 picture(drawn, &evaluation, theme, f64::from(width.max(640)), unit)
             });
-            let end = if png { "png" } else { "svg" };
-            let detail = Object::new();
-            for (key, value) in [
-                ("name", name.into()),
-                ("end", end.into()),
-                ("svg", svg.into()),
-            ] {
-                let value: JsValue = value;
-                let _ = Reflect::set(&detail, &key.into(), &value);
-            }
-            // public/lazy/save.js resolves the style sheet and rasterises.
-            let init = CustomEventInit::new();
-            init.set_bubbles(true);
-            init.set_detail(&detail);
-            if let Ok(event) = CustomEvent::new_with_event_init_dict("save-picture", &init) {
-                let _ = button.dispatch_event(&event);
-            }
+            offer_picture(&button, name, png, svg);
         }
+    }
+}
+
+/// Saves the picture `svg` as `name`; none: the one that stands nearest to `target`.
+pub fn offer_picture(target: &Element, name: &str, png: bool, svg: Option<String>) {
+    let end = if png { "png" } else { "svg" };
+    let detail = Object::new();
+    for (key, value) in [
+        ("name", name.into()),
+        ("end", end.into()),
+        ("svg", svg.into()),
+    ] {
+        let value: JsValue = value;
+        let _ = Reflect::set(&detail, &key.into(), &value);
+    }
+    // public/lazy/save.js resolves the style sheet and rasterises.
+    let init = CustomEventInit::new();
+    init.set_bubbles(true);
+    init.set_detail(&detail);
+    if let Ok(event) = CustomEvent::new_with_event_init_dict("save-picture", &init) {
+        let _ = target.dispatch_event(&event);
     }
 }

@@ -16,6 +16,7 @@ use crate::web::compare::{compare, compare_panel};
 use crate::web::dialog::dialog;
 use crate::web::embed::embed;
 use crate::web::form::Form;
+use crate::web::gallery::gallery;
 use crate::web::history::history;
 use crate::web::html::{effect, flag, text, view_of};
 use crate::web::i18n::{Language, say, translated};
@@ -174,6 +175,7 @@ fn page(state: State) -> impl IntoView {
         </button>
         <div data-tab=text(move || tab.get().to_owned())>
             <Header/>
+            {gallery(state)}
             {learn(state)}
             {cluster(state)}
             <main class="page" hidden=flag(move || state.open.get() != View::Run)>
@@ -255,7 +257,7 @@ fn Header() -> impl IntoView {
     let view_button = move |view: View| {
         let current = move || state.open.get().is_like(view);
         view! {
-            <button class="quiet" aria-current=text(move || current().to_string()) on:click=move |_| state.show(view)>
+            <button class="quiet" data-view=view.to_string() aria-current=text(move || current().to_string()) on:click=move |_| state.show(view)>
                 {say(view.name())}
             </button>
         }

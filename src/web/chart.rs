@@ -17,6 +17,8 @@ const EXPORT_SCALE: f64 = 2.0;
 /// Everything that a picture depends on.
 pub struct Frame<'a> {
     pub prepared: &'a Prepared,
+    pub shape: Shape,
+    pub most: u32,
     pub curve: &'a [(f64, u32)],
     pub view: Viewport,
     pub width: f64,
@@ -25,7 +27,7 @@ pub struct Frame<'a> {
 
 /// Paints one frame.
 pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
-    let shape = Shape::of(frame.prepared.ranks());
+    let shape = frame.shape;
     let scale = window().device_pixel_ratio().max(1.0);
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
     let pixels = |css: f64| (css * scale).round().max(1.0) as u32;
@@ -55,8 +57,10 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
         view: frame.view,
         width: frame.width,
         chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
+        version_of: &|row, microbatch| frame.prepared.version(row * shape.stride, microbatch),
         curve: frame.curve,
         capacity: mebibytes(evaluation.report.memory.capacity_bytes),
+        most: frame.most,
         palette: frame.theme.palette(),
         scale,
     };

@@ -10,6 +10,7 @@ use crate::view::panels::words;
 use crate::web::about::About;
 use crate::web::browser;
 use crate::web::cluster::map;
+use crate::web::gallery::schedules;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::learn::framed as framed_step;
@@ -24,7 +25,8 @@ use leptos::prelude::*;
 /// The panel of that name; everything where there is none.
 pub fn embed(state: State, panel: &str) -> AnyView {
     let (of_lesson, of_cluster) = (panel == "lesson", panel == "cluster");
-    let known = of_cluster || ["memory", "timeline", "overlap", "strip"].contains(&panel);
+    let known =
+        of_cluster || ["memory", "timeline", "overlap", "strip", "schedules"].contains(&panel);
     let shows = |name: &str| !known || panel == name;
     let notes = move || {
         let notices = state.notices.get();
@@ -43,6 +45,7 @@ pub fn embed(state: State, panel: &str) -> AnyView {
                     {shows("timeline").then(|| view! { <TimelinePanel/> })}
                     {shows("overlap").then(|| view! { <OverlapPanel/> })}
                     {of_cluster.then(|| map(state))}
+                    {(panel == "schedules").then(|| view! { <div class="gallery">{schedules(state)}</div> })}
                 </div>
             </main>
         }

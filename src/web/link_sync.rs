@@ -1,9 +1,10 @@
 //! The address bar follows the Run, and the Run follows the address bar.
 
 use crate::io::link;
+use crate::view::gallery::Look;
 use crate::web::browser;
 use crate::web::history;
-use crate::web::state::{State, gpu_of, theme_of, view_of};
+use crate::web::state::{State, gallery_of, gpu_of, theme_of, view_of};
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -34,6 +35,7 @@ pub fn keep(state: State) {
         let handle = window_event_listener_untyped(event, move |_| {
             let read = link::opened(&browser::link_text());
             let (open, gpu) = (view_of(&read.view), gpu_of(&read.view));
+            let gallery = gallery_of(&read.view);
             if read.view.theme.is_some() {
                 state.theme.set(theme_of(&read.view));
                 state.view.update_value(|view| view.theme = read.view.theme);
@@ -43,6 +45,9 @@ pub fn keep(state: State) {
             }
             if state.open.get_untracked() != open {
                 state.open.set(open);
+            }
+            if state.gallery.with_untracked(|look| *look != gallery) {
+                state.gallery.set(gallery);
             }
             if state.gpu.get_untracked() != gpu {
                 state.gpu.set(gpu);
@@ -71,6 +76,7 @@ fn view(state: State) -> link::View {
     let (compare, second) = (state.compare.get(), state.second.get());
     let lang = state.lang.get();
     let [open, lesson] = state.open.get().link();
+    let [ticked, sort, axis, limit] = state.gallery.with(Look::link);
     state.view.with_value(|view| link::View {
         theme: view.theme.clone(),
         lang,
@@ -78,6 +84,10 @@ fn view(state: State) -> link::View {
         open,
         gpu: state.gpu.get().map(|gpu| gpu.to_string()),
         lesson,
+        ticked,
+        sort,
+        axis,
+        limit,
         compare,
         second,
         ..link::View::default()

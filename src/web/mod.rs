@@ -36,6 +36,8 @@ mod fold;
 #[cfg(feature = "ui")]
 mod form;
 #[cfg(feature = "ui")]
+mod gallery;
+#[cfg(feature = "ui")]
 mod history;
 #[cfg(feature = "ui")]
 mod html;

@@ -9,11 +9,12 @@ use crate::web::state::State;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
-const PANELS: [(&str, &str); 5] = [
+const PANELS: [(&str, &str); 6] = [
     ("memory", "memory"),
     ("timeline", "pipeline timeline"),
     ("overlap", "overlap"),
     ("strip", "key figures"),
+    ("schedules", "schedules"),
     ("all", "everything"),
 ];
 const FORMS: [(&str, &str); 3] = [

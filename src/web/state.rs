@@ -11,8 +11,8 @@ use crate::core::run::registry::{Field, field};
 use crate::core::units::MemoryUnit;
 use crate::io::link;
 use crate::view::charts::palette::Theme;
+use crate::view::gallery::Look;
 use crate::view::node::action::Dialog;
-use crate::view::panels::schedules::Sort;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::evaluated::{Shown, evaluated};
@@ -33,8 +33,6 @@ pub struct Chosen {
     pub spread: Spread,
     /// The groups that the cluster shows.
     pub group: Option<GroupKind>,
-    /// How the table of schedules is sorted.
-    pub sort: Sort,
 }
 
 /// Handles to everything; copied into every panel.
@@ -86,6 +84,8 @@ pub struct State {
     pub runs: Runs,
     /// The view that is open.
     pub open: RwSignal<View>,
+    /// What is looked at in the gallery of schedules.
+    pub gallery: RwSignal<Look>,
     /// The selected GPU, by its global rank: one for all views.
     pub gpu: RwSignal<Option<u64>>,
 }
@@ -96,6 +96,7 @@ impl State {
         let link = link::opened(&browser::link_text());
         let theme = theme_of(&link.view);
         let open = view_of(&link.view);
+        let gallery = gallery_of(&link.view);
         let gpu = gpu_of(&link.view);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
@@ -123,6 +124,7 @@ impl State {
             planner: Planner::new(),
             runs: Runs::stored(),
             open: RwSignal::new(open),
+            gallery: RwSignal::new(gallery),
             gpu: RwSignal::new(gpu),
         }
     }
@@ -249,4 +251,10 @@ pub fn gpu_of(view: &link::View) -> Option<u64> {
 /// The view that a link opens.
 pub fn view_of(view: &link::View) -> View {
     View::linked(view.open.as_deref(), view.lesson.as_deref())
+}
+
+/// What a link shows in the gallery.
+pub fn gallery_of(view: &link::View) -> Look {
+    let said = [&view.ticked, &view.sort, &view.axis, &view.limit];
+    Look::linked(said.map(Option::as_deref))
 }

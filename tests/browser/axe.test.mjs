@@ -41,6 +41,14 @@ for (const [theme, language] of [['light', 'en'], ['dark', 'zh']]) {
     assert.deepEqual(await found(page), []);
   });
 
+  test(`the gallery of schedules, ${theme}, ${language}`, async () => {
+    const { page } = await site.open(`#v=1&view.open=schedules&view.ticked=1f1b,zb-v,pipedream${view}`);
+    await page.locator('.card .sketch svg').first().waitFor();
+    await settled(page);
+    await openAll(page);
+    assert.deepEqual(await found(page), []);
+  });
+
   test(`a run that cannot be, ${theme}, ${language}`, async () => {
     const { page } = await site.open(`${RUNS.error}${view}`);
     await settled(page);

@@ -159,8 +159,8 @@ test('a fault in the worker leaves the page alone, and the next job gets another
   await page.locator('.strip').getByText('ended with a fault').or(page.getByText('ended with a fault')).first().waitFor();
   assert.equal(await panel(page).isVisible(), false);
   await page.unroute('**/worker.js');
-  await page.locator('#schedules summary').click();
-  await page.locator('#schedules tbody tr').nth(3).waitFor();
+  await page.getByRole('button', { name: 'All schedules for this run' }).click();
+  await page.locator('.card').nth(3).waitFor();
   assert.equal(await panel(page).isVisible(), false);
 });
 

@@ -100,17 +100,19 @@ test('the main job: choose, mend, ask, look, compare, plan, share', async () => 
   await page.keyboard.press('0');
   await eventually(() => drawn(page), (now) => now === picture);
 
-  // A table, sorted; the pressed head keeps the focus.
-  await to(page, page.locator('#schedules > summary'));
+  // All schedules, sorted; the pressed head keeps the focus. And back to the run.
+  await to(page, page.getByRole('button', { name: 'All schedules for this run' }));
   await page.keyboard.press('Enter');
-  const head = page.locator('#schedules [data-action^="sort "]').first();
+  const head = page.locator('.gallery-head [data-action="sort peak"]');
   await head.waitFor();
   await to(page, head);
-  const rows = () => page.locator('#schedules tbody tr').allInnerTexts();
-  const unsorted = await rows();
+  const cards = () => page.locator('.card').allInnerTexts();
+  const unsorted = await cards();
   await page.keyboard.press('Enter');
-  await eventually(rows, (now) => now.length > 0 && now.join() !== unsorted.join());
+  await eventually(cards, (now) => now.length > 0 && now.join() !== unsorted.join());
   assert.match(await page.evaluate(() => document.activeElement.dataset.action ?? ''), /^sort /);
+  await to(page, page.locator('header.bar').getByRole('button', { name: 'Run', exact: true }));
+  await page.keyboard.press('Enter');
 
   // A layout of those that were found is used.
   const row = page.locator('.plan table [data-action=load]').nth(1);

@@ -44,8 +44,8 @@ test('from disk long work goes to a worker', async () => {
   const { page, problems } = await browser.open(file);
   await page.locator('.bar-row').first().waitFor();
   await page.locator('.detail .term').waitFor({ state: 'attached' });
-  await page.locator('#schedules summary').click();
-  await page.locator('#schedules tbody tr').first().waitFor();
+  await page.getByRole('button', { name: 'All schedules for this run' }).click();
+  await page.locator('.card svg').first().waitFor();
   // One for simulations, one for searches.
   assert.ok(page.workers().length >= 1);
   await page.locator('.plan table').first().waitFor();

@@ -36,29 +36,6 @@ function colours(canvas) {
   });
 }
 
-test('the table has every schedule, sorts, and one click chooses', async () => {
-  const { page, problems, panel } = await open();
-  await panel.locator('#schedules summary').click();
-  const rows = panel.locator('table.schedules tbody tr');
-  await page.waitForFunction(() => document.querySelectorAll('table.schedules tbody tr').length === 25);
-  await panel.getByText('Press a name to choose it').waitFor();
-  assert.match(await rows.last().innerText(), /Custom order.*needs an order of your own/s);
-  await panel.locator('[data-action="sort bubble"]').click();
-  await page.waitForSelector('th[aria-sort=ascending] [data-action="sort bubble"]');
-  const bubbles = (await panel.locator('table.schedules tbody tr td:nth-child(3)').allInnerTexts()).map(parseFloat);
-  assert.deepEqual(bubbles, [...bubbles].sort((a, b) => a - b));
-  // The head keeps the focus, so that the keyboard can go on.
-  await page.waitForFunction(() => document.activeElement?.dataset.action === 'sort bubble');
-  await page.keyboard.press('Enter');
-  await page.waitForSelector('th[aria-sort=descending]');
-  await panel.locator('table.schedules').getByRole('button', { name: 'Interleaved 1F1B' }).click();
-  await page.waitForFunction(() => location.hash.includes('schedule=interleaved-1f1b'));
-  assert.match(await page.evaluate(() => location.hash), /virtual_stages=2/);
-  await panel.locator('summary', { hasText: 'About this schedule' }).click();
-  await panel.getByText('Each rank holds v chunks').waitFor();
-  assert.deepEqual(problems, []);
-});
-
 test('a second schedule lies on the same axis, and the link holds it', async () => {
   const { page, problems, panel } = await open();
   assert.equal(await panel.locator('.surface:visible').count(), 1);
@@ -171,9 +148,7 @@ test('typing into a long step does not wait for its simulation', async () => {
   assert.equal(await panel.locator('.stale').count(), 0);
 });
 
-test('fits a phone, comparison and table included', async () => {
-  const { page, panel } = await open('#v=1&view.compare=zb-v', PHONE);
-  await panel.locator('#schedules summary').click();
-  await panel.getByText('Press a name to choose it').waitFor();
+test('fits a phone, comparison included', async () => {
+  const { page } = await open('#v=1&view.compare=zb-v', PHONE);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
 });

@@ -21,6 +21,8 @@ pub struct Gpu {
     pub intra: BytesPerSecond,
     /// Network between nodes, one direction, per GPU.
     pub inter: BytesPerSecond,
+    /// Link to the host's memory, one direction, as its data sheet says.
+    pub host: BytesPerSecond,
     /// GPUs on the scale-up link.
     pub per_node: u64,
 }

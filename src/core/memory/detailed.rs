@@ -20,6 +20,7 @@ mod transient;
 use activations::Chunks;
 pub use holding::{Holding, Kind, holdings, padded_vocabulary};
 pub use logits::LOSS_KERNELS;
+pub use states::{shards, trained_bytes};
 use transient::Buffer;
 
 use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};
@@ -125,7 +126,7 @@ fn memory_of(scenario: &Scenario, chunks: &Chunks, rank: usize, load: &RankLoad)
     } else {
         let parts = holdings(scenario, load);
         state_items(scenario, load, &parts)
-            .chain(activation_items(chunks, load))
+            .chain(activation_items(scenario, chunks, load))
             .chain(buffer_items(scenario, chunks, load, &parts))
             .for_each(add);
     }
@@ -153,7 +154,7 @@ pub struct ChunkBytes {
 pub fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
     let kept = activations::kept(scenario, stage);
     ChunkBytes {
-        layers: kept.bytes(),
+        layers: kept.bytes() * resident(scenario, stage),
         momentary: transient::largest(scenario, &[stage]).1,
         recomputed: kept.recomputed,
         last: holding::is_last(scenario, stage),
@@ -238,15 +239,41 @@ fn state_items(
     })
 }
 
-fn activation_items(chunks: &Chunks, load: &RankLoad) -> impl Iterator<Item = Item> {
+fn activation_items(
+    scenario: &Scenario,
+    chunks: &Chunks,
+    load: &RankLoad,
+) -> impl Iterator<Item = Item> {
     let alive = load.stages.iter().zip(&load.in_flight);
     alive.flat_map(|(stage, in_flight)| {
+        let here = resident(scenario, *stage);
         let pieces = chunks.kept(*stage).pieces.iter();
         pieces.map(move |piece| {
-            let bytes = piece.total() * in_flight;
+            let bytes = piece.total() * in_flight * here;
             Item::held(Component::Activations, piece.name, bytes)
         })
     })
+}
+
+/// Bytes that the activations of a rank take on its host: of every layer but the last two of a stage.
+#[must_use]
+pub fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let each = load.stages.iter().zip(&load.in_flight);
+    each.map(|(stage, in_flight)| {
+        let kept = activations::kept(scenario, *stage).bytes();
+        kept * (1.0 - resident(scenario, *stage)) * in_flight
+    })
+    .sum()
+}
+
+/// Share of the layers of `stage` whose activations are on the GPU: all, or the last two where they are offloaded.
+fn resident(scenario: &Scenario, stage: usize) -> f64 {
+    let leaves = |offload: crate::run::Offload| offload.activations.is_some();
+    if !scenario.offload.is_some_and(leaves) {
+        return 1.0;
+    }
+    let layers = holding::layers_of(scenario, stage);
+    (2.0 / (layers.end - layers.start).max(1) as f64).min(1.0)
 }
 
 /// Micro-batches of the last global stage that are alive on the rank.

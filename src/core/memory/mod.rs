@@ -7,6 +7,7 @@ mod assumptions;
 pub mod curve;
 pub mod detailed;
 mod estimate;
+pub mod host;
 pub mod methods;
 pub mod recompute;
 pub mod remedies;

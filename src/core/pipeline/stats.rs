@@ -108,6 +108,23 @@ pub fn fill_and_drain(spans: &Spans) -> (f64, f64) {
     (last(&spans.starts), spans.makespan() - last(&spans.ends))
 }
 
+/// The weights that each micro-batch meets on a rank that updates them after every backward, as the number of updates
+/// behind them: those there when its forward begins, which its backward takes again from the stash (`PipeDream`, section
+/// 3.3).
+#[must_use]
+pub fn weight_versions(ops: &[TimedOp]) -> Vec<u32> {
+    let mut versions = Vec::new();
+    let mut updates = 0;
+    for TimedOp { op, .. } in ops {
+        match op.kind {
+            Kind::F => versions.push(updates),
+            kind if kind.frees() => updates += 1,
+            _ => {}
+        }
+    }
+    versions
+}
+
 fn over(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -248,7 +265,7 @@ pub fn measure(order: &Order, durations: &super::Durations) -> Result<(Timeline,
 mod tests {
     use super::*;
     use crate::pipeline::order::{Placement, parse_ranks};
-    use crate::pipeline::{Durations, simulate};
+    use crate::pipeline::{Durations, Op, simulate};
 
     fn order(text: &str) -> Order {
         Order::new(parse_ranks(text).unwrap(), 2, Placement::Loop, 2)
@@ -277,6 +294,27 @@ mod tests {
         let curve = in_flight_curve(&timeline.ranks[0]);
         assert_eq!(curve.iter().map(|point| point.1).max(), Some(2));
         assert_eq!(curve.last().map(|point| point.1), Some(0));
+    }
+
+    /// PipeDream on four stages: micro-batch 5, counted from 1, meets on stage 1 the weights behind micro-batch 1's update,
+    /// its backward comes after those of 2, 3 and 4; rank r has p - r versions at once.
+    #[test]
+    fn weight_versions_are_those_of_pipedream_s_figure() {
+        use crate::pipeline::{Spec, build, schedule};
+        let spec = Spec::new(schedule("pipedream").unwrap(), 4, 16);
+        let durations = Durations::unit(4);
+        let order = build(&spec, &durations).unwrap().order;
+        let timeline = simulate(&order, &durations).unwrap();
+        let ops = &timeline.ranks[0];
+        assert_eq!(weight_versions(ops)[..5], [0, 0, 0, 0, 1]);
+        let before = ops.iter().take_while(|one| one.op != Op::bw(0, 4));
+        assert_eq!(before.filter(|one| one.op.kind == Kind::BW).count(), 4);
+        for (rank, ops) in timeline.ranks.iter().enumerate() {
+            let versions = weight_versions(ops);
+            let behind = |k: usize| u32::try_from(k).unwrap() - versions[k];
+            let most = (0..versions.len()).map(behind).max().unwrap() + 1;
+            assert_eq!(most, order.weight_copies[rank]);
+        }
     }
 
     #[test]

@@ -3,11 +3,14 @@
 use super::confidence::narrow;
 use super::loads::loads;
 use super::mend::mend;
+use super::offload::{OffloadStep, offload_step};
 use super::passes::{Pass, durations};
 use super::reduction::often_reduced;
 use super::schedule::{in_run, spec};
 use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
+use crate::memory::Verdict;
+use crate::memory::host::HostMemory;
 use crate::memory::verdict::chance;
 use crate::memory::{self, RankLoad};
 use crate::pipeline::balance::level;
@@ -18,7 +21,7 @@ use crate::run::{Kinds, OneOf, Run, Scenario};
 use crate::t;
 use crate::time::{Clock, Step, StepParts, step_end};
 use crate::traffic::{Beside, Held, OverlapRow, OverlapTotals, Wait, overlap_rows, step_sync};
-use crate::units::Seconds;
+use crate::units::{MemoryUnit, Seconds};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
@@ -177,6 +180,8 @@ impl Draft {
         all_warnings.extend(memory::remedies::fused_loss(scenario, &loads, verdict));
         all_warnings.extend(often_reduced(scenario, &loads, verdict));
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
+        let host = memory::host::host(scenario, &loads);
+        all_warnings.extend(host.as_ref().and_then(host_memory));
         let all_warnings = mend(&scenario.run, Some(spec), all_warnings);
         let report = Report {
             errors: Vec::new(),
@@ -202,7 +207,9 @@ impl Draft {
                 need_high_bytes: estimate.need.high,
                 chance: chance(scenario.run.memory_method, verdict),
                 verdict,
+                host,
             },
+            offload: loads.get(busiest).and_then(|load| of_rank(&self, load)),
             pipeline: Pipeline {
                 schedule: spec.schedule.id,
                 makespan_s: Seconds(stats.makespan_s) * scale,
@@ -289,6 +296,35 @@ fn end(draft: &Draft, load: &RankLoad) -> End {
         wires: sync,
         optimizer: step_end(scenario, clock.rates(), updated, kept),
     }
+}
+
+/// Says that a node's host has too little memory for what is offloaded, or that the Run does not say how much it has.
+fn host_memory(host: &HostMemory) -> Option<Issue> {
+    let gib = |bytes| MemoryUnit::Gib.show(bytes);
+    let need = gib(host.total_bytes);
+    let message = match (host.capacity_bytes, host.verdict) {
+        (None, _) => t!(
+            "a node's host holds {need} of what is offloaded; say host_memory_gib to see whether it fits",
+            need
+        ),
+        (Some(capacity), Some(Verdict::Oom | Verdict::Tight)) => t!(
+            "a node's host would hold {need} of what is offloaded and has {capacity}",
+            need,
+            capacity = gib(capacity)
+        ),
+        _ => return None,
+    };
+    let enough = (host.total_bytes.gib() * 1.2 / 64.0).ceil().max(1.0) * 64.0;
+    Some(Issue::warning("host_memory_gib", message).with_fix("host_memory_gib", enough))
+}
+
+/// The offloading of the rank of `load`.
+fn of_rank(draft: &Draft, load: &RankLoad) -> Option<OffloadStep> {
+    let stages = load.stages.iter();
+    let passes: Vec<&Pass> = stages
+        .filter_map(|stage| draft.passes.get(*stage))
+        .collect();
+    offload_step(&draft.scenario, load, &passes)
 }
 
 /// A bidirectional rank works on half the micro-batches in each of its stages.
@@ -403,9 +439,23 @@ pub(super) fn step(
         not_hidden: Seconds((inside - slowed).max(0.0)) + last.not_hidden,
         slows: Seconds(slowed) + last.slows,
         exposed,
-        optimizer: optimizer.fold(Seconds::ZERO, Seconds::max),
+        optimizer: updates(draft, loads, optimizer.fold(Seconds::ZERO, Seconds::max)),
     };
     (busiest.unwrap_or(0), overlap, Step::new(scenario, parts))
+}
+
+/// What ends a step: the optimizer on the GPU, or the host's and the copies that nothing hides.
+fn updates(draft: &Draft, loads: &[RankLoad], on_gpu: Seconds) -> Seconds {
+    let slowest = loads
+        .iter()
+        .filter_map(|load| of_rank(draft, load))
+        .map(|step| step.exposed_s)
+        .fold(Seconds::ZERO, Seconds::max);
+    let states = draft
+        .scenario
+        .offload
+        .map_or(0.0, |offload| offload.states());
+    on_gpu * (1.0 - states) + slowest
 }
 
 /// The order of an endless schedule whose steps are shorter than its pipeline: with micro-batches of further steps in it,

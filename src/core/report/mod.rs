@@ -11,6 +11,7 @@ mod loads;
 mod mend;
 pub mod methods;
 pub mod narrow;
+mod offload;
 pub mod over_time;
 mod passes;
 mod reduction;
@@ -23,14 +24,16 @@ mod uneven;
 pub use confidence::{FOUR_OF_FIVE, nudged};
 pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlap, time};
 pub use explain::{Figure, explain};
+pub use offload::OffloadStep;
 pub use passes::windows;
 pub use schedules::{
-    ScheduleFigures, ScheduleRow, needs_worker, schedule_figures, schedule_ids, schedule_row,
-    schedule_row_with, with_schedule, work,
+    ScheduleFigures, ScheduleRow, Variant, memory_limit, needs_worker, run_with, schedule_figures,
+    schedule_ids, with_schedule, work,
 };
 pub use uneven::{Balance, Origin, Pair, Split, balance};
 
 use crate::issue::Issue;
+use crate::memory::host::HostMemory;
 use crate::memory::verdict::Chance;
 use crate::memory::{StageMemory, Verdict};
 use crate::run::{Run, Value};
@@ -58,6 +61,9 @@ pub struct Report {
     pub overlap: Vec<OverlapRow>,
     /// The step.
     pub step: Step,
+    /// What crosses the link to the host, where something is offloaded; what shows is in `optimizer_s`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offload: Option<OffloadStep>,
 }
 
 /// Derived sizes.
@@ -105,6 +111,9 @@ pub struct Memory {
     pub verdict: Verdict,
     /// What became of the measured runs with this verdict.
     pub chance: Chance,
+    /// What the host of a node holds, where something is offloaded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostMemory>,
 }
 
 impl Memory {

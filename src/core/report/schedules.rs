@@ -1,33 +1,148 @@
-//! Every schedule under one Run: what each takes and holds, and what choosing it sets. For the table on the page and
-//! for a second schedule on the same axis.
+//! Every schedule under one Run: what each takes and holds, and what choosing it sets. For the gallery and for a second
+//! schedule on the same axis.
 
 use super::evaluate::{Evaluation, evaluate};
 use super::schedule::spec;
 use crate::memory::Verdict;
 use crate::message::Message;
 use crate::pipeline::spec::op_count;
-use crate::pipeline::{Order, SCHEDULES, idea, stats};
+use crate::pipeline::{Order, SCHEDULES, Schedule, schedule, stats};
 use crate::run::{OneOf, Run, Scenario};
 use crate::t;
 use crate::units::{Bytes, Seconds};
 use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
 
-/// A schedule of more ops than this is not simulated for a row of the table.
+/// A schedule of more ops than this is not simulated beside the others.
 pub const MAX_OPS: u64 = 200_000;
+
+/// Chunks a rank with which interleaving is shown.
+const CHUNKS: [u64; 3] = [2, 4, 8];
+
+/// A schedule as it is shown beside the others: interleaving once for each number of chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// The schedule, as links write it.
+    pub id: &'static str,
+    /// Chunks a rank, where it is shown with several numbers of them.
+    pub chunks: Option<u64>,
+}
+
+impl Variant {
+    /// All that are shown for `run`, in the menu's order: an order of one's own only where the Run has one.
+    #[must_use]
+    pub fn all(run: &Run) -> Vec<Self> {
+        let own = Self::of(run);
+        let mut all = Vec::new();
+        for Schedule { id, .. } in SCHEDULES {
+            match *id {
+                "custom" if own.id != *id => {}
+                "interleaved-1f1b" => {
+                    let mut chunks = CHUNKS.to_vec();
+                    chunks.extend(own.chunks.filter(|chunks| !CHUNKS.contains(chunks)));
+                    chunks.sort_unstable();
+                    let each = chunks.into_iter().map(Some);
+                    all.extend(each.map(|chunks| Self { id, chunks }));
+                }
+                _ => all.push(Self { id, chunks: None }),
+            }
+        }
+        all
+    }
+
+    /// The one that `run` has.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        let id = run.schedule.id();
+        let chunks = (id == "interleaved-1f1b").then_some(run.virtual_stages);
+        Self { id, chunks }
+    }
+
+    /// The one that a link names: `zb-v`, `interleaved-1f1b.4`.
+    #[must_use]
+    pub fn named(text: &str) -> Option<Self> {
+        let (id, chunks) = match text.split_once('.') {
+            Some((id, chunks)) => (id, Some(chunks.parse().ok().filter(|chunks| *chunks > 0)?)),
+            None => (text, None),
+        };
+        let id = schedule(id)?.id;
+        (chunks.is_some() == (id == "interleaved-1f1b")).then_some(Self { id, chunks })
+    }
+
+    /// As people write it.
+    #[must_use]
+    pub fn name(self) -> String {
+        let name = schedule(self.id).map_or(self.id, |row| row.name);
+        match self.chunks {
+            Some(chunks) => format!("{name}, v = {chunks}"),
+            None => name.to_owned(),
+        }
+    }
+
+    /// What makes it the schedule of `run`, as the registry's texts: an empty text unsets. `limit` is the activations that
+    /// a rank may hold of a schedule that is laid out within a limit, in stage-micro-batches.
+    #[must_use]
+    pub fn set(self, run: &Run, limit: u64) -> Vec<(&'static str, String)> {
+        let mut set = with_chunks(run, self.id, self.chunks);
+        let row = schedule(self.id).filter(|row| row.uses("memory_limit"));
+        let is_set = run.schedule.id() == self.id && memory_limit(run) == limit;
+        if let Some(row) = row.filter(|_| !is_set) {
+            let chunks = u64::from(row.virtual_stages.unwrap_or(1));
+            let default = limit == run.pp && run.schedule_options.memory_limit.is_none();
+            if !default {
+                let value = limit.saturating_mul(chunks).to_string();
+                set.push(("schedule_options.memory_limit", value));
+            }
+        }
+        set
+    }
+}
+
+impl Display for Variant {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)?;
+        self.chunks.map_or(Ok(()), |chunks| write!(f, ".{chunks}"))
+    }
+}
+
+/// The activations that a rank of `run` may hold, in stage-micro-batches: p where its schedule takes no limit.
+#[must_use]
+pub fn memory_limit(run: &Run) -> u64 {
+    let row = schedule(run.schedule.id()).filter(|row| row.uses("memory_limit"));
+    let limit = row.and_then(|row| {
+        let chunks = u64::from(row.virtual_stages.unwrap_or(1)).max(1);
+        Some(run.schedule_options.memory_limit? / chunks)
+    });
+    limit.unwrap_or(run.pp)
+}
 
 /// A schedule's row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScheduleRow {
-    /// As links write it.
-    pub id: &'static str,
-    /// As people write it.
-    pub name: &'static str,
-    /// What it asks for.
-    pub needs: &'static str,
+    /// Which.
+    pub variant: Variant,
     /// The fields to set, as the registry's texts; an empty text unsets.
     pub set: Vec<(&'static str, String)>,
     /// Its figures, or in a few words why there are none.
     pub figures: Result<ScheduleFigures, Message>,
+}
+
+impl ScheduleRow {
+    /// The row of `variant` under `run`, its figures computed before; none where it cannot run.
+    #[must_use]
+    pub fn of(run: &Run, variant: Variant, limit: u64, figures: Option<ScheduleFigures>) -> Self {
+        let figures = match figures {
+            Some(figures) => Ok(figures),
+            // Why it cannot run is found before anything is simulated.
+            None => schedule_figures(run, variant, limit),
+        };
+        let set = variant.set(run, limit);
+        Self {
+            variant,
+            set,
+            figures,
+        }
+    }
 }
 
 /// What a schedule takes and holds.
@@ -95,18 +210,24 @@ fn a_microbatch(order: &Order) -> f64 {
 /// where their number of stages changes.
 #[must_use]
 pub fn with_schedule(run: &Run, id: &str) -> Vec<(&'static str, String)> {
+    with_chunks(run, id, None)
+}
+
+/// The same with so many chunks a rank, where they are said.
+fn with_chunks(run: &Run, id: &str, chunks: Option<u64>) -> Vec<(&'static str, String)> {
     let mut set = Vec::new();
-    let Some(row) = crate::pipeline::schedule(id) else {
+    let Some(row) = schedule(id) else {
         return set;
     };
-    set.push(("schedule", row.id.to_owned()));
+    if run.schedule.id() != id {
+        set.push(("schedule", row.id.to_owned()));
+    }
     let own = row.virtual_stages.is_some() || matches!(row.id, "hanayo" | "custom");
-    let chunks = if own {
-        1
-    } else if run.schedule.id() == id {
-        run.virtual_stages
-    } else {
-        run.virtual_stages.max(2)
+    let chunks = match chunks {
+        Some(chunks) => chunks,
+        None if own => 1,
+        None if run.schedule.id() == id => run.virtual_stages,
+        None => run.virtual_stages.max(2),
     };
     if chunks != run.virtual_stages {
         set.push(("virtual_stages", chunks.to_string()));
@@ -136,52 +257,37 @@ pub fn needs_worker(run: &Run) -> bool {
     work(run).is_some_and(|ops| ops > MAX_OPS_AT_ONCE)
 }
 
+/// `run` under `variant`, if it is simulated beside the others, or in a few words why not.
+///
+/// # Errors
+/// Those words.
+pub fn run_with(run: &Run, variant: Variant, limit: u64) -> Result<Run, Message> {
+    let other = run.with_texts(&variant.set(run, limit));
+    let other = other.ok_or_else(|| t!("has no place in this run"))?;
+    match work(&other) {
+        Some(ops) if ops > MAX_OPS => Err(t!(
+            "{ops} ops: too many to show beside the others, choose it to see",
+            ops
+        )),
+        _ => Ok(other),
+    }
+}
+
 /// The figures of one schedule under this Run, or in a few words why there are none.
 ///
 /// # Errors
 /// Those words.
-pub fn schedule_figures(run: &Run, id: &str) -> Result<ScheduleFigures, Message> {
-    if id == "custom" && run.schedule_options.order.is_none() {
-        return Err(t!("needs an order of your own"));
-    }
-    let other = run.with_texts(&with_schedule(run, id));
-    let other = other.ok_or_else(|| t!("has no place in this run"))?;
-    match work(&other) {
-        Some(ops) if ops > MAX_OPS => Err(t!(
-            "{ops} ops: too many for this table, choose it to see",
-            ops
-        )),
-        _ => match evaluate(&other) {
-            Ok(evaluation) => Ok(ScheduleFigures::of(&evaluation)),
-            Err(issues) => Err(issues
-                .into_iter()
-                .next()
-                .map_or_else(Message::default, |issue| issue.message)),
-        },
-    }
-}
-
-/// The row of one schedule.
-#[must_use]
-pub fn schedule_row(run: &Run, id: &str) -> Option<ScheduleRow> {
-    schedule_row_with(run, id, schedule_figures(run, id))
-}
-
-/// The row of one schedule, its figures computed before.
-#[must_use]
-pub fn schedule_row_with(
+pub fn schedule_figures(
     run: &Run,
-    id: &str,
-    figures: Result<ScheduleFigures, Message>,
-) -> Option<ScheduleRow> {
-    let row = crate::pipeline::schedule(id)?;
-    Some(ScheduleRow {
-        id: row.id,
-        name: row.name,
-        needs: idea(id)?.needs,
-        set: with_schedule(run, id),
-        figures,
-    })
+    variant: Variant,
+    limit: u64,
+) -> Result<ScheduleFigures, Message> {
+    let first = |issues: Vec<crate::issue::Issue>| {
+        let first = issues.into_iter().next();
+        first.map_or_else(Message::default, |issue| issue.message)
+    };
+    let evaluation = evaluate(&run_with(run, variant, limit)?).map_err(first)?;
+    Ok(ScheduleFigures::of(&evaluation))
 }
 
 /// Every id, in the menu's order.
@@ -194,14 +300,18 @@ mod tests {
     use super::*;
     use crate::report::report;
 
-    fn rows(run: &Run) -> Vec<ScheduleRow> {
-        schedule_ids()
-            .filter_map(|id| schedule_row(run, id))
-            .collect()
+    fn row(run: &Run, text: &str) -> ScheduleRow {
+        let variant = Variant::named(text).unwrap();
+        ScheduleRow::of(run, variant, memory_limit(run), None)
     }
 
-    fn figures(run: &Run, id: &str) -> ScheduleFigures {
-        schedule_row(run, id).unwrap().figures.unwrap()
+    fn rows(run: &Run) -> Vec<ScheduleRow> {
+        let all = Variant::all(run).into_iter();
+        all.map(|variant| row(run, &variant.to_string())).collect()
+    }
+
+    fn figures(run: &Run, text: &str) -> ScheduleFigures {
+        row(run, text).figures.unwrap()
     }
 
     #[test]
@@ -210,19 +320,20 @@ mod tests {
         let mut shown = 0;
         for row in rows(&run) {
             let chosen = report(&run.with_texts(&row.set).unwrap());
+            let variant = row.variant;
             let Ok(figures) = row.figures else {
-                assert!(row.id == "custom" || chosen.is_err(), "{}", row.id);
+                assert!(chosen.is_err(), "{variant}");
                 continue;
             };
             let chosen = chosen.unwrap();
-            assert_eq!(chosen.pipeline.schedule, row.id);
-            assert_eq!(chosen.step.time_s, figures.step_s, "{}", row.id);
-            assert_eq!(chosen.memory.peak_bytes, figures.peak_bytes, "{}", row.id);
+            assert_eq!(chosen.pipeline.schedule, variant.id);
+            assert_eq!(chosen.step.time_s, figures.step_s, "{variant}");
+            assert_eq!(chosen.memory.peak_bytes, figures.peak_bytes, "{variant}");
             shown += 1;
         }
         assert!(
             shown >= 24,
-            "{shown} of 25 schedules run on the default layout"
+            "{shown} of 26 variants run on the default layout"
         );
     }
 
@@ -233,7 +344,7 @@ mod tests {
         for (id, messages, copies) in [
             ("gpipe", 6.0, 1),
             ("1f1b", 6.0, 1),
-            ("interleaved-1f1b", 14.0, 1),
+            ("interleaved-1f1b.2", 14.0, 1),
             ("zb-v", 12.0, 1),
             ("dualpipe", 6.0, 2),
             ("dualpipev", 12.0, 1),
@@ -274,9 +385,9 @@ mod tests {
             pp: 1,
             ..Run::default()
         };
-        let chimera = schedule_row(&odd, "chimera").unwrap();
+        let chimera = row(&odd, "chimera");
         assert!(chimera.figures.is_err_and(|why| !why.is_empty()));
-        let custom = schedule_row(&odd, "custom").unwrap();
+        let custom = row(&odd, "custom");
         assert!(
             custom
                 .figures
@@ -289,7 +400,7 @@ mod tests {
             global_batch: 4096,
             ..Run::default()
         };
-        let skipped = schedule_row(&long, "1f1b").unwrap().figures.unwrap_err();
+        let skipped = row(&long, "1f1b").figures.unwrap_err();
         assert!(skipped.to_string().contains("ops: too many"), "{skipped}");
     }
 
@@ -305,6 +416,77 @@ mod tests {
                 .all(|(key, _)| *key != "stage_layers")
         );
         assert!(with_schedule(&run, "zb-v").contains(&("stage_layers", String::new())));
-        assert!(schedule_row(&run, "zb-v").unwrap().figures.is_ok());
+        assert!(row(&run, "zb-v").figures.is_ok());
+    }
+
+    /// Narayanan 2021: interleaving divides the bubble's share of the work by v, and holds more activations.
+    #[test]
+    fn interleaving_is_shown_for_each_number_of_chunks_and_the_run_s_own() {
+        let run = |virtual_stages| Run {
+            schedule: crate::run::Schedule::Interleaved,
+            virtual_stages,
+            ..Run::default()
+        };
+        let chunks = |run: &Run| -> Vec<u64> {
+            let all = Variant::all(run).into_iter();
+            all.filter_map(|variant| variant.chunks).collect()
+        };
+        assert_eq!(chunks(&Run::default()), [2, 4, 8]);
+        assert_eq!(chunks(&run(4)), [2, 4, 8]);
+        assert_eq!(chunks(&run(3)), [2, 3, 4, 8]);
+        // Korthikanti 2022: A (1 + (p - 1)/(p v)) where 1F1B holds A, the activations of p stages.
+        for (v, held) in [(2, 4.0 + 3.0 / 2.0), (4, 4.0 + 3.0 / 4.0)] {
+            let found = figures(&Run::default(), &format!("interleaved-1f1b.{v}"));
+            assert!(
+                (found.in_flight - held).abs() < 1e-9,
+                "{v}: {}",
+                found.in_flight
+            );
+        }
+    }
+
+    #[test]
+    fn a_variant_reads_as_it_is_written_and_the_run_s_own_sets_nothing() {
+        for variant in Variant::all(&Run::default()) {
+            assert_eq!(Variant::named(&variant.to_string()), Some(variant));
+        }
+        for text in [
+            "",
+            "zb",
+            "zb-v.2",
+            "interleaved-1f1b",
+            "interleaved-1f1b.0",
+            "interleaved-1f1b.x",
+        ] {
+            assert_eq!(Variant::named(text), None, "{text}");
+        }
+        for id in schedule_ids().filter(|id| *id != "custom") {
+            let run = Run::default();
+            let run = run.with_texts(&with_schedule(&run, id)).unwrap();
+            assert_eq!(Variant::of(&run).set(&run, memory_limit(&run)), [], "{id}");
+        }
+    }
+
+    /// Zero Bubble, section 4: the less memory, the more bubble; the limit counts stage-micro-batches for both families.
+    #[test]
+    fn a_memory_limit_trades_memory_for_bubble() {
+        let run = Run::default();
+        for (id, chunks) in [("zb-auto", 1.0), ("zb-v-auto", 2.0)] {
+            let of = |limit: u64| {
+                let variant = Variant::named(id).unwrap();
+                schedule_figures(&run, variant, limit).unwrap()
+            };
+            let (low, high) = (of(4), of(8));
+            assert!(low.in_flight <= 4.0 && high.in_flight <= 8.0, "{id}");
+            assert!(high.bubble_span <= low.bubble_span, "{id}");
+            let set = Variant::named(id).unwrap().set(&run, 8);
+            let limit = (8.0 * chunks).to_string();
+            assert!(
+                set.contains(&("schedule_options.memory_limit", limit)),
+                "{id}"
+            );
+            let run = run.with_texts(&set).unwrap();
+            assert_eq!(memory_limit(&run), 8, "{id}");
+        }
     }
 }

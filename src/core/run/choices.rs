@@ -180,6 +180,12 @@ one_of! {
         Lion = "lion" "Lion",
         /// One moment, whole matrices.
         Muon = "muon" "Muon",
+        /// Two moments of one byte in unified memory, which the driver moves to the host.
+        Adam8BitPaged = "adam-8bit-paged" "paged 8-bit Adam",
+        /// One moment, and one number a block for the second.
+        AdamMini = "adam-mini" "Adam-mini",
+        /// Moments of gradients that are projected to a quarter of the hidden size.
+        GaLore = "galore" "GaLore",
     }
 }
 

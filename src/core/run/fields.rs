@@ -7,6 +7,7 @@ use super::choices::{
     AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
     Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
+use super::offload::{OffloadFramework, OffloadTo};
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS, STACKS};
 use super::profile::MULTIPLIERS;
@@ -283,10 +284,12 @@ pub static FIELDS: &[Field] = &[
     row("gpu.hbm_gb_per_s", Cluster, "Memory bandwidth", "", "GB/s", "of the GPU's own memory", maybe_number!(0.1, 1e6, 100.0, gpu.parts.hbm_gb_per_s)).advanced(),
     row("gpu.intra_gb_per_s", Cluster, "Scale-up link", "", "GB/s", "one direction, per GPU (NVLink 900 is 450)", maybe_number!(0.1, 1e6, 50.0, gpu.parts.intra_gb_per_s)).advanced(),
     row("gpu.inter_gb_per_s", Cluster, "Network", "", "GB/s", "one direction, per GPU (400 Gb/s is 50)", maybe_number!(0.01, 1e6, 12.5, gpu.parts.inter_gb_per_s)).advanced(),
+    row("gpu.host_gb_per_s", Cluster, "Link to the host", "", "GB/s", "PCIe or NVLink-C2C, one direction, per GPU", maybe_number!(0.1, 1e5, 16.0, gpu.parts.host_gb_per_s)).advanced(),
     row("gpu.gpus_per_node", Cluster, "GPUs per node (of this GPU)", "", "", "GPUs on its scale-up link", maybe_count!(1, 1 << 20, Double, gpu.parts.gpus_per_node)).advanced(),
 
     row("gpus", Cluster, "GPUs", "", "", "in all; data parallel follows from it", count!(1, MAX_COUNT, Round, gpus)),
     row("gpus_per_node", Cluster, "GPUs per node", "", "", "GPUs on one scale-up link (GB200 NVL72: 72)", maybe_count!(1, 1 << 20, Double, gpus_per_node)),
+    row("host_memory_gib", Cluster, "Host memory", "", "GiB", "of a node; what is offloaded has to fit", maybe_number!(1.0, 1e7, 256.0, host_memory_gib)).advanced(),
 
     row("tp", Parallelism, "Tensor parallel", "TP", "", "ranks that share every matrix", count!(1, 1 << 20, Valid, tp)),
     row("pp", Parallelism, "Pipeline parallel", "PP", "", "ranks that share the layers", count!(1, 1 << 20, Valid, pp)),
@@ -345,6 +348,12 @@ pub static FIELDS: &[Field] = &[
     row("adapter.modules_to_save", Training, "Trained whole", "", "", "copies of the embedding or the head that are trained beside the adapters", maybe_set!(Saved, adapter.modules_to_save)).advanced(),
     row("adapter.sharded", Training, "Sharded adapters", "", "", "adapters are sharded as the base is; off: every rank has all of them", maybe_toggle!(adapter.sharded)).advanced(),
     row("adapter.upcast", Training, "fp32 residual", "", "", "prepare_model_for_kbit_training: layers' inputs wait in fp32", maybe_toggle!(adapter.upcast)).advanced(),
+    row("offload.optimizer", Training, "Offload optimizer", "", "", "states of the optimizer leave the GPU", maybe_choice!(OffloadTo, offload.optimizer)).advanced(),
+    row("offload.gradients", Training, "Offload gradients", "", "", "gradients leave the GPU; with DeepSpeed they follow the optimizer", maybe_choice!(OffloadTo, offload.gradients)).advanced(),
+    row("offload.parameters", Training, "Offload parameters", "", "", "parameters stay on the host and come layer by layer", maybe_choice!(OffloadTo, offload.parameters)).advanced(),
+    row("offload.activations", Training, "Offload activations", "", "", "what layers keep for the backward pass waits on the host", maybe_choice!(OffloadTo, offload.activations)).advanced(),
+    row("offload.framework", Training, "Offload by", "", "", "whose implementation; unset: the software's", maybe_choice!(OffloadFramework, offload.framework)).advanced(),
+    row("offload.fraction", Training, "Offloaded states", "", "share", "of the optimizer's states that leave; unset: all", maybe_number!(0.0, 1.0, 0.25, offload.fraction)).advanced(),
     row("recompute", Training, "Recompute", "", "", "activations dropped and computed again in the backward pass", Slot::Choice {
         options: || vec![
             Choice { id: "none", label: "none" },

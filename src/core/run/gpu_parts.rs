@@ -22,6 +22,7 @@ pub struct GpuParts {
     pub hbm_gb_per_s: Option<f64>,
     pub intra_gb_per_s: Option<f64>,
     pub inter_gb_per_s: Option<f64>,
+    pub host_gb_per_s: Option<f64>,
     pub gpus_per_node: Option<u64>,
 }
 
@@ -100,6 +101,12 @@ impl Based<GpuParts> {
                 base.map(|g| g.inter),
                 &mut missing,
             ),
+            // PCIe of the fourth generation where nothing says more.
+            host: parts
+                .host_gb_per_s
+                .map(|rate| BytesPerSecond(rate * 1e9))
+                .or(base.map(|g| g.host))
+                .unwrap_or(BytesPerSecond(32e9)),
             per_node: parts
                 .gpus_per_node
                 .or(base.map(|g| g.per_node))
@@ -190,6 +197,7 @@ impl From<Gpu> for GpuParts {
             hbm_gb_per_s: tidy(gpu.hbm.0 / 1e9),
             intra_gb_per_s: tidy(gpu.intra.0 / 1e9),
             inter_gb_per_s: tidy(gpu.inter.0 / 1e9),
+            host_gb_per_s: tidy(gpu.host.0 / 1e9),
             gpus_per_node: Some(gpu.per_node),
         }
     }

@@ -14,6 +14,7 @@ mod kinds;
 mod layout;
 mod model_layers;
 mod model_parts;
+mod offload;
 pub mod precision;
 pub mod presets;
 mod profile;
@@ -38,6 +39,7 @@ pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
+pub use offload::{Offload, OffloadFramework, OffloadParts, OffloadTo};
 pub use precision::{Format, Precision};
 pub use profile::{
     Factors, LETTERS, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Uncertainty, Vector,
@@ -63,6 +65,8 @@ pub struct Run {
     pub gpus: u64,
     /// GPUs on one scale-up link; none: the GPU's own.
     pub gpus_per_node: Option<u64>,
+    /// Memory of a node's host, GiB; none: not known.
+    pub host_memory_gib: Option<f64>,
     /// Tensor-parallel size.
     pub tp: u64,
     /// Pipeline-parallel size.
@@ -113,6 +117,8 @@ pub struct Run {
     pub optimizer: Optimizer,
     /// Adapters beside a frozen base; no method: everything is trained.
     pub adapter: AdapterParts,
+    /// What leaves the GPU for its host.
+    pub offload: OffloadParts,
     /// Recomputation.
     pub recompute: Recompute,
     /// Attention without stored scores; none: the stack's.
@@ -197,6 +203,7 @@ impl Default for Run {
             gpu: Based::preset("h100-sxm-80gb"),
             gpus: 64,
             gpus_per_node: None,
+            host_memory_gib: None,
             tp: 2,
             pp: 4,
             cp: 1,
@@ -222,6 +229,7 @@ impl Default for Run {
             precision: Based::preset("bf16-fp32-grads"),
             optimizer: Optimizer::Adam,
             adapter: AdapterParts::default(),
+            offload: OffloadParts::default(),
             recompute: Recompute::None,
             flash_attention: None,
             attention_flops: AttentionCount::Causal,

@@ -106,17 +106,26 @@ impl Precision {
         self.grads + self.grad_accumulation
     }
 
+    /// Two moments of one byte, each with its part of an fp32 scale for 256 of them.
+    pub const EIGHT_BIT: f64 = 2.0 + 2.0 * 4.0 / 256.0;
+
     /// What the optimizer keeps: master weights and those moments it has.
     ///
-    /// 8-bit Adam keeps its moments in one byte each; Adafactor's factored second moment is negligible.
+    /// 8-bit Adam keeps its moments in one byte each with a scale for 256 (bitsandbytes `optim/optimizer.py`), paged
+    /// where the GPU's allocator does not count them; Adafactor's factored second moment and Adam-mini's, one a block, are
+    /// negligible. `GaLore` of a square matrix at a quarter of its width; see `memory::detailed` for others.
     #[must_use]
     pub fn optimizer(self, optimizer: Optimizer) -> f64 {
         self.master
             + match optimizer {
                 Optimizer::Adam => self.moment1 + self.moment2,
-                Optimizer::Adam8Bit => 2.0,
-                Optimizer::SgdMomentum | Optimizer::Lion | Optimizer::Muon => self.moment1,
-                Optimizer::Sgd | Optimizer::Adafactor => 0.0,
+                Optimizer::Adam8Bit => Self::EIGHT_BIT,
+                Optimizer::SgdMomentum
+                | Optimizer::Lion
+                | Optimizer::Muon
+                | Optimizer::AdamMini => self.moment1,
+                Optimizer::GaLore => (self.moment1 + self.moment2 + self.weights) / 4.0,
+                Optimizer::Sgd | Optimizer::Adafactor | Optimizer::Adam8BitPaged => 0.0,
             }
     }
 

@@ -5,6 +5,7 @@ use super::adapter::Adapter;
 use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
 use super::layout::{Layout, Zero};
+use super::offload::Offload;
 use super::precision::Precision;
 use super::profile::Factors;
 use super::stack::Software;
@@ -31,6 +32,8 @@ pub struct Scenario {
     pub software: Software,
     /// Adapters beside a frozen base, where not everything is trained.
     pub adapter: Option<Adapter>,
+    /// What leaves the GPU for its host.
+    pub offload: Option<Offload>,
     /// What each kind of work takes over the shipped constants; `gpu` and `software` hold their part of it.
     pub factors: Factors,
     /// Model chunks a rank.
@@ -78,6 +81,7 @@ impl Scenario {
             zero,
             precision,
             adapter: run.adapter.resolve(&software, precision),
+            offload: run.offload.resolve(run, &software),
             software: factors.software(software),
             factors,
             chunks: run.schedule.stages(run) / run.pp,
@@ -188,6 +192,13 @@ impl Scenario {
     pub fn trained_bytes(&self) -> Precision {
         let adapter = self.adapter.as_ref();
         adapter.map_or(self.precision, |adapter| adapter.bytes)
+    }
+
+    /// Whether parameters come from the host layer by layer.
+    #[must_use]
+    pub fn fetches_parameters(&self) -> bool {
+        self.offload
+            .is_some_and(|offload| offload.parameters.is_some())
     }
 
     /// Bytes of a weight of the layers as it travels: quantised, where the frozen base is.

@@ -15,7 +15,7 @@ pub use bars::picture;
 pub use formats::{FORMATS, Format, Stamp, export, launcher};
 pub use ops::ops_csv;
 pub use order::Order;
-pub use picture::{Picture, svg};
+pub use picture::{Picture, stacked, svg};
 pub use trace::chrome_trace;
 
 use crate::core::report::Evaluation;

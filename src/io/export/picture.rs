@@ -3,7 +3,7 @@
 use crate::core::report::Evaluation;
 use crate::view::charts::lod::Sums;
 use crate::view::charts::palette::Theme;
-use crate::view::charts::prepared::{mebibytes, memory_curve};
+use crate::view::charts::prepared::{mebibytes, memory_curve, version, versions};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::timeline::cells;
 use crate::view::charts::viewport::Viewport;
@@ -46,7 +46,7 @@ impl Picture<'_> {
         let evaluation = self.evaluation;
         let shape = Shape::of(evaluation.timeline().ranks.len());
         let rows = self.sums.rows(evaluation.timeline(), shape.stride);
-        let report = &evaluation.report;
+        let (report, versions) = (&evaluation.report, versions(evaluation));
         let title = format!(
             "{} on {} GPUs, {}: {}",
             evaluation.scenario.run.model.title(),
@@ -66,7 +66,9 @@ impl Picture<'_> {
             width: self.width,
             chunk_of: &|row, stage| evaluation.chunk_of(row * shape.stride, stage),
             curve: &memory_curve(evaluation, self.rank),
+            version_of: &|row, microbatch| version(&versions, row * shape.stride, microbatch),
             capacity: mebibytes(report.memory.capacity_bytes),
+            most: 0,
             palette: self.theme.palette(),
             scale,
         };
@@ -75,6 +77,22 @@ impl Picture<'_> {
             .and_then(|()| backend.present())
             .map_err(|error| error.to_string())
     }
+}
+
+/// Several pictures one below the other, as one SVG.
+#[must_use]
+pub fn stacked(pictures: &[Picture]) -> String {
+    let mut inside = String::new();
+    let (mut width, mut top) = (0, 0);
+    for picture in pictures {
+        let (across, down) = picture.size(1.0);
+        inside.push_str(&svg(picture).replacen("<svg ", &format!("<svg y=\"{top}\" "), 1));
+        width = width.max(across);
+        top += down;
+    }
+    format!(
+        "<svg width=\"{width}\" height=\"{top}\" xmlns=\"http://www.w3.org/2000/svg\">{inside}</svg>"
+    )
 }
 
 /// The picture as SVG; empty where it cannot be painted.
@@ -106,6 +124,7 @@ mod tests {
             rank: 0,
             theme: Theme::Light,
         };
+        let both = stacked(&[picture, picture]);
         let svg = svg(&picture);
         assert!(
             svg.contains("Llama 3.1 8B on 64 GPUs, 1F1B: 4 ranks run 32"),
@@ -117,6 +136,9 @@ mod tests {
         // 45 degree lines stand under every row, each as tall as wide.
         assert!(svg.matches("<line").count() > 4 * 200);
         let (width, height) = picture.size(1.0);
+        assert!(both.starts_with(&format!("<svg width=\"{width}\" height=\"{}\"", 2 * height)));
+        assert!(both.contains(&format!("<svg y=\"{height}\"")));
+        assert_eq!(both.matches("#0C3E81").count(), 2 * 4 * 32);
         assert!(svg.contains(&format!("width=\"{width}\" height=\"{height}\"")));
         for number in svg.split("x1=\"").skip(1) {
             let x: f64 = number.split('"').next().unwrap().parse().unwrap();

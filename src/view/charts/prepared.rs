@@ -1,6 +1,7 @@
 //! A timeline made ready to be drawn and asked about: what every frame and every tooltip needs, built once.
 
 use super::lod::Sums;
+use crate::core::pipeline::stats::weight_versions;
 use crate::core::pipeline::trace::{Place, Places};
 use crate::core::pipeline::{TimedOp, Trace};
 use crate::core::report::Evaluation;
@@ -17,6 +18,7 @@ pub struct Prepared {
     pub sums: Sums,
     places: OnceLock<Places>,
     path: OnceLock<Vec<(Place, TimedOp)>>,
+    versions: Vec<Vec<u32>>,
 }
 
 impl Prepared {
@@ -25,6 +27,7 @@ impl Prepared {
     pub fn of(evaluation: Arc<Evaluation>) -> Self {
         let sums = Sums::of(evaluation.timeline());
         Self {
+            versions: versions(&evaluation),
             evaluation,
             sums,
             places: OnceLock::new(),
@@ -36,6 +39,11 @@ impl Prepared {
     pub fn op(&self, place: Place) -> Option<TimedOp> {
         let ops = self.evaluation.timeline().ranks.get(place.rank)?;
         ops.get(place.at).copied()
+    }
+    /// How many updates are behind the weights that a micro-batch meets on `rank`, where it meets more than one version.
+    #[must_use]
+    pub fn version(&self, rank: usize, microbatch: u32) -> Option<u32> {
+        version(&self.versions, rank, microbatch)
     }
     /// Answers why an op starts when it does.
     #[must_use]
@@ -68,6 +76,22 @@ impl Prepared {
     pub fn ranks(&self) -> usize {
         self.evaluation.timeline().ranks.len()
     }
+}
+
+/// How many updates are behind the weights that each micro-batch meets on each rank; empty where all meet the same.
+#[must_use]
+pub fn versions(evaluation: &Evaluation) -> Vec<Vec<u32>> {
+    if evaluation.scenario.updates() <= 1.0 {
+        return Vec::new();
+    }
+    let ranks = evaluation.timeline().ranks.iter();
+    ranks.map(|ops| weight_versions(ops)).collect()
+}
+
+/// One of them.
+#[must_use]
+pub fn version(versions: &[Vec<u32>], rank: usize, microbatch: u32) -> Option<u32> {
+    versions.get(rank)?.get(microbatch as usize).copied()
 }
 
 /// What `rank` holds over the step, MiB.

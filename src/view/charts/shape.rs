@@ -1,9 +1,11 @@
 //! Where the rows of a timeline stand: for whoever paints them and whoever points at them.
 
 /// Height of the axis with its numbers, CSS pixels.
-pub const AXIS: f64 = 22.0;
-/// Height of the in-flight curve below it.
-pub const CURVE: f64 = 56.0;
+const AXIS: f64 = 22.0;
+/// Height of the memory curve below it.
+const CURVE: f64 = 56.0;
+/// Height of all rows of one of several pictures.
+const LOW: f64 = 160.0;
 /// Rows and their spacing, CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rows {
@@ -44,6 +46,10 @@ pub struct Shape {
     pub stride: usize,
     /// Their spacing.
     pub rows: Rows,
+    /// Height of the axis with its numbers; 0 where there is one below.
+    pub axis: f64,
+    /// Height of the memory curve.
+    pub curve: f64,
 }
 
 impl Shape {
@@ -56,12 +62,31 @@ impl Shape {
             count,
             stride,
             rows: Rows::fitting(count),
+            axis: AXIS,
+            curve: CURVE,
         }
+    }
+    /// The shape of one of several pictures that share an axis.
+    #[must_use]
+    pub fn low(ranks: usize) -> Self {
+        let mut shape = Self::of(ranks);
+        let pitch = (LOW / shape.count.max(1) as f64).clamp(2.0, 17.0);
+        shape.rows = Rows {
+            pitch,
+            height: pitch - (pitch * 0.15).min(2.0),
+        };
+        (shape.axis, shape.curve) = (6.0, 40.0);
+        shape
+    }
+    /// Whether the axis stands below several pictures.
+    #[must_use]
+    pub fn shares_axis(self) -> bool {
+        self.axis < AXIS
     }
     /// Height in CSS pixels.
     #[must_use]
     pub fn height(self) -> f64 {
-        self.rows_height() + AXIS + CURVE
+        self.rows_height() + self.axis + self.curve
     }
     /// Height of the rows alone.
     #[must_use]

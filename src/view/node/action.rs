@@ -7,6 +7,7 @@ use crate::core::report::Figure;
 use crate::core::run::Run;
 use crate::core::search::session::PlanCommand;
 use crate::core::units::MemoryUnit;
+use crate::view::gallery::GalleryAction;
 use crate::view::views::View;
 use std::sync::Arc;
 
@@ -35,8 +36,10 @@ pub enum Action {
     Redo,
     /// Chooses a variant of a panel.
     Choose(Choice),
-    /// Sorts the table of schedules by the column with this key; again: the other way round.
+    /// Sorts the schedules by the column with this key; again: the other way round.
     Sort(&'static str),
+    /// Changes what the gallery of schedules shows.
+    Gallery(GalleryAction),
     /// A command for the planner.
     Plan(PlanCommand),
     /// Zooms or saves the timeline.
@@ -173,6 +176,7 @@ impl Action {
             Self::Redo => "redo".to_owned(),
             Self::Choose(choice) => format!("choose {}", choice.id()),
             Self::Sort(column) => format!("sort {column}"),
+            Self::Gallery(action) => action.name(),
             Self::Plan(command) => format!("plan {}", command.name()),
             Self::Timeline(action) => format!("timeline {}", action.id()),
             Self::Rank(rank) => format!("rank {rank}"),

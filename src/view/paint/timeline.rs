@@ -7,7 +7,7 @@ use super::{Painted, px};
 use crate::core::pipeline::Kind;
 use crate::core::units::{Seconds, show_seconds};
 use crate::view::charts::palette::{Palette, Rgb, blend, ink_on};
-use crate::view::charts::shape::{AXIS, CURVE, Shape};
+use crate::view::charts::shape::Shape;
 use crate::view::charts::strokes::steps;
 use crate::view::charts::ticks::ticks;
 use crate::view::charts::timeline::Cell;
@@ -53,10 +53,14 @@ pub struct TimelinePicture<'a> {
     pub width: f64,
     /// Chunk of a rank that a stage is: lighter the later.
     pub chunk_of: &'a dyn Fn(usize, u32) -> usize,
+    /// The version of the weights that a micro-batch meets in a row, where it meets more than one.
+    pub version_of: &'a dyn Fn(usize, u32) -> Option<u32>,
     /// Memory of the chosen rank over time, MiB.
     pub curve: &'a [(f64, u32)],
     /// What the rank has, MiB.
     pub capacity: u32,
+    /// What the scale of memory shows at least, MiB.
+    pub most: u32,
     /// Colours.
     pub palette: Palette,
     /// Device pixels a CSS pixel.
@@ -136,7 +140,8 @@ impl TimelinePicture<'_> {
             }
             self.paint_hatch(row, backend)?;
         }
-        let foot = self.down(self.shape.rows_height() + AXIS + CURVE / 2.0);
+        let foot = self.shape.rows_height() + self.shape.axis + self.shape.curve / 2.0;
+        let foot = self.down(foot);
         let said = format!("GiB, {}", frame.rank);
         backend.draw_text(&said, &name, (self.px(8.0), foot))
     }
@@ -187,7 +192,10 @@ impl TimelinePicture<'_> {
             && cell.width >= LABEL_WIDTH
             && height >= LABEL_HEIGHT
         {
-            let label = timed.op.microbatch.to_string();
+            let mut label = timed.op.microbatch.to_string();
+            if let Some(version) = (self.version_of)(cell.row, timed.op.microbatch) {
+                label = format!("{label}·v{version}");
+            }
             let font = 11.0f64.min(height - 2.0) * self.scale;
             if label.len() as f64 * 6.5 <= cell.width - 4.0 {
                 let middle = (i32::midpoint(left, right), i32::midpoint(upper, lower));
@@ -202,10 +210,13 @@ impl TimelinePicture<'_> {
         let top = self.shape.count as f64 * self.shape.rows.pitch;
         let (y, left, width) = (self.down(top), self.across(0.0), self.across(self.width));
         let paper = style(self.palette.paper);
-        let foot = self.down(top + AXIS + CURVE);
+        let foot = self.down(top + self.shape.axis + self.shape.curve);
         backend.draw_rect((left, y), (width, foot), &paper, true)?;
         let line = style(self.palette.line);
         backend.draw_line((left, y), (width, y), &line)?;
+        if self.shape.shares_axis() {
+            return Ok(());
+        }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
         let most = (self.width / 90.0).max(3.0) as usize;
         for tick in ticks(self.view.start, self.view.end, most) {
@@ -232,9 +243,10 @@ impl TimelinePicture<'_> {
 
     fn paint_curve<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         let held = self.curve.iter().map(|(_, held)| *held);
-        let peak = held.max().unwrap_or(0).max(self.capacity).max(1);
-        let bottom = self.shape.rows_height() + AXIS + CURVE - 2.0;
-        let height = CURVE - 10.0;
+        let peak = held.max().unwrap_or(0).max(self.capacity).max(self.most);
+        let peak = peak.max(1);
+        let bottom = self.shape.rows_height() + self.shape.axis + self.shape.curve - 2.0;
+        let height = self.shape.curve - 10.0;
         let y = |held: u32| self.down(bottom - f64::from(held) / f64::from(peak) * height);
         let line = style(self.palette.line);
         let ends = ((self.across(0.0), y(0)), (self.across(self.width), y(0)));
@@ -361,6 +373,8 @@ mod tests {
                     chunk_of: &|_, _| 0,
                     curve: &[],
                     capacity: 0,
+                    most: 0,
+                    version_of: &|_, _| None,
                     palette: Theme::Light.palette(),
                     scale,
                 }
@@ -406,6 +420,8 @@ mod tests {
                     chunk_of: &|_, _| 0,
                     curve: &[],
                     capacity: 0,
+                    most: 0,
+                    version_of: &|_, _| None,
                     palette: Theme::Light.palette(),
                     scale: 1.0,
                 };
@@ -439,6 +455,8 @@ mod tests {
                 chunk_of: &|_, _| 0,
                 curve: &[(0.0, 1), (1.0, 0)],
                 capacity: 0,
+                most: 0,
+                version_of: &|_, _| None,
                 palette: Theme::Light.palette(),
                 scale: 1.0,
             }

@@ -195,6 +195,9 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
             ),
         ];
         let name = text(t!("rank {rank}", rank));
+        if shape.shares_axis() {
+            return el("span", &attributes[..1], &[name]);
+        }
         el("button", &attributes, &[name])
             .title("Show this rank's memory")
             .on(Action::Rank(rank))
@@ -213,6 +216,10 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
             &[text(message)],
         )
     };
+    if shape.shares_axis() {
+        let rank = foot(30.0, t!("rank {rank}", rank = chosen));
+        return Node::from_iter([names, foot(16.0, "GiB".into()), rank]);
+    }
     Node::from_iter([
         names,
         foot(26.0, "GiB".into()),
@@ -223,7 +230,7 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
 
 /// Busy and idle time of every rank.
 #[must_use]
-pub fn ranks(evaluation: &Evaluation) -> Node {
+pub fn ranks(evaluation: &Evaluation, label: impl Into<Message>) -> Node {
     let pipeline = &evaluation.report.pipeline;
     let makespan = Seconds(evaluation.timeline().makespan());
     let rows: Vec<(bool, Vec<Node>)> = evaluation
@@ -247,7 +254,7 @@ pub fn ranks(evaluation: &Evaluation) -> Node {
         })
         .collect();
     let head = ["rank", "busy", "idle", "idle share", "chunks in flight"];
-    table("Timeline table", &head, &rows)
+    table(label, &head, &rows)
 }
 
 /// The picture's name for screen readers.
@@ -301,7 +308,7 @@ mod tests {
             "{message}"
         );
         assert_eq!(view.actions(), [&Action::Explain(Figure::Bubble)]);
-        assert_eq!(ranks(&evaluation).to_html().matches("<tr>").count(), 5);
+        assert_eq!(ranks(&evaluation, "").to_html().matches("<tr>").count(), 5);
         assert!(
             label(&evaluation)
                 .to_string()

@@ -3,7 +3,7 @@
 use super::pipeline::IN_SPAN;
 use super::words::verdict;
 use crate::core::message::{Message, verbatim};
-use crate::core::pipeline::{Idea, SCHEDULES};
+use crate::core::pipeline::{Idea, SCHEDULES, idea};
 use crate::core::report::{ScheduleFigures, ScheduleRow};
 use crate::core::sort::sort_by;
 use crate::core::t;
@@ -43,13 +43,23 @@ const COLUMNS: [(&str, &str, &str); 9] = [
     ),
 ];
 
-/// How the table is sorted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How schedules are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sort {
-    /// Column, from 0; none: as the menu has them.
-    pub column: Option<usize>,
+    /// Column, from 0.
+    pub column: usize,
     /// Largest first.
     pub down: bool,
+}
+
+impl Default for Sort {
+    /// The shortest step first.
+    fn default() -> Self {
+        Self {
+            column: 1,
+            down: false,
+        }
+    }
 }
 
 impl Sort {
@@ -57,8 +67,27 @@ impl Sort {
     #[must_use]
     pub fn pressed(self, key: &str) -> Self {
         let column = COLUMNS.iter().position(|column| column.0 == key);
-        let down = column.is_some() && column == self.column && !self.down;
+        let down = column == Some(self.column) && !self.down;
+        let column = column.unwrap_or(self.column);
         Self { column, down }
+    }
+
+    /// As a link writes it: `bubble`, `-bubble` for the largest first.
+    #[must_use]
+    pub fn text(self) -> String {
+        let down = if self.down { "-" } else { "" };
+        format!("{down}{}", COLUMNS[self.column].0)
+    }
+
+    /// What a link says; the default where it says no column.
+    #[must_use]
+    pub fn named(text: &str) -> Self {
+        let key = text.strip_prefix('-').unwrap_or(text);
+        let column = COLUMNS.iter().position(|column| column.0 == key);
+        column.map_or_else(Self::default, |column| Self {
+            column,
+            down: key != text,
+        })
     }
 }
 
@@ -83,14 +112,11 @@ fn key(row: &ScheduleRow, column: usize) -> f64 {
 #[must_use]
 pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
     let mut out: Vec<&ScheduleRow> = rows.iter().collect();
-    let Some(column) = sort.column else {
-        return out;
-    };
     sort_by(&mut out, |a, b| {
-        let order = if column == 0 {
-            a.name.cmp(b.name)
+        let order = if sort.column == 0 {
+            a.variant.name().cmp(&b.variant.name())
         } else {
-            key(a, column).total_cmp(&key(b, column))
+            key(a, sort.column).total_cmp(&key(b, sort.column))
         };
         let order = if sort.down { order.reverse() } else { order };
         a.figures.is_err().cmp(&b.figures.is_err()).then(order)
@@ -98,21 +124,14 @@ pub fn sorted(rows: &[ScheduleRow], sort: Sort) -> Vec<&ScheduleRow> {
     out
 }
 
-/// The table. A press on a head sorts, one on a name chooses. `left` are still being
-/// simulated.
+/// The table. A press on a head sorts, one on a name chooses.
 #[must_use]
-pub fn table(
-    rows: &[ScheduleRow],
-    chosen: &str,
-    sort: Sort,
-    unit: MemoryUnit,
-    left: usize,
-) -> Node {
+pub fn table(rows: &[ScheduleRow], sort: Sort, unit: MemoryUnit) -> Node {
     let head: Node = COLUMNS
         .iter()
         .enumerate()
         .map(|(index, (key, name, title))| {
-            let state = match (sort.column == Some(index), sort.down) {
+            let state = match (sort.column == index, sort.down) {
                 (false, _) => "none",
                 (true, false) => "ascending",
                 (true, true) => "descending",
@@ -132,7 +151,7 @@ pub fn table(
     let head = Node::from_iter([head, leaf("th", "note", "needs")]);
     let body = sorted(rows, sort)
         .into_iter()
-        .map(|row| line(row, chosen, unit))
+        .map(|row| line(row, unit))
         .collect();
     let table = el(
         "table",
@@ -142,30 +161,21 @@ pub fn table(
             el("tbody", &[], &[body]),
         ],
     );
-    let note = if left == 0 {
-        t!(
-            "Press a name to choose it. Each is simulated with this run's stage times; schedules of several chunks take two. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
-        )
-    } else {
-        t!("{left} more are being simulated…", left)
-    };
-    Node::from_iter([
-        scrolled("Schedules for this run", table),
-        el(
-            "p",
-            &[("class", "muted"), ("role", "status")],
-            &[text(&note)],
-        ),
-    ])
+    let note = t!(
+        "Press a name to choose it. Each is simulated with this run's stage times. Bubble: idle share of the ranks' time. Bubble in span: what the zero-bubble papers count, idle time between a rank's first and last op over its work. Of schedules that never drain, the steady state."
+    );
+    let note = leaf("p", "muted", note);
+    Node::from_iter([scrolled("Schedules for this run", table), note])
 }
 
-fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Node {
-    let mine = row.id == chosen;
+fn line(row: &ScheduleRow, unit: MemoryUnit) -> Node {
+    let mine = row.set.is_empty();
+    let called = verbatim(row.variant.name());
     let name = if mine {
-        leaf("b", "", row.name)
+        leaf("b", "", called)
     } else {
-        let title = t!("Use {row}", row = row.name);
-        apply("link", row.set.clone(), &title, row.name)
+        let title = t!("Use {row}", row = called.clone());
+        apply("link", row.set.clone(), &title, called)
     };
     let name = el("td", &[], &[name]);
     let rest = match &row.figures {
@@ -176,13 +186,13 @@ fn line(row: &ScheduleRow, chosen: &str, unit: MemoryUnit) -> Node {
         ),
         Ok(figures) => cells(figures, unit),
     };
-    let needs = leaf("td", "note", row.needs);
+    let needs = idea(row.variant.id).map_or("", |idea| idea.needs);
     el(
         "tr",
         &[("class", if mine { "peak" } else { "" })],
-        &[name, rest, needs],
+        &[name, rest, leaf("td", "note", needs)],
     )
-    .keyed(row.id)
+    .keyed(&row.variant.to_string())
 }
 
 fn cells(figures: &ScheduleFigures, unit: MemoryUnit) -> Node {
@@ -246,8 +256,8 @@ pub fn about(idea: &Idea) -> Node {
 /// Two schedules in a sentence: `b` against `a` in time, bubble and activations.
 #[must_use]
 pub fn against(
-    (name_a, a): (&'static str, &ScheduleFigures),
-    (name_b, b): (&'static str, &ScheduleFigures),
+    (name_a, a): (&Message, &ScheduleFigures),
+    (name_b, b): (&Message, &ScheduleFigures),
     unit: MemoryUnit,
 ) -> Message {
     let ratio = b.makespan_s / a.makespan_s;
@@ -294,31 +304,35 @@ pub fn against(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::{schedule_ids, schedule_row};
+    use crate::core::report::{Variant, memory_limit};
     use crate::core::run::Run;
 
+    fn row(text: &str) -> ScheduleRow {
+        let run = Run::default();
+        let variant = Variant::named(text).unwrap();
+        ScheduleRow::of(&run, variant, memory_limit(&run), None)
+    }
+
+    /// All, and one that cannot run.
     fn rows() -> Vec<ScheduleRow> {
-        schedule_ids()
-            .filter_map(|id| schedule_row(&Run::default(), id))
-            .collect()
+        let all = Variant::all(&Run::default()).into_iter();
+        let all = all.map(|variant| row(&variant.to_string()));
+        all.chain([row("custom")]).collect()
     }
 
     #[test]
     fn every_column_sorts_both_ways_and_what_cannot_run_stays_last() {
         let rows = rows();
         for (index, (name, ..)) in COLUMNS.iter().enumerate() {
-            let sort = Sort::default().pressed(name);
-            assert_eq!(
-                sort,
-                Sort {
-                    column: Some(index),
-                    down: false
-                }
-            );
+            let sort = Sort::named(name);
+            assert_eq!((sort.column, sort.text().as_str()), (index, *name));
+            assert_eq!(Sort::named(&sort.pressed(name).text()), sort.pressed(name));
             for sort in [sort, sort.pressed(name)] {
                 let sorted = sorted(&rows, sort);
-                assert_eq!(sorted.last().map(|row| row.id), Some("custom"), "{name}");
-                let keys: Vec<f64> = sorted[..24].iter().map(|row| key(row, index)).collect();
+                assert_eq!(sorted.last().map(|row| row.variant.id), Some("custom"));
+                let keys = sorted.iter().map(|row| key(row, index));
+                let keys: Vec<f64> = keys.filter(|key| key.is_finite()).collect();
+                assert!(keys.len() >= 24, "{name}");
                 let ordered = |a: &f64, b: &f64| if sort.down { a >= b } else { a <= b };
                 assert!(keys.is_sorted_by(ordered), "{name} {keys:?}");
             }
@@ -327,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_row_chooses_its_schedule_and_the_chosen_one_is_marked() {
-        let view = table(&rows(), "1f1b", Sort::default(), MemoryUnit::Gib, 0);
+        let view = table(&rows(), Sort::default(), MemoryUnit::Gib);
         let own = |set: &[(&'static str, &str)]| {
             let set = set.iter().map(|(key, text)| (*key, (*text).to_owned()));
             Action::Apply(set.collect())
@@ -337,15 +351,16 @@ mod tests {
         assert!(!view.actions().contains(&&own(&[("schedule", "1f1b")])));
         let html = view.to_html();
         assert_eq!(html.matches("class=\"peak\"").count(), 1);
-        assert!(html.contains("needs an order of your own"));
+        let why = row("custom").figures.unwrap_err().to_string();
+        assert!(why.contains("order") && html.contains(&why), "{why}");
     }
 
     /// The zero-bubble papers' own measure has a column of its own beside the idle share of the whole.
     #[test]
     fn both_bubbles_have_a_column() {
-        let rows: Vec<ScheduleRow> = rows().into_iter().filter(|row| row.id == "zb-h2").collect();
+        let rows = [row("zb-h2")];
         let figures = rows[0].figures.clone().unwrap();
-        let html = table(&rows, "1f1b", Sort::default(), MemoryUnit::Gib, 0).to_html();
+        let html = table(&rows, Sort::default(), MemoryUnit::Gib).to_html();
         let [share, span] = [figures.bubble_fraction, figures.bubble_span].map(show_percent);
         let cells = format!("<td>{share}</td><td>{span}</td>");
         assert!(html.contains(&cells), "{cells}: {html}");
@@ -355,13 +370,10 @@ mod tests {
 
     #[test]
     fn a_comparison_says_time_bubble_and_memory() {
-        let of = |id| schedule_row(&Run::default(), id).unwrap().figures.unwrap();
-        let message = against(
-            ("1F1B", &of("1f1b")),
-            ("GPipe", &of("gpipe")),
-            MemoryUnit::Gib,
-        )
-        .to_string();
+        let of = |id| row(id).figures.unwrap();
+        let [gpipe, one] = ["GPipe", "1F1B"].map(verbatim);
+        let message =
+            against((&one, &of("1f1b")), (&gpipe, &of("gpipe")), MemoryUnit::Gib).to_string();
         assert!(
             message.starts_with("GPipe ") && message.contains("instead of 4"),
             "{message}"
@@ -370,12 +382,7 @@ mod tests {
             message.contains("more activations") && message.contains("32"),
             "{message}"
         );
-        let same = against(
-            ("1F1B", &of("1f1b")),
-            ("1F1B", &of("1f1b")),
-            MemoryUnit::Gib,
-        )
-        .to_string();
+        let same = against((&one, &of("1f1b")), (&one, &of("1f1b")), MemoryUnit::Gib).to_string();
         assert!(
             same.contains("takes as long as") && same.contains("the same activations"),
             "{same}"

@@ -51,6 +51,9 @@ fn walk(look: Look, lane: Lane, ranks: isize, ops: isize) {
         return;
     };
     lane.focus.set(Some(place));
+    if lane.is_low {
+        look.clock.set(Some(op.start));
+    }
     lane.hover.set(None);
     let view = look.seen();
     if op.start < view.start || op.end > view.end {

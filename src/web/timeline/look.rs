@@ -3,7 +3,9 @@
 use crate::core::pipeline::trace::Place;
 use crate::core::report::{Evaluation, with_schedule};
 use crate::view::charts::prepared::Prepared;
+use crate::view::charts::shape::Shape;
 use crate::view::charts::viewport::Viewport;
+use crate::view::node::action::TimelineAction;
 use crate::web::evaluated::evaluated;
 use crate::web::state::State;
 use leptos::prelude::*;
@@ -22,6 +24,8 @@ pub struct Lane {
     pub rank: Signal<usize>,
     /// Those, over time.
     pub curve: Memo<Arc<Vec<(f64, u32)>>>,
+    /// One of several pictures that share axis and clock.
+    pub is_low: bool,
 }
 
 impl Lane {
@@ -38,6 +42,26 @@ impl Lane {
             focus: RwSignal::new(None),
             rank,
             curve,
+            is_low: false,
+        }
+    }
+    /// One of several pictures that share axis and clock; the memory is its fullest rank's.
+    pub fn low(prepared: Memo<Option<Arc<Prepared>>>) -> Self {
+        let fullest = move || {
+            let report = |one: &Arc<Prepared>| one.evaluation.report.memory.peak_stage;
+            prepared.with(|prepared| prepared.as_ref().map_or(0, report))
+        };
+        Self {
+            is_low: true,
+            ..Self::new(prepared, Signal::derive(fullest))
+        }
+    }
+    /// Where its rows stand.
+    pub fn shape(self) -> Shape {
+        if self.is_low {
+            Shape::low(self.ranks())
+        } else {
+            Shape::of(self.ranks())
         }
     }
     /// Chooses the op at `place` and selects its rank; a second press lets go of the op.
@@ -53,7 +77,8 @@ impl Lane {
         self.prepared
             .with(|prepared| prepared.as_ref().map_or(0, |prepared| prepared.ranks()))
     }
-    fn makespan(self) -> f64 {
+    /// Its end, seconds.
+    pub fn makespan(self) -> f64 {
         self.prepared.with(|prepared| {
             prepared
                 .as_ref()
@@ -73,6 +98,8 @@ pub struct Look {
     pub window: RwSignal<Option<Viewport>>,
     /// End of the axis: the longer of the two.
     pub full: Memo<f64>,
+    /// Most memory that one of them draws, MiB.
+    pub most: Memo<u32>,
     /// Width of the rows, CSS pixels.
     pub width: RwSignal<f64>,
     /// Whether the critical path is drawn.
@@ -82,7 +109,7 @@ pub struct Look {
 }
 
 /// Made ready anew with each evaluation.
-fn prepared(
+pub fn prepared(
     of: impl Fn() -> Option<Arc<Evaluation>> + Send + Sync + 'static,
 ) -> Memo<Option<Arc<Prepared>>> {
     let of = Signal::derive(of);
@@ -109,16 +136,37 @@ impl Look {
                 .filter(|_| shown.errors.is_empty() && !shown.waits)
         });
         let rank = Memo::new(move |_| state.rank().unwrap_or(0)).into();
-        let (own, other) = (Lane::new(own, rank), Lane::new(other, rank));
+        Self::over(&[Lane::new(own, rank), Lane::new(other, rank)])
+    }
+    /// What these pictures share; there are at least two.
+    pub fn over(lanes: &[Lane]) -> Self {
+        let (ends, curves) = (lanes.to_vec(), lanes.to_vec());
         Self {
-            own,
-            other,
+            own: lanes[0],
+            other: lanes[1],
             window: RwSignal::new(None),
-            full: Memo::new(move |_| own.makespan().max(other.makespan())),
+            full: Memo::new(move |_| ends.iter().map(|lane| lane.makespan()).fold(0.0, f64::max)),
+            most: Memo::new(move |_| {
+                let most = |lane: &Lane| {
+                    let most = |curve: &Arc<Vec<(f64, u32)>>| curve.iter().map(|at| at.1).max();
+                    lane.curve.with(most).unwrap_or(0)
+                };
+                curves.iter().map(most).max().unwrap_or(0)
+            }),
             width: RwSignal::new(0.0),
             path: RwSignal::new(false),
             clock: RwSignal::new(None),
         }
+    }
+    /// Zooms as `action` says; false where it says something else.
+    pub fn zoomed(self, action: TimelineAction) -> bool {
+        match action {
+            TimelineAction::In => self.zoom(2.0),
+            TimelineAction::Out => self.zoom(0.5),
+            TimelineAction::Fit => self.window.set(None),
+            _ => return false,
+        }
+        true
     }
     /// The visible window: one on another picture shows all of this one.
     pub fn view(self) -> Viewport {

@@ -4,11 +4,11 @@ mod custom;
 mod export;
 mod keys;
 pub mod look;
-mod minimap;
+pub mod minimap;
 mod overlay;
 pub mod surface;
-mod table;
 
+use crate::core::message::verbatim;
 use crate::core::report::ScheduleFigures;
 use crate::core::run::registry::field;
 use crate::core::t;
@@ -18,6 +18,7 @@ use crate::view::node::markup::{Action, Node, el, text};
 use crate::view::panel::Panel;
 use crate::view::panels::pipeline::{critical, legend};
 use crate::view::panels::schedules::{against, compare_options};
+use crate::view::views::View;
 use crate::web::field::choice_select;
 use crate::web::html::{flag, text as text_of, view_of};
 use crate::web::i18n::say;
@@ -45,11 +46,8 @@ pub fn TimelinePanel() -> impl IntoView {
         let Action::Timeline(action) = action else {
             return false;
         };
-        match action {
-            TimelineAction::In => look.zoom(2.0),
-            TimelineAction::Out => look.zoom(0.5),
-            TimelineAction::Fit => look.window.set(None),
-            file => export::export(state, look, *file),
+        if !look.zoomed(*action) {
+            export::export(state, look, *action);
         }
         true
     });
@@ -107,9 +105,19 @@ pub fn TimelinePanel() -> impl IntoView {
             {(!embedded).then(|| fold(state, "About this schedule", || Panel::Idea))}
             {fold(state, "Show as a table", || Panel::Ranks)}
             {(!embedded).then(folds)}
-            {(!embedded).then(|| table::schedules(state))}
+            {(!embedded).then(|| nodes("more", gallery_link))}
         </section>
     }
+}
+
+/// The way to all schedules.
+fn gallery_link() -> Node {
+    el(
+        "button",
+        &[("class", "link")],
+        &[text("All schedules for this run")],
+    )
+    .on(Action::Show(View::Schedules))
 }
 
 fn own(look: Look) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepared>> {
@@ -118,13 +126,7 @@ fn own(look: Look) -> Option<std::sync::Arc<crate::view::charts::prepared::Prepa
 
 /// Zoom and export.
 fn buttons() -> Node {
-    use TimelineAction::{Csv, Fit, In, Out, Png, Svg, Trace};
-    let button = |action: TimelineAction, label: &'static str, title: &'static str| {
-        el("button", &[], &[text(label)])
-            .title(title)
-            .label(title)
-            .on(Action::Timeline(action))
-    };
+    use TimelineAction::{Csv, Png, Svg, Trace};
     let files = [
         button(Png, "PNG", "Picture of what is visible, PNG"),
         button(Svg, "SVG", "Picture of what is visible, SVG"),
@@ -139,12 +141,25 @@ fn buttons() -> Node {
             el("div", &[], &files),
         ],
     );
-    Node::from_iter([
+    zoom_buttons().chain([menu]).collect()
+}
+
+fn button(action: TimelineAction, label: &'static str, title: &'static str) -> Node {
+    el("button", &[], &[text(label)])
+        .title(title)
+        .label(title)
+        .on(Action::Timeline(action))
+}
+
+/// Closer, farther, all of it.
+pub fn zoom_buttons() -> impl Iterator<Item = Node> {
+    use TimelineAction::{Fit, In, Out};
+    [
         button(In, "+", "Zoom in (W)"),
         button(Out, "−", "Zoom out (S)"),
         button(Fit, "fit", "Fit all of it (0)"),
-        menu,
-    ])
+    ]
+    .into_iter()
 }
 
 fn shown_legend(look: Look) -> Node {
@@ -186,10 +201,10 @@ fn comparison(state: State, look: Look) -> Node {
                 let schedule = prepared.evaluation.report.pipeline.schedule;
                 let name =
                     crate::core::pipeline::schedule(schedule).map_or(schedule, |row| row.name);
-                (name, ScheduleFigures::of(&prepared.evaluation))
+                (verbatim(name), ScheduleFigures::of(&prepared.evaluation))
             };
             let (a, b) = (of(&own), of(&other));
-            against((a.0, &a.1), (b.0, &b.1), state.unit.get())
+            against((&a.0, &a.1), (&b.0, &b.1), state.unit.get())
         }
         None => t!(
             "{schedule} cannot run here: the table below says why.",

@@ -1,7 +1,7 @@
 //! What lies over the canvas: the mark around an op and what it is, the critical path.
 
 use super::look::{Lane, Look};
-use crate::view::charts::shape::Shape;
+use crate::core::t;
 use crate::view::charts::strokes::chain;
 use crate::view::node::markup::{Node, el, leaf};
 use crate::view::panels::pipeline::describe;
@@ -22,7 +22,7 @@ pub fn overlay(look: Look, lane: Lane) -> Node {
 
 fn path(look: Look, lane: Lane) -> Option<Node> {
     let prepared = lane.prepared.get()?;
-    let shape = Shape::of(prepared.ranks());
+    let shape = lane.shape();
     let (view, width) = (look.view(), look.width.get());
     let drawn = chain(prepared.critical_path(), view, width, |rank| {
         shape.middle(rank)
@@ -45,7 +45,12 @@ fn path(look: Look, lane: Lane) -> Option<Node> {
 /// The instant that is shown while a step is played.
 fn clock(look: Look, lane: Lane) -> Option<Node> {
     let x = look.view().x(look.clock.get()?, look.width.get());
-    let height = Shape::of(lane.ranks()).rows_height();
+    let shape = lane.shape();
+    let height = if lane.is_low {
+        shape.height()
+    } else {
+        shape.rows_height()
+    };
     let style = format!("left:{x:.1}px;height:{height:.0}px");
     (0.0..=look.width.get())
         .contains(&x)
@@ -56,7 +61,7 @@ fn mark(look: Look, lane: Lane) -> Option<Node> {
     let place = lane.hover.get().or(lane.focus.get())?;
     let prepared = lane.prepared.get()?;
     let op = prepared.op(place)?;
-    let shape = Shape::of(prepared.ranks());
+    let shape = lane.shape();
     let (view, width) = (look.view(), look.width.get());
     let left = view.x(op.start, width).max(0.0);
     let right = view.x(op.end, width).min(width);
@@ -75,8 +80,11 @@ fn mark(look: Look, lane: Lane) -> Option<Node> {
     } else {
         format!("bottom:100%;right:{:.1}px", (width - right).max(0.0))
     };
+    let version = prepared.version(place.rank, op.op.microbatch);
+    let version = version.map(|updates| t!("weights behind {updates} updates", updates));
     let lines: Node = describe(&prepared.trace(), place)
         .iter()
+        .chain(&version)
         .map(|line| leaf("div", "", line))
         .collect();
     Some(Node::from_iter([

@@ -4,7 +4,6 @@ use super::keys::key;
 use super::look::{Lane, Look};
 use super::overlay::overlay;
 use crate::core::pipeline::trace::Place;
-use crate::view::charts::shape::Shape;
 use crate::view::charts::timeline::hit;
 use crate::view::node::markup::{Action, Node};
 use crate::view::panels::pipeline::{label, rank_names};
@@ -35,7 +34,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     repaint(state, look, lane, canvas);
     let under = move |event: &web_sys::PointerEvent| {
         let prepared = lane.prepared.get_untracked()?;
-        let shape = Shape::of(prepared.ranks());
+        let shape = untrack(move || lane.shape());
         let (row, upper) = shape.rows.at(f64::from(event.offset_y()));
         let rank = row * shape.stride;
         let time = look
@@ -54,6 +53,10 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         } else {
             lane.hover.set(under(&event));
         }
+        let time = look.seen().time(x, look.width.get_untracked());
+        if lane.is_low {
+            look.clock.set(Some(time));
+        }
     };
     let wheel = move |event: web_sys::WheelEvent| {
         if !(event.ctrl_key() || event.meta_key()) {
@@ -64,7 +67,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let at = view.time(f64::from(event.offset_x()), look.width.get_untracked());
         look.set(view.zoomed((-event.delta_y() * 0.002).exp(), at));
     };
-    let height = move || format!("{:.0}px", Shape::of(lane.ranks()).height());
+    let height = move || format!("{:.0}px", lane.shape().height());
     let name = move || {
         let prepared = lane.prepared.get();
         prepared.map(|prepared| translated(label(&prepared.evaluation)))
@@ -81,11 +84,7 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
         let Some(prepared) = lane.prepared.get() else {
             return Node::none();
         };
-        rank_names(
-            &prepared.evaluation,
-            Shape::of(prepared.ranks()),
-            lane.rank.get(),
-        )
+        rank_names(&prepared.evaluation, lane.shape(), lane.rank.get())
     });
     view! {
         <div class="timeline" hidden=move || lane.ranks() == 0>
@@ -113,13 +112,19 @@ pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
                 on:dblclick=move |_| look.focus(lane)
                 on:keydown=move |event| key(look, lane, &event)
             >
-                <div class="paper hatch" style:height=move || format!("{:.0}px", Shape::of(lane.ranks()).rows_height())></div>
+                <div class="paper hatch" style:width=move || hatched(look, lane) style:height=move || format!("{:.0}px", lane.shape().rows_height())></div>
                 <canvas node_ref=canvas aria-hidden="true" style:height=height></canvas>
                 {nodes("over", move || overlay(look, lane))}
             </div>
         </div>
     }
     .into_any()
+}
+
+/// How far the hatch of idle time goes: it ends with the pipeline.
+fn hatched(look: Look, lane: Lane) -> String {
+    let end = look.view().x(lane.makespan(), 100.0).clamp(0.0, 100.0);
+    format!("{end:.3}%")
 }
 
 /// One painting a frame, however many signals changed.
@@ -130,6 +135,7 @@ fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
         look.width.track();
         look.window.track();
         look.full.track();
+        look.most.track();
         lane.curve.track();
         lane.prepared.track();
         if canvas.get().is_none() || waiting.get_value() {
@@ -145,6 +151,8 @@ fn repaint(state: State, look: Look, lane: Lane, canvas: NodeRef<Canvas>) {
             {
                 let frame = Frame {
                     prepared: &prepared,
+                    shape: untrack(move || lane.shape()),
+                    most: look.most.get_untracked(),
                     curve: &lane.curve.get_untracked(),
                     view: look.seen(),
                     width,

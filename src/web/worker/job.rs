@@ -3,9 +3,12 @@
 use crate::core::accuracy::{Prediction, read};
 use crate::core::calibrate::{Calibrated, Request as CalibrateRequest};
 use crate::core::report::fit::{self, Fit, Suggestions};
-use crate::core::report::{ScheduleFigures, Timed, schedule_figures, schedule_ids, time};
+use crate::core::report::{
+    ScheduleFigures, Timed, Variant, evaluate, run_with, schedule_figures, time,
+};
 use crate::core::run::Run;
 use crate::core::search::session::{PlanQuery, PlanResult, PlanSession};
+use crate::view::gallery::sketch::{Axis, Sketch};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
@@ -15,8 +18,19 @@ use std::cell::RefCell;
 pub enum Job {
     /// Orders and simulates the pipeline of a Run: one reply.
     Evaluate(Run),
-    /// Evaluates a Run under every schedule, in the order of the menu: a reply each.
-    AllSchedules(Run),
+    /// Evaluates a Run under every schedule, in the order of [`Variant::all`], with a memory limit: a reply each.
+    AllSchedules(Run, u64),
+    /// Draws schedules of a Run, by their place in [`Variant::all`]: a reply each.
+    Sketches {
+        /// The Run.
+        run: Run,
+        /// The memory limit, in stage-micro-batches.
+        limit: u64,
+        /// The axis.
+        axis: Axis,
+        /// Which.
+        which: Vec<usize>,
+    },
     /// Evaluates the rows of a table of measurements, in their order: a reply each.
     Accuracy {
         /// The table's file name.
@@ -41,6 +55,8 @@ pub enum Reply {
     Evaluated(Option<Timed>),
     /// A schedule's figures; none where it cannot run.
     Schedule(Option<ScheduleFigures>),
+    /// A schedule's picture; none where it cannot run.
+    Sketch(Option<Sketch>),
     /// What the calculator predicts for a row; none where it cannot evaluate it.
     Predicted(Option<Prediction>),
     /// What is known of the plan.
@@ -99,7 +115,8 @@ impl Job {
     pub fn lane(&self) -> Lane {
         match self {
             Self::Evaluate(_)
-            | Self::AllSchedules(_)
+            | Self::AllSchedules(..)
+            | Self::Sketches { .. }
             | Self::Accuracy { .. }
             | Self::Calibrate(_) => Lane::Simulation,
             Self::Plan(_) | Self::Fit(_) => Lane::Search,
@@ -114,10 +131,29 @@ impl Job {
                 let evaluated = move || Some(Reply::Evaluated(time(&run).ok()));
                 Box::new(std::iter::once_with(evaluated))
             }
-            Self::AllSchedules(run) => Box::new(schedule_ids().map(move |id| {
-                let figures = schedule_figures(&run, id).ok();
-                Some(Reply::Schedule(figures))
-            })),
+            Self::AllSchedules(run, limit) => {
+                let all = Variant::all(&run).into_iter();
+                Box::new(all.map(move |variant| {
+                    let figures = schedule_figures(&run, variant, limit).ok();
+                    Some(Reply::Schedule(figures))
+                }))
+            }
+            Self::Sketches {
+                run,
+                limit,
+                axis,
+                which,
+            } => {
+                let all = Variant::all(&run);
+                Box::new(which.into_iter().map(move |at| {
+                    let other = all
+                        .get(at)
+                        .and_then(|variant| run_with(&run, *variant, limit).ok());
+                    let drawn = other.and_then(|other| evaluate(&other).ok());
+                    let sketch = drawn.map(|drawn| Sketch::of(&drawn, axis));
+                    Some(Reply::Sketch(sketch))
+                }))
+            }
             Self::Accuracy { file, csv } => {
                 let (rows, _) = read(&file, &csv);
                 let predicted = rows.into_iter().map(|row| Prediction::of(&row));
@@ -206,7 +242,7 @@ pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::report::{evaluate, evaluate_timed, with_schedule};
+    use crate::core::report::{evaluate_timed, schedule_ids, with_schedule};
     use crate::core::search::Request;
     use crate::core::search::session::PlanCommand;
 
@@ -319,8 +355,18 @@ mod tests {
 
     #[test]
     fn every_schedule_and_every_row_of_a_table_gets_a_reply() {
-        let all = replies(Job::AllSchedules(Run::default()));
-        assert_eq!(all.count(), schedule_ids().count());
+        let run = Run::default();
+        let count = Variant::all(&run).len();
+        let all = replies(Job::AllSchedules(run.clone(), 4));
+        assert_eq!(all.count(), count);
+        let job = sent(&Job::Sketches {
+            axis: Axis::of(&evaluate(&run).unwrap(), false),
+            which: (0..count).collect(),
+            limit: 4,
+            run,
+        });
+        let drawn = replies(job).filter(|reply| matches!(reply, Reply::Sketch(Some(_))));
+        assert!(drawn.count() >= count - 1);
         let job = Job::Accuracy {
             file: "uneven_pp_h20.csv".to_owned(),
             csv: "first,second,step_time_s\n14,14,28.3887\n10,18,19.6071\n".to_owned(),

@@ -18,7 +18,7 @@ use crate::t;
 /// The tree behind the total of pipeline rank `rank`.
 pub fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     let memory = rank_memory(scenario, rank, load);
-    if scenario.peaks_by_moment() || scenario.adapter.is_some() {
+    if scenario.peaks_by_moment() || scenario.adapter.is_some() || scenario.offload.is_some() {
         return at_the_fullest_moment(&memory, rank);
     }
     let of = Explained {
@@ -42,10 +42,14 @@ pub fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
         buffers,
         overhead,
     ];
-    bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
-        .by("W + G + O + A + B + X", parts)
-        .note("leaves out CUDA graphs, user buffers of overlapped communication, offloading and the data loader")
-        .note("held against what the driver shows a process, not the size on the box")
+    bytes(
+        "T",
+        t!("memory of pipeline rank {rank}", rank),
+        memory.total.0,
+    )
+    .by("W + G + O + A + B + X", parts)
+    .note("leaves out CUDA graphs, user buffers of overlapped communication and the data loader")
+    .note("held against what the driver shows a process, not the size on the box")
 }
 
 /// The same of a rank whose peak is that of a moment: what is there then.
@@ -62,7 +66,7 @@ fn at_the_fullest_moment(memory: &StageMemory, rank: usize) -> Term {
         });
     bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
         .by("W + G + O + A + B + X", parts.collect())
-        .note("gradients that are freed after a step: at the fullest of three moments, the loss, a layer's backward pass or the optimizer's step")
+        .note("where gradients are freed after a step, at the fullest of three moments: the loss, a layer's backward pass or the optimizer's step")
         .note("held against what the driver shows a process, not the size on the box")
 }
 

@@ -81,7 +81,8 @@ impl<'a> Rank<'a> {
             chunks,
             load,
             holdings: holdings(scenario, load),
-            sharded: scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0,
+            sharded: scenario.fetches_parameters()
+                || scenario.zero.stage == 3 && shards(scenario, Kind::Dense) > 1.0,
         }
     }
 
@@ -102,6 +103,10 @@ impl<'a> Rank<'a> {
     fn gradients(&self, cut: bool) -> f64 {
         let of = |part: &Holding| {
             let bytes = trained_bytes(self.scenario, part.kind).gradients() * part.elements;
+            let leaves = |offload: crate::run::Offload| offload.gradients.is_some();
+            if cut && self.scenario.offload.is_some_and(leaves) {
+                return 0.0;
+            }
             let over = if cut && self.sharded {
                 shards(self.scenario, part.kind)
             } else {
@@ -132,7 +137,8 @@ impl<'a> Rank<'a> {
 
     /// Activations of all micro-batches in flight; an fp32 residual stream doubles the layers' inputs.
     fn activations(&self) -> Vec<Item> {
-        let mut items: Vec<Item> = activation_items(self.chunks, self.load).collect();
+        let mut items: Vec<Item> =
+            activation_items(self.scenario, self.chunks, self.load).collect();
         let upcast = |adapter: &crate::run::Adapter| adapter.upcast;
         if self.scenario.adapter.as_ref().is_some_and(upcast) {
             let inputs = "input of the attention norm";
@@ -297,6 +303,13 @@ impl<'a> Rank<'a> {
 
     /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam.
     fn step(&self) -> Vec<Item> {
+        if self
+            .scenario
+            .offload
+            .is_some_and(|offload| offload.states() > 0.0)
+        {
+            return Vec::new();
+        }
         let of = |part: &Holding| {
             let bytes = trained_bytes(self.scenario, part.kind).weights * part.elements;
             let over = if self.sharded {

@@ -75,8 +75,10 @@ pub fn gathered_copies(scenario: &Scenario) -> f64 {
 /// `parallelize_llama.py` (`reshard_after_forward`), PyTorch FSDP2 `_fsdp_param_group.py`.
 #[must_use]
 pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Vec<Buffer> {
-    if shards(scenario, Kind::Dense) <= 1.0 && shards(scenario, Kind::Expert) <= 1.0 {
-        return Vec::new();
+    let bucket = host_bucket(scenario, holdings);
+    let fetched = scenario.fetches_parameters();
+    if shards(scenario, Kind::Dense) <= 1.0 && shards(scenario, Kind::Expert) <= 1.0 && !fetched {
+        return bucket.into_iter().collect();
     }
     let unit = largest_layer(scenario, load);
     let (precision, again) = (scenario.precision, gathered_copies(scenario));
@@ -86,7 +88,7 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
         // The gradients of a frozen base do not exist, those of adapters are small.
         (g, scattered) = (0.0, 0.0);
     }
-    match scenario.zero.stage {
+    let mut list = match scenario.zero.stage {
         2 => match scenario.reduction() {
             Reduction::MicroBatch => {
                 vec![Buffer::momentary("gradients being reduced", 2.0 * g * unit)]
@@ -133,8 +135,24 @@ pub fn buffers(scenario: &Scenario, load: &RankLoad, holdings: &[Holding]) -> Ve
             ]
         }
         _ => Vec::new(),
-    }
+    };
+    list.extend(bucket);
+    list
 }
+
+/// Gradients on their way to the host: a bucket of them. Source: DeepSpeed, `reduce_bucket_size` 5e8.
+fn host_bucket(scenario: &Scenario, holdings: &[Holding]) -> Option<Buffer> {
+    let offload = scenario.offload?;
+    offload.gradients?;
+    let trained = holdings.iter().filter(|part| part.trained);
+    let elements: f64 = trained.map(|part| part.elements).sum();
+    let bytes = elements.min(HOST_BUCKET) * scenario.trained_bytes().grads;
+    let sharded = scenario.zero.stage == 3;
+    (!sharded).then(|| Buffer::held("gradients on their way to the host", bytes))
+}
+
+/// Elements of a bucket.
+const HOST_BUCKET: f64 = 5e8;
 
 #[cfg(test)]
 mod tests {

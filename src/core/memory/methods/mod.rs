@@ -112,7 +112,6 @@ pub static METHODS: &[MethodInfo] = &[
         source: &MEGATRON,
         leaves_out: &[
             "CUDA graphs and user buffers of overlapped communication",
-            "offloading to the host",
             "micro-batches of unequal length (all count as the longest)",
         ],
         slips: &[],

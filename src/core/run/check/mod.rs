@@ -3,6 +3,7 @@
 mod adapter;
 mod layout;
 mod model;
+mod offload;
 mod pattern;
 mod schedule;
 
@@ -56,6 +57,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -
     check.context_masks();
     check.full_precision();
     check.adapter(precision);
+    check.offload();
     check.schedule();
     let stage_layers = check.stage_layers();
     Checked {

@@ -1,0 +1,136 @@
+//! What a node's host holds of its GPUs, and whether it fits.
+//!
+//! Bytes a parameter that a rank updates `P_r`: DeepSpeed 16 with the optimizer (fp32 gradients, masters, two moments), 2
+//! more with the parameters, and half as much again for pinned buffers; Megatron-LM 8 of moments, and 8 for pinned copies
+//! of masters and gradients; FSDP2 16; torchao two copies in the parameters' type, and the states. Activations in pinned
+//! blocks. Source: DeepSpeed `stage_1_and_2.py`, `stage3.py` (`estimate_zero...`), Megatron-LM `optimizer/cpu_offloading`,
+//! PyTorch PR 120256, torchao `optim/cpu_offload.py`.
+
+use super::detailed::{Holding, holdings, offloaded_activation_bytes, shards, trained_bytes};
+use super::estimate::{RankLoad, Verdict};
+use crate::run::{Offload, OffloadFramework, OffloadTo, Optimizer, Precision, Scenario};
+use crate::units::Bytes;
+use serde::Serialize;
+
+/// Pinned buffers beside what they move, as DeepSpeed's own estimate has them.
+const DEEPSPEED_BUFFERS: f64 = 1.5;
+/// Share of the host's memory that what is pinned may take: the rest is the loader's and the system's.
+const USABLE: f64 = 0.9;
+
+/// Memory of the host of the fullest node.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct HostMemory {
+    /// States, gradients and parameters with their buffers, all GPUs of a node.
+    pub states_bytes: Bytes,
+    /// Activations of all GPUs of a node.
+    pub activations_bytes: Bytes,
+    /// Both.
+    pub total_bytes: Bytes,
+    /// What of it is on disks instead.
+    pub disk_bytes: Bytes,
+    /// What the node has, where the Run says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity_bytes: Option<Bytes>,
+    /// Whether it fits, where the Run says what there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+}
+
+/// Parameters that a rank trains and updates: its share of what it holds.
+#[must_use]
+pub fn updated(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let parts = holdings(scenario, load);
+    let own = |part: &Holding| {
+        let sharded = scenario.zero.stage >= 1;
+        part.elements
+            / if sharded {
+                shards(scenario, part.kind)
+            } else {
+                1.0
+            }
+    };
+    parts.iter().filter(|part| part.trained).map(own).sum()
+}
+
+/// Bytes of all parameters of a rank's shard, in what they compute in.
+fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let parts = holdings(scenario, load);
+    let own = |part: &Holding| {
+        let sharded = scenario.zero.stage >= 3;
+        let bytes = if part.trained {
+            trained_bytes(scenario, part.kind).gathered_weight()
+        } else {
+            scenario.gathered_weight()
+        };
+        bytes * part.elements
+            / if sharded {
+                shards(scenario, part.kind)
+            } else {
+                1.0
+            }
+    };
+    parts.iter().map(own).sum()
+}
+
+/// Bytes of one GPU's states on its host.
+fn states(scenario: &Scenario, load: &RankLoad, offload: &Offload) -> f64 {
+    let (p, bytes) = (updated(scenario, load), scenario.trained_bytes());
+    let moments = bytes.optimizer(scenario.run.optimizer) - bytes.master;
+    let optimizer = offload.states();
+    let parameters = match offload.parameters {
+        Some(_) => weights(scenario, load),
+        None => 0.0,
+    };
+    match offload.framework {
+        OffloadFramework::DeepSpeed => {
+            (optimizer * p * (4.0 + 4.0 + moments) + parameters) * DEEPSPEED_BUFFERS
+        }
+        OffloadFramework::Megatron => optimizer * p * (4.0 + 4.0 + moments),
+        // The stored parameter is the master.
+        OffloadFramework::Fsdp2 => p * (2.0 * bytes.weights + moments),
+        OffloadFramework::Torchao => optimizer * p * (2.0 * bytes.weights + moments),
+    }
+}
+
+/// What the host of a node holds; none where nothing leaves the GPUs.
+#[must_use]
+pub fn host(scenario: &Scenario, loads: &[RankLoad]) -> Option<HostMemory> {
+    let paged = scenario.run.optimizer == Optimizer::Adam8BitPaged;
+    if scenario.offload.is_none() && !paged {
+        return None;
+    }
+    let (offload, layout) = (scenario.offload.as_ref(), &scenario.layout);
+    let gpus = layout.per_node.min(layout.gpus) as f64;
+    let most = |of: &dyn Fn(&RankLoad) -> f64| loads.iter().map(of).fold(0.0, f64::max);
+    let of = |load: &RankLoad| offload.map_or(0.0, |offload| states(scenario, load, offload));
+    let pages = if paged {
+        gpus * Precision::EIGHT_BIT
+    } else {
+        0.0
+    };
+    let pages = pages * most(&|load| updated(scenario, load));
+    let all = gpus * most(&of);
+    let on_disk = |offload: &Offload| {
+        [offload.optimizer, offload.parameters].contains(&Some(OffloadTo::Nvme))
+    };
+    let disk = offload.is_some_and(on_disk);
+    let states = pages + if disk { 0.0 } else { all };
+    let activations = match offload.and_then(|offload| offload.activations) {
+        Some(_) => gpus * most(&|load| offloaded_activation_bytes(scenario, load)),
+        None => 0.0,
+    };
+    let total = Bytes(states + activations);
+    let capacity = scenario.run.host_memory_gib.map(Bytes::from_gib);
+    Some(HostMemory {
+        states_bytes: Bytes(states),
+        activations_bytes: Bytes(activations),
+        total_bytes: total,
+        disk_bytes: Bytes(if disk { all } else { 0.0 }),
+        capacity_bytes: capacity,
+        verdict: capacity.map(|capacity| match total {
+            total if total <= capacity * USABLE => Verdict::Fits,
+            total if total <= capacity => Verdict::Tight,
+            _ => Verdict::Oom,
+        }),
+    })
+}

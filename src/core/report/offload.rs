@@ -1,0 +1,171 @@
+//! What offloading sends between a GPU and its host in a step, what of it hides behind compute, and what the host's
+//! optimizer takes.
+//!
+//! With `P_r` parameters that a rank updates and m micro-batches: gradients leave in every backward pass and hide behind it,
+//! the optimizer runs on the host over the parameters of all GPUs of the node, updated weights come back. Parameters come
+//! before each pass, activations leave behind the forward pass and come before the backward one.
+
+use super::passes::Pass;
+use crate::memory::RankLoad;
+use crate::memory::detailed::offloaded_activation_bytes;
+use crate::memory::host::updated;
+use crate::run::{Offload, OffloadFramework, OffloadTo, Scenario};
+use crate::source::{Cited, DEEPSPEED, MEGATRON, TORCHAO};
+use crate::traffic::Held;
+use crate::units::{Bytes, Seconds};
+use serde::Serialize;
+
+/// Share of a link's nominal rate that copies reach: 0.75 to 0.8 of PCIe; GH200 copies 342 of 450 GB/s (vLLM PR 6496).
+const LINK: f64 = 0.76;
+/// Bytes a second of a node's NVMe disks where nothing is said: two of the fourth generation.
+const DISKS: f64 = 12e9;
+
+/// Seconds that the host's optimizer takes a parameter of the node. Published runs go from 0.1 ns (tuned, overlapped) to
+/// 1.5 ns: measure one step.
+fn host_step(framework: OffloadFramework) -> Cited<f64> {
+    match framework {
+        OffloadFramework::DeepSpeed => Cited::new(
+            0.6e-9,
+            &DEEPSPEED,
+            "ZenFlow blog: ZeRO-Offload, Llama-2-7B on 4 A100, over 4 s",
+        ),
+        OffloadFramework::Megatron => Cited::new(
+            1.55e-9,
+            &MEGATRON,
+            "HybridDeviceOptimizer, Qwen3-0.6B: 0.752 to 1.678 s (NeMo-RL PR 3628)",
+        ),
+        OffloadFramework::Fsdp2 | OffloadFramework::Torchao => Cited::new(
+            1.7e-9,
+            &TORCHAO,
+            "optim README: PyTorch's AdamW on the host, 1.1 B",
+        ),
+    }
+}
+
+/// What crosses the link of a GPU to its host in a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct OffloadStep {
+    /// Bytes that a GPU sends.
+    pub to_host_bytes: Bytes,
+    /// Bytes that a GPU receives.
+    pub to_gpu_bytes: Bytes,
+    /// Both on the link.
+    pub transfer_s: Seconds,
+    /// Of it behind compute.
+    pub hidden_s: Seconds,
+    /// The optimizer on the host, disks included.
+    pub host_step_s: Seconds,
+    /// What the step is longer by.
+    pub exposed_s: Seconds,
+}
+
+/// A copy that may run beside a pass, in a micro-batch.
+struct Copy {
+    to_host: f64,
+    to_gpu: f64,
+    window: f64,
+}
+
+/// The offloading of the rank of `load`, whose passes of a micro-batch are `passes`.
+#[must_use]
+pub fn offload_step(scenario: &Scenario, load: &RankLoad, passes: &[&Pass]) -> Option<OffloadStep> {
+    let offload = scenario.offload?;
+    let rate = scenario.gpu.host.0 * LINK;
+    let m = scenario.usual_microbatches();
+    let sum = |of: fn(&Pass) -> Seconds| passes.iter().map(|pass| of(pass).0).sum::<f64>();
+    let (forward, backward) = (sum(Pass::forward), sum(Pass::backward));
+    let mut step = OffloadStep::default();
+    let mut exposed = 0.0;
+    for copy in copies(scenario, load, &offload, forward, backward) {
+        let seconds = copy.to_host.max(copy.to_gpu) / rate;
+        step.to_host_bytes += Bytes(m * copy.to_host);
+        step.to_gpu_bytes += Bytes(m * copy.to_gpu);
+        step.transfer_s += Seconds(m * seconds);
+        exposed += m * (seconds - copy.window).max(0.0);
+    }
+    if offload.optimizer.is_some() {
+        let (p, bytes) = (
+            updated(scenario, load) * offload.fraction,
+            scenario.trained_bytes(),
+        );
+        // Megatron sends fp32 gradients and masters once a step, the others bring back what computes.
+        let [sent, brought] = match offload.framework {
+            OffloadFramework::Megatron => [4.0, 4.0],
+            OffloadFramework::Fsdp2 => [0.0, 0.0],
+            _ => [0.0, bytes.gathered_weight()],
+        };
+        step.to_host_bytes += Bytes(sent * p);
+        step.to_gpu_bytes += Bytes(brought * p);
+        let seconds = (sent + brought) * p / rate;
+        step.transfer_s += Seconds(seconds);
+        let node = scenario.layout.per_node.min(scenario.layout.gpus) as f64;
+        let disks = if offload.optimizer == Some(OffloadTo::Nvme) {
+            // States are read and written by the disks of the node.
+            24.0 * p * node / DISKS
+        } else {
+            0.0
+        };
+        step.host_step_s = Seconds(host_step(offload.framework).value * p * node + disks);
+        exposed += seconds + step.host_step_s.0;
+    }
+    step.exposed_s = Seconds(exposed);
+    let hidden = step.transfer_s + step.host_step_s - step.exposed_s;
+    step.hidden_s = hidden.max(Seconds::ZERO);
+    Some(step)
+}
+
+/// The copies of a micro-batch, each beside the pass that may hide it.
+fn copies(
+    scenario: &Scenario,
+    load: &RankLoad,
+    offload: &Offload,
+    forward: f64,
+    backward: f64,
+) -> Vec<Copy> {
+    let mut list = Vec::new();
+    let sharded = |elements: f64, stage: u64| {
+        let n = if scenario.zero.stage >= stage {
+            scenario.zero.shard as f64
+        } else {
+            1.0
+        };
+        elements / n
+    };
+    let bytes = scenario.trained_bytes();
+    if offload.parameters.is_some() {
+        // FSDP2 copies the shard as it is stored and casts on the GPU.
+        let stored = match offload.framework {
+            OffloadFramework::Fsdp2 if scenario.adapter.is_none() => bytes.weights,
+            _ => scenario.gathered_weight(),
+        };
+        let all = stored * sharded(Held::of(scenario, &load.stages).total(), 3);
+        for window in [forward, backward] {
+            list.push(Copy {
+                to_host: 0.0,
+                to_gpu: all,
+                window,
+            });
+        }
+    }
+    if offload.gradients.is_some() {
+        let trained = Held::trained(scenario, &load.stages).total();
+        list.push(Copy {
+            to_host: bytes.grads * sharded(trained, 1),
+            to_gpu: 0.0,
+            window: backward,
+        });
+    }
+    if offload.activations.is_some() {
+        let in_flight: f64 = load.in_flight.iter().sum::<f64>().max(1.0);
+        let stages = load.stages.len().max(1) as f64;
+        let one = offloaded_activation_bytes(scenario, load) / in_flight * stages;
+        for (to_host, to_gpu, window) in [(one, 0.0, forward), (0.0, one, backward)] {
+            list.push(Copy {
+                to_host,
+                to_gpu,
+                window,
+            });
+        }
+    }
+    list
+}

@@ -1,0 +1,152 @@
+//! Which combinations of offloading each framework refuses, and why.
+
+use super::Check;
+use crate::issue::Issue;
+use crate::message::Message;
+use crate::run::{Offload, OffloadFramework, OffloadTo, OneOf, Optimizer, Recompute};
+use crate::t;
+
+impl Check<'_> {
+    pub fn offload(&mut self) {
+        let (run, parts) = (self.run, &self.run.offload);
+        let Some(offload) = parts.resolve(run, &run.software()) else {
+            let said = [
+                ("offload.framework", parts.framework.is_some()),
+                ("offload.fraction", parts.fraction.is_some()),
+            ];
+            if let Some((field, _)) = said.into_iter().find(|(_, said)| *said) {
+                let message = t!("{field} says nothing where nothing is offloaded", field);
+                self.warnings.push(Issue::warning(field, message));
+            }
+            return;
+        };
+        match offload.framework {
+            OffloadFramework::DeepSpeed => self.deepspeed(offload),
+            OffloadFramework::Megatron => self.megatron(offload),
+            OffloadFramework::Fsdp2 => self.fsdp2(offload),
+            OffloadFramework::Torchao => self.torchao(offload),
+        }
+        let on_disk = |to: Option<OffloadTo>| to == Some(OffloadTo::Nvme);
+        let disk = [
+            ("offload.optimizer", offload.optimizer),
+            ("offload.gradients", offload.gradients),
+            ("offload.parameters", offload.parameters),
+        ];
+        for (field, to) in disk {
+            if on_disk(to) && offload.framework != OffloadFramework::DeepSpeed {
+                let message = t!(
+                    "only DeepSpeed writes states to disks, not {framework}",
+                    framework = Message::plain(offload.framework.choice().label)
+                );
+                self.refuse(field, message, field, "cpu");
+            }
+        }
+        if on_disk(offload.activations) {
+            let message = "activations go to host memory: no framework here writes them to disks";
+            self.refuse("offload.activations", message, "offload.activations", "cpu");
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        field: &'static str,
+        message: impl Into<Message>,
+        fix: &'static str,
+        value: &str,
+    ) {
+        self.issues
+            .push(Issue::error(field, message).with_fix(fix, value));
+    }
+
+    /// Source: DeepSpeed `runtime/zero/offload_config.py` and `stage_1_and_2.py`.
+    fn deepspeed(&mut self, offload: Offload) {
+        if offload.parameters.is_some() && self.run.zero < 3 {
+            let message = "DeepSpeed offloads parameters with ZeRO-3 only";
+            self.refuse("offload.parameters", message, "zero", "3");
+        } else if offload.optimizer.is_some() && self.run.zero < 1 {
+            let message = "DeepSpeed offloads the optimizer with ZeRO-1, 2 or 3";
+            self.refuse("offload.optimizer", message, "zero", "2");
+        }
+        let disk = offload.optimizer == Some(OffloadTo::Nvme);
+        if disk && (1..3).contains(&self.run.zero) {
+            let message = "DeepSpeed writes states to disks with ZeRO-3 only";
+            self.refuse("offload.optimizer", message, "zero", "3");
+        }
+        if offload.gradients.is_some() && offload.optimizer.is_none() {
+            let message = "gradients go where the optimizer is: offload it too";
+            self.refuse("offload.gradients", message, "offload.optimizer", "cpu");
+        }
+    }
+
+    /// Source: Megatron-LM `transformer_config.py` and `optimizer/__init__.py`.
+    fn megatron(&mut self, offload: Offload) {
+        for (field, to) in [
+            ("offload.parameters", self.run.offload.parameters),
+            ("offload.gradients", self.run.offload.gradients),
+        ] {
+            if to.is_some() {
+                let message = "Megatron-LM offloads states of the optimizer and activations only";
+                self.refuse(field, message, field, "");
+            }
+        }
+        if offload.optimizer.is_some() {
+            if self.run.zero == 0 {
+                let message = "Megatron-LM offloads the states of its distributed optimizer only";
+                self.refuse("offload.optimizer", message, "zero", "1");
+            }
+            let steps = [Optimizer::Adam, Optimizer::Sgd, Optimizer::SgdMomentum];
+            if !steps.contains(&self.run.optimizer) {
+                let message = "Megatron-LM steps Adam and SGD on the host, no other optimizer";
+                self.refuse("optimizer", message, "optimizer", "adam");
+            }
+        }
+        if offload.activations.is_some() {
+            if self.run.pp > 1 {
+                let message = "Megatron-LM offloads activations without a pipeline only";
+                self.refuse("offload.activations", message, "offload.activations", "");
+            } else if self.run.recompute != Recompute::None {
+                let message = "Megatron-LM offloads activations without recomputation only";
+                self.refuse("offload.activations", message, "recompute", "none");
+            }
+        }
+    }
+
+    /// Source: PyTorch `fsdp/_fully_shard/_fsdp_api.py`, `CPUOffloadPolicy`.
+    fn fsdp2(&mut self, offload: Offload) {
+        if offload.parameters.is_none() && offload.optimizer.or(offload.gradients).is_some() {
+            let field = if offload.optimizer.is_some() {
+                "offload.optimizer"
+            } else {
+                "offload.gradients"
+            };
+            let message = "FSDP2 offloads parameters, gradients and states together";
+            self.refuse(field, message, "offload.parameters", "cpu");
+        } else if offload.parameters.is_some() && self.run.zero < 3 {
+            let message = "FSDP2 shards parameters: ZeRO-3";
+            self.refuse("offload.parameters", message, "zero", "3");
+        }
+    }
+
+    /// Source: torchao `optim/cpu_offload.py`.
+    fn torchao(&mut self, offload: Offload) {
+        if self.run.gpus > 1 {
+            let message = "torchao's offloaded optimizer runs on one GPU";
+            self.refuse(
+                "offload.framework",
+                message,
+                "offload.framework",
+                "deepspeed",
+            );
+        }
+        if offload.parameters.is_some() {
+            let message = "torchao keeps the parameters on the GPU; FSDP2 offloads them";
+            self.refuse("offload.parameters", message, "offload.parameters", "");
+        }
+        let summed = self.run.global_batch > self.run.micro_batch;
+        if offload.gradients.is_some() && offload.optimizer.is_some() && summed {
+            let message =
+                "torchao frees each gradient as it leaves: several micro-batches cannot be summed";
+            self.refuse("offload.gradients", message, "offload.gradients", "");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A schedule of the gallery: its name, its picture on the common axis, its figures.
+
+use super::Gallery;
+use super::cards::tick;
+use super::sketch::{Axis, Sketch, WIDTH};
+use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
+use crate::core::pipeline::{idea, schedule};
+use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
+use crate::core::t;
+use crate::core::units::{Seconds, number, show_percent, show_seconds};
+use crate::view::charts::ticks::ticks;
+use crate::view::node::Node;
+use crate::view::node::markup::{el, leaf, percent, raw, text};
+use crate::view::panels::words::verdict;
+
+/// Names of what is drawn, as the style sheet has them.
+const KINDS: [&str; 3] = ["f", "b", "w"];
+/// The zero-bubble papers' measure is shown from this difference on.
+const DIFFERS: f64 = 5e-4;
+
+/// The card of a schedule that fits.
+pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
+    let (variant, own) = (row.variant, Variant::of(&gallery.own.scenario.run));
+    let Ok(figures) = &row.figures else {
+        return Node::none();
+    };
+    let ticked = gallery.look.ticked(&gallery.own.scenario.run);
+    let class = if ticked.contains(&variant) {
+        "card on"
+    } else {
+        "card"
+    };
+    let brief = idea(variant.id).map_or("", |idea| idea.idea);
+    let parts = [
+        tick(
+            gallery,
+            variant,
+            &[difference(gallery, variant == own, figures)],
+        ),
+        el("small", &[("class", "brief")], &[text(brief)]).title(brief),
+        picture(gallery, row, figures),
+        numbers(gallery, variant, figures),
+    ];
+    let name = variant.to_string();
+    el("li", &[("class", class), ("data-variant", &name)], &parts).keyed(&name)
+}
+
+/// How much longer or shorter than the Run's own step.
+fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Node {
+    if is_own {
+        return leaf("span", "change", "your run");
+    }
+    let ratio = figures.step_s / gallery.own.report.step.time_s - 1.0;
+    let sign = if ratio < 0.0 { "−" } else { "+" };
+    let class = if ratio < -DIFFERS {
+        "change better"
+    } else {
+        "change"
+    };
+    let share = verbatim(format!("{sign}{}", show_percent(ratio.abs())));
+    leaf("span", class, share)
+}
+
+/// What those hear who do not see a picture, and those read who point at it.
+fn described(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> Message {
+    t!(
+        "{name}: step {step}, bubble {bubble}, peak {peak} of {capacity}, {held} stage-micro-batches held",
+        name = verbatim(variant.name()),
+        step = show_seconds(figures.step_s),
+        bubble = show_percent(figures.bubble_fraction),
+        peak = gallery.unit.show(figures.peak_bytes),
+        capacity = gallery.unit.show(gallery.own.report.memory.capacity_bytes),
+        held = number(figures.in_flight, 3)
+    )
+}
+
+fn picture(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
+    let axis = gallery.axis;
+    let marks = ticks(0.0, axis.end, if axis.cut.is_some() { 10 } else { 5 })
+        .into_iter()
+        .filter(|tick| {
+            let inside = |(from, to): (f64, f64)| *tick > from && *tick < to;
+            !axis.cut.is_some_and(inside)
+        });
+    let marks: Node = marks
+        .map(|tick| {
+            let at = percent("left", axis.x(tick));
+            let label = if tick == 0.0 {
+                "0".to_owned()
+            } else {
+                show_seconds(Seconds(tick))
+            };
+            el("span", &[("style", &at)], &[text(verbatim(label))])
+        })
+        .collect();
+    let drawn = (gallery.sketch)(row.variant);
+    let inside = drawn.map_or_else(Node::none, |sketch| drawing(sketch, axis));
+    let image = el("div", &[("class", "sketch"), ("role", "img")], &[inside]).label(described(
+        gallery,
+        row.variant,
+        figures,
+    ));
+    let marks = el(
+        "div",
+        &[("class", "marks"), ("aria-hidden", "true")],
+        &[marks],
+    );
+    Node::from_iter([image, marks])
+}
+
+/// The sketch as SVG that fills its place, the hatch of idle time behind it.
+fn drawing(sketch: &Sketch, axis: Axis) -> Node {
+    let height = sketch.height();
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {WIDTH} {height}\" preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">"
+    );
+    let mut path = |class: &str, d: &str| {
+        svg.push_str("<path class=\"");
+        svg.push_str(class);
+        svg.push_str("\" d=\"");
+        svg.push_str(d);
+        svg.push_str("\"/>");
+    };
+    path("paper", &sketch.gaps());
+    for (kind, chunk, d) in &sketch.paths {
+        path(&format!("{} c{chunk}", KINDS[*kind % 3]), d);
+    }
+    if let Some((from, to)) = axis.cut {
+        let (left, right) = (axis.x(from) * WIDTH, axis.x(to) * WIDTH);
+        let middle = f64::midpoint(left, right);
+        let paper = format!("M{left:.0} 0H{right:.0}V{height}H{left:.0}z");
+        path("paper", &paper);
+        let half = height / 2;
+        path(
+            "break",
+            &format!("M{left:.0} 0L{middle:.0} {half}L{left:.0} {height}"),
+        );
+        path(
+            "break",
+            &format!("M{middle:.0} 0L{right:.0} {half}L{middle:.0} {height}"),
+        );
+    }
+    svg.push_str("</svg>");
+    let idle = percent("width", axis.x(sketch.end));
+    let behind = if sketch.end > axis.end {
+        let end = show_seconds(Seconds(sketch.end));
+        leaf("em", "", t!("to {end} →", end))
+    } else {
+        Node::none()
+    };
+    Node::from_iter([
+        el("i", &[("class", "hatch"), ("style", &idle)], &[]),
+        raw(&svg),
+        behind,
+    ])
+}
+
+/// Step, bubble (and what the zero-bubble papers count where it differs) and memory.
+fn numbers(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> Node {
+    let pair = |value: String, word: &'static str| {
+        let value = leaf("b", "", verbatim(value));
+        el("span", &[], &[value, text(" "), text(word)])
+    };
+    let splits = schedule(variant.id).is_some_and(|row| row.splits_backward);
+    let differs = (figures.bubble_span - figures.bubble_fraction).abs() > DIFFERS;
+    let span = if splits && differs {
+        pair(show_percent(figures.bubble_span), "in span")
+            .title("idle time between a rank's first and last op over its work, as the zero-bubble papers count")
+    } else {
+        Node::none()
+    };
+    let capacity = gallery.own.report.memory.capacity_bytes;
+    let share = (figures.peak_bytes / capacity).min(1.0);
+    let fill = [("style", &*percent("width", share))];
+    let peak = gallery.unit.show(figures.peak_bytes);
+    let tight = match figures.verdict {
+        Verdict::Fits => Node::none(),
+        other => leaf("span", "tight", verdict(other)),
+    };
+    let time = [
+        pair(show_seconds(figures.step_s), "step"),
+        pair(show_percent(figures.bubble_fraction), "bubble"),
+        span,
+    ];
+    let memory = [
+        leaf("b", "", verbatim(peak)),
+        el("span", &[("class", "fill")], &[el("i", &fill, &[])]),
+        tight,
+    ];
+    let lines = [time, memory].map(|line| el("p", &[("class", "numbers")], &line));
+    lines.into_iter().collect()
+}

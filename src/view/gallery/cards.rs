@@ -1,0 +1,254 @@
+//! The gallery in text and small pictures: what fits, what trains with stale weights, what does not fit or cannot run.
+
+use super::card::card;
+use super::sketch::{Axis, Sketch};
+use super::{GalleryAction, Look, MOST};
+use crate::core::memory::Verdict;
+use crate::core::message::{Message, verbatim};
+use crate::core::pipeline::schedule;
+use crate::core::report::{Evaluation, ScheduleRow, Variant};
+use crate::core::t;
+use crate::core::units::{Bytes, MemoryUnit, number, show_percent};
+use crate::view::node::Node;
+use crate::view::node::markup::{Action, el, fold, leaf, scrolled, text};
+use crate::view::panels::schedules::{sorted, table};
+
+/// What the gallery shows.
+pub struct Gallery<'a> {
+    /// The page's Run.
+    pub own: &'a Evaluation,
+    /// Its schedules, as far as they are known.
+    pub rows: &'a [ScheduleRow],
+    /// Their pictures, as far as they are drawn.
+    pub sketch: &'a dyn Fn(Variant) -> Option<&'a Sketch>,
+    /// The axis that all of them share.
+    pub axis: Axis,
+    /// What is looked at.
+    pub look: &'a Look,
+    /// GiB or GB.
+    pub unit: MemoryUnit,
+}
+
+/// The letter of the `at`-th timeline that is compared.
+#[must_use]
+pub fn letter(at: usize) -> &'static str {
+    ["A", "B", "C", "D"].get(at).copied().unwrap_or("")
+}
+
+/// Whether it runs within the GPU's memory.
+pub(super) fn fits(row: &ScheduleRow) -> bool {
+    let figures = row.figures.as_ref();
+    figures.is_ok_and(|figures| figures.verdict != Verdict::Oom)
+}
+
+/// Trains with weights of an earlier step: another training than the others'.
+fn is_stale(variant: Variant) -> bool {
+    schedule(variant.id).is_some_and(|row| row.endless)
+}
+
+/// The pictures, and what has none.
+#[must_use]
+pub fn cards(gallery: &Gallery) -> Node {
+    let rows = sorted(gallery.rows, gallery.look.sort);
+    let list = |stale: bool| -> Node {
+        let shown = rows.iter().filter(|row| fits(row));
+        let shown = shown.filter(|row| is_stale(row.variant) == stale);
+        let cards: Vec<Node> = shown.map(|row| card(gallery, row)).collect();
+        if cards.is_empty() {
+            return Node::none();
+        }
+        el("ul", &[("class", "cards")], &cards)
+    };
+    let stale = match list(true) {
+        Node::List(_) => Node::none(),
+        cards => Node::from_iter([
+            leaf("h3", "", "Stale weights"),
+            leaf(
+                "p",
+                "muted",
+                "They never drain: gradients are of weights of an earlier step, so they train another way. The figures are of the steady state.",
+            ),
+            cards,
+        ]),
+    };
+    let without: Vec<Node> = rows
+        .iter()
+        .filter(|row| !fits(row))
+        .map(|row| without(gallery, row))
+        .collect();
+    let without = if without.is_empty() {
+        Node::none()
+    } else {
+        let body = el("tbody", &[], &without);
+        let heads = ["schedule", "peak", "bubble", "why"];
+        let heads: Node = heads.into_iter().map(|head| leaf("th", "", head)).collect();
+        let heads = el("thead", &[], &[el("tr", &[], &[heads])]);
+        let parts = [
+            leaf("h3", "", "Do not fit or cannot run"),
+            scrolled("Do not fit or cannot run", el("table", &[], &[heads, body])),
+        ];
+        el("div", &[("class", "without")], &parts)
+    };
+    let table = table(gallery.rows, gallery.look.sort, gallery.unit);
+    Node::from_iter([list(false), stale, without, fold("Show as a table", table)])
+}
+
+/// The button that compares a schedule, with its letter where it is compared.
+pub(super) fn tick(gallery: &Gallery, variant: Variant, inside: &[Node]) -> Node {
+    let ticked = gallery.look.ticked(&gallery.own.scenario.run);
+    let at = ticked.iter().position(|one| *one == variant);
+    let full = at.is_none() && ticked.len() >= MOST;
+    let attributes = [
+        ("class", "tick"),
+        ("aria-pressed", if at.is_some() { "true" } else { "false" }),
+        ("disabled", if full { "disabled" } else { "" }),
+    ];
+    let mark = leaf("i", "", verbatim(at.map_or("", letter)));
+    let name = leaf("b", "", verbatim(variant.name()));
+    let title = if full {
+        t!("Four are compared already")
+    } else {
+        t!("Compare whole steps")
+    };
+    let mut parts = vec![mark, name];
+    parts.extend_from_slice(inside);
+    el("button", &attributes, &parts)
+        .title(title)
+        .on(Action::Gallery(GalleryAction::Tick(variant)))
+}
+
+/// A schedule without a picture, and why.
+fn without(gallery: &Gallery, row: &ScheduleRow) -> Node {
+    let cell = |content: Node| el("td", &[], &[content]);
+    let name = cell(match &row.figures {
+        Ok(_) => tick(gallery, row.variant, &[]),
+        Err(_) => text(verbatim(row.variant.name())),
+    });
+    let [peak, bubble, why] = match &row.figures {
+        Err(why) => [Message::default(), Message::default(), why.clone()],
+        Ok(figures) => {
+            let over = figures.peak_bytes.0 - gallery.own.report.memory.capacity_bytes.0;
+            let why = t!(
+                "{over} too much: {held} stage-micro-batches of activations held, {copies}× the weights",
+                over = gallery.unit.show(Bytes(over.max(0.0))),
+                held = number(figures.in_flight, 3),
+                copies = figures.weight_copies
+            );
+            [
+                verbatim(gallery.unit.show(figures.peak_bytes)),
+                verbatim(show_percent(figures.bubble_fraction)),
+                why,
+            ]
+        }
+    };
+    let cells = [
+        name,
+        leaf("td", "", peak),
+        leaf("td", "", bubble),
+        leaf("td", "note", why),
+    ];
+    el("tr", &[], &cells).keyed(&row.variant.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::{evaluate, memory_limit, run_with};
+    use crate::core::run::Run;
+    use crate::view::gallery::head;
+
+    /// The gallery of `run` with all of its pictures.
+    fn shown(run: &Run, look: &Look) -> (String, usize) {
+        let own = evaluate(run).unwrap();
+        let limit = look.limit(run);
+        let all = Variant::all(run);
+        let rows: Vec<ScheduleRow> = all
+            .iter()
+            .map(|variant| ScheduleRow::of(run, *variant, limit, None))
+            .collect();
+        let axis = Axis::of(&own, look.whole);
+        let sketches: Vec<(Variant, Sketch)> = all
+            .iter()
+            .filter_map(|variant| {
+                let other = evaluate(&run_with(run, *variant, limit).ok()?).ok()?;
+                Some((*variant, Sketch::of(&other, axis)))
+            })
+            .collect();
+        let gallery = Gallery {
+            own: &own,
+            rows: &rows,
+            sketch: &|variant| {
+                let mut each = sketches.iter();
+                each.find(|(of, _)| *of == variant).map(|(_, one)| one)
+            },
+            axis,
+            look,
+            unit: MemoryUnit::Gib,
+        };
+        let pieces: Node = [head(&gallery, 0), cards(&gallery)].into_iter().collect();
+        (pieces.to_html(), rows.len())
+    }
+
+    #[test]
+    fn every_schedule_stands_once_with_its_picture_or_why_it_has_none() {
+        let run = Run::default();
+        for whole in [false, true] {
+            let look = Look {
+                whole,
+                ..Look::default()
+            };
+            let (html, count) = shown(&run, &look);
+            let cards = html.matches("data-variant=").count();
+            let drawn = html.matches("<svg").count();
+            assert_eq!(cards, drawn);
+            let (_, without) = html.split_once("Do not fit or cannot run").unwrap();
+            let (without, _) = without.split_once("</table>").unwrap();
+            assert_eq!(cards + without.matches("<tr>").count() - 1, count);
+            assert_eq!(html.matches("your run").count(), 1);
+            assert!(!html.contains("NaN") && !html.contains("inf "));
+        }
+    }
+
+    /// Ops of `PipeDream` are of stale weights; the others' sections hold none of them.
+    #[test]
+    fn schedules_of_stale_weights_are_set_apart() {
+        let (html, _) = shown(&Run::default(), &Look::default());
+        let (before, after) = html.split_once("Stale weights").unwrap();
+        for id in ["pipedream", "pipedream-2bw"] {
+            let card = format!("data-variant=\"{id}\"");
+            assert!(after.contains(&card) && !before.contains(&card), "{id}");
+        }
+    }
+
+    /// GPipe holds every micro-batch: with long sequences it is the first that does not fit, and says so.
+    #[test]
+    fn what_does_not_fit_says_how_much_is_too_much() {
+        let run = Run {
+            seq_len: 16384,
+            ..Run::default()
+        };
+        let (html, _) = shown(&run, &Look::default());
+        let (_, without) = html.split_once("Do not fit or cannot run").unwrap();
+        let (_, gpipe) = without.split_once(">GPipe<").unwrap();
+        assert!(
+            gpipe.contains("too much: 32 stage-micro-batches"),
+            "{gpipe}"
+        );
+    }
+
+    #[test]
+    fn four_are_ticked_at_most_and_have_letters() {
+        let run = Run::default();
+        let mut look = Look::default();
+        for id in ["zb-v", "dualpipe", "v-min"] {
+            look.press(&run, GalleryAction::Tick(Variant::named(id).unwrap()));
+        }
+        let (html, count) = shown(&run, &look);
+        for letter in ["A", "B", "C", "D"] {
+            assert_eq!(html.matches(&format!("<i>{letter}</i>")).count(), 1);
+        }
+        assert_eq!(html.matches("aria-pressed=\"true\" title").count(), 4);
+        assert!(html.matches("disabled=\"disabled\"").count() >= count - 6);
+        assert_eq!(memory_limit(&run), 4);
+    }
+}

@@ -1,0 +1,100 @@
+//! The head of the gallery: what is seen, how it is sorted and drawn.
+
+use super::cards::fits;
+use super::{Gallery, GalleryAction};
+use crate::core::message::{Message, verbatim};
+use crate::core::t;
+use crate::core::units::{Seconds, show_seconds};
+use crate::view::node::Node;
+use crate::view::node::markup::{Action, el, leaf, text};
+
+/// What the pictures are sorted by: the column of the table, and its word.
+const SORTS: [(&str, &str); 3] = [("step", "step"), ("bubble", "bubble"), ("peak", "memory")];
+
+/// Title, what is seen, and how it is sorted and drawn; `left` schedules are still being simulated.
+#[must_use]
+pub fn head(gallery: &Gallery, left: usize) -> Node {
+    let look = gallery.look;
+    let layout = &gallery.own.report.layout;
+    let fit = gallery.rows.iter().filter(|row| fits(row)).count();
+    let about = t!(
+        "{fit} schedules that fit, each simulated with this run's stage times: {ranks} ranks, {microbatches} micro-batches.",
+        fit,
+        ranks = gallery.own.order.ranks.len(),
+        microbatches = layout.microbatches
+    );
+    let axis = gallery.axis.cut.map_or_else(
+        || t!("All pictures share one time axis."),
+        |(from, to)| {
+            t!(
+                "All pictures share one time axis, cut between {from} and {to} where the pattern repeats.",
+                from = show_seconds(Seconds(from)),
+                to = show_seconds(Seconds(to))
+            )
+        },
+    );
+    let wait = if left > 0 {
+        t!("{left} more are being simulated…", left)
+    } else {
+        t!("Tick up to four to compare whole steps.")
+    };
+    let words = Message::joined(" ", [about, axis, wait]);
+    let button = |action: Action, label: Message, on: bool| {
+        let pressed = [("aria-pressed", if on { "true" } else { "false" })];
+        el("button", &pressed, &[text(label)]).on(action)
+    };
+    let sorts = SORTS.iter().map(|(key, word)| {
+        let now = look.sort.text();
+        let arrow = match now.strip_prefix('-') {
+            Some(down) if down == *key => " ↓",
+            _ => "",
+        };
+        let label = Message::joined("", [Message::plain(word), verbatim(arrow)]);
+        let on = now.trim_start_matches('-') == *key;
+        button(Action::Sort(key), label, on)
+    });
+    let whole = |whole: bool, label: &'static str| {
+        let action = Action::Gallery(GalleryAction::Whole(whole));
+        button(action, label.into(), look.whole == whole)
+    };
+    let group = |buttons: Node, label: &'static str| {
+        let group = [("class", "seg"), ("role", "group")];
+        el("span", &group, &[buttons]).label(label)
+    };
+    let tools = [
+        leaf("small", "muted", "Sort by"),
+        group(sorts.collect(), "Sort by"),
+        group(
+            Node::from_iter([whole(false, "fill and drain"), whole(true, "whole step")]),
+            "Time axis",
+        ),
+    ];
+    let said = [
+        leaf("h2", "", "Schedules for this run"),
+        el(
+            "p",
+            &[("class", "muted"), ("role", "status")],
+            &[text(words)],
+        ),
+        legend(),
+    ];
+    Node::from_iter([
+        el("div", &[], &said),
+        el("div", &[("class", "tools")], &tools),
+    ])
+}
+
+fn legend() -> Node {
+    let item = |class: &str, label: &'static str| {
+        let square = leaf("i", &format!("swatch {class}"), "");
+        el("span", &[], &[square, text(label)])
+    };
+    let items = [
+        item("c-forward", "F forward"),
+        item("c-backward", "B, BW backward"),
+        item("c-weight", "W weight gradient"),
+        item("hatch", "bubble"),
+        leaf("span", "", "lighter: later chunk of the rank"),
+    ];
+    el("div", &[("class", "legend")], &items)
+}

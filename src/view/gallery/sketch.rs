@@ -1,0 +1,235 @@
+//! A schedule as a small picture, on the one axis that all of them share.
+//!
+//! In the steady state every schedule repeats itself, which a small picture would show as an even grey: there the axis is
+//! cut, so that the pipeline's fill and drain stay legible.
+
+use crate::core::pipeline::Kind;
+use crate::core::report::Evaluation;
+use crate::view::charts::lod::Sums;
+use crate::view::charts::timeline::cells;
+use crate::view::charts::viewport::Viewport;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write;
+
+/// Width of the picture, in its own units.
+pub const WIDTH: f64 = 480.0;
+/// Ranks drawn; of more, every n-th.
+const ROWS: usize = 8;
+/// A rank's row and the paper below it.
+const PITCH: u32 = 12;
+const ROW: f64 = 11.0;
+/// Share of the width that the cut takes.
+const CUT: f64 = 0.03;
+/// Pipeline fills that are shown before the cut and left of the work behind it, and behind the work.
+const SHOWN: f64 = 1.2;
+const BEHIND: f64 = 2.0;
+/// What a cut leaves out at least, as a share of the axis.
+const LEAST: f64 = 0.2;
+/// Later chunks than this are drawn alike.
+const CHUNKS: usize = 4;
+
+/// A time axis from 0, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    /// Its end.
+    pub end: f64,
+    /// What is left out.
+    pub cut: Option<(f64, f64)>,
+}
+
+impl Axis {
+    /// The axis for the schedules of the Run of `own`: as long as two fills of the pipeline behind its work.
+    #[must_use]
+    pub fn of(own: &Evaluation, whole: bool) -> Self {
+        let report = &own.report;
+        let work = report.pipeline.ideal_s.0;
+        // A fill: a micro-batch's work on a rank, once a rank.
+        let fill = work / report.layout.microbatches as f64 * own.order.ranks.len() as f64;
+        let end = (work + BEHIND * fill).max(report.pipeline.makespan_s.0);
+        let cut = (SHOWN * fill, work - SHOWN * fill);
+        let cuts = !whole && cut.1 - cut.0 > LEAST * end;
+        Self {
+            end,
+            cut: cuts.then_some(cut),
+        }
+    }
+
+    /// What is seen of it in one piece each: from, to, and its left edge as a share of the width.
+    #[must_use]
+    pub fn pieces(self) -> Vec<(f64, f64, f64)> {
+        match self.cut {
+            None => vec![(0.0, self.end, 0.0)],
+            Some((from, to)) => vec![(0.0, from, 0.0), (to, self.end, self.x(to))],
+        }
+    }
+
+    /// Where `time` stands, as a share of the width; what the cut leaves out stands at its left edge, what is behind the
+    /// end at the end.
+    #[must_use]
+    pub fn x(self, time: f64) -> f64 {
+        let time = time.clamp(0.0, self.end);
+        let Some((from, to)) = self.cut else {
+            return time / self.end;
+        };
+        let scale = (1.0 - CUT) / (from + self.end - to);
+        if time < to {
+            time.min(from) * scale
+        } else {
+            (from + time - to) * scale + CUT
+        }
+    }
+}
+
+/// The picture, ready to be shown: a path for each kind of op and chunk of a rank.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sketch {
+    /// Rows.
+    pub rows: u32,
+    /// Kind (forward, backward, gradient of the weight), chunk, and the path.
+    pub paths: Vec<(usize, usize, String)>,
+    /// End of the last op, seconds.
+    pub end: f64,
+}
+
+impl Sketch {
+    /// Of the timeline of `evaluation`.
+    #[must_use]
+    pub fn of(evaluation: &Evaluation, axis: Axis) -> Self {
+        let timeline = evaluation.timeline();
+        let stride = timeline.ranks.len().div_ceil(ROWS).max(1);
+        let sums = Sums::of(timeline);
+        let rows = sums.rows(timeline, stride);
+        let mut paths = vec![String::new(); 3 * CHUNKS];
+        for (start, end, left) in axis.pieces() {
+            let width = (axis.x(end) - left) * WIDTH;
+            let view = Viewport {
+                start,
+                end,
+                full: axis.end,
+            };
+            for cell in cells(&rows, view, width) {
+                let chunk = cell.op.map_or(0, |timed| {
+                    let chunk = evaluation.chunk_of(cell.row * stride, timed.op.stage);
+                    chunk.min(CHUNKS - 1)
+                });
+                let kind = match cell.kind {
+                    Kind::F => 0,
+                    Kind::B | Kind::BW => 1,
+                    Kind::W => 2,
+                };
+                let x = left * WIDTH + cell.x;
+                let top = cell.row as f64 * f64::from(PITCH);
+                let (upper, lower) = (cell.band.0 * ROW, cell.band.1 * ROW);
+                let (upper, lower) = ((top + upper).round(), (top + lower).round());
+                let (from, to) = (x.round(), (x + cell.width).round().max(x.round() + 1.0));
+                // Writing to a String cannot fail.
+                let _ = write!(
+                    paths[kind * CHUNKS + chunk],
+                    "M{from} {upper}H{to}V{lower}H{from}z"
+                );
+            }
+        }
+        let paths = paths.into_iter().enumerate();
+        Self {
+            rows: u32::try_from(rows.len()).unwrap_or(u32::MAX),
+            paths: paths
+                .filter(|(_, path)| !path.is_empty())
+                .map(|(at, path)| (at / CHUNKS, at % CHUNKS, path))
+                .collect(),
+            end: timeline.makespan(),
+        }
+    }
+
+    /// Height of the picture, in its own units.
+    #[must_use]
+    pub fn height(&self) -> u32 {
+        self.rows * PITCH
+    }
+
+    /// Paper between the rows.
+    #[must_use]
+    pub fn gaps(&self) -> String {
+        let gap = |row: u32| format!("M0 {}h{WIDTH}v1h-{WIDTH}z", (row + 1) * PITCH - 1);
+        (0..self.rows).map(gap).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::{Run, Schedule};
+
+    fn of(schedule: Schedule) -> Evaluation {
+        evaluate(&Run {
+            schedule,
+            ..Run::default()
+        })
+        .unwrap()
+    }
+
+    /// Times in order stay in order, the cut takes its share, fill and drain have one scale.
+    #[test]
+    fn an_axis_keeps_order_and_scale() {
+        let own = of(Schedule::OneFOneB);
+        for whole in [true, false] {
+            let axis = Axis::of(&own, whole);
+            assert_eq!(axis.cut.is_none(), whole);
+            let xs: Vec<f64> = (0..=100)
+                .map(|at| axis.x(axis.end * f64::from(at) / 100.0))
+                .collect();
+            assert!(xs.is_sorted() && xs[0].abs() < 1e-12 && (xs[100] - 1.0).abs() < 1e-12);
+            let scales: Vec<f64> = axis
+                .pieces()
+                .iter()
+                .map(|(from, to, left)| (axis.x(*to - 1e-9) - left) / (to - from))
+                .collect();
+            assert!(
+                scales
+                    .iter()
+                    .all(|scale| (scale / scales[0] - 1.0).abs() < 1e-6)
+            );
+        }
+    }
+
+    /// A pipeline with few micro-batches has no part that repeats.
+    #[test]
+    fn what_does_not_repeat_is_not_cut() {
+        let few = evaluate(&Run {
+            global_batch: 64,
+            ..Run::default()
+        });
+        assert_eq!(Axis::of(&few.unwrap(), false).cut, None);
+    }
+
+    #[test]
+    fn a_whole_sketch_has_every_op_of_a_small_pipeline() {
+        for (schedule, kinds) in [(Schedule::Gpipe, 2), (Schedule::ZbH1, 3)] {
+            let evaluation = of(schedule);
+            let sketch = Sketch::of(&evaluation, Axis::of(&evaluation, true));
+            let of_kind = |kind: usize| -> usize {
+                let paths = sketch.paths.iter().filter(|path| path.0 == kind);
+                paths.map(|path| path.2.matches('M').count()).sum()
+            };
+            for kind in 0..kinds {
+                assert_eq!(of_kind(kind), 4 * 32, "{schedule:?} {kind}");
+            }
+            assert_eq!(sketch.rows, 4);
+        }
+    }
+
+    #[test]
+    fn a_sketch_of_many_ranks_stays_small() {
+        let large = evaluate(&Run {
+            gpus: 512,
+            pp: 16,
+            global_batch: 1024,
+            schedule: Schedule::ZbH1,
+            ..Run::default()
+        });
+        let evaluation = large.unwrap();
+        let sketch = Sketch::of(&evaluation, Axis::of(&evaluation, false));
+        let size: usize = sketch.paths.iter().map(|path| path.2.len()).sum();
+        assert!(sketch.rows == 8 && size < 100_000, "{size}");
+    }
+}

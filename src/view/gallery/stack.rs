@@ -1,0 +1,181 @@
+//! Whole timelines one below the other: what stands beside each, the axis below all, what one is against another.
+
+use super::GalleryAction;
+use super::cards::letter;
+use crate::core::message::{Message, verbatim};
+use crate::core::report::{ScheduleFigures, Variant};
+use crate::core::t;
+use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, show_percent, show_seconds};
+use crate::view::charts::prepared::Prepared;
+use crate::view::charts::ticks::ticks;
+use crate::view::charts::viewport::Viewport;
+use crate::view::node::Node;
+use crate::view::node::markup::{Action, el, fold, leaf, percent, text};
+use crate::view::panels::pipeline::ranks;
+use crate::view::panels::schedules::against;
+
+/// What a curve of MiB over time holds at `time`.
+fn held(curve: &[(f64, u32)], time: f64) -> Bytes {
+    let before = curve.partition_point(|(at, _)| *at <= time);
+    let held = before.checked_sub(1).map_or(0, |at| curve[at].1);
+    Bytes(f64::from(held) / 1024.0 * GIB)
+}
+
+/// Letter and name of a timeline, what takes it away and what makes it the Run's.
+#[must_use]
+pub fn title(at: usize, variant: Variant, set: Vec<(&'static str, String)>) -> Node {
+    let name = verbatim(format!("{}  {}", letter(at), variant.name()));
+    let away = el("button", &[("class", "quiet")], &[text("×")])
+        .label(t!("Take {name} away", name = verbatim(variant.name())))
+        .on(Action::Gallery(GalleryAction::Tick(variant)));
+    let own = if set.is_empty() {
+        leaf("small", "muted", "your run")
+    } else {
+        leaf("button", "link", "Use it").on(Action::Apply(set))
+    };
+    let parts = [leaf("h3", "", name), own, away];
+    el("div", &[("class", "lane-title")], &parts)
+}
+
+/// Step and bubble of a timeline, and the memory of the chosen rank: at `cursor`, and at most.
+#[must_use]
+pub fn beside(
+    prepared: &Prepared,
+    curve: &[(f64, u32)],
+    cursor: Option<f64>,
+    unit: MemoryUnit,
+) -> Node {
+    let figures = ScheduleFigures::of(&prepared.evaluation);
+    let peak = curve.iter().map(|(_, held)| *held).max().unwrap_or(0);
+    let peak = Bytes(f64::from(peak) / 1024.0 * GIB);
+    let now = cursor.map_or(Message::default(), |time| {
+        verbatim(unit.show(held(curve, time)))
+    });
+    Node::from_iter([
+        leaf("b", "", verbatim(show_seconds(figures.step_s))),
+        leaf(
+            "small",
+            "",
+            t!(
+                "bubble {share}",
+                share = show_percent(figures.bubble_fraction)
+            ),
+        ),
+        leaf("b", "now", now),
+        leaf("small", "", t!("peak {peak}", peak = unit.show(peak))),
+    ])
+}
+
+/// The time axis below all timelines, and the cursor's time.
+#[must_use]
+pub fn axis(view: Viewport, cursor: Option<f64>) -> Node {
+    let place = |time: f64| percent("left", view.x(time, 1.0));
+    let marks = ticks(view.start, view.end, 6).into_iter().map(|tick| {
+        let label = if tick == 0.0 {
+            "0".to_owned()
+        } else {
+            show_seconds(Seconds(tick))
+        };
+        leaf("span", "", verbatim(label)).say("style", verbatim(place(tick)))
+    });
+    let now = cursor.map_or_else(Node::none, |time| {
+        let label = verbatim(show_seconds(Seconds(time)));
+        leaf("b", "", label).say("style", verbatim(place(time)))
+    });
+    marks.chain([now]).collect()
+}
+
+/// What the timelines are against the first, and each of them as a table.
+#[must_use]
+pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
+    let name = |(variant, _): &(Variant, &Prepared)| verbatim(variant.name());
+    let figures = |(_, prepared): &(Variant, &Prepared)| ScheduleFigures::of(&prepared.evaluation);
+    let others = lanes.first().into_iter().flat_map(|first| {
+        lanes.iter().skip(1).map(move |other| {
+            let said = against(
+                (&name(first), &figures(first)),
+                (&name(other), &figures(other)),
+                unit,
+            );
+            leaf("p", "", said)
+        })
+    });
+    let versions = lanes
+        .iter()
+        .any(|(_, prepared)| prepared.version(0, 0).is_some());
+    let versions = if versions {
+        leaf(
+            "p",
+            "muted",
+            "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash.",
+        )
+    } else {
+        Node::none()
+    };
+    let tables = lanes.iter().map(|lane| {
+        let summary = t!("{name} as a table", name = name(lane));
+        let table = ranks(&lane.1.evaluation, name(lane));
+        fold(summary, table)
+    });
+    others.chain([versions]).chain(tables).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::report::evaluate;
+    use crate::core::run::{Run, Schedule};
+    use std::sync::Arc;
+
+    fn prepared(schedule: Schedule) -> Prepared {
+        let run = Run {
+            schedule,
+            ..Run::default()
+        };
+        Prepared::of(Arc::new(evaluate(&run).unwrap()))
+    }
+
+    #[test]
+    fn the_memory_beside_a_timeline_is_that_of_the_cursor_and_its_peak_the_reports() {
+        let one = prepared(Schedule::OneFOneB);
+        let memory = &one.evaluation.report.memory;
+        let curve = one.curve(memory.peak_stage);
+        let unit = MemoryUnit::Gib;
+        let html = beside(&one, &curve, None, unit).to_html();
+        assert!(html.contains(&unit.show(memory.peak_bytes)), "{html}");
+        let start = beside(&one, &curve, Some(0.0), unit).to_html();
+        let now = unit.show(held(&curve, 0.0));
+        assert!(start.contains(&now) && now != unit.show(memory.peak_bytes));
+    }
+
+    /// Every timeline against the first, each with its table; weight versions only of `PipeDream`.
+    #[test]
+    fn every_timeline_has_its_table() {
+        let all = [Schedule::OneFOneB, Schedule::Gpipe, Schedule::Pipedream].map(prepared);
+        let lanes: Vec<(Variant, &Prepared)> = all
+            .iter()
+            .map(|one| (Variant::of(&one.evaluation.scenario.run), one))
+            .collect();
+        let html = below(&lanes, MemoryUnit::Gib).to_html();
+        assert_eq!(html.matches("<table").count(), 3);
+        assert!(html.contains("GPipe takes") && html.contains("PipeDream takes"));
+        assert!(html.contains("behind 2 updates"));
+        assert!(
+            !below(&lanes[..2], MemoryUnit::Gib)
+                .to_html()
+                .contains("updates")
+        );
+        assert_eq!(all[2].version(0, 4), Some(1));
+        assert_eq!(all[0].version(0, 4), None);
+    }
+
+    #[test]
+    fn the_axis_marks_the_cursor_where_it_is() {
+        let view = Viewport::all(4.0).zoomed(2.0, 2.0);
+        let html = axis(view, Some(2.0)).to_html();
+        assert!(
+            html.contains("<b style=\"left:50.000%\">2.00 s</b>"),
+            "{html}"
+        );
+    }
+}

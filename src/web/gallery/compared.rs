@@ -1,0 +1,151 @@
+//! The timelines of the schedules that are ticked, one below the other on one axis.
+
+use super::is_seen;
+use crate::io::export::{Picture, stacked};
+use crate::view::gallery::MOST;
+use crate::view::gallery::stack::{axis, below, beside, title};
+use crate::view::node::action::TimelineAction;
+use crate::view::node::markup::{Action, Node, el, text};
+use crate::web::actions::offer_picture;
+use crate::web::browser;
+use crate::web::evaluated::evaluated;
+use crate::web::html::{flag, view_of};
+use crate::web::i18n::say;
+use crate::web::render::{Handler, handled, nodes};
+use crate::web::state::State;
+use crate::web::timeline::look::{Lane, Look, prepared};
+use crate::web::timeline::minimap::minimap;
+use crate::web::timeline::surface::surface;
+use crate::web::timeline::zoom_buttons;
+use leptos::prelude::*;
+use std::sync::Arc;
+
+/// The timelines of what is ticked, on one axis.
+pub fn compared(state: State) -> AnyView {
+    let ticked = Memo::new(move |_| {
+        let evaluation = is_seen(state).then(|| state.evaluation()).flatten()?;
+        let run = evaluation.scenario.run.clone();
+        let (ticked, limit) = state
+            .gallery
+            .with(|look| (look.ticked(&run), look.limit(&run)));
+        Some((run, limit, ticked))
+    });
+    let variant = move |at: usize| {
+        let asked = ticked.get();
+        asked.and_then(|(_, _, ticked)| ticked.get(at).copied())
+    };
+    let set = move |at: usize| {
+        let (run, limit, ticked) = ticked.get()?;
+        let variant = ticked.get(at)?;
+        Some((run.clone(), variant.set(&run, limit)))
+    };
+    let lanes: [Lane; MOST] = std::array::from_fn(|at| {
+        let run = Memo::new(move |_| {
+            let (run, set) = set(at)?;
+            run.with_texts(&set)
+        });
+        let shown = evaluated(move || run.get());
+        Lane::low(prepared(move || {
+            let shown = shown.get();
+            shown
+                .evaluation
+                .filter(|_| shown.errors.is_empty() && !shown.waits)
+        }))
+    });
+    let look = Look::over(&lanes);
+    let handler: Handler = Arc::new(move |action| {
+        let Action::Timeline(action) = action else {
+            return false;
+        };
+        if !look.zoomed(*action) {
+            save(state, look, &lanes, *action == TimelineAction::Png);
+        }
+        true
+    });
+    let tools = view_of(tools);
+    let each = move |at: usize| {
+        let lane: Lane = lanes[at];
+        let title = move || match (variant(at), set(at)) {
+            (Some(variant), Some((_, set))) => title(at, variant, set),
+            _ => Node::none(),
+        };
+        let figures = move || {
+            let cursor = look.clock.get();
+            let unit = state.unit.get();
+            lane.prepared.get().map_or_else(Node::none, |prepared| {
+                lane.curve
+                    .with(|curve| beside(&prepared, curve, cursor, unit))
+            })
+        };
+        view! {
+            <div class="lane" hidden=flag(move || variant(at).is_none())>
+                {nodes("lane-head", title)}
+                {surface(state, look, lane)}
+                {nodes("lane-figures", figures)}
+            </div>
+        }
+    };
+    let foot = move || axis(look.view(), look.clock.get());
+    let words = move || {
+        let shown: Vec<_> = (0..MOST)
+            .filter_map(|at| variant(at).zip(lanes[at].prepared.get()))
+            .collect();
+        let shown: Vec<_> = shown.iter().map(|(one, of)| (*one, &**of)).collect();
+        below(&shown, state.unit.get())
+    };
+    view! {
+        <section class="compared" aria-labelledby="compared-title" hidden=flag(move || variant(0).is_none())>
+            <div class="panel-head">
+                <h2 id="compared-title">{say("Compared on one axis")}</h2>
+                <small>{say("memory of each schedule's fullest rank below its timeline; the line is what the GPU has")}</small>
+                <span class="spring"></span>
+                <span class="tools"><span class="buttons" use:handled=(tools, handler)></span></span>
+            </div>
+            {std::array::from_fn::<_, MOST, _>(each)}
+            {nodes("stack-axis", foot)}
+            {minimap(look)}
+            {nodes("against", words)}
+        </section>
+    }
+    .into_any()
+}
+
+/// Zoom, and the menu that saves.
+fn tools() -> Node {
+    let file = |action: TimelineAction, label: &'static str| {
+        el("button", &[], &[text(label)]).on(Action::Timeline(action))
+    };
+    let files = [
+        file(TimelineAction::Svg, "SVG"),
+        file(TimelineAction::Png, "PNG"),
+    ];
+    let menu = [
+        el("summary", &[], &[text("Save picture")]),
+        el("div", &[], &files),
+    ];
+    let menu = el("details", &[("class", "menu")], &menu);
+    zoom_buttons().chain([menu]).collect()
+}
+
+/// All timelines as one picture.
+fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
+    let drawn: Vec<_> = lanes
+        .iter()
+        .filter_map(|lane| Some((lane, lane.prepared.get_untracked()?)))
+        .collect();
+    let pictures: Vec<Picture> = drawn
+        .iter()
+        .map(|(lane, prepared)| Picture {
+            evaluation: &prepared.evaluation,
+            sums: &prepared.sums,
+            view: look.seen(),
+            width: look.width.get_untracked().max(640.0),
+            rank: lane.rank.get_untracked(),
+            theme: state.theme.get_untracked(),
+        })
+        .collect();
+    let svg = stacked(&pictures);
+    if let Some(target) = browser::by_id("gallery").or_else(|| browser::by_id("compared-title")) {
+        offer_picture(&target, "schedules", png, Some(svg));
+    }
+}

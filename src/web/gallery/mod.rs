@@ -1,0 +1,242 @@
+//! The gallery: figures and pictures of all schedules from the worker, and those that are ticked as whole timelines.
+
+mod compared;
+
+use crate::core::report::{ScheduleRow, Variant};
+use crate::core::run::Run;
+use crate::core::sort::sort_by;
+use crate::core::t;
+use crate::view::gallery::sketch::{Axis, Sketch};
+use crate::view::gallery::{Gallery, cards, head};
+use crate::view::node::markup::Node;
+use crate::view::views::View;
+use crate::web::html::{effect, flag, text as text_of, view_of};
+use crate::web::i18n::{say, translated};
+use crate::web::render::patched;
+use crate::web::state::State;
+use crate::web::worker::{Job, Progress, Reply, Request, request};
+use compared::compared;
+use leptos::prelude::*;
+
+/// What was asked of the worker: all schedules of this Run with this limit.
+type Asked = (Run, u64);
+
+/// Everything that the gallery follows.
+#[derive(Clone, Copy)]
+struct Page {
+    state: State,
+    rows: RwSignal<(Option<Asked>, Vec<ScheduleRow>)>,
+    /// Of one question and one axis.
+    sketches: RwSignal<Vec<(Variant, Sketch)>>,
+    axis: Memo<Option<Axis>>,
+    left: RwSignal<usize>,
+}
+
+/// The view, from when it is first opened on; hidden while another is.
+pub fn gallery(state: State) -> AnyView {
+    let opens = move || state.open.get() == View::Schedules;
+    let opened = Memo::new(move |was: Option<&bool>| was == Some(&true) || opens());
+    let shown = move || {
+        opened.get().then(|| {
+            view! { <main class="gallery" id="gallery" tabindex="-1" hidden=flag(move || !opens())>{schedules(state)}</main> }
+        })
+    };
+    shown.into_any()
+}
+
+/// Pictures of all schedules, and the timelines of those that are ticked.
+pub fn schedules(state: State) -> AnyView {
+    let page = Page {
+        state,
+        rows: RwSignal::new((None, Vec::new())),
+        sketches: RwSignal::new(Vec::new()),
+        axis: Memo::new(move |_| {
+            let whole = state.gallery.with(|look| look.whole);
+            Some(Axis::of(&*state.evaluation()?, whole))
+        }),
+        left: RwSignal::new(0),
+    };
+    page.simulate();
+    page.draw();
+    let head = view_of(move || page.view(|gallery| head(gallery, page.left.get())));
+    let cards = view_of(move || page.view(cards));
+    view! {
+        <div class="gallery-head" use:patched=head></div>
+        {limit(state)}
+        <div class="stale-able" class:stale=flag(move || state.is_stale()) use:patched=cards></div>
+        {compared(state)}
+    }
+    .into_any()
+}
+
+impl Page {
+    /// What `view` makes of everything that is known.
+    fn view(self, view: impl Fn(&Gallery) -> Node) -> Node {
+        let (Some(own), Some(axis)) = (self.state.evaluation(), self.axis.get()) else {
+            return Node::none();
+        };
+        let (look, unit) = (self.state.gallery.get(), self.state.unit.get());
+        self.rows.with(|(_, rows)| {
+            self.sketches.with(|sketches| {
+                let sketch = |variant| {
+                    let mut each = sketches.iter();
+                    each.find(|(of, _)| *of == variant).map(|(_, one)| one)
+                };
+                view(&Gallery {
+                    own: &own,
+                    rows,
+                    sketch: &sketch,
+                    axis,
+                    look: &look,
+                    unit,
+                })
+            })
+        })
+    }
+
+    /// What is shown: none while another view is.
+    fn asked(self) -> Option<Asked> {
+        let state = self.state;
+        let evaluation = is_seen(state).then(|| state.evaluation()).flatten()?;
+        let run = evaluation.scenario.run.clone();
+        let limit = state.gallery.with(|look| look.limit(&run));
+        Some((run, limit))
+    }
+
+    /// Figures of all schedules, again with each Run. Rows of another Run stay until all of this one are there.
+    fn simulate(self) {
+        let requested = StoredValue::new(None::<Request>);
+        let wanted = Memo::new(move |_| self.asked());
+        effect(move || {
+            if let Some(before) = requested.get_value() {
+                before.cancel();
+            }
+            let Some((run, limit)) = wanted.get() else {
+                return;
+            };
+            let all = Variant::all(&run);
+            self.left.set(all.len());
+            let mut fresh: Vec<ScheduleRow> = Vec::new();
+            let job = Job::AllSchedules(run.clone(), limit);
+            let request = request(job, move |progress| {
+                let Progress::Reply(Reply::Schedule(figures)) = progress else {
+                    return;
+                };
+                let variant = all.get(fresh.len());
+                let row = |variant: &Variant| ScheduleRow::of(&run, *variant, limit, figures);
+                fresh.extend(variant.map(row));
+                let left = all.len() - fresh.len();
+                let of_this = self.rows.try_with_untracked(|(of, _)| of.is_none());
+                // The view may be gone by now.
+                let _ = self.left.try_set(left);
+                if left == 0 {
+                    let asked = Some((run.clone(), limit));
+                    let _ = self.rows.try_set((asked, std::mem::take(&mut fresh)));
+                } else if of_this == Some(true) {
+                    let _ = self.rows.try_update(|(_, rows)| rows.clone_from(&fresh));
+                }
+            });
+            requested.set_value(Some(request));
+        });
+    }
+
+    /// Pictures of all rows, those first that are in sight.
+    fn draw(self) {
+        let requested = StoredValue::new(None::<Request>);
+        let wanted = Memo::new(move |_| {
+            let asked = self.rows.with(|(asked, _)| asked.clone())?;
+            Some((asked, self.axis.get()?))
+        });
+        effect(move || {
+            if let Some(before) = requested.get_value() {
+                before.cancel();
+            }
+            self.sketches.set(Vec::new());
+            let Some(((run, limit), axis)) = wanted.get() else {
+                return;
+            };
+            // Once the rows are shown, so that it is known where they stand.
+            request_animation_frame(move || {
+                let all = Variant::all(&run);
+                let mut which: Vec<usize> = (0..all.len()).collect();
+                sort_by(&mut which, |a, b| {
+                    let far = |at: usize| distance(all[at]);
+                    far(*a).total_cmp(&far(*b))
+                });
+                let order: Vec<Variant> = which.iter().map(|at| all[*at]).collect();
+                let mut order = order.into_iter();
+                let job = Job::Sketches {
+                    run,
+                    limit,
+                    axis,
+                    which,
+                };
+                let request = request(job, move |progress| {
+                    let Progress::Reply(Reply::Sketch(sketch)) = progress else {
+                        return;
+                    };
+                    if let Some(drawn) = order.next().zip(sketch) {
+                        let _ = self.sketches.try_update(|all| all.push(drawn));
+                    }
+                });
+                let _ = requested.try_set_value(Some(request));
+            });
+        });
+    }
+}
+
+/// Whether the gallery is shown.
+fn is_seen(state: State) -> bool {
+    state.open.get() == View::Schedules || state.embed().is_some()
+}
+
+/// How far from what is in sight the picture of `variant` stands, pixels.
+fn distance(variant: Variant) -> f64 {
+    let card = document().query_selector(&format!("[data-variant=\"{variant}\"]"));
+    let Some(card) = card.ok().flatten() else {
+        return f64::MAX;
+    };
+    let area = card.get_bounding_client_rect();
+    let height = window()
+        .inner_height()
+        .ok()
+        .and_then(|height| height.as_f64());
+    (area.top() - height.unwrap_or(0.0))
+        .max(-area.bottom())
+        .max(0.0)
+}
+
+/// The slider of the memory limit.
+fn limit(state: State) -> AnyView {
+    let most = move || 2 * state.run.with(|run| run.pp);
+    let now = move || {
+        let of_run = |run: &Run| state.gallery.with(|look| look.limit(run));
+        state.run.with(of_run)
+    };
+    let moving = RwSignal::new(None::<u64>);
+    let value = move || moving.get().unwrap_or_else(now);
+    let named = move || {
+        translated(t!(
+            "{limit} of {most} stage-micro-batches",
+            limit = value(),
+            most = most()
+        ))
+    };
+    let read = |event: &leptos::ev::Event| event_target_value(event).parse().ok();
+    view! {
+        <label class="slider limit">
+            <span>{say("Activations that automatic zero bubble may hold on a rank")}</span>
+            <input type="range" min="1" max=text_of(move || most().to_string())
+                prop:value=text_of(move || value().to_string())
+                aria-valuetext=text_of(named)
+                on:input=move |event| moving.set(read(&event))
+                on:change=move |event| {
+                    moving.set(None);
+                    let limit = read(&event);
+                    state.gallery.update(|look| look.limit = limit);
+                }/>
+            <output>{text_of(named)}</output>
+        </label>
+    }
+    .into_any()
+}

@@ -1,0 +1,112 @@
+// The gallery of schedules: four compared in four clicks, by mouse and keyboard, on a phone, in a frame, by its link.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EMBED, PHONE } from './browser.mjs';
+import { addressIs, calculator, eventually, fragment } from './calculator.mjs';
+
+const site = calculator();
+const LINK = '#v=1&view.open=schedules';
+const card = (page, variant) => page.locator(`.card[data-variant="${variant}"] .tick`);
+const lanes = (page) => page.locator('.lane:visible h3').allInnerTexts();
+/** Waits until every schedule has its figures and its picture. */
+const drawn = (page) => page.waitForFunction(() => {
+  const cards = document.querySelectorAll('.card');
+  return cards.length > 20 && [...cards].every((one) => one.querySelector('.sketch svg'));
+});
+
+test('four schedules are compared in four clicks from the run, and the link holds them', async () => {
+  const { page, problems } = await site.open();
+  await page.evaluate(() => {
+    globalThis.clicks = 0;
+    addEventListener('click', (event) => { if (event.isTrusted) globalThis.clicks += 1; }, true);
+  });
+  await page.getByRole('button', { name: 'Schedules', exact: true }).click();
+  for (const variant of ['interleaved-1f1b.4', 'zb-v', 'dualpipe']) await card(page, variant).click();
+  const names = ['A  1F1B', 'B  Interleaved 1F1B, v = 4', 'C  ZB-V', 'D  DualPipe'];
+  await eventually(() => lanes(page), (seen) => seen.join() === names.join());
+  assert.ok(await page.evaluate(() => globalThis.clicks) <= 4);
+  await addressIs(page, `${LINK}&view.ticked=1f1b,interleaved-1f1b.4,zb-v,dualpipe`);
+  // A fifth has no place; the way back is the browser's.
+  await page.locator('.card .tick:disabled').first().waitFor();
+  const { page: other } = await site.open(await fragment(page));
+  await eventually(() => lanes(other), (seen) => seen.join() === names.join());
+  await page.goBack();
+  await page.locator('.strip').waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test('one cursor and one window for all timelines, by keyboard too', async () => {
+  const { page, problems } = await site.open(`${LINK}&view.ticked=1f1b,zb-v`);
+  const surfaces = page.locator('.lane:visible .surface');
+  await eventually(() => surfaces.count(), (count) => count === 2);
+  await surfaces.first().hover();
+  await eventually(() => page.locator('.lane:visible .clock').count(), (count) => count === 2);
+  const places = await page.locator('.lane:visible .clock').evaluateAll((all) => all.map((one) => one.style.left));
+  assert.equal(places[0], places[1]);
+  await eventually(() => page.locator('.lane-figures .now:visible').allInnerTexts(), (all) => all.length === 2 && all.every((text) => /GiB/.test(text)));
+  const axis = () => page.locator('.stack-axis').innerText();
+  const before = await axis();
+  await surfaces.first().focus();
+  await page.keyboard.press('w');
+  await eventually(axis, (now) => now !== before);
+  const download = page.waitForEvent('download');
+  await page.getByText('Save picture').click();
+  await page.locator('.compared').getByRole('button', { name: 'SVG' }).click();
+  assert.match((await download).suggestedFilename(), /schedules\.svg$/);
+  assert.deepEqual(problems, []);
+});
+
+test('sorted, cut or whole, within another memory limit; the table has them all', async () => {
+  const { page, problems } = await site.open(LINK);
+  await drawn(page);
+  const order = () => page.locator('.cards').first().locator('.card').evaluateAll((all) => all.map((one) => one.dataset.variant));
+  const byStep = await order();
+  await page.getByRole('button', { name: 'memory', exact: true }).click();
+  await eventually(order, (now) => now.join() !== byStep.join());
+  await page.getByRole('button', { name: 'whole step' }).click();
+  await page.waitForFunction(() => !document.querySelector('.sketch .break') && document.querySelector('.sketch svg'));
+  const held = () => card(page, 'zb-auto').locator('xpath=ancestor::li').locator('[role=img]').getAttribute('aria-label');
+  const before = await held();
+  await page.getByRole('slider').focus();
+  for (let step = 0; step < 4; step += 1) await page.keyboard.press('ArrowRight');
+  await eventually(held, (now) => now !== before);
+  assert.match(await fragment(page), /view\.sort=peak&view\.axis=whole&view\.limit=8/);
+  await page.locator('.gallery summary', { hasText: 'Show as a table' }).first().click();
+  const rows = page.locator('table.schedules tbody tr');
+  assert.ok(await rows.count() >= 26);
+  await page.locator('[data-action="sort bubble"]').last().click();
+  await page.waitForSelector('th[aria-sort=ascending] [data-action="sort bubble"]');
+  const bubbles = (await page.locator('table.schedules tbody tr td:nth-child(3)').allInnerTexts()).map(parseFloat).filter((value) => !Number.isNaN(value));
+  assert.deepEqual(bubbles, [...bubbles].sort((a, b) => a - b));
+  // The head keeps the focus, so that the keyboard can go on.
+  await page.waitForFunction(() => document.activeElement?.dataset.action === 'sort bubble');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('th[aria-sort=descending]');
+  await page.locator('table.schedules').getByRole('button', { name: 'Interleaved 1F1B, v = 2' }).click();
+  await page.waitForFunction(() => location.hash.includes('schedule=interleaved-1f1b&virtual_stages=2'));
+  assert.deepEqual(problems, []);
+});
+
+test('stale weights stand apart, with their versions on the blocks', async () => {
+  const { page } = await site.open(`${LINK}&view.ticked=pipedream`);
+  await drawn(page);
+  assert.equal(await page.locator('.cards').nth(1).locator('.card').count(), 2);
+  await page.getByText('its backward takes the same version from the stash').waitFor();
+});
+
+test('fits a phone', async () => {
+  const { page, problems } = await site.open(`${LINK}&view.ticked=1f1b,zb-v,dualpipe`, PHONE);
+  await drawn(page);
+  await eventually(() => lanes(page), (seen) => seen.length === 3);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  assert.deepEqual(problems, []);
+});
+
+test('view.embed=schedules shows the gallery alone', async () => {
+  const { page, problems } = await site.open('#v=1&view.embed=schedules&view.ticked=1f1b,zb-v', EMBED);
+  await drawn(page);
+  assert.equal(await page.locator('header.bar, .inputs').count(), 0);
+  await eventually(() => lanes(page), (seen) => seen.length === 2);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  assert.deepEqual(problems, []);
+});

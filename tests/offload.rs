@@ -1,0 +1,230 @@
+//! Offloading against the estimators and measurements of the frameworks that do it.
+
+#![allow(clippy::unwrap_used)]
+
+use shardscope::core::memory::Verdict;
+use shardscope::core::report::{Report, report};
+use shardscope::core::run::{Based, Run};
+
+fn with(run: &Run, pairs: &[(&str, &str)]) -> Run {
+    let set: Vec<(&str, String)> = pairs
+        .iter()
+        .map(|(key, text)| (*key, (*text).to_owned()))
+        .collect();
+    run.with_texts(&set).unwrap_or_else(|| panic!("{pairs:?}"))
+}
+
+fn figures(run: &Run) -> Report {
+    report(run).unwrap_or_else(|refusal| panic!("{:?}", refusal.errors))
+}
+
+fn deepspeed(zero: u64) -> Run {
+    Run {
+        stack: Based::preset("deepspeed"),
+        precision: Based::preset("bf16"),
+        gpus: 8,
+        tp: 1,
+        pp: 1,
+        zero,
+        global_batch: 8,
+        ..Run::default()
+    }
+}
+
+/// Parameters of Llama-3.1-8B; its vocabulary needs no padding.
+const P: f64 = 8_030_261_248.0;
+
+/// DeepSpeed's own estimator (`stage3.py`, `estimate_zero3_model_states_mem_needs`): 16 P/n and 18 P/n bytes of host memory
+/// a node with half as much again for buffers; of ZeRO-2 with up to four GPUs on one node 16 P.
+#[test]
+fn host_memory_is_what_deepspeeds_estimator_prints() {
+    let host = |run: &Run, pairs: &[(&str, &str)]| {
+        let report = figures(&with(run, pairs));
+        assert_eq!(report.memory.per_stage[0].optimizer.0, 0.0);
+        report.memory.host.unwrap().states_bytes.0
+    };
+    let near =
+        |ours: f64, printed: f64| assert!((ours / printed - 1.0).abs() < 1e-9, "{ours} {printed}");
+    let optimizer = ("offload.optimizer", "cpu");
+    near(host(&deepspeed(3), &[optimizer]), 16.0 * P * 1.5);
+    near(
+        host(&deepspeed(3), &[optimizer, ("offload.parameters", "cpu")]),
+        18.0 * P * 1.5,
+    );
+    let four = with(&deepspeed(2), &[("gpus", "4")]);
+    near(host(&four, &[optimizer]), 16.0 * P * 1.5);
+    // Two nodes share the states.
+    let two = with(&deepspeed(3), &[("gpus", "16"), ("global_batch", "16")]);
+    near(host(&two, &[optimizer]), 16.0 * P / 2.0 * 1.5);
+}
+
+/// Megatron-Bridge, Qwen3-30B-A3B at tp 2, pp 2, ep 4 on 16 H100: 15.3 GB less of 47.2 with all states on the host, 3.8
+/// with a quarter.
+#[test]
+fn megatron_moves_the_moments_alone() {
+    let run = Run {
+        model: Based::preset("qwen-3-30b-a3b"),
+        gpus: 16,
+        tp: 2,
+        pp: 2,
+        ep: 4,
+        seq_len: 4096,
+        ..Run::default()
+    };
+    let held = |pairs: &[(&str, &str)]| {
+        let stages = figures(&with(&run, pairs)).memory.per_stage;
+        stages
+            .iter()
+            .map(|rank| rank.allocated().gb())
+            .fold(0.0, f64::max)
+    };
+    let all = ("offload.optimizer", "cpu");
+    let none = held(&[]);
+    for (saved, pairs) in [
+        (15.3, vec![all]),
+        (3.8, vec![all, ("offload.fraction", "0.25")]),
+    ] {
+        let ours = none - held(&pairs);
+        assert!((ours / saved - 1.0).abs() < 0.02, "{ours} {saved}");
+    }
+}
+
+/// prime-rl and PyTorch PR 120256: FSDP2's policy moves fp32 parameters, gradients and two moments, 16 bytes a parameter.
+#[test]
+fn fsdp2_moves_everything_together() {
+    let run = with(
+        &deepspeed(3),
+        &[("stack", "fsdp2"), ("precision", "fsdp-mixed")],
+    );
+    let report = figures(&with(&run, &[("offload.parameters", "cpu")]));
+    let host = report.memory.host.unwrap();
+    assert!((host.states_bytes.0 / (16.0 * P) - 1.0).abs() < 1e-9);
+    let rank = &report.memory.per_stage[0];
+    assert_eq!((rank.weights + rank.optimizer + rank.gradients).0, 0.0);
+    // Parameters come for both passes in fp32, gradients leave once.
+    let step = report.offload.unwrap();
+    assert!((step.to_gpu_bytes.0 / (2.0 * 4.0 * P / 8.0) - 1.0).abs() < 1e-9);
+    assert!((step.to_host_bytes.0 / (4.0 * P / 8.0) - 1.0).abs() < 1e-9);
+}
+
+/// Inputs of layers are 2 h bytes a token against 2 FLOPs a parameter: PCIe hides them. All saved tensors are some eighteen
+/// times as much, which PCIe does not hide and NVLink-C2C does.
+#[test]
+fn boundaries_hide_behind_compute_on_pcie_and_all_tensors_on_c2c_alone() {
+    let exposed = |pairs: &[(&str, &str)]| {
+        let run = with(
+            &deepspeed(3),
+            &[("stack", "hf-trainer"), ("offload.activations", "cpu")],
+        );
+        figures(&with(&run, pairs)).offload.unwrap().exposed_s.0
+    };
+    assert_eq!(exposed(&[("recompute", "full")]), 0.0);
+    assert!(exposed(&[]) > 0.0);
+    assert_eq!(exposed(&[("gpu.host_gb_per_s", "450")]), 0.0);
+}
+
+/// ZeRO-Offload of Llama-2-7B on four A100 takes more than 4 s on the host (DeepSpeed, blog on `ZenFlow`: its introduction).
+#[test]
+fn the_hosts_optimizer_makes_the_step_longer() {
+    let run = Run {
+        model: Based::preset("llama-2-7b"),
+        gpu: Based::preset("a100-sxm-80gb"),
+        gpus: 4,
+        seq_len: 4096,
+        global_batch: 4,
+        ..deepspeed(2)
+    };
+    let (on, off) = (
+        figures(&with(&run, &[("offload.optimizer", "cpu")])),
+        figures(&run),
+    );
+    let added = on.step.time_s.0 - off.step.time_s.0;
+    assert!((3.5..6.0).contains(&added), "{added}");
+    assert!(on.memory.peak_bytes.0 < off.memory.peak_bytes.0);
+    assert!(off.offload.is_none() && off.memory.host.is_none());
+}
+
+#[test]
+fn a_host_that_is_too_small_is_said_to_be() {
+    let run = with(&deepspeed(3), &[("offload.optimizer", "cpu")]);
+    let verdict = |gib: &str| {
+        let report = figures(&with(&run, &[("host_memory_gib", gib)]));
+        let warned = report
+            .warnings
+            .iter()
+            .any(|issue| issue.field == "host_memory_gib");
+        (report.memory.host.unwrap().verdict.unwrap(), warned)
+    };
+    // 179.5 GiB.
+    assert_eq!(verdict("128"), (Verdict::Oom, true));
+    assert_eq!(verdict("190"), (Verdict::Tight, true));
+    assert_eq!(verdict("256"), (Verdict::Fits, false));
+}
+
+/// Each framework's refusals, at the field, with a fix that works.
+#[test]
+fn what_a_framework_does_not_offload_is_refused() {
+    let optimizer = ("offload.optimizer", "cpu");
+    let parameters = ("offload.parameters", "cpu");
+    let stack = |id| ("stack", id);
+    for (field, pairs) in [
+        ("offload.parameters", vec![parameters, ("zero", "2")]),
+        ("offload.optimizer", vec![optimizer, ("zero", "0")]),
+        (
+            "offload.optimizer",
+            vec![("offload.optimizer", "nvme"), ("zero", "2")],
+        ),
+        ("offload.gradients", vec![("offload.gradients", "cpu")]),
+        ("offload.activations", vec![("offload.activations", "nvme")]),
+        (
+            "offload.parameters",
+            vec![stack("megatron-2025"), parameters, ("zero", "1")],
+        ),
+        (
+            "offload.optimizer",
+            vec![stack("megatron-2025"), optimizer, ("zero", "0")],
+        ),
+        (
+            "offload.optimizer",
+            vec![
+                stack("megatron-2025"),
+                ("offload.optimizer", "nvme"),
+                ("zero", "1"),
+            ],
+        ),
+        (
+            "optimizer",
+            vec![
+                stack("megatron-2025"),
+                optimizer,
+                ("zero", "1"),
+                ("optimizer", "lion"),
+            ],
+        ),
+        (
+            "offload.activations",
+            vec![
+                stack("megatron-2025"),
+                ("offload.activations", "cpu"),
+                ("recompute", "full"),
+                ("zero", "1"),
+            ],
+        ),
+        ("offload.optimizer", vec![stack("fsdp2"), optimizer]),
+        (
+            "offload.framework",
+            vec![optimizer, ("offload.framework", "torchao")],
+        ),
+    ] {
+        let run = with(&deepspeed(3), &pairs);
+        let errors = report(&run).unwrap_err().errors;
+        assert_eq!(errors[0].field, field, "{pairs:?} {errors:?}");
+        let fix = errors[0].fix.as_ref().unwrap();
+        let mended = run.with_texts(&fix.set).unwrap();
+        assert!(
+            report(&mended).is_ok(),
+            "{pairs:?} {:?}",
+            report(&mended).unwrap_err().errors
+        );
+    }
+}
