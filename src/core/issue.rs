@@ -100,7 +100,7 @@ impl Issue {
     }
     /// Adds the button "use key=value".
     #[must_use]
-    pub fn with_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
+    pub(crate) fn with_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
         Self {
             fix: Some(Fix::one(key, value)),
             ..self
@@ -108,7 +108,7 @@ impl Issue {
     }
     /// Adds the button "use key=value" of the value nearest to `wanted` that works, of `candidates`.
     #[must_use]
-    pub fn with_near(
+    pub(crate) fn with_near(
         self,
         key: &'static str,
         wanted: u64,
@@ -121,7 +121,7 @@ impl Issue {
     }
     /// Adds a second such button.
     #[must_use]
-    pub fn or_near(
+    pub(crate) fn or_near(
         self,
         key: &'static str,
         wanted: u64,
@@ -134,7 +134,7 @@ impl Issue {
     }
     /// Adds a second button "use key=value".
     #[must_use]
-    pub fn or_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
+    pub(crate) fn or_fix(self, key: &'static str, value: impl std::fmt::Display) -> Self {
         Self {
             or: Some(Box::new(Fix::one(key, value))),
             ..self

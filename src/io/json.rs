@@ -7,20 +7,20 @@ use serde::Serialize;
 
 /// Objects and lists within each other that a request may have: a plan's run's model's experts are four. The stack of a
 /// browser ends at some thousand.
-pub const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 /// Bytes of a text of JSON, and letters of all texts of a JavaScript object together; a link may have as many.
-pub const MAX_BYTES: u32 = 1 << 22;
+pub(crate) const MAX_BYTES: u32 = 1 << 22;
 
 /// Indented JSON with a line break at its end.
 #[must_use]
-pub fn pretty<T: Serialize>(value: &T) -> String {
+pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     let text = serde_json::to_string_pretty(value);
     text.map_or_else(|_| String::new(), |text| text + "\n")
 }
 
 /// What is said of a value within more than [`MAX_DEPTH`] others, or within itself.
 #[must_use]
-pub fn too_deep(field: &str) -> Issue {
+pub(crate) fn too_deep(field: &str) -> Issue {
     let message = t!(
         "nested deeper than {depth} levels, or within itself",
         depth = MAX_DEPTH

@@ -9,7 +9,7 @@ use crate::core::run::{Based, Run};
 use crate::core::t;
 
 /// The version that is written; defaults and presets are frozen under it.
-pub const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 1;
 
 /// Longer text is refused unread. The longest lists and the longest text that the fields take stay below it.
 const MAX_LENGTH: usize = 1 << 22;

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 
 /// The drawer.
 #[component]
-pub fn About() -> impl IntoView {
+pub(crate) fn About() -> impl IntoView {
     let state = expect_context::<State>();
     let content = shown(state, move || Some(Panel::About(state.figure.get())));
     view! {

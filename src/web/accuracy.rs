@@ -28,7 +28,7 @@ const NEAR: f64 = 600.0;
 
 /// The accuracy panel: it begins by itself when it is nearly seen.
 #[component]
-pub fn AccuracyPanel() -> impl IntoView {
+pub(crate) fn AccuracyPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let words = RwSignal::new(Message::default());
     let bench = RwSignal::new_local(None::<Rc<Bench>>);

@@ -111,7 +111,7 @@ fn keep(state: State, save: Save, button: Element) {
 }
 
 /// Saves the picture `svg` as `name`; none: the one that stands nearest to `target`.
-pub fn offer_picture(target: &Element, name: &str, png: bool, svg: Option<String>) {
+pub(crate) fn offer_picture(target: &Element, name: &str, png: bool, svg: Option<String>) {
     let end = if png { "png" } else { "svg" };
     let detail = Object::new();
     for (key, value) in [

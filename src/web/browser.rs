@@ -6,7 +6,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::Closure;
 
 /// The theme stored on this machine, else the system's.
-pub fn preferred_theme() -> Theme {
+pub(crate) fn preferred_theme() -> Theme {
     let kept = stored("theme");
     match kept.as_deref().and_then(Theme::named) {
         Some(theme) => theme,
@@ -15,7 +15,7 @@ pub fn preferred_theme() -> Theme {
     }
 }
 
-pub fn matches_media(query: &str) -> bool {
+pub(crate) fn matches_media(query: &str) -> bool {
     let list = window().match_media(query).ok().flatten();
     list.is_some_and(|list| list.matches())
 }
@@ -28,7 +28,7 @@ pub fn stored(key: &str) -> Option<String> {
         .flatten()
 }
 
-pub fn store(key: &str, value: &str) {
+pub(crate) fn store(key: &str, value: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
         let _ = storage.set_item(&format!("shardscope.{key}"), value);
     }
@@ -41,7 +41,7 @@ pub fn address() -> String {
 }
 
 /// The link in the address: the fragment, or the query where there is no fragment.
-pub fn link_text() -> String {
+pub(crate) fn link_text() -> String {
     let location = window().location();
     match location.hash() {
         Ok(hash) if hash.len() > 1 => hash,
@@ -50,7 +50,7 @@ pub fn link_text() -> String {
 }
 
 /// Puts `fragment` into the address bar, without a new history entry.
-pub fn show_link(fragment: &str) {
+pub(crate) fn show_link(fragment: &str) {
     if let Ok(history) = window().history() {
         let url = format!("#{fragment}");
         let _ = history.replace_state_with_url(&wasm_bindgen::JsValue::NULL, "", Some(&url));
@@ -58,7 +58,7 @@ pub fn show_link(fragment: &str) {
 }
 
 /// Leaves the address as it is as an entry of the browser's history: "Back" goes to it.
-pub fn keep_entry() {
+pub(crate) fn keep_entry() {
     if let Ok(history) = window().history() {
         let state = wasm_bindgen::JsValue::NULL;
         let _ = history.push_state_with_url(&state, "", None);
@@ -66,24 +66,24 @@ pub fn keep_entry() {
 }
 
 /// Scrolls to the top of the page.
-pub fn to_top() {
+pub(crate) fn to_top() {
     window().scroll_to_with_x_and_y(0.0, 0.0);
 }
 
 /// A text of this tab, which survives a reload.
-pub fn of_tab(key: &str) -> Option<String> {
+pub(crate) fn of_tab(key: &str) -> Option<String> {
     let storage = window().session_storage().ok().flatten()?;
     storage.get_item(key).ok().flatten()
 }
 
-pub fn keep_of_tab(key: &str, value: &str) {
+pub(crate) fn keep_of_tab(key: &str, value: &str) {
     if let Ok(Some(storage)) = window().session_storage() {
         let _ = storage.set_item(key, value);
     }
 }
 
 /// Whether a field has the focus: keys are meant for it.
-pub fn is_typing() -> bool {
+pub(crate) fn is_typing() -> bool {
     let focused = window()
         .document()
         .and_then(|document| document.active_element());
@@ -92,16 +92,16 @@ pub fn is_typing() -> bool {
     })
 }
 
-pub fn document_element() -> Option<web_sys::Element> {
+pub(crate) fn document_element() -> Option<web_sys::Element> {
     window().document()?.document_element()
 }
 
-pub fn by_id(id: &str) -> Option<web_sys::HtmlElement> {
+pub(crate) fn by_id(id: &str) -> Option<web_sys::HtmlElement> {
     window().document()?.get_element_by_id(id)?.dyn_into().ok()
 }
 
 /// Copies text; `done(false)` where the browser refuses.
-pub fn copy(text: &str, done: impl Fn(bool) + 'static) {
+pub(crate) fn copy(text: &str, done: impl Fn(bool) + 'static) {
     let clipboard = js_sys::Reflect::get(&window().navigator(), &"clipboard".into());
     if !clipboard.is_ok_and(|clipboard| clipboard.is_object()) {
         done(false);
@@ -114,7 +114,7 @@ pub fn copy(text: &str, done: impl Fn(bool) + 'static) {
 }
 
 /// The text of a file beside this page; none where it cannot be had.
-pub async fn text_beside(path: &str) -> Option<String> {
+pub(crate) async fn text_beside(path: &str) -> Option<String> {
     let answer = wasm_bindgen_futures::JsFuture::from(window().fetch_with_str(path));
     let response: web_sys::Response = answer.await.ok()?.dyn_into().ok()?;
     if !response.ok() {
@@ -125,7 +125,7 @@ pub async fn text_beside(path: &str) -> Option<String> {
 }
 
 /// Today as an ISO date, in universal time.
-pub fn today() -> String {
+pub(crate) fn today() -> String {
     let now = String::from(js_sys::Date::new_0().to_iso_string());
     now.split('T').next().unwrap_or_default().to_owned()
 }
@@ -145,7 +145,7 @@ pub fn download(name: &str, kind: &str, text: &str) {
 }
 
 /// Offers what is at `address` as a file.
-pub fn download_address(name: &str, address: &str) {
+pub(crate) fn download_address(name: &str, address: &str) {
     let link = window()
         .document()
         .and_then(|document| document.create_element("a").ok())
@@ -158,7 +158,7 @@ pub fn download_address(name: &str, address: &str) {
 }
 
 /// Calls `changed` with the width of `element` now and whenever it changes.
-pub fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 'static) {
+pub(crate) fn watch_width(element: &web_sys::Element, changed: impl Fn(f64) + 'static) {
     changed(element.get_bounding_client_rect().width());
     let watched = element.clone();
     let callback = Closure::<dyn FnMut()>::new(move || {

@@ -69,7 +69,7 @@ pub fn paint(canvas: &web_sys::HtmlCanvasElement, frame: &Frame) {
 }
 
 /// The address of a PNG of `picture`; none where the browser has no canvas for it.
-pub fn png(picture: &Picture) -> Option<String> {
+pub(crate) fn png(picture: &Picture) -> Option<String> {
     let canvas = window().document()?.create_element("canvas").ok()?;
     let canvas: web_sys::HtmlCanvasElement = canvas.dyn_into().ok()?;
     let (width, height) = picture.size(EXPORT_SCALE);

@@ -9,7 +9,7 @@ use crate::web::state::State;
 use leptos::prelude::*;
 
 /// The panel; empty while there is no second Run.
-pub fn compare_panel(state: State) -> AnyView {
+pub(crate) fn compare_panel(state: State) -> AnyView {
     let second = evaluated(move || state.second.get());
     let beside = panel(
         state,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// What is shown: the last valid Run, and what is wrong with the present one.
 #[derive(Clone)]
-pub struct Shown {
+pub(crate) struct Shown {
     /// The last valid evaluation; none where there was none yet.
     pub evaluation: Option<Arc<Evaluation>>,
     /// There was no valid Run yet: the evaluation is the default Run's.

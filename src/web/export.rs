@@ -11,7 +11,7 @@ const MAX_KEPT: usize = 16;
 
 /// The exports that were written last.
 #[derive(Clone, Copy)]
-pub struct Exports {
+pub(crate) struct Exports {
     written: RwSignal<Vec<(Order, Option<String>)>>,
     asked: StoredValue<Vec<Order>>,
 }

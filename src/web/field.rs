@@ -29,7 +29,7 @@ struct Draft {
 }
 
 /// The row of `field`.
-pub fn field_row(state: State, field: &'static Field) -> AnyView {
+pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
     let now = Memo::new(move |_| shown_text(state, field));
     let typed = move || {
@@ -131,7 +131,7 @@ pub fn field_row(state: State, field: &'static Field) -> AnyView {
 }
 
 /// The id of the field's input, for its label.
-pub fn input_id(field: &Field) -> String {
+pub(crate) fn input_id(field: &Field) -> String {
     input_id_of(field.key)
 }
 
@@ -141,12 +141,12 @@ fn described_by(field: &Field) -> String {
 }
 
 /// The same by the field's key.
-pub fn input_id_of(key: &str) -> String {
+pub(crate) fn input_id_of(key: &str) -> String {
     format!("f-{}", key.replace('.', "-"))
 }
 
 /// The value in the Run, or what an unset field means.
-pub fn shown_text(state: State, field: &Field) -> String {
+pub(crate) fn shown_text(state: State, field: &Field) -> String {
     state.run.with(|run| {
         field
             .text(run)
@@ -156,7 +156,7 @@ pub fn shown_text(state: State, field: &Field) -> String {
 }
 
 /// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
-pub fn inline_input(state: State, field: &'static Field) -> AnyView {
+pub(crate) fn inline_input(state: State, field: &'static Field) -> AnyView {
     let draft = RwSignal::new(None::<Draft>);
     let now = Memo::new(move |_| shown_text(state, field));
     let invalid = flag(move || state.fault().is_some_and(|fault| fault.field == field.key));
@@ -269,7 +269,11 @@ pub fn commit(state: State, field: &'static Field, text: &str) -> Result<(), Mes
 }
 
 /// A list to choose from; a field that may be unset begins with what it then means. The form gives its own the id.
-pub fn choice_select(state: State, field: &'static Field, label: &'static str) -> impl IntoView {
+pub(crate) fn choice_select(
+    state: State,
+    field: &'static Field,
+    label: &'static str,
+) -> impl IntoView {
     let options = match &field.slot {
         Slot::Choice { options, .. } => options(),
         _ => Vec::new(),

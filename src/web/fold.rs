@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
 /// A summary line with what opens below it.
-pub struct Fold {
+pub(crate) struct Fold {
     /// Id of the element.
     pub id: Option<&'static str>,
     /// Classes of the element.

@@ -35,7 +35,7 @@ fn part(field: &Field) -> &'static str {
 
 /// All inputs.
 #[component]
-pub fn Form() -> impl IntoView {
+pub(crate) fn Form() -> impl IntoView {
     let state = expect_context::<State>();
     let find = NodeRef::<leptos::html::Input>::new();
     // "/" anywhere outside a field goes to the search.

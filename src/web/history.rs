@@ -56,7 +56,7 @@ impl History {
 }
 
 /// Shows `run` in place of the page's own, as an entry of the browser's history.
-pub fn load(state: State, run: Run) {
+pub(crate) fn load(state: State, run: Run) {
     if state.embed().is_none() {
         browser::keep_entry();
     }
@@ -64,7 +64,7 @@ pub fn load(state: State, run: Run) {
 }
 
 /// Takes the Run as it is for a step, if it is another.
-pub fn settle(state: State) {
+pub(crate) fn settle(state: State) {
     let history = state.history;
     let link = state.run.with_untracked(link::encode);
     let before = history.now.get_value();

@@ -19,12 +19,12 @@ pub fn flag(of: impl Fn() -> bool + Send + Sync + 'static) -> Signal<bool> {
 }
 
 /// A view that follows what it reads.
-pub fn view_of(of: impl Fn() -> Node + Send + Sync + 'static) -> Signal<Node> {
+pub(crate) fn view_of(of: impl Fn() -> Node + Send + Sync + 'static) -> Signal<Node> {
     Signal::derive(Box::new(of) as Derived<Node>)
 }
 
 /// A view that is computed once for each change of what it reads; `None` leaves it as it was.
-pub fn view_once(of: impl Fn() -> Option<Node> + Send + Sync + 'static) -> Signal<Node> {
+pub(crate) fn view_once(of: impl Fn() -> Option<Node> + Send + Sync + 'static) -> Signal<Node> {
     let of: Derived<Option<Node>> = Box::new(of);
     Memo::new(move |before: Option<&Node>| {
         of().unwrap_or_else(|| before.cloned().unwrap_or_default())

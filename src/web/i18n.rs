@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 /// A language of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Language {
+pub(crate) enum Language {
     /// What stands in the code.
     #[default]
     English,
@@ -74,14 +74,14 @@ pub fn say(message: impl Into<Message>) -> Signal<String> {
 }
 
 /// The language that `<html lang>` names.
-pub fn of_document() -> Language {
+pub(crate) fn of_document() -> Language {
     let lang = browser::document_element().and_then(|root| root.get_attribute("lang"));
     lang.and_then(|lang| Language::named(lang.get(..2)?))
         .unwrap_or_default()
 }
 
 /// Shows the page in `language`, or leaves it as it is where the catalogue cannot be had.
-pub async fn speak(language: Language) {
+pub(crate) async fn speak(language: Language) {
     let catalogue = match language {
         Language::English => Some(Catalogue::default()),
         Language::Chinese => browser::text_beside("locales/zh.json")

@@ -23,7 +23,7 @@ thread_local! {
 }
 
 /// Takes the function that loads the module and asks it.
-pub fn use_importer(ask: Function) {
+pub(crate) fn use_importer(ask: Function) {
     IMPORTER.set(Some(ask));
 }
 
@@ -66,7 +66,7 @@ async fn ask(question: &Asked) -> Option<Reading> {
 }
 
 /// The importer's answer to a question, about `piece` of a file where there is one; none where it cannot be loaded.
-pub async fn ask_importer(question: &[u8], piece: Option<&Uint8Array>) -> Option<Vec<u8>> {
+pub(crate) async fn ask_importer(question: &[u8], piece: Option<&Uint8Array>) -> Option<Vec<u8>> {
     let importer = IMPORTER.with_borrow(Clone::clone)?;
     let (question, piece) = (Uint8Array::from(question), JsValue::from(piece.cloned()));
     let answer = importer

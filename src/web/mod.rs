@@ -1,7 +1,7 @@
 //! The page: a Run in a signal, its evaluation in a memo, and panels that show slices of it.
 
 #[cfg(feature = "ui")]
-pub mod api;
+pub(crate) mod api;
 pub mod dialog_page;
 pub mod worker;
 

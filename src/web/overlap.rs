@@ -27,7 +27,7 @@ const FOLDS: [(Panel, &str); 4] = [
 
 /// The overlap panel.
 #[component]
-pub fn OverlapPanel() -> impl IntoView {
+pub(crate) fn OverlapPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let rows = shown(state, || Some(Panel::Overlap));
     view! {

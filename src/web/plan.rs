@@ -23,7 +23,7 @@ const FIRST: usize = 8;
 
 /// The search in the background: what is asked, and what is known.
 #[derive(Clone, Copy)]
-pub struct Planner {
+pub(crate) struct Planner {
     query: RwSignal<Option<PlanQuery>>,
     result: RwSignal<PlanResult, LocalStorage>,
     request: StoredValue<Option<Request>>,
@@ -107,7 +107,7 @@ impl Planner {
 }
 
 /// The layouts: a search in the background that follows the Run.
-pub fn plan_panel(state: State) -> AnyView {
+pub(crate) fn plan_panel(state: State) -> AnyView {
     let panel = state.planner;
     let pending = StoredValue::new(None::<TimeoutHandle>);
     effect(move || {

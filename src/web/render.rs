@@ -17,16 +17,16 @@ use web_sys::Element;
 
 /// Shows `view` in an element: `<div use:patched=view>`. What is pressed in it is carried out by [`dispatch`].
 #[allow(clippy::needless_pass_by_value)] // leptos calls it with what it holds
-pub fn patched(element: Element, view: Signal<Node>) {
+pub(crate) fn patched(element: Element, view: Signal<Node>) {
     follow(&element, view, &|_| false);
 }
 
 /// A handler of actions that only one panel can carry out: true where it did.
-pub type Handler = std::sync::Arc<dyn Fn(&Action) -> bool + Send + Sync>;
+pub(crate) type Handler = std::sync::Arc<dyn Fn(&Action) -> bool + Send + Sync>;
 
 /// The same, where `handler` comes before [`dispatch`].
 #[allow(clippy::needless_pass_by_value)]
-pub fn handled(element: Element, (view, handler): (Signal<Node>, Handler)) {
+pub(crate) fn handled(element: Element, (view, handler): (Signal<Node>, Handler)) {
     follow(&element, view, &move |action| handler(action));
 }
 

@@ -21,7 +21,7 @@ fn number(state: State, name: &'static str, key: &'static str) -> AnyView {
 }
 
 /// The sentence: what is trained, on what, with what; and the layout.
-pub fn sentence(state: State) -> AnyView {
+pub(crate) fn sentence(state: State) -> AnyView {
     let replicas = move || {
         let dp = state.run.with(crate::core::run::Run::data_parallel);
         dp.map_or_else(|| "–".to_owned(), |dp| translated(t!("DP {dp}", dp)))

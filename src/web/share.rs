@@ -31,7 +31,7 @@ fn choice(label: &'static str, options: &'static [(&str, &str)], to: RwSignal<St
 }
 
 /// Opens the dialog.
-pub fn open_share() {
+pub(crate) fn open_share() {
     if let Some(dialog) = dialog() {
         let _ = dialog.show_modal();
     }
@@ -43,7 +43,7 @@ fn dialog() -> Option<web_sys::HtmlDialogElement> {
 
 /// The dialog, closed.
 #[component]
-pub fn ShareDialog() -> impl IntoView {
+pub(crate) fn ShareDialog() -> impl IntoView {
     let state = expect_context::<State>();
     let panel = RwSignal::new("memory".to_owned());
     let form = RwSignal::new(String::new());

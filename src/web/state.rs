@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 /// The variants of panels that were chosen.
 #[derive(Clone, Copy, Default)]
-pub struct Chosen {
+pub(crate) struct Chosen {
     /// When gradients leave in the picture of them.
     pub policy: Policy,
     /// How sample lengths are spread in the panel of unequal micro-batches.
@@ -37,7 +37,7 @@ pub struct Chosen {
 
 /// Handles to everything; copied into every panel.
 #[derive(Clone, Copy)]
-pub struct State {
+pub(crate) struct State {
     /// The Run as typed.
     pub run: RwSignal<Run>,
     /// What follows from it.
@@ -92,7 +92,7 @@ pub struct State {
 
 impl State {
     /// From the address.
-    pub fn from_address() -> Self {
+    pub(crate) fn from_address() -> Self {
         let link = link::opened(&browser::link_text());
         let theme = theme_of(&link.view);
         let open = view_of(&link.view);
@@ -135,7 +135,7 @@ impl State {
     }
 
     /// Whether the picture is not of what was typed last.
-    pub fn is_stale(&self) -> bool {
+    pub(crate) fn is_stale(&self) -> bool {
         self.shown.with(|shown| shown.waits) || self.fault().is_some()
     }
 
@@ -150,7 +150,7 @@ impl State {
     }
 
     /// What has no place of its own: the first error stands above the figures, what a link did not get above all.
-    pub fn noted(&self) -> Vec<Issue> {
+    pub(crate) fn noted(&self) -> Vec<Issue> {
         let fault = self.fault();
         let mut all = self.of_run();
         all.retain(|issue| Some(issue) != fault.as_ref());
@@ -183,7 +183,7 @@ impl State {
     }
 
     /// Sets the fields that a fix names.
-    pub fn apply(&self, set: &[(&'static str, String)]) {
+    pub(crate) fn apply(&self, set: &[(&'static str, String)]) {
         // A fix that cannot be set changes nothing: its issue stays where it is.
         if let Some(run) = self.run.with_untracked(|run| run.with_texts(set)) {
             self.run.set(run);
@@ -198,7 +198,7 @@ impl State {
     }
 
     /// Selects pipeline rank `rank` of the replica of the selected GPU.
-    pub fn select_rank(&self, rank: usize) {
+    pub(crate) fn select_rank(&self, rank: usize) {
         let Some(evaluation) = untrack(|| self.evaluation()) else {
             return;
         };
@@ -238,18 +238,18 @@ impl State {
 }
 
 /// The theme that a link asks for, else the visitor's own.
-pub fn theme_of(view: &link::View) -> Theme {
+pub(crate) fn theme_of(view: &link::View) -> Theme {
     let wanted = view.theme.as_deref().and_then(Theme::named);
     wanted.unwrap_or_else(browser::preferred_theme)
 }
 
 /// The GPU that a link selects.
-pub fn gpu_of(view: &link::View) -> Option<u64> {
+pub(crate) fn gpu_of(view: &link::View) -> Option<u64> {
     view.gpu.as_deref()?.parse().ok()
 }
 
 /// The view that a link opens.
-pub fn view_of(view: &link::View) -> View {
+pub(crate) fn view_of(view: &link::View) -> View {
     View::linked(view.open.as_deref(), view.lesson.as_deref())
 }
 

@@ -17,7 +17,7 @@ use leptos::prelude::*;
 
 /// The key figures; each opens its formula.
 #[component]
-pub fn Strip() -> impl IntoView {
+pub(crate) fn Strip() -> impl IntoView {
     let state = expect_context::<State>();
     let figures = panel(
         state,
@@ -34,7 +34,7 @@ pub fn Strip() -> impl IntoView {
 
 /// Where the step goes.
 #[component]
-pub fn Waterfall() -> impl IntoView {
+pub(crate) fn Waterfall() -> impl IntoView {
     let state = expect_context::<State>();
     let rows = panel(state, || true, |evaluation, _| waterfall(evaluation));
     view! {
@@ -50,7 +50,7 @@ pub fn Waterfall() -> impl IntoView {
 
 /// The main loss with the layout that changes it, and the line that names the field with a warning or an error.
 #[component]
-pub fn Advice() -> impl IntoView {
+pub(crate) fn Advice() -> impl IntoView {
     let state = expect_context::<State>();
     let loss = panel(
         state,
@@ -93,7 +93,7 @@ pub fn Advice() -> impl IntoView {
 }
 
 /// How much is being simulated, while it is.
-pub fn waiting(state: State) -> Node {
+pub(crate) fn waiting(state: State) -> Node {
     if !state.shown.with(|shown| shown.waits) {
         return Node::none();
     }

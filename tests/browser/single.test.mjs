@@ -48,7 +48,7 @@ test('from disk long work goes to a worker', async () => {
   await page.locator('.card svg').first().waitFor();
   // One for simulations, one for searches.
   assert.ok(page.workers().length >= 1);
-  await page.locator('.plan table').first().waitFor();
+  await page.locator('.plan table').first().waitFor({ state: 'attached' });
   assert.deepEqual(problems, []);
 });
 

@@ -92,7 +92,7 @@ impl Components {
     ///
     /// # Errors
     /// What cannot work in `run`.
-    pub fn exact_log(run: &Run, at: &Vector) -> Result<f64, Vec<Issue>> {
+    pub(crate) fn exact_log(run: &Run, at: &Vector) -> Result<f64, Vec<Issue>> {
         Ok(exact(run, at)?.2.ln())
     }
 

@@ -3,7 +3,7 @@
 use crate::run::{MULTIPLIERS, Matrix, Vector};
 
 /// A decomposed matrix.
-pub struct Cholesky(Matrix);
+pub(crate) struct Cholesky(Matrix);
 
 impl Cholesky {
     /// Decomposes `matrix`, which has to be symmetric. Pivots that rounding made nothing stay the smallest number that
@@ -27,7 +27,7 @@ impl Cholesky {
 
     /// `x` of `A x = b`.
     #[must_use]
-    pub fn solve(&self, b: &Vector) -> Vector {
+    pub(crate) fn solve(&self, b: &Vector) -> Vector {
         let lower = &self.0;
         let mut x = *b;
         for row in 0..MULTIPLIERS {
@@ -58,7 +58,7 @@ impl Cholesky {
 
     /// `ln det A`.
     #[must_use]
-    pub fn log_determinant(&self) -> f64 {
+    pub(crate) fn log_determinant(&self) -> f64 {
         2.0 * (0..MULTIPLIERS).map(|at| self.0[at][at].ln()).sum::<f64>()
     }
 }
@@ -70,7 +70,7 @@ pub fn dot(a: &Vector, b: &Vector) -> f64 {
 }
 
 /// `matrix += scale · v vᵀ`.
-pub fn add_outer(matrix: &mut Matrix, v: &Vector, scale: f64) {
+pub(crate) fn add_outer(matrix: &mut Matrix, v: &Vector, scale: f64) {
     for (row, left) in matrix.iter_mut().zip(v) {
         for (cell, right) in row.iter_mut().zip(v) {
             *cell += scale * left * right;

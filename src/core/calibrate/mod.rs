@@ -20,7 +20,7 @@ pub use components::Components;
 pub use fit::{Fit, fit, fit_step, leave_one_out, spread};
 pub use learned::{Lesson, Standing};
 pub use memory::{Allocated, MemoryFit};
-pub use next::{Next, candidates, informed_by, next_runs};
+pub use next::{Next, candidates, informed_by};
 pub use observation::{MemoryKind, Observation, Peak};
 pub use posterior::{Datum, Posterior, TIGHT, WIDE, mixture, posterior};
 pub use request::{Calibrated, Calibration, Request, calibrate, warning, wrong_layout};
@@ -31,7 +31,7 @@ use crate::run::Scenario;
 /// Standard deviation of the logarithm of a step across layouts, where all constants are known: what the fit takes.
 pub const NOISE: f64 = 0.07;
 /// The same of a kind of work that was measured by itself: a benchmark is not a training step.
-pub const RATIO_NOISE: f64 = 0.1;
+pub(crate) const RATIO_NOISE: f64 = 0.1;
 /// The same of a figure that covers evaluation, saving and the first steps, such as a trainer's whole runtime.
 pub const COARSE_NOISE: f64 = 0.15;
 /// What a prediction is shown with while few runs are known: dense models, and those with experts. Measured by the protocol

@@ -117,7 +117,7 @@ fn after(covariance: &Matrix, slopes: &Vector) -> Matrix {
 /// The best of `candidates` for `targets`, best first, at most `count`; those that narrow nothing are left out. `known`
 /// says whether there is a run already.
 #[must_use]
-pub fn next_runs(
+pub(crate) fn next_runs(
     found: &Posterior,
     known: bool,
     targets: &[Run],

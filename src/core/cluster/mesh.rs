@@ -153,7 +153,7 @@ impl Mesh {
     }
     /// `size` neighbours of the tensor-parallel group.
     #[must_use]
-    pub fn tensor_group(self, size: u64) -> Group {
+    pub(crate) fn tensor_group(self, size: u64) -> Group {
         self.span(Axis::Tp).split(size).0.group(self.per_node)
     }
     /// The first `size` ranks of those that share gradients: a `ZeRO` or HSDP shard group.
@@ -163,17 +163,17 @@ impl Mesh {
     }
     /// The ranks that hold the same shard where shard groups have `shard` ranks.
     #[must_use]
-    pub fn replica_group(self, shard: u64) -> Group {
+    pub(crate) fn replica_group(self, shard: u64) -> Group {
         self.replicas().split(shard).1.group(self.per_node)
     }
     /// The first `size` of the ranks that hold the same routed experts.
     #[must_use]
-    pub fn expert_shard_group(self, size: u64) -> Group {
+    pub(crate) fn expert_shard_group(self, size: u64) -> Group {
         self.expert_copies().split(size).0.group(self.per_node)
     }
     /// The ranks that hold the same shard of the same routed experts where shard groups have `shard` ranks.
     #[must_use]
-    pub fn expert_replica_group(self, shard: u64) -> Group {
+    pub(crate) fn expert_replica_group(self, shard: u64) -> Group {
         self.expert_copies().split(shard).1.group(self.per_node)
     }
     /// Wire of the groups along `axis`; gradients' groups include context-parallel ranks.

@@ -8,7 +8,7 @@ use crate::t;
 
 /// Something a method assumes about a Run.
 #[derive(Clone, Copy)]
-pub struct Assumption {
+pub(crate) struct Assumption {
     /// The field it concerns.
     field: &'static str,
     /// What the method assumes.
@@ -103,7 +103,7 @@ pub const MEGATRON: &[Assumption] = &[
 ];
 
 /// A dense GPT with multi-head attention and an FFN of two matrices; no vision tower.
-pub const MULTI_HEAD_GPT: &[Assumption] = &[
+pub(crate) const MULTI_HEAD_GPT: &[Assumption] = &[
     assume("model.moe.experts", "a dense FFN", |s| {
         s.model.moe.is_none()
     }),
@@ -129,7 +129,7 @@ pub const MULTI_HEAD_GPT: &[Assumption] = &[
 ];
 
 /// The same for the uneven-pipeline note, whose formulas take any FFN width and a vision tower.
-pub const MULTI_HEAD_GPT_SHAPES: &[Assumption] = &[
+pub(crate) const MULTI_HEAD_GPT_SHAPES: &[Assumption] = &[
     assume("model.moe.experts", "a dense FFN", |s| {
         s.model.moe.is_none()
     }),
@@ -168,7 +168,7 @@ const TENSORS_ONLY: [Assumption; 5] = [
 ];
 
 /// He's blog: any ZeRO stage over dp, equal stages, all or nothing recomputed.
-pub const HE: &[Assumption] = &[
+pub(crate) const HE: &[Assumption] = &[
     assume("schedule", "one micro-batch in flight on every rank", |s| {
         s.layout.pp == 1 || s.run.schedule == Schedule::OneFOneB
     }),
@@ -187,7 +187,7 @@ pub const HE: &[Assumption] = &[
 ];
 
 /// The uneven-pipeline note: unsharded 16 bytes a parameter, FlashAttention, sequence parallelism, one micro-batch.
-pub const UNEVEN: &[Assumption] = &[
+pub(crate) const UNEVEN: &[Assumption] = &[
     assume("sequence_parallel", "sequence parallelism", |s| {
         s.layout.tp == 1 || s.run.sequence_parallel
     }),
@@ -217,7 +217,7 @@ pub const UNEVEN: &[Assumption] = &[
 ];
 
 /// The playbook: any ZeRO stage over dp, none, selective or full recomputation.
-pub const PLAYBOOK_METHOD: &[Assumption] = &[
+pub(crate) const PLAYBOOK_METHOD: &[Assumption] = &[
     assume("recompute", "none, selective or full recomputation", |s| {
         matches!(
             s.run.recompute,

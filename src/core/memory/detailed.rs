@@ -18,9 +18,11 @@ mod states;
 mod transient;
 
 use activations::Chunks;
-pub use holding::{Holding, Kind, holdings, padded_vocabulary};
+pub use holding::Kind;
+pub(crate) use holding::{Holding, holdings};
 pub use logits::LOSS_KERNELS;
-pub use states::{shards, trained_bytes};
+pub use states::shards;
+pub(crate) use states::trained_bytes;
 use transient::Buffer;
 
 use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};
@@ -69,7 +71,7 @@ pub fn chunk_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
 
 /// The same of every global stage.
 #[must_use]
-pub fn activation_bytes(scenario: &Scenario) -> Vec<f64> {
+pub(crate) fn activation_bytes(scenario: &Scenario) -> Vec<f64> {
     let chunks = Chunks::of(scenario);
     let stages = 0..scenario.stage_layers.len();
     let bytes = |stage: usize| {
@@ -81,7 +83,7 @@ pub fn activation_bytes(scenario: &Scenario) -> Vec<f64> {
 
 /// The same without what belongs to the head.
 #[must_use]
-pub fn layer_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
+pub(crate) fn layer_activation_bytes(scenario: &Scenario, stage: usize) -> Bytes {
     Bytes(activations::kept(scenario, stage).bytes())
 }
 
@@ -108,7 +110,7 @@ pub fn heads(scenario: &Scenario, stage: usize) -> Option<Heads> {
 
 /// One rank, part by part.
 #[must_use]
-pub fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
+pub(crate) fn rank_memory(scenario: &Scenario, rank: usize, load: &RankLoad) -> StageMemory {
     memory_of(scenario, &Chunks::of(scenario), rank, load)
 }
 
@@ -151,7 +153,7 @@ pub struct ChunkBytes {
 
 /// What global stage `stage` adds to the memory of its rank.
 #[must_use]
-pub fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
+pub(crate) fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
     let kept = activations::kept(scenario, stage);
     ChunkBytes {
         layers: kept.bytes() * resident(scenario, stage),
@@ -170,7 +172,7 @@ pub fn steady(scenario: &Scenario, load: &RankLoad) -> Bytes {
 /// What a rank holds whatever its micro-batches: states, what sharding gathers, dummy weight gradients; at every moment
 /// weights and states.
 #[must_use]
-pub fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
+pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
     let states = parts.iter().map(|part| {
         let states = states::states(scenario, part, load.weight_versions);
@@ -257,7 +259,7 @@ fn activation_items(
 
 /// Bytes that the activations of a rank take on its host: of every layer but the last two of a stage.
 #[must_use]
-pub fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
+pub(crate) fn offloaded_activation_bytes(scenario: &Scenario, load: &RankLoad) -> f64 {
     let each = load.stages.iter().zip(&load.in_flight);
     each.map(|(stage, in_flight)| {
         let kept = activations::kept(scenario, *stage).bytes();

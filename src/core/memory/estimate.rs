@@ -21,7 +21,7 @@ pub struct RankLoad {
 impl RankLoad {
     /// In-flight activations in stage-micro-batches: chunks over chunks a rank.
     #[must_use]
-    pub fn stage_microbatches(&self) -> f64 {
+    pub(crate) fn stage_microbatches(&self) -> f64 {
         self.in_flight.iter().sum::<f64>() / self.stages.len().max(1) as f64
     }
 }
@@ -148,7 +148,7 @@ pub struct StageMemory {
 impl StageMemory {
     /// A rank whose components are the sums of `items`; items of one name are joined, empty ones left out.
     #[must_use]
-    pub fn of_items(stage: usize, in_flight: f64, items: Vec<Item>) -> Self {
+    pub(crate) fn of_items(stage: usize, in_flight: f64, items: Vec<Item>) -> Self {
         let mut memory = Self::empty(stage, in_flight);
         for item in items {
             memory.add(item);
@@ -203,7 +203,7 @@ impl StageMemory {
     }
     /// Fills in the total.
     #[must_use]
-    pub fn summed(mut self) -> Self {
+    pub(crate) fn summed(mut self) -> Self {
         self.total = self.components().into_iter().map(|(_, bytes)| bytes).sum();
         self
     }

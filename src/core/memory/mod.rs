@@ -10,10 +10,11 @@ mod estimate;
 pub mod host;
 pub mod methods;
 pub mod recompute;
-pub mod remedies;
+pub(crate) mod remedies;
 pub mod verdict;
 
-pub use detailed::{activation_bytes, chunk_activation_bytes};
+pub(crate) use detailed::activation_bytes;
+pub use detailed::chunk_activation_bytes;
 pub use estimate::{Component, Estimate, Item, Nature, RankLoad, StageMemory, Verdict};
 
 use crate::explain::Term;

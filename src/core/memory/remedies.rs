@@ -11,7 +11,11 @@ const SHORT: u64 = 128;
 
 /// Where the logits are what does not fit: the loss kernel with which the same Run does, the one closest to its own.
 #[must_use]
-pub fn fused_loss(scenario: &Scenario, loads: &[RankLoad], verdict: Verdict) -> Option<Issue> {
+pub(crate) fn fused_loss(
+    scenario: &Scenario,
+    loads: &[RankLoad],
+    verdict: Verdict,
+) -> Option<Issue> {
     use CrossEntropy::{Megatron, MegatronFused, TeFused};
     let fused: &[CrossEntropy] = match scenario.software.cross_entropy {
         _ if verdict == Verdict::Fits || scenario.run.memory_method != Method::Detailed => &[],

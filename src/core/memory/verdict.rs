@@ -49,7 +49,7 @@ impl Need {
 
     /// The same around `allocated` bytes of tensors.
     #[must_use]
-    pub fn of_tensors(scenario: &Scenario, allocated: Bytes) -> Self {
+    pub(crate) fn of_tensors(scenario: &Scenario, allocated: Bytes) -> Self {
         Self::calibrated(allocated * fragmentation(scenario) + process(scenario))
     }
 

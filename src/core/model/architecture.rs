@@ -254,11 +254,6 @@ impl Architecture {
         }
     }
 
-    /// Whether layer `index` (0-based) routes its FFN over experts.
-    #[must_use]
-    pub fn is_moe_layer(&self, index: u64) -> bool {
-        self.kind(index).ffn.is_routed()
-    }
     /// Layers that route their FFN over experts.
     #[must_use]
     pub fn moe_layers(&self) -> u64 {
@@ -268,20 +263,20 @@ impl Architecture {
     }
     /// Width of queries (and of the attention output) over all heads.
     #[must_use]
-    pub fn query_width(&self) -> u64 {
+    pub(crate) fn query_width(&self) -> u64 {
         self.heads * self.head_dim
     }
 
     /// Width of keys (or values) over all key-value heads.
     #[must_use]
-    pub fn kv_width(&self) -> u64 {
+    pub(crate) fn kv_width(&self) -> u64 {
         self.kv_heads * self.head_dim
     }
 
     /// Ranks of `tp` that cut keys and values: one for each head at most. Latent attention makes as many of them as of
     /// queries.
     #[must_use]
-    pub fn key_value_ranks(&self, tp: u64) -> u64 {
+    pub(crate) fn key_value_ranks(&self, tp: u64) -> u64 {
         let heads = if self.mla.is_some() {
             self.heads
         } else {

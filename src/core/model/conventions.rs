@@ -35,7 +35,7 @@ impl Convention {
 
 /// The model as nanotron takes it: gated FFNs and heads of `h/a` only.
 #[must_use]
-pub fn as_nanotron(model: &Architecture) -> Architecture {
+pub(crate) fn as_nanotron(model: &Architecture) -> Architecture {
     Architecture {
         head_dim: model.hidden / model.heads,
         gated_ffn: true,
@@ -86,7 +86,7 @@ pub static CONVENTIONS: [Convention; 4] = [
 
 /// Parameters that a token visits in the language model, and those of them in its embeddings that are no head.
 #[must_use]
-pub fn visited(model: &Architecture) -> (u64, u64) {
+pub(crate) fn visited(model: &Architecture) -> (u64, u64) {
     let all = model.elements().active() - model.vision_tower().total();
     let head = if model.tied_embeddings {
         model.head().total()

@@ -20,7 +20,7 @@ pub enum AttentionCount {
 impl AttentionCount {
     /// Keys that a query meets on average in a sequence of `seq` tokens.
     #[must_use]
-    pub fn effective(self, seq: u64) -> f64 {
+    pub(crate) fn effective(self, seq: u64) -> f64 {
         match self {
             Self::Causal => seq as f64 / 2.0,
             Self::Full => seq as f64,
@@ -30,7 +30,7 @@ impl AttentionCount {
     /// The same where a query meets the last `window` keys at most, its own included: `W - W (W - 1)/(2 s)`. Source:
     /// Megatron-Bridge `flop_utils.py`.
     #[must_use]
-    pub fn windowed(self, seq: u64, window: u64) -> f64 {
+    pub(crate) fn windowed(self, seq: u64, window: u64) -> f64 {
         let (s, w) = (seq as f64, window as f64);
         match self {
             _ if window >= seq => self.effective(seq),
@@ -55,7 +55,12 @@ impl AttentionCount {
 
 /// Keys that a query of a layer with `mixer` meets on average; 0 without attention.
 #[must_use]
-pub fn mean_keys(model: &Architecture, mixer: Mixer, seq: u64, count: AttentionCount) -> f64 {
+pub(crate) fn mean_keys(
+    model: &Architecture,
+    mixer: Mixer,
+    seq: u64,
+    count: AttentionCount,
+) -> f64 {
     let selected = model.indexer.map_or(seq, |indexer| indexer.top_k);
     match mixer {
         Mixer::Full | Mixer::Second | Mixer::Latent => count.effective(seq),
@@ -76,7 +81,7 @@ pub fn mean_keys(model: &Architecture, mixer: Mixer, seq: u64, count: AttentionC
 
 /// Forward FLOPs of a layer of `kind` for one token of a sequence of `seq`.
 #[must_use]
-pub fn layer_forward_flops(
+pub(crate) fn layer_forward_flops(
     model: &Architecture,
     kind: LayerKind,
     seq: u64,
@@ -90,7 +95,7 @@ pub fn layer_forward_flops(
 
 /// Projections of a mixer, forward, for one token: two FLOPs for each element of its matrices, convolutions among them.
 #[must_use]
-pub fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
+pub(crate) fn projection_flops(model: &Architecture, mixer: Mixer) -> f64 {
     let (h, a) = (model.hidden as f64, model.heads as f64);
     let gate = |width: u64| {
         if model.output_gate {
@@ -177,7 +182,7 @@ fn latent_flops(model: &Architecture, mla: Mla) -> f64 {
 /// Core of attention, forward, for one token and key: scores and their product with the values, `2 a (e + e_v)`. Sparse
 /// attention works on the latent itself, `2 a (2 r_kv + d_r)`. Source: Megatron-LM `absorbed_mla.py`.
 #[must_use]
-pub fn pair_flops(model: &Architecture, mixer: Mixer) -> f64 {
+pub(crate) fn pair_flops(model: &Architecture, mixer: Mixer) -> f64 {
     let widths = match (mixer, model.mla) {
         (Mixer::Sparse, Some(mla)) => 2 * mla.kv_lora_rank + mla.qk_rope_head_dim,
         _ => model
@@ -244,7 +249,7 @@ pub(super) fn router_flops(model: &Architecture, ffn: Ffn) -> f64 {
 
 /// Forward FLOPs of the language-model head for one token: `2 h v`.
 #[must_use]
-pub fn head_forward_flops(model: &Architecture) -> f64 {
+pub(crate) fn head_forward_flops(model: &Architecture) -> f64 {
     2.0 * model.hidden as f64 * model.vocab as f64
 }
 
@@ -257,7 +262,7 @@ pub fn model_flops_per_token(model: &Architecture, seq: u64, count: AttentionCou
 
 /// FLOPs of one token for the gradients of all weights: as many as the products with them take forward.
 #[must_use]
-pub fn weight_gradient_flops(model: &Architecture) -> f64 {
+pub(crate) fn weight_gradient_flops(model: &Architecture) -> f64 {
     let products = |kind: LayerKind| {
         projection_flops(model, kind.mixer)
             + ffn_flops(model, kind.ffn)

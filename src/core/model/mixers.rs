@@ -51,7 +51,7 @@ impl Mamba {
     }
     /// Channels of the convolution, x, B and C: d + 2 g N.
     #[must_use]
-    pub const fn convolved(&self) -> u64 {
+    pub(crate) const fn convolved(&self) -> u64 {
         self.inner() + 2 * self.groups * self.state
     }
     /// Width of the input projection, z, x, B, C and dt: 2 d + 2 g N + n.
@@ -121,7 +121,7 @@ pub struct Compressed {
 
 impl Compressed {
     /// Ratio at which an indexer narrows the compressed keys, and at which two windows overlap.
-    pub const INDEXED: u8 = 4;
+    pub(crate) const INDEXED: u8 = 4;
 
     /// Feature width of a pooled key at `ratio`: twice the head where windows overlap.
     #[must_use]
@@ -157,7 +157,7 @@ impl Heads {
     }
     /// Width of what the key and value projections make.
     #[must_use]
-    pub const fn projected_kv(&self) -> u64 {
+    pub(crate) const fn projected_kv(&self) -> u64 {
         self.key_value * (self.qk + if self.shared_kv { 0 } else { self.value })
     }
     /// Width of the attention output over all heads.
@@ -170,7 +170,7 @@ impl Heads {
 impl Architecture {
     /// The heads of `mixer`; none where it is no attention. Latent attention unfolds as many keys and values as queries.
     #[must_use]
-    pub fn attention_heads(&self, mixer: Mixer) -> Option<Heads> {
+    pub(crate) fn attention_heads(&self, mixer: Mixer) -> Option<Heads> {
         let value = match self.value_head_dim {
             0 => self.head_dim,
             width => width,

@@ -18,16 +18,20 @@ mod vision;
 
 pub use adapter::{Linear, Side, Target, linears};
 pub use architecture::{Architecture, Biases, Mla, Moe, Norm, QkNorm, Vision};
-pub use conventions::{CONVENTIONS, Convention, as_nanotron, visited};
+pub use conventions::{CONVENTIONS, Convention};
+pub(crate) use conventions::{as_nanotron, visited};
 pub use elements::layer_elements;
-pub use flops::{
-    AttentionCount, head_forward_flops, layer_forward_flops, mean_keys, model_flops_per_token,
-    pair_flops, projection_flops, weight_gradient_flops,
+pub use flops::{AttentionCount, model_flops_per_token};
+pub(crate) use flops::{
+    head_forward_flops, layer_forward_flops, mean_keys, projection_flops, weight_gradient_flops,
 };
-pub use inventory::{Cut, Kept, Quantised, Role, layer_inventory};
+pub(crate) use inventory::layer_inventory;
+pub use inventory::{Cut, Kept, Quantised, Role};
 pub use mixers::{Compressed, DeltaNet, Heads, Indexer, Kda, Mamba, SecondHeads};
 pub use parameters::LayerElements;
-pub use pattern::{Ffn, Kinds, LayerKind, MAX_KINDS, Mixer, Pattern};
+pub(crate) use pattern::MAX_KINDS;
+pub use pattern::{Ffn, Kinds, LayerKind, Mixer, Pattern};
 pub use pattern_text::PatternError;
-pub use stage::{stage_elements, stage_range};
-pub use vision::vision_inventory;
+pub(crate) use stage::stage_elements;
+pub use stage::stage_range;
+pub(crate) use vision::vision_inventory;

@@ -58,13 +58,13 @@ impl LayerElements {
     }
     /// Elements outside the experts on one rank of `tp`: `sharded/t + key_value/min(t, k) + replicated`.
     #[must_use]
-    pub fn dense_per_rank(self, model: &Architecture, tp: u64) -> f64 {
+    pub(crate) fn dense_per_rank(self, model: &Architecture, tp: u64) -> f64 {
         let key_value = self.key_value as f64 / model.key_value_ranks(tp) as f64;
         self.sharded as f64 / tp as f64 + key_value + self.replicated as f64
     }
     /// Routed-expert elements on one rank of `ep` · `etp`.
     #[must_use]
-    pub fn experts_per_rank(self, ep: u64, etp: u64) -> f64 {
+    pub(crate) fn experts_per_rank(self, ep: u64, etp: u64) -> f64 {
         self.experts as f64 / (ep * etp) as f64
     }
 }
@@ -91,7 +91,7 @@ impl Architecture {
 
     /// Elements of the final norm; before it, r streams of the residual are weighed by `r (r h + 1) + 1`.
     #[must_use]
-    pub fn final_norm(&self) -> LayerElements {
+    pub(crate) fn final_norm(&self) -> LayerElements {
         let streams = self.compressed.map_or(0, |compressed| {
             let r = compressed.streams;
             r * (r * self.hidden + 1) + 1
@@ -104,7 +104,7 @@ impl Architecture {
 
     /// Elements of one multi-token-prediction module without its layer: the 2 h × h projection and two norms.
     #[must_use]
-    pub fn mtp_projection(&self) -> LayerElements {
+    pub(crate) fn mtp_projection(&self) -> LayerElements {
         LayerElements {
             sharded: 2 * self.hidden * self.hidden,
             replicated: 2 * norm_width(self, self.hidden),
@@ -115,7 +115,7 @@ impl Architecture {
     /// Elements of the vision tower and its two-layer projector: patch convolution `C P² h_v`, layers of
     /// `4 h_v² + 2 h_v f_v` and two norms each, projector `h_v h + h²`.
     #[must_use]
-    pub fn vision_tower(&self) -> LayerElements {
+    pub(crate) fn vision_tower(&self) -> LayerElements {
         self.vision
             .map_or(LayerElements::default(), |vision| {
                 let h = vision.hidden;
@@ -155,7 +155,7 @@ impl Architecture {
 
     /// Elements of `layers`.
     #[must_use]
-    pub fn layers_elements(&self, layers: Range<u64>) -> LayerElements {
+    pub(crate) fn layers_elements(&self, layers: Range<u64>) -> LayerElements {
         let kinds = self.kinds(layers);
         let each = kinds.iter();
         each.map(|(kind, count)| layer_elements(self, *kind).times(*count))
@@ -165,7 +165,7 @@ impl Architecture {
     /// Elements of one multi-token-prediction module: its layers, projection and norms. The embedding and the head that
     /// it shares are not among them.
     #[must_use]
-    pub fn module_elements(&self) -> LayerElements {
+    pub(crate) fn module_elements(&self) -> LayerElements {
         let kinds = self.module_kinds();
         let each = kinds.iter();
         each.map(|(kind, count)| layer_elements(self, *kind).times(*count))

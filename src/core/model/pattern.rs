@@ -56,7 +56,7 @@ impl Ffn {
     }
     /// Whether one FFN of the dense width takes all tokens.
     #[must_use]
-    pub fn is_dense(self) -> bool {
+    pub(crate) fn is_dense(self) -> bool {
         matches!(self, Self::Dense | Self::Both)
     }
 }
@@ -72,7 +72,7 @@ pub struct LayerKind {
 
 impl LayerKind {
     /// Full attention and a dense FFN.
-    pub const DENSE: Self = Self::new(Mixer::Full, Ffn::Dense);
+    pub(crate) const DENSE: Self = Self::new(Mixer::Full, Ffn::Dense);
 
     /// A mixer with an FFN behind it.
     #[must_use]
@@ -104,7 +104,7 @@ impl LayerKind {
 }
 
 /// Kinds that one model may have.
-pub const MAX_KINDS: usize = 8;
+pub(crate) const MAX_KINDS: usize = 8;
 /// Runs of equal layers that one period of a pattern may have.
 pub(super) const MAX_RUNS: usize = 128;
 /// Kinds in a multi-token-prediction module.
@@ -135,7 +135,7 @@ impl std::fmt::Debug for Pattern {
 
 impl Pattern {
     /// No pattern: the model is uniform.
-    pub const UNIFORM: Self = Self {
+    pub(crate) const UNIFORM: Self = Self {
         kinds: [LayerKind::DENSE; MAX_KINDS],
         kind_count: 0,
         runs: [(0, 0); MAX_RUNS],
@@ -215,7 +215,11 @@ impl Pattern {
     ///
     /// # Errors
     /// Where they are too many, or of too many kinds.
-    pub fn with_module(mut self, module: &[LayerKind], modules: u64) -> Result<Self, PatternError> {
+    pub(crate) fn with_module(
+        mut self,
+        module: &[LayerKind],
+        modules: u64,
+    ) -> Result<Self, PatternError> {
         if module.len() > MAX_MODULE {
             return Err(PatternError::Module(0));
         }
@@ -352,7 +356,7 @@ impl Architecture {
 
     /// The kinds of the layers of one multi-token-prediction module: as the pattern says, else the last layer's.
     #[must_use]
-    pub fn module_kinds(&self) -> Kinds {
+    pub(crate) fn module_kinds(&self) -> Kinds {
         let mut kinds = Kinds::NONE;
         for kind in self.pattern.module() {
             kinds.add(kind, 1);
@@ -365,7 +369,7 @@ impl Architecture {
 
     /// Whether its layers are those of a Llama, of a DeepSeek-V3 or of a GPT, whose tensors have formulas of one line.
     #[must_use]
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         let latent = self.moe.is_some_and(|moe| moe.latent > 0);
         self.pattern.is_uniform()
             && self.indexer.is_none()

@@ -16,7 +16,11 @@ pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
 /// multi-token prediction on the last. Tied embeddings stand on both ends of a pipeline, once where there is one stage;
 /// multi-token prediction embeds again on the last stage.
 #[must_use]
-pub fn stage_elements(model: &Architecture, stage_layers: &[u64], stage: usize) -> LayerElements {
+pub(crate) fn stage_elements(
+    model: &Architecture,
+    stage_layers: &[u64],
+    stage: usize,
+) -> LayerElements {
     let last = stage + 1 == stage_layers.len();
     let mut elements = model.layers_elements(stage_range(stage_layers, stage));
     if stage == 0 {

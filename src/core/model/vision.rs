@@ -12,7 +12,7 @@ const HEAD: u64 = 64;
 /// The tower is a GPT block without dropout over the image's patches; context parallelism does not cut it. A frozen one
 /// runs without a graph: only what the trained projector needs stays, `2 T h_v + 4 T h`.
 #[must_use]
-pub fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> Vec<Kept> {
+pub(crate) fn vision_inventory(model: &Architecture, images: f64, cut: &Cut) -> Vec<Kept> {
     let Some(vision) = model.vision else {
         return Vec::new();
     };

@@ -76,7 +76,7 @@ const MAX_STEPS: usize = 1 << 28;
 ///
 /// Dynamic programming over (stage, layers placed): `best(s, j) = min over i of max(best(s−1, i), time(s, i..j))`.
 #[must_use]
-pub fn optimum(work: &Work, stages: usize) -> Option<Vec<u64>> {
+pub(crate) fn optimum(work: &Work, stages: usize) -> Option<Vec<u64>> {
     let longest = search(work, stages, f64::max, f64::INFINITY)?.0;
     // Of the splits that are no longer, the one of the least sum of squares.
     let bound = longest * (1.0 + 1e-12);

@@ -144,7 +144,7 @@ impl Durations {
     }
     /// Seconds of an entry of an order.
     #[must_use]
-    pub fn of_item(&self, item: Item) -> f64 {
+    pub(crate) fn of_item(&self, item: Item) -> f64 {
         match item {
             Item::One(op) => self.of(op),
             Item::Pair(first, second) => self.share(first) + self.share(second),

@@ -31,7 +31,7 @@ struct Rank {
 /// Event by event: the rank that can start first does; a backward pass that has arrived goes before a forward one. No
 /// order dead-locks: the last rank turns each micro-batch round, and a rank that holds none takes any.
 #[must_use]
-pub fn adaptive(durations: &Durations, weights: &[f64], room: f64) -> Order {
+pub(crate) fn adaptive(durations: &Durations, weights: &[f64], room: f64) -> Order {
     let stages = durations.forward.len();
     let microbatches = u32::try_from(weights.len()).unwrap_or(u32::MAX);
     let mut ranks = vec![Rank::default(); stages];

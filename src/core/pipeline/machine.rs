@@ -287,7 +287,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Every rank has run its whole row.
-    pub fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         let mut lanes = self.lanes.iter();
         lanes.all(|lane| lane.at.part == lane.parts.len())
     }

@@ -35,7 +35,7 @@ impl Kind {
     }
     /// Gives the gradient that the stage before waits for.
     #[must_use]
-    pub const fn sends_gradient(self) -> bool {
+    pub(crate) const fn sends_gradient(self) -> bool {
         matches!(self, Self::B | Self::BW)
     }
     /// Ends the life of the activation.
@@ -83,7 +83,7 @@ impl Op {
     }
     /// Whole backward.
     #[must_use]
-    pub const fn bw(stage: u32, microbatch: u32) -> Self {
+    pub(crate) const fn bw(stage: u32, microbatch: u32) -> Self {
         Self::new(Kind::BW, stage, microbatch)
     }
     /// The same op of another micro-batch, `by` further on.

@@ -8,14 +8,14 @@ use crate::sort::{sort, sort_by};
 
 /// `(c − 1) max t + sum t` for micro-batches of `times` on `ranks` ranks.
 #[must_use]
-pub fn iteration_time(times: &[f64], ranks: u32) -> f64 {
+pub(crate) fn iteration_time(times: &[f64], ranks: u32) -> f64 {
     let longest = times.iter().copied().fold(0.0, f64::max);
     f64::from(ranks.max(1) - 1) * longest + times.iter().sum::<f64>()
 }
 
 /// Micro-batches of samples.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Packing {
+pub(crate) struct Packing {
     /// Lengths of the samples of each micro-batch, ascending.
     pub microbatches: Vec<Vec<u64>>,
     /// Seconds of each.
@@ -31,7 +31,7 @@ pub struct Packing {
 /// each candidate of the longest micro-batch, `best(j) = min over i of best(i) + time(i..j)` over those not longer; the
 /// best candidate wins. None where a sample alone is too long.
 #[must_use]
-pub fn pack(
+pub(crate) fn pack(
     lengths: &[u64],
     ranks: u32,
     most_tokens: u64,
@@ -111,7 +111,7 @@ fn shortest_sum(count: usize, time: impl Fn(usize, usize) -> Option<f64>) -> Opt
 /// The order in which micro-batches enter so that the long ones meet in the middle: the second shortest first, then
 /// rising, then falling. Fill and drain then wait for short ones. Indices into `times`.
 #[must_use]
-pub fn rise_and_fall(times: &[f64]) -> Vec<usize> {
+pub(crate) fn rise_and_fall(times: &[f64]) -> Vec<usize> {
     let mut rising: Vec<usize> = (0..times.len()).collect();
     sort_by(&mut rising, |a, b| times[*a].total_cmp(&times[*b]));
     let falling = rising.iter().copied().step_by(2).collect::<Vec<_>>();

@@ -22,7 +22,7 @@ pub struct Row {
 
 /// A part of a row: what stands once has `times` 1.
 #[derive(Clone, Copy, Debug)]
-pub struct Loop<'a> {
+pub(crate) struct Loop<'a> {
     /// Its items, as they run first.
     pub body: &'a [Item],
     /// How often it runs.
@@ -63,7 +63,7 @@ impl Row {
         }
     }
     /// Its parts.
-    pub fn loops(&self) -> impl Iterator<Item = Loop<'_>> {
+    pub(crate) fn loops(&self) -> impl Iterator<Item = Loop<'_>> {
         let mut start = 0;
         self.repeats.iter().map(move |repeat| {
             let end = repeat.end as usize;
@@ -156,7 +156,7 @@ impl Row {
     /// The same with its longest loop run `more` times more and what follows moved on by as much; none where nothing
     /// repeats.
     #[must_use]
-    pub fn stretched(mut self, more: u32) -> Option<Self> {
+    pub(crate) fn stretched(mut self, more: u32) -> Option<Self> {
         let loops = self.loops().enumerate().filter(|(_, part)| part.times > 1);
         let (at, _) = loops.max_by_key(|(_, part)| part.body.len() * part.times as usize)?;
         let repeat = &mut self.repeats[at];

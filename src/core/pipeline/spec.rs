@@ -144,7 +144,7 @@ pub fn warnings(spec: &Spec) -> Vec<Issue> {
 ///
 /// # Errors
 /// That the order would be too large.
-pub fn has_order(spec: &Spec) -> Result<bool, Issue> {
+pub(crate) fn has_order(spec: &Spec) -> Result<bool, Issue> {
     check(spec)?;
     Ok(match spec.schedule.make {
         Make::Always(_) => true,
@@ -157,7 +157,7 @@ pub fn has_order(spec: &Spec) -> Result<bool, Issue> {
 ///
 /// # Errors
 /// That the order would be too large.
-pub fn preview(spec: &Spec) -> Result<Option<Vec<Issue>>, Issue> {
+pub(crate) fn preview(spec: &Spec) -> Result<Option<Vec<Issue>>, Issue> {
     Ok(has_order(spec)?.then(|| warnings(spec)))
 }
 
@@ -183,7 +183,7 @@ pub(super) fn check(spec: &Spec) -> Result<(), Issue> {
 
 /// Ops of the order that `spec` asks for.
 #[must_use]
-pub fn op_count(spec: &Spec) -> u64 {
+pub(crate) fn op_count(spec: &Spec) -> u64 {
     op_count_of_one_microbatch(spec).saturating_mul(u64::from(spec.microbatches))
 }
 

@@ -81,7 +81,7 @@ impl Stats {
 impl Stats {
     /// The same work where a step takes `step_s` of a pipeline that never drains: a rank idles for what is left of it.
     #[must_use]
-    pub fn in_steady_state(self, step_s: f64) -> Self {
+    pub(crate) fn in_steady_state(self, step_s: f64) -> Self {
         let busy = self.busy_s.iter().copied();
         // Sums of the same times may differ in their last digits: no rank works longer than a step.
         let makespan_s = busy.clone().fold(step_s, f64::max);
@@ -103,7 +103,7 @@ impl Stats {
 /// Fill and drain of a simulated step, seconds: until the last rank starts, and from its end to that of the first. A
 /// pipeline that never drains has them once in a training.
 #[must_use]
-pub fn fill_and_drain(spans: &Spans) -> (f64, f64) {
+pub(crate) fn fill_and_drain(spans: &Spans) -> (f64, f64) {
     let last = |times: &[f64]| times.last().copied().unwrap_or(0.0);
     (last(&spans.starts), spans.makespan() - last(&spans.ends))
 }

@@ -14,7 +14,7 @@ const STEPS: usize = 16;
 
 /// The dependencies that set the pace of a pipeline.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cycle {
+pub(crate) struct Cycle {
     /// The ranks that it runs over, forward and back.
     pub ranks: Range<usize>,
     /// Seconds between micro-batches.
@@ -26,7 +26,7 @@ pub struct Cycle {
 /// Starting from the longest rank, a better cycle is one whose work and messages exceed the pace so far; each round finds
 /// the one that exceeds it most, and ends when none does.
 #[must_use]
-pub fn slowest_cycle(totals: &[f64], p2p: f64) -> Cycle {
+pub(crate) fn slowest_cycle(totals: &[f64], p2p: f64) -> Cycle {
     let mut slowest = Cycle {
         ranks: 0..0,
         seconds: 0.0,

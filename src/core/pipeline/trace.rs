@@ -115,7 +115,7 @@ impl<'a> Trace<'a> {
     }
     /// The result that arrives last of those that `op` on `rank` waits for, with the time of its arrival.
     #[must_use]
-    pub fn latest_need(&self, op: Op, rank: usize) -> Option<(Place, f64)> {
+    pub(crate) fn latest_need(&self, op: Op, rank: usize) -> Option<(Place, f64)> {
         let found = needs(op, self.order).filter_map(|need| {
             let place = self.places.find(need)?;
             let crossing = if place.rank == rank { 0.0 } else { self.p2p };

@@ -17,7 +17,7 @@ const NUDGE: f64 = 1.02;
 
 /// `run` with the multiplier `kind` larger by `factor`.
 #[must_use]
-pub fn nudged(run: &Run, kind: Multiplier, factor: f64) -> Run {
+pub(crate) fn nudged(run: &Run, kind: Multiplier, factor: f64) -> Run {
     let mut run = run.clone();
     let mut means = run.profile.factors().0;
     means[kind as usize] *= factor;

@@ -67,34 +67,6 @@ impl Figure {
             Self::Rule => "rule".to_owned(),
         }
     }
-
-    /// The figure with this id.
-    #[must_use]
-    pub fn from_id(id: &str) -> Option<Self> {
-        let (name, number) = id.split_once(':').unwrap_or((id, "0"));
-        let number = number.parse().ok()?;
-        let component = |of: &Component| of.name() == name;
-        if let Some(component) = Component::ALL.into_iter().find(component) {
-            return Some(Self::Component(number, component));
-        }
-        if let Some(method) = Method::from_id(name) {
-            return Some(Self::Method(method, number));
-        }
-        Some(match name {
-            "memory" => Self::Memory(number),
-            "in-flight" => Self::InFlight(number),
-            "capacity" => Self::Capacity,
-            "step" => Self::Step,
-            "compute" => Self::Compute,
-            "bubble" => Self::Bubble,
-            "mfu" => Self::Mfu,
-            "tokens" => Self::Tokens,
-            "exposed" => Self::Exposed,
-            "overlap" => Self::Overlap(number),
-            "rule" => Self::Rule,
-            _ => return None,
-        })
-    }
 }
 
 /// How `figure` comes about; none where the report has no such figure.
@@ -321,8 +293,6 @@ mod tests {
             for (component, (name, bytes)) in Component::ALL.into_iter().zip(rank.components()) {
                 let term = explain(&evaluation, Figure::Component(stage, component)).unwrap();
                 assert!(near(term.value, bytes.0), "{name} of rank {stage}");
-                let figure = Figure::Component(stage, component);
-                assert_eq!(Figure::from_id(&figure.id()), Some(figure));
                 assert!(term.formula().is_some());
             }
             let held = explain(&evaluation, Figure::InFlight(stage)).unwrap();
@@ -332,7 +302,6 @@ mod tests {
             let figure = Figure::Method(row.method, row.fullest.stage);
             let term = explain(&evaluation, figure).unwrap();
             assert!(near(term.value, row.fullest.total.0), "{}", row.label);
-            assert_eq!(Figure::from_id(&figure.id()), Some(figure));
         }
         let capacity = explain(&evaluation, Figure::Capacity).unwrap();
         let parts: Vec<f64> = capacity.parts.iter().map(|part| part.value).collect();

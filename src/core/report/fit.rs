@@ -8,7 +8,8 @@
 mod ladders;
 mod search;
 
-pub use search::{Fit, Goal, LIMIT};
+pub(crate) use search::Goal;
+pub use search::{Fit, LIMIT};
 
 use super::schedule::{in_run, spec};
 use super::{Evaluation, evaluate};
@@ -24,7 +25,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A setting's values that may help, smallest change first: the fields to set, as a link writes them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ladder {
+pub(crate) struct Ladder {
     /// The field.
     pub field: &'static str,
     /// Its rungs.

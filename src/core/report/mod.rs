@@ -21,7 +21,8 @@ pub mod sync;
 pub mod unequal;
 mod uneven;
 
-pub use confidence::{FOUR_OF_FIVE, nudged};
+pub use confidence::FOUR_OF_FIVE;
+pub(crate) use confidence::nudged;
 pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlap, time};
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;

@@ -63,7 +63,7 @@ impl OverTime {
 
     /// The index of the instant at `time`.
     #[must_use]
-    pub fn index_at(&self, time: Seconds) -> usize {
+    pub(crate) fn index_at(&self, time: Seconds) -> usize {
         let after = self.instants.partition_point(|one| one.time.0 <= time.0);
         after.saturating_sub(1)
     }

@@ -11,7 +11,11 @@ const LATER: [Reduction; 2] = [Reduction::Step, Reduction::Group];
 
 /// Says how often the gradients of `scenario` travel, and offers the reduction that sends least among those that fit;
 /// `now`: the verdict on the Run as it is, which the offer does not make worse.
-pub fn often_reduced(scenario: &Scenario, loads: &[RankLoad], now: Verdict) -> Option<Issue> {
+pub(crate) fn often_reduced(
+    scenario: &Scenario,
+    loads: &[RankLoad],
+    now: Verdict,
+) -> Option<Issue> {
     let layout = &scenario.layout;
     let often = scenario.zero.stage == 2
         && layout.pp > 1

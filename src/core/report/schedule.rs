@@ -32,7 +32,7 @@ pub(super) fn spec(scenario: &Scenario) -> Result<Spec, Issue> {
 }
 
 /// An issue of the pipeline module in the Run's own fields: micro-batches are the global batch's, options have a prefix.
-pub fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
+pub(crate) fn in_run(issue: Issue, scenario: &Scenario) -> Issue {
     let each = scenario.layout.dp * scenario.run.micro_batch;
     let key = |field: &str| match field {
         "microbatches" => "global_batch",

@@ -82,7 +82,7 @@ impl BaseFormat {
 
     /// Whether products need the weights of a matrix in 16 bits first; GPTQ's kernels unpack as they go.
     #[must_use]
-    pub fn is_unpacked_first(self) -> bool {
+    pub(crate) fn is_unpacked_first(self) -> bool {
         !matches!(self, Self::Gptq4 | Self::Gptq4Row)
     }
 }
@@ -206,7 +206,7 @@ impl Adapter {
 
     /// Whether linears of this name have one.
     #[must_use]
-    pub fn adapts(&self, target: Target) -> bool {
+    pub(crate) fn adapts(&self, target: Target) -> bool {
         self.targets.contains(&target)
     }
 

@@ -48,7 +48,7 @@ impl<Parts: Default> Based<Parts> {
 
 /// Collects the parts that neither the preset nor the person gave.
 #[derive(Default)]
-pub struct Missing(Vec<Issue>);
+pub(crate) struct Missing(Vec<Issue>);
 
 impl Missing {
     /// What was given, else the preset's; an issue at `key` where there is neither.

@@ -294,7 +294,7 @@ impl Schedule {
     /// two hold no more than one of them. Source: Megatron-LM `combined_1f1b.py`; its tests with
     /// `--overlap-moe-expert-parallel-comm` hold a micro-batch less than both would.
     #[must_use]
-    pub fn pairs_by_layer(self) -> bool {
+    pub(crate) fn pairs_by_layer(self) -> bool {
         matches!(self, Self::Overlap | Self::InterleavedOverlap)
     }
 }

@@ -29,22 +29,22 @@ mod value;
 
 pub use adapter::{Adapter, AdapterMethod, AdapterParts, AdapterType, BaseFormat, Saved};
 pub use based::Based;
-pub use check::{MAX_PARAMETERS, MAX_STAGES, divides_by};
+pub(crate) use check::divides_by;
+pub use check::{MAX_PARAMETERS, MAX_STAGES};
+pub(crate) use choices::TpOverlap;
 pub use choices::{
     AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
-    Recompute, Reduction, Schedule, TpOverlap, Variant,
+    Recompute, Reduction, Schedule, Variant,
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
-pub use offload::{Offload, OffloadFramework, OffloadParts, OffloadTo};
+pub use offload::{Offload, OffloadParts};
+pub(crate) use offload::{OffloadFramework, OffloadTo};
 pub use precision::{Format, Precision};
-pub use profile::{
-    Factors, LETTERS, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Uncertainty, Vector,
-    quadratic,
-};
+pub use profile::{Factors, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Vector};
 pub use recipe::Recipe;
 pub use scenario::Scenario;
 pub use stack::{Software, StackParts};
@@ -254,14 +254,14 @@ impl Default for Run {
 impl Run {
     /// Whether attention stores no scores: FlashAttention has no fp32 kernel.
     #[must_use]
-    pub fn runs_flash_attention(&self) -> bool {
+    pub(crate) fn runs_flash_attention(&self) -> bool {
         self.attention_kernel() != AttentionKernel::Eager
             && self.precision.computes() != Format::Fp32
     }
 
     /// In words: how model FLOPs count attention.
     #[must_use]
-    pub fn attention_flops_note(&self) -> &'static str {
+    pub(crate) fn attention_flops_note(&self) -> &'static str {
         match self.attention_flops {
             AttentionCount::Causal => "by half the square, as current Megatron-LM does",
             AttentionCount::Full => "by the full square, as papers up to 2023 do",

@@ -116,7 +116,7 @@ impl Offload {
 
     /// Whether the master weights stay: Megatron moves the moments alone. Source: Megatron-LM `optimizer/cpu_offloading`.
     #[must_use]
-    pub fn keeps_masters(&self) -> bool {
+    pub(crate) fn keeps_masters(&self) -> bool {
         self.framework == OffloadFramework::Megatron
     }
 }

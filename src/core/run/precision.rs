@@ -76,7 +76,7 @@ impl Precision {
     /// Weights that are kept in a recipe's copies travel as one of them; those of MXFP8 in bf16, through the gradients'
     /// buffer (Megatron-LM `--reuse-grad-buf-for-mxfp8-param-ag`).
     #[must_use]
-    pub fn gathered_weight(self) -> f64 {
+    pub(crate) fn gathered_weight(self) -> f64 {
         match self.recipe {
             Some(recipe) if self.param_gather && *recipe != MXFP8 => recipe.weight,
             _ => self.weights.min(self.computes.activation()),
@@ -85,7 +85,7 @@ impl Precision {
 
     /// Bytes of the weights of `elements` parameters, `linears` of them in the linears of layers, on `gpu`.
     #[must_use]
-    pub fn weight_bytes(self, elements: f64, linears: f64, gpu: &Gpu) -> f64 {
+    pub(crate) fn weight_bytes(self, elements: f64, linears: f64, gpu: &Gpu) -> f64 {
         let plain = if self.param_gather {
             elements - linears
         } else {
@@ -107,7 +107,7 @@ impl Precision {
     }
 
     /// Two moments of one byte, each with its part of an fp32 scale for 256 of them.
-    pub const EIGHT_BIT: f64 = 2.0 + 2.0 * 4.0 / 256.0;
+    pub(crate) const EIGHT_BIT: f64 = 2.0 + 2.0 * 4.0 / 256.0;
 
     /// What the optimizer keeps: master weights and those moments it has.
     ///

@@ -16,7 +16,7 @@ pub type Vector = [f64; MULTIPLIERS];
 pub type Matrix = [Vector; MULTIPLIERS];
 
 /// Smallest and largest multiplier that mean anything.
-pub const MEAN_RANGE: (f64, f64) = (0.02, 50.0);
+pub(crate) const MEAN_RANGE: (f64, f64) = (0.02, 50.0);
 /// Longest name of a profile, in bytes: with it a profile takes at most 300 characters of a link.
 pub const LONGEST_NAME: usize = 28;
 
@@ -104,11 +104,12 @@ pub struct Profile {
 }
 
 /// Letters of the correlations: the k-th of 64 says (k - 32)/32.
-pub const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+pub(crate) const LETTERS: &[u8; 64] =
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// How sure the multipliers are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Uncertainty {
+pub(crate) struct Uncertainty {
     /// Of their logarithms.
     pub covariance: Matrix,
     /// What a run lies from the model besides, a standard deviation of its logarithm.
@@ -126,7 +127,7 @@ impl Uncertainty {
 
 /// `v M vᵀ`.
 #[must_use]
-pub fn quadratic(matrix: &Matrix, vector: &Vector) -> f64 {
+pub(crate) fn quadratic(matrix: &Matrix, vector: &Vector) -> f64 {
     let rows = matrix.iter().zip(vector);
     rows.map(|(row, left)| {
         let sum: f64 = row
@@ -148,7 +149,7 @@ impl Profile {
 
     /// How sure they are; none without widths.
     #[must_use]
-    pub fn uncertainty(&self) -> Option<Uncertainty> {
+    pub(crate) fn uncertainty(&self) -> Option<Uncertainty> {
         let widths = numbers(Some(self.widths.as_ref()?), 0.0);
         let letters = self.correlations.as_deref().unwrap_or_default().bytes();
         let shared = letters.map(correlation).chain(std::iter::repeat(0.0));
@@ -168,7 +169,7 @@ impl Profile {
 
     /// The profile of `means` (logarithms of the multipliers) and their `covariance`, rounded to what a link holds.
     #[must_use]
-    pub fn of_logarithms(means: &Vector, covariance: &Matrix) -> Self {
+    pub(crate) fn of_logarithms(means: &Vector, covariance: &Matrix) -> Self {
         // Significant digits, by the exponential form.
         let rounded = |value: f64, digits: usize| -> f64 {
             let text = format!("{value:.*e}", digits - 1);

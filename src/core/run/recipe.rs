@@ -30,7 +30,7 @@ pub struct Recipe {
 }
 
 /// fp8 with one scale a tensor, from the largest values of past steps: e4m3, gradients e5m2.
-pub static DELAYED: Recipe = Recipe {
+pub(crate) static DELAYED: Recipe = Recipe {
     element: 1.0,
     formula: "1",
     weight: 1.0,
@@ -43,14 +43,14 @@ pub static DELAYED: Recipe = Recipe {
 };
 
 /// The same from the present largest value: one more pass.
-pub static CURRENT: Recipe = Recipe {
+pub(crate) static CURRENT: Recipe = Recipe {
     read: 4.0,
     keeps_context: false,
     ..DELAYED
 };
 
 /// DeepSeek's: activations in 1 x 128, weights in 128 x 128, fp32 scales.
-pub static BLOCKWISE: Recipe = Recipe {
+pub(crate) static BLOCKWISE: Recipe = Recipe {
     element: 1.0 + 4.0 / 128.0,
     formula: "1 + 4/128",
     weight: 1.0 + 4.0 / (128.0 * 128.0),

@@ -104,7 +104,7 @@ impl Scenario {
 
     /// Whether a rank keeps its shard of the gradients from one micro-batch to the next, and no more.
     #[must_use]
-    pub fn shards_gradients(&self) -> bool {
+    pub(crate) fn shards_gradients(&self) -> bool {
         self.zero.stage >= 2 && self.reduction() != Reduction::Step
     }
 
@@ -160,7 +160,7 @@ impl Scenario {
     /// What a data-parallel rank works through in a step, in micro-batches of the usual `s b` tokens: their number m, or
     /// `Σ L / (s b)` where they have lengths of their own. Longer and shorter ones hold more and fewer sequences.
     #[must_use]
-    pub fn usual_microbatches(&self) -> f64 {
+    pub(crate) fn usual_microbatches(&self) -> f64 {
         self.lengths()
             .map_or(self.layout.microbatches as f64, |tokens| {
                 tokens / (self.run.seq_len as f64 * self.run.micro_batch as f64)
@@ -182,35 +182,35 @@ impl Scenario {
     /// Whether the peak is that of a moment (loss, a layer's backward pass, the optimizer's step) rather than of buffers
     /// that stay.
     #[must_use]
-    pub fn peaks_by_moment(&self) -> bool {
+    pub(crate) fn peaks_by_moment(&self) -> bool {
         let software = self.software;
         software.frees_gradients || self.adapter.is_some() && !software.flat_buffers
     }
 
     /// Bytes a parameter of what is trained.
     #[must_use]
-    pub fn trained_bytes(&self) -> Precision {
+    pub(crate) fn trained_bytes(&self) -> Precision {
         let adapter = self.adapter.as_ref();
         adapter.map_or(self.precision, |adapter| adapter.bytes)
     }
 
     /// Whether parameters come from the host layer by layer.
     #[must_use]
-    pub fn fetches_parameters(&self) -> bool {
+    pub(crate) fn fetches_parameters(&self) -> bool {
         self.offload
             .is_some_and(|offload| offload.parameters.is_some())
     }
 
     /// Bytes of a weight of the layers as it travels: quantised, where the frozen base is.
     #[must_use]
-    pub fn gathered_weight(&self) -> f64 {
+    pub(crate) fn gathered_weight(&self) -> f64 {
         self.base_weight()
             .unwrap_or(self.precision.gathered_weight())
     }
 
     /// Bytes of a quantised weight of the frozen base.
     #[must_use]
-    pub fn base_weight(&self) -> Option<f64> {
+    pub(crate) fn base_weight(&self) -> Option<f64> {
         let format = self.adapter.as_ref()?.base?;
         Some(format.bytes(self.model.hidden as f64))
     }

@@ -79,7 +79,7 @@ impl Question {
 
 /// The largest micro-batch that divides the batch and fits in the layout of `run`.
 #[must_use]
-pub fn largest_micro_batch(run: &Run) -> Option<Run> {
+pub(crate) fn largest_micro_batch(run: &Run) -> Option<Run> {
     let sizes = (1..=MAX_SEQUENCES.min(run.global_batch)).rev();
     sizes
         .filter(|size| run.global_batch.is_multiple_of(*size))

@@ -162,7 +162,7 @@ impl Microbatches {
 
 /// Whether the weights and states of ranks that hold `owned` alone need more memory than there is.
 #[must_use]
-pub fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
+pub(crate) fn states_run_out(scenario: &Scenario, owned: &[Owned]) -> bool {
     scenario.run.memory_method == Method::Detailed
         && owned.iter().any(|owned| {
             let needed = detailed::needed(scenario, owned.bytes, std::iter::empty());
@@ -225,7 +225,7 @@ impl Layout<'_> {
 
     /// Whether it needs more memory than there is.
     #[must_use]
-    pub fn runs_out(&self) -> bool {
+    pub(crate) fn runs_out(&self) -> bool {
         if self.scenario.run.memory_method != Method::Detailed {
             return self.estimate_runs_out();
         }

@@ -10,7 +10,7 @@ use crate::run::{Recompute, Scenario};
 
 /// The pass under way.
 #[derive(Clone, Debug, Default)]
-pub struct Bounding {
+pub(crate) struct Bounding {
     orders: Orders,
     weights: Weights,
     stages: Option<Stages>,
@@ -31,7 +31,7 @@ impl Bounding {
 
     /// Whether every block of `space` is done.
     #[must_use]
-    pub fn is_over(&self, space: &Space) -> bool {
+    pub(crate) fn is_over(&self, space: &Space) -> bool {
         self.next >= space.blocks.len()
     }
 

@@ -116,12 +116,12 @@ impl Search {
 
     /// What every layout takes at least that memory does not rule out, in the order of the space.
     #[must_use]
-    pub fn promises(&self) -> &[Promise] {
+    pub(crate) fn promises(&self) -> &[Promise] {
         &self.bounding.promises
     }
 
     /// Goes on with a ranking of some of the promises: what was reported once is not reported again.
-    pub fn rank_more(&mut self, ranking: &mut Ranking) -> u64 {
+    pub(crate) fn rank_more(&mut self, ranking: &mut Ranking) -> u64 {
         ranking.step(&self.space, &mut self.known)
     }
 

@@ -37,7 +37,7 @@ pub struct Facts {
 impl Facts {
     /// These facts with so many `times` more of the work that `next` has more; none where it has more than that.
     #[must_use]
-    pub fn stretched(&self, next: &Self, times: f64) -> Option<Self> {
+    pub(crate) fn stretched(&self, next: &Self, times: f64) -> Option<Self> {
         let mut longer = self.clone();
         for (rank, next) in longer.ranks.iter_mut().zip(&next.ranks) {
             let work = std::mem::take(&mut rank.work);

@@ -140,7 +140,7 @@ impl Filter {
     }
 
     /// Keeps only layouts up to this tensor-parallel size; if that is set already, removes the limit.
-    pub fn toggle_max_tp(&mut self, tp: u64) {
+    pub(crate) fn toggle_max_tp(&mut self, tp: u64) {
         self.max_tp = Some(tp).filter(|tp| self.max_tp != Some(*tp));
     }
 

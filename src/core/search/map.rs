@@ -195,7 +195,7 @@ impl Map {
 
     /// Whether every cell is known.
     #[must_use]
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.rankings.is_empty() && self.jobs.is_empty()
     }
 

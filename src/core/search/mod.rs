@@ -27,7 +27,7 @@ mod why;
 pub use axes::{Axes, Split};
 pub use engine::{Progress, Search};
 pub use rank::{Plan, Row, TIE, recommended, ties};
-pub use ranking::{Figures, Found, Known, Place, Promise, Ranking, fits};
+pub use ranking::{Figures, Found, Place, Promise, fits};
 pub use request::{Request, TOP, measured_step, nothing_found, plan};
 pub use space::{Block, Member, Space};
 pub use why::{differences, why};

@@ -149,7 +149,7 @@ pub enum Outcome {
 
 /// Layouts reported so far.
 #[derive(Clone, Debug, Default)]
-pub struct Known(BTreeMap<Place, Outcome>);
+pub(crate) struct Known(BTreeMap<Place, Outcome>);
 
 impl Known {
     /// The layout at `place`, where it was asked for and counts as feasible.
@@ -207,7 +207,7 @@ pub fn fits(memory: &Memory) -> bool {
 
 /// The fastest of some layouts, as far as they are known.
 #[derive(Clone, Debug)]
-pub struct Ranking {
+pub(crate) struct Ranking {
     top: usize,
     sure: bool,
     queue: BinaryHeap<Promise>,
@@ -248,7 +248,7 @@ impl Ranking {
 
     /// Whether nothing left can be among the fastest.
     #[must_use]
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         let Some(next) = self.queue.peek() else {
             return true;
         };
@@ -257,7 +257,7 @@ impl Ranking {
 
     /// The least bound left.
     #[must_use]
-    pub fn next_bound(&self) -> Option<f64> {
+    pub(crate) fn next_bound(&self) -> Option<f64> {
         self.queue.peek().map(|next| next.bound)
     }
 

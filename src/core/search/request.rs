@@ -50,7 +50,12 @@ impl Request {
     ///
     /// # Errors
     /// A run that has no model, GPU or precision.
-    pub fn with_axes(run: &Run, axes: Axes, pins: &[&str], top: usize) -> Result<Self, Vec<Issue>> {
+    pub(crate) fn with_axes(
+        run: &Run,
+        axes: Axes,
+        pins: &[&str],
+        top: usize,
+    ) -> Result<Self, Vec<Issue>> {
         let model = run.model.resolve()?;
         run.precision.resolve()?;
         let mut base = run.clone();

@@ -13,7 +13,7 @@ const MAGNITUDES: f64 = 3.0 * 2.0;
 
 /// Takes the gradients of frozen weights out of `time` and adds adapters: `2 r (in + out)` a row and pass on tensor cores,
 /// and `2 (in + out)` elements that are read and written once more, which at small ranks is what takes time.
-pub fn beside_frozen(
+pub(crate) fn beside_frozen(
     scenario: &Scenario,
     adapter: &Adapter,
     rates: &Rates,

@@ -16,7 +16,7 @@ const EAGER_ROTARY: f64 = 11.0;
 
 /// Bytes a token that one layer's elementwise kernels move on a rank, forward and backward.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LayerBytes {
+pub(crate) struct LayerBytes {
     /// Two norms and two residual additions: read 2 h, write h, twice over; the backward pass once more.
     pub norms: (f64, f64),
     /// The activation function between the FFN's matrices.
@@ -91,7 +91,7 @@ pub fn activation(gated: bool, ffn: f64, e: f64, fused: bool) -> (f64, f64) {
 /// Bytes a logit that the loss moves, forward and backward together: fp32 passes for the maximum, the exponential, the
 /// sum and the gradient where each is a kernel; fused kernels keep to one or two passes.
 #[must_use]
-pub fn loss_bytes(kernel: CrossEntropy) -> f64 {
+pub(crate) fn loss_bytes(kernel: CrossEntropy) -> f64 {
     match kernel {
         CrossEntropy::Megatron => 30.0,
         CrossEntropy::MegatronFused | CrossEntropy::Chunked => 16.0,

@@ -69,7 +69,7 @@ pub fn gemm(rates: &Rates, m: f64, n: f64, k: f64, output: Output) -> f64 {
 
 /// A multiplication that does not run in fp8 where the linears do.
 #[must_use]
-pub fn plain_gemm(rates: &Rates, m: f64, n: f64, k: f64, output: Output) -> f64 {
+pub(crate) fn plain_gemm(rates: &Rates, m: f64, n: f64, k: f64, output: Output) -> f64 {
     seconds(rates, rates.gemm_plain.0, m, n, k, output)
 }
 
@@ -87,7 +87,7 @@ pub fn linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Output) -> [f64; 3]
 
 /// The same behind a norm, which writes its output quantised.
 #[must_use]
-pub fn normed_linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
+pub(crate) fn normed_linear(rates: &Rates, m: f64, k: f64, n: f64, weight: Output) -> [f64; 3] {
     let [forward, input, gradient] = linear(rates, m, k, n, weight);
     let fused = (rates.quantise - rates.quantise_normed) * m * k;
     [forward - fused, input, gradient]

@@ -10,14 +10,14 @@ use crate::source::{CUDNN_BENCHMARK, Cited, FLASH_2, FLASH_3, SIMUMAX, Source};
 
 /// What a pass waits for the last wave, in mean tiles: forward, where the longest tile of a causal mask is twice the
 /// mean, and backward, whose tiles are cut finer.
-pub const LAST_WAVE: Cited<(f64, f64)> = Cited::new(
+pub(crate) const LAST_WAVE: Cited<(f64, f64)> = Cited::new(
     (2.0, 0.7),
     &SIMUMAX,
     "64 to 4 heads on A100: 185 to 80 forward, 157 to 105 backward",
 );
 
 /// FlashAttention-2 over FlashAttention-1 and its Triton form.
-pub const FLASH_1: Cited<f64> = Cited::new(
+pub(crate) const FLASH_1: Cited<f64> = Cited::new(
     1.8,
     &FLASH_2,
     "1.7 to 3.0 times FlashAttention, 1.3 to 2.5 times its Triton form: the mean of the latter",
@@ -25,7 +25,7 @@ pub const FLASH_1: Cited<f64> = Cited::new(
 
 /// What a kernel reaches on one family of GPUs: long sequences, causal count, head width 128, all multiprocessors busy.
 #[derive(Clone, Copy, Debug)]
-pub struct KernelRate {
+pub(crate) struct KernelRate {
     /// The kernel.
     pub kernel: AttentionKernel,
     /// Ids of the GPUs.
@@ -50,7 +50,7 @@ const H100: &[&str] = &[
 const H200: &[&str] = &["h200-sxm-141gb", "gh200-96gb"];
 
 /// Rates of the kernels that are not the family's own.
-pub static KERNELS: &[KernelRate] = &[
+pub(crate) static KERNELS: &[KernelRate] = &[
     KernelRate {
         kernel: AttentionKernel::Cudnn,
         presets: H100,
@@ -118,7 +118,7 @@ pub static KERNELS: &[KernelRate] = &[
 
 /// Shares of the bf16 peak that `kernel` reaches on `gpu` of `family`: the family's own kernel where no table has it.
 #[must_use]
-pub fn kernel_shares(kernel: AttentionKernel, gpu: &str, family: &Family) -> (f64, f64) {
+pub(crate) fn kernel_shares(kernel: AttentionKernel, gpu: &str, family: &Family) -> (f64, f64) {
     let measured = KERNELS
         .iter()
         .find(|row| row.kernel == kernel && row.presets.contains(&gpu));

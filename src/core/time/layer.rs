@@ -14,7 +14,7 @@ use crate::run::{Run, Scenario};
 
 /// Seconds of one layer and micro-batch on one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LayerTime {
+pub(crate) struct LayerTime {
     /// The linears: forward, gradient of the input, gradient of the weight.
     pub linear: [f64; 3],
     /// Weight gradients of the column-cut linears: tensor-parallel reductions of the backward pass run beside them.
@@ -31,7 +31,7 @@ pub struct LayerTime {
 
 /// Forward seconds of single modules, for recomputation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ModuleTime {
+pub(crate) struct ModuleTime {
     /// Norms.
     pub norm: f64,
     /// The whole dense FFN.
@@ -96,7 +96,7 @@ struct Setting<'a> {
 
 /// Time of a layer of `kind` of `scenario` on one rank.
 #[must_use]
-pub fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerTime {
+pub(crate) fn layer_time(scenario: &Scenario, rates: &Rates, kind: LayerKind) -> LayerTime {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let t = layout.tp as f64;
     let setting = Setting {

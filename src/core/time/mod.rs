@@ -20,16 +20,16 @@ mod vision;
 
 pub use compute::{Clock, ComputeTime, STEP_END, step_end};
 pub use families::{FAMILIES, Family, family};
-pub use kernels::{FLASH_1, KERNELS, KernelRate, LAST_WAVE};
-pub use muon::seconds_a_parameter;
+pub(crate) use kernels::{FLASH_1, KERNELS, LAST_WAVE};
+pub(crate) use muon::seconds_a_parameter;
 pub use range::{Products, RANGES, Range, RangeOf, range};
-pub use rates::{
+pub(crate) use rates::{
     ATTENTION_HALF, ELEMENTWISE, GROUPED, HOST_PER_EXPERT_LAYER, HOST_PER_LAYER,
-    HOST_PER_RING_STEP, IN_TRAINING, LAUNCH, LAUNCH_EXPERTS, OPERANDS, PERMUTE, Peak, QUANTISE,
-    Rates, SPREAD, TUNED, UNDER_FSDP,
+    HOST_PER_RING_STEP, LAUNCH, LAUNCH_EXPERTS, OPERANDS, PERMUTE, QUANTISE, SPREAD, TUNED,
+    UNDER_FSDP,
 };
-pub use recurrence::MAMBA;
+pub use rates::{IN_TRAINING, Peak, Rates};
+pub(crate) use recurrence::MAMBA;
 pub use roofline::{Kernel, kernels, roof};
-pub use step::{
-    COUPLING, MfuBy, PARTS, Part, Step, StepParts, executed_flops, loader_floor, with_loader,
-};
+pub(crate) use step::{COUPLING, loader_floor};
+pub use step::{MfuBy, PARTS, Part, Step, StepParts, executed_flops, with_loader};

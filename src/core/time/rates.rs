@@ -24,61 +24,62 @@ pub const IN_TRAINING: Cited<f64> = Cited::fitted(
 );
 /// The same for NVIDIA's own runs since the end of 2024: containers whose libraries are tuned to the shapes of their
 /// recipes. Fitted to them.
-pub const TUNED: Cited<f64> = Cited::fitted(
+pub(crate) const TUNED: Cited<f64> = Cited::fitted(
     MEGATRON_2025.gemm,
     &NEMO,
     "fitted to the dgxc runs of Llama 3.1 on H100, in bf16",
 );
 /// The same under PyTorch's FSDP. Fitted to the runs of llm-foundry.
-pub const UNDER_FSDP: Cited<f64> = Cited::fitted(FSDP.gemm, &LLM_FOUNDRY, "fitted to its MPT runs");
+pub(crate) const UNDER_FSDP: Cited<f64> =
+    Cited::fitted(FSDP.gemm, &LLM_FOUNDRY, "fitted to its MPT runs");
 /// Spread of GPUs of a kind, standard deviation over mean: a step waits for the slowest of N, which is about
 /// `σ √(2 ln N)` slower than the mean. Fitted to how NVIDIA's runs slow down from 8 to 2304 GPUs with the same work each.
-pub const SPREAD: Cited<f64> = Cited::fitted(
+pub(crate) const SPREAD: Cited<f64> = Cited::fitted(
     0.0125,
     &NEMO,
     "fitted to the dgxc runs on 8 to 2304 GPUs; products of 128 GPUs are the reference",
 );
 /// Host time a layer and micro-batch, forward and backward, that no kernel hides, with eager launches of Megatron-LM of
 /// 2024. Fitted likewise.
-pub const HOST_PER_LAYER: Cited<Seconds> =
+pub(crate) const HOST_PER_LAYER: Cited<Seconds> =
     Cited::fitted(MEGATRON_2024.host, IN_TRAINING.source, IN_TRAINING.place);
 /// The same for each further step of ring attention. Fitted likewise.
-pub const HOST_PER_RING_STEP: Cited<Seconds> =
+pub(crate) const HOST_PER_RING_STEP: Cited<Seconds> =
     Cited::fitted(Seconds(30e-6), IN_TRAINING.source, IN_TRAINING.place);
 /// Host time a routed-expert layer adds: routing, sorting, grouped launches.
-pub const HOST_PER_EXPERT_LAYER: Cited<Seconds> =
+pub(crate) const HOST_PER_EXPERT_LAYER: Cited<Seconds> =
     Cited::new(Seconds(1e-3), &SIMUMAX, "deepseek rows of the B200 summary");
 /// What the host takes to launch the kernels of a routed layer one by one, forward and backward: a layer that computes
 /// for less waits for its host.
-pub const LAUNCH_EXPERTS: Cited<Seconds> = Cited::fitted(
+pub(crate) const LAUNCH_EXPERTS: Cited<Seconds> = Cited::fitted(
     Seconds(6e-3),
     &MEGATRON_BRIDGE,
     "fitted to the runs of Qwen3 without CUDA graphs, on H100 and B200",
 );
 /// The gap that a GEMM costs besides its FLOPs and bytes.
-pub const LAUNCH: Cited<Seconds> =
+pub(crate) const LAUNCH: Cited<Seconds> =
     Cited::new(Seconds(11e-6), &SIMUMAX, "fit to 183 GEMM shapes on A100");
 /// What remains of host overhead and gaps with CUDA graphs.
-pub const GRAPH_SHARE: f64 = 0.1;
+pub(crate) const GRAPH_SHARE: f64 = 0.1;
 /// What kernels that quantise read and write, at most. The sets of GEMMs of a layer of hidden size 4096 take 1.08 to 2.3
 /// ms longer on B300, 1.7 and 2.8 ms on H200, when they quantise 1.24 G elements of 3 to 6 bytes each.
-pub const QUANTISE: Cited<BytesPerSecond> = Cited::new(
+pub(crate) const QUANTISE: Cited<BytesPerSecond> = Cited::new(
     BytesPerSecond(2.9e12),
     &TRANSFORMER_ENGINE,
     "GEMM speedups, with quantisation against without: 2.7 to 3.4 TB/s on B300, 2.7 and 2.9 on H200",
 );
 /// Elementwise kernels reach this share of the memory bandwidth.
-pub const ELEMENTWISE: Cited<f64> = Cited::new(0.85, &SIMUMAX, "0.8 to 0.91 by kernel");
+pub(crate) const ELEMENTWISE: Cited<f64> = Cited::new(0.85, &SIMUMAX, "0.8 to 0.91 by kernel");
 /// Operands of a GEMM arrive at this multiple of the memory bandwidth: most of the loads hide behind tiles.
-pub const OPERANDS: Cited<f64> =
+pub(crate) const OPERANDS: Cited<f64> =
     Cited::new(1.4, &SIMUMAX, "fit to 183 GEMM shapes on A100, 2.83 TB/s");
 /// Scattered reads and writes of the expert permutation, as a share of the memory bandwidth.
-pub const PERMUTE: Cited<f64> = Cited::new(0.25, &SIMUMAX, "permute_fwd, permute_bwd");
+pub(crate) const PERMUTE: Cited<f64> = Cited::new(0.25, &SIMUMAX, "permute_fwd, permute_bwd");
 /// Grouped GEMMs over one GEMM of the same rows.
-pub const GROUPED: Cited<f64> =
+pub(crate) const GROUPED: Cited<f64> =
     Cited::new(0.8, &SIMUMAX, "grouped 0.52 to 0.71 on A100, dense 0.72");
 /// Sequence length at which causal attention runs at half its asymptotic rate.
-pub const ATTENTION_HALF: Cited<f64> = Cited::new(
+pub(crate) const ATTENTION_HALF: Cited<f64> = Cited::new(
     400.0,
     &crate::source::FLASH_3,
     "FA2 forward, d 128, causal, 512 to 16k",

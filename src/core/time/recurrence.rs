@@ -10,7 +10,7 @@ use crate::source::{Cited, MEGATRON_BRIDGE};
 const DELTA_NET: f64 = 70.8e12;
 const KDA: f64 = 44e12;
 /// Mamba-2's kernels together, forward, on H800, in FLOP/s as executed.
-pub const MAMBA: Cited<f64> = Cited::fitted(
+pub(crate) const MAMBA: Cited<f64> = Cited::fitted(
     42e12,
     &MEGATRON_BRIDGE,
     "fitted to the runs of Nemotron 3 on five GPUs; the scan of chunks alone runs at 131e12 (TileLang)",
@@ -52,7 +52,7 @@ fn executed(model: &Architecture, mixer: Mixer) -> (f64, f64) {
 
 /// Forward and backward seconds for `tokens`, all heads, on a GPU of this bf16 peak.
 #[must_use]
-pub fn recurrence(peak: f64, model: &Architecture, mixer: Mixer, tokens: f64) -> (f64, f64) {
+pub(crate) fn recurrence(peak: f64, model: &Architecture, mixer: Mixer, tokens: f64) -> (f64, f64) {
     let (flops, rate) = executed(model, mixer);
     let forward = tokens * flops / (rate * (peak / HOPPER).powf(GROWTH));
     (forward, BACKWARD * forward)

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// How sharply the slower of two processes that feed each other through a short queue sets the pace. Fitted to table 3,
 /// where data loader and GPUs are near each other; at 6 equal paces take 12 % longer than either alone.
-pub const COUPLING: Cited<f64> = Cited::fitted(6.0, &FUJII_2024, "fitted to table 3");
+pub(crate) const COUPLING: Cited<f64> = Cited::fitted(6.0, &FUJII_2024, "fitted to table 3");
 
 /// Seconds of a step whose GPUs need `busy` and whose data loader needs `floor`: never shorter than either,
 /// `(busy⁶ + floor⁶)^(1/6)`.
@@ -29,7 +29,7 @@ pub fn with_loader(busy: Seconds, floor: Seconds) -> Seconds {
 /// What the data loader of a rank takes for a step: `k s²` a sequence, with `B/d` of them, or `b Σ L / (s b)` where
 /// micro-batches have lengths of their own.
 #[must_use]
-pub fn loader_floor(scenario: &Scenario) -> Seconds {
+pub(crate) fn loader_floor(scenario: &Scenario) -> Seconds {
     let run = &scenario.run;
     let samples = match run.microbatch_lengths {
         Some(_) => scenario.usual_microbatches() * run.micro_batch as f64,

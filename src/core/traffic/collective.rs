@@ -15,22 +15,23 @@ pub const INTRA: Cited<f64> = Cited::new(0.78, &STAS, "network benchmarks, all_r
 /// The same between nodes: 37 of 50 GB/s a card.
 pub const INTER: Cited<f64> = Cited::new(0.75, &STAS, "network benchmarks, four nodes of B200");
 /// All-to-all inside a node reaches less: many small messages at once.
-pub const ALL_TO_ALL: Cited<f64> = Cited::new(0.5, &crate::source::SIMUMAX, "all2all, in node");
+pub(crate) const ALL_TO_ALL: Cited<f64> =
+    Cited::new(0.5, &crate::source::SIMUMAX, "all2all, in node");
 /// What kernels that pass tokens on inside the node reach of the scale-up link and of the card: 153 of 200 GB/s with an
 /// eighth of it a rank's own, 58 with a quarter of it a node's own on cards of 50 GB/s.
-pub const DISPATCH: Cited<(f64, f64)> = Cited::new(
+pub(crate) const DISPATCH: Cited<(f64, f64)> = Cited::new(
     (0.67, 0.87),
     &DEEPEP,
     "README, normal kernels on H800, 8 and 32 GPUs",
 );
 /// What the fused dispatch of 2026 reaches of the scale-up link: 726 of 900 GB/s.
-pub const FUSED_DISPATCH: Cited<f64> = Cited::new(
+pub(crate) const FUSED_DISPATCH: Cited<f64> = Cited::new(
     0.81,
     &DEEPEP,
     "README, version 2, 8 GPUs of B200, 64 multiprocessors",
 );
 /// Latency of a launch, of a hop inside a node and of a hop between nodes.
-pub const LATENCY: Cited<[f64; 3]> =
+pub(crate) const LATENCY: Cited<[f64; 3]> =
     Cited::new([15e-6, 3e-6, 14e-6], &NCCL, "tuning.cc, ring, simple");
 
 /// GPUs joined pairwise, without a switch: a group reaches only its own links.
@@ -134,7 +135,7 @@ impl Fabric {
 
     /// All-to-all of `bytes` a rank: what stays in the node over the scale-up link, what leaves it over the card.
     #[must_use]
-    pub fn all_to_all(&self, group: Group, bytes: Bytes) -> Seconds {
+    pub(crate) fn all_to_all(&self, group: Group, bytes: Bytes) -> Seconds {
         if group.size <= 1 || bytes.0 <= 0.0 {
             return Seconds::ZERO;
         }
@@ -148,7 +149,7 @@ impl Fabric {
     /// A dispatch (or combine) of `crossing` bytes a rank over the network while `inside` bytes run over the scale-up
     /// link: "communications via IB and `NVLink` are fully overlapped" (`DeepSeek-V3`, section 3.2.2).
     #[must_use]
-    pub fn once_a_node(&self, crossing: Bytes, inside: Bytes) -> Seconds {
+    pub(crate) fn once_a_node(&self, crossing: Bytes, inside: Bytes) -> Seconds {
         let network = crossing.0 / (self.network * DISPATCH.value.1);
         let link = inside.0 / (self.link * self.dispatch);
         Seconds(2.0 * self.latency[0] + network.max(link))

@@ -11,12 +11,12 @@ use crate::run::{MoeDispatch, Scenario};
 use crate::source::{Cited, DEEPSEEK_V3};
 
 /// Bytes of an element in fp8, with a scale of four bytes for 128 of them.
-pub const FP8_ELEMENT: Cited<f64> =
+pub(crate) const FP8_ELEMENT: Cited<f64> =
     Cited::new(1.0 + 4.0 / 128.0, &DEEPSEEK_V3, "sections 3.3.2 and 3.3.3");
 
 /// Share of the multiprocessors that kernels which pass tokens on inside the node take from the compute beside them: 20
 /// of the 132 of an H800.
-pub const DISPATCHERS: Cited<f64> = Cited::new(20.0 / 132.0, &DEEPSEEK_V3, "section 3.2.2");
+pub(crate) const DISPATCHERS: Cited<f64> = Cited::new(20.0 / 132.0, &DEEPSEEK_V3, "section 3.2.2");
 
 /// Copies of a token that a rank sends to the experts of one layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +41,7 @@ impl Copies {
 /// ranks, where a token may go to m of the nodes: `v(m) (n - 1)/n` copies to other nodes, and inside them one for every
 /// rank that has some of its experts but the one where it arrived, `v(m g) (g - 1)/g`.
 #[must_use]
-pub fn once_a_node(moe: Moe, group: Group) -> Copies {
+pub(crate) fn once_a_node(moe: Moe, group: Group) -> Copies {
     let (nodes, near) = (group.nodes() as f64, group.in_node as f64);
     let allowed = allowed_nodes(moe, nodes);
     let visited = |places: f64| places * (1.0 - (1.0 - 1.0 / places).powf(moe.top_k as f64));
@@ -67,7 +67,7 @@ fn allowed_nodes(moe: Moe, nodes: f64) -> f64 {
 
 /// Whether `scenario` sends a token once a node.
 #[must_use]
-pub fn is_once_a_node(scenario: &Scenario) -> bool {
+pub(crate) fn is_once_a_node(scenario: &Scenario) -> bool {
     scenario.software.moe_dispatch == MoeDispatch::PerNode
 }
 
@@ -75,7 +75,7 @@ pub fn is_once_a_node(scenario: &Scenario) -> bool {
 /// both. In fp8 the way there alone: "for both the forward and backward combine components, we retain them in BF16"
 /// (`DeepSeek-V3`, section 3.3.3).
 #[must_use]
-pub fn element_bytes(scenario: &Scenario) -> (f64, f64) {
+pub(crate) fn element_bytes(scenario: &Scenario) -> (f64, f64) {
     let back = scenario.precision.computes.activation();
     let there = if scenario.software.fp8_dispatch {
         FP8_ELEMENT.value

@@ -16,16 +16,19 @@ mod volume;
 mod waits;
 
 pub use beside::Beside;
-pub use collective::{ALL_TO_ALL, DISPATCH, FUSED_DISPATCH, Fabric, INTER, INTRA, LATENCY};
-pub use dispatch::{Copies, DISPATCHERS, FP8_ELEMENT, element_bytes, is_once_a_node, once_a_node};
+pub(crate) use collective::{ALL_TO_ALL, DISPATCH, FUSED_DISPATCH, LATENCY};
+pub use collective::{Fabric, INTER, INTRA};
+pub use dispatch::Copies;
+pub(crate) use dispatch::{DISPATCHERS, FP8_ELEMENT, element_bytes, is_once_a_node, once_a_node};
 pub use gradients::{Held, StepMessages, step_messages, step_sync};
 pub use grid::{GridCut, grid_cuts};
-pub use overlap::{OverlapRow, OverlapTotals, PassTraffic, overlap_rows};
-pub use playbook::{PlaybookRatio, playbook_ratio, playbook_term};
+pub use overlap::{OverlapRow, PassTraffic};
+pub(crate) use overlap::{OverlapTotals, overlap_rows};
+pub(crate) use playbook::playbook_term;
+pub use playbook::{PlaybookRatio, playbook_ratio};
 pub use ratios::{flops_per_byte, ring_block_ratio};
 pub use sequence::{SequenceCut, ring_buffer, ring_pieces, ring_steps, ring_work, sequence_cuts};
 pub use shards::CONTENTION;
-pub use volume::{
-    MicrobatchTraffic, bandwidth, microbatch_traffic, rank_key_width, tensor_pairs, widest_queries,
-};
+pub use volume::{MicrobatchTraffic, bandwidth, microbatch_traffic};
+pub(crate) use volume::{rank_key_width, tensor_pairs, widest_queries};
 pub use waits::{StageWaits, StageWindows, Wait, stage_waits};

@@ -72,7 +72,7 @@ impl PassTraffic {
 
 impl OverlapRow {
     /// All its times `scale` times as long; ratios and bytes stay.
-    pub fn rescale(&mut self, scale: f64) {
+    pub(crate) fn rescale(&mut self, scale: f64) {
         let own = [
             &mut self.comm_s,
             &mut self.compute_s,
@@ -96,7 +96,7 @@ impl OverlapRow {
 
 /// All kinds of communication of a step on the busiest rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct OverlapTotals {
+pub(crate) struct OverlapTotals {
     /// Gradients, and with ZeRO-1 and 2 the updated weights.
     pub dp: Wait,
     /// ZeRO-3 weights.
@@ -117,7 +117,7 @@ pub struct OverlapTotals {
 
 /// A row for every parallelism larger than 1, and for ZeRO-3, from what the stages waited for.
 #[must_use]
-pub fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<OverlapRow> {
+pub(crate) fn overlap_rows(scenario: &Scenario, totals: &OverlapTotals) -> Vec<OverlapRow> {
     let (layout, mesh) = (&scenario.layout, scenario.layout.mesh());
     let shards = layout.dp * layout.cp > 1;
     let zero3 = shards && scenario.zero.stage == 3;

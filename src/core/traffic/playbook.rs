@@ -59,7 +59,12 @@ pub fn playbook_ratio(
 
 /// How the corrected `ratio` of the row `name` comes about; notes tell how the printed form differs.
 #[must_use]
-pub fn playbook_term(scenario: &Scenario, name: &str, b: BytesPerSecond, ratio: f64) -> Term {
+pub(crate) fn playbook_term(
+    scenario: &Scenario,
+    name: &str,
+    b: BytesPerSecond,
+    ratio: f64,
+) -> Term {
     let given = |symbol, name: &'static str, value| Term::given(symbol, name, value, Unit::Count);
     let layers = scenario.model.layers as f64 / scenario.stage_layers.len() as f64;
     let book = [

@@ -76,7 +76,7 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
 /// Pairs of tensor-parallel messages of a layer and pass: one a mixer, one a dense FFN or shared experts. A routed FFN
 /// gathers and scatters its tokens over the experts instead.
 #[must_use]
-pub fn tensor_pairs(model: &Architecture, kind: LayerKind) -> f64 {
+pub(crate) fn tensor_pairs(model: &Architecture, kind: LayerKind) -> f64 {
     let shared = kind.ffn.is_routed() && model.moe.is_some_and(|moe| moe.shared_experts > 0);
     let ffn = kind.ffn.is_dense() || shared;
     f64::from(u8::from(kind.mixer != Mixer::None) + u8::from(ffn))
@@ -84,7 +84,7 @@ pub fn tensor_pairs(model: &Architecture, kind: LayerKind) -> f64 {
 
 /// Layers of global stage `stage` that route tokens to experts.
 #[must_use]
-pub fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
+pub(crate) fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
     let range = stage_range(&scenario.stage_layers, stage);
     let kinds = scenario.model.kinds(range);
     let routed = kinds.iter().filter(|(kind, _)| kind.ffn.is_routed());
@@ -96,7 +96,7 @@ pub fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
 /// A state-space model or linear attention goes from a part of the sequence to a part of its heads and back: what its
 /// convolution reads and what it returns, `4 b T w (c - 1)/c`. Source: Megatron-LM `mamba_context_parallel.py`.
 #[must_use]
-pub fn context_bytes(scenario: &Scenario, mixer: Mixer) -> Bytes {
+pub(crate) fn context_bytes(scenario: &Scenario, mixer: Mixer) -> Bytes {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let (t, c) = (layout.tp as f64, layout.cp as f64);
     let moved = scenario.precision.computes.activation() * scenario.tokens_per_rank();
@@ -141,7 +141,7 @@ fn query_width(heads: Heads) -> f64 {
 
 /// The same of the widest layers.
 #[must_use]
-pub fn widest_queries(model: &Architecture) -> f64 {
+pub(crate) fn widest_queries(model: &Architecture) -> f64 {
     let kinds = model.all_kinds();
     let heads = kinds
         .iter()
@@ -157,7 +157,7 @@ fn key_width(heads: Heads, tp: u64) -> f64 {
 
 /// Bytes of one micro-batch's hidden states on a rank: what a tensor-parallel message gathers or reduces, `2 T h`.
 #[must_use]
-pub fn stage_message(scenario: &Scenario) -> Bytes {
+pub(crate) fn stage_message(scenario: &Scenario) -> Bytes {
     let activation = scenario.precision.computes.activation();
     Bytes(activation * scenario.tokens_per_rank() * scenario.model.hidden as f64)
 }
@@ -165,7 +165,7 @@ pub fn stage_message(scenario: &Scenario) -> Bytes {
 /// Bytes of one block of keys and values of a layer with `mixer` on its way round a ring, `4 T w` with w the width of
 /// the keys on a rank.
 #[must_use]
-pub fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
+pub(crate) fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
     let heads = scenario.model.attention_heads(mixer);
     let width = heads.map_or(0.0, |heads| key_width(heads, scenario.layout.tp));
     let activation = scenario.precision.computes.activation();
@@ -174,7 +174,7 @@ pub fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
 
 /// The largest such block of any layer.
 #[must_use]
-pub fn ring_block(scenario: &Scenario) -> Bytes {
+pub(crate) fn ring_block(scenario: &Scenario) -> Bytes {
     let kinds = scenario.model.all_kinds();
     let blocks = kinds
         .iter()
@@ -187,7 +187,7 @@ pub fn ring_block(scenario: &Scenario) -> Bytes {
 
 /// Mean width of keys and values on a tensor-parallel rank, which has a head at least; of the widest layers.
 #[must_use]
-pub fn rank_key_width(scenario: &Scenario) -> f64 {
+pub(crate) fn rank_key_width(scenario: &Scenario) -> f64 {
     let tokens = scenario.precision.computes.activation() * scenario.tokens_per_rank();
     ring_block(scenario).0 / (2.0 * tokens)
 }

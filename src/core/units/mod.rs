@@ -6,7 +6,8 @@
 mod read;
 mod show;
 
-pub use read::{is_mark, parse_count, parse_number, whole};
+pub(crate) use read::is_mark;
+pub use read::{parse_count, parse_number, whole};
 pub use show::{
     MemoryUnit, group, number, scientific, show_bandwidth, show_bytes, show_count, show_flops,
     show_off, show_percent, show_seconds, significant, thousands,

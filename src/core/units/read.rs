@@ -65,7 +65,7 @@ pub fn parse_number(text: &str) -> Option<f64> {
 
 /// What is copied along with text and not seen: marks of direction, joiners, the mark of a byte order.
 #[must_use]
-pub const fn is_mark(c: char) -> bool {
+pub(crate) const fn is_mark(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 

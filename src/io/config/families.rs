@@ -5,7 +5,7 @@
 use crate::core::model::{Biases, Norm, QkNorm};
 
 /// What mixes the tokens of layers, where the file does not list it.
-pub enum Mixers {
+pub(crate) enum Mixers {
     /// Full attention, or what the entries of linear attention and state-space models say.
     Alike,
     /// Windows, but in one layer of so many, from the first on.
@@ -16,7 +16,7 @@ pub enum Mixers {
 
 /// A kind of model.
 #[allow(clippy::struct_excessive_bools)] // independent facts of a table
-pub struct Family {
+pub(crate) struct Family {
     /// Its `model_type`s.
     pub kinds: &'static [&'static str],
     /// Normalisation.
@@ -296,7 +296,7 @@ static FAMILIES: &[Family] = &[
 ];
 
 /// The family of a `model_type`.
-pub fn family(kind: &str) -> Option<&'static Family> {
+pub(crate) fn family(kind: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.kinds.contains(&kind))
 }
 

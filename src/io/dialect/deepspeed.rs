@@ -12,7 +12,7 @@ use crate::core::t;
 use crate::io::json::pretty;
 
 /// DeepSpeed.
-pub static DIALECT: Dialect = Dialect {
+pub(crate) static DIALECT: Dialect = Dialect {
     id: "deepspeed",
     name: "DeepSpeed",
     file: "ds_config.json",

@@ -8,7 +8,7 @@ use crate::core::run::{Scenario, Value};
 use crate::core::t;
 
 /// What a program's scripts call the nodes and the GPUs of each.
-pub struct Launcher {
+pub(crate) struct Launcher {
     /// The argument of nodes, and the variables that hold it.
     pub nodes: (&'static str, &'static [&'static str]),
     /// The argument of GPUs a node, and the variables that hold it.
@@ -17,7 +17,7 @@ pub struct Launcher {
 
 impl Launcher {
     /// Scripts keep the size of the cluster in variables: they count where no argument is a number.
-    pub fn take_variables(&self, script: &Script, entries: &mut Entries) {
+    pub(crate) fn take_variables(&self, script: &Script, entries: &mut Entries) {
         for (name, variables) in [self.nodes, self.each] {
             let known = entries
                 .iter()

@@ -18,7 +18,7 @@ use crate::core::run::{Scenario, Value};
 use parallel::SAME;
 
 /// Megatron-LM.
-pub static DIALECT: Dialect = Dialect {
+pub(crate) static DIALECT: Dialect = Dialect {
     id: "megatron",
     name: "Megatron-LM",
     file: "megatron.sh",

@@ -21,7 +21,7 @@ use crate::core::run::{Based, Format, PrecisionParts, Recompute, Run, Scenario, 
 use settings_reader::SettingsReader;
 
 /// Names and values of a program's settings; nested ones are dotted.
-pub type Entries = Vec<(String, Value)>;
+pub(crate) type Entries = Vec<(String, Value)>;
 
 /// A program and how it says a Run.
 pub struct Dialect {

@@ -13,7 +13,7 @@ use crate::core::t;
 use crate::io::config;
 
 /// Nanotron.
-pub static DIALECT: Dialect = Dialect {
+pub(crate) static DIALECT: Dialect = Dialect {
     id: "nanotron",
     name: "Nanotron",
     file: "nanotron.yaml",

@@ -60,7 +60,7 @@ impl SettingsReader {
     }
 
     /// Notes names that say nothing of a Run, though something asked for them.
-    pub fn ignore(&mut self, names: impl Iterator<Item = String>) {
+    pub(crate) fn ignore(&mut self, names: impl Iterator<Item = String>) {
         self.ignored.extend(names);
     }
 
@@ -88,7 +88,7 @@ impl SettingsReader {
     }
 
     /// Notes what is taken where the text is silent.
-    pub fn assume(&mut self, message: impl Into<Message>) {
+    pub(crate) fn assume(&mut self, message: impl Into<Message>) {
         self.assumed.push(message.into());
     }
 

@@ -6,7 +6,7 @@ use crate::core::run::{Run, Value};
 
 /// The settings said so far.
 #[derive(Default)]
-pub struct SettingsWriter(Entries);
+pub(crate) struct SettingsWriter(Entries);
 
 impl SettingsWriter {
     /// A whole number.

@@ -14,7 +14,7 @@ use crate::core::issue::Issue;
 use crate::core::run::{Scenario, Value};
 
 /// torchtitan.
-pub static DIALECT: Dialect = Dialect {
+pub(crate) static DIALECT: Dialect = Dialect {
     id: "torchtitan",
     name: "torchtitan",
     file: "torchtitan.sh",
@@ -57,7 +57,7 @@ pub fn knows(name: &str) -> bool {
 
 /// Whether a text is a file of its settings, whichever form of TOML names them.
 #[must_use]
-pub fn is_file(file: &Result<Entries, Issue>) -> bool {
+pub(crate) fn is_file(file: &Result<Entries, Issue>) -> bool {
     let entries = file.as_ref();
     entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
 }

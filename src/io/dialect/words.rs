@@ -15,7 +15,7 @@ const MAX_VARIABLES: usize = 1000;
 
 /// What a script says.
 #[derive(Debug, Default, PartialEq)]
-pub struct Script {
+pub(crate) struct Script {
     /// Its words, variables put in where the script sets them; an empty one ends a statement.
     pub words: Vec<String>,
     /// The variables that it sets.
@@ -236,7 +236,7 @@ fn several(word: &str) -> bool {
 
 /// A number where the text is one, else the text.
 #[must_use]
-pub fn scalar(text: &str) -> Value {
+pub(crate) fn scalar(text: &str) -> Value {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() => Value::Number(number),
         _ => Value::Text(text.to_owned()),

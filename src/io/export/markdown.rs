@@ -28,7 +28,7 @@ const ALWAYS: [&str; 11] = [
 
 /// The run, memory by stage, the step, communication and what to know.
 #[must_use]
-pub fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
+pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let report = &evaluation.report;
     let run = &evaluation.scenario.run;
     let answer = format!(

@@ -10,7 +10,7 @@ use crate::view::panels::issues::line;
 
 /// The dialog with `id` chosen, the first form where it is none; `file` is its text once it is written.
 #[must_use]
-pub fn menu(run: &Run, id: &str, file: Option<&str>) -> Node {
+pub(crate) fn menu(run: &Run, id: &str, file: Option<&str>) -> Node {
     let chosen = FORMATS
         .iter()
         .find(|format| format.id == id)

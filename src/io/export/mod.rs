@@ -5,7 +5,7 @@ mod bars;
 mod csv;
 mod formats;
 mod markdown;
-pub mod menu;
+pub(crate) mod menu;
 mod ops;
 mod order;
 mod picture;

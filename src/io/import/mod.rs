@@ -181,7 +181,7 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
 ///
 /// # Errors
 /// What cannot be read, by entry.
-pub fn read_entries(
+pub(crate) fn read_entries(
     dialect: &Dialect,
     entries: Entries,
     present: &Run,

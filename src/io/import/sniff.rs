@@ -33,7 +33,7 @@ fn readable() -> Message {
 ///
 /// # Errors
 /// What is wrong with it, or what would be read.
-pub fn sniff(text: &str) -> Result<Kind, Issue> {
+pub(crate) fn sniff(text: &str) -> Result<Kind, Issue> {
     let text = text.trim();
     if text.starts_with('{') {
         return object(text);
@@ -120,7 +120,7 @@ fn object(text: &str) -> Result<Kind, Issue> {
 
 /// The first link in a text: an address with `#v=`, or the pairs alone.
 #[must_use]
-pub fn link_in(text: &str) -> Option<String> {
+pub(crate) fn link_in(text: &str) -> Option<String> {
     let bare = ["v=", "?v="]
         .iter()
         .any(|start| text.trim().starts_with(start));

@@ -58,7 +58,7 @@ pub struct Understood {
 }
 
 /// The file that is read, or why it cannot be.
-pub type Open = Option<Result<LogReader, Issue>>;
+pub(crate) type Open = Option<Result<LogReader, Issue>>;
 
 impl Piece {
     /// Takes `bytes` for the file that is `open`.

@@ -19,7 +19,7 @@ pub struct Log {
 
 /// The numbers of a log.
 #[derive(Default)]
-pub struct Heard {
+pub(crate) struct Heard {
     /// Lines that were understood, by program.
     pub programs: BTreeMap<Program, u64>,
     /// Values over the steps, by program and quantity.
@@ -59,7 +59,7 @@ impl Log {
 impl Heard {
     /// The series of a quantity, of the program that says most of it.
     #[must_use]
-    pub fn series_of(&self, quantity: Quantity) -> Option<(Program, &Series)> {
+    pub(crate) fn series_of(&self, quantity: Quantity) -> Option<(Program, &Series)> {
         let all = self
             .series
             .iter()

@@ -10,7 +10,7 @@ const MAX_ENTRIES: usize = 4000;
 
 /// The arguments that a log states.
 #[derive(Default)]
-pub struct Dump(Vec<(String, String)>);
+pub(crate) struct Dump(Vec<(String, String)>);
 
 impl Dump {
     /// Takes a line of it; false where it is none.

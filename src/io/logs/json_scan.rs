@@ -7,7 +7,7 @@ const MAX_DEPTH: usize = 64;
 
 /// What comes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// An object or a list begins; with its key, where it stands in an object.
     Begin,
     /// It ends.
@@ -20,7 +20,7 @@ pub enum Event<'a> {
 
 /// Takes bytes, tells events with the key that they stand under.
 #[derive(Default)]
-pub struct Scanner {
+pub(crate) struct Scanner {
     /// Whether each open bracket is an object, and its key.
     open: Vec<(bool, String)>,
     key: String,

@@ -16,7 +16,7 @@ mod steps;
 pub mod summary;
 mod trace;
 
-pub use patterns::{PATTERNS, Pattern, Program, Quantity};
+pub use patterns::Quantity;
 pub use reading::{Reading, Steps};
 
 use crate::core::issue::Issue;

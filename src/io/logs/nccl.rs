@@ -7,7 +7,7 @@ const LARGE: f64 = 16e6;
 
 /// What nccl-tests printed: the ranks of its header and its rows.
 #[derive(Default)]
-pub struct Nccl {
+pub(crate) struct Nccl {
     hosts: Vec<String>,
     /// Ranks that took part.
     pub ranks: u64,
@@ -135,7 +135,7 @@ const TYPES: &[&str] = &[
 
 /// What MAMF-finder found, TFLOP/s: the mean at the best shape where it says one.
 #[derive(Default)]
-pub struct Mamf {
+pub(crate) struct Mamf {
     mean: Option<f64>,
     best: Option<f64>,
 }

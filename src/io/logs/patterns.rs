@@ -11,7 +11,7 @@ use Quantity::{
 /// A program that writes logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)] // their names say what they are
-pub enum Program {
+pub(crate) enum Program {
     MegatronLm,
     MegatronBridge,
     MegatronDeepSpeed,
@@ -101,7 +101,7 @@ pub enum Quantity {
 }
 
 /// A line.
-pub struct Pattern {
+pub(crate) struct Pattern {
     /// Whose it is.
     pub program: Program,
     /// Words that stand in it, in this order.
@@ -134,7 +134,7 @@ use Program::{
 
 /// Every line that is known; the first that matches is taken.
 #[rustfmt::skip] // a table: one row a line
-pub static PATTERNS: &[Pattern] = &[
+pub(crate) static PATTERNS: &[Pattern] = &[
     // Megatron-DeepSpeed, before Megatron-LM whose words it has: samples/sec of all GPUs.
     row(MegatronDeepSpeed, &["samples/sec:", "elapsed time per iteration (ms):", "approx flops per GPU"], &[("iteration", Iteration, 1.0), ("elapsed time per iteration (ms):", Seconds, 1e-3), ("samples/sec:", CurrentSamplesPerSecond, 1.0)]),
     // Megatron-LM training.py: ms an iteration, mean of the log interval.

@@ -42,7 +42,7 @@ struct Device {
 
 /// A snapshot as far as it was read.
 #[derive(Default)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     scanner: Scanner,
     state: Devices,
 }

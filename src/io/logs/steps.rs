@@ -7,14 +7,14 @@ const MAX_KEPT: usize = 65_536;
 
 /// Values by step number, the largest of each: ranks that print the same step wait for the slowest.
 #[derive(Clone, Debug, Default)]
-pub struct Series {
+pub(crate) struct Series {
     values: Vec<(u64, f64)>,
     stride: u64,
 }
 
 /// What a series comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
+pub(crate) struct Summary {
     /// The median of the values that count.
     pub median: f64,
     /// Half the distance between the 16th and the 84th of 100, over the median.

@@ -19,7 +19,7 @@ const MAX_KERNELS: usize = 8_000_000;
 
 /// What a kernel does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub(crate) enum Class {
     /// Messages between GPUs.
     Communication,
     /// Attention.

@@ -39,7 +39,7 @@ pub struct Box {
 /// Room for names on the left, CSS pixels; the style sheet has it too.
 pub const NAMES: f64 = 64.0;
 /// The width that decides what is told apart, pixels.
-pub const DETAIL: f64 = 800.0;
+pub(crate) const DETAIL: f64 = 800.0;
 /// Ops from this width on are kept apart, pixels, by so much paper.
 const APART: f64 = 3.0;
 const PAPER: f64 = 0.7;
@@ -82,11 +82,11 @@ impl Drawing {
         self.rect(at, &style, label);
     }
     /// The outline of a rectangle.
-    pub fn frame(&mut self, at: Box, ink: Ink) {
+    pub(crate) fn frame(&mut self, at: Box, ink: Ink) {
         self.rect(at, &format!("fill:none;stroke:var({})", ink.token()), "");
     }
     /// The 45 degree lines of idle time.
-    pub fn hatch(&mut self, at: Box) {
+    pub(crate) fn hatch(&mut self, at: Box) {
         self.hatched = true;
         self.rect(at, "fill:url(#hatched)", "");
     }

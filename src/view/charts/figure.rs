@@ -10,13 +10,18 @@ use std::sync::Arc;
 
 /// The buttons that save the SVG picture of the same panel as `name`.
 #[must_use]
-pub fn save(name: &'static str) -> Node {
+pub(crate) fn save(name: &'static str) -> Node {
     buttons(name, "", MemoryUnit::default(), None)
 }
 
 /// The buttons that save `run`'s picture called `drawn`, which the page shows otherwise, as `name`.
 #[must_use]
-pub fn save_drawn(name: &'static str, drawn: &'static str, unit: MemoryUnit, run: &Run) -> Node {
+pub(crate) fn save_drawn(
+    name: &'static str,
+    drawn: &'static str,
+    unit: MemoryUnit,
+    run: &Run,
+) -> Node {
     buttons(name, drawn, unit, Some(&Arc::new(run.clone())))
 }
 

@@ -9,7 +9,7 @@ use crate::core::pipeline::{Half, Kind, TimedOp, Timeline};
 const BLOCK: usize = 16;
 
 /// Seconds of work by kind: forward, backward, gradient of the weight.
-pub type Work = [f64; 3];
+pub(crate) type Work = [f64; 3];
 
 /// Running sums over every rank of a timeline.
 #[derive(Clone, Debug, Default)]
@@ -77,7 +77,7 @@ impl<'a> Row<'a> {
 
     /// Work done before `time`.
     #[must_use]
-    pub fn work_before(self, time: f64) -> Work {
+    pub(crate) fn work_before(self, time: f64) -> Work {
         let started = self.ops.partition_point(|op| op.start < time);
         // The last two may still run: they are never taken from a sum.
         let block = started.saturating_sub(2) / BLOCK;

@@ -1,15 +1,15 @@
 //! Geometry of pictures, and small pictures as SVG.
 
-pub mod drawing;
+pub(crate) mod drawing;
 pub mod figure;
-pub mod ink;
-pub mod lod;
-pub mod palette;
+pub(crate) mod ink;
+pub(crate) mod lod;
+pub(crate) mod palette;
 pub mod prepared;
 pub mod scatter;
 pub mod shape;
-pub mod strips;
+pub(crate) mod strips;
 pub mod strokes;
-pub mod ticks;
+pub(crate) mod ticks;
 pub mod timeline;
-pub mod viewport;
+pub(crate) mod viewport;

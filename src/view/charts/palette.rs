@@ -3,7 +3,7 @@
 //! `style/main.css` holds the same colours as tokens; a test holds the two together.
 
 /// An RGB colour.
-pub type Rgb = (u8, u8, u8);
+pub(crate) type Rgb = (u8, u8, u8);
 
 /// Light paper or dark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Theme {
 
     /// Its colours.
     #[must_use]
-    pub const fn palette(self) -> Palette {
+    pub(crate) const fn palette(self) -> Palette {
         match self {
             Self::Light => LIGHT,
             Self::Dark => DARK,
@@ -158,7 +158,7 @@ const STAGES: [[Rgb; 4]; 2] = [
 
 /// The colour of pipeline stage `stage` of `count`.
 #[must_use]
-pub fn stage_colour(theme: Theme, stage: usize, count: usize) -> Rgb {
+pub(crate) fn stage_colour(theme: Theme, stage: usize, count: usize) -> Rgb {
     let ramp = STAGES[usize::from(theme == Theme::Dark)];
     let along = stage as f64 / count.saturating_sub(1).max(1) as f64 * 3.0;
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // 0 to 2

@@ -80,7 +80,7 @@ impl Shape {
     }
     /// Whether the axis stands below several pictures.
     #[must_use]
-    pub fn shares_axis(self) -> bool {
+    pub(crate) fn shares_axis(self) -> bool {
         self.axis < AXIS
     }
     /// Height in CSS pixels.

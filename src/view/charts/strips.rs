@@ -23,7 +23,7 @@ const AXIS: f64 = 18.0;
 
 /// The picture of timelines with the words above each.
 #[must_use]
-pub fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
+pub(crate) fn strips(drawn: &[(Message, &Timeline)]) -> Drawing {
     let ends = drawn.iter().map(|(_, timeline)| timeline.makespan());
     let longest = ends.fold(0.0, f64::max);
     let ranks = drawn.iter().map(|(_, timeline)| timeline.ranks.len());

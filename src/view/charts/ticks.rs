@@ -2,7 +2,7 @@
 
 /// At most `most` round values (1, 2 or 5 times a power of ten apart) within `[start, end]`.
 #[must_use]
-pub fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
+pub(crate) fn ticks(start: f64, end: f64, most: usize) -> Vec<f64> {
     let span = end - start;
     if span.is_nan() || span <= 0.0 || most == 0 {
         return Vec::new();

@@ -9,7 +9,7 @@ use super::viewport::Viewport;
 use crate::core::pipeline::{Half, Kind, TimedOp};
 
 /// Most cells in one picture.
-pub const MAX_CELLS: usize = 4000;
+pub(crate) const MAX_CELLS: usize = 4000;
 /// An op at least this wide on average is drawn by itself, pixels.
 const NARROWEST: f64 = 1.5;
 /// How finely a column is shared out.

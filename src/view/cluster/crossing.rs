@@ -129,7 +129,7 @@ fn words(mesh: Mesh, crossing: Crossing) -> Message {
 
 /// The Run with another order of the axes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reordered {
+pub(crate) struct Reordered {
     /// The order.
     pub order: RankOrder,
     /// Groups that leave their node.
@@ -140,7 +140,7 @@ pub struct Reordered {
 
 /// The Run in every order that it allows.
 #[must_use]
-pub fn reordered(evaluation: &Evaluation) -> Vec<Reordered> {
+pub(crate) fn reordered(evaluation: &Evaluation) -> Vec<Reordered> {
     let scenario = &evaluation.scenario;
     let figures = |evaluation: &Evaluation| {
         let wires = wires(evaluation, evaluation.busiest);

@@ -5,7 +5,7 @@ use crate::core::cluster::Mesh;
 
 /// Blocks of consecutive ranks in rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub(crate) struct Grid {
     /// Ranks in a block; the last may have fewer.
     pub block: u64,
     /// Rows: the stages, or groups of them where a block holds several.
@@ -55,7 +55,7 @@ impl Grid {
 /// The largest block that holds ranks of one stage and of one node, cut further where a node has more GPUs than any that
 /// is built.
 #[must_use]
-pub fn largest_block(mesh: Mesh) -> u64 {
+pub(crate) fn largest_block(mesh: Mesh) -> u64 {
     const MAX_BLOCK: u64 = 144;
     const PART: u64 = 64;
     let block = gcd(mesh.stage_stride(), mesh.per_node);

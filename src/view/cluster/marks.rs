@@ -6,7 +6,7 @@ use crate::core::sort::sort;
 
 /// A mark.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Mark {
+pub(crate) enum Mark {
     /// A member of a group, by its cell: drawn in full colour with a ring.
     Member(GroupKind, usize),
     /// Cells side by side that all have members.
@@ -28,7 +28,7 @@ const LANE: f64 = 6.0;
 
 /// Marks of the groups of `gpu`.
 #[must_use]
-pub fn marks(scene: &Scene, gpu: u64, kinds: &[GroupKind]) -> Vec<Mark> {
+pub(crate) fn marks(scene: &Scene, gpu: u64, kinds: &[GroupKind]) -> Vec<Mark> {
     let mut marks = Vec::new();
     let mut lane = 0;
     for kind in kinds {

@@ -15,7 +15,7 @@ mod scene;
 pub mod selected;
 pub mod wires;
 
-pub use scene::{Level, MAX_ITEMS, Scene};
+pub use scene::{Level, Scene};
 
 use crate::core::cluster::GroupKind;
 use crate::core::message::Message;

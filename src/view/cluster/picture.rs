@@ -26,13 +26,13 @@ const MAX_NUMBERED: usize = 64;
 
 /// How many colours the stages of `scene` have.
 #[must_use]
-pub fn tones(scene: &Scene) -> usize {
+pub(crate) fn tones(scene: &Scene) -> usize {
     usize::try_from(scene.mesh.pp.min(MAX_TONES)).unwrap_or(1)
 }
 
 /// The first stage of a colour.
 #[must_use]
-pub fn stage_of_tone(scene: &Scene, tone: usize) -> usize {
+pub(crate) fn stage_of_tone(scene: &Scene, tone: usize) -> usize {
     tone * usize::try_from(scene.mesh.pp).unwrap_or(1) / tones(scene)
 }
 

@@ -5,7 +5,8 @@ use super::grid::{Grid, largest_block};
 use crate::core::cluster::Mesh;
 
 /// Most items of a picture: cells, frames, names and marks.
-pub const MAX_ITEMS: usize = 4000;
+#[cfg(test)]
+pub(crate) const MAX_ITEMS: usize = 4000;
 /// Most cells that stand for several GPUs.
 const MAX_CELLS: u64 = 2400;
 /// Most nodes and GPUs that are drawn one by one.
@@ -23,7 +24,7 @@ const HEAD: f64 = 22.0;
 /// Between nodes, between lines of them, within a node around its GPUs, and the line of its name.
 const APART: f64 = 9.0;
 /// Room for links below a line of nodes.
-pub const LINKS: f64 = 40.0;
+pub(crate) const LINKS: f64 = 40.0;
 const PAD: f64 = 8.0;
 const NAME: f64 = 20.0;
 /// The narrowest and the widest GPU with the gap beside it.
@@ -55,7 +56,7 @@ impl Rect {
     }
     /// Lower edge.
     #[must_use]
-    pub fn bottom(self) -> f64 {
+    pub(crate) fn bottom(self) -> f64 {
         self.y + self.height
     }
     fn holds(self, x: f64, y: f64) -> bool {
@@ -132,7 +133,7 @@ impl Scene {
     }
     /// The cell that `rank` is drawn in.
     #[must_use]
-    pub fn cell_of(&self, rank: u64) -> usize {
+    pub(crate) fn cell_of(&self, rank: u64) -> usize {
         let cell = match self.level {
             Level::Gpus => rank,
             Level::Blocks(merged) => {

@@ -155,7 +155,7 @@ fn works(timeline: &Timeline, rank: usize) -> f64 {
 
 /// The pipeline ranks whose results `rank` needs: forward, and backward.
 #[must_use]
-pub fn neighbours(evaluation: &Evaluation, rank: usize) -> [Vec<usize>; 2] {
+pub(crate) fn neighbours(evaluation: &Evaluation, rank: usize) -> [Vec<usize>; 2] {
     let loads = &evaluation.loads;
     let own = loads.get(rank).map_or(&[][..], |load| &load.stages);
     let mut found = [Vec::new(), Vec::new()];

@@ -76,7 +76,7 @@ fn of_rows(evaluation: &Evaluation, rows: &[OverlapRow]) -> Vec<Wire> {
 
 /// What is on a link for what share of the step, all groups together.
 #[must_use]
-pub fn load(wires: &[Wire], link: Link) -> f64 {
+pub(crate) fn load(wires: &[Wire], link: Link) -> f64 {
     let own = wires.iter().filter(|wire| wire.link == link);
     own.fold(0.0, |sum, wire| sum + wire.busy)
 }
@@ -84,7 +84,7 @@ pub fn load(wires: &[Wire], link: Link) -> f64 {
 impl Wire {
     /// "node link, 450 GB/s".
     #[must_use]
-    pub fn medium(&self) -> Message {
+    pub(crate) fn medium(&self) -> Message {
         let rate = show_bandwidth(self.rate.0);
         match self.link {
             Link::Intra => t!("node link, {rate}", rate),
@@ -102,7 +102,7 @@ impl Wire {
     }
     /// How thick its line is drawn, pixels.
     #[must_use]
-    pub fn thickness(&self) -> f64 {
+    pub(crate) fn thickness(&self) -> f64 {
         (1.0 + 20.0 * self.busy).min(5.0)
     }
 }

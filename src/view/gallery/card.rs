@@ -19,6 +19,9 @@ const KINDS: [&str; 3] = ["f", "b", "w"];
 /// The zero-bubble papers' measure is shown from this difference on.
 const DIFFERS: f64 = 5e-4;
 
+/// Room for a mark of the axis, as a share of the width.
+const APART: f64 = 0.16;
+
 /// The card of a schedule that fits.
 pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
     let (variant, own) = (row.variant, Variant::of(&gallery.own.scenario.run));
@@ -77,12 +80,17 @@ fn described(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> 
 
 fn picture(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> Node {
     let axis = gallery.axis;
-    let marks = ticks(0.0, axis.end, if axis.cut.is_some() { 10 } else { 5 })
-        .into_iter()
-        .filter(|tick| {
-            let inside = |(from, to): (f64, f64)| *tick > from && *tick < to;
-            !axis.cut.is_some_and(inside)
-        });
+    let every = if axis.cut.is_some() { 10 } else { 5 };
+    let mut last = f64::NEG_INFINITY;
+    let marks = ticks(0.0, axis.end, every).into_iter().filter(|tick| {
+        let inside = |(from, to): (f64, f64)| *tick > from && *tick < to;
+        // Not over the one before.
+        let kept = !axis.cut.is_some_and(inside) && axis.x(*tick) - last > APART;
+        if kept {
+            last = axis.x(*tick);
+        }
+        kept
+    });
     let marks: Node = marks
         .map(|tick| {
             let at = percent("left", axis.x(tick));

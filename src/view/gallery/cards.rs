@@ -31,7 +31,7 @@ pub struct Gallery<'a> {
 
 /// The letter of the `at`-th timeline that is compared.
 #[must_use]
-pub fn letter(at: usize) -> &'static str {
+pub(crate) fn letter(at: usize) -> &'static str {
     ["A", "B", "C", "D"].get(at).copied().unwrap_or("")
 }
 

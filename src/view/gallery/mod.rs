@@ -15,7 +15,7 @@ use crate::core::run::Run;
 use crate::view::panels::schedules::Sort;
 
 /// Timelines that are compared at most.
-pub const MOST: usize = 4;
+pub(crate) const MOST: usize = 4;
 
 /// What is looked at in the gallery.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,7 +72,7 @@ impl Look {
 
     /// The schedules to compare under `run`, in the order of their letters.
     #[must_use]
-    pub fn ticked(&self, run: &Run) -> Vec<Variant> {
+    pub(crate) fn ticked(&self, run: &Run) -> Vec<Variant> {
         let own = || vec![Variant::of(run)];
         self.ticked.clone().unwrap_or_else(own)
     }

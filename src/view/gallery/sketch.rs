@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Width of the picture, in its own units.
-pub const WIDTH: f64 = 480.0;
+pub(crate) const WIDTH: f64 = 480.0;
 /// Ranks drawn; of more, every n-th.
 const ROWS: usize = 8;
 /// A rank's row and the paper below it.
@@ -148,7 +148,7 @@ impl Sketch {
 
     /// Paper between the rows.
     #[must_use]
-    pub fn gaps(&self) -> String {
+    pub(crate) fn gaps(&self) -> String {
         let gap = |row: u32| format!("M0 {}h{WIDTH}v1h-{WIDTH}z", (row + 1) * PITCH - 1);
         (0..self.rows).map(gap).collect()
     }

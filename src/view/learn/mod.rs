@@ -129,7 +129,7 @@ impl StepId {
     }
     /// The one before and the one behind, over all lessons.
     #[must_use]
-    pub fn neighbours(self) -> [Option<Self>; 2] {
+    pub(crate) fn neighbours(self) -> [Option<Self>; 2] {
         let all: Vec<Self> = Self::all().collect();
         let at = all.iter().position(|step| *step == self).unwrap_or(0);
         [at.checked_sub(1), Some(at + 1)].map(|at| all.get(at?).copied())
@@ -143,7 +143,7 @@ impl Display for StepId {
 }
 
 /// The lessons, in the order of the lecture and the playbook.
-pub static LESSONS: &[Lesson] = &[
+pub(crate) static LESSONS: &[Lesson] = &[
     memory::LESSON,
     zero::LESSON,
     tensor::LESSON,

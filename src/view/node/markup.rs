@@ -18,14 +18,18 @@ pub fn text(message: impl Into<Message>) -> Node {
 
 /// A sentence whose words of the field say what they mean.
 #[must_use]
-pub fn prose(message: &Message) -> Node {
+pub(crate) fn prose(message: &Message) -> Node {
     Node::Prose(Arc::new(message.clone()))
 }
 
 /// An element with attributes (an empty value leaves one out) and children. What people read in an attribute is said by
 /// [`Node::label`], [`Node::title`] or [`Node::say`].
 #[must_use]
-pub fn el(tag: &'static str, attributes: &[(&'static str, &str)], children: &[Node]) -> Node {
+pub(crate) fn el(
+    tag: &'static str,
+    attributes: &[(&'static str, &str)],
+    children: &[Node],
+) -> Node {
     let given = attributes.iter().filter(|(_, value)| !value.is_empty());
     let attributes = given.map(|(key, value)| (*key, verbatim(*value)));
     let mut inside = Vec::with_capacity(children.len());
@@ -96,7 +100,7 @@ where
 
 /// What is wider than some screens, as a region of its own that scrolls sideways; `label` names it.
 #[must_use]
-pub fn scrolled(label: impl Into<Message>, table: Node) -> Node {
+pub(crate) fn scrolled(label: impl Into<Message>, table: Node) -> Node {
     let region = [("class", "scroll-x"), ("tabindex", "0"), ("role", "region")];
     el("div", &region, &[table]).label(label)
 }
@@ -137,7 +141,7 @@ pub fn fold(summary: impl Into<Message>, content: Node) -> Node {
 
 /// A fold that `toggle` opens and closes; its content is computed only while it is `open`.
 #[must_use]
-pub fn toggled_fold(
+pub(crate) fn toggled_fold(
     open: bool,
     toggle: Action,
     summary: &'static str,
@@ -157,7 +161,7 @@ pub fn ask(class: &str, figure: Figure, content: &[Node]) -> Node {
 
 /// A button that sets fields; `title` where its words do not say all.
 #[must_use]
-pub fn apply(
+pub(crate) fn apply(
     class: &str,
     set: Vec<(&'static str, String)>,
     title: impl Into<Message>,
@@ -170,7 +174,7 @@ pub fn apply(
 
 /// A button that loads `run`.
 #[must_use]
-pub fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node]) -> Node {
+pub(crate) fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node]) -> Node {
     el("button", &[("class", class)], content)
         .title(title)
         .on(Action::Load(Arc::new(run.clone())))
@@ -178,7 +182,7 @@ pub fn load(class: &str, run: &Run, title: impl Into<Message>, content: &[Node])
 
 /// A source by `name`, as a link where it has an address. A name is the same in every language.
 #[must_use]
-pub fn cited(source: &Source, name: &str) -> Node {
+pub(crate) fn cited(source: &Source, name: &str) -> Node {
     let name = [text(verbatim(name))];
     let node = if source.locator.starts_with("http") {
         let link = [
@@ -196,6 +200,6 @@ pub fn cited(source: &Source, name: &str) -> Node {
 
 /// A place in a document, as a link.
 #[must_use]
-pub fn cited_at(source: &Source, place: &str) -> Node {
+pub(crate) fn cited_at(source: &Source, place: &str) -> Node {
     cited(source, &format!("{}, {place}", source.short))
 }

@@ -67,7 +67,7 @@ impl Node {
 
     /// An element that keeps its identity under `key` when siblings come, go or move.
     #[must_use]
-    pub fn keyed(self, key: &str) -> Self {
+    pub(crate) fn keyed(self, key: &str) -> Self {
         self.with(|element| key.clone_into(&mut element.key))
     }
 
@@ -122,7 +122,7 @@ impl Node {
     }
 
     /// Appends this node to `out`, lists piece by piece.
-    pub fn flatten_into(&self, out: &mut Vec<Node>) {
+    pub(crate) fn flatten_into(&self, out: &mut Vec<Node>) {
         match self {
             Self::List(pieces) => pieces.iter().for_each(|piece| piece.flatten_into(out)),
             piece => out.push(piece.clone()),
@@ -159,7 +159,7 @@ impl Node {
 
     /// The same in the language of `catalogue`.
     #[must_use]
-    pub fn to_html_in(&self, catalogue: &Catalogue) -> String {
+    pub(crate) fn to_html_in(&self, catalogue: &Catalogue) -> String {
         let mut out = String::new();
         self.write(&mut out, catalogue);
         out
@@ -182,7 +182,7 @@ const VOID: [&str; 5] = ["br", "img", "input", "link", "meta"];
 impl Element {
     /// The value of an attribute.
     #[must_use]
-    pub fn attribute(&self, name: &str) -> Option<&Message> {
+    pub(crate) fn attribute(&self, name: &str) -> Option<&Message> {
         let mut all = self.attributes.iter();
         all.find(|(known, _)| *known == name)
             .map(|(_, value)| value)

@@ -13,14 +13,14 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters_backend::{BackendColor, DrawingBackend};
 
 /// Height of the areas, CSS pixels.
-pub const AREA: f64 = 168.0;
+pub(crate) const AREA: f64 = 168.0;
 /// Height of the time axis below them.
 pub const AXIS: f64 = 22.0;
 /// Room for the scale's numbers on the left.
-pub const GUTTER: f64 = 44.0;
+pub(crate) const GUTTER: f64 = 44.0;
 
 /// A picture to paint.
-pub struct AreaPicture<'a> {
+pub(crate) struct AreaPicture<'a> {
     /// The areas, a column a CSS pixel.
     pub areas: &'a Areas,
     /// Length of the time axis.

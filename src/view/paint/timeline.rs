@@ -192,12 +192,12 @@ impl TimelinePicture<'_> {
             && cell.width >= LABEL_WIDTH
             && height >= LABEL_HEIGHT
         {
-            let mut label = timed.op.microbatch.to_string();
-            if let Some(version) = (self.version_of)(cell.row, timed.op.microbatch) {
-                label = format!("{label}·v{version}");
-            }
+            let number = timed.op.microbatch.to_string();
+            let version = (self.version_of)(cell.row, timed.op.microbatch);
+            let versioned = version.map(|version| format!("{number}·v{version}"));
             let font = 11.0f64.min(height - 2.0) * self.scale;
-            if label.len() as f64 * 6.5 <= cell.width - 4.0 {
+            let fits = |label: &String| label.chars().count() as f64 * 6.5 <= cell.width - 4.0;
+            if let Some(label) = versioned.into_iter().chain([number]).find(fits) {
                 let middle = (i32::midpoint(left, right), i32::midpoint(upper, lower));
                 let text = text_style(font, ink_on(colour), HPos::Center, VPos::Center);
                 backend.draw_text(&label, &text, middle)?;

@@ -21,7 +21,7 @@ pub struct Change {
 impl Change {
     /// Sets the field to what it was.
     #[must_use]
-    pub fn undo(&self) -> Action {
+    pub(crate) fn undo(&self) -> Action {
         Action::Apply(vec![(self.field.key, self.back.clone())])
     }
 }
@@ -87,7 +87,7 @@ pub fn name(field: &Field) -> Node {
 
 /// What was changed, each with a way back.
 #[must_use]
-pub fn what_changed(run: &Run) -> Node {
+pub(crate) fn what_changed(run: &Run) -> Node {
     let all = changed(run);
     if all.is_empty() {
         return leaf("p", "muted", "Nothing: this is the default run.");

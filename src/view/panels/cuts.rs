@@ -78,7 +78,7 @@ pub fn sequences(scenario: &Scenario) -> Node {
 
 /// A matrix product over a line, a square and a cube of ranks.
 #[must_use]
-pub fn grids(scenario: &Scenario) -> Node {
+pub(crate) fn grids(scenario: &Scenario) -> Node {
     let tp = scenario.layout.tp;
     let mut rows = Vec::new();
     let sizes = if tp == 64 || tp == 1 {

@@ -10,7 +10,7 @@ pub mod issues;
 pub mod limits;
 pub mod memory;
 pub mod methods;
-pub mod over_time;
+pub(crate) mod over_time;
 pub mod overlap;
 pub mod pipeline;
 pub mod plan;

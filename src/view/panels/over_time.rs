@@ -14,7 +14,7 @@ use crate::view::node::markup::{Node, leaf, table, text};
 
 /// The picture.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Areas {
+pub(crate) struct Areas {
     /// For each pixel column the tops of the six components on the scale, 0 to 1, each on top of the one before.
     pub columns: Vec<[f64; 6]>,
     /// Bytes at the top of the picture.
@@ -29,7 +29,7 @@ pub struct Areas {
 
 /// Lays out the curve over `width` pixel columns; the scale ends above the higher of capacity and peak.
 #[must_use]
-pub fn areas(curve: &OverTime, capacity: Bytes, width: usize) -> Areas {
+pub(crate) fn areas(curve: &OverTime, capacity: Bytes, width: usize) -> Areas {
     let fullest = curve.fullest();
     let most = fullest.total();
     let scale = most.max(capacity) * 1.08;
@@ -96,7 +96,7 @@ fn alive((one, layers): &(Alive, u64), several: bool, unit: MemoryUnit) -> Messa
 
 /// The fullest instant in words: when it is, what runs, what is alive, what stands on top.
 #[must_use]
-pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
+pub(crate) fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
     let fullest = curve.fullest();
     let (time, total) = (show_seconds(fullest.time), unit.show(fullest.total()));
     let when = match curve.op {
@@ -138,7 +138,7 @@ pub fn peak_words(curve: &OverTime, unit: MemoryUnit) -> Message {
 
 /// At most `most` instants for a table: evenly spaced over the step, and the fullest.
 #[must_use]
-pub fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
+pub(crate) fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
     let count = curve.instants.len();
     let stride = count.div_ceil(most.max(1)).max(1);
     let mut chosen: Vec<usize> = (0..count).step_by(stride).collect();
@@ -153,7 +153,7 @@ pub fn sampled(curve: &OverTime, most: usize) -> Vec<Instant> {
 
 /// The curve as a table: a few instants, the fullest among them.
 #[must_use]
-pub fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
+pub(crate) fn curve_table(curve: &OverTime, unit: MemoryUnit) -> Node {
     let fullest = curve.fullest();
     let rows: Vec<(bool, Vec<Node>)> = sampled(curve, 24)
         .iter()

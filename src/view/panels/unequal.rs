@@ -15,7 +15,7 @@ use crate::view::node::action::Choice;
 use crate::view::node::markup::{Action, Node, apply, choices, el, leaf, table, text};
 
 /// The distributions, and what the page calls them.
-pub const SPREADS: [(Spread, &str); 3] = [
+pub(crate) const SPREADS: [(Spread, &str); 3] = [
     (Spread::LogNormal, "log-normal"),
     (Spread::Bimodal, "bimodal"),
     (Spread::Uniform, "uniform"),
@@ -97,7 +97,7 @@ const PITCH: f64 = STRIP + WORDS + 8.0;
 /// The first three ways that make other micro-batches of the samples: each micro-batch as wide as its time, its samples
 /// one below the other.
 #[must_use]
-pub fn packing(found: &Unequal) -> Drawing {
+pub(crate) fn packing(found: &Unequal) -> Drawing {
     let mut drawn: Vec<&Way> = Vec::new();
     for way in &found.ways {
         if drawn.last().is_none_or(|last| last.tokens != way.tokens) {

@@ -27,7 +27,7 @@ pub fn methods(state: State) -> AnyView {
 }
 
 /// How to narrow down a run that should have fitted.
-pub fn narrowing(state: State) -> AnyView {
+pub(crate) fn narrowing(state: State) -> AnyView {
     let title = say("Out of memory although it fits?");
     let content =
         move |open: Signal<bool>| shown(state, move || open.get().then_some(Panel::Narrow));

@@ -22,7 +22,7 @@ use wasm_bindgen::JsCast;
 
 /// The memory panel.
 #[component]
-pub fn MemoryPanel() -> impl IntoView {
+pub(crate) fn MemoryPanel() -> impl IntoView {
     let state = expect_context::<State>();
     let over_time = RwSignal::new(false);
     let alone = state.embed().is_some();

@@ -72,7 +72,7 @@ impl Runs {
     }
 
     /// Does `command`.
-    pub fn act(self, state: State, command: Measured) {
+    pub(crate) fn act(self, state: State, command: Measured) {
         match command {
             Measured::Keep => {
                 let read = self.read.try_update(Option::take).flatten();
@@ -270,7 +270,7 @@ impl Saved {
 }
 
 /// Offers to keep the measured step of the Run that was there before an edit.
-pub fn measured_offer(state: State) -> AnyView {
+pub(crate) fn measured_offer(state: State) -> AnyView {
     let runs = state.runs;
     let last = StoredValue::new(state.run.get_untracked());
     effect(move || {

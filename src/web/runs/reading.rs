@@ -38,7 +38,7 @@ impl Runs {
     }
 
     /// Reads a text that was typed or pasted.
-    pub fn take_text(self, state: State, text: String) {
+    pub(crate) fn take_text(self, state: State, text: String) {
         let turn = self.begin();
         self.progress.set(None);
         if text.trim().is_empty() || self.add(state, &text) {
@@ -62,7 +62,7 @@ impl Runs {
     }
 
     /// Reads a file.
-    pub fn take_file(self, state: State, file: web_sys::File) {
+    pub(crate) fn take_file(self, state: State, file: web_sys::File) {
         let turn = self.begin();
         let size = file.size();
         let is_json = [".json", ".trace"]

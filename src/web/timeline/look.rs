@@ -185,12 +185,12 @@ impl Look {
         self.window.set((!view.is_all()).then_some(view));
     }
     /// Closer by `factor` around the middle.
-    pub fn zoom(self, factor: f64) {
+    pub(crate) fn zoom(self, factor: f64) {
         let view = self.seen();
         self.set(view.zoomed(factor, f64::midpoint(view.start, view.end)));
     }
     /// Shows the chosen op of `lane` large.
-    pub fn focus(self, lane: Lane) {
+    pub(crate) fn focus(self, lane: Lane) {
         let place = lane.focus.get_untracked();
         let prepared = lane.prepared.get_untracked();
         if let (Some(place), Some(prepared)) = (place, prepared)

@@ -4,7 +4,7 @@ use super::look::Look;
 use leptos::html::Div;
 use leptos::prelude::*;
 
-pub fn minimap(look: Look) -> AnyView {
+pub(crate) fn minimap(look: Look) -> AnyView {
     let track = NodeRef::<Div>::new();
     let percent = |share: f64| format!("{:.3}%", share * 100.0);
     let go = move |event: web_sys::PointerEvent| {

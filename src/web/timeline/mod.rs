@@ -4,9 +4,9 @@ mod custom;
 mod export;
 mod keys;
 pub mod look;
-pub mod minimap;
+pub(crate) mod minimap;
 mod overlay;
-pub mod surface;
+pub(crate) mod surface;
 
 use crate::core::message::verbatim;
 use crate::core::report::ScheduleFigures;
@@ -38,7 +38,7 @@ const FOLDS: [&str; 3] = [
 
 /// The timeline panel.
 #[component]
-pub fn TimelinePanel() -> impl IntoView {
+pub(crate) fn TimelinePanel() -> impl IntoView {
     let state = expect_context::<State>();
     let look = expect_context::<Look>();
     let embedded = state.embed().is_some();
@@ -152,7 +152,7 @@ fn button(action: TimelineAction, label: &'static str, title: &'static str) -> N
 }
 
 /// Closer, farther, all of it.
-pub fn zoom_buttons() -> impl Iterator<Item = Node> {
+pub(crate) fn zoom_buttons() -> impl Iterator<Item = Node> {
     use TimelineAction::{Fit, In, Out};
     [
         button(In, "+", "Zoom in (W)"),

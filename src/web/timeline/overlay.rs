@@ -8,7 +8,7 @@ use crate::view::panels::pipeline::describe;
 use leptos::prelude::*;
 
 /// Everything over the canvas of `lane`.
-pub fn overlay(look: Look, lane: Lane) -> Node {
+pub(crate) fn overlay(look: Look, lane: Lane) -> Node {
     let path = if look.path.get() {
         path(look, lane)
     } else {

@@ -18,7 +18,7 @@ use leptos::prelude::*;
 use std::sync::Arc;
 
 /// One picture: names, canvas, overlay.
-pub fn surface(state: State, look: Look, lane: Lane) -> AnyView {
+pub(crate) fn surface(state: State, look: Look, lane: Lane) -> AnyView {
     let surface = NodeRef::<Div>::new();
     let canvas = NodeRef::<Canvas>::new();
     let drag = RwSignal::new(None::<f64>);

@@ -15,4 +15,4 @@ pub use job::{Job, Reply};
 #[cfg(feature = "ui")]
 pub use page::{Progress, Request, request};
 #[cfg(feature = "ui")]
-pub use turn::next_turn;
+pub(crate) use turn::next_turn;

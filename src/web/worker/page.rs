@@ -80,7 +80,7 @@ pub fn request(job: Job, handle: impl FnMut(Progress) + 'static) -> Request {
 impl Request {
     /// Drops the job: nothing more is told of it. A search ends after its slice; a worker that simulates and has nothing
     /// else to do is ended.
-    pub fn cancel(self) {
+    pub(crate) fn cancel(self) {
         let cancelled = CONNECTION.with_borrow_mut(|connection| {
             let (lane, _) = connection.waiting.remove(&self.0)?;
             let is_used = connection.waiting.values().any(|(other, _)| *other == lane);

@@ -5,7 +5,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_futures::JsFuture;
 
 /// Lets everything else of the event loop run once: input, painting, messages.
-pub async fn next_turn() {
+pub(crate) async fn next_turn() {
     let promise = Promise::new(&mut |resolve, _| {
         let global = js_sys::global();
         let timer = Reflect::get(&global, &JsValue::from_str("setTimeout"));

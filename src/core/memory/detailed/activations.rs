@@ -78,7 +78,7 @@ pub fn tokens(scenario: &Scenario) -> f64 {
 /// Whether the gathered inputs of column-parallel linears are kept: PyTorch's tensor parallelism, which comes with
 /// FSDP, keeps them; Megatron gathers them again in the backward pass.
 #[must_use]
-pub fn keeps_gathered_inputs(scenario: &Scenario) -> bool {
+pub(crate) fn keeps_gathered_inputs(scenario: &Scenario) -> bool {
     scenario.zero.stage == 3 && scenario.layout.sequence_parallel
 }
 
@@ -134,7 +134,7 @@ fn copies_context(scenario: &Scenario) -> bool {
 /// The recipe in whose copies the inputs of linears wait. PyTorch's linears keep them in bf16 and quantise again. Source:
 /// torchao `float8_linear.py` and `mx_linear.py`, which save their inputs.
 #[must_use]
-pub fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
+pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
     let again = ["fsdp2", "torchtitan", "torchtitan-eager"];
     let stack = scenario.run.stack.base.unwrap_or_default();
     scenario

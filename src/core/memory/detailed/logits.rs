@@ -70,7 +70,7 @@ pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 4] = [
 
 /// The loss kernel of a scenario and where its bytes stand. FSDP comes with PyTorch's own cross-entropy.
 #[must_use]
-pub fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
+pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
     let over = |kernel: Cited<LossKernel>, parts: f64| {
         Cited::new(
             LossKernel {
@@ -122,7 +122,7 @@ fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
 /// copy of it and the log-probabilities; one kernel over the shifted copy writes its gradient there; in place, without the
 /// shifted copy in fp32. Read off the slopes of peaks over tokens.
 #[must_use]
-pub fn eager_kernel(kernel: CrossEntropy) -> Cited<f64> {
+pub(crate) fn eager_kernel(kernel: CrossEntropy) -> Cited<f64> {
     let cited = |bytes, place| Cited::fitted(bytes, &FMS_ACCELERATION, place);
     match kernel {
         CrossEntropy::Megatron => cited(14.0, "a100_80gb.csv: 2 + 4 + 4 + 4"),

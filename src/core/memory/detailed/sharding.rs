@@ -9,7 +9,7 @@ use crate::run::{Reduction, Scenario};
 
 /// Elements of the largest layer on the rank, the unit that FSDP gathers.
 #[must_use]
-pub fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
+pub(crate) fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
     let layout = &scenario.layout;
     load.stages
         .iter()
@@ -24,7 +24,7 @@ pub fn largest_layer(scenario: &Scenario, load: &RankLoad) -> f64 {
 
 /// Elements of the root unit: embedding, head and final norm.
 #[must_use]
-pub fn root_elements(holdings: &[Holding]) -> f64 {
+pub(crate) fn root_elements(holdings: &[Holding]) -> f64 {
     let root = |part: &&Holding| matches!(part.name, "embedding" | "head" | "final norm");
     holdings.iter().filter(root).map(|part| part.elements).sum()
 }
@@ -33,7 +33,7 @@ pub fn root_elements(holdings: &[Holding]) -> f64 {
 /// those of another are reduced. Source: Llama 3, section 3.3.2 (FSDP shards gradients, N micro-batches of a stage in a
 /// row); PyTorch FSDP2 `set_requires_gradient_sync` on the last of them.
 #[must_use]
-pub fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
+pub(crate) fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
     let chunk = |stage: &usize| -> f64 {
         let alone = RankLoad {
             stages: vec![*stage],
@@ -57,7 +57,7 @@ pub fn accumulating(scenario: &Scenario, load: &RankLoad) -> f64 {
 
 /// Bytes a weight that gathered linears take beside themselves: their quantised copies, unless those are what is kept.
 #[must_use]
-pub fn gathered_copies(scenario: &Scenario) -> f64 {
+pub(crate) fn gathered_copies(scenario: &Scenario) -> f64 {
     if scenario.precision.param_gather {
         0.0
     } else {

@@ -39,7 +39,7 @@ fn base_weights(scenario: &Scenario, holding: &Holding) -> f64 {
 
 /// The bytes of what a holding trains.
 #[must_use]
-pub fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
+pub(crate) fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
     match (&scenario.adapter, kind) {
         (Some(adapter), Kind::Adapter) => adapter.bytes,
         _ => scenario.precision,
@@ -98,7 +98,7 @@ fn left(whole: &States, offload: &Offload, masters: f64) -> States {
 
 /// Parameters whose quantised copies stay: of gathered weights they go with the layer.
 #[must_use]
-pub fn quantised_linears(scenario: &Scenario, holding: &Holding) -> f64 {
+pub(crate) fn quantised_linears(scenario: &Scenario, holding: &Holding) -> f64 {
     let gathered = scenario.zero.stage >= 3 && shards(scenario, holding.kind) > 1.0;
     match scenario.precision.recipe {
         Some(_) if scenario.precision.param_gather || !gathered => holding.linears,

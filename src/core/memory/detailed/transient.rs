@@ -11,7 +11,7 @@ pub type Named = (&'static str, f64);
 
 /// A buffer beside the states and activations of a rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Buffer {
+pub(crate) struct Buffer {
     /// What it is.
     pub name: &'static str,
     /// How large.
@@ -43,7 +43,7 @@ impl Buffer {
 
 /// Everything momentary on the rank of `load`, largest last-layer backward or exchange first; what recomputation
 /// brings back stands beside it because it is alive during that backward.
-pub fn transients(
+pub(crate) fn transients(
     scenario: &Scenario,
     chunks: &Chunks,
     load: &RankLoad,
@@ -73,7 +73,7 @@ pub fn largest(scenario: &Scenario, stages: &[usize]) -> Named {
 }
 
 /// What sends and receives beside compute hold, where the schedule has them.
-pub fn double_buffers(scenario: &Scenario) -> Option<f64> {
+pub(crate) fn double_buffers(scenario: &Scenario) -> Option<f64> {
     let beside = exchanges_behind_compute(scenario.run.schedule) && scenario.layout.pp > 1;
     beside.then(|| 2.0 * boundary(scenario))
 }

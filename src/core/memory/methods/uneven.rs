@@ -92,7 +92,7 @@ pub fn split(scenario: &Scenario) -> Vec<u64> {
 
 /// How the first rank's layers come about by the note's rule: for one stage a rank, several ranks.
 #[must_use]
-pub fn explain_split(scenario: &Scenario) -> Option<Term> {
+pub(crate) fn explain_split(scenario: &Scenario) -> Option<Term> {
     if scenario.chunks != 1 || scenario.layout.pp < 2 {
         return None;
     }

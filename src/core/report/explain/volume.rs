@@ -14,7 +14,7 @@ use crate::traffic::{
 };
 
 /// The volume of a row, with its formula.
-pub fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
+pub(crate) fn volume(evaluation: &Evaluation, row: &OverlapRow) -> Term {
     let name = "bytes that a GPU sends";
     let plain = Term::given("V", name, row.bytes_per_gpu.0, Unit::Bytes);
     let Some(inputs) = Inputs::of(evaluation) else {

@@ -9,7 +9,7 @@ const MAX_CP: u64 = 64;
 const MAX_GPUS: u64 = 64;
 
 /// Everything that may help `scenario` on the GPUs that it has.
-pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
+pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
     let run = &scenario.run;
     let mut all = parallelism(scenario);
     all.push(ladder(
@@ -57,7 +57,7 @@ pub fn ladders(scenario: &Scenario) -> Vec<Ladder> {
 }
 
 /// More GPUs, by doubling.
-pub fn more_gpus(run: &Run) -> Ladder {
+pub(crate) fn more_gpus(run: &Run) -> Ladder {
     let doubled = (1..)
         .map(|power| 1u64 << power)
         .take_while(|times| *times <= MAX_GPUS);

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// What a change is to reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Goal {
+pub(crate) enum Goal {
     /// The verdict "fits".
     Fits,
     /// Less memory than now, of a Run that fits already.

@@ -7,7 +7,8 @@ mod offload;
 mod pattern;
 mod schedule;
 
-pub use model::{MAX_PARAMETERS, divides_by};
+pub use model::MAX_PARAMETERS;
+pub(crate) use model::divides_by;
 pub use schedule::MAX_STAGES;
 
 use super::Run;
@@ -23,7 +24,7 @@ use crate::t;
 const MAX_DIVISOR: u64 = 4096;
 
 /// What a pass over a Run found.
-pub struct Checked {
+pub(crate) struct Checked {
     /// Parallel sizes; of no use where there are issues.
     pub layout: Layout,
     /// ZeRO's groups; the same.

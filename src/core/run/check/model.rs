@@ -17,7 +17,7 @@ const MAX_NAME: usize = 40;
 
 /// Whether the heads and the FFN of `model` divide over `tp` tensor-parallel ranks.
 #[must_use]
-pub fn divides_by(model: &Architecture, tp: u64) -> bool {
+pub(crate) fn divides_by(model: &Architecture, tp: u64) -> bool {
     let kv_heads = model.kv_heads;
     let kv_fits = kv_heads.is_multiple_of(tp) || tp.is_multiple_of(kv_heads);
     let whole = model.heads.is_multiple_of(tp) && model.ffn.is_multiple_of(tp);

@@ -30,7 +30,7 @@ impl Check<'_> {
 
     /// Sizes that tensor parallelism cuts in the recurrent mixers; with context parallelism their heads are cut over both.
     /// Source: Megatron-LM `mamba_mixer.py`, `mamba_context_parallel.py`.
-    pub fn recurrent(&mut self) {
+    pub(crate) fn recurrent(&mut self) {
         let (m, tp) = (*self.model, self.run.tp);
         let ranks = tp.saturating_mul(self.run.cp);
         let has = |mixer| m.any_layer(|kind: LayerKind| kind.mixer == mixer);
@@ -89,7 +89,7 @@ impl Check<'_> {
 
     /// Transformer Engine's context parallelism: windows by all-gather or Ulysses, sinks by Ulysses alone. Source:
     /// Transformer Engine `context_parallel.py`.
-    pub fn context_masks(&mut self) {
+    pub(crate) fn context_masks(&mut self) {
         let (m, run) = (self.model, self.run);
         if run.cp <= 1 {
             return;
@@ -117,7 +117,7 @@ impl Check<'_> {
     }
 
     /// `split` with every boundary moved to the end of the block that it falls into; none where a stage is left empty.
-    pub fn whole_blocks(&self, split: &[u64]) -> Option<Vec<u64>> {
+    pub(crate) fn whole_blocks(&self, split: &[u64]) -> Option<Vec<u64>> {
         let (mut even, mut last) = (0, 0);
         let mut whole = Vec::with_capacity(split.len());
         for layers in split {
@@ -136,7 +136,7 @@ impl Check<'_> {
     }
 
     /// A stage of `given` that begins inside a block.
-    pub fn half_block(&mut self, given: &[u64]) {
+    pub(crate) fn half_block(&mut self, given: &[u64]) {
         let mut start = 0;
         for (stage, layers) in given.iter().enumerate() {
             if self.is_second_half(start) {

@@ -64,7 +64,7 @@ impl Check<'_> {
     }
 
     /// What fp32 means for attention and for time.
-    pub fn full_precision(&mut self) {
+    pub(crate) fn full_precision(&mut self) {
         let run = self.run;
         if run.precision.computes() != Format::Fp32 {
             return;

@@ -9,4 +9,5 @@ mod stacks;
 pub use gpus::{GPUS, GpuPreset, gpu};
 pub use models::{MODELS, ModelPreset, by_maker, model};
 pub use published::{Measured, PUBLISHED, PublishedRun, published};
-pub use stacks::{FSDP, MEGATRON_2024, MEGATRON_2025, STACKS, Stack};
+pub use stacks::{FSDP, STACKS, Stack};
+pub(crate) use stacks::{MEGATRON_2024, MEGATRON_2025};

@@ -40,7 +40,7 @@ const fn stack(
 }
 
 /// Megatron Core of 2024; its host time is fitted to its runs.
-pub const MEGATRON_2024: Software = Software {
+pub(crate) const MEGATRON_2024: Software = Software {
     attention: AttentionKernel::Flash2,
     cross_entropy: CrossEntropy::Megatron,
     fused_swiglu: true,
@@ -70,7 +70,7 @@ pub const MEGATRON_2024: Software = Software {
 };
 
 /// `NeMo` 2 and Megatron Core of 2025 on Transformer Engine.
-pub const MEGATRON_2025: Software = Software {
+pub(crate) const MEGATRON_2025: Software = Software {
     attention: AttentionKernel::Cudnn,
     cross_entropy: CrossEntropy::TeFused,
     gemm: 0.97,
@@ -94,7 +94,7 @@ pub const FSDP: Software = Software {
 };
 
 /// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, gradients summed whole over micro-batches.
-pub const HF_TRAINER: Software = Software {
+pub(crate) const HF_TRAINER: Software = Software {
     frees_gradients: true,
     sums_whole: true,
     ..FSDP

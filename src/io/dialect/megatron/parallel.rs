@@ -8,7 +8,7 @@ use crate::io::dialect::settings_writer::SettingsWriter;
 use crate::io::dialect::{Same, same};
 
 /// What both count alike; the global batch is the last.
-pub static SAME: &[Same] = &[
+pub(crate) static SAME: &[Same] = &[
     same("--tensor-model-parallel-size", "tp", Some(1)),
     same("--pipeline-model-parallel-size", "pp", Some(1)),
     same("--context-parallel-size", "cp", Some(1)),

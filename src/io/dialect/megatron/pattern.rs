@@ -15,7 +15,7 @@ use crate::core::t;
 const MAX_LAYERS: usize = 100_000;
 
 /// The letters of a hybrid model, its stages apart by `|` left out.
-pub fn hybrid(reader: &mut SettingsReader) -> Option<(String, u64)> {
+pub(crate) fn hybrid(reader: &mut SettingsReader) -> Option<(String, u64)> {
     let names = ["--hybrid-layer-pattern", "--hybrid-override-pattern"];
     let texts = names.map(|name| reader.word(name, "layers by letter"));
     let text = texts.into_iter().flatten().next()?;
@@ -264,7 +264,7 @@ fn python(model: &Architecture, test: impl Fn(LayerKind) -> bool) -> String {
 }
 
 /// Whether the layers of `model` are mixers and FFNs alone.
-pub fn is_hybrid(model: &Architecture) -> bool {
+pub(crate) fn is_hybrid(model: &Architecture) -> bool {
     !model.pattern.is_uniform() && model.any_layer(|kind| kind.operations() == 1)
 }
 

@@ -156,7 +156,7 @@ fn training(reader: &mut SettingsReader) {
 }
 
 /// Says the model, where torchtitan has a name for it.
-pub fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
+pub(crate) fn write_model(s: &Scenario, writer: &mut SettingsWriter) {
     let flavor = FLAVORS
         .iter()
         .find(|(.., id)| Based::<ModelParts>::preset(id).resolve().as_ref() == Ok(&s.model));

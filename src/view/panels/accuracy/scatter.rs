@@ -80,7 +80,7 @@ pub fn points(bench: &Bench, memory: bool) -> Vec<Point> {
 }
 
 /// The scatter in words.
-pub fn points_in_words(bench: &Bench, memory: bool) -> Message {
+pub(crate) fn points_in_words(bench: &Bench, memory: bool) -> Message {
     let errors: Vec<f64> = bench.about(memory).map(Fact::error).collect();
     let within = |share: f64| errors.iter().filter(|error| **error <= share).count();
     let worst = errors.iter().copied().fold(0.0, f64::max);

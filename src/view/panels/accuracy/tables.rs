@@ -90,7 +90,7 @@ pub fn misses(label: impl Into<Message>, bench: &Bench, facts: &[Fact]) -> Node 
 }
 
 /// Step times as tokens a second and GPU.
-pub fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
+pub(crate) fn likes_table(bench: &Bench, facts: &[Fact]) -> Node {
     let rows = facts.iter().map(|fact| {
         let row = &bench.rows[fact.row];
         let tokens = (row.run.global_batch * row.run.seq_len) as f64 / row.run.gpus as f64;
@@ -177,7 +177,7 @@ pub fn uneven(bench: &Bench) -> Node {
     Node::from_iter([leaf("h3", "", &head), leaf("p", "", &message)])
 }
 
-pub fn constants_table() -> Node {
+pub(crate) fn constants_table() -> Node {
     let rows: Vec<_> = constants()
         .into_iter()
         .map(|constant| {

@@ -11,7 +11,7 @@ use crate::view::node::markup::{Node, text};
 use crate::view::panels::words;
 
 /// What one gives and takes against the other, in a sentence.
-pub fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
+pub(crate) fn sentence([a, b]: [&Report; 2], unit: MemoryUnit) -> Message {
     let time = b.step.time_s / a.step.time_s - 1.0;
     let time = if time.abs() < SAME {
         t!("takes the same time per step")

@@ -78,7 +78,7 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> 
 
 /// The way back from everything small, and what no estimate sees.
 #[must_use]
-pub fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
+pub(crate) fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
     way_back(&narrow::narrow(base), &narrow::gaps(base), unit)
 }
 

@@ -60,7 +60,7 @@ const SLIVER: f64 = 0.008;
 impl Segment {
     /// Whether it is too short to be set apart from its neighbours.
     #[must_use]
-    pub fn is_sliver(&self) -> bool {
+    pub(crate) fn is_sliver(&self) -> bool {
         self.length < SLIVER
     }
     /// How the style sheet calls it.
@@ -108,7 +108,7 @@ pub fn scale(memory: &Memory) -> Bytes {
 
 /// Lays the bars out on a scale that ends at `scale`.
 #[must_use]
-pub fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
+pub(crate) fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
     let mut bars: Vec<Bar> = Vec::new();
     for rank in &memory.per_stage {
         let mut at = 0.0;
@@ -151,7 +151,7 @@ pub fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
 
 /// A named part of a component and its bytes on each of some ranks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PartRow {
+pub(crate) struct PartRow {
     /// The component.
     pub component: Component,
     /// The part.
@@ -162,7 +162,7 @@ pub struct PartRow {
 
 /// The named parts of all components over the ranks, for the table behind the bars.
 #[must_use]
-pub fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
+pub(crate) fn part_rows(ranks: &[&StageMemory]) -> Vec<PartRow> {
     let mut rows: Vec<PartRow> = Vec::new();
     for component in Component::ALL {
         for rank in ranks {

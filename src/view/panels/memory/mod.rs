@@ -7,12 +7,15 @@ mod panel;
 mod table;
 mod thin;
 
-pub use advice::{narrow, suggestions};
-pub use bars::{Bar, Bars, PartRow, Segment, bars, bars_on, part_rows, scale};
+pub(crate) use advice::narrow;
+pub use advice::suggestions;
+pub use bars::{Bar, Bars, Segment, bars, scale};
+pub(crate) use bars::{bars_on, part_rows};
 pub use methods::methods;
 pub use panel::{measured, picture};
-pub use table::data_table;
-pub use thin::{suggested, thin};
+pub(crate) use table::data_table;
+pub use thin::suggested;
+pub(crate) use thin::thin;
 
 use crate::core::memory::{Component, Verdict};
 use crate::core::message::Message;
@@ -50,7 +53,7 @@ fn swatch(component: Component) -> Node {
 
 /// A title over named figures, for a tip; of phrasing content only, so that it may stand in a button.
 #[must_use]
-pub fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) -> Node {
+pub(crate) fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) -> Node {
     let lines: Node = parts
         .iter()
         .flat_map(|(name, figure)| [leaf("i", "", name), leaf("b", "", figure)])

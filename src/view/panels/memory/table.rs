@@ -10,7 +10,7 @@ use crate::view::node::markup::{Node, ask, el, leaf, table, text};
 
 /// The table behind the bars.
 #[must_use]
-pub fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
+pub(crate) fn data_table(memory: &Memory, unit: MemoryUnit) -> Node {
     [components(memory, unit), parts(memory, unit)]
         .into_iter()
         .collect()

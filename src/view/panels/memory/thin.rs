@@ -17,7 +17,7 @@ pub fn suggested(own: &Memory, other: &Memory, name: Message, unit: MemoryUnit) 
 
 /// The bars of one picture.
 #[must_use]
-pub fn thin(picture: &Bars, unit: MemoryUnit) -> Node {
+pub(crate) fn thin(picture: &Bars, unit: MemoryUnit) -> Node {
     let rows: Vec<Node> = picture
         .bars
         .iter()

@@ -61,7 +61,7 @@ fn settings(one: &Found) -> [(&'static str, Message); 9] {
 }
 
 /// The pinned layouts as columns; nothing where none is pinned.
-pub fn pinned(view: &View) -> Node {
+pub(crate) fn pinned(view: &View) -> Node {
     let pinned = &view.result.pinned;
     let Some(first) = pinned.first() else {
         return Node::none();

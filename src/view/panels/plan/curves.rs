@@ -21,7 +21,7 @@ const BUTTONS: [(PlanCommand, &str); 3] = [
 ];
 
 /// The buttons, and the curves of the last sweep.
-pub fn sweeps(view: &View) -> Node {
+pub(crate) fn sweeps(view: &View) -> Node {
     let name = leaf("span", "muted", "How the cost grows");
     let chips = el("p", &[("class", "chips ask")], &[name, buttons(&BUTTONS)]);
     let Some(sweep) = &view.result.sweep else {

@@ -11,7 +11,7 @@ use crate::view::charts::ticks::ticks;
 use crate::view::node::markup::{Node, el, leaf, text};
 
 /// Memory against throughput: a dot a layout; filled where none is both leaner and faster.
-pub fn pareto(view: &View) -> Node {
+pub(crate) fn pareto(view: &View) -> Node {
     if view.result.rows.len() < 2 {
         return Node::none();
     }

@@ -23,7 +23,7 @@ const BUTTONS: [(PlanCommand, &str); 4] = [
 ];
 
 /// The buttons, and the last answer.
-pub fn buttons(view: &View) -> Node {
+pub(crate) fn buttons(view: &View) -> Node {
     let answer = view.result.answer.as_ref();
     let answer = answer.map_or_else(Node::none, |answer| show(view, answer));
     let buttons = el("p", &[("class", "chips ask")], &[super::buttons(&BUTTONS)]);

@@ -99,7 +99,7 @@ pub fn schedule(run: &Run) -> String {
 }
 
 /// What rows are shown, as chips to press: the usual ones, and the others folded.
-pub fn chips(view: &View, axes: &Axes) -> Node {
+pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
     let filter = &view.query.filter;
     let fits = (PlanCommand::FilterFits, filter.fits, t!("no tight ones"));
     let sizes = Axis::Tp.values(axes).into_iter();

@@ -85,7 +85,7 @@ fn figures(one: &Observation) -> Message {
 
 /// `run` without a profile and without a measured step: what observations are of.
 #[must_use]
-pub fn bare(run: &Run) -> Run {
+pub(crate) fn bare(run: &Run) -> Run {
     Run {
         profile: Profile::default(),
         measured_step_s: None,

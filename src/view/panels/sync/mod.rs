@@ -17,7 +17,7 @@ use picture::picture;
 /// Rows of the table; of more, the first.
 const MAX_ROWS: usize = 256;
 /// The choices, and what the page calls them.
-pub const CHOICES: [(Policy, &str); 3] = [
+pub(crate) const CHOICES: [(Policy, &str); 3] = [
     (Policy::Eager, "eagerly, bucket by bucket"),
     (Policy::RankEnd, "when a rank is done"),
     (Policy::StepEnd, "at the end of the step"),
