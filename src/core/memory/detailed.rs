@@ -196,7 +196,7 @@ pub(crate) fn lasting(scenario: &Scenario, load: &RankLoad) -> f64 {
     states.sum::<f64>() + gathered + dummies
 }
 
-/// The total of [`rank_memory`] from its parts, for a search over many layouts that share them: `chunks` with the
+/// The total of `rank_memory` from its parts, for a search over many layouts that share them: `chunks` with the
 /// micro-batches of each that are alive. Equal to it but for rounding, because the sum runs in another order; where the
 /// peak is that of a moment, what is there at every moment.
 #[must_use]

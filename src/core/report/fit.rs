@@ -1,6 +1,6 @@
 //! What would make a Run fit: the smallest changes that do, each with what it costs in time.
 //!
-//! Every setting that can help is a [`Ladder`]: its values from the smallest change to the largest. A [`Fit`] climbs
+//! Every setting that can help is a `Ladder`: its values from the smallest change to the largest. A [`Fit`] climbs
 //! each ladder to the first value that fits; where few single changes do, pairs are tried, then triples, more GPUs last.
 //! It works in slices of a budget, counted by the work of its candidates, and can be dropped between two. Its [`Base`]
 //! and its [`Suggestions`] can be sent to another thread.

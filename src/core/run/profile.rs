@@ -89,7 +89,7 @@ pub struct Profile {
     pub means: Option<Vec<f64>>,
     /// How sure each is: standard deviations of their logarithms.
     pub widths: Option<Vec<f64>>,
-    /// How the uncertainties hang together: a letter of [`LETTERS`] for each pair, row by row below the diagonal.
+    /// How the uncertainties hang together: a letter of `LETTERS` for each pair, row by row below the diagonal.
     pub correlations: Option<String>,
     /// How far a run lies from the model where all constants are known: a standard deviation of its logarithm.
     pub spread: Option<f64>,

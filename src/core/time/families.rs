@@ -16,7 +16,7 @@ pub struct Family {
     /// Large fp4 GEMMs, of the fp4 peak.
     pub gemm_fp4: f64,
     /// The attention kernel of Megatron-LM of 2024, forward and backward, causal count, long sequences, head width 128, all
-    /// multiprocessors busy. Others are in [`KERNELS`](super::KERNELS).
+    /// multiprocessors busy. Others are in `KERNELS`.
     pub attention: (f64, f64),
     /// Multiprocessors: tiles come in waves of so many.
     pub multiprocessors: u64,
