@@ -157,7 +157,7 @@ fn every_example_line_says_what_its_program_means() {
     );
     assert!(reading(&lines("nccl_avg")[0]).observation("").is_none());
     // 162.60 of 652.41 + 2001.89 + 162.60 + 1172.13.
-    let shares = reading(&lines("ds_clock")[0]).used;
+    let shares = reading(&lines("ds_clock")[0]).measured;
     assert!(
         shares
             .iter()
@@ -439,7 +439,7 @@ fn a_trace_gives_exposed_communication_compute_and_idle() {
     );
     let figures = |reading: &Reading| -> Vec<String> {
         reading
-            .used
+            .measured
             .iter()
             .map(|(what, how)| format!("{what}: {how}"))
             .collect()

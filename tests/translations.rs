@@ -35,7 +35,7 @@ use shardscope::view::panels::issues::line;
 use shardscope::view::panels::limits::limits;
 use shardscope::view::panels::provenance::sources;
 use shardscope::view::panels::published;
-use shardscope::view::panels::runs::{fitted, in_use, kept, offer};
+use shardscope::view::panels::runs::{fitted, kept, offer, profiles};
 use shardscope::web::dialog_page::{content, named};
 use std::collections::BTreeSet;
 use std::fs;
@@ -365,7 +365,10 @@ fn measured() -> Vec<Node> {
         kept(&[]),
         kept(&all),
         offer(&all[0]),
-        in_use(&with),
+        profiles(&with, None, None, |_| String::new()),
+        profiles(&run, Some(&with.profile), Some(&answer.profile), |_| {
+            String::new()
+        }),
         fitted(&all, &answer, &run, |_| Some(String::new())),
         file(
             " iteration 3/ 50 | consumed samples: 384 | elapsed time per iteration (ms): 6000.0 | global batch size: 64 |\n",

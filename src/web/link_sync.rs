@@ -5,6 +5,7 @@ use crate::view::gallery::Look;
 use crate::web::browser;
 use crate::web::history;
 use crate::web::state::{State, gallery_of, gpu_of, theme_of, view_of};
+use crate::web::{dialog, dialog_page};
 use leptos::prelude::*;
 use std::time::Duration;
 
@@ -60,6 +61,14 @@ pub fn keep(state: State) {
                 .with_untracked(|second| *second != read.view.second)
             {
                 state.second.set(read.view.second);
+            }
+            let asked = read.view.page.as_deref();
+            let opened = state.view.with_value(|view| view.page.clone());
+            if let Some(page) = asked.filter(|page| opened.as_deref() != Some(page)) {
+                dialog::open(state, dialog_page::named(page));
+                state
+                    .view
+                    .update_value(|view| view.page.clone_from(&read.view.page));
             }
             // A link of nothing but bad values is the Run that is there, and more to say.
             state.notices.set(read.notices);

@@ -8,6 +8,7 @@ use crate::core::units::{
     MemoryUnit, group, number, scientific, show_bytes, show_count, show_percent, show_seconds,
     significant,
 };
+use crate::view::panels::step::by_profile;
 use crate::view::panels::waterfall::parts;
 use crate::view::panels::{uneven, words};
 
@@ -46,8 +47,10 @@ pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let warnings = report.warnings.iter();
     let warnings = warnings.map(|issue| cells(&[&issue.field, &issue.message.to_string()]));
     let (made, link) = (stamp.made(), stamp.link(run));
+    let profile = by_profile(evaluation).map_or_else(String::new, |words| format!("{words}\n\n"));
     [
         answer,
+        profile,
         settings(evaluation),
         step(evaluation),
         memory(evaluation),

@@ -226,7 +226,7 @@ impl Events {
         ];
         for (words, micro) in parts {
             let shown = show_seconds(Seconds(micro * 1e-6));
-            reading.used.push((words, verbatim(shown)));
+            reading.measured.push((words, verbatim(shown)));
         }
         reading.step = Some(Steps {
             seconds: whole * 1e-6,

@@ -12,6 +12,7 @@ use crate::core::t;
 use crate::core::units::{Bytes, group, show_off, show_percent, show_seconds, significant};
 use crate::view::node::action::Compare;
 use crate::view::node::markup::{Action, Node, el, leaf, percent, scrolled, text};
+use crate::view::panels::strip::without_unit;
 use crate::view::panels::words;
 use std::sync::Arc;
 
@@ -242,6 +243,7 @@ fn row(
         change(format!("{sign}{shown}"), false)
     });
     let time = leaf("b", "", show_seconds(figures.time_s)).title(t!("{low} to {high}", low, high));
+    let range = narrowed(one).map(|range| leaf("small", "range", verbatim(range)));
     let tight = memory.verdict != Verdict::Fits;
     let peak = leaf("span", "", view.unit.number(memory.bytes)).title(words::fullest(memory));
     let warned = tight.then(|| leaf("span", "tight", "▲ ").label("may not fit"));
@@ -249,7 +251,7 @@ fn row(
     let cells: [Node; 7] = [
         text(index.map_or(0, |index| index + 1).to_string()),
         name(view, one, own, mark),
-        std::iter::once(time).chain(faster).collect(),
+        std::iter::once(time).chain(faster).chain(range).collect(),
         made_of(figures, longest),
         mfu,
         warned.into_iter().chain([peak]).chain(leaner).collect(),
@@ -262,6 +264,15 @@ fn row(
         .collect();
     let class = if index.is_none() { "you" } else { "" };
     el("tr", &[("class", class)], &[cells])
+}
+
+/// The range of a layout's step, "3.27–3.64 s", where a profile narrows it.
+#[must_use]
+pub(crate) fn narrowed(found: &Found) -> Option<String> {
+    found.run.profile.widths.as_ref()?;
+    let (low, high) = (found.figures.low_s, found.figures.high_s);
+    let (low, high) = (show_seconds(low), show_seconds(high));
+    Some(format!("{}–{high}", without_unit(&low, &high)))
 }
 
 /// The layout's name; of a ranked one a fold with the reason, in a sentence.
