@@ -2,6 +2,9 @@
 //! numbers, and whatever else a file may hold.
 #![allow(clippy::unwrap_used, clippy::format_push_string)] // helpers that tests share
 
+#[path = "logs/formats.rs"]
+mod formats;
+
 use shardscope::core::calibrate::MemoryKind;
 use shardscope::core::run::{Multiplier, Run, Value};
 use shardscope::io::logs::{LogReader, Reading, read, too_large};
@@ -489,8 +492,8 @@ fn a_snapshot_gives_the_peaks_of_its_curves() {
 #[test]
 fn what_cannot_be_read_says_why_and_what_would() {
     assert!(refusal(&[0x80, 4, 0x95, 1, 2]).contains("json.dump"));
-    assert!(refusal(b"PK\x03\x04rest").contains("pickle"));
-    assert!(refusal(&[0x1f, 0x8b, 8, 0]).contains("gunzip"));
+    assert!(refusal(b"PK\x03\x04 snap/data.pkl").contains("pickle"));
+    assert!(refusal(&[0x1f, 0x8b, 8, 0]).contains("unpack"));
     assert!(refusal(b"ELF\0\0\x01\x02").contains("not text"));
     for text in [
         "",

@@ -1,7 +1,7 @@
 //! What a file says of a run: its layout, its step, its peaks, and every guess that was made on the way.
 
 use super::collect::Heard;
-use super::patterns::{Program, Quantity};
+use super::patterns::{Program, Quantity, REPLICAS, SHARDS};
 use super::steps::Summary;
 use crate::core::calibrate::{COARSE_NOISE, MemoryKind, NOISE, Observation, Peak};
 use crate::core::issue::Issue;
@@ -147,7 +147,16 @@ impl Reading {
             }
             None => {}
         }
-        for (key, value) in &heard.settings {
+        let mesh = |key: &str| {
+            let said = heard.settings.iter().rev().find(|(known, _)| *known == key);
+            said.map(|(_, value)| *value)
+        };
+        let degrees = ["tp", "pp", "cp"].map(|key| mesh(key).unwrap_or(1.0));
+        let gpus = mesh(SHARDS).map(|shards| {
+            let gpus = shards * mesh(REPLICAS).unwrap_or(1.0) * degrees.iter().product::<f64>();
+            ("gpus", gpus)
+        });
+        for (key, value) in heard.settings.iter().chain(&gpus) {
             if self.run.assign(key, &Value::Number(*value)).is_ok() {
                 let count = group(&format!("{value:.0}"));
                 self.used.push((verbatim(*key), verbatim(count)));
@@ -169,7 +178,7 @@ impl Reading {
         }
         if heard.dump.run(present).is_none() {
             self.assumed.push(t!(
-                "model, cluster and layout, as on this page: the log has no arguments"
+                "what it does not state of model, cluster and layout is as on this page"
             ));
         }
         self.device(heard);

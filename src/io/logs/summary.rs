@@ -133,7 +133,7 @@ mod tests {
         for words in [
             "Megatron-LM",
             "6.00 s",
-            "as on this page: the log has no arguments",
+            "what it does not state of model, cluster and layout is as on this page",
             "global batch size 128",
             "Other than on this page",
         ] {

@@ -327,3 +327,33 @@ fn tools(one: &Found, own: bool) -> Node {
     let load = leaf("button", "choose", "Use").on(Action::Load(run));
     Node::from_iter([compare, text(" "), load])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::calibrate::fit_step;
+    use crate::core::report::report;
+
+    fn found(run: Run) -> Found {
+        Found {
+            figures: Figures::from(&report(&run).unwrap()),
+            run,
+            place: Place::new(0, 0),
+        }
+    }
+
+    #[test]
+    fn a_row_shows_its_range_where_a_profile_narrows_it() {
+        let run = Run::default();
+        assert_eq!(narrowed(&found(run.clone())), None);
+        let seconds = found(run.clone()).figures.time_s.0;
+        let profile = fit_step(&run, seconds).unwrap();
+        let of = found(Run { profile, ..run });
+        let range = narrowed(&of).unwrap();
+        assert!(range.ends_with(&show_seconds(of.figures.high_s)), "{range}");
+        assert!(
+            range.contains('–') && range.matches(" s").count() == 1,
+            "{range}"
+        );
+    }
+}
