@@ -229,7 +229,7 @@ fn what_a_framework_does_not_offload_is_refused() {
     }
 }
 
-/// fsdp_qlora (`benchmarks_03_2024.md`) fine-tunes Llama-2-70B on two RTX 4090 with the parameters on the host, whose NF4
+/// `fsdp_qlora` (`benchmarks_03_2024.md`) fine-tunes Llama-2-70B on two RTX 4090 with the parameters on the host, whose NF4
 /// base alone is 34.6 GB: it prints 14.92 GiB a GPU.
 #[test]
 fn the_frozen_base_waits_on_the_host_with_the_parameters() {

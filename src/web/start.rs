@@ -1,6 +1,6 @@
 //! A first visit's way in: what the sentence is for, and runs to start from.
 
-use crate::core::run::presets::{PUBLISHED, TUNED};
+use crate::core::run::presets::{PUBLISHED, PublishedRun, TUNED, TunedRun};
 use crate::web::i18n::say;
 use crate::web::state::State;
 use crate::web::{browser, history};
@@ -15,8 +15,8 @@ pub fn start(state: State) -> AnyView {
         let id = event_target_value(&event);
         let published = PUBLISHED.iter().find(|known| known.id == id);
         let tuned = TUNED.iter().find(|known| known.id == id);
-        let run = published.map(|known| known.run());
-        if let Some(run) = run.or_else(|| tuned.map(|known| known.run())) {
+        let run = published.map(PublishedRun::run);
+        if let Some(run) = run.or_else(|| tuned.map(TunedRun::run)) {
             history::load(state, run);
         }
     };

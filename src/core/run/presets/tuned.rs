@@ -76,36 +76,3 @@ pub static TUNED: &[TunedRun] = &[
         "stack=deepspeed&model=llama-3.1-70b&gpu=h100-sxm-80gb&gpus=8&host_memory_gib=2048&zero=3&seq_len=4096&global_batch=64&precision=bf16&offload.optimizer=cpu"
     ),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::memory::Verdict;
-    use crate::report::evaluate;
-
-    /// Each is read whole, fits its machine and its host without a warning, and keeps the GPU's model and size of its name.
-    #[test]
-    fn every_tuned_run_is_read_whole_and_fits() {
-        for (index, tuned) in TUNED.iter().enumerate() {
-            let pairs = tuned
-                .link
-                .split('&')
-                .filter_map(|pair| pair.split_once('='));
-            let pairs: Vec<_> = pairs
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .collect();
-            let (run, issues) = Run::from_pairs(&pairs);
-            assert_eq!(issues, [], "{}", tuned.id);
-            assert!(TUNED[..index].iter().all(|other| other.id != tuned.id));
-            let evaluation = evaluate(&run).unwrap_or_else(|no| panic!("{}: {no:?}", tuned.id));
-            let report = &evaluation.report;
-            assert_eq!(report.memory.verdict, Verdict::Fits, "{}", tuned.id);
-            assert_eq!(report.warnings, [], "{}", tuned.id);
-            if let Some(host) = &report.memory.host {
-                assert_eq!(host.verdict, Some(Verdict::Fits), "{}", tuned.id);
-            }
-            let begins = format!("{} x ", run.gpus);
-            assert!(tuned.name.starts_with(&begins), "{}", tuned.id);
-        }
-    }
-}
