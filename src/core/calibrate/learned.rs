@@ -127,7 +127,9 @@ fn agreements(measured: &[Measured], apart: &[Posterior]) -> Vec<Agreement> {
         [one] => one,
         [first, second, ..] if without(first) - without(second) > ODD_ONE => first,
         _ => {
-            open.iter().for_each(|at| all[*at] = Agreement::Unclear);
+            for at in open {
+                all[at] = Agreement::Unclear;
+            }
             return all;
         }
     };
