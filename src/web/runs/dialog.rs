@@ -115,9 +115,10 @@ fn profile(state: State) -> Node {
         .fit
         .with(|fit| Some(fit.as_ref()?.1.profile.clone()));
     let read = state.runs.offered.get();
+    let link = |run: &Run| format!("{}#{}", browser::address(), link::encode(run));
     state
         .run
-        .with(|run| profiles(run, read.as_ref(), fitted.as_ref(), link::encode))
+        .with(|run| profiles(run, read.as_ref(), fitted.as_ref(), link))
 }
 
 /// What the runs teach.

@@ -227,8 +227,13 @@ fn profile_of(text: &str) -> Option<Profile> {
             let of = value.get("run").unwrap_or(&value).get("profile")?.clone();
             Run::from_value(&Value::Map(vec![("profile".to_owned(), of)])).ok()?
         }
-        Err(_) if text.contains("profile.") => link::decode(text).run,
-        Err(_) => return None,
+        // A link, alone or in a sentence.
+        Err(_) => {
+            let link = text
+                .split_whitespace()
+                .find(|word| word.contains("profile."))?;
+            link::decode(link).run
+        }
     };
     Some(run.profile).filter(|profile| profile.means.is_some())
 }
