@@ -58,7 +58,7 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
                 .and_then(|height| height.as_f64());
             frame.get_bounding_client_rect().top() < height.unwrap_or_default() + NEAR
         });
-        // Where it failed, someone asks for it again.
+        // A failed load is repeated on the next request.
         if near && untrack(|| words.with(Message::is_empty)) {
             begin();
         }

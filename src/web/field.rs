@@ -22,7 +22,7 @@ use leptos::prelude::*;
 #[derive(Clone, PartialEq)]
 struct Draft {
     text: String,
-    /// What the Run said when this was typed: once it says something else, the draft is history.
+    /// The Run's value when this was typed: once the Run has another value, the draft is dropped.
     after: String,
     /// Why the text was not taken.
     error: Option<Message>,
@@ -145,14 +145,24 @@ pub(crate) fn input_id_of(key: &str) -> String {
     format!("f-{}", key.replace('.', "-"))
 }
 
-/// The value in the Run, or what an unset field means.
+/// The value in the Run, or what an unset field means; millions and more without their zeros, as 1e12: a field is short.
 pub(crate) fn shown_text(state: State, field: &Field) -> String {
     state.run.with(|run| {
         field
             .text(run)
             .or_else(|| field.text(&run.resolved()))
-            .unwrap_or_default()
+            .map_or_else(String::new, |text| without_zeros(&text))
     })
+}
+
+/// 1e12 for 1000000000000; other texts as they are.
+fn without_zeros(text: &str) -> String {
+    let digits = text.trim_end_matches('0');
+    let zeros = text.len() - digits.len();
+    if zeros < 6 || digits.is_empty() || !digits.bytes().all(|one| one.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    format!("{digits}e{zeros}")
 }
 
 /// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.

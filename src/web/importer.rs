@@ -85,7 +85,7 @@ pub fn export_line(line: &str) -> JsValue {
     reply(request::export(line))
 }
 
-/// What the page asks and is answered, as bytes: see [`Asked`].
+/// Requests of the page and their replies, as bytes: see [`Asked`].
 #[wasm_bindgen(js_name = readImport)]
 #[must_use]
 pub fn read_import(question: &[u8]) -> Vec<u8> {

@@ -108,7 +108,7 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
     steps
 }
 
-/// What an estimate that fits does not see, or sees as a mean only.
+/// What an estimate that fits leaves out, or has as a mean only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// Buffers of process groups.

@@ -89,7 +89,7 @@ fn page(state: State) -> AnyView {
     .into_any()
 }
 
-/// What the file says that was read last.
+/// The contents of the file that was read last.
 fn read(state: State) -> Node {
     let present = state.run.with(bare);
     state.runs.read.with(|read| match read {

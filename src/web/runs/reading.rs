@@ -144,7 +144,7 @@ impl Runs {
     }
 }
 
-/// The Run that says what a file does not, and the language of the page.
+/// The Run that fills in what a file leaves out, and the language of the page.
 fn wanted(state: State) -> Wanted {
     let run: Run = state.run.with_untracked(bare);
     Wanted {

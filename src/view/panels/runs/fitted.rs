@@ -83,7 +83,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         return Node::none();
     };
     let row = |next: &crate::core::calibrate::Next| {
-        // It is opened with what the page knows already.
+        // Opened with the values that are known already.
         let run = Run {
             profile: present.profile.clone(),
             ..next.run.clone()
