@@ -1,4 +1,4 @@
-//! What is wrong or doubtful with a Run, said where a person can mend it.
+//! What is wrong or doubtful with a Run, with the field where it can be mended.
 
 use crate::message::Message;
 use crate::sort::sort_by;

@@ -1,4 +1,4 @@
-//! The published runs that the calculator is held to, fetched and computed when they are nearly seen.
+//! The published runs that the calculator is tested against, fetched and computed when they are nearly seen.
 //!
 //! The tables are static files beside the page; the worker computes their rows.
 

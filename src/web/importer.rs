@@ -1,5 +1,5 @@
 //! The second WebAssembly module: the readers and writers of other programs' settings, which the page loads when a text is
-//! brought in or taken out and the JavaScript package at once.
+//! imported or exported; the JavaScript package loads it in `init`.
 
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Value};

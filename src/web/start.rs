@@ -1,4 +1,4 @@
-//! A first visit's way in: what the sentence is for, and published runs to start from.
+//! The start of a first visit: what the sentence is for, and published runs to start from.
 
 use crate::core::run::presets::PUBLISHED;
 use crate::web::i18n::say;

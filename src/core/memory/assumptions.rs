@@ -1,4 +1,4 @@
-//! What a published method takes for granted, so that a Run outside it is told which settings were ignored.
+//! What a published method assumes, so that a Run outside it gets a warning that names the settings ignored.
 
 use crate::issue::Issue;
 use crate::model::{Biases, Norm};

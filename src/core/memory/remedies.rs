@@ -1,5 +1,5 @@
-//! Where to turn when a Run should have fitted and did not: the way to find what it chokes on, and what no estimate
-//! sees. The changes that make a Run fit are in `report/fit`.
+//! What to check when a Run was predicted to fit and ran out of memory, and what no estimate
+//! includes. The changes that make a Run fit are in `report/fit`.
 
 use super::{RankLoad, Verdict, estimate};
 use crate::issue::Issue;

@@ -1,6 +1,6 @@
 //! Each schedule's idea, cost and requirements: three lines a schedule, for choosing one.
 //!
-//! Apart from the rows of `rows.rs`, so that whoever only runs schedules need not carry the words.
+//! Separate from `rows.rs`: programs that only run schedules do not contain these texts.
 
 use super::papers;
 use crate::source::{self, Source};

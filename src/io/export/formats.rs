@@ -1,4 +1,4 @@
-//! The forms that a Run can be taken out in, each naming version, date and link.
+//! The formats that a Run can be exported in, each naming version, date and link.
 
 use super::{csv, markdown};
 use crate::core::issue::Issue;

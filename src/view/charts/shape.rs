@@ -1,4 +1,4 @@
-//! Where the rows of a timeline stand: for whoever paints them and whoever points at them.
+//! Where the rows of a timeline are: for painting and for hit tests.
 
 /// Height of the axis with its numbers, CSS pixels.
 const AXIS: f64 = 22.0;

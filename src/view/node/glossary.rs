@@ -1,4 +1,4 @@
-//! The field's words, each with a source; marked where they stand, so that pointing at one or focusing it says what it is.
+//! The field's words, each with a source; marked where they are used: hover or focus shows the meaning.
 
 use super::markup::{Node, cited_at, el, leaf, text};
 use crate::core::message::{Catalogue, Message, verbatim};

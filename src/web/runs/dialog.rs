@@ -1,4 +1,4 @@
-//! The page of the dialog: what is brought in, what is typed, what is kept, what it teaches.
+//! The page of the dialog: what is imported, what is typed, what is kept, what it teaches.
 
 use crate::core::calibrate::{MemoryKind, Observation, Peak};
 use crate::core::issue::Issue;

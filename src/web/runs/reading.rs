@@ -1,4 +1,4 @@
-//! A text or a file that is brought in, read piece by piece by the importer's module; a later one ends it.
+//! A text or a file that is imported, read piece by piece by the importer's module; a later one ends it.
 
 use super::{Runs, use_profile};
 use crate::core::run::Run;
