@@ -60,6 +60,7 @@ impl Grid {
             cells,
         }
     }
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most `cells`
     fn cell(self, value: f64) -> usize {
         (((value - self.low) / self.step) as usize).min(self.cells - 1)
     }
@@ -70,7 +71,7 @@ impl Grid {
 pub(crate) struct Front {
     sure: bool,
     queue: BinaryHeap<Lean>,
-    front: Vec<Rc<Found>>,
+    best: Vec<Rc<Found>>,
     peaks: Grid,
     times: Grid,
     cells: Vec<Option<(f64, f64)>>,
@@ -83,7 +84,7 @@ impl Front {
         Self {
             sure,
             queue: promises.iter().copied().map(Lean).collect(),
-            front: Vec::new(),
+            best: Vec::new(),
             peaks: Grid::new(promises.iter().map(|one| one.peak), across),
             times: Grid::new(promises.iter().map(|one| one.bound.ln()), down),
             cells: vec![None; across * down],
@@ -120,7 +121,7 @@ impl Front {
 
     /// Whether a layout of the front needs no more memory and no more time.
     fn beats(&self, point: (f64, f64)) -> bool {
-        self.front.iter().any(|one| is_beaten(point, place(one)))
+        self.best.iter().any(|one| is_beaten(point, place(one)))
     }
 
     /// Adds `found` where nothing on the front beats it, and removes what it beats.
@@ -129,16 +130,17 @@ impl Front {
         if self.beats(point) {
             return;
         }
-        self.front.retain(|one| !is_beaten(place(one), point));
-        let before = self.front.partition_point(|one| place(one).0 < point.0);
-        self.front.insert(before, found);
+        self.best.retain(|one| !is_beaten(place(one), point));
+        let before = self.best.partition_point(|one| place(one).0 < point.0);
+        self.best.insert(before, found);
     }
 
     /// What was found.
+    #[allow(clippy::cast_possible_truncation)] // seven digits are enough for a picture
     pub fn layouts(&self) -> Layouts {
         let others = self.cells.iter().flatten();
         Layouts {
-            front: self.front.clone(),
+            front: self.best.clone(),
             others: others.map(|one| (one.0 as f32, one.1 as f32)).collect(),
         }
     }

@@ -159,21 +159,18 @@ fn budget(run: &Run, step: &Step) -> Node {
         hours = show_count(hours),
         days = significant(days, 3)
     );
-    let (name, title, value, caption) = match run.price_per_gpu_hour {
-        Some(price) => {
-            let title = t!(
-                "{tokens} tokens at {price} per GPU-hour",
-                tokens = count.clone(),
-                price = significant(price, 3)
-            );
-            let name = t!("Cost of {tokens} tokens", tokens = count);
-            (name, title, verbatim(show_count(hours * price)), time)
-        }
-        None => {
-            let name = t!("GPU-hours for {tokens} tokens", tokens = count);
-            let days = t!("{days} days", days = significant(days, 3));
-            (name.clone(), name, verbatim(show_count(hours)), days)
-        }
+    let (name, title, value, caption) = if let Some(price) = run.price_per_gpu_hour {
+        let title = t!(
+            "{tokens} tokens at {price} per GPU-hour",
+            tokens = count.clone(),
+            price = significant(price, 3)
+        );
+        let name = t!("Cost of {tokens} tokens", tokens = count);
+        (name, title, verbatim(show_count(hours * price)), time)
+    } else {
+        let name = t!("GPU-hours for {tokens} tokens", tokens = count);
+        let days = t!("{days} days", days = significant(days, 3));
+        (name.clone(), name, verbatim(show_count(hours)), days)
     };
     let marks = el("span", &[("class", "whisker")], &[]);
     let cells = [

@@ -7,7 +7,7 @@ use crate::core::search::Figures;
 use crate::core::search::front::Layouts;
 use crate::core::search::session::Fold;
 use crate::core::t;
-use crate::core::units::{Bytes, GIB, group, show_seconds};
+use crate::core::units::{Bytes, GIB, MemoryUnit, group, show_seconds};
 use crate::view::charts::figure::save;
 use crate::view::charts::ticks::ticks;
 use crate::view::node::markup::{Node, el, leaf, text};
@@ -42,39 +42,7 @@ fn dots(view: &View) -> Node {
         Scale::of(all().map(|p| p.0).chain([capacity])),
         Scale::of(all().map(|p| p.1)),
     );
-    let at = |share: f64| format!("{:.2}%", share * 100.0);
-    let mut pieces: Vec<Node> = Vec::new();
-    for tick in ticks(x.low / GIB, x.high / GIB, 4) {
-        let place = at(x.share(tick * GIB));
-        pieces.push(label(
-            &[
-                ("x", &place),
-                ("y", "100%"),
-                ("dy", "15"),
-                ("text-anchor", "middle"),
-            ],
-            view.unit.show(Bytes(tick * GIB)),
-        ));
-    }
-    for tick in ticks(y.low, y.high, 4) {
-        let place = at(1.0 - y.share(tick));
-        let ends = [
-            ("x1", "0"),
-            ("x2", "100%"),
-            ("y1", &*place),
-            ("y2", &*place),
-        ];
-        pieces.push(el("line", &ends, &[]));
-        pieces.push(label(
-            &[
-                ("x", "-6"),
-                ("y", &place),
-                ("dy", "4"),
-                ("text-anchor", "end"),
-            ],
-            group(&format!("{tick:.0}")),
-        ));
-    }
+    let mut pieces = axes(view.unit, &x, &y, capacity);
     let place = |point: (f64, f64)| (x.share(point.0), 1.0 - y.share(point.1));
     pieces.push(cloud(
         others().map(place),
@@ -101,6 +69,46 @@ fn dots(view: &View) -> Node {
             ("r", "8"),
         ];
         pieces.push(el("circle", &ring, &[leaf("title", "", "this run")]));
+    }
+    let words = "Filled: Pareto-optimal. Grey: the other layouts that fit; the most that one can reach where it was not reported in full. The ring is your run.";
+    let picture = el("svg", &[("role", "img")], &pieces).label(words);
+    let figure = [picture, save("layouts"), leaf("figcaption", "muted", words)];
+    el("figure", &[("class", "chart titled")], &figure)
+}
+
+/// The axes with their names and round numbers, and a rule at the `capacity`.
+fn axes(unit: MemoryUnit, x: &Scale, y: &Scale, capacity: f64) -> Vec<Node> {
+    let mut pieces: Vec<Node> = Vec::new();
+    for tick in ticks(x.low / GIB, x.high / GIB, 4) {
+        let place = at(x.share(tick * GIB));
+        pieces.push(label(
+            &[
+                ("x", &place),
+                ("y", "100%"),
+                ("dy", "15"),
+                ("text-anchor", "middle"),
+            ],
+            unit.show(Bytes(tick * GIB)),
+        ));
+    }
+    for tick in ticks(y.low, y.high, 4) {
+        let place = at(1.0 - y.share(tick));
+        let ends = [
+            ("x1", "0"),
+            ("x2", "100%"),
+            ("y1", &*place),
+            ("y2", &*place),
+        ];
+        pieces.push(el("line", &ends, &[]));
+        pieces.push(label(
+            &[
+                ("x", "-6"),
+                ("y", &place),
+                ("dy", "4"),
+                ("text-anchor", "end"),
+            ],
+            group(&format!("{tick:.0}")),
+        ));
     }
     let place = at(x.share(capacity));
     let rule = [
@@ -130,10 +138,12 @@ fn dots(view: &View) -> Node {
         "end",
         t!("peak memory per GPU"),
     ));
-    let words = "Filled: Pareto-optimal. Grey: the other layouts that fit; the most that one can reach where it was not reported in full. The ring is your run.";
-    let picture = el("svg", &[("role", "img")], &pieces).label(words);
-    let figure = [picture, save("layouts"), leaf("figcaption", "muted", words)];
-    el("figure", &[("class", "chart titled")], &figure)
+    pieces
+}
+
+/// A share of the picture's width or height.
+fn at(share: f64) -> String {
+    format!("{:.2}%", share * 100.0)
 }
 
 /// The dots of `others` and the steps of the `front`, one path each, in shares of the picture: thousands of elements would
