@@ -106,7 +106,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         (false, cells)
     };
     let rows: Vec<_> = of.next.iter().map(row).collect();
-    let head = ["run", "teaches most", "your question now", "after it"];
+    let head = ["run", "informs most", "range now", "range after it"];
     let mut parts = vec![
         leaf("h3", "", "The next run to try"),
         leaf(
