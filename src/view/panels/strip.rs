@@ -155,7 +155,7 @@ fn budget(run: &Run, step: &Step) -> Node {
     let hours = days * 24.0 * run.gpus as f64;
     let count = show_count(tokens);
     let time = t!(
-        "{days} days, {hours} GPU-hours",
+        "{days} days, {hours} GPU-h",
         hours = show_count(hours),
         days = significant(days, 3)
     );
