@@ -15,7 +15,7 @@ use std::fmt::Write;
 
 /// Memory against throughput of all layouts that were searched; the front marked.
 pub(crate) fn pareto(view: &View) -> Node {
-    if view.result.layouts.front.is_empty() {
+    if view.result.rows.is_empty() {
         return Node::none();
     }
     fold(view, Fold::Pareto, "Memory against throughput", || {
@@ -25,6 +25,9 @@ pub(crate) fn pareto(view: &View) -> Node {
 
 fn dots(view: &View) -> Node {
     let Layouts { front, others } = &view.result.layouts;
+    if front.is_empty() {
+        return leaf("p", "muted", "being searched…");
+    }
     let point = |figures: &Figures| (figures.peak.bytes.0, figures.tokens_per_s_per_gpu);
     let points: Vec<(f64, f64)> = front.iter().map(|row| point(&row.figures)).collect();
     // Tokens of a step over its time: the same work for all.
