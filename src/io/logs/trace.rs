@@ -263,7 +263,7 @@ impl Events {
                 .measured
                 .push((t!("rate of GEMM and attention"), shown));
         }
-        // What a kind of work takes by itself says more than the step alone.
+        // The time of a kind of work determines more constants than the step alone.
         if let Ok(model) = Components::of(&reading.run, &[0.0; MULTIPLIERS]) {
             for (kind, micro) in [
                 (

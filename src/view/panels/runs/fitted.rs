@@ -119,7 +119,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         return Node::none();
     };
     let row = |next: &Next| {
-        // It is opened with what the page knows already.
+        // Opened with the values that are known already.
         let run = Run {
             profile: present.profile.clone(),
             ..next.run.clone()
@@ -139,7 +139,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
             leaf(
                 "small",
                 "",
-                t!("teaches most: {what}", what = next.teaches.name()),
+                t!("informs most: {what}", what = next.teaches.name()),
             ),
         ];
         let cells = vec![
@@ -152,8 +152,8 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
     let rows: Vec<_> = of.next.iter().map(row).collect();
     let head = [
         "run, where it differs from this page",
-        "your question now",
-        "after it",
+        "range now",
+        "range after it",
     ];
     let mut parts = vec![
         leaf("h3", "", "The next run to try"),
