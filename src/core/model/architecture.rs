@@ -267,12 +267,6 @@ impl Architecture {
         self.heads * self.head_dim
     }
 
-    /// Width of keys (or values) over all key-value heads.
-    #[must_use]
-    pub(crate) fn kv_width(&self) -> u64 {
-        self.kv_heads * self.head_dim
-    }
-
     /// Ranks of `tp` that cut keys and values of the first and of the second shape of heads: one for each head at most.
     /// Latent attention makes as many of them as of queries.
     #[must_use]

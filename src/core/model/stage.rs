@@ -45,6 +45,7 @@ pub(crate) fn stage_elements(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::layer_elements;
 
     #[test]
     fn stages_add_up_to_the_model() {
@@ -70,6 +71,32 @@ mod tests {
         let stages = (0..4).map(|stage| stage_elements(&model, &[20; 4], stage, true));
         let ours: f64 = stages.map(|held| held.dense_per_rank(&model, 16)).sum();
         assert!((ours / by_hand - 1.0).abs() < 1e-12, "{ours} {by_hand}");
+    }
+
+    /// Gemma 4 31B at tp 8: 16 key-value heads of 256 in windows, 4 of 512 that are keys and values in full attention, which
+    /// two ranks each hold: a rank has `h (2 2 256)` of the former and `h 512` of the latter, as at tp 4.
+    #[test]
+    fn heads_of_a_second_shape_are_copied_where_ranks_are_more() {
+        use crate::model::{Ffn, LayerKind, Mixer, SecondHeads};
+        let h = 5376.0;
+        let model = Architecture {
+            head_dim: 256,
+            second: Some(SecondHeads {
+                kv_heads: 4,
+                head_dim: 512,
+                shared_kv: true,
+            }),
+            ..Architecture::llama(60, 5376, 21504, 32, 16, 262_144)
+        };
+        let rank = |mixer, tp: u64| {
+            let held = layer_elements(&model, LayerKind::new(mixer, Ffn::Dense));
+            let cut = held.sharded as f64 / tp as f64;
+            held.dense_per_rank(&model, tp) - cut - held.replicated as f64
+        };
+        assert_eq!(rank(Mixer::Window, 8), h * 2.0 * 2.0 * 256.0);
+        assert_eq!(rank(Mixer::Window, 4), h * 2.0 * 4.0 * 256.0);
+        assert_eq!(rank(Mixer::Second, 8), h * 512.0);
+        assert_eq!(rank(Mixer::Second, 4), h * 512.0);
     }
 
     #[test]

@@ -179,7 +179,10 @@ fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
     let apart = layout.mesh().span(Axis::Pp).offset(layout.pp - 1);
     let in_node = if apart < layout.per_node { size } else { 1 };
     let sent = 2.0 * bytes * (size as f64 - 1.0) / size as f64;
-    (sent, fabric.all_reduce(Group { size, in_node }, Bytes(bytes)))
+    (
+        sent,
+        fabric.all_reduce(Group { size, in_node }, Bytes(bytes)),
+    )
 }
 
 /// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its projections:

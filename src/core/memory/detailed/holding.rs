@@ -1,7 +1,7 @@
 //! Which parameters a pipeline rank holds, and over how many ranks their states are sharded.
 
 use crate::memory::estimate::RankLoad;
-use crate::model::{Kinds, LayerElements, layer_elements, stage_range};
+use crate::model::{Kinds, LayerElements, Mixer, layer_elements, stage_range};
 use crate::run::{Adapter, Saved, Scenario};
 use std::ops::Range;
 
@@ -92,8 +92,13 @@ fn largest_matrices(scenario: &Scenario) -> [f64; 2] {
     let h = model.hidden as f64;
     let up = if model.gated_ffn { 2.0 } else { 1.0 };
     let t = layout.tp as f64;
-    let [ranks, _] = model.key_value_ranks(layout.tp);
-    let attention = model.query_width() as f64 / t + 2.0 * model.kv_width() as f64 / ranks as f64;
+    let ranks = model.key_value_ranks(layout.tp);
+    let shapes = [Mixer::Full, Mixer::Second].map(|mixer| model.attention_heads(mixer));
+    let widths = shapes.into_iter().zip(ranks).filter_map(|(heads, ranks)| {
+        let heads = heads?;
+        Some(heads.queries() as f64 / t + heads.projected_kv() as f64 / ranks as f64)
+    });
+    let attention = widths.fold(0.0, f64::max);
     let dense = h * attention.max(up * model.ffn as f64 / t);
     let expert = model.moe.map_or(0.0, |moe| {
         h * up * moe.expert_ffn as f64 / layout.etp as f64

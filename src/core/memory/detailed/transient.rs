@@ -57,7 +57,8 @@ pub(crate) fn transients(
         Buffer::momentary(name, bytes),
         Buffer::momentary("recomputed layer", again.fold(0.0, f64::max)),
     ];
-    let beside = double_buffers(scenario, &load.stages).map(|bytes| Buffer::held("p2p double buffers", bytes));
+    let beside = double_buffers(scenario, &load.stages)
+        .map(|bytes| Buffer::held("p2p double buffers", bytes));
     momentary.into_iter().chain(beside)
 }
 

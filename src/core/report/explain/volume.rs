@@ -79,9 +79,10 @@ impl<'a> Inputs<'a> {
         let load = evaluation.loads.get(evaluation.busiest)?;
         let copies = load.stages.len() as f64 / scenario.chunks as f64;
         let model = &scenario.model;
-        let kinds = load.stages.iter().flat_map(|stage| {
-            scenario.kinds_on(*stage).to_vec()
-        });
+        let kinds = load
+            .stages
+            .iter()
+            .flat_map(|stage| scenario.kinds_on(*stage).to_vec());
         let sum = |each: &dyn Fn(LayerKind) -> f64| -> f64 {
             let kinds = kinds.clone();
             kinds.map(|(kind, count)| count as f64 * each(kind)).sum()
