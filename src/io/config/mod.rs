@@ -21,7 +21,7 @@ pub struct Config {
     pub kind: String,
     /// The shapes, for a Run's model without a base.
     pub parts: ModelParts,
-    /// Entry and what it says of the model.
+    /// The entry and its meaning for the model.
     pub used: Vec<(String, Message)>,
     /// What the file does not say, and what is taken instead.
     pub assumed: Vec<Message>,
@@ -42,7 +42,7 @@ impl Config {
     }
 }
 
-/// What every decoder in the manner of Llama says.
+/// The entries of every decoder like Llama.
 const SHARED: [&str; 3] = ["hidden_size", "num_key_value_heads", "intermediate_size"];
 /// Names that a count of experts goes by.
 const EXPERTS: [&str; 3] = ["num_local_experts", "num_experts", "n_routed_experts"];
@@ -109,7 +109,12 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
         base: None,
         parts: parts.clone(),
     };
-    model.resolve()?;
+    // A shape that can be mended is read as it is, and mended where the Run is shown.
+    if let Err(issues) = model.resolve()
+        && issues.iter().any(|issue| issue.fix.is_none())
+    {
+        return Err(issues);
+    }
     let beyond = out_of_range(&Run {
         model,
         ..Run::default()
