@@ -321,7 +321,7 @@ fn one_run_teaches_a_source_of_one_recipe() {
     }
 }
 
-/// From a start that nobody fitted, five runs and constants predict better than five runs and a median scale.
+/// From a start that was not fitted, five runs and constants predict better than five runs and a median scale.
 #[test]
 fn constants_beat_a_scale_where_nothing_was_fitted() {
     for index in [0, 6] {
