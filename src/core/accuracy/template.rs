@@ -154,18 +154,23 @@ fn derived(column: &str, line: Line) -> Option<String> {
         | "fsdp_zero" | "gpu_label" | "part_tp" | "part_pp" | "part_vp" | "bridge_precision" => {
             tuned(column, line)?
         }
-        // torchtitan's rows say what is compiled; the loss is since 2025.
-        "titan" if line.text("notes").ends_with("FSDP") || line.text("notes").contains("FSDP;") => {
-            "torchtitan-eager".to_owned()
-        }
-        "titan" if line.text("source").contains("2025") => "torchtitan".to_owned(),
-        "titan" => "torchtitan&cross_entropy=megatron".to_owned(),
+        "titan" => titan(line).to_owned(),
         "first_word" => {
             let words = line.text("recompute").split([' ', ',']);
             words.take(1).collect()
         }
         _ => return None,
     })
+}
+
+/// torchtitan's rows say what is compiled; the loss is since 2025.
+fn titan(line: Line) -> &'static str {
+    let notes = line.text("notes");
+    match () {
+        () if notes.ends_with("FSDP") || notes.contains("FSDP;") => "torchtitan-eager",
+        () if line.text("source").contains("2025") => "torchtitan",
+        () => "torchtitan&cross_entropy=megatron",
+    }
 }
 
 /// What Megatron-Bridge's recipes (`scripts/performance/configs`) say besides the parallel sizes: CUDA graphs, dispatcher,
