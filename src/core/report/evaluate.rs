@@ -11,7 +11,7 @@ use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::memory::host::HostMemory;
-use crate::memory::verdict::chance;
+use crate::memory::verdict::{Chance, Need, chance};
 use crate::memory::{self, RankLoad};
 use crate::pipeline::balance::level;
 use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
@@ -171,8 +171,16 @@ impl Draft {
         for row in &mut overlap {
             row.rescale(scale);
         }
-        let (peak_stage, peak_bytes) = estimate.peak();
-        let verdict = estimate.verdict();
+        let (peak_stage, mut peak_bytes) = estimate.peak();
+        let phases = memory::phases::phases(scenario, &loads, &estimate.per_stage);
+        let mut need = estimate.need;
+        for phase in &phases {
+            if phase.memory.total.0 > peak_bytes.0 {
+                peak_bytes = phase.memory.total;
+                need = Need::calibrated(peak_bytes);
+            }
+        }
+        let verdict = need.verdict(estimate.capacity);
         let elements = scenario.model.elements();
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, scenario)));
@@ -180,7 +188,8 @@ impl Draft {
         all_warnings.extend(memory::remedies::fused_loss(scenario, &loads, verdict));
         all_warnings.extend(often_reduced(scenario, &loads, verdict));
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
-        let host = memory::host::host(scenario, &loads);
+        let away = memory::phases::away(scenario, &loads, &estimate.per_stage);
+        let host = memory::host::host(scenario, &loads, away);
         all_warnings.extend(host.as_ref().and_then(host_memory));
         let all_warnings = mend(&scenario.run, Some(spec), all_warnings);
         let report = Report {
@@ -202,10 +211,15 @@ impl Draft {
                 peak_stage,
                 peak_bytes,
                 capacity_bytes: estimate.capacity,
-                need_low_bytes: estimate.need.low,
-                need_bytes: estimate.need.likely,
-                need_high_bytes: estimate.need.high,
-                chance: chance(scenario.run.memory_method, verdict),
+                need_low_bytes: need.low,
+                need_bytes: need.likely,
+                need_high_bytes: need.high,
+                chance: if phases.is_empty() {
+                    chance(scenario.run.memory_method, verdict)
+                } else {
+                    Chance { like: 0, ran_out: 0 }
+                },
+                phases,
                 verdict,
                 host,
             },

@@ -14,6 +14,7 @@ pub use search::{Fit, LIMIT};
 use super::schedule::{in_run, spec};
 use super::{Evaluation, evaluate};
 use crate::issue::Issue;
+use crate::message::{Message, verbatim};
 use crate::memory::{self, RankLoad, Verdict};
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Spec, preview};
@@ -85,7 +86,7 @@ fn known_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set, D::Er
 impl Suggestion {
     /// "TP 4, Recomputed layers 3": what was chosen, in the form's own words.
     #[must_use]
-    pub fn label(&self) -> String {
+    pub fn label(&self) -> Message {
         let chosen = self.set.len() - usize::from(self.global_batch.is_some());
         words(&self.set[..chosen])
     }
@@ -227,27 +228,26 @@ impl Base {
 }
 
 /// The fields in the form's own words.
-fn words(set: &[(&str, String)]) -> String {
-    let words: Vec<String> = set
+#[must_use]
+pub fn words(set: &[(&str, String)]) -> Message {
+    let words = set
         .iter()
         .filter(|(_, text)| !text.is_empty())
         .filter_map(|(key, text)| {
             let field = field(key)?;
             let name = match field.symbol {
-                "" | "b" => field.label,
-                symbol => symbol,
+                "" | "b" => Message::plain(field.label),
+                symbol => verbatim(symbol),
             };
             let value = match &field.slot {
                 Slot::Choice { options, .. } | Slot::Set { options, .. } => options()
                     .into_iter()
                     .find(|option| option.id == text)
-                    .map_or(text.as_str(), |option| option.label)
-                    .to_owned(),
-                Slot::Toggle { .. } => if text == "true" { "on" } else { "off" }.to_owned(),
-                _ => text.clone(),
+                    .map_or_else(|| verbatim(text), |option| Message::plain(option.label)),
+                Slot::Toggle { .. } => Message::plain(if text == "true" { "on" } else { "off" }),
+                _ => verbatim(text),
             };
-            Some(format!("{name} {value}"))
-        })
-        .collect();
-    words.join(", ")
+            Some(Message::joined(" ", [name, value]))
+        });
+    Message::joined(", ", words)
 }

@@ -5,6 +5,7 @@ mod layout;
 mod model;
 mod offload;
 mod pattern;
+mod phases;
 mod schedule;
 
 pub use model::MAX_PARAMETERS;
@@ -59,6 +60,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -
     check.full_precision();
     check.adapter(precision);
     check.offload();
+    check.phases(gpu);
     check.schedule();
     let stage_layers = check.stage_layers();
     Checked {
