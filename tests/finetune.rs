@@ -7,6 +7,7 @@ mod common;
 use shardscope::core::accuracy::{Evidence, Measured, Prediction, Quantity};
 use shardscope::core::memory::Verdict;
 use shardscope::core::model::Target;
+use shardscope::core::report::staircase::staircase;
 use shardscope::core::report::{Report, report};
 use shardscope::core::run::{AdapterMethod, AdapterParts, BaseFormat, Based, Run};
 use std::collections::BTreeMap;
@@ -269,4 +270,27 @@ fn settings_without_meaning_are_refused_with_what_would_work() {
         run.with_texts(&[("adapter.targets", "wings".to_owned())])
             .is_none()
     );
+}
+
+/// torchtune's table of Llama 3.2 3B (README, memory optimizations): every step takes less, down to the run that was chosen.
+/// The staircase begins at 14 bytes a parameter beside gradients: bf16 weights, fp32 masters and moments (ZeRO, section 3.1).
+#[test]
+fn the_staircase_leads_from_full_fine_tuning_to_the_run() {
+    let mut run = one_gpu("llama-3.1-8b", "bf16-pure");
+    run.stack = Based::preset("torchtune");
+    run.adapter.method = Some(AdapterMethod::Qlora);
+    run.optimizer = shardscope::core::run::Optimizer::Adam8Bit;
+    let stairs = staircase(&run);
+    assert_eq!(stairs.len(), 6);
+    let first = &stairs[0].memory;
+    let states = (first.weights + first.optimizer).0;
+    assert!((states / (14.0 * 8_030_261_248.0) - 1.0).abs() < 1e-3);
+    let peaks: Vec<f64> = stairs.iter().map(|stair| -stair.memory.total.0).collect();
+    assert!(peaks.is_sorted(), "{peaks:?}");
+    let chosen = figures(&run);
+    let last = stairs.last().unwrap();
+    assert_eq!(last.memory.total, chosen.memory.peak_bytes);
+    assert_eq!(last.step, chosen.step.time_s);
+    // What training of many GPUs is has no staircase.
+    assert!(staircase(&Run::default()).is_empty());
 }

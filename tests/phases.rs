@@ -80,7 +80,10 @@ fn weights_are_handed_over_before_the_cache_is_awake() {
     assert!((engine / (2.0 * P / 2.0) - 1.0).abs() < 1e-9, "{engine}");
     let shard = item(&sync, "policy");
     assert!((shard / (2.0 * P / 8.0) - 1.0).abs() < 1e-6, "{shard}");
-    assert_eq!(item(&sync, "weights on their way"), 2.0 * f64::from(1 << 30));
+    assert_eq!(
+        item(&sync, "weights on their way"),
+        2.0 * f64::from(1 << 30)
+    );
     // An engine that does not sleep has its whole reservation then (vLLM issue 15254).
     let awake = memory(&[VERL, ("phases.sleep", "off"), ("phases.offload", "true")]);
     let awake = phase(&awake, "weight synchronisation");
@@ -90,7 +93,11 @@ fn weights_are_handed_over_before_the_cache_is_awake() {
 /// A critic gives one number a token: no logits, no head (OpenRLHF, verl).
 #[test]
 fn a_critic_has_no_logits() {
-    let all = memory(&[VERL, ("phases.critic", "policy"), ("phases.offload", "true")]);
+    let all = memory(&[
+        VERL,
+        ("phases.critic", "policy"),
+        ("phases.offload", "true"),
+    ]);
     let (critic, policy) = (phase(&all, "critic update"), phase(&all, "policy update"));
     assert!(item(&policy, "logits") > 0.0);
     assert_eq!(item(&critic, "logits"), 0.0);
@@ -168,6 +175,9 @@ fn phases_that_cannot_be_are_refused_with_what_would_work() {
         let errors = report(&run).unwrap_err().errors;
         assert_eq!(errors[0].field, field, "{errors:?}");
         let fix = errors[0].fix.as_ref().unwrap();
-        assert!(report(&run.with_texts(&fix.set).unwrap()).is_ok(), "{field}");
+        assert!(
+            report(&run.with_texts(&fix.set).unwrap()).is_ok(),
+            "{field}"
+        );
     }
 }

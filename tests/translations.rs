@@ -206,7 +206,7 @@ const RUNS: [&str; 13] = [
     "v=1&gpus=1&tp=1&pp=1&zero=0&global_batch=4&stack=hf-trainer&precision=bf16&adapter.method=qlora&recompute=full",
     "v=1&gpus=8&tp=1&pp=1&zero=3&global_batch=8&stack=deepspeed&precision=bf16&offload.optimizer=cpu&offload.parameters=nvme&offload.activations=cpu&host_memory_gib=512",
     "v=1&gpus=8&tp=1&pp=1&zero=3&global_batch=8&stack=fsdp2&precision=fsdp-mixed&phases.framework=verl&phases.critic=policy&phases.reward=policy",
-    "v=1&gpus=8&tp=1&pp=1&global_batch=8&phases.framework=trl&phases.offload=true&phases.reference=true",
+    "v=1&gpus=8&tp=1&pp=1&global_batch=8&offload.activations=cpu&phases.framework=trl&phases.offload=true&phases.reference=true",
 ];
 
 /// What the cluster view says of a run.

@@ -127,7 +127,11 @@ impl Member {
             Work::HandOver => {
                 let largest = 2.0 * largest_tensor(&self.scenario);
                 let bytes = BUCKET.max(largest);
-                items.push(Item::held(Component::Buffers, "weights on their way", bytes));
+                items.push(Item::held(
+                    Component::Buffers,
+                    "weights on their way",
+                    bytes,
+                ));
             }
             Work::Train | Work::Generate => {}
         }
@@ -208,9 +212,7 @@ pub(crate) fn phases(
     };
     let ranks = loads.iter().zip(training).enumerate();
     let ranks: Vec<_> = ranks
-        .map(|(rank, (load, memory))| {
-            (load, members(scenario, phases, rank, load, memory))
-        })
+        .map(|(rank, (load, memory))| (load, members(scenario, phases, rank, load, memory)))
         .collect();
     let exists = |actor: Actor| {
         let known = |(_, list): &(&RankLoad, Vec<Member>)| list.iter().any(|m| m.actor == actor);
@@ -218,11 +220,14 @@ pub(crate) fn phases(
     };
     let of = |(name, actor, work): (&'static str, Actor, Work)| {
         let each = ranks.iter().enumerate();
-        let each = each.map(|(rank, (load, list))| {
-            phase(scenario, phases, rank, load, list, (actor, work))
-        });
+        let each = each
+            .map(|(rank, (load, list))| phase(scenario, phases, rank, load, list, (actor, work)));
         let most = |most: StageMemory, one: StageMemory| {
-            if one.total.0 > most.total.0 { one } else { most }
+            if one.total.0 > most.total.0 {
+                one
+            } else {
+                most
+            }
         };
         Phase {
             name,
@@ -261,7 +266,10 @@ fn phase(
     // A reservation has what its process needs in it, and a training's memory its own overhead.
     let loose = if has_overhead {
         let own = list.iter().find(|member| member.actor == actor);
-        counted - own.and_then(|own| own.training.as_ref()).map_or(0.0, |own| own.total.0)
+        counted
+            - own
+                .and_then(|own| own.training.as_ref())
+                .map_or(0.0, |own| own.total.0)
     } else {
         counted
     };

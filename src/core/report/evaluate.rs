@@ -217,7 +217,10 @@ impl Draft {
                 chance: if phases.is_empty() {
                     chance(scenario.run.memory_method, verdict)
                 } else {
-                    Chance { like: 0, ran_out: 0 }
+                    Chance {
+                        like: 0,
+                        ran_out: 0,
+                    }
                 },
                 phases,
                 verdict,

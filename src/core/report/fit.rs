@@ -14,8 +14,8 @@ pub use search::{Fit, LIMIT};
 use super::schedule::{in_run, spec};
 use super::{Evaluation, evaluate};
 use crate::issue::Issue;
-use crate::message::{Message, verbatim};
 use crate::memory::{self, RankLoad, Verdict};
+use crate::message::{Message, verbatim};
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Spec, preview};
 use crate::run::registry::{Slot, field};
@@ -108,7 +108,11 @@ struct Candidate {
     work: u64,
 }
 
-/// `run` with the global batch raised to the next that divides where it has to be; what it means.
+/// Fields that follow a change by themselves: the batch is raised to the next that divides, the host gets memory for
+/// what is offloaded.
+const FOLLOW: [&str; 2] = ["global_batch", "host_memory_gib"];
+
+/// `run` with what has to follow its changes; what it means.
 fn followed(mut run: Run) -> Option<(Scenario, Spec)> {
     for _ in 0..3 {
         let issues = match foreseen(&run) {
@@ -116,7 +120,7 @@ fn followed(mut run: Run) -> Option<(Scenario, Spec)> {
             Err(issues) => issues,
         };
         let fix = match issues.as_slice() {
-            [only] if only.field == "global_batch" => only.fix.as_ref()?,
+            [only] if FOLLOW.contains(&only.field.as_str()) => only.fix.as_ref()?,
             _ => return None,
         };
         run = run.with_texts(&fix.set)?;
@@ -208,7 +212,17 @@ impl Base {
         if !self.reached(report.memory.verdict, report.memory.peak_bytes) {
             return None;
         }
+        // What a host could not hold does not fit.
+        let host = report.memory.host.and_then(|host| host.verdict);
+        if host.is_some_and(|verdict| verdict != Verdict::Fits) {
+            return None;
+        }
         let mut set = set.clone();
+        if let Some(gib) = run.host_memory_gib
+            && run.host_memory_gib != before.host_memory_gib
+        {
+            set.push(("host_memory_gib", gib.to_string()));
+        }
         let batch = (run.global_batch != before.global_batch).then_some(run.global_batch);
         if let Some(batch) = batch {
             set.push(("global_batch", batch.to_string()));

@@ -106,7 +106,9 @@ pub fn staircase(run: &Run) -> Vec<Stair> {
             before.clone_from(&now);
         }
     }
-    let idle = |pair: &[Stair]| pair[0].memory.total == pair[1].memory.total && pair[0].step == pair[1].step;
+    let idle = |pair: &[Stair]| {
+        pair[0].memory.total == pair[1].memory.total && pair[0].step == pair[1].step
+    };
     let idle: Vec<bool> = stairs.windows(2).map(idle).collect();
     let mut at = 0;
     stairs.retain(|_| {
@@ -130,7 +132,8 @@ fn full(run: &Run) -> Run {
         ..run.clone()
     };
     let plain = Based::preset("bf16");
-    let bytes = |precision: &Based<PrecisionParts>| precision.resolve().map_or(0.0, Precision::total);
+    let bytes =
+        |precision: &Based<PrecisionParts>| precision.resolve().map_or(0.0, Precision::total);
     if bytes(&run.precision) < bytes(&plain) {
         full.precision = plain;
     }

@@ -98,7 +98,10 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
         el("span", &[("class", "capacity-bar")], &bar),
         leaf("span", "range", likely),
     ];
-    let host = memory.host.as_ref().and_then(|host| words::host(host, unit));
+    let host = memory
+        .host
+        .as_ref()
+        .and_then(|host| words::host(host, unit));
     cells.extend(host.map(|host| leaf("span", "range", host)));
     ask(class, Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
 }

@@ -59,7 +59,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -
     check.context_masks();
     check.full_precision();
     check.adapter(precision);
-    check.offload();
+    check.offload(gpu, &layout);
     check.phases(gpu);
     check.schedule();
     let stage_layers = check.stage_layers();
