@@ -240,11 +240,11 @@ fn section(title: &str, head: &[&str], mut rows: Vec<Vec<String>>) -> String {
     let mut lines: Vec<String> = rows
         .iter()
         .map(|cells| {
-            // Some wikis show the thin spaces between thousands as boxes.
+            // Some wikis show the narrow no-break spaces between thousands as boxes.
             let line = cells
                 .join("\u{1f}")
                 .replace('|', "\\|")
-                .replace('\u{2009}', " ");
+                .replace('\u{202f}', " ");
             format!("| {} |\n", line.replace('\u{1f}', " | "))
         })
         .collect();
