@@ -233,7 +233,8 @@ impl<'a> Rank<'a> {
     /// With FSDP the gradients of the layers' outputs stay until the backward pass of the model ends, in place of that of
     /// one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
     fn boundaries(&self) -> Option<Item> {
-        let full = self.scenario.run.recompute == Recompute::Full;
+        // Seen under Hugging Face's trainer alone.
+        let full = self.scenario.run.recompute == Recompute::Full && self.scenario.software.sums_whole;
         let layers: u64 = self
             .load
             .stages
