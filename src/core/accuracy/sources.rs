@@ -353,6 +353,7 @@ pub static SOURCES: &[Source] = &[
     source("Qwen, speed of Q-LoRA", Kind::Held, TUNED, &[("source", "QwenLM"), ("method", "gptq")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
     source("fsdp_qlora, QLoRA", Kind::Shown, TUNED, &[("source", "fsdp_qlora"), ("method", "qlora"), ("gpu", "RTX")], Quantity::Reserved, HF_RUN, TUNED_LABEL),
     source("fsdp_qlora, LoRA", Kind::Shown, TUNED, &[("source", "fsdp_qlora"), ("method", "=lora"), ("gpu", "RTX")], Quantity::Reserved, HF_RUN, TUNED_LABEL),
+    source("fsdp_qlora, speed on RTX 4090", Kind::Held, TUNED, &[("source", "fsdp_qlora"), ("gpu", "RTX 4090")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
     source("fsdp_qlora, speed on data-centre GPUs", Kind::Held, TUNED, &[("source", "fsdp_qlora"), ("gpu", "00")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
     source("Megatron-Bridge, LoRA of Llama 3 70B", Kind::Held, TUNED, &[("source", "Megatron-Bridge"), ("method", "=lora"), ("model", "Llama 3 70B")], Quantity::TokensPerGpu, BRIDGE_RUN, TUNED_LABEL),
     source("Megatron-Bridge, full fine-tuning of Llama 3 70B", Kind::Held, TUNED, &[("source", "performance-summary-archive"), ("method", "=full")], Quantity::TokensPerGpu, BRIDGE_RUN, TUNED_LABEL),

@@ -105,7 +105,7 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
             "A100-SXM4-80GB" | "A100-80GB" | "A100" => "a100-sxm-80gb",
             "A100 40GB" => "a100-sxm-40gb",
             "H100 80GB SXM" => "h100-sxm-80gb",
-            "RTX 3090" | "RTX 4090" => "a100-sxm-40gb",
+            "RTX 3090" | "RTX 4090" => "rtx-4090",
             "GB200" => "gb200",
             "GB300" => "gb300",
             _ => return None,

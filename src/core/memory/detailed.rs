@@ -24,7 +24,7 @@ pub use holding::Kind;
 pub(crate) use holding::{Holding, holdings};
 pub use logits::LOSS_KERNELS;
 pub use states::shards;
-pub(crate) use states::weights;
+pub(crate) use states::{base_weights, weights};
 use transient::Buffer;
 
 use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};

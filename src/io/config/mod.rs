@@ -109,7 +109,12 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
         base: None,
         parts: parts.clone(),
     };
-    model.resolve()?;
+    // A shape that can be mended is read as it is, and mended where the Run is shown.
+    if let Err(issues) = model.resolve()
+        && issues.iter().any(|issue| issue.fix.is_none())
+    {
+        return Err(issues);
+    }
     let beyond = out_of_range(&Run {
         model,
         ..Run::default()
