@@ -4,7 +4,7 @@
 
 mod common;
 
-use shardscope::core::accuracy::{Evidence, Kind, LEFT_OUT, Measured, read, Prediction, Quantity};
+use shardscope::core::accuracy::{Evidence, Kind, LEFT_OUT, Measured, Prediction, Quantity, read};
 use shardscope::core::memory::Verdict;
 use shardscope::core::model::Target;
 use shardscope::core::report::staircase::staircase;
@@ -77,7 +77,11 @@ fn peaks_are_met_within_5_percent_on_one_gpu_and_8_on_several() {
     for (several, aim, least) in [(false, 0.05, 20), (true, 0.08, 50)] {
         let (sum, count) = mean_of(&[Quantity::Allocated], |row| (row.run.gpus > 1) == several);
         assert!(count >= least, "{count}");
-        assert!(sum / count as f64 <= aim, "{several}: {}", sum / count as f64);
+        assert!(
+            sum / count as f64 <= aim,
+            "{several}: {}",
+            sum / count as f64
+        );
     }
 }
 
@@ -101,7 +105,11 @@ fn what_ran_out_of_memory_is_never_said_to_fit() {
 fn the_speed_of_adapters_is_met_within_20_percent() {
     table(&errors(&[Quantity::TokensPerGpu]));
     let (sum, count) = mean_of(&[Quantity::TokensPerGpu], |_| true);
-    assert!(count >= 80 && sum / count as f64 <= 0.2, "{}", sum / count as f64);
+    assert!(
+        count >= 80 && sum / count as f64 <= 0.2,
+        "{}",
+        sum / count as f64
+    );
 }
 
 /// Sum of absolute errors and number of the rows of a quantity that are `wanted`; of what is shown only, none.
@@ -318,7 +326,9 @@ fn every_row_is_computed_or_counted_with_the_reason() {
         if read("finetune_measured.csv", &one).0.is_empty() {
             let source = line.split(',').nth(1).unwrap();
             let known = LEFT_OUT.iter().find(|(part, ..)| source.contains(part));
-            *left.entry(known.unwrap_or_else(|| panic!("{line}")).0).or_default() += 1;
+            *left
+                .entry(known.unwrap_or_else(|| panic!("{line}")).0)
+                .or_default() += 1;
         }
     }
     for (source, count, _) in LEFT_OUT {
@@ -364,7 +374,12 @@ fn a_model_left_out_of_the_slopes_is_met_all_the_same() {
             .map(|(_, [measured, ours, logits])| ((ours + more * logits) / measured - 1.0).abs())
             .collect();
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-        println!("{left}: constant {:+.2} %, {} rows within {:.2} %", 100.0 * more, errors.len(), 100.0 * mean);
+        println!(
+            "{left}: constant {:+.2} %, {} rows within {:.2} %",
+            100.0 * more,
+            errors.len(),
+            100.0 * mean
+        );
         assert!(mean <= 0.05, "{left}: {mean}");
     }
 }

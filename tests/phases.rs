@@ -90,7 +90,7 @@ fn weights_are_handed_over_before_the_cache_is_awake() {
     assert!(awake.total.0 > sync.total.0 + 10e9);
 }
 
-/// A critic gives one number a token: no logits, no head (OpenRLHF, verl).
+/// A critic gives one number a token: no logits, no head (`OpenRLHF`, verl).
 #[test]
 fn a_critic_has_no_logits() {
     let all = memory(&[
@@ -144,7 +144,7 @@ fn the_largest_phase_decides_and_models_apart_need_less() {
     assert_eq!(squeezed.verdict, Verdict::Oom);
 }
 
-/// Engines that sleep at level 1 keep their weights on the host, 2 P / t_r a GPU (vLLM, sleep mode).
+/// Engines that sleep at level 1 keep their weights on the host, `2 P / t_r` a GPU (vLLM, sleep mode).
 #[test]
 fn a_sleeping_engines_weights_wait_on_the_host() {
     let host = memory(&[VERL]).host.unwrap();

@@ -149,7 +149,12 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             let offloads = || state.run.with(|run| run.offload != OffloadParts::default());
             field.key == "host_memory_gib" && offloads()
         };
-        let usual = move || !field.advanced || more.get() || used() || experts() || host();
+        // Without a pipeline its schedule steps back.
+        let plain = move || {
+            let of_pipelines = matches!(field.key, "schedule" | "virtual_stages");
+            !field.advanced && !(of_pipelines && state.run.with(|run| run.pp == 1))
+        };
+        let usual = move || plain() || more.get() || used() || experts() || host();
         open.get() && (usual() || edited() || has_issue(field))
     };
     let row = move |field: &'static Field| {

@@ -314,34 +314,16 @@ pub static SOURCES: &[Source] = &[
     // Fine-tuning. Bytes a logit of each kernel were read off these slopes. Samples without padding have no stated longest
     // micro-batch: their steady memory and throughput count, the peaks of adapters do not, those of full fine-tuning, which
     // hardly depend on it, do.
-    source("fms-acceleration, LoRA between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=lora")], Quantity::Steady, HF_RUN, TUNED_LABEL),
-    source("fms-acceleration, QLoRA between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "qlora")], Quantity::Steady, HF_RUN, TUNED_LABEL),
-    source("fms-acceleration, LoRA on GPTQ between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "gptq")], Quantity::Steady, HF_RUN, TUNED_LABEL),
+    source("fms-acceleration, adapters between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora")], Quantity::Steady, HF_RUN, TUNED_LABEL),
     source("fms-acceleration, full fine-tuning between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Steady, HF_RUN, TUNED_LABEL),
-    source("fms-acceleration, peaks of LoRA on one GPU", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=lora"), ("seq", "packed"), ("gpus", "=1")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
-    source("fms-acceleration, peaks of QLoRA on one GPU", Kind::Fitted, TUNED, &[("source", FMS), ("method", "qlora"), ("seq", "packed"), ("gpus", "=1")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
-    source("fms-acceleration, peaks of LoRA on GPTQ on one GPU", Kind::Fitted, TUNED, &[("source", FMS), ("method", "gptq"), ("seq", "packed"), ("gpus", "=1")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
-    source("fms-acceleration, peaks of full fine-tuning on one GPU", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full"), ("gpus", "=1")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
+    source("fms-acceleration, peaks of adapters on one GPU", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed"), ("gpus", "=1")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
     Source {
         without: &[("gpus", "=1")],
-        ..source("fms-acceleration, peaks of LoRA on several GPUs", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=lora"), ("seq", "packed")], Quantity::Allocated, HF_RUN, TUNED_LABEL)
+        ..source("fms-acceleration, peaks of adapters on several GPUs", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed")], Quantity::Allocated, HF_RUN, TUNED_LABEL)
     },
-    Source {
-        without: &[("gpus", "=1")],
-        ..source("fms-acceleration, peaks of QLoRA on several GPUs", Kind::Fitted, TUNED, &[("source", FMS), ("method", "qlora"), ("seq", "packed")], Quantity::Allocated, HF_RUN, TUNED_LABEL)
-    },
-    Source {
-        without: &[("gpus", "=1")],
-        ..source("fms-acceleration, peaks of LoRA on GPTQ on several GPUs", Kind::Fitted, TUNED, &[("source", FMS), ("method", "gptq"), ("seq", "packed")], Quantity::Allocated, HF_RUN, TUNED_LABEL)
-    },
-    Source {
-        without: &[("gpus", "=1")],
-        ..source("fms-acceleration, peaks of full fine-tuning on several GPUs", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Allocated, HF_RUN, TUNED_LABEL)
-    },
+    source("fms-acceleration, peaks of full fine-tuning", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
     source("fms-acceleration, adapters that ran out", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed"), ("outcome", "OOM")], Quantity::Outcome, HF_RUN, TUNED_LABEL),
-    source("fms-acceleration, speed of LoRA", Kind::Held, TUNED, &[("source", FMS), ("method", "=lora"), ("seq", "packed")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
-    source("fms-acceleration, speed of QLoRA", Kind::Held, TUNED, &[("source", FMS), ("method", "qlora"), ("seq", "packed")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
-    source("fms-acceleration, speed of LoRA on GPTQ", Kind::Held, TUNED, &[("source", FMS), ("method", "gptq"), ("seq", "packed")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
+    source("fms-acceleration, speed of adapters", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
     // Not in view of any constant; kinds of peaks that are not what PyTorch allocated are shown only.
     source("Automodel, full fine-tuning of Llama 3.2 1B", Kind::Held, TUNED, &[("source", "Automodel"), ("method", "=full")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
     source("torchtune, LoRA of Llama 3.1 70B", Kind::Shown, TUNED, &[("source", "torchtune"), ("method", "=lora")], Quantity::Allocated, TORCHTUNE_RUN, TUNED_LABEL),

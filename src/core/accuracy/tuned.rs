@@ -53,14 +53,16 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
         "method" if method.contains("dora") => "dora",
         "method" if adapts => "lora",
         // TheBloke's cards: groups of 128, Mixtral without.
-        "base" if method.contains("gptq") && line.text("model").contains("Mixtral") => {
-            "gptq4-row"
-        }
+        "base" if method.contains("gptq") && line.text("model").contains("Mixtral") => "gptq4-row",
         "base" if method.contains("gptq") => "gptq4",
         "base" if method.contains("nf4") => "nf4-double",
         // Defaults of their scripts: Qwen `finetune.py`, fsdp_qlora `train.py`, torchtune `70B_lora.yaml`.
         "rank" if adapts && line.text("adapter_rank").is_empty() => {
-            if framework == "torchtune" { "16" } else { "64" }
+            if framework == "torchtune" {
+                "16"
+            } else {
+                "64"
+            }
         }
         "rank" if adapts => line.text("adapter_rank").trim_end_matches(".0"),
         "targets" if adapts => {
@@ -101,10 +103,9 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
         }
         "fsdp_zero" => "0",
         "gpu_label" => match line.text("gpu") {
-            "H100-80GB" | "H100" => "h100-sxm-80gb",
+            "H100-80GB" | "H100" | "H100 80GB SXM" => "h100-sxm-80gb",
             "A100-SXM4-80GB" | "A100-80GB" | "A100" => "a100-sxm-80gb",
             "A100 40GB" => "a100-sxm-40gb",
-            "H100 80GB SXM" => "h100-sxm-80gb",
             "RTX 3090" | "RTX 4090" => "rtx-4090",
             "GB200" => "gb200",
             "GB300" => "gb300",
@@ -120,17 +121,40 @@ pub(super) fn tuned(column: &str, line: Line) -> Option<String> {
     Some(text.to_owned())
 }
 
-
 /// Rows of the fine-tuning table that are not computed: a part of their source, how many, and why.
 pub const LEFT_OUT: [(&str, usize, &str); 10] = [
-    ("huggingface/peft@", 45, "sequence lengths vary or are not printed; methods other than LoRA"),
-    ("fms-acceleration", 27, "Granite models with kernels of their own for experts"),
+    (
+        "huggingface/peft@",
+        45,
+        "sequence lengths vary or are not printed; methods other than LoRA",
+    ),
+    (
+        "fms-acceleration",
+        27,
+        "Granite models with kernels of their own for experts",
+    ),
     ("LLaMA-Factory", 18, "rules of thumb, not measured"),
-    ("pytorch/ao", 11, "sequence length not printed, or a vision model"),
-    ("QwenLM", 9, "sums over GPUs, or a network that is not named"),
-    ("Megatron-Bridge", 9, "micro-batch or recomputed modules not printed"),
+    (
+        "pytorch/ao",
+        11,
+        "sequence length not printed, or a vision model",
+    ),
+    (
+        "QwenLM",
+        9,
+        "sums over GPUs, or a network that is not named",
+    ),
+    (
+        "Megatron-Bridge",
+        9,
+        "micro-batch or recomputed modules not printed",
+    ),
     ("Automodel", 5, "recomputation not printed"),
     ("fsdp_qlora", 5, "GPUs without a preset here"),
     ("torchtune", 1, "a compiled optimizer on the host"),
-    ("https:", 24, "batch or lengths not printed, captions of pictures, capacities"),
+    (
+        "https:",
+        24,
+        "batch or lengths not printed, captions of pictures, capacities",
+    ),
 ];

@@ -4,7 +4,7 @@
 //! unless models leave the GPU while they do not work; of the rollout engine its reservation, unless it sleeps. Weights are
 //! handed over beside the engine's own, before its cache is there again: `2 P / t_r` bytes, and a bucket or the largest
 //! tensor. The reservation is given, not computed. Source: verl `workers/fsdp_workers.py` (`rollout_mode`,
-//! `update_weights_bucket_megabytes`), NeMo-RL `algorithms/grpo.py` (`refit_policy_generation`), OpenRLHF
+//! `update_weights_bucket_megabytes`), NeMo-RL `algorithms/grpo.py` (`refit_policy_generation`), `OpenRLHF`
 //! `cli/train_ppo_ray.py` (`colocate_...`), TRL `grpo_config.py` (`vllm_mode`).
 
 use super::detailed::{forward_items, rank_memory, weights};

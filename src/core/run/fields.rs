@@ -362,7 +362,7 @@ pub static FIELDS: &[Field] = &[
     row("adapter.rank", Training, "Adapter rank", "r", "", "rank of the adapters; unset: 8", maybe_count!(1, 1 << 16, Double, adapter.rank)),
     row("adapter.targets", Training, "Adapted linears", "", "", "linears of a layer with an adapter; unset: all", maybe_set!(Target, adapter.targets)),
     row("adapter.dtype", Training, "Adapter type", "", "", "what adapters are kept in: PEFT casts them to fp32", maybe_choice!(AdapterType, adapter.dtype)).advanced(),
-    row("adapter.base", Training, "Base stored as", "", "", "how the frozen linears are quantised; unset: QLoRA's NF4 with double quantisation, else not", maybe_choice!(BaseFormat, adapter.base)),
+    row("adapter.base", Training, "Base format", "", "", "how the frozen linears are quantised; unset: QLoRA's NF4 with double quantisation, else not", maybe_choice!(BaseFormat, adapter.base)),
     row("adapter.modules_to_save", Training, "Trained whole", "", "", "copies of the embedding or the head that are trained beside the adapters", maybe_set!(Saved, adapter.modules_to_save)).advanced(),
     row("adapter.sharded", Training, "Sharded adapters", "", "", "adapters are sharded as the base is; off: every rank has all of them", maybe_toggle!(adapter.sharded)).advanced(),
     row("adapter.upcast", Training, "fp32 residual", "", "", "prepare_model_for_kbit_training: layers' inputs wait in fp32", maybe_toggle!(adapter.upcast)).advanced(),

@@ -12,7 +12,7 @@ one_of! {
     PhasesBy {
         /// verl: one hybrid engine, everything on the same GPUs.
         Verl = "verl" "verl",
-        /// OpenRLHF: every model on GPUs of its own.
+        /// `OpenRLHF`: every model on GPUs of its own.
         OpenRlhf = "openrlhf" "OpenRLHF",
         /// TRL: GRPO with vLLM beside the trainer.
         Trl = "trl" "TRL",
@@ -133,7 +133,7 @@ struct Usual {
 
 impl PhasesBy {
     /// Source: verl `rollout.yaml` (`gpu_memory_utilization` 0.5, `free_cache_engine`) and `fsdp_config.param_offload`;
-    /// OpenRLHF `cli/train_ppo_ray.py` (0.95, its colocated example 0.5); TRL `grpo_config.py`
+    /// `OpenRLHF` `cli/train_ppo_ray.py` (0.95, its colocated example 0.5); TRL `grpo_config.py`
     /// (`vllm_gpu_memory_utilization` 0.3, `vllm_enable_sleep_mode` off, `beta` 0: no reference); NeMo-RL
     /// `grpo_math_1B.yaml` (0.6, `colocated.enabled`) and `grpo.py` (`offload_before_refit`).
     fn usual(self) -> Usual {
@@ -153,7 +153,7 @@ impl PhasesBy {
     }
 }
 
-/// Share of a GPU that OpenRLHF's colocated example gives its engine.
+/// Share of a GPU that `OpenRLHF`'s colocated example gives its engine.
 const OPENRLHF_COLOCATED: f64 = 0.5;
 
 impl PhasesParts {

@@ -234,7 +234,8 @@ impl<'a> Rank<'a> {
     /// one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
     fn boundaries(&self) -> Option<Item> {
         // Seen under Hugging Face's trainer alone.
-        let full = self.scenario.run.recompute == Recompute::Full && self.scenario.software.sums_whole;
+        let full =
+            self.scenario.run.recompute == Recompute::Full && self.scenario.software.sums_whole;
         let layers: u64 = self
             .load
             .stages

@@ -8,6 +8,7 @@ use crate::core::message::{Message, verbatim};
 use crate::core::report::fit::words;
 use crate::core::report::staircase::{Stair, staircase};
 use crate::core::report::{Evaluation, Memory, OffloadStep};
+use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds};
 use crate::view::node::markup::{Node, el, leaf, table, text};
@@ -68,16 +69,19 @@ fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
 
 /// The three largest named parts of a GPU's memory.
 fn largest(memory: &StageMemory, unit: MemoryUnit) -> Message {
-    let mut parts: Vec<_> = memory.items.iter().collect();
-    crate::core::sort::sort_by(&mut parts, |a, b| b.bytes.0.total_cmp(&a.bytes.0));
+    let mut parts: Vec<(&'static str, Bytes)> = Vec::new();
+    for item in &memory.items {
+        match parts.iter_mut().find(|(name, _)| *name == item.name) {
+            Some((_, bytes)) => *bytes += item.bytes,
+            None => parts.push((item.name, item.bytes)),
+        }
+    }
+    sort_by(&mut parts, |a, b| b.1.0.total_cmp(&a.1.0));
     let parts = parts.into_iter().take(3);
-    Message::joined(
-        ", ",
-        parts.map(|item| {
-            let size = verbatim(unit.show(item.bytes));
-            Message::joined(" ", [item.name.into(), size])
-        }),
-    )
+    let part = |(name, bytes): (&'static str, Bytes)| {
+        Message::joined(" ", [name.into(), verbatim(unit.show(bytes))])
+    };
+    Message::joined(", ", parts.map(part))
 }
 
 /// What the host of a node holds, what crosses the link to it in a step, and what of that shows.
