@@ -7,7 +7,7 @@ use super::table::Line;
 use super::tuned::tuned;
 use crate::run::Run;
 
-/// The Run of `line` by `template`; none where the line leaves out too much or cannot be what it says.
+/// The Run of `line` by `template`; none where the line leaves out too much or contradicts itself.
 #[must_use]
 pub fn run(template: &str, line: Line) -> Option<Run> {
     let text = fill(template, line)?;

@@ -216,7 +216,7 @@ impl Reader {
         out
     }
 
-    /// The value of a variable, while there is room for it.
+    /// The value of a variable, while the text is below its limit.
     fn put_in(&mut self, name: &str) -> Option<String> {
         let value = self.script.known(name)?.to_owned();
         self.left = self.left.checked_sub(value.len())?;

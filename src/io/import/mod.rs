@@ -24,7 +24,7 @@ pub use reading::{Question, Reading};
 
 /// Longer texts are not read; the longest settings known have some 10 kB.
 const MAX_LENGTH: usize = 400_000;
-/// Texts that nest deeper are not read: whoever reads them calls itself at each level.
+/// Texts that nest deeper are not read: readers recurse at each level.
 const MAX_DEPTH: usize = 64;
 
 /// How deep brackets of any kind are nested, in JSON those outside of strings: what a shell quotes it still expands.
