@@ -23,7 +23,7 @@ fn main() {
         microbatch_lengths: Some(lengths),
         ..of("llama-3.1-8b", 1024, 4096)
     };
-    for (name, run) in [
+    let runs: Vec<(&str, Run)> = vec![
         ("Llama 3.1 8B on 64 H100", of("llama-3.1-8b", 64, 256)),
         (
             "Llama 3.1 70B on 1024 H100",
@@ -44,7 +44,8 @@ fn main() {
         ("DeepSeek-V3 on 2048 H100", of("deepseek-v3", 2048, 15360)),
         ("720 layers and heads on 720720 (aim 1 s)", many_divisors),
         ("512 unequal micro-batches on 1024 (aim 1 s)", unequal),
-    ] {
+    ];
+    for (name, run) in runs {
         let start = Instant::now();
         let Ok(mut request) = Request::new(&run, &[], 20) else {
             println!("{name}: no such run");

@@ -152,7 +152,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
         // Without a pipeline its schedule steps back.
         let plain = move || {
             let of_pipelines = matches!(field.key, "schedule" | "virtual_stages");
-            !field.advanced && !(of_pipelines && state.run.with(|run| run.pp == 1))
+            !(field.advanced || of_pipelines && state.run.with(|run| run.pp == 1))
         };
         let usual = move || plain() || more.get() || used() || experts() || host();
         open.get() && (usual() || edited() || has_issue(field))
