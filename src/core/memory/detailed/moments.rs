@@ -303,7 +303,8 @@ impl<'a> Rank<'a> {
         matrix * (f64::from(u8::from(base)) + sums)
     }
 
-    /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam.
+    /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam. torchtune's recipes fuse it
+    /// (`fused: True`).
     fn step(&self) -> Vec<Item> {
         if self
             .scenario
@@ -322,9 +323,14 @@ impl<'a> Rank<'a> {
             bytes / over
         };
         let trained = self.holdings.iter().filter(|part| part.trained);
+        let temporary = if self.scenario.software.trains_bf16 {
+            0.0
+        } else {
+            trained.map(of).sum()
+        };
         vec![
             gradient_items(self.gradients(true)),
-            momentary("temporaries of the optimizer", trained.map(of).sum()),
+            momentary("temporaries of the optimizer", temporary),
         ]
     }
 }
