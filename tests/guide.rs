@@ -34,7 +34,7 @@ fn states(id: &str, edits: &[(&str, &str)]) -> f64 {
     (rank.weights + rank.optimizer).gb()
 }
 
-/// 1. "Does QLoRA of a 70B fit on one 80 GB card at 8k?" Unsloth (f0675, f0674): with Hugging Face and FlashAttention-2 the
+/// Question 1: "Does QLoRA of a 70B fit on one 80 GB card at 8k?" Unsloth (f0675, f0674): with Hugging Face and FlashAttention-2 the
 /// longest sequence is 6,916 tokens, with fused kernels far more.
 #[test]
 fn qlora_of_a_70b_on_one_80_gb_card_at_8k_needs_fused_kernels() {
@@ -48,7 +48,7 @@ fn qlora_of_a_70b_on_one_80_gb_card_at_8k_needs_fused_kernels() {
     assert_eq!(eager("13832"), Oom);
 }
 
-/// 2. "Full fine-tuning of an 8B on one 80 GB card?" LLaMA-Factory (f0791, f0795): 120 GB of a 7B with mixed precision, 60
+/// Question 2: "Full fine-tuning of an 8B on one 80 GB card?" LLaMA-Factory (f0791, f0795): 120 GB of a 7B with mixed precision, 60
 /// in pure bf16, which is 137 and 69 of 8.03 billion.
 #[test]
 fn full_fine_tuning_of_an_8b_on_one_80_gb_card_wants_pure_bf16() {
@@ -60,7 +60,7 @@ fn full_fine_tuning_of_an_8b_on_one_80_gb_card_wants_pure_bf16() {
     assert!((60.0..69.0).contains(&allocated), "{allocated}");
 }
 
-/// 3. "... on four cards of 24 GB?" 96 GB are less than the 137 of the guide: not without the host.
+/// Question 3: "... on four cards of 24 GB?" 96 GB are less than the 137 of the guide: not without the host.
 #[test]
 fn full_fine_tuning_of_an_8b_on_four_24_gb_cards_needs_the_host() {
     let cards = [("gpus", "4"), ("gpu", "rtx-4090")];
@@ -74,7 +74,7 @@ fn full_fine_tuning_of_an_8b_on_four_24_gb_cards_needs_the_host() {
     assert!(moves("offload.") && moves("adapter.method"));
 }
 
-/// 4. "What do I need to fine-tune a 27B?" LLaMA-Factory's rule (f0799 to f0810): 8, 2 and half a GB a billion parameters for
+/// Question 4: "What do I need to fine-tune a 27B?" LLaMA-Factory's rule (f0799 to f0810): 8, 2 and half a GB a billion parameters for
 /// pure bf16, LoRA and 4 bits: 216, 54 and 13.5 GB.
 #[test]
 fn a_27b_needs_eight_cards_one_card_or_a_consumer_card() {
@@ -95,7 +95,7 @@ fn a_27b_needs_eight_cards_one_card_or_a_consumer_card() {
     assert_ne!(verdict("full-32b-8-h100", &[model, ("gpus", "1")]), Fits);
 }
 
-/// 5. "LoRA of an 8B on 24 GB?" LLaMA-Factory (f0799): 16 GB of a 7B, 18.4 of 8.03 billion; torchtune trains it on an RTX 4090.
+/// Question 5: "LoRA of an 8B on 24 GB?" LLaMA-Factory (f0799): 16 GB of a 7B, 18.4 of 8.03 billion; torchtune trains it on an RTX 4090.
 #[test]
 fn lora_of_an_8b_fits_24_gb() {
     let memory = answer("lora-8b-4090", &[]).memory;
@@ -104,7 +104,7 @@ fn lora_of_an_8b_fits_24_gb() {
     assert!((allocated / 18.4 - 1.0).abs() < 0.15, "{allocated}");
 }
 
-/// 6. "Would offloading the optimizer make it fit, and what does it cost?" Two bytes a parameter stay (DeepSpeed's estimator,
+/// Question 6: "Would offloading the optimizer make it fit, and what does it cost?" Two bytes a parameter stay (DeepSpeed's estimator,
 /// stage 2) and the host takes some 0.6 ns a parameter (`ZenFlow`: more than 4 s of Llama-2-7B): over 4.2 s of 8.03 billion.
 #[test]
 fn offloading_the_optimizer_makes_an_8b_fit_and_costs_seconds() {
@@ -129,7 +129,7 @@ fn offloading_the_optimizer_makes_an_8b_fit_and_costs_seconds() {
     assert!((4.2..8.0).contains(&cost), "{cost}");
 }
 
-/// 7. "What does QLoRA of a 7B take?" LLaMA-Factory (f0807): 6 GB.
+/// Question 7: "What does QLoRA of a 7B take?" LLaMA-Factory (f0807): 6 GB.
 #[test]
 fn qlora_of_a_7b_takes_about_6_gb() {
     let memory = answer(
@@ -141,7 +141,7 @@ fn qlora_of_a_7b_takes_about_6_gb() {
     assert!((allocated / 6.0 - 1.0).abs() < 0.15, "{allocated}");
 }
 
-/// 8. "A 70B on two cards of 24 GB?" `fsdp_qlora` (f0767): with the base on the host, 14.9 GiB a GPU.
+/// Question 8: "A 70B on two cards of 24 GB?" `fsdp_qlora` (f0767): with the base on the host, 14.9 GiB a GPU.
 #[test]
 fn qlora_of_a_70b_on_two_24_gb_cards_needs_the_host_for_its_base() {
     assert_eq!(verdict("qlora-70b-2-4090", &[]), Fits);
@@ -149,7 +149,7 @@ fn qlora_of_a_70b_on_two_24_gb_cards_needs_the_host_for_its_base() {
     assert_eq!(verdict("qlora-70b-2-4090", &on_gpu), Oom);
 }
 
-/// 9. "A 70B on one card of 48 GB?" Unsloth (f0673): out of memory with Hugging Face and FlashAttention-2.
+/// Question 9: "A 70B on one card of 48 GB?" Unsloth (f0673): out of memory with Hugging Face and FlashAttention-2.
 #[test]
 fn qlora_of_a_70b_with_plain_kernels_runs_out_of_48_gb() {
     let edits = [
@@ -160,7 +160,7 @@ fn qlora_of_a_70b_with_plain_kernels_runs_out_of_48_gb() {
     assert_eq!(verdict("qlora-70b-h100", &edits), Oom);
 }
 
-/// 10. "Full fine-tuning of a 70B on eight 80 GB cards?" LLaMA-Factory (f0794): 1200 GB of 640; torchtune (f0530) trains it
+/// Question 10: "Full fine-tuning of a 70B on eight 80 GB cards?" LLaMA-Factory (f0794): 1200 GB of 640; torchtune (f0530) trains it
 /// with FSDP's offloading, 13.9 GiB a GPU.
 #[test]
 fn full_fine_tuning_of_a_70b_on_eight_cards_needs_the_host() {

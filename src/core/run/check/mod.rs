@@ -62,6 +62,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -
     check.offload(gpu, &layout);
     check.phases(gpu);
     check.schedule();
+    check.mtp_stage();
     let stage_layers = check.stage_layers();
     Checked {
         layout,
