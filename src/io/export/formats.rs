@@ -135,9 +135,8 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
 #[must_use]
 pub fn launcher(run: &Run) -> &'static str {
     let stack = run.stack.base.unwrap_or_default();
-    let own = [&torchtitan::DIALECT, &deepspeed::DIALECT];
-    let found = own.iter().find(|dialect| stack.starts_with(dialect.id));
-    found.map_or(megatron::DIALECT.id, |dialect| dialect.id)
+    let found = FORMATS.iter().find(|form| stack.starts_with(form.id));
+    found.map_or(megatron::DIALECT.id, |form| form.id)
 }
 
 /// Settings of a program, with what they leave out in comments.

@@ -16,7 +16,6 @@ const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "memory",
     title: "Memory of a GPU",
     about: "weights, gradients, optimizer states, activations",
     steps: &[

@@ -19,7 +19,6 @@ const W: Slider = slider("w", "waves", &[1, 2, 4], 0);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "pipelines",
     title: "How pipelines fill up",
     about: "from one micro-batch at a time to DualPipe",
     steps: &[
@@ -318,7 +317,7 @@ mod tests {
     #[test]
     fn the_formula_of_each_step_is_what_is_simulated() {
         let mut held = 0;
-        for id in StepId::all().filter(|id| id.lesson().id == "pipelines") {
+        for id in StepId::all().filter(|id| id.lesson_id() == "pipelines") {
             let step = id.step();
             let last: Vec<usize> = step
                 .sliders

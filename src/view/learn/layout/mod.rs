@@ -32,7 +32,6 @@ const P: Slider = slider("N", "billions of parameters", &[8, 70, 405], 1);
 /// The lesson.
 #[rustfmt::skip]
 pub(super) const LESSON: Lesson = Lesson {
-    id: "layout",
     title: "Choosing a layout",
     about: "a recipe with real numbers",
     steps: &[
