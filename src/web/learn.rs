@@ -175,14 +175,16 @@ fn lesson(state: State) -> AnyView {
 
 /// The open step alone, in someone's page: what can be moved first.
 pub fn framed(open: Open) -> AnyView {
-    let picture = open.part(|page| [&page.title, &page.notices, &page.picture]);
+    let title = open.part(|page| [&page.title, &page.notices]);
+    let picture = open.part(|page| [&page.picture]);
     let formula = open.part(|page| [&page.formula]);
     let words = open.part(|page| [&page.words, &page.source]);
     view! {
         <main class="lesson-frame">
             {open.waits()}
-            <div use:patched=picture></div>
+            <div use:patched=title></div>
             {open.sliders()}
+            <div use:patched=picture></div>
             <div use:patched=formula></div>
             <div use:patched=words></div>
         </main>

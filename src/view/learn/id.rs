@@ -9,7 +9,7 @@ pub(super) const COUNTS: [(&str, usize); 7] = [
     ("zero", 7),
     ("tensor", 7),
     ("sequence", 7),
-    ("pipelines", 10),
+    ("pipelines", 12),
     ("overlap", 7),
     ("layout", 7),
 ];

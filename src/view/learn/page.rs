@@ -1,6 +1,7 @@
 //! The page of a step, apart from its sliders: the list of lessons, head, words, picture.
 
 use super::{LESSONS, Live, StepId};
+use crate::core::message::verbatim;
 use crate::core::report::Evaluation;
 use crate::core::run::Run;
 use crate::core::t;
@@ -56,11 +57,15 @@ pub fn head(current: StepId) -> Node {
     let [before, after] = current.neighbours();
     let back = before.map_or_else(Node::none, |id| {
         let title = t!("‹ {step}", step = id.step().title);
-        leaf("button", "", title).on(Action::Show(View::Learn(id)))
+        let back = leaf("button", "back", title).keyed("back");
+        back.say("aria-keyshortcuts", verbatim("ArrowLeft"))
+            .on(Action::Show(View::Learn(id)))
     });
     let next = after.map_or_else(Node::none, |id| {
         let title = t!("Next: {step} ›", step = id.step().title);
-        leaf("button", "main", title).on(Action::Show(View::Learn(id)))
+        let next = leaf("button", "main next", title).keyed("next");
+        next.say("aria-keyshortcuts", verbatim("ArrowRight"))
+            .on(Action::Show(View::Learn(id)))
     });
     let title = el(
         "div",

@@ -1,11 +1,14 @@
 //! How pipelines fill up: from one micro-batch at a time to two directions at once.
 
+mod bubbles;
+mod uneven;
+
 use super::dials::{Dials, Slider, slider};
 use super::pictures::{Pipeline, legend, pipeline_table, pipelines};
 use super::{Lesson, Live, Step};
 use crate::core::message::Message;
 use crate::core::pipeline::papers::{CHIMERA, HANAYO, ZERO_BUBBLE};
-use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM};
+use crate::core::source::{DEEPSEEK_V3, GPIPE, LECTURE, NARAYANAN_2021, PIPEDREAM, UNEVEN_PP};
 use crate::core::t;
 use crate::core::units::{number, show_percent};
 
@@ -14,6 +17,7 @@ const M: Slider = slider("m", "micro-batches", &[4, 8, 16, 32], 1);
 /// Enough of them for schedules that need more than ranks.
 const MANY: Slider = M.over(&[16, 32], 0);
 const V: Slider = slider("v", "stages per rank", &[2, 4], 0);
+const L: Slider = slider("l", "layers of the first rank", &[2, 6, 8, 10, 12, 14], 3);
 const W: Slider = slider("w", "waves", &[1, 2, 4], 0);
 
 /// The lesson.
@@ -32,6 +36,8 @@ pub(super) const LESSON: Lesson = Lesson {
         Step { title: "Hanayo: waves instead of copies", sliders: &[P, MANY, W], live: hanayo, source: (&HANAYO, "section 3"), on_run: &[("schedule", "hanayo")] },
         Step { title: "DualPipe: overlap the directions", sliders: &[P, M.over(&[32], 0)], live: dualpipe, source: (&DEEPSEEK_V3, "section 3.2.1"), on_run: &[("schedule", "dualpipe")] },
         Step { title: "PipeDream: never drain", sliders: &[P, M], live: pipedream, source: (&PIPEDREAM, "section 3.3"), on_run: &[("schedule", "pipedream")] },
+        Step { title: "The bubble against micro-batches", sliders: &[P.over(&[4, 8, 16], 1), V.over(&[2, 4, 8], 0)], live: bubbles::bubbles, source: (&NARAYANAN_2021, "section 2.2"), on_run: &[("micro_batch", "1")] },
+        Step { title: "Uneven stages: equal time, not equal layers", sliders: &[L], live: uneven::uneven, source: (&UNEVEN_PP, "table of steps"), on_run: &[] },
     ],
 };
 
@@ -54,12 +60,12 @@ impl Live {
         let bubble = drawn
             .last()
             .map(|(_, one)| show_percent(one.stats.bubble_fraction));
-        let note = t!(
+        let simulated = t!(
             "Simulated: idle {bubble} of the time. A forward pass of a rank takes one unit, a backward pass two.",
             bubble = bubble.unwrap_or_default()
         );
         Self {
-            note,
+            note: Message::joined(" ", [simulated, self.note]),
             legend: legend(&drawn),
             picture: pipelines(&drawn),
             table: pipeline_table(&drawn),
@@ -241,7 +247,7 @@ fn chimera(dials: &Dials) -> Live {
             last = dials.get("p") - 1
         ),
         t!(
-            "The cost is memory: each rank is a stage of both directions, so it holds {copies} copies of weights, and their gradients must be added up.",
+            "The cost is memory. What enters at the last rank needs the first layers there, so each rank holds the layers of two stages: every weight exists in {copies} copies, whose gradients must be added up.",
             copies = copies(now.as_ref())
         ),
     ];
@@ -275,7 +281,9 @@ fn dualpipe(dials: &Dials) -> Live {
             "DualPipe feeds micro-batches from both ends, so that in the middle every rank has a forward and a backward pass to run as a pair, one's messages behind the other's kernels."
         ),
         t!(
-            "Like Chimera it needs {copies} copies of the weights: one for each direction.",
+            "The cost: a micro-batch from the other end starts at rank {last}, so that rank needs the first layers too, and rank {first} the last ones. Every weight exists in {copies} copies.",
+            first = 0_u8,
+            last = p - 1,
             copies = copies(now.as_ref())
         ),
     ];
@@ -326,10 +334,10 @@ mod tests {
                 .collect();
             for at in [vec![0; last.len()], last, Vec::new()] {
                 let live = (step.live)(&Dials::new(step, &at));
-                if let Some([_, values]) = live.formula {
+                let note = live.note.to_string();
+                if let Some([_, values]) = live.formula.filter(|_| note.contains("idle")) {
                     let values = values.to_string();
                     let (_, closed) = values.rsplit_once("= ").unwrap();
-                    let note = live.note.to_string();
                     assert!(note.contains(&format!("idle {closed} of")), "{id} {at:?}");
                     held += 1;
                 }

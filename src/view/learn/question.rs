@@ -114,7 +114,7 @@ mod tests {
             (shown.collect::<Vec<_>>().join(","), notices)
         };
         assert_eq!(positions(""), ("p.4,m.16,v.2".to_owned(), 0));
-        assert_eq!(positions("p.8,v.4"), ("p.8,m.16,v:4".to_owned(), 0));
+        assert_eq!(positions("p.8,v.4"), ("p.8,m.16,v.4".to_owned(), 0));
         assert_eq!(positions("p.7,m.99"), ("p.8,m.32,v.2".to_owned(), 2));
         for bad in [
             "q.4",

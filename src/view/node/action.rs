@@ -13,9 +13,20 @@ use crate::view::views::View;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What a press on an element does. Views that the second module makes do only what can be sent.
+/// What a press on an element does. Those that views of the second module have come first: serde counts
+/// variants up to the first that is never sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Action {
+    /// Opens a view.
+    Show(View),
+    /// Sets fields as [`Apply`](Self::Apply) does, and shows the Run.
+    Try(#[serde(deserialize_with = "statics::pairs")] Vec<(Static, String)>),
+    /// Goes a step back in the history of the Run.
+    Undo,
+    /// Goes a step forth.
+    Redo,
+    /// Starts an order of one's own from the one that is drawn.
+    StartOrder,
     /// Explains a figure in the drawer.
     #[serde(skip)]
     Explain(Figure),
@@ -34,14 +45,6 @@ pub enum Action {
     /// Changes the second Run.
     #[serde(skip)]
     Compare(Compare),
-    /// Opens a view.
-    Show(View),
-    /// Sets fields as [`Apply`](Self::Apply) does, and shows the Run.
-    Try(#[serde(deserialize_with = "statics::pairs")] Vec<(Static, String)>),
-    /// Goes a step back in the history of the Run.
-    Undo,
-    /// Goes a step forth.
-    Redo,
     /// Chooses a variant of a panel.
     #[serde(skip)]
     Choose(Choice),
@@ -60,8 +63,6 @@ pub enum Action {
     /// Draws the in-flight activations of this rank.
     #[serde(skip)]
     Rank(usize),
-    /// Starts an order of one's own from the one that is drawn.
-    StartOrder,
     /// Copies or saves what stands beside the button.
     #[serde(skip)]
     Save(Save),
