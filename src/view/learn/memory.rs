@@ -8,7 +8,7 @@ use crate::core::run::Optimizer;
 use crate::core::run::precision::{POLICIES, Policy};
 use crate::core::source::{FP8_LM, FUJII_2024, KORTHIKANTI_2022, MEGATRON, PLAYBOOK};
 use crate::core::t;
-use crate::core::units::{number, show_percent, significant};
+use crate::core::units::{Bytes, number, show_bytes, show_percent, significant};
 
 const N: Slider = slider("N", "billions of parameters", &[1, 3, 8, 70, 405], 2);
 const B: Slider = slider("b", "sequences of a micro-batch", &[1, 2, 4], 0);
@@ -21,7 +21,7 @@ pub(super) const LESSON: Lesson = Lesson {
     steps: &[
         Step { title: "States: bytes per parameter", sliders: &[N], live: states, source: (&FUJII_2024, "section 3"), on_run: &[] },
         Step { title: "Precisions: which bytes can go", sliders: &[N], live: precisions, source: (&FP8_LM, "section 3"), on_run: &[("precision", "bf16")] },
-        Step { title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
+        Step { title: "Activations: what a layer keeps", sliders: &[SEQUENCE, B.over(&[1, 2, 4], 2)], live: activations, source: (&KORTHIKANTI_2022, "section 4"), on_run: &[] },
         Step { title: "Attention scores: the square", sliders: &[SEQUENCE], live: scores, source: (&KORTHIKANTI_2022, "section 4.1"), on_run: &[("flash_attention", "true")] },
         Step { title: "Recomputation: time for memory", sliders: &[SEQUENCE], live: recompute, source: (&KORTHIKANTI_2022, "section 5"), on_run: &[("recompute", "full")] },
         Step { title: "Logits: the last layer's surprise", sliders: &[SEQUENCE, TENSOR], live: logits, source: (&MEGATRON, "vocab-parallel cross entropy"), on_run: &[("cross_entropy", "te-fused")] },
@@ -34,7 +34,7 @@ fn held(policy: &Policy, parameters: f64) -> Bar {
     let bytes = policy.bytes;
     let optimizer = bytes.optimizer(Optimizer::Adam);
     let each = [bytes.weights, bytes.gradients(), optimizer];
-    let name = verbatim(policy.choice.id);
+    let name = Message::from(policy.choice.label);
     Bar::new(name, each.map(|each| each * parameters))
 }
 
@@ -174,8 +174,8 @@ fn activations(dials: &Dials) -> Live {
         (model.hidden, model.kv_heads as f64 / model.heads as f64)
     });
     let note = t!(
-        "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have. Keys keep {bytes} bytes here, as values do: the line for them in Pengfei He's blog lacks the bytes per number once.",
-        bytes = gib(2.0 * (s * b * hidden) as f64 * share)
+        "Per layer, for the original transformer; grouped queries and the gated FFN change the factor, which the bars have. Keys keep {bytes} here, as values do: the line for them in Pengfei He's blog lacks the bytes per number once.",
+        bytes = show_bytes(Bytes(2.0 * (s * b * hidden) as f64 * share))
     );
     Live::of(text)
         .formula(

@@ -289,9 +289,12 @@ fn dualpipe(dials: &Dials) -> Live {
     ];
     Live::of(text)
         .formula(
-            "bubble = (p / 2 − 1)(FB + 2 B − 3 W) / (3 m + (p / 2 − 1)(FB + 2 B − 3 W))",
+            "bubble = (p / 2 − 1)(FB + B − 2 W) / (3 m + (p / 2 − 1)(FB + B − 2 W))",
             share(p - 2, 3 * m + p - 2),
         )
+        .note(t!(
+            "Passes of a pair are drawn one above the other; a pair FB takes the time of its parts. What it gains in a real run are the messages, which this picture leaves out."
+        ))
         .drawn(vec![("ZB-V", of("zb-v", dials)), ("DualPipe", now)])
 }
 
@@ -310,9 +313,20 @@ fn pipedream(dials: &Dials) -> Live {
             "The gradients belong to older weights, so the result is not that of plain training. Large runs do not use it."
         ),
     ];
-    Live::of(text).drawn(vec![
-        ("1F1B", of("1f1b", dials)),
-        ("PipeDream, one step with fill and drain", now),
+    let now = now.map(|one| Pipeline {
+        versions: true,
+        ..one
+    });
+    let note = t!(
+        "The simulation drains after {m} micro-batches, to end; PipeDream goes on.",
+        m = dials.get("m")
+    );
+    Live::of(text).note(note).drawn(vec![
+        ("1F1B; numbers are micro-batches", of("1f1b", dials)),
+        (
+            "PipeDream; numbers and shades are versions of the weights",
+            now,
+        ),
     ])
 }
 

@@ -212,7 +212,7 @@ fn recipe(dials: &Dials) -> Live {
         )
         .bars(&TIME, &bars, None);
     Live {
-        legend: Node::from_iter([steps, live.legend]),
+        table: Node::from_iter([steps, live.table]),
         ..live
     }
 }

@@ -54,10 +54,11 @@ pub(super) fn bubbles(dials: &Dials) -> Live {
             many = counts[TIMES.len() - 1]
         ),
         t!(
-            "Interleaving divides it by the stages per rank. Split backward passes fill what is left, and two directions fill each other's gaps."
+            "Interleaving divides it by the stages per rank. Split backward passes fill what is left. Chimera's bubbles recur with every {p} micro-batches, so more of them help it little.",
+            p
         ),
         t!(
-            "The choice matters most where micro-batches are few. That is where large runs are: the batch is limited, and each further copy of the model takes its share of it."
+            "The choice matters most where micro-batches are few. Large runs have few: the batch is limited, and every copy of the model takes its share."
         ),
     ];
     let lines = SCHEDULES.iter().zip(&found).map(|((_, name, ink), found)| {

@@ -88,7 +88,7 @@ pub(super) fn uneven(dials: &Dials) -> Live {
             bubble = bubble(&even)
         ),
         t!(
-            "Give the first rank fewer layers, so that both take equal time: with {layers} the step takes {time} instead of {before}.",
+            "Give the first rank fewer layers until both take equal time: with {layers} a step takes {time} instead of {before}.",
             layers = layers(&stages(&chosen)),
             time = show_seconds(step(&chosen)),
             before = show_seconds(step(&even))
