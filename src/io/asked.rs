@@ -1,4 +1,4 @@
-//! What the page asks the second module, which is loaded on first use: it reads and writes other programs' settings,
+//! Requests of the page to the second module, which is loaded on first use: it reads and writes other programs' settings,
 //! and holds the lessons.
 
 use super::export::Order;

@@ -173,7 +173,7 @@ fn lesson(state: State) -> AnyView {
     .into_any()
 }
 
-/// The open step alone, in someone's page: what can be moved first.
+/// The open step alone, in an embed: what can be moved first.
 pub fn framed(open: Open) -> AnyView {
     let title = open.part(|page| [&page.title, &page.notices]);
     let picture = open.part(|page| [&page.picture]);

@@ -158,7 +158,7 @@ pub(super) fn on_run(
     el("p", &[], &[button, text(" "), text(said)])
 }
 
-/// Who says what a step says, and where.
+/// The sources of a step.
 pub(super) fn source(current: StepId) -> Node {
     let (source, place) = current.step().source;
     let cite = [text("Source: "), cited_at(source, place)];
