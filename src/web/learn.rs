@@ -2,6 +2,7 @@
 
 use crate::core::message::Message;
 use crate::io::asked::Asked;
+use crate::view::charts::figure::save;
 use crate::view::learn::{Page, Question, Scale};
 use crate::view::node::Node;
 use crate::view::node::markup::leaf;
@@ -151,7 +152,13 @@ fn lesson(state: State) -> AnyView {
     let words = open.part(|page| [&page.title, &page.notices, &page.words]);
     let formula = open.part(|page| [&page.formula]);
     let on_run = open.part(|page| [&page.on_run, &page.source]);
-    let picture = open.part(|page| [&page.picture]);
+    let picture = view_of(move || {
+        let picture = open.page.with(|page| page.picture.clone());
+        if picture == Node::none() {
+            return picture;
+        }
+        Node::from_iter([picture, save("lesson")])
+    });
     view! {
         <main class="learn" id="learn" tabindex="-1">
             <div use:patched=lessons></div>

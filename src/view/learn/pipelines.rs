@@ -323,10 +323,7 @@ fn pipedream(dials: &Dials) -> Live {
     );
     Live::of(text).note(note).drawn(vec![
         ("1F1B; numbers are micro-batches", of("1f1b", dials)),
-        (
-            "PipeDream; numbers and shades are versions of the weights",
-            now,
-        ),
+        ("PipeDream; numbers: weight versions", now),
     ])
 }
 
