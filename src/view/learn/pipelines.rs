@@ -18,7 +18,7 @@ const M: Slider = slider("m", "micro-batches", &[4, 8, 16, 32], 1);
 const MANY: Slider = M.over(&[16, 32], 0);
 const V: Slider = slider("v", "stages per rank", &[2, 4], 0);
 const L: Slider = slider("l", "layers of the first rank", &[2, 6, 8, 10, 12, 14], 3);
-const W: Slider = slider("w", "waves", &[1, 2, 4], 0);
+const W: Slider = slider("w", "waves", &[1, 2, 4], 1);
 
 /// The lesson.
 #[rustfmt::skip]
