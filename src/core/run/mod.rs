@@ -15,6 +15,7 @@ mod layout;
 mod model_layers;
 mod model_parts;
 mod offload;
+mod phases;
 pub mod precision;
 pub mod presets;
 mod profile;
@@ -24,6 +25,7 @@ mod resolved;
 mod scenario;
 mod set;
 mod stack;
+mod stages;
 mod text;
 mod value;
 
@@ -42,6 +44,8 @@ pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
 pub use offload::{Offload, OffloadParts};
 pub(crate) use offload::{OffloadFramework, OffloadTo};
+pub use phases::{Phases, PhasesParts};
+pub(crate) use phases::{Placement, SecondModel, Sleep};
 pub use precision::{Format, Precision};
 pub use profile::{Factors, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Vector};
 pub use recipe::Recipe;
@@ -96,6 +100,8 @@ pub struct Run {
     pub virtual_stages: u64,
     /// Layers of each global stage; none: even.
     pub stage_layers: Option<Vec<u64>>,
+    /// Global stage of the multi-token-prediction modules; none: the last.
+    pub mtp_stage: Option<u64>,
     /// Tokens a sequence.
     pub seq_len: u64,
     /// Sequences a micro-batch.
@@ -118,6 +124,8 @@ pub struct Run {
     pub adapter: AdapterParts,
     /// What leaves the GPU for its host.
     pub offload: OffloadParts,
+    /// Phases of reinforcement learning; no framework: there are none.
+    pub phases: PhasesParts,
     /// Recomputation.
     pub recompute: Recompute,
     /// Attention without stored scores; none: the stack's.
@@ -218,6 +226,7 @@ impl Default for Run {
             schedule_options: ScheduleOptions::default(),
             virtual_stages: 1,
             stage_layers: None,
+            mtp_stage: None,
             seq_len: 8192,
             micro_batch: 1,
             global_batch: 256,
@@ -229,6 +238,7 @@ impl Default for Run {
             optimizer: Optimizer::Adam,
             adapter: AdapterParts::default(),
             offload: OffloadParts::default(),
+            phases: PhasesParts::default(),
             recompute: Recompute::None,
             flash_attention: None,
             attention_flops: AttentionCount::Causal,

@@ -6,6 +6,7 @@ use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
 use super::layout::{Layout, Zero};
 use super::offload::Offload;
+use super::phases::Phases;
 use super::precision::Precision;
 use super::profile::Factors;
 use super::stack::Software;
@@ -34,12 +35,16 @@ pub struct Scenario {
     pub adapter: Option<Adapter>,
     /// What leaves the GPU for its host.
     pub offload: Option<Offload>,
+    /// Phases of reinforcement learning.
+    pub phases: Option<Phases>,
     /// What each kind of work takes over the shipped constants; `gpu` and `software` hold their part of it.
     pub factors: Factors,
     /// Model chunks a rank.
     pub chunks: u64,
     /// Layers of each global stage.
     pub stage_layers: Vec<u64>,
+    /// The stage of the multi-token-prediction modules.
+    pub mtp_stage: usize,
     /// What works but is doubtful.
     pub warnings: Vec<Issue>,
 }
@@ -76,6 +81,7 @@ impl Scenario {
         Ok(Self {
             run: run.clone(),
             model,
+            phases: run.phases.resolve(&gpu),
             gpu: factors.gpu(gpu),
             layout,
             zero,
@@ -84,6 +90,10 @@ impl Scenario {
             offload: run.offload.resolve(run, &software),
             software: factors.software(software),
             factors,
+            mtp_stage: run
+                .mtp_stage
+                .and_then(|stage| usize::try_from(stage).ok())
+                .unwrap_or(stage_layers.len().saturating_sub(1)),
             chunks: run.schedule.stages(run) / run.pp,
             stage_layers,
             warnings,

@@ -1,12 +1,12 @@
 //! Activations that one chunk keeps of one micro-batch.
 
 use super::frozen;
-use super::holding::{is_last, layers_of};
+use super::holding::layers_of;
 use crate::memory::recompute::Policy;
 use crate::model::{
-    Cut, Kept as Tensor, LayerKind, Quantised, Role, layer_inventory, vision_inventory,
+    Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, layer_inventory, vision_inventory,
 };
-use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Scenario};
+use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Recompute, Scenario};
 
 /// Pieces that a chunk of one kind of layers has at most, about.
 const PIECES: usize = 16;
@@ -143,6 +143,20 @@ pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
         .filter(|_| !again.contains(&stack))
 }
 
+/// Keys and values that attention keeps over those that were projected: recomputation that keeps every second product keeps
+/// those, and repeats them again.
+fn repeated_keys(scenario: &Scenario, mixer: Mixer, tp: f64) -> f64 {
+    let again = scenario.run.recompute == Recompute::Selective;
+    let (Some(heads), Some(read)) = (
+        scenario.model.attention_heads(mixer),
+        scenario.attended(mixer).filter(|_| !again),
+    ) else {
+        return 1.0;
+    };
+    let on_rank = |heads: u64| (heads as f64 / tp).max(1.0);
+    on_rank(read.key_value) / on_rank(heads.key_value)
+}
+
 /// Rows of the experts of a rank as a recipe pads them, over those that they get: half of the multiple an expert.
 fn expert_padding(scenario: &Scenario) -> f64 {
     let (layout, model) = (&scenario.layout, &scenario.model);
@@ -195,7 +209,7 @@ impl Chunks {
 struct Layers<'a> {
     scenario: &'a Scenario,
     cut: Cut,
-    known: Vec<(LayerKind, Vec<Tensor>)>,
+    known: Vec<((LayerKind, bool), Vec<Tensor>)>,
 }
 
 impl<'a> Layers<'a> {
@@ -207,12 +221,24 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// The tensors of a layer of `kind`.
-    fn tensors(&mut self, kind: LayerKind) -> &[Tensor] {
-        let known = self.known.iter().position(|(known, _)| *known == kind);
+    /// The tensors of a layer of `kind`, whose linears stay in `bf16` or are quantised.
+    fn tensors(&mut self, kind: LayerKind, bf16: bool) -> &[Tensor] {
+        let key = (kind, bf16);
+        let known = self.known.iter().position(|(known, _)| *known == key);
         let at = known.unwrap_or_else(|| {
-            let tensors = layer_inventory(&self.scenario.model, kind, &self.cut);
-            self.known.push((kind, tensors));
+            let quantised = self.cut.quantised.filter(|_| !bf16);
+            let cut = Cut {
+                quantised,
+                fp8: self.cut.fp8 && !bf16,
+                ..self.cut
+            };
+            let mut tensors = layer_inventory(&self.scenario.model, kind, &cut);
+            let times = repeated_keys(self.scenario, kind.mixer, cut.tp);
+            let pairs = tensors.iter_mut();
+            for tensor in pairs.filter(|tensor| tensor.role == Role::KeyValue) {
+                tensor.bytes *= times;
+            }
+            self.known.push((key, tensors));
             self.known.len() - 1
         });
         &self.known[at].1
@@ -235,8 +261,10 @@ impl<'a> Layers<'a> {
                 continue;
             }
             let policy = Policy::of(scenario, position);
-            for (kind, count) in scenario.model.kinds(part).iter() {
-                self.add(&policy, *count as f64, *kind, &mut sum);
+            for (part, bf16) in scenario.by_precision(part) {
+                for (kind, count) in scenario.model.kinds(part).iter() {
+                    self.add(&policy, *count as f64, (*kind, bf16), &mut sum);
+                }
             }
         }
         if stage == 0 {
@@ -245,16 +273,16 @@ impl<'a> Layers<'a> {
                 sum.add(tensor.name, tensor.bytes, 1.0, 1.0);
             }
         }
-        if is_last(scenario, stage) && scenario.model.mtp_modules > 0 {
+        if scenario.modules_on(stage) > 0 {
             self.prediction(&mut sum);
         }
         sum
     }
 
-    fn add(&mut self, policy: &Policy, count: f64, kind: LayerKind, sum: &mut Kept) {
+    fn add(&mut self, policy: &Policy, count: f64, of: (LayerKind, bool), sum: &mut Kept) {
         let (mut dropped, mut routed) = (0.0, None);
         let scenario = self.scenario;
-        for tensor in self.tensors(kind) {
+        for tensor in self.tensors(of.0, of.1) {
             let left = policy.kept(tensor.role);
             let share = left * frozen::kept(scenario, tensor.role);
             if tensor.role == Role::Routed {
@@ -267,6 +295,8 @@ impl<'a> Layers<'a> {
         let (cut, hidden) = (&self.cut, self.scenario.model.hidden as f64);
         let output = cut.element * cut.tokens * hidden / cut.residual;
         match policy {
+            // The compiler's partition of the graph keeps nothing that no backward pass reads.
+            Policy::EverySecondProduct if scenario.software.compile => {}
             Policy::EverySecondProduct => sum.add("FFN output", output, 1.0, count),
             Policy::Products => {
                 sum.add("attention projection", output, 1.0, count);
@@ -287,7 +317,7 @@ impl<'a> Layers<'a> {
         let modules = model.mtp_modules as f64;
         let kinds = model.module_kinds();
         let of = |(kind, count): &(LayerKind, u64)| -> f64 {
-            let kept = self.tensors(*kind).iter();
+            let kept = self.tensors(*kind, false).iter();
             *count as f64 * kept.map(|tensor| tensor.bytes).sum::<f64>()
         };
         let layer: f64 = kinds.iter().map(of).sum();
