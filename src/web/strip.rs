@@ -94,7 +94,7 @@ pub(crate) fn Advice() -> impl IntoView {
 
 /// How much is being simulated, while it is.
 pub(crate) fn waiting(state: State) -> Node {
-    if !state.shown.with(|shown| shown.waits) {
+    if !state.shown.with(|shown| shown.waits) && state.is_drawn() {
         return Node::none();
     }
     let ops = state.run.with(work).unwrap_or_default();
