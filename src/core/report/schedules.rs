@@ -206,7 +206,7 @@ fn a_microbatch(order: &Order) -> f64 {
     f64::from(order.chunks_per_rank() * order.splits)
 }
 
-/// What `run` becomes under the schedule `id`: two chunks a rank where it wants several and has one, layers split anew
+/// What `run` becomes under the schedule `id`: two chunks a rank where it needs several and has one, layers split anew
 /// where their number of stages changes.
 #[must_use]
 pub fn with_schedule(run: &Run, id: &str) -> Vec<(&'static str, String)> {
