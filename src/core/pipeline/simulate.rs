@@ -12,7 +12,7 @@ use super::row::Row;
 use serde::{Deserialize, Serialize};
 
 /// Whether an op runs alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Half {
     /// Alone.
     Whole,
@@ -23,7 +23,7 @@ pub enum Half {
 }
 
 /// An op with its times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedOp {
     /// The op.
     pub op: Op,
@@ -36,7 +36,7 @@ pub struct TimedOp {
 }
 
 /// Every op of every rank, in the order of its start.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     /// One list a rank; a pair is two entries with equal times, as the order writes them.
     pub ranks: Vec<Vec<TimedOp>>,
