@@ -11,7 +11,7 @@ use leptos::prelude::*;
 /// The panel; empty while there is no second Run.
 pub(crate) fn compare_panel(state: State) -> AnyView {
     let second = evaluated(move || state.second.get());
-    let timed = drawn(move || second.with(|second| second.evaluation.clone()));
+    let (timed, _) = drawn(move || second.with(|second| second.evaluation.clone()));
     let beside = view_once(move || {
         let run = state.second.get()?;
         let (first, timed) = (state.drawn.get()?, timed.get());

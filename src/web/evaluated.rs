@@ -105,33 +105,38 @@ fn follow(run: Signal<Option<Run>>) -> Memo<Shown> {
 }
 
 /// The evaluation whose ops can be drawn: at once where they are few, else once the worker has simulated them. What was
-/// drawn before stays until then.
+/// drawn before stays until then. And whether the worker has failed.
 pub fn drawn(
     of: impl Fn() -> Option<Arc<Evaluation>> + Send + Sync + 'static,
-) -> Memo<Option<Arc<Evaluation>>> {
+) -> (Memo<Option<Arc<Evaluation>>>, Signal<bool>) {
     let of = Signal::derive(of);
     let of = Memo::new_with_compare(move |_| of.get(), differ);
-    let arrived = RwSignal::new(());
+    let (arrived, failed) = (RwSignal::new(()), RwSignal::new(false));
     let requested = StoredValue::new(None::<Request>);
     effect(move || {
         if let Some(request) = requested.get_value() {
             request.cancel();
             requested.set_value(None);
         }
+        if failed.get_untracked() {
+            failed.set(false);
+        }
         let Some(evaluation) = of.get().filter(|evaluation| !is_ready(evaluation)) else {
             return;
         };
         let job = Job::Simulate(evaluation.scenario.run.clone());
         let request = request(job, move |progress| {
+            // The panel may be gone by now.
             if let Progress::Reply(Reply::Simulated(Some(times))) = progress {
                 evaluation.keep_timeline(&times);
-                // The panel may be gone by now.
                 let _ = arrived.try_set(());
+            } else if matches!(progress, Progress::Failed) {
+                let _ = failed.try_set(true);
             }
         });
         requested.set_value(Some(request));
     });
-    Memo::new_with_compare(
+    let drawn = Memo::new_with_compare(
         move |before: Option<&Option<Arc<Evaluation>>>| {
             arrived.track();
             let evaluation = of.get()?;
@@ -142,7 +147,8 @@ pub fn drawn(
             }
         },
         differ,
-    )
+    );
+    (drawn, failed.into())
 }
 
 /// Whether its ops are simulated, or are so as quickly as a frame is painted.
@@ -157,7 +163,7 @@ fn differ(before: Option<&Option<Arc<Evaluation>>>, now: Option<&Option<Arc<Eval
 }
 
 /// Why there is no simulation where the worker ended.
-const FAILED: &str = "the simulation ended with a fault, likely for lack of memory: fewer micro-batches or stages would do";
+pub(crate) const FAILED: &str = "the simulation ended with a fault, likely for lack of memory: fewer micro-batches or stages would do";
 
 fn shown(evaluation: Option<Arc<Evaluation>>) -> Shown {
     Shown {

@@ -44,6 +44,8 @@ pub(crate) struct State {
     pub shown: Memo<Shown>,
     /// The last good evaluation whose ops are simulated.
     pub drawn: Memo<Option<Arc<Evaluation>>>,
+    /// Its ops could not be simulated.
+    pub undrawable: Signal<bool>,
     /// What was not understood in the link.
     pub notices: RwSignal<Vec<Issue>>,
     /// The figure that the drawer explains.
@@ -103,10 +105,12 @@ impl State {
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
         let shown = evaluated(move || Some(run.get()));
+        let (drawn, undrawable) = drawn(move || shown.with(|shown| shown.evaluation.clone()));
         Self {
             run,
             shown,
-            drawn: drawn(move || shown.with(|shown| shown.evaluation.clone())),
+            drawn,
+            undrawable,
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
             lang: RwSignal::new(link.view.lang.clone()),

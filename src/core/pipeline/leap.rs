@@ -328,10 +328,10 @@ mod tests {
         Some((made.count(), results))
     }
 
-    /// Every schedule, with equal stages and with long ends.
+    /// Every schedule but those that are laid out by their durations, with equal stages and with long ends.
     #[test]
     fn what_is_simulated_does_not_grow_with_the_micro_batches() {
-        for row in SCHEDULES {
+        for row in SCHEDULES.iter().filter(|row| !row.uses_durations) {
             for longer in [1.0, 1.3] {
                 let spec = |m| Spec {
                     virtual_stages: 2,

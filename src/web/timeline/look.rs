@@ -118,12 +118,13 @@ pub fn prepared(drawn: Memo<Option<Arc<Evaluation>>>) -> Memo<Option<Arc<Prepare
 
 /// The picture of what was evaluated: none while that is an earlier schedule's.
 pub fn current(shown: Memo<Shown>) -> Memo<Option<Arc<Prepared>>> {
-    prepared(drawn(move || {
+    let (drawn, _) = drawn(move || {
         let shown = shown.get();
         shown
             .evaluation
             .filter(|_| shown.errors.is_empty() && !shown.waits)
-    }))
+    });
+    prepared(drawn)
 }
 
 impl Look {
