@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Megatron pads the vocabulary to a multiple of this times t. Source: Megatron-LM `--make-vocab-size-divisible-by`.
 const VOCABULARY_MULTIPLE: u64 = 128;
 
-/// Who shards a parameter's states, if anyone trains it.
+/// Which group shards a parameter's states, if it is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Sharded over d c, or the HSDP group.
