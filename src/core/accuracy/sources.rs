@@ -154,7 +154,7 @@ macro_rules! outside {
 }
 
 /// Torchtitan's FSDP, whose H100 have 96 GiB; a local batch is cut into as many micro-batches as there are stages.
-const TORCHTITAN: &str = "stack=torchtitan&model={id}&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}\
+const TORCHTITAN: &str = "stack={titan}&model={id}&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}\
     &zero=3&precision=fsdp-mixed&recompute={first_word}&seq_len={seq}&micro_batch={local}&global_batch={local_batch}";
 
 /// Hugging Face Trainer and what is built like it, one GPU or FSDP.
@@ -285,11 +285,11 @@ pub static SOURCES: &[Source] = &[
         outside!("model.base=llama-3.1-70b&gpu={gpu_id}&stack.base=fsdp2&stack.attention=cudnn"), PRECISE),
     // A local batch is cut into as many micro-batches as there are stages.
     source("torchtitan, Llama 3.1 405B on H100", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "405B")], Quantity::TokensPerGpu,
-        "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&stack.tp_overlap=async-tp&cp_comm=all-gather", PRECISE),
+        "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&cross_entropy=megatron&stack.tp_overlap=async-tp&cp_comm=all-gather", PRECISE),
     source("torchtitan, Llama 3.1 8B on H200", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "8B")], Quantity::TokensPerGpu,
         "model.base=llama-3.1-8b&gpu={gpu_id}&gpus={gpus}&tp=1&pp=1&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch=2&global_batch={gbs}&stack=torchtitan", PRECISE),
     source("fms-fsdp, Llama 2", Kind::Shown, THROUGHPUT, &[("source", "fms-fsdp"), ("recompute", "none")], Quantity::TokensPerGpu,
-        "model.base=llama-2-7b&gpu.base=h100-sxm-80gb&gpu.inter_gb_per_s=12.5&gpus={gpus}&tp=1&pp=1&zero=3&hsdp_shard=8&precision=bf16&seq_len={seq}&micro_batch={mbs}&global_batch={gbs}&stack=torchtitan", LAYOUT),
+        "model.base=llama-2-7b&gpu.base=h100-sxm-80gb&gpu.inter_gb_per_s=12.5&gpus={gpus}&tp=1&pp=1&zero=3&hsdp_shard=8&precision=bf16&seq_len={seq}&micro_batch={mbs}&global_batch={gbs}&stack=torchtitan&cross_entropy=megatron", LAYOUT),
     source("Uneven PP note, vision-language on H20", Kind::Shown, "uneven_pp_h20.csv", &[], Quantity::StepSeconds,
         "stack=megatron-2024&model.layers=28&model.hidden=3584&model.ffn=18944&model.heads=28&model.kv_heads=28&model.vocab=152064&model.gated_ffn=false&model.tied_embeddings=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&model.vision.image_height=224&model.vision.channels=3&model.vision.patch=14&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16&stage_layers={first},{second}",
         "{first} and {second} layers on the two ranks"),

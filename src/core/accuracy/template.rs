@@ -150,6 +150,7 @@ fn derived(column: &str, line: Line) -> Option<String> {
         "tuned_batch" => {
             (count("micro_batch", 1) * count("gpus", 1) * count("grad_accum", 1)).to_string()
         }
+        "titan" => titan(line).to_owned(),
         _ if column.starts_with("tuned_") => tuned(column.strip_prefix("tuned_")?, line)?,
         "first_word" => {
             let words = line.text("recompute").split([' ', ',']);
@@ -157,6 +158,16 @@ fn derived(column: &str, line: Line) -> Option<String> {
         }
         _ => return None,
     })
+}
+
+/// torchtitan's rows say what is compiled; the loss is since 2025.
+fn titan(line: Line) -> &'static str {
+    let notes = line.text("notes");
+    match () {
+        () if notes.ends_with("FSDP") || notes.contains("FSDP;") => "torchtitan-eager",
+        () if line.text("source").contains("2025") => "torchtitan",
+        () => "torchtitan&cross_entropy=megatron",
+    }
 }
 
 /// What Megatron-Bridge's recipes (`scripts/performance/configs`) say besides the parallel sizes: CUDA graphs, dispatcher,

@@ -38,7 +38,7 @@ pub(crate) fn items(scenario: &Scenario, load: &RankLoad, scores: bool) -> Vec<I
 fn logit_bytes(kernel: CrossEntropy) -> f64 {
     match kernel {
         CrossEntropy::Megatron | CrossEntropy::MegatronFused => 6.0,
-        CrossEntropy::TeFused => 2.0,
+        CrossEntropy::TeFused | CrossEntropy::Compiled => 2.0,
         CrossEntropy::Chunked => 6.0 / logits::CHUNKS,
         CrossEntropy::FusedLinear => 0.0,
     }
