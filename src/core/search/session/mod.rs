@@ -175,9 +175,12 @@ impl PlanSession {
             if self.request.is_none() {
                 let request = Request::new(&self.question, &[], TOP).ok();
                 let also = self.query.also;
-                self.request = request.map(|request| match also {
-                    true => request.also(&self.question),
-                    false => request,
+                self.request = request.map(|request| {
+                    if also {
+                        request.also(&self.question)
+                    } else {
+                        request
+                    }
                 });
             }
             if !self.search(budget) || !self.front(budget) {
