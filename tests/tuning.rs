@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a file that cannot be read has failed
 
-use shardscope::core::run::presets::TUNED;
+use shardscope::core::run::presets::{TUNED, TunedRun};
 use shardscope::core::run::registry::{FIELDS, field};
 use shardscope::core::run::{Run, Scenario, Value};
 use shardscope::io::dialect::{dialect, entries, not_said, settings_reader::SettingsReader};
@@ -282,7 +282,7 @@ fn tuned() -> Vec<Run> {
         "stack.compile=true tokens_total=1e9",
         "offload.activations=cpu",
     ];
-    let runs = TUNED.iter().map(|tuned| tuned.run());
+    let runs = TUNED.iter().map(TunedRun::run);
     let runs = runs.flat_map(|run| changes.map(|change| with(&run, change)));
     runs.filter(|run| Scenario::new(run).is_ok()).collect()
 }

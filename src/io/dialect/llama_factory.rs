@@ -165,7 +165,7 @@ fn write(s: &Scenario) -> Entries {
         Some(adapter) => {
             match adapter.base {
                 Some(BaseFormat::Nf4 | BaseFormat::Nf4Double) => {
-                    writer.count("quantization_bit", 4)
+                    writer.count("quantization_bit", 4);
                 }
                 Some(BaseFormat::Int8) => writer.count("quantization_bit", 8),
                 _ => {}

@@ -137,7 +137,7 @@ fn model(reader: &mut SettingsReader) {
             }
         }
         None if component.is_empty() => {
-            reader.assume("the model, as on this page: the text does not say")
+            reader.assume("the model, as on this page: the text does not say");
         }
         None => reader.assume(t!(
             "the model, as on this page: {name} is no preset; import its config.json first",
