@@ -1,4 +1,4 @@
-//! Plain objects of JavaScript: what it hands over as a [`Value`], what it is answered. Requests are read step by step and within bounds, so that whatever it is (nested without
+//! Plain objects of JavaScript: what it passes as a [`Value`], and what is returned. Requests are read step by step and within bounds, so that whatever it is (nested without
 //! end, throwing when it is read, larger than any request) ends as an issue and never as an exception.
 
 use crate::core::issue::Issue;
@@ -20,7 +20,7 @@ const MAX_NESTED_READS: u32 = 4;
 /// Letters of a key, and about as many of a path of them.
 const LONGEST_KEY: u32 = 200;
 
-// As js_sys has them, but an exception (of a proxy, of a getter) comes back instead of flying on.
+// As js_sys has them, but an exception (of a proxy, of a getter) is returned as an error.
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(catch, js_namespace = Array, js_name = isArray)]

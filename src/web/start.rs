@@ -1,4 +1,4 @@
-//! A first visit's way in: what the sentence is for, and runs to start from.
+//! The start of a first visit: what the sentence is for, and runs to start from.
 
 use crate::core::run::presets::{PUBLISHED, PublishedRun, TUNED, TunedRun};
 use crate::web::i18n::say;

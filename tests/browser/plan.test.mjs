@@ -17,7 +17,7 @@ const site = calculator({
 });
 
 const panel = (page) => page.locator('section[aria-labelledby="plan-title"]');
-const rows = (page) => panel(page).getByRole('region', { name: 'Layouts by step time' }).locator('tbody tr');
+const rows = (page) => panel(page).getByRole('region', { name: 'Ranked layouts' }).locator('tbody tr');
 const chip = (page, word) => panel(page).locator(`[data-action="plan ${word}"]`);
 const pressed = (page, word) => eventually(
   () => chip(page, word).getAttribute('aria-pressed'),
@@ -89,6 +89,20 @@ test('chips filter the rows, and show all again', async () => {
   await eventually(names, (all) => all.length > 0 && all.every((name) => !/(^|\s)TP \d/.test(name)));
   await chip(page, 'filter:none').click();
   await eventually(names, (all) => all.some((name) => !name.includes('ZeRO-3')));
+});
+
+test('layouts are shown by cost and by memory too', async () => {
+  const { page, problems } = await planned();
+  const hours = panel(page).getByRole('columnheader', { name: 'GPU-hours' });
+  await chip(page, 'order:Cheapest').click();
+  await hours.waitFor();
+  await idle(page);
+  await rows(page).nth(1).getByText(/\d GPUs/).waitFor();
+  await chip(page, 'order:Leanest').click();
+  await pressed(page, 'order:Leanest');
+  await hours.waitFor({ state: 'detached' });
+  assert.equal(await rows(page).count(), 10);
+  assert.deepEqual(problems, []);
 });
 
 test('pinned rows stand side by side with differences', async () => {

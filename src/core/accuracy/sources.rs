@@ -44,7 +44,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As the page says it.
+    /// Its name on the page.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -205,7 +205,7 @@ pub static SOURCES: &[Source] = &[
         gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=25&sequence_parallel=false&precision=bf16&stack=composer-2023"), LAYOUT),
     source("llm-foundry, MPT on H100", Kind::Fitted, THROUGHPUT, &[("source", "llm-foundry"), ("held", "=yes"), ("gpu_type", "h100")], Quantity::StepSeconds,
         gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=50&sequence_parallel=false&precision=bf16&stack=composer-2023"), LAYOUT),
-    // Megatron with sequence parallelism; of its software the table says Transformer Engine, which picks cuDNN's kernel.
+    // Megatron with sequence parallelism; the table names Transformer Engine as its software, which picks cuDNN's kernel.
     source("SimuMax, Llama on B200", Kind::Fitted, THROUGHPUT, &[("source", "SimuMax"), ("held", "=yes")], Quantity::StepSeconds,
         gpt!("model.gated_ffn=true&model.tied_embeddings=false&model.dropout=false&gpu.inter_gb_per_s=50&sequence_parallel=true&precision=bf16-fp32-grads&stack.base=megatron-2024&stack.attention=cudnn"), LAYOUT),
     // Jean Zay: four 100 Gbit/s cards for eight GPUs, "NVLink 4 inter-gpu connects" of the twelve of an A100 (BLOOM's model
@@ -277,7 +277,7 @@ pub static SOURCES: &[Source] = &[
         outside!("model.base=llama-3.1-70b&gpu={gpu_id}&stack.base=fsdp2&stack.attention=cudnn"), PRECISE),
     // A local batch is cut into as many micro-batches as there are stages.
     source("torchtitan, Llama 3.1 405B on H100", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "405B")], Quantity::TokensPerGpu,
-        "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&stack.tp_overlap=async-tp&cp_comm=ring", PRECISE),
+        "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&stack.tp_overlap=async-tp&cp_comm=all-gather", PRECISE),
     source("torchtitan, Llama 3.1 8B on H200", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "8B")], Quantity::TokensPerGpu,
         "model.base=llama-3.1-8b&gpu={gpu_id}&gpus={gpus}&tp=1&pp=1&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch=2&global_batch={gbs}&stack=torchtitan", PRECISE),
     source("fms-fsdp, Llama 2", Kind::Shown, THROUGHPUT, &[("source", "fms-fsdp"), ("recompute", "none")], Quantity::TokensPerGpu,

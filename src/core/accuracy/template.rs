@@ -6,7 +6,7 @@
 use super::table::Line;
 use crate::run::Run;
 
-/// The Run of `line` by `template`; none where the line leaves out too much or cannot be what it says.
+/// The Run of `line` by `template`; none where the line leaves out too much or contradicts itself.
 #[must_use]
 pub fn run(template: &str, line: Line) -> Option<Run> {
     let text = fill(template, line)?;
@@ -189,6 +189,10 @@ fn recipe(line: Line) -> String {
     }
     if overlapped {
         said += "&overlap.ep=1";
+    }
+    // Its recipe of NVFP4 keeps the last 14 of 88 layers in bf16 (`mixed_precision.py`).
+    if is("Super") && line.text("precision").contains("NVFP4") {
+        said += "&precision.bf16_last=14";
     }
     if !recompute.is_empty() {
         said += "&recompute.modules=";

@@ -1,4 +1,4 @@
-//! A formula to take along: as plain text, and as LaTeX that also GitHub's and a wiki's renderers read.
+//! A formula to copy: as plain text, and as LaTeX that also GitHub's and a wiki's renderers read.
 
 use super::Term;
 use super::formula::{Expr, flat, is_word, signed};

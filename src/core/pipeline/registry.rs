@@ -1,4 +1,4 @@
-//! What there is to know of a schedule: what it is, what it asks for, who makes its order. Menus, help and validation
+//! The properties of a schedule: its names, its requirements, the function that makes its order. Menus, help and validation
 //! read this; the rows themselves are in `rows.rs`.
 
 use super::durations::Durations;
@@ -31,7 +31,7 @@ pub(crate) enum Make {
     Sometimes(fn(&Spec) -> Result<Order, Issue>, fn(&Spec) -> bool),
     /// Lays out ops by how long they take.
     Timed(fn(&Spec, &Durations) -> Result<Order, Issue>),
-    /// Reads an order that somebody typed.
+    /// Reads an order that was typed.
     Given(fn(&Spec) -> Result<Built, Issue>),
 }
 

@@ -1,4 +1,4 @@
-//! The figures of a GPU and the bytes of a precision as a Run says them, and what they mean together with a preset.
+//! The figures of a GPU and the bytes of a precision as a Run sets them, and their values together with a preset.
 
 use super::based::{Based, Missing, title};
 use super::choices::Choice;
@@ -37,13 +37,15 @@ pub struct PrecisionParts {
     pub moment1: Option<f64>,
     pub moment2: Option<f64>,
     pub param_gather: Option<bool>,
+    pub bf16_first: Option<u64>,
+    pub bf16_last: Option<u64>,
 }
 
 impl Based<GpuParts> {
     /// The figures meant.
     ///
     /// # Errors
-    /// One issue for every figure that nothing says.
+    /// One issue for every figure that is not set.
     pub fn resolve(&self) -> Result<Gpu, Vec<Issue>> {
         let base = self.base.and_then(presets::gpu).map(|preset| preset.gpu);
         let parts = &self.parts;
@@ -101,7 +103,7 @@ impl Based<GpuParts> {
                 base.map(|g| g.inter),
                 &mut missing,
             ),
-            // PCIe of the fourth generation where nothing says more.
+            // PCIe of the fourth generation where nothing else is set.
             host: parts
                 .host_gb_per_s
                 .map(|rate| BytesPerSecond(rate * 1e9))
@@ -130,7 +132,7 @@ impl Based<PrecisionParts> {
     /// The bytes meant.
     ///
     /// # Errors
-    /// One issue for every entry that nothing says.
+    /// One issue for every entry that is not set.
     pub fn resolve(&self) -> Result<Precision, Vec<Issue>> {
         let base = self
             .base
@@ -144,6 +146,7 @@ impl Based<PrecisionParts> {
             computes: self.computes(),
             recipe,
             param_gather: recipe.is_some() && parts.param_gather == Some(true),
+            bf16_ends: [parts.bf16_first, parts.bf16_last].map(Option::unwrap_or_default),
             weights: need("precision.weights", parts.weights, base.map(|p| p.weights)),
             grads: need("precision.grads", parts.grads, base.map(|p| p.grads)),
             grad_accumulation: need(
@@ -213,6 +216,8 @@ impl From<Precision> for PrecisionParts {
             moment1: Some(bytes.moment1),
             moment2: Some(bytes.moment2),
             param_gather: bytes.recipe.map(|_| bytes.param_gather),
+            bf16_first: bytes.is_low().then_some(bytes.bf16_ends[0]),
+            bf16_last: bytes.is_low().then_some(bytes.bf16_ends[1]),
         }
     }
 }

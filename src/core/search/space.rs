@@ -1,6 +1,6 @@
 //! The layouts of a space, in blocks that share their stage times: everything but the schedule and the ZeRO stage.
 //!
-//! Two layouts that mean the same are one: sequence parallelism without tensor parallelism, ZeRO where nobody shares,
+//! Two layouts that mean the same are one: sequence parallelism without tensor parallelism, ZeRO where there is one replica,
 //! selective recomputation of what is not kept, any schedule of one stage.
 
 use super::axes::{Axes, Chunks, Split};
@@ -267,6 +267,7 @@ impl Space {
             micro_batch: block.micro_batch,
             sequence_parallel: block.sequence_parallel,
             recompute: self.axes.recompute[block.recompute].clone(),
+            mtp_stage: self.base.mtp_stage.filter(|_| block.split == Split::Given),
             stage_layers: self.layers_of(block.split, block.pp.saturating_mul(block.chunks)),
             zero: member.zero,
             schedule: member.chunks.schedule,

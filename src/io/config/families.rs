@@ -1,4 +1,4 @@
-//! What transformers' own code says of each kind of model, where the file does not.
+//! What transformers' code defines for each kind of model where the file leaves it out.
 //!
 //! Source: huggingface/transformers, `models/<kind>/configuration_<kind>.py` and `modeling_<kind>.py`.
 
@@ -23,11 +23,11 @@ pub(crate) struct Family {
     pub norm: Norm,
     /// Gate, up and down projections.
     pub gated: bool,
-    /// Norm of queries and keys, unless `use_qk_norm` says no.
+    /// Norm of queries and keys, unless `use_qk_norm` is false.
     pub qk_norm: QkNorm,
     /// Norms after attention and FFN too.
     pub post_norms: bool,
-    /// Biases, unless the file says.
+    /// Biases, unless the file sets them.
     pub biases: Biases,
     /// Whether `attention_bias` decides.
     pub attention_bias_key: bool,

@@ -21,7 +21,7 @@ pub struct Config {
     pub kind: String,
     /// The shapes, for a Run's model without a base.
     pub parts: ModelParts,
-    /// Entry and what it says of the model.
+    /// The entry and its meaning for the model.
     pub used: Vec<(String, Message)>,
     /// What the file does not say, and what is taken instead.
     pub assumed: Vec<Message>,
@@ -42,7 +42,7 @@ impl Config {
     }
 }
 
-/// What every decoder in the manner of Llama says.
+/// The entries of every decoder like Llama.
 const SHARED: [&str; 3] = ["hidden_size", "num_key_value_heads", "intermediate_size"];
 /// Names that a count of experts goes by.
 const EXPERTS: [&str; 3] = ["num_local_experts", "num_experts", "n_routed_experts"];

@@ -209,7 +209,7 @@ fn an_imported_model_makes_a_run_and_survives_its_link() {
     }
 }
 
-/// A kind that nobody knows says what it shares with those that are known, and that there may be more.
+/// The message for an unknown kind names what it shares with known ones, and that there may be more.
 #[test]
 fn an_unknown_kind_is_read_by_its_entries_and_says_so() {
     for (config, kind) in [

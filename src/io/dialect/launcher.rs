@@ -1,4 +1,4 @@
-//! What torchrun is told of the cluster, in an argument or in a variable of the script around it.
+//! torchrun's description of the cluster, in an argument or in a variable of the script around it.
 
 use super::Entries;
 use super::settings_reader::SettingsReader;
@@ -61,7 +61,7 @@ impl Launcher {
                     reader.set("gpus_per_node", &Value::from(each));
                 }
             }
-            // torchrun starts one node unless it is told.
+            // torchrun starts one node by default.
             (None, Some(each)) if !reader.has(self.nodes.0) => {
                 reader.set("gpus", &Value::from(each));
             }

@@ -1,4 +1,4 @@
-//! Takes a program's settings into a Run and keeps reader: what was used for what, what was assumed, what is left.
+//! Reads a program's settings into a Run, and records what was used for what, what was assumed and what is left.
 
 use super::{Entries, Same};
 use crate::core::issue::Issue;

@@ -1,4 +1,4 @@
-//! The forms that a Run can be taken out in, each naming version, date and link.
+//! The formats that a Run can be exported in, each naming version, date and link.
 
 use super::{csv, markdown};
 use crate::core::issue::Issue;
@@ -141,10 +141,10 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     })
 }
 
-/// The form that launches `run`: the settings of the program that its software is, Megatron-LM's where that has none.
+/// The format that launches `run`: the settings of the program that its software is, Megatron-LM's where that has none.
+/// By the ids: the page calls this, and the dialects with all that reads them are in the importer's module.
 #[must_use]
 pub fn launcher(run: &Run) -> &'static str {
-    // By ids alone: the page, which asks this, holds no dialects.
     match run.stack.base.unwrap_or_default() {
         "torchtitan" | "torchtitan-eager" => "torchtitan",
         "deepspeed" => "deepspeed",

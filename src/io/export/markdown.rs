@@ -26,7 +26,7 @@ const ALWAYS: [&str; 11] = [
     "recompute",
 ];
 
-/// The run, memory by stage, the step, communication and what to know.
+/// The run, memory by stage, the step, communication and notes.
 #[must_use]
 pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let report = &evaluation.report;

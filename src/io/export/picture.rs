@@ -41,7 +41,7 @@ impl Picture<'_> {
     /// Paints it with title, names, paper and hatch.
     ///
     /// # Errors
-    /// Whatever the backend says, in words.
+    /// Errors of the drawing backend, in words.
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB, scale: f64) -> Result<(), String> {
         let evaluation = self.evaluation;
         let shape = Shape::of(evaluation.timeline().ranks.len());

@@ -1,4 +1,4 @@
-//! What an import says before it is taken: what it was recognised as, what it changes, what it used, assumed, ignored.
+//! What an import shows before it is applied: what it was recognised as, what it changes, what it used, assumed, ignored.
 
 use super::Reading;
 use crate::core::issue::{Fix, Issue};

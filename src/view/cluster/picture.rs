@@ -17,7 +17,7 @@ use std::fmt::Write;
 
 /// Different colours of stages; more stages share them.
 const MAX_TONES: u64 = 64;
-/// The node of the selected GPU below cells that are nodes: room, pixels.
+/// Height for the node of the selected GPU below cells that are nodes, pixels.
 const STRIP: f64 = 26.0;
 const STRIP_HEAD: f64 = 22.0;
 const MAX_STRIP: u64 = 144;
@@ -273,7 +273,7 @@ impl Look<'_> {
         let wire = self.wires.iter().find(|wire| wire.kind == kind);
         wire.map_or(1.0, Wire::thickness)
     }
-    /// A cell in full colour, with its number where there is room.
+    /// A cell in full colour, with its number where it fits.
     fn cell(&self, cell: Cell, single: bool, ring: &str) -> Node {
         let colour = self.colour(cell.stage);
         let (r, g, b) = colour;
@@ -378,7 +378,7 @@ impl Look<'_> {
         let name = words(self.scene.gutter, self.scene.height + 14.0, "", name);
         std::iter::once(name).chain(each).collect()
     }
-    /// The picture; `label` says what it shows.
+    /// The picture; `label` describes it.
     #[must_use]
     pub fn view(&self, label: Message) -> Node {
         let scene = self.scene;

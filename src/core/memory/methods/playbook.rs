@@ -112,7 +112,8 @@ fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
     load.stages
         .iter()
         .map(|stage| {
-            let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
+            let predicts = scenario.modules_on(*stage) > 0;
+            let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage, predicts);
             held.dense_per_rank(&scenario.model, layout.tp)
                 + held.experts_per_rank(layout.ep, layout.etp)
         })
@@ -164,7 +165,7 @@ fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
             Unit::Ratio,
         ),
         Term::given("s", "tokens of a sequence on a rank", layer.s, Unit::Tokens),
-        count("b", "sequences a micro-batch", layer.b),
+        count("b", "sequences per micro-batch", layer.b),
         count("h", "hidden size", layer.h),
         count("a", "heads", layer.a),
         bytes("k", "bytes an activation", layer.k),

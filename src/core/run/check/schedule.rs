@@ -6,7 +6,7 @@ use crate::run::layout::even_split;
 use crate::run::{AttentionKernel, CpComm, Format, Module, Recompute, Schedule};
 use crate::t;
 
-/// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
+/// More pipeline stages than this are refused before anything is allocated for them; no published run has a tenth of it.
 pub const MAX_STAGES: u64 = 4096;
 impl Check<'_> {
     pub fn sequence(&mut self) {
@@ -90,7 +90,7 @@ impl Check<'_> {
             self.issues.push(
                 Issue::error(
                     "virtual_stages",
-                    "interleaving needs at least 2 chunks a rank",
+                    "interleaving needs at least 2 chunks per rank",
                 )
                 .with_fix("virtual_stages", 2)
                 .or_fix("schedule", "1f1b"),
@@ -101,6 +101,24 @@ impl Check<'_> {
                 "schedule_options.order",
                 "your own order goes here: tokens such as 0F0,0BW0, ranks apart by |",
             );
+        }
+    }
+
+    /// Where multi-token prediction stands: on the last virtual stage of a rank other than the first, as Megatron-LM's
+    /// `validate_layer_layout` demands, or with the loss.
+    pub(crate) fn mtp_stage(&mut self) {
+        let run = self.run;
+        let stages = run.schedule.stages(run);
+        let Some(stage) = run.mtp_stage else { return };
+        let last = stages.saturating_sub(1);
+        let fitting = stages.saturating_sub(run.pp) + 1..stages;
+        if stage != last && !fitting.contains(&stage) {
+            let message = t!(
+                "multi-token prediction stands on the last virtual stage of any rank but the first: a stage from {first} to {last}",
+                first = fitting.start.min(last),
+                last
+            );
+            self.error_near("mtp_stage", message, stage, fitting.chain([last]));
         }
     }
 

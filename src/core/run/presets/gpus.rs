@@ -17,7 +17,7 @@ pub struct GpuPreset {
     pub gpu: Gpu,
     /// Where peaks, memory and links stand.
     pub source: &'static Source,
-    /// What the reader should know of the figures.
+    /// A note on the figures.
     pub remark: &'static str,
     /// Where the usable memory was read.
     pub usable_source: &'static Source,

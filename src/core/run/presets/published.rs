@@ -1,6 +1,6 @@
-//! Published training runs: what was run, as a link says it, and what its authors measured.
+//! Published training runs: the run, as a link, and what its authors measured.
 //!
-//! What a source does not print follows its software; `assumed` says what.
+//! What a source does not print follows its software; `assumed` lists it.
 
 use crate::run::Run;
 use crate::source::{

@@ -108,7 +108,7 @@ fn pipeline(reader: &mut SettingsReader) {
     }
     let each = reader.count(
         "parallelism.pipeline_parallel_layers_per_stage",
-        "layers a stage",
+        "layers per stage",
     );
     // What embedding and head count for, in layers.
     let ends = ENDS.map(|name| {
@@ -124,7 +124,7 @@ fn pipeline(reader: &mut SettingsReader) {
     }
     let chunks = match (run.schedule.fixed_chunks(&run.schedule_options), each) {
         (Some(chunks), _) => chunks,
-        // Looped schedules have two stages a rank unless told.
+        // Looped schedules have two stages a rank by default.
         (None, Some(each)) => (layers + ends[0] + ends[1])
             .div_ceil(each.max(1))
             .div_ceil(run.pp.max(1))

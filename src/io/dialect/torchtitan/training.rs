@@ -84,8 +84,8 @@ fn sharded(id: &'static str) -> Based<PrecisionParts> {
 
 fn batch(reader: &mut SettingsReader) {
     let local = reader
-        .count("training.local_batch_size", "sequences a rank")
-        .or_else(|| reader.count("training.batch_size", "sequences a rank"));
+        .count("training.local_batch_size", "sequences per rank")
+        .or_else(|| reader.count("training.batch_size", "sequences per rank"));
     let global = reader.number("training.global_batch_size", "global batch");
     let piece = reader.count(
         "parallelism.pipeline_parallel_microbatch_size",
