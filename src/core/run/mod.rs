@@ -15,6 +15,7 @@ mod layout;
 mod model_layers;
 mod model_parts;
 mod offload;
+mod phases;
 pub mod precision;
 pub mod presets;
 mod profile;
@@ -41,7 +42,14 @@ pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
+<<<<<<< HEAD
 pub use offload::{Offload, OffloadFramework, OffloadParts, OffloadTo};
+=======
+pub use offload::{Offload, OffloadParts};
+pub(crate) use offload::{OffloadFramework, OffloadTo};
+pub use phases::{Phases, PhasesParts};
+pub(crate) use phases::{Placement, SecondModel, Sleep};
+>>>>>>> main
 pub use precision::{Format, Precision};
 pub use profile::{Factors, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Vector};
 pub use recipe::Recipe;
@@ -120,6 +128,8 @@ pub struct Run {
     pub adapter: AdapterParts,
     /// What leaves the GPU for its host.
     pub offload: OffloadParts,
+    /// Phases of reinforcement learning; no framework: there are none.
+    pub phases: PhasesParts,
     /// Recomputation.
     pub recompute: Recompute,
     /// Attention without stored scores; none: the stack's.
@@ -232,6 +242,7 @@ impl Default for Run {
             optimizer: Optimizer::Adam,
             adapter: AdapterParts::default(),
             offload: OffloadParts::default(),
+            phases: PhasesParts::default(),
             recompute: Recompute::None,
             flash_attention: None,
             attention_flops: AttentionCount::Causal,
