@@ -282,8 +282,8 @@ fn talkative() -> Vec<Run> {
             "adapter.method=qlora&adapter.base=nf4&precision=fp16&flash_attention=false",
             "adapter.method=lora&adapter.base=int8&stack.compile=true&tokens_total=1e9",
             "adapter.method=lora&adapter.base=gptq4&cross_entropy=fused-linear&stack.grad_reduce_bytes=2",
-            "adapter.method=&adapter.rank=&adapter.targets=&offload.optimizer=cpu&offload.framework=deepspeed&offload.fraction=0.5&zero=3&gpus=16",
-            "adapter.method=&adapter.rank=&offload.activations=cpu&cross_entropy=chunked&optimizer=adam-mini&precision=bf16-pure",
+            "adapter.method=&adapter.rank=&adapter.targets=&offload.optimizer=cpu&offload.framework=deepspeed&offload.fraction=0.5&zero=3&gpus=16&host_memory_gib=9000",
+            "adapter.method=&adapter.rank=&host_memory_gib=9000&offload.activations=cpu&cross_entropy=chunked&optimizer=adam-mini&precision=bf16-pure",
             "adapter.method=&adapter.rank=&tp=2&cp=2&gpus=16&zero=2&hsdp_shard=4&optimizer=galore&offload.parameters=",
             "adapter.method=&adapter.rank=&gpus=16&zero=2&hsdp_shard=4&optimizer=galore&offload.parameters=&offload.optimizer=",
         ] {

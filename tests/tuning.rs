@@ -280,7 +280,7 @@ fn tuned() -> Vec<Run> {
         "optimizer=lion flash_attention=false",
         "precision=fp32",
         "stack.compile=true tokens_total=1e9",
-        "offload.activations=cpu",
+        "offload.activations=cpu host_memory_gib=4096",
     ];
     let runs = TUNED.iter().map(TunedRun::run);
     let runs = runs.flat_map(|run| changes.map(|change| with(&run, change)));

@@ -42,14 +42,9 @@ pub use gpu_parts::{GpuParts, PrecisionParts};
 pub use kinds::{Alike, Kinds};
 pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
-<<<<<<< HEAD
 pub use offload::{Offload, OffloadFramework, OffloadParts, OffloadTo};
-=======
-pub use offload::{Offload, OffloadParts};
-pub(crate) use offload::{OffloadFramework, OffloadTo};
 pub use phases::{Phases, PhasesParts};
 pub(crate) use phases::{Placement, SecondModel, Sleep};
->>>>>>> main
 pub use precision::{Format, Precision};
 pub use profile::{Factors, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Vector};
 pub use recipe::Recipe;

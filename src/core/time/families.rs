@@ -2,11 +2,7 @@
 //! power, clocks and tiles leave.
 
 use crate::run::Scenario;
-<<<<<<< HEAD
-use crate::source::{MEGATRON_BRIDGE, NANOCHAT, SIMUMAX, STAS, Source, TORCHTITAN};
-=======
 use crate::source::{CUDA_NOTES, MEGATRON_BRIDGE, SIMUMAX, STAS, Source, TORCHTITAN};
->>>>>>> main
 
 /// What one family of GPUs sustains, as shares of its data-sheet bf16 (or fp8) peak.
 #[derive(Clone, Copy, Debug)]
@@ -155,39 +151,6 @@ pub static FAMILIES: &[Family] = &[
         attention_tile: 128,
         source: &STAS,
         remark: "0.92 of MAMF (668.4); attention not seen in a table; MI325X and MI355X by analogy",
-    },
-    Family {
-        presets: &["rtx-4090"],
-        gemm: 0.9,
-        gemm_fp8: 0.9,
-        gemm_fp4: 0.9,
-        attention: (0.72, 0.57),
-        multiprocessors: 128,
-        attention_tile: 128,
-        source: &NANOCHAT,
-        remark: "155.9 TFLOP/s at 2040 x 2040 (PyTorch issue 181718), 0.94 of the peak; attention as A100, whose instructions it has",
-    },
-    Family {
-        presets: &["rtx-5090"],
-        gemm: 0.9,
-        gemm_fp8: 0.9,
-        gemm_fp4: 0.5,
-        attention: (0.72, 0.57),
-        multiprocessors: 170,
-        attention_tile: 128,
-        source: &NANOCHAT,
-        remark: "179 to 236 TFLOP/s at 8192 and more (torch-performance-test-data, issue 200 and PR 15): cards run above the clock of the peak; NVFP4 859 TFLOP/s as instructions alone; attention as A100, whose instructions it has",
-    },
-    Family {
-        presets: &["l40s"],
-        gemm: 0.7,
-        gemm_fp8: 0.7,
-        gemm_fp4: 0.7,
-        attention: (0.55, 0.43),
-        multiprocessors: 142,
-        attention_tile: 128,
-        source: &NANOCHAT,
-        remark: "no benchmark seen: between 0.58 of the peak on L4 and 0.92 on L20, which power limits more and less; attention in the same ratio to A100",
     },
     Family {
         presets: &[],
