@@ -760,3 +760,25 @@ fn an_imported_model_keeps_a_name() {
             .any(|error| error.field == "model.name")
     );
 }
+
+/// Megatron-LM's layout of DeepSeek-V3 (`pipeline_parallel_layout.md`): modules of multi-token prediction on the stage before
+/// the loss; and layers at both ends in bf16. Both come back from the flags that are written.
+#[test]
+fn megatron_says_where_multi_token_prediction_stands_and_which_layers_stay_in_bf16() {
+    let args = "--num-layers 61 --hidden-size 7168 --ffn-hidden-size 18432 --num-attention-heads 128 --seq-length 4096 \
+        --micro-batch-size 1 --global-batch-size 1024 --pipeline-model-parallel-size 16 --mtp-num-layers 1 --bf16 \
+        --pipeline-model-parallel-layout 'Et*3|(tt|)*29,m|L' --fp8-format e4m3 --fp8-recipe mxfp8 \
+        --first-last-layers-bf16 --num-layers-at-end-in-bf16 3 --vocab-size 129280 --swiglu";
+    let present = run(r#"{"gpu":"b200-sxm","gpus":512}"#);
+    let first = read(args, &present).unwrap().run;
+    let means = |run: &Run| {
+        let parts = &run.precision.parts;
+        let stages = run.stage_layers.clone();
+        assert_eq!((run.virtual_stages, run.mtp_stage), (2, Some(30)));
+        assert_eq!(stages, Some([vec![3], vec![2; 29], vec![0; 2]].concat()));
+        assert_eq!((parts.bf16_first, parts.bf16_last), (Some(1), Some(3)));
+    };
+    means(&first);
+    let text = export(&first, "megatron", &STAMP).unwrap_or_else(|issues| panic!("{issues:?}"));
+    means(&read(&text, &present).unwrap().run);
+}

@@ -15,7 +15,7 @@ use crate::view::gallery::Look;
 use crate::view::node::action::Dialog;
 use crate::view::views::View;
 use crate::web::browser;
-use crate::web::evaluated::{Shown, evaluated};
+use crate::web::evaluated::{Shown, drawn, evaluated};
 use crate::web::export::Exports;
 use crate::web::field::shown_text;
 use crate::web::history::History;
@@ -42,6 +42,10 @@ pub(crate) struct State {
     pub run: RwSignal<Run>,
     /// What follows from it.
     pub shown: Memo<Shown>,
+    /// The last good evaluation whose ops are simulated.
+    pub drawn: Memo<Option<Arc<Evaluation>>>,
+    /// Its ops could not be simulated.
+    pub undrawable: Signal<bool>,
     /// What was not understood in the link.
     pub notices: RwSignal<Vec<Issue>>,
     /// The figure that the drawer explains.
@@ -100,9 +104,13 @@ impl State {
         let gpu = gpu_of(&link.view);
         let history = History::new(&link.run);
         let run = RwSignal::new(link.run);
+        let shown = evaluated(move || Some(run.get()));
+        let (drawn, undrawable) = drawn(move || shown.with(|shown| shown.evaluation.clone()));
         Self {
             run,
-            shown: evaluated(move || Some(run.get())),
+            shown,
+            drawn,
+            undrawable,
             compare: RwSignal::new(link.view.compare.clone()),
             second: RwSignal::new(link.view.second.clone()),
             lang: RwSignal::new(link.view.lang.clone()),
@@ -132,6 +140,14 @@ impl State {
     /// The last good evaluation.
     pub fn evaluation(&self) -> Option<Arc<Evaluation>> {
         self.shown.with(|shown| shown.evaluation.clone())
+    }
+
+    /// Whether the ops of the last good evaluation are simulated.
+    pub(crate) fn is_drawn(&self) -> bool {
+        let (drawn, last) = (self.drawn.get(), self.evaluation());
+        drawn
+            .zip(last)
+            .is_none_or(|(drawn, last)| Arc::ptr_eq(&drawn, &last))
     }
 
     /// Whether the picture is not of what was typed last.
