@@ -88,6 +88,8 @@ pub(crate) struct State {
     pub runs: Runs,
     /// The view that is open.
     pub open: RwSignal<View>,
+    /// Where the sliders of the open step stand, as links say it.
+    pub sliders: RwSignal<String>,
     /// What is looked at in the gallery of schedules.
     pub gallery: RwSignal<Look>,
     /// The selected GPU, by its global rank: one for all views.
@@ -100,6 +102,7 @@ impl State {
         let link = link::opened(&browser::link_text());
         let theme = theme_of(&link.view);
         let open = view_of(&link.view);
+        let sliders = link.view.sliders.clone().unwrap_or_default();
         let gallery = gallery_of(&link.view);
         let gpu = gpu_of(&link.view);
         let history = History::new(&link.run);
@@ -132,6 +135,7 @@ impl State {
             planner: Planner::new(),
             runs: Runs::stored(),
             open: RwSignal::new(open),
+            sliders: RwSignal::new(sliders),
             gallery: RwSignal::new(gallery),
             gpu: RwSignal::new(gpu),
         }
@@ -244,7 +248,17 @@ impl State {
             browser::keep_entry();
             browser::to_top();
         }
+        // They are those of one step.
+        self.sliders.set(String::new());
         self.open.set(view);
+    }
+
+    /// What a link says of the open view: `view.open`, `view.lesson`, `view.sliders`.
+    pub(crate) fn linked_view(&self) -> [Option<String>; 3] {
+        let [open, lesson] = self.open.get().link();
+        let sliders = self.sliders.get();
+        let sliders = (lesson.is_some() && !sliders.is_empty()).then_some(sliders);
+        [open, lesson, sliders]
     }
 
     /// The panel to show alone, if the link asks for one.
