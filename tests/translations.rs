@@ -68,6 +68,7 @@ const NAMES: &[&str] = &[
     "all-gather",
     "reduce-scatter",
     "torchtitan",
+    "axolotl",
     "nanotron",
     "llm-foundry",
     "verl",

@@ -29,8 +29,8 @@ pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;
 pub use schedules::{
-    ScheduleFigures, ScheduleRow, Variant, memory_limit, needs_worker, run_with, schedule_figures,
-    schedule_ids, with_schedule, work,
+    MAX_OPS_AT_ONCE, ScheduleFigures, ScheduleRow, Variant, memory_limit, needs_worker, run_with,
+    schedule_figures, schedule_ids, with_schedule, work,
 };
 pub use uneven::{Balance, Origin, Pair, Split, balance};
 

@@ -6,7 +6,8 @@ use crate::core::report::{Evaluation, evaluate};
 use crate::core::run::{Run, Value};
 use crate::io::dialect::words::scalar;
 use crate::io::dialect::{
-    Dialect, Entries, deepspeed, dialect, megatron, nanotron, not_said, torchtitan,
+    Dialect, Entries, accelerate, axolotl, deepspeed, dialect, llama_factory, llm_foundry,
+    megatron, nanotron, not_said, peft, torchtitan, torchtune, trl,
 };
 use crate::io::json::pretty;
 use crate::io::link::encode;
@@ -99,6 +100,13 @@ pub static FORMATS: &[Format] = &[
     ),
     settings(&deepspeed::DIALECT, "its JSON"),
     settings(&nanotron::DIALECT, "its YAML"),
+    settings(&axolotl::DIALECT, "its YAML"),
+    settings(&llama_factory::DIALECT, "its YAML"),
+    settings(&trl::DIALECT, "its YAML"),
+    settings(&accelerate::DIALECT, "its YAML"),
+    settings(&torchtune::DIALECT, "its YAML"),
+    settings(&llm_foundry::DIALECT, "its YAML"),
+    settings(&peft::DIALECT, "its JSON"),
 ];
 
 /// The Run and its report, for another program.
@@ -138,9 +146,14 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
 /// By the ids: the page calls this, and the dialects with all that reads them are in the importer's module.
 #[must_use]
 pub fn launcher(run: &Run) -> &'static str {
-    let stack = run.stack.base.unwrap_or_default();
-    let own = FORMATS.iter().find(|format| stack.starts_with(format.id));
-    own.map_or("megatron", |format| format.id)
+    match run.stack.base.unwrap_or_default() {
+        "torchtitan" | "torchtitan-eager" => "torchtitan",
+        "deepspeed" => "deepspeed",
+        "torchtune" => "torchtune",
+        "composer-2023" => "llm-foundry",
+        "hf-trainer" | "hf-fused" => "trl",
+        _ => "megatron",
+    }
 }
 
 /// What some steps on mock data need beside a layout, and that every step is logged, by dialect. Source: `arguments.py` of
@@ -179,17 +192,18 @@ pub fn trial(run: &Run, stamp: &Stamp) -> Result<String, Vec<Issue>> {
         ..run.clone()
     };
     let dialect = dialect(launcher(&run)).unwrap_or(&megatron::DIALECT);
-    let mut own = TRIALS.iter().filter(|(id, _)| *id == dialect.id);
-    let own = own.next().map_or(&[][..], |(_, settings)| settings);
+    let own = TRIALS.iter().find(|(id, _)| *id == dialect.id);
     let value = |text: &str| match text {
         "" => Value::Bool(true),
         text => scalar(text),
     };
-    let settings = own
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), value(text)));
+    let settings = own.map(|(_, settings)| {
+        let settings = settings.iter();
+        let named = settings.map(|(name, text)| ((*name).to_owned(), value(text)));
+        named.collect()
+    });
     let evaluation = evaluate(&run)?;
-    let text = launch(dialect, &evaluation, stamp, Some(settings.collect()));
+    let text = launch(dialect, &evaluation, stamp, settings);
     let layout = &evaluation.scenario.layout;
     Ok(if layout.gpus > layout.per_node {
         text.replacen("\ntorchrun ", MEETING, 1)

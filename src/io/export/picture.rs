@@ -33,7 +33,7 @@ impl Picture<'_> {
     #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a size in pixels
     pub fn size(&self, scale: f64) -> (u32, u32) {
-        let height = Shape::of(self.evaluation.timeline().ranks.len()).height();
+        let height = Shape::of(self.evaluation.order.ranks.len()).height();
         let pixels = |css: f64| (css * scale).ceil().max(1.0) as u32;
         (pixels(self.width + NAMES), pixels(height + TITLE))
     }
@@ -44,7 +44,7 @@ impl Picture<'_> {
     /// Errors of the drawing backend, in words.
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB, scale: f64) -> Result<(), String> {
         let evaluation = self.evaluation;
-        let shape = Shape::of(evaluation.timeline().ranks.len());
+        let shape = Shape::of(evaluation.order.ranks.len());
         let rows = self.sums.rows(evaluation.timeline(), shape.stride);
         let (report, versions) = (&evaluation.report, versions(evaluation));
         let title = format!(
