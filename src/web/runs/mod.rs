@@ -222,18 +222,15 @@ impl Runs {
 
 /// The profile of a link, of an export as JSON, or of an answer of `calibrate`.
 fn profile_of(text: &str) -> Option<Profile> {
-    let run = match json::read(text) {
-        Ok(value) => {
-            let of = value.get("run").unwrap_or(&value).get("profile")?.clone();
-            Run::from_value(&Value::Map(vec![("profile".to_owned(), of)])).ok()?
-        }
+    let run = if let Ok(value) = json::read(text) {
+        let of = value.get("run").unwrap_or(&value).get("profile")?.clone();
+        Run::from_value(&Value::Map(vec![("profile".to_owned(), of)])).ok()?
+    } else {
         // A link, alone or in a sentence.
-        Err(_) => {
-            let link = text
-                .split_whitespace()
-                .find(|word| word.contains("profile."))?;
-            link::decode(link).run
-        }
+        let link = text
+            .split_whitespace()
+            .find(|word| word.contains("profile."))?;
+        link::decode(link).run
     };
     Some(run.profile).filter(|profile| profile.means.is_some())
 }

@@ -142,12 +142,14 @@ pub fn profiles(
             ..run.clone()
         };
         buttons.push(load("main", &with, "", &[text("Use this profile")]));
+        buttons.push(text(" "));
         let both = Action::Compare(Compare::Keep(Arc::new(with)));
         buttons.push(button("", "Compare what both predict", both));
     } else {
         let without = Action::Measured(Measured::Without);
         let both = Action::Compare(Compare::Keep(Arc::new(bare(run))));
         buttons.push(button("", "Without the profile", without));
+        buttons.push(text(" "));
         buttons.push(button("", "Compare with the shipped constants", both));
     }
     parts.push(el("p", &[("class", "row-of-buttons")], &buttons));
