@@ -10,8 +10,8 @@ use crate::view::cluster::moment::{Waits, op_at};
 use crate::view::cluster::picture::{
     Look as Picture, base, hit, legend, stage_of_tone, tones, who,
 };
-use crate::view::cluster::wires::{Wire, wires};
-use crate::view::cluster::{Scene, crossing, kinds, ranks, selected, summary, tools};
+use crate::view::cluster::wires::{Wire, load, wires};
+use crate::view::cluster::{Scene, busiest, crossing, kinds, ranks, selected, summary, tools};
 use crate::view::node::Node;
 use crate::view::node::markup::leaf;
 use crate::view::panel::Panel;
@@ -27,7 +27,7 @@ use crate::web::timeline::look::Look;
 use crate::web::timeline::surface::surface;
 use leptos::html::Div;
 use leptos::prelude::*;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
 /// Seconds in which a step is played.
@@ -40,20 +40,6 @@ struct Drawn {
     evaluation: Arc<Evaluation>,
     scene: Scene,
     base: Node,
-    /// Traffic of the pipeline rank that was asked about last.
-    wires: Mutex<(usize, Arc<Vec<Wire>>)>,
-}
-
-impl Drawn {
-    fn wires(&self, rank: usize) -> Arc<Vec<Wire>> {
-        let Ok(mut known) = self.wires.lock() else {
-            return Arc::default();
-        };
-        if known.0 != rank {
-            *known = (rank, Arc::new(wires(&self.evaluation, rank)));
-        }
-        known.1.clone()
-    }
 }
 
 /// Handles of the view.
@@ -66,6 +52,8 @@ struct Map {
     /// The GPU under the pointer.
     hover: RwSignal<Option<u64>>,
     drawn: Memo<Option<Arc<Drawn>>>,
+    /// Traffic of each pipeline rank.
+    traffic: Memo<Arc<Vec<Vec<Wire>>>>,
     playing: RwSignal<bool>,
 }
 
@@ -80,13 +68,18 @@ impl Map {
                 let evaluation = state.evaluation()?;
                 let scene = Scene::of(evaluation.scenario.layout.mesh(), width.get());
                 let base = base(&scene, &evaluation);
-                let wires = Mutex::new((usize::MAX, Arc::default()));
                 Some(Arc::new(Drawn {
                     evaluation,
                     scene,
                     base,
-                    wires,
                 }))
+            },
+            |_, _| true,
+        );
+        let traffic = Memo::new_with_compare(
+            move |before: Option<&Arc<Vec<Vec<Wire>>>>| match state.evaluation() {
+                Some(evaluation) if open.get() => Arc::new(wires(&evaluation)),
+                _ => before.cloned().unwrap_or_default(),
             },
             |_, _| true,
         );
@@ -97,6 +90,7 @@ impl Map {
             width,
             hover: RwSignal::new(None),
             drawn,
+            traffic,
             playing: RwSignal::new(false),
         }
     }
@@ -106,8 +100,19 @@ impl Map {
         gpu.min(drawn.scene.mesh.ranks() - 1)
     }
     /// Traffic of the selected GPU.
-    fn wires(self, drawn: &Drawn) -> Arc<Vec<Wire>> {
-        drawn.wires(self.state.rank().unwrap_or(0))
+    fn wires(self) -> Vec<Wire> {
+        let rank = self.state.rank().unwrap_or(0);
+        self.traffic
+            .with(|all| all.get(rank).cloned().unwrap_or_default())
+    }
+    /// How busy the links are that colour the picture, by pipeline rank, and the busiest of them.
+    fn loads(self) -> Option<(Vec<f64>, f64)> {
+        let link = self.state.chosen.get().load?;
+        let loads: Vec<f64> = self
+            .traffic
+            .with(|all| all.iter().map(|wires| load(wires, link)).collect());
+        let most = loads.iter().copied().fold(0.0, f64::max);
+        Some((loads, most))
     }
     /// A view of the cluster that is computed while it is open.
     fn view(self, of: impl Fn(&Drawn) -> Node + Send + Sync + 'static) -> Signal<Node> {
@@ -140,7 +145,7 @@ impl Map {
             .get()
             .unwrap_or(selected)
             .min(scene.mesh.ranks() - 1);
-        let wires = self.wires(drawn);
+        let wires = self.wires();
         let kinds = match self.state.chosen.get().group {
             Some(kind) => vec![kind],
             None => kinds(&drawn.evaluation),
@@ -152,6 +157,16 @@ impl Map {
             doing.collect::<Vec<Option<Kind>>>()
         });
         let waits = self.waits(&wires).unwrap_or_default();
+        let load = self.loads().map(|(loads, most)| {
+            let share = |tone| {
+                loads
+                    .get(stage_of_tone(scene, tone))
+                    .copied()
+                    .unwrap_or(0.0)
+                    / most.max(f64::MIN_POSITIVE)
+            };
+            (0..tones(scene)).map(share).collect::<Vec<f64>>()
+        });
         let picture = Picture {
             scene,
             base: &drawn.base,
@@ -161,6 +176,7 @@ impl Map {
             kinds: &kinds,
             wires: &wires,
             doing: doing.as_deref(),
+            load: load.as_deref(),
             lit: &waits.kinds,
             lit_stage: waits.link(self.state.rank().unwrap_or(0)),
         };
@@ -215,7 +231,7 @@ fn whole(state: State) -> AnyView {
     let map = Map::new(state, flag(move || state.open.get() == View::Cluster));
     let side = map.view(move |drawn| {
         let gpu = map.gpu(drawn);
-        selected::selected(&drawn.evaluation, gpu, &map.wires(drawn), state.unit.get())
+        selected::selected(&drawn.evaluation, gpu, &map.wires(), state.unit.get())
     });
     let bars = shown(state, move || {
         map.open.get().then(|| Panel::MemoryBars(state.rank()))
@@ -224,7 +240,7 @@ fn whole(state: State) -> AnyView {
         crossing::crossings(
             &drawn.evaluation,
             map.gpu(drawn),
-            &map.wires(drawn),
+            &map.wires(),
             state.unit.get(),
         )
     });
@@ -292,9 +308,16 @@ fn head_and_map(map: Map) -> AnyView {
         let drawn = map.drawn.get();
         drawn.map_or_else(String::new, |drawn| translated(summary(&drawn.scene)))
     };
-    let legend = map.view(move |drawn| legend(&map.wires(drawn)));
+    let busy = move || translated(map.traffic.with(|all| busiest(all)));
+    let legend = map.view(move |_| {
+        let most = map.loads().map(|(_, most)| most);
+        legend(&map.wires(), most, state.unit.get())
+    });
     let picture = map.view(move |drawn| map.picture(drawn));
-    let tools = map.view(move |drawn| tools(&drawn.evaluation, state.chosen.get().group));
+    let tools = map.view(move |drawn| {
+        let chosen = state.chosen.get();
+        tools(&drawn.evaluation, chosen.group, chosen.load)
+    });
     // What a pointer or a key is on; read out for keys.
     let status = move || {
         let drawn = map.drawn.get()?;
@@ -329,6 +352,7 @@ fn head_and_map(map: Map) -> AnyView {
                 <div use:patched=tools></div>
             </div>
             <p class="muted">{text(line)}</p>
+            <p>{text(busy)}</p>
             <div use:patched=legend></div>
             <div
                 class="cluster-frame"
@@ -439,7 +463,7 @@ fn player(map: Map) -> AnyView {
     let now = move || show_seconds(Seconds(clock.get().unwrap_or(0.0)));
     let words = move || {
         let drawn = map.drawn.get();
-        let waits = drawn.and_then(|drawn| map.waits(&map.wires(&drawn)));
+        let waits = drawn.and_then(|_| map.waits(&map.wires()));
         waits.map_or_else(Node::none, |waits| leaf("p", "", waits.words()))
     };
     view! {

@@ -23,7 +23,7 @@ mod uneven;
 
 pub use confidence::FOUR_OF_FIVE;
 pub(crate) use confidence::nudged;
-pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlap, time};
+pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlaps, time};
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;

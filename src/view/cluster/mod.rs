@@ -17,14 +17,16 @@ pub mod wires;
 
 pub use scene::{Level, Scene};
 
-use crate::core::cluster::GroupKind;
+use crate::core::cluster::{GroupKind, Link};
 use crate::core::message::Message;
 use crate::core::report::Evaluation;
 use crate::core::t;
+use crate::core::units::show_percent;
 use crate::view::charts::figure::save;
 use crate::view::node::Node;
 use crate::view::node::action::Choice;
 use crate::view::node::markup::{Action, choices};
+use wires::Wire;
 
 /// A node with more GPUs than this is a domain of several machines.
 const MAX_NODE: u64 = 16;
@@ -59,9 +61,36 @@ pub fn summary(scene: &Scene) -> Message {
     Message::joined(" ", [size, drawn])
 }
 
-/// The buttons above the picture: which groups it shows, and saving it.
+/// Which stage's links are busiest, and with what.
 #[must_use]
-pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>) -> Node {
+pub fn busiest(ranks: &[Vec<Wire>]) -> Message {
+    let of = |link: Link| {
+        let (stage, busy, most) = wires::busiest(ranks, link)?;
+        let (busy, group) = (show_percent(busy), most.kind.name());
+        let share = show_percent(most.busy);
+        Some(match link {
+            Link::Intra => t!(
+                "Busiest node links: stage {stage}, {busy} of the step ({group} {share}).",
+                stage,
+                busy,
+                group,
+                share
+            ),
+            Link::Inter => t!(
+                "Busiest network cards: stage {stage}, {busy} of the step ({group} {share}).",
+                stage,
+                busy,
+                group,
+                share
+            ),
+        })
+    };
+    Message::joined(" ", [Link::Intra, Link::Inter].into_iter().filter_map(of))
+}
+
+/// The buttons above the picture: what colours it, which groups it shows, and saving it.
+#[must_use]
+pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>, load: Option<Link>) -> Node {
     let kinds = kinds(evaluation).into_iter().map(Some);
     let option = |kind: Option<GroupKind>| {
         let label = kind.map_or("all", GroupKind::name);
@@ -69,7 +98,19 @@ pub fn tools(evaluation: &Evaluation, chosen: Option<GroupKind>) -> Node {
         (choose, label.into(), kind == chosen)
     };
     let options = std::iter::once(None).chain(kinds).map(option);
-    choices(["show groups", "Show groups"], options, save("cluster"))
+    let colours = [
+        (None, "stage"),
+        (Some(Link::Intra), "node link load"),
+        (Some(Link::Inter), "network load"),
+    ];
+    let colours = colours.map(|(link, label)| {
+        let choose = Action::Choose(Choice::Load(link));
+        (choose, label.into(), link == load)
+    });
+    Node::from_iter([
+        choices(["colour", "Colour"], colours, Node::none()),
+        choices(["show groups", "Show groups"], options, save("cluster")),
+    ])
 }
 
 /// The kinds of group that the Run has.

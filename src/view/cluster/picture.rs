@@ -10,8 +10,9 @@ use crate::core::model::stage_range;
 use crate::core::pipeline::Kind;
 use crate::core::report::Evaluation;
 use crate::core::t;
+use crate::core::units::{MemoryUnit, show_percent};
 use crate::view::charts::ink::Ink;
-use crate::view::charts::palette::{Rgb, Theme, ink_on, stage_colour};
+use crate::view::charts::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
 use crate::view::node::markup::{Node, el, leaf, text};
 use std::fmt::Write;
 
@@ -237,6 +238,8 @@ pub struct Look<'a> {
     pub wires: &'a [Wire],
     /// What each colour's stage does while a step is played: `None` for the colours of the stages.
     pub doing: Option<&'a [Option<Kind>]>,
+    /// How busy the links of each colour's stage are, against the busiest: in the place of the stages' colours.
+    pub load: Option<&'a [f64]>,
     /// Groups whose links are lit, and the pair of stages.
     pub lit: &'a [GroupKind],
     /// The pipeline link that is lit, by its lower stage.
@@ -255,21 +258,25 @@ fn class(kind: GroupKind) -> &'static str {
     }
 }
 
+/// The colour of a link that is so busy, against the busiest.
+fn heat(palette: &Palette, load: f64) -> Rgb {
+    blend(palette.paper, palette.exposed, 0.1 + 0.9 * load)
+}
+
 impl Look<'_> {
     fn colour(&self, stage: u64) -> Rgb {
         let tone = tone_of(self.scene, stage);
+        let palette = self.theme.palette();
+        if let (Some(load), None) = (self.load, self.doing) {
+            return heat(&palette, load.get(tone).copied().unwrap_or(0.0));
+        }
         match self.doing.and_then(|doing| doing.get(tone)) {
-            Some(Some(kind)) => Ink::of(*kind).rgb(&self.theme.palette()),
-            Some(None) => self.theme.palette().line,
+            Some(Some(kind)) => Ink::of(*kind).rgb(&palette),
+            Some(None) => palette.line,
             None => stage_colour(self.theme, tone, tones(self.scene)),
         }
     }
     fn thickness(&self, kind: GroupKind) -> f64 {
-        let kind = if kind == GroupKind::ExpertDp {
-            GroupKind::Dp
-        } else {
-            kind
-        };
         let wire = self.wires.iter().find(|wire| wire.kind == kind);
         wire.map_or(1.0, Wire::thickness)
     }
@@ -349,6 +356,38 @@ impl Look<'_> {
             }
         }
     }
+    /// What runs over the widest link of each group, at its right end: its rail, and how busy it is.
+    fn labels(&self, marks: &[Mark]) -> Node {
+        let widest = |wire: &Wire| {
+            let links = marks.iter().filter_map(|mark| match mark {
+                Mark::Link(kind, _, points) if *kind == wire.kind => Some(points),
+                _ => None,
+            });
+            let across = links
+                .flat_map(|points| points.windows(2))
+                .filter_map(|ends| {
+                    let [(from, y), (to, end)] = ends else {
+                        return None;
+                    };
+                    (y == end).then_some((to - from, *to, *y))
+                });
+            across.max_by(|one, other| one.0.total_cmp(&other.0))
+        };
+        let label = |wire: &Wire| {
+            let (length, right, y) = widest(wire)?;
+            let members = self.scene.mesh.members(wire.kind, self.gpu);
+            let per_node = self.scene.mesh.per_node;
+            let (kind, busy) = (wire.kind.name(), show_percent(wire.busy));
+            let label = if members.on_one_rail(per_node) && !members.share_node(per_node) {
+                let rail = self.gpu % per_node;
+                t!("{kind}, rail {rail}, {busy} busy", kind, rail, busy)
+            } else {
+                wire.words()
+            };
+            (length > 160.0).then(|| words(right - 8.0, y + 4.0, "on-link", label))
+        };
+        self.wires.iter().filter_map(label).collect()
+    }
     /// The node of the selected GPU, opened below its cell.
     fn opened(&self) -> Node {
         let cells = strip(self.scene, self.selected);
@@ -421,6 +460,7 @@ impl Look<'_> {
         let over = [
             below,
             above,
+            self.labels(&marks),
             self.opened(),
             own(self.selected, "ring own"),
             hovered,
@@ -436,6 +476,8 @@ impl Look<'_> {
         }
         let class = if self.doing.is_some() {
             "cluster-map playing"
+        } else if self.load.is_some() {
+            "cluster-map loaded"
         } else {
             "cluster-map"
         };
@@ -451,14 +493,31 @@ impl Look<'_> {
     }
 }
 
-/// What line and colour stand for which group, and how busy its link is.
+/// What line and colour stand for which group, how busy its link is and with how many bytes; `most` is how busy the
+/// links are that have the darkest colour.
 #[must_use]
-pub fn legend(wires: &[Wire]) -> Node {
+pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
     let item = |wire: &Wire| {
         let width = format!("border-top-width:{:.0}px", wire.thickness().max(1.0));
         let class = format!("line {}", class(wire.kind));
         let line = el("i", &[("class", &*class), ("style", &width)], &[]);
-        el("span", &[], &[line, text(wire.words())])
+        let traffic = t!(
+            "{bytes} over {medium}",
+            bytes = unit.fitting(wire.bytes),
+            medium = wire.medium()
+        );
+        let kind = leaf("b", "", wire.kind.name());
+        el(
+            "span",
+            &[],
+            &[
+                line,
+                kind,
+                text(" "),
+                wire.meter(),
+                leaf("small", "muted", traffic),
+            ],
+        )
     };
     let items = wires.iter().map(item);
     let note = leaf(
@@ -466,8 +525,15 @@ pub fn legend(wires: &[Wire]) -> Node {
         "muted",
         "line width: share of the step that the link is busy",
     );
-    let all: Node = items.chain((!wires.is_empty()).then_some(note)).collect();
-    el("div", &[("class", "legend")], &[all])
+    let scale = most.map(|most| {
+        let ramp = leaf("i", "ramp", "");
+        let ends = t!("0 to {most} busy", most = show_percent(most));
+        el("span", &[], &[ramp, text(ends)])
+    });
+    let all = items
+        .chain((!wires.is_empty()).then_some(note))
+        .chain(scale);
+    el("div", &[("class", "legend links")], &[all.collect()])
 }
 
 #[cfg(test)]
@@ -496,8 +562,9 @@ mod tests {
             selected: gpu,
             gpu,
             kinds: &GroupKind::ALL,
-            wires: &wires(&evaluation, 0),
+            wires: &wires(&evaluation)[0],
             doing: None,
+            load: Some(&[0.5, 1.0]),
             lit: &[],
             lit_stage: None,
         };

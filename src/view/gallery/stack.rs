@@ -107,7 +107,19 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
         leaf(
             "p",
             "muted",
-            "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash.",
+            "5·v2: micro-batch 5 with the weights behind 2 updates; its backward takes the same version from the stash. Neighbouring versions differ in shade.",
+        )
+    } else {
+        Node::none()
+    };
+    let two = lanes
+        .iter()
+        .any(|(variant, _)| variant.id == "pipedream-2bw");
+    let two = if two {
+        leaf(
+            "p",
+            "muted",
+            "PipeDream-2BW: all micro-batches of a step meet the weights of one update ago; a rank keeps two versions, this one and the next.",
         )
     } else {
         Node::none()
@@ -117,7 +129,7 @@ pub fn below(lanes: &[(Variant, &Prepared)], unit: MemoryUnit) -> Node {
         let table = ranks(&lane.1.evaluation, name(lane));
         fold(summary, table)
     });
-    others.chain([versions]).chain(tables).collect()
+    others.chain([versions, two]).chain(tables).collect()
 }
 
 #[cfg(test)]

@@ -144,7 +144,7 @@ fn save(state: State, look: Look, lanes: &[Lane], png: bool) {
             theme: state.theme.get_untracked(),
         })
         .collect();
-    let svg = stacked(&pictures);
+    let svg = stacked(&pictures, state.unit.get_untracked());
     if let Some(target) = browser::by_id("gallery").or_else(|| browser::by_id("compared-title")) {
         offer_picture(&target, "schedules", png, Some(svg));
     }
