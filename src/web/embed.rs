@@ -14,6 +14,7 @@ use crate::web::gallery::schedules;
 use crate::web::html::{flag, text};
 use crate::web::i18n::{say, translated};
 use crate::web::learn::framed as framed_step;
+use crate::web::link_sync::view;
 use crate::web::memory::MemoryPanel;
 use crate::web::overlap::OverlapPanel;
 use crate::web::render::nodes;
@@ -60,13 +61,16 @@ pub fn embed(state: State, panel: &str) -> AnyView {
             |step| step.lesson().title.into(),
         ))
     };
+    let open = (of_cluster || panel == "schedules").then(|| panel.to_owned());
     let whole = move || {
         let lesson = step().map(|step| step.to_string());
         let view = View {
             lesson,
-            open: of_cluster.then(|| "cluster".to_owned()),
-            gpu: state.gpu.get().map(|gpu| gpu.to_string()),
-            ..View::default()
+            open: open.clone(),
+            theme: None,
+            lang: None,
+            page: None,
+            ..view(state)
         };
         let fragment = state.run.with(|run| encode_with(run, &view));
         format!("{}#{fragment}", browser::address())

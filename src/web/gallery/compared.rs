@@ -52,7 +52,11 @@ pub fn compared(state: State) -> AnyView {
                 .filter(|_| shown.errors.is_empty() && !shown.waits)
         }))
     });
-    let look = Look::over(&lanes);
+    // The instant under the cursor is that of all views.
+    let look = Look {
+        clock: expect_context::<Look>().clock,
+        ..Look::over(&lanes)
+    };
     let handler: Handler = Arc::new(move |action| {
         let Action::Timeline(action) = action else {
             return false;
