@@ -17,8 +17,9 @@ use shardscope::io::logs::{
     asked::{Answer, Piece, Wanted},
 };
 use shardscope::view::charts::prepared::Prepared;
+use shardscope::view::cluster::base::base;
 use shardscope::view::cluster::crossing::{crossings, reordered_table};
-use shardscope::view::cluster::picture::{base, legend};
+use shardscope::view::cluster::legend::legend;
 use shardscope::view::cluster::ranks::node_table;
 use shardscope::view::cluster::selected::selected;
 use shardscope::view::cluster::wires::wires;

@@ -5,11 +5,16 @@
 //! SVG of both. [`wires`] are the report's traffic by group, [`crossing`] says which of it must leave the node, [`moment`]
 //! what happens at an instant of the step.
 
+pub mod base;
 pub mod crossing;
 mod grid;
+pub mod legend;
 mod marks;
 pub mod moment;
+pub mod names;
+pub mod opened;
 pub mod picture;
+mod places;
 pub mod ranks;
 mod scene;
 pub mod selected;

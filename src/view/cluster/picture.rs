@@ -1,230 +1,27 @@
-//! The cluster as SVG: what stays while the pointer moves, and over it the groups of one GPU.
+//! The cluster as SVG: over what stays while the pointer moves, the groups of one GPU.
 
-use super::MAX_NODE;
+use super::base::{rect, stage_of_tone, tone_of, tones, words};
+use super::legend::class;
 use super::marks::{Mark, marks};
-use super::scene::{Cell, Level, Rect, RowName, Scene};
+use super::opened::strip;
+use super::scene::{Cell, Level, Scene};
 use super::wires::Wire;
 use crate::core::cluster::GroupKind;
 use crate::core::message::{Message, verbatim};
-use crate::core::model::stage_range;
 use crate::core::pipeline::Kind;
-use crate::core::report::Evaluation;
 use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent};
+use crate::core::units::show_percent;
 use crate::view::charts::ink::Ink;
 use crate::view::charts::palette::{Palette, Rgb, Theme, blend, ink_on, stage_colour};
-use crate::view::node::markup::{Node, el, leaf, text};
+use crate::view::node::markup::{Node, el, text};
 use std::fmt::Write;
-
-/// Different colours of stages; more stages share them.
-const MAX_TONES: u64 = 64;
-/// The node of the selected GPU below cells that are nodes: room, pixels.
-const STRIP: f64 = 26.0;
-const STRIP_HEAD: f64 = 22.0;
-const MAX_STRIP: u64 = 144;
-/// Most GPUs that have their numbers on them, selected or not.
-const MAX_NUMBERED: usize = 64;
-
-/// How many colours the stages of `scene` have.
-#[must_use]
-pub(crate) fn tones(scene: &Scene) -> usize {
-    usize::try_from(scene.mesh.pp.min(MAX_TONES)).unwrap_or(1)
-}
-
-/// The first stage of a colour.
-#[must_use]
-pub(crate) fn stage_of_tone(scene: &Scene, tone: usize) -> usize {
-    tone * usize::try_from(scene.mesh.pp).unwrap_or(1) / tones(scene)
-}
-
-fn tone_of(scene: &Scene, stage: u64) -> usize {
-    let tones = tones(scene);
-    let tone = (stage * tones as u64 + tones as u64 - 1) / scene.mesh.pp.max(1);
-    usize::try_from(tone).unwrap_or(0).min(tones - 1)
-}
-
-/// The cells of the node of `gpu`, where the picture has none of its own; below the others.
-#[must_use]
-pub fn strip(scene: &Scene, gpu: u64) -> Vec<Cell> {
-    let mesh = scene.mesh;
-    if scene.level == Level::Gpus {
-        return Vec::new();
-    }
-    let first = gpu / mesh.per_node * mesh.per_node;
-    let first = first + (gpu - first) / MAX_STRIP * MAX_STRIP;
-    let count = mesh.per_node.min(MAX_STRIP).min(mesh.ranks() - first);
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
-    let across = ((scene.width - scene.gutter) / STRIP).max(1.0) as u64;
-    let cell = |local: u64| Cell {
-        rank: first + local,
-        stage: mesh.place(first + local).pp,
-        at: Rect {
-            x: scene.gutter + (local % across) as f64 * STRIP,
-            y: scene.height + STRIP_HEAD + (local / across) as f64 * STRIP,
-            width: STRIP - 4.0,
-            height: STRIP - 4.0,
-        },
-    };
-    (0..count).map(cell).collect()
-}
-
-/// The GPU at a point of the whole picture.
-#[must_use]
-pub fn hit(scene: &Scene, x: f64, y: f64, selected: u64) -> Option<u64> {
-    let inside = |cell: &&Cell| {
-        let at = cell.at;
-        x >= at.x && x < at.right() && y >= at.y && y < at.bottom()
-    };
-    let strip = strip(scene, selected);
-    let below = strip.iter().find(inside).map(|cell| cell.rank);
-    below.or_else(|| scene.hit(x, y, selected))
-}
-
-/// Where a GPU stands, in words.
-#[must_use]
-pub fn who(scene: &Scene, gpu: u64) -> Message {
-    let place = scene.mesh.place(gpu);
-    let local = gpu % scene.mesh.per_node;
-    let indices = [
-        ("TP", scene.mesh.tp, place.tp),
-        ("CP", scene.mesh.cp, place.cp),
-        ("DP", scene.mesh.dp, place.dp),
-        ("EP", scene.mesh.ep, place.ep / scene.mesh.etp),
-        ("PP", scene.mesh.pp, place.pp),
-    ];
-    let indices = indices.into_iter().filter(|(_, size, _)| *size > 1);
-    let indices = indices.map(|(name, _, index)| verbatim(format!("{name} {index}")));
-    let node = t!("node {node}, place {local}", node = place.node, local);
-    let all = std::iter::once(node).chain(indices);
-    Message::joined(" · ", all)
-}
-
-/// The layers of a pipeline rank: `0–19`, or `0–3, 28–31` where it has several stages.
-#[must_use]
-pub fn layers(evaluation: &Evaluation, rank: usize) -> String {
-    let load = evaluation.loads.get(rank);
-    let stages = load.map_or(&[][..], |load| &load.stages).iter();
-    let ranges = stages.filter_map(|stage| {
-        let range = stage_range(&evaluation.scenario.stage_layers, *stage);
-        (!range.is_empty()).then(|| match range.end - range.start {
-            1 => range.start.to_string(),
-            _ => format!("{}–{}", range.start, range.end - 1),
-        })
-    });
-    ranges.collect::<Vec<_>>().join(", ")
-}
-
-fn stage_name(name: RowName) -> Message {
-    let (first, last) = name.stages;
-    if first == last {
-        t!("stage {stage}", stage = first)
-    } else {
-        t!("stages {first}–{last}", first, last)
-    }
-}
-
-fn words(x: f64, y: f64, class: &str, label: impl Into<Message>) -> Node {
-    let (x, y) = (format!("{x:.1}"), format!("{y:.1}"));
-    el(
-        "text",
-        &[("class", class), ("x", &x), ("y", &y)],
-        &[text(label)],
-    )
-}
-
-fn rect(at: Rect, class: &str, style: &str) -> Node {
-    let [x, y, width, height] = [at.x, at.y, at.width, at.height].map(|side| format!("{side:.1}"));
-    let attributes = [
-        ("class", class),
-        ("x", &*x),
-        ("y", &y),
-        ("width", &width),
-        ("height", &height),
-        ("style", style),
-    ];
-    el("rect", &attributes, &[])
-}
-
-/// What stays: nodes, names, and the cells of each stage as one path.
-#[must_use]
-pub fn base(scene: &Scene, evaluation: &Evaluation) -> Node {
-    let mut paths = vec![String::new(); tones(scene)];
-    for cell in &scene.cells {
-        let Rect {
-            x,
-            y,
-            width,
-            height,
-        } = cell.at;
-        if let Some(path) = paths.get_mut(tone_of(scene, cell.stage)) {
-            // Writing to a String cannot fail.
-            let _ = write!(path, "M{x:.1} {y:.1}h{width:.1}v{height:.1}h-{width:.1}z");
-        }
-    }
-    let cells = paths.iter().enumerate().map(|(tone, path)| {
-        let style = format!("fill:var(--s{tone})");
-        el("path", &[("d", &**path), ("style", &style)], &[])
-    });
-    let wide = scene.gutter > 60.0;
-    let rows = scene.rows.iter().map(|row| {
-        let layers = if wide && row.stages.0 == row.stages.1 && scene.level == Level::Gpus {
-            let rank = usize::try_from(row.stages.0).unwrap_or(0);
-            let layers = layers(evaluation, rank);
-            let short = layers.chars().count() <= 12;
-            if short {
-                words(0.0, row.y + 11.0, "", t!("layers {layers}", layers))
-            } else {
-                Node::none()
-            }
-        } else {
-            Node::none()
-        };
-        let lift = if scene.level == Level::Gpus && wide {
-            4.0
-        } else {
-            -4.0
-        };
-        Node::from_iter([words(0.0, row.y - lift, "", stage_name(*row)), layers])
-    });
-    let columns = scene.columns.iter().map(|(replica, x)| {
-        let label = format!("DP {replica}");
-        let half = label.len() as f64 * 3.4;
-        words(x.min(scene.width - half), 12.0, "mid", verbatim(label))
-    });
-    let nodes = scene.nodes.iter().enumerate().map(|(node, at)| {
-        let label = match (at.width >= 62.0, scene.mesh.per_node > MAX_NODE) {
-            (true, false) => t!("node {node}", node),
-            (true, true) => t!("domain {node}", node),
-            (false, _) => verbatim(node.to_string()),
-        };
-        Node::from_iter([
-            rect(*at, "node", ""),
-            words(at.x + 8.0, at.y + 14.0, "", label),
-        ])
-    });
-    let names: Node = columns.chain(rows).chain(nodes).collect();
-    let cells = el("g", &[("class", "cells")], &[cells.collect()]);
-    let single = scene.level == Level::Gpus && scene.cells.len() <= MAX_NUMBERED;
-    let numbers = scene
-        .cells
-        .iter()
-        .filter(|cell| single && cell.at.width >= 26.0);
-    let numbers = numbers.map(|cell| {
-        let (x, y) = (
-            cell.at.x + cell.at.width / 2.0,
-            cell.at.y + cell.at.height / 2.0 + 4.0,
-        );
-        words(x, y, "mid", verbatim(cell.rank.to_string()))
-    });
-    el("g", &[], &[names, cells, numbers.collect()])
-}
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct Look<'a> {
     /// The cluster.
     pub scene: &'a Scene,
-    /// What [`base`] made of it.
+    /// What stays of its picture.
     pub base: &'a Node,
     /// Light or dark.
     pub theme: Theme,
@@ -244,18 +41,6 @@ pub struct Look<'a> {
     pub lit: &'a [GroupKind],
     /// The pipeline link that is lit, by its lower stage.
     pub lit_stage: Option<usize>,
-}
-
-/// A class for the colour and the dashes of a kind.
-fn class(kind: GroupKind) -> &'static str {
-    match kind {
-        GroupKind::Tp => "g-tp",
-        GroupKind::Cp => "g-cp",
-        GroupKind::Dp => "g-dp",
-        GroupKind::Ep => "g-ep",
-        GroupKind::ExpertDp => "g-edp",
-        GroupKind::Pp => "g-pp",
-    }
 }
 
 /// The colour of a link that is so busy, against the busiest.
@@ -493,51 +278,9 @@ impl Look<'_> {
     }
 }
 
-/// What line and colour stand for which group, how busy its link is and with how many bytes; `most` is how busy the
-/// links are that have the darkest colour.
-#[must_use]
-pub fn legend(wires: &[Wire], most: Option<f64>, unit: MemoryUnit) -> Node {
-    let item = |wire: &Wire| {
-        let width = format!("border-top-width:{:.0}px", wire.thickness().max(1.0));
-        let class = format!("line {}", class(wire.kind));
-        let line = el("i", &[("class", &*class), ("style", &width)], &[]);
-        let traffic = t!(
-            "{bytes} over {medium}",
-            bytes = unit.fitting(wire.bytes),
-            medium = wire.medium()
-        );
-        let kind = leaf("b", "", wire.kind.name());
-        el(
-            "span",
-            &[],
-            &[
-                line,
-                kind,
-                text(" "),
-                wire.meter(),
-                leaf("small", "muted", traffic),
-            ],
-        )
-    };
-    let items = wires.iter().map(item);
-    let note = leaf(
-        "span",
-        "muted",
-        "line width: share of the step that the link is busy",
-    );
-    let scale = most.map(|most| {
-        let ramp = leaf("i", "ramp", "");
-        let ends = t!("0 to {most} busy", most = show_percent(most));
-        el("span", &[], &[ramp, text(ends)])
-    });
-    let all = items
-        .chain((!wires.is_empty()).then_some(note))
-        .chain(scale);
-    el("div", &[("class", "legend links")], &[all.collect()])
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::base::base;
     use super::super::scene::MAX_ITEMS;
     use super::super::wires::wires;
     use super::*;
@@ -578,51 +321,6 @@ mod tests {
             let html = drawn(gpus, gpus / 3);
             assert!(html.matches('<').count() < 2 * MAX_ITEMS, "{gpus}");
             assert!(!html.contains("NaN") && !html.contains("inf"), "{gpus}");
-        }
-    }
-
-    #[test]
-    fn each_of_eight_gpus_can_be_pressed_where_it_is_drawn() {
-        let mesh = evaluate(&Run {
-            gpus: 8,
-            tp: 2,
-            pp: 2,
-            ..Run::default()
-        })
-        .unwrap()
-        .scenario
-        .layout
-        .mesh();
-        let scene = Scene::of(mesh, 800.0);
-        for cell in &scene.cells {
-            let at = cell.at;
-            assert_eq!(hit(&scene, at.x + 1.0, at.y + 1.0, 0), Some(cell.rank));
-        }
-        assert_eq!(hit(&scene, 0.0, 0.0, 0), None);
-        let five = who(&scene, 5).to_string();
-        assert_eq!(five, "node 0, place 5 · TP 1 · DP 0 · PP 1");
-    }
-
-    /// In the opened node below the cells every GPU of it can be pressed.
-    #[test]
-    fn the_opened_node_has_its_own_gpus() {
-        let run = Run {
-            gpus: 16_384,
-            tp: 8,
-            pp: 16,
-            global_batch: 4096,
-            ..Run::default()
-        };
-        let mesh = evaluate(&run).unwrap().scenario.layout.mesh();
-        let scene = Scene::of(mesh, 800.0);
-        let cells = strip(&scene, 7211);
-        let ranks: Vec<u64> = cells.iter().map(|cell| cell.rank).collect();
-        assert_eq!(ranks, (7208..7216).collect::<Vec<_>>());
-        for cell in cells {
-            assert_eq!(
-                hit(&scene, cell.at.x + 1.0, cell.at.y + 1.0, 7211),
-                Some(cell.rank)
-            );
         }
     }
 }

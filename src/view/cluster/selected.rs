@@ -1,6 +1,6 @@
 //! The selected GPU: its groups with what they send, what it holds, how much it works, whom it waits for.
 
-use super::picture::layers;
+use super::names::layers;
 use super::wires::{Wire, load};
 use crate::core::cluster::{GroupKind, Link, Mesh};
 use crate::core::message::{Message, verbatim};

@@ -1,39 +1,35 @@
 //! The cluster view: the picture of nodes and GPUs with the groups of one of them, memory and timeline of the same
 //! selection, a step that can be played, and what leaves its node.
 
+mod picture;
+mod player;
+
 use crate::core::pipeline::Kind;
 use crate::core::report::Evaluation;
 use crate::core::run::registry::field;
-use crate::core::t;
-use crate::core::units::{Seconds, show_seconds};
+use crate::view::cluster::base::{base, stage_of_tone, tones};
 use crate::view::cluster::moment::{Waits, op_at};
-use crate::view::cluster::picture::{
-    Look as Picture, base, hit, legend, stage_of_tone, tones, who,
-};
+use crate::view::cluster::opened::hit;
+use crate::view::cluster::picture::Look as Picture;
 use crate::view::cluster::wires::{Wire, load, wires};
-use crate::view::cluster::{Scene, busiest, crossing, kinds, ranks, selected, summary, tools};
+use crate::view::cluster::{Scene, crossing, kinds, ranks, selected, summary};
 use crate::view::node::Node;
-use crate::view::node::markup::leaf;
 use crate::view::panel::Panel;
 use crate::view::views::View;
 use crate::web::browser;
 use crate::web::field::choice_select;
-use crate::web::html::{effect, flag, text, view_once};
+use crate::web::html::{flag, text, view_once};
 use crate::web::i18n::{say, translated};
-use crate::web::panel::{part, shown};
-use crate::web::render::{nodes, patched};
+use crate::web::panel::shown;
+use crate::web::render::patched;
 use crate::web::state::State;
 use crate::web::timeline::look::Look;
 use crate::web::timeline::surface::surface;
-use leptos::html::Div;
 use leptos::prelude::*;
+use picture::head_and_map;
+use player::player;
 use std::sync::Arc;
 use wasm_bindgen::JsCast;
-
-/// Seconds in which a step is played.
-const PLAY: f64 = 12.0;
-/// Positions of the slider over the step.
-const POSITIONS: f64 = 1000.0;
 
 /// What is drawn while only the pointer moves.
 struct Drawn {
@@ -292,94 +288,6 @@ pub fn map(state: State) -> AnyView {
     head_and_map(Map::new(state, flag(|| true)))
 }
 
-fn head_and_map(map: Map) -> AnyView {
-    let frame = NodeRef::<Div>::new();
-    effect(move || {
-        if let Some(element) = frame.get() {
-            browser::watch_width(&element, move |width| {
-                if width > 0.0 {
-                    map.width.set(width);
-                }
-            });
-        }
-    });
-    let state = map.state;
-    let line = move || {
-        let drawn = map.drawn.get();
-        drawn.map_or_else(String::new, |drawn| translated(summary(&drawn.scene)))
-    };
-    let busy = move || translated(map.traffic.with(|all| busiest(all)));
-    let legend = map.view(move |_| {
-        let most = map.loads().map(|(_, most)| most);
-        legend(&map.wires(), most, state.unit.get())
-    });
-    let picture = map.view(move |drawn| map.picture(drawn));
-    let tools = map.view(move |drawn| {
-        let chosen = state.chosen.get();
-        tools(&drawn.evaluation, chosen.group, chosen.load)
-    });
-    // What a pointer or a key is on; read out for keys.
-    let status = move || {
-        let drawn = map.drawn.get()?;
-        let gpu = map.hover.get().unwrap_or(map.gpu(&drawn));
-        Some(translated(t!(
-            "GPU {gpu}: {place}",
-            gpu,
-            place = who(&drawn.scene, gpu)
-        )))
-    };
-    let moved = move |event: web_sys::PointerEvent| {
-        if event.pointer_type() == "touch" {
-            return;
-        }
-        let under = map.under(&event);
-        if map.hover.get_untracked() != under {
-            map.hover.set(under);
-        }
-    };
-    let pressed = move |event: web_sys::MouseEvent| {
-        let under = map.under(&event);
-        // A second press lets go.
-        let same = under.is_some() && state.gpu.get_untracked() == under;
-        map.hover.set(None);
-        state.gpu.set(if same { None } else { under });
-    };
-    view! {
-        <section class="cluster-map-panel" aria-labelledby="cluster-title">
-            <div class="panel-head">
-                <h2 id="cluster-title">{say("Cluster")}</h2>
-                <span class="spring"></span>
-                <div use:patched=tools></div>
-            </div>
-            <p class="muted">{text(line)}</p>
-            <p>{text(busy)}</p>
-            <div use:patched=legend></div>
-            <div
-                class="cluster-frame"
-                node_ref=frame
-                tabindex="0"
-                role="application"
-                aria-label=say("Cluster: arrow keys select a GPU")
-                aria-describedby="cluster-gpu"
-                on:pointermove=moved
-                on:pointerleave=move |_| map.hover.set(None)
-                on:click=pressed
-                on:keydown=move |event| map.key(&event)
-            >
-                <div use:patched=picture></div>
-            </div>
-            <p class="muted" id="cluster-gpu" role="status">{text(move || status().unwrap_or_default())}</p>
-            {part(None, "fold", say("Show as a table"), flag(|| false), move |open| {
-                view_once(move || {
-                    let drawn = open.get().then(|| map.drawn.get()).flatten()?;
-                    Some(ranks::node_table(&drawn.scene, map.gpu(&drawn)))
-                })
-            })}
-        </section>
-    }
-    .into_any()
-}
-
 /// The number of the selected GPU, to type.
 fn selection(map: Map) -> AnyView {
     let number = move || {
@@ -423,86 +331,4 @@ fn copy_button(map: Map) -> AnyView {
         })
     };
     view! { <button on:click=copy>{text(label)}</button> }.into_any()
-}
-
-/// Plays the step, or shows an instant of it.
-fn player(map: Map) -> AnyView {
-    let clock = map.look.clock;
-    let play = move |_| {
-        let starts = !map.playing.get_untracked();
-        map.playing.set(starts);
-        if starts {
-            if clock
-                .get_untracked()
-                .is_none_or(|time| time >= map.makespan())
-            {
-                clock.set(Some(0.0));
-            }
-            tick(map, js_sys::Date::now());
-        }
-    };
-    let stop = move |_| {
-        map.playing.set(false);
-        clock.set(None);
-    };
-    let position = move || {
-        let whole = map
-            .look
-            .own
-            .prepared
-            .get()
-            .map_or(1.0, |prepared| prepared.makespan());
-        clock.get().unwrap_or(0.0) / whole * POSITIONS
-    };
-    let moved = move |event| {
-        if let Ok(position) = event_target_value(&event).parse::<f64>() {
-            map.playing.set(false);
-            clock.set(Some(position / POSITIONS * map.makespan()));
-        }
-    };
-    let now = move || show_seconds(Seconds(clock.get().unwrap_or(0.0)));
-    let words = move || {
-        let drawn = map.drawn.get();
-        let waits = drawn.and_then(|_| map.waits(&map.wires()));
-        waits.map_or_else(Node::none, |waits| leaf("p", "", waits.words()))
-    };
-    view! {
-        <div class="cluster-player">
-            <button on:click=play>
-                {text(move || translated(if map.playing.get() { "Pause" } else { "Play the step" }))}
-            </button>
-            <input
-                type="range"
-                min="0"
-                max=POSITIONS.to_string()
-                aria-label=say("Instant of the step")
-                aria-valuetext=text(now)
-                prop:value=text(move || format!("{:.0}", position()))
-                on:input=moved
-            />
-            <output>{text(now)}</output>
-            <button hidden=flag(move || clock.get().is_none()) on:click=stop>{say("Show the stages")}</button>
-        </div>
-        {nodes("muted cluster-waits", words)}
-    }
-    .into_any()
-}
-
-/// One frame of the step that is played.
-fn tick(map: Map, before: f64) {
-    request_animation_frame(move || {
-        let plays = map.playing.try_get_untracked().unwrap_or(false);
-        if !plays || !map.open.get_untracked() {
-            return;
-        }
-        let (now, whole) = (js_sys::Date::now(), map.makespan());
-        let time =
-            map.look.clock.get_untracked().unwrap_or(0.0) + (now - before) / 1000.0 / PLAY * whole;
-        map.look.clock.set(Some(time.min(whole)));
-        if time < whole {
-            tick(map, now);
-        } else {
-            map.playing.set(false);
-        }
-    });
 }
