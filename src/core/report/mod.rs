@@ -20,6 +20,7 @@ mod schedules;
 pub mod sync;
 pub mod unequal;
 mod uneven;
+mod variant;
 
 pub use confidence::FOUR_OF_FIVE;
 pub(crate) use confidence::nudged;
@@ -27,11 +28,9 @@ pub use evaluate::{Evaluation, Timed, evaluate, evaluate_timed, rank_overlaps, t
 pub use explain::{Figure, explain};
 pub use offload::OffloadStep;
 pub use passes::windows;
-pub use schedules::{
-    ScheduleFigures, ScheduleRow, Variant, memory_limit, needs_worker, run_with, schedule_figures,
-    schedule_ids, with_schedule, work,
-};
+pub use schedules::{ScheduleFigures, ScheduleRow, needs_worker, run_with, schedule_figures, work};
 pub use uneven::{Balance, Origin, Pair, Split, balance};
+pub use variant::{Variant, memory_limit, schedule_ids, with_schedule};
 
 use crate::issue::Issue;
 use crate::memory::host::HostMemory;

@@ -3,12 +3,12 @@
 use crate::core::message::verbatim;
 use crate::core::pipeline::schedule;
 use crate::core::report::{Evaluation, Variant};
-use crate::core::units::{MemoryUnit, Seconds, show_percent, show_seconds};
+use crate::core::units::{MemoryUnit, show_percent, show_seconds};
 use crate::view::charts::lod::Sums;
 use crate::view::charts::palette::{Rgb, Theme};
 use crate::view::charts::prepared::{mebibytes, memory_curve, version, versions};
 use crate::view::charts::shape::Shape;
-use crate::view::charts::ticks::ticks;
+use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::charts::timeline::cells;
 use crate::view::charts::viewport::Viewport;
 use crate::view::gallery::letter;
@@ -175,8 +175,7 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
         let x = NAMES + first.view.x(tick, first.width);
         // Over the lanes too: what stands at one time stands at one place.
         axis.push(rule(&format!("M{x:.1} {TITLE}V{top}"), &line));
-        let label = show_seconds(Seconds(tick));
-        axis.push(words(x, top + 16.0, "middle", &muted, label));
+        axis.push(words(x, top + 16.0, "middle", &muted, tick_label(tick)));
     }
     let axis = Node::from_iter(axis).to_html();
     format!(
@@ -261,7 +260,7 @@ mod tests {
             })
             .collect();
         let svg = stacked(&pictures, MemoryUnit::Gib);
-        let tick = show_seconds(Seconds(1.0));
+        let tick = tick_label(1.0);
         assert_eq!(svg.matches(&format!(">{tick}</text>")).count(), 1, "{tick}");
         for title in ["A  1F1B: step", "B  ZB-V: step"] {
             assert_eq!(svg.matches(title).count(), 1, "{title}");

@@ -9,7 +9,7 @@ use crate::core::pipeline::{idea, schedule};
 use crate::core::report::{ScheduleFigures, ScheduleRow, Variant};
 use crate::core::t;
 use crate::core::units::{Seconds, number, show_percent, show_seconds};
-use crate::view::charts::ticks::ticks;
+use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::node::Node;
 use crate::view::node::markup::{el, leaf, percent, raw, text};
 use crate::view::panels::words::verdict;
@@ -18,7 +18,7 @@ use crate::view::panels::words::verdict;
 const DIFFERS: f64 = 5e-4;
 
 /// Room for a mark of the axis, as a share of the width.
-const APART: f64 = 0.16;
+const APART: f64 = 0.11;
 
 /// The card of a schedule that fits.
 pub(super) fn card(gallery: &Gallery, row: &ScheduleRow) -> Node {
@@ -92,12 +92,11 @@ fn picture(gallery: &Gallery, row: &ScheduleRow, figures: &ScheduleFigures) -> N
     let marks: Node = marks
         .map(|tick| {
             let at = percent("left", axis.x(tick));
-            let label = if tick == 0.0 {
-                "0".to_owned()
-            } else {
-                show_seconds(Seconds(tick))
-            };
-            el("span", &[("style", &at)], &[text(verbatim(label))])
+            el(
+                "span",
+                &[("style", &at)],
+                &[text(verbatim(tick_label(tick)))],
+            )
         })
         .collect();
     let drawn = (gallery.sketch)(row.variant);

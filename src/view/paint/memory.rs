@@ -4,9 +4,9 @@
 
 use super::{Painted, px};
 use crate::core::t;
-use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, group, show_seconds};
+use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, group};
 use crate::view::charts::palette::{Palette, Rgb};
-use crate::view::charts::ticks::ticks;
+use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::panels::over_time::Areas;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -177,13 +177,8 @@ impl AreaPicture<'_> {
             } else {
                 HPos::Center
             };
-            let label = if tick == 0.0 {
-                "0".to_owned()
-            } else {
-                show_seconds(Seconds(tick))
-            };
             backend.draw_text(
-                &label,
+                &tick_label(tick),
                 &self.text(side, VPos::Top),
                 (x, self.px(AREA + 7.0)),
             )?;

@@ -5,11 +5,10 @@
 
 use super::{Painted, px};
 use crate::core::pipeline::Kind;
-use crate::core::units::{Seconds, show_seconds};
 use crate::view::charts::palette::{Palette, Rgb, blend, ink_on};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::strokes::steps;
-use crate::view::charts::ticks::ticks;
+use crate::view::charts::ticks::{tick_label, ticks};
 use crate::view::charts::timeline::Cell;
 use crate::view::charts::viewport::Viewport;
 use plotters::prelude::*;
@@ -246,13 +245,8 @@ impl TimelinePicture<'_> {
             } else {
                 HPos::Center
             };
-            let label = if tick == 0.0 {
-                "0".to_owned()
-            } else {
-                show_seconds(Seconds(tick))
-            };
             let text = text_style(11.0 * self.scale, self.palette.muted, side, VPos::Top);
-            backend.draw_text(&label, &text, (x, self.down(top + 7.0)))?;
+            backend.draw_text(&tick_label(tick), &text, (x, self.down(top + 7.0)))?;
         }
         Ok(())
     }
@@ -271,6 +265,11 @@ impl TimelinePicture<'_> {
             .into_iter()
             .map(|(x, held)| (self.across(x), y(held)))
             .collect();
+        if let (Some(first), Some(last)) = (points.first(), points.last()) {
+            let foot = [(last.0, y(0)), (first.0, y(0))];
+            let area = blend(self.palette.activations, self.palette.paper, 0.85);
+            backend.fill_polygon(points.iter().copied().chain(foot), &style(area))?;
+        }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few pixels
         let stroke = ShapeStyle {
             color: rgb(self.palette.activations).to_rgba(),
