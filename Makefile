@@ -69,7 +69,7 @@ bench: build ## timings and sizes, for reading: they decide no test; ratios go t
 	@node tools/size.mjs
 
 CASES ?= 1000000
-fuzz: ## hostile input through every door, fixes of random runs, orders against whole simulations (CASES=1000000), some minutes
+fuzz: ## hostile input at every entry, fixes of random runs, orders against whole simulations (CASES=1000000), some minutes
 	@tools/setup rust
 	@SHARDSCOPE_CASES=$(CASES) nice cargo test --locked --quiet --profile fuzz --test hostile --test fixes --test periodic -- --nocapture
 

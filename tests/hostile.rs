@@ -2,7 +2,7 @@
 //! field, and what is taken can be written down and read back.
 //!
 //! `SHARDSCOPE_CASES=1000000 make fuzz` tries as many inputs as it says (through the entries
-//! that `SHARDSCOPE_DOOR` names in part, if it is set); `make test` a short round of the same.
+//! that `SHARDSCOPE_ENTRY` names in part, if it is set); `make test` a short round of the same.
 
 #![allow(clippy::unwrap_used)] // a test that cannot be set up has failed
 
@@ -58,11 +58,11 @@ const SHORT: u32 = 2800;
 const FEW_OPS: u64 = 3000;
 
 #[test]
-fn no_input_breaks_a_door() {
+fn no_input_breaks_an_entry() {
     let asked = std::env::var("SHARDSCOPE_CASES").ok();
     let cases: u32 = asked.map_or(SHORT, |cases| cases.parse().unwrap());
     let share = cases.div_ceil(u32::try_from(ENTRIES.len()).unwrap());
-    let only = std::env::var("SHARDSCOPE_DOOR").unwrap_or_default();
+    let only = std::env::var("SHARDSCOPE_ENTRY").unwrap_or_default();
     let broken: Vec<String> = std::thread::scope(|scope| {
         let rounds: Vec<_> = ENTRIES
             .iter()
@@ -82,7 +82,7 @@ fn no_input_breaks_a_door() {
     );
 }
 
-/// Puts `cases` inputs through a entry; the smallest that breaks it, and how.
+/// Puts `cases` inputs through an entry; the smallest that breaks it, and how.
 fn round(entry: &Entry, cases: u32) -> Result<(), String> {
     let (answered, refused) = (AtomicU32::new(0), AtomicU32::new(0));
     let config = Config {
@@ -116,9 +116,9 @@ fn round(entry: &Entry, cases: u32) -> Result<(), String> {
     }
 }
 
-/// What no generator makes: the very large, and what somebody thought of. The short ones are also seeds and spikes above.
+/// What no generator makes: the very large, and known hostile inputs. The short ones are also seeds and spikes above.
 #[test]
-fn what_somebody_thought_of_breaks_no_door() {
+fn known_hostile_inputs_break_no_entry() {
     let many = |text: &str, times| text.repeat(times);
     let lines = |line: &str| many(line, 60_000);
     let cases: &[(&str, String)] = &[

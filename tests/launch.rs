@@ -311,3 +311,16 @@ fn every_argument_of_an_export_is_one_that_its_program_knows() {
     }
     assert!(wrong.is_empty(), "{wrong:?}");
 }
+
+/// A batch job of 32 nodes of four GPUs: Slurm's comments say the cluster, its variables stand in the arguments.
+#[test]
+fn a_batch_job_says_its_nodes() {
+    let script = "#!/bin/bash\n#SBATCH --nodes=32\n#SBATCH --gpus-per-node=4\n\
+        torchrun --nproc-per-node $SLURM_GPUS_PER_NODE --nnodes $SLURM_NNODES pretrain_gpt.py \
+        --tensor-model-parallel-size $SLURM_GPUS_PER_NODE --pipeline-model-parallel-size 8 --global-batch-size 1024";
+    let run = read(script, &Run::default()).unwrap().run;
+    assert_eq!(
+        (run.gpus, run.gpus_per_node, run.tp, run.pp),
+        (128, Some(4), 4, 8)
+    );
+}

@@ -228,3 +228,34 @@ fn what_a_framework_does_not_offload_is_refused() {
         );
     }
 }
+
+/// `fsdp_qlora` (`benchmarks_03_2024.md`) fine-tunes Llama-2-70B on two RTX 4090 with the parameters on the host, whose NF4
+/// base alone is 34.6 GB: it prints 14.92 GiB a GPU.
+#[test]
+fn the_frozen_base_waits_on_the_host_with_the_parameters() {
+    let run = Run {
+        model: Based::preset("llama-2-70b"),
+        gpu: Based::preset("rtx-4090"),
+        stack: Based::preset("hf-trainer"),
+        gpus: 2,
+        seq_len: 2048,
+        micro_batch: 2,
+        global_batch: 4,
+        recompute: shardscope::core::run::Recompute::Full,
+        host_memory_gib: Some(128.0),
+        ..deepspeed(3)
+    };
+    let run = with(
+        &run,
+        &[("adapter.method", "qlora"), ("offload.parameters", "cpu")],
+    );
+    let report = figures(&run);
+    assert_eq!(report.memory.verdict, Verdict::Fits);
+    assert_eq!(report.memory.per_stage[0].weights.0, 0.0);
+    let host = report.memory.host.unwrap();
+    assert!(
+        host.states_bytes.gib() > 34.6,
+        "{}",
+        host.states_bytes.gib()
+    );
+}

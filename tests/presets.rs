@@ -107,3 +107,33 @@ fn model_flops_are_those_that_nvidia_counts() {
         assert!((ours / printed / ratio - 1.0).abs() < 0.012, "{id}: {ours}");
     }
 }
+
+/// Each fine-tuning run that the page offers is read whole, fits its machine and its host without a warning, and has as many
+/// GPUs as its name says.
+#[test]
+fn every_tuned_run_fits_the_machine_of_its_name() {
+    use shardscope::core::memory::Verdict;
+    use shardscope::core::report::report;
+    use shardscope::core::run::Run;
+    for (index, tuned) in presets::TUNED.iter().enumerate() {
+        let pairs = tuned
+            .link
+            .split('&')
+            .map(|pair| pair.split_once('=').unwrap());
+        let pairs: Vec<_> = pairs
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let (run, issues) = Run::from_pairs(&pairs);
+        assert_eq!((&run, issues), (&tuned.run(), Vec::new()), "{}", tuned.id);
+        let others = &presets::TUNED[..index];
+        assert!(others.iter().all(|other| other.id != tuned.id));
+        let report = report(&run).unwrap_or_else(|no| panic!("{}: {:?}", tuned.id, no.errors));
+        let fits = Some(Verdict::Fits);
+        let host = report.memory.host.as_ref();
+        assert_eq!(Some(report.memory.verdict), fits, "{}", tuned.id);
+        assert!(host.is_none_or(|host| host.verdict == fits), "{}", tuned.id);
+        assert_eq!(report.warnings, [], "{}", tuned.id);
+        let begins = format!("{} x ", run.gpus);
+        assert!(tuned.name.starts_with(&begins), "{}", tuned.id);
+    }
+}

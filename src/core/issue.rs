@@ -1,4 +1,4 @@
-//! What is wrong or doubtful with a Run, said where a person can mend it.
+//! What is wrong or doubtful with a Run, with the field where it can be mended.
 
 use crate::message::Message;
 use crate::sort::sort_by;
@@ -19,7 +19,7 @@ pub enum Severity {
 /// A change that would mend an [`Issue`]: the fields to set, as a link would write them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What the button says: "use tp=4".
+    /// The button's label: "use tp=4".
     pub label: Message,
     /// Dotted key and value of each field to set.
     pub set: Vec<(&'static str, String)>,

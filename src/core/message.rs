@@ -289,10 +289,10 @@ mod tests {
     fn arguments_are_formatted_where_the_message_is_shown() {
         let n = 16_384_u32;
         let message = t!("{n} layers on rank {rank}", n, rank = t!("first"));
-        assert_eq!(message.to_string(), "16\u{2009}384 layers on rank first");
+        assert_eq!(message.to_string(), "16\u{202f}384 layers on rank first");
         assert_eq!(
             message.translated(&chinese()),
-            "rank 首个 上有 16\u{2009}384 层"
+            "rank 首个 上有 16\u{202f}384 层"
         );
     }
 

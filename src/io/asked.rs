@@ -1,4 +1,4 @@
-//! What the page asks the second module, in which other programs' settings are read and written.
+//! Requests of the page to the second module, which reads and writes other programs' settings.
 
 use super::export::Order;
 use super::import::Question;

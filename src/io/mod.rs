@@ -1,4 +1,4 @@
-//! A Run out of the calculator and back in: the link, its timeline as files, requests as lines, and what other programs
+//! A Run written and read: the link, its timeline as files, requests as lines, and what other programs
 //! read and write.
 
 pub mod asked;

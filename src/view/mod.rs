@@ -1,4 +1,4 @@
-//! What people see, before any page shows it: geometry of pictures (scales, ticks, what is visible and what is under the
+//! The view, independent of the page: geometry of pictures (scales, ticks, what is visible and what is under the
 //! pointer), small pictures as SVG, panels and pages of reference as view trees, the glossary, the plan.
 //!
 //! All of it is pure. Coordinates are CSS pixels unless a name says otherwise; `paint` turns the geometry of the large

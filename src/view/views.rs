@@ -52,7 +52,7 @@ impl View {
         }
     }
 
-    /// The view that a link asks for: `view.open` has a name, `view.lesson` a step; the Run where neither says one.
+    /// The view that a link opens: `view.open` has a name, `view.lesson` a step; the Run where neither is there.
     #[must_use]
     pub fn linked(open: Option<&str>, lesson: Option<&str>) -> Self {
         match (open, lesson.and_then(StepId::named)) {
@@ -64,7 +64,7 @@ impl View {
         }
     }
 
-    /// What a link says for it: `view.open` and `view.lesson`.
+    /// Its settings in a link: `view.open` and `view.lesson`.
     #[must_use]
     pub fn link(self) -> [Option<String>; 2] {
         match self {

@@ -1,4 +1,4 @@
-//! The published runs that the calculator is held to, fetched and computed when they are nearly seen.
+//! The published runs that the calculator is tested against, fetched and computed when they are nearly seen.
 //!
 //! The tables are static files beside the page; the worker computes their rows.
 
@@ -58,7 +58,7 @@ pub(crate) fn AccuracyPanel() -> impl IntoView {
                 .and_then(|height| height.as_f64());
             frame.get_bounding_client_rect().top() < height.unwrap_or_default() + NEAR
         });
-        // Where it failed, someone asks for it again.
+        // A failed load is repeated on the next request.
         if near && untrack(|| words.with(Message::is_empty)) {
             begin();
         }

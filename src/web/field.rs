@@ -6,7 +6,9 @@ use crate::core::pipeline::schedule;
 use crate::core::report::with_schedule;
 use crate::core::run::presets::by_maker;
 use crate::core::run::registry::{Field, Slot};
-use crate::core::run::{Choice, GpuParts, ModelParts, OneOf, PrecisionParts, StackParts, Value};
+use crate::core::run::{
+    Choice, GpuParts, ModelParts, OneOf, PrecisionParts, Run, StackParts, Value,
+};
 use crate::core::t;
 use crate::view::node::glossary::{find, meaning};
 use crate::view::node::markup::Node;
@@ -22,7 +24,7 @@ use leptos::prelude::*;
 #[derive(Clone, PartialEq)]
 struct Draft {
     text: String,
-    /// What the Run said when this was typed: once it says something else, the draft is history.
+    /// The Run's value when this was typed: once the Run has another value, the draft is dropped.
     after: String,
     /// Why the text was not taken.
     error: Option<Message>,
@@ -61,7 +63,11 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
                 });
                 all.extend(told.map(|(_, issue)| issue));
                 if field.key == "virtual_stages" {
-                    all.extend(fixed_chunks(state));
+                    let fixed = state.run.with(fixed_chunks);
+                    all.extend(fixed.map(|(count, schedule)| {
+                        let message = t!("{count}, fixed by {schedule}", count, schedule);
+                        Issue::notice("virtual_stages", message)
+                    }));
                 }
                 all
             },
@@ -145,14 +151,28 @@ pub(crate) fn input_id_of(key: &str) -> String {
     format!("f-{}", key.replace('.', "-"))
 }
 
-/// The value in the Run, or what an unset field means.
+/// The value in the Run, or what an unset field means; millions and more without their zeros, as 1e12: a field is short.
 pub(crate) fn shown_text(state: State, field: &Field) -> String {
     state.run.with(|run| {
+        let fixed = fixed_chunks(run).filter(|_| field.key == "virtual_stages");
+        if let Some((count, _)) = fixed {
+            return count.to_string();
+        }
         field
             .text(run)
             .or_else(|| field.text(&run.resolved()))
-            .unwrap_or_default()
+            .map_or_else(String::new, |text| without_zeros(&text))
     })
+}
+
+/// 1e12 for 1000000000000; other texts as they are.
+fn without_zeros(text: &str) -> String {
+    let digits = text.trim_end_matches('0');
+    let zeros = text.len() - digits.len();
+    if zeros < 6 || digits.is_empty() || !digits.bytes().all(|one| one.is_ascii_digit()) {
+        return text.to_owned();
+    }
+    format!("{digits}e{zeros}")
 }
 
 /// The input of `field` within a sentence, as wide as its text; what is wrong is said in the form.
@@ -243,7 +263,7 @@ fn text_input(
             type="text"
             class=if wide { "wide" } else { "" }
             class:derived=flag(derived)
-            disabled=flag(move || field.key == "virtual_stages" && fixed_chunks(state).is_some())
+            disabled=flag(move || field.key == "virtual_stages" && state.run.with(fixed_chunks).is_some())
             inputmode=if wide { "text" } else { "decimal" }
             autocomplete="off"
             spellcheck="false"
@@ -347,14 +367,15 @@ pub(crate) fn choice_select(
     }
 }
 
-/// Another schedule with what it needs besides, which is said at its field, with the way back.
+/// Chooses a schedule and sets what it needs besides; a notice at that field names it, with undo.
 fn choose_schedule(state: State, id: &str) {
     let run = state.run.get_untracked();
     let set = with_schedule(&run, id);
     let Some(next) = run.with_texts(&set) else {
         return;
     };
-    let told = (next.virtual_stages != run.virtual_stages).then(|| {
+    let changed = next.virtual_stages != run.virtual_stages && fixed_chunks(&next).is_none();
+    let told = changed.then(|| {
         let chunks = t!("Virtual stages set to {count}", count = next.virtual_stages);
         let back = vec![
             ("schedule", run.schedule.id().to_owned()),
@@ -367,12 +388,11 @@ fn choose_schedule(state: State, id: &str) {
     state.run.set(next);
 }
 
-/// Chunks a rank where the Run's schedule fixes them.
-fn fixed_chunks(state: State) -> Option<Issue> {
-    let row = state.run.with(|run| schedule(run.schedule.id()))?;
-    let count = u64::from(row.virtual_stages.filter(|chunks| *chunks > 1)?);
-    let message = t!("{count}, fixed by {schedule}", count, schedule = row.name);
-    Some(Issue::notice("virtual_stages", message))
+/// Chunks per rank where the schedule of `run` fixes more than one, and the schedule's name.
+fn fixed_chunks(run: &Run) -> Option<(u64, &'static str)> {
+    let row = schedule(run.schedule.id())?;
+    let chunks = row.virtual_stages.filter(|chunks| *chunks > 1)?;
+    Some((u64::from(chunks), row.name))
 }
 
 fn toggle(state: State, field: &'static Field) -> impl IntoView {

@@ -1,4 +1,4 @@
-//! What is brought in: asked of the importer's module, which is loaded when the first text comes.
+//! Imports: read by the importer's module, which is loaded with the first text.
 
 use crate::core::issue::Issue;
 use crate::io::asked::Asked;

@@ -1,5 +1,5 @@
 //! The second WebAssembly module: the readers and writers of other programs' settings, which the page loads when a text is
-//! brought in or taken out and the JavaScript package at once.
+//! imported or exported; the JavaScript package loads it in `init`.
 
 use crate::core::issue::Issue;
 use crate::core::run::{Run, Value};
@@ -85,7 +85,7 @@ pub fn export_line(line: &str) -> JsValue {
     reply(request::export(line))
 }
 
-/// What the page asks and is answered, as bytes: see [`Asked`].
+/// Requests of the page and their replies, as bytes: see [`Asked`].
 #[wasm_bindgen(js_name = readImport)]
 #[must_use]
 pub fn read_import(question: &[u8]) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! What is sent, what hides it, what stays visible; and the step as the sum of its parts.
+//! What is sent, what hides it, what stays exposed; and the step as the sum of its parts.
 
 use crate::view::panel::Panel;
 use crate::web::html::flag;

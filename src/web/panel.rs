@@ -12,7 +12,7 @@ use crate::web::state::State;
 use leptos::prelude::*;
 
 /// What `view` makes of the last valid evaluation: again with each that follows, and with whatever else it reads.
-/// Nothing is computed while `open` says no.
+/// Nothing is computed while `open` is false.
 pub fn panel(
     state: State,
     open: impl Fn() -> bool + Send + Sync + 'static,
@@ -24,7 +24,7 @@ pub fn panel(
     })
 }
 
-/// The panel that `panel` says; what it showed last while that is none.
+/// The panel that `panel` returns; the last one while it returns none.
 pub fn shown(
     state: State,
     panel: impl Fn() -> Option<Panel> + Send + Sync + 'static,

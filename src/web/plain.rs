@@ -1,4 +1,4 @@
-//! Plain objects of JavaScript: what it hands over as a [`Value`], what it is answered. Requests are read step by step and within bounds, so that whatever it is (nested without
+//! Plain objects of JavaScript: what it passes as a [`Value`], and what is returned. Requests are read step by step and within bounds, so that whatever it is (nested without
 //! end, throwing when it is read, larger than any request) ends as an issue and never as an exception.
 
 use crate::core::issue::Issue;

@@ -64,7 +64,7 @@ pub(crate) fn ShareDialog() -> impl IntoView {
         })
     };
     let link = move || whole(state.lang.get());
-    // What stands in a wiki speaks the language that was chosen here, by link or by button; where none was, its reader's.
+    // An embed has the language that was chosen here, by link or by button; where none was chosen, its reader's.
     let chosen = move || {
         let lang = state.lang.get().or_else(|| browser::stored("language"));
         lang.filter(|lang| ["en", "zh"].contains(&lang.as_str()))

@@ -1,6 +1,6 @@
-//! A first visit's way in: what the sentence is for, and published runs to start from.
+//! The start of a first visit: what the sentence is for, and runs to start from.
 
-use crate::core::run::presets::PUBLISHED;
+use crate::core::run::presets::{PUBLISHED, PublishedRun, TUNED, TunedRun};
 use crate::web::i18n::say;
 use crate::web::state::State;
 use crate::web::{browser, history};
@@ -13,20 +13,23 @@ pub fn start(state: State) -> AnyView {
     }
     let load = move |event| {
         let id = event_target_value(&event);
-        if let Some(known) = PUBLISHED.iter().find(|known| known.id == id) {
-            history::load(state, known.run());
+        let published = PUBLISHED.iter().find(|known| known.id == id);
+        let tuned = TUNED.iter().find(|known| known.id == id);
+        let run = published.map(PublishedRun::run);
+        if let Some(run) = run.or_else(|| tuned.map(TunedRun::run)) {
+            history::load(state, run);
         }
     };
-    let runs = PUBLISHED
-        .iter()
-        .map(|known| view! { <option value=known.id>{known.name}</option> })
-        .collect_view();
+    let option = |(id, name)| view! { <option value=id>{name}</option> };
+    let published = PUBLISHED.iter().map(|known| (known.id, known.name));
+    let tuned = TUNED.iter().map(|known| (known.id, known.name));
     view! {
         <p class="start">
             <span>{say("What to train, on what, with what: edit the words above, or start from")}</span>
-            <select aria-label=say("Published run") on:change=load>
-                <option value="">{say("a published run")}</option>
-                {runs}
+            <select aria-label=say("Run to start from") on:change=load>
+                <option value="">{say("a run")}</option>
+                <optgroup label=say("Fine-tuning")>{tuned.map(option).collect_view()}</optgroup>
+                <optgroup label=say("Published")>{published.map(option).collect_view()}</optgroup>
             </select>
         </p>
     }

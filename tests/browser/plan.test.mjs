@@ -17,7 +17,7 @@ const site = calculator({
 });
 
 const panel = (page) => page.locator('section[aria-labelledby="plan-title"]');
-const rows = (page) => panel(page).getByRole('region', { name: 'Layouts by step time' }).locator('tbody tr');
+const rows = (page) => panel(page).getByRole('region', { name: 'Ranked layouts' }).locator('tbody tr');
 const chip = (page, word) => panel(page).locator(`[data-action="plan ${word}"]`);
 const pressed = (page, word) => eventually(
   () => chip(page, word).getAttribute('aria-pressed'),

@@ -9,7 +9,7 @@ use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A row with what the calculator says.
+/// A row with the calculator's prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fact {
     /// Index of the row.
@@ -33,7 +33,7 @@ impl Fact {
     }
 }
 
-/// What the calculator says of a row.
+/// The calculator's prediction of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// Seconds or GiB.
@@ -105,7 +105,7 @@ impl Bench {
     pub fn done(&self) -> usize {
         self.done
     }
-    /// Takes what the calculator says of the next row.
+    /// Adds the prediction of the next row.
     pub fn record(&mut self, prediction: Option<Prediction>) {
         let Some(row) = self.rows.get(self.done) else {
             return;

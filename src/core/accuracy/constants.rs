@@ -20,7 +20,7 @@ use crate::units::{Seconds, show_bandwidth, show_seconds, significant};
 /// A constant and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constant {
-    /// What it says.
+    /// Its value in words.
     pub name: Message,
     /// Its value, as shown.
     pub value: Message,

@@ -27,7 +27,7 @@ pub struct Evidence {
     pub run: Run,
     /// What came out.
     pub measured: Measured,
-    /// What the row says besides.
+    /// Further columns of the row.
     pub note: String,
 }
 

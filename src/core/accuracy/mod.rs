@@ -1,4 +1,4 @@
-//! Predicted against measured: every published run that this calculator is held to, as a Run of its own.
+//! Predicted against measured: every published run that this calculator is tested against, as a Run of its own.
 //!
 //! The page shows these rows and the tests assert over them: both read the same files (`public/data`) through the same
 //! [`SOURCES`]. What a source does not print follows its software; the comments beside each source say what.

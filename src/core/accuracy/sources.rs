@@ -44,7 +44,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As the page says it.
+    /// Its name on the page.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -205,7 +205,7 @@ pub static SOURCES: &[Source] = &[
         gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=25&sequence_parallel=false&precision=bf16&stack=composer-2023"), LAYOUT),
     source("llm-foundry, MPT on H100", Kind::Fitted, THROUGHPUT, &[("source", "llm-foundry"), ("held", "=yes"), ("gpu_type", "h100")], Quantity::StepSeconds,
         gpt!("model.gated_ffn=false&model.tied_embeddings=true&model.dropout=false&gpu.inter_gb_per_s=50&sequence_parallel=false&precision=bf16&stack=composer-2023"), LAYOUT),
-    // Megatron with sequence parallelism; of its software the table says Transformer Engine, which picks cuDNN's kernel.
+    // Megatron with sequence parallelism; the table names Transformer Engine as its software, which picks cuDNN's kernel.
     source("SimuMax, Llama on B200", Kind::Fitted, THROUGHPUT, &[("source", "SimuMax"), ("held", "=yes")], Quantity::StepSeconds,
         gpt!("model.gated_ffn=true&model.tied_embeddings=false&model.dropout=false&gpu.inter_gb_per_s=50&sequence_parallel=true&precision=bf16-fp32-grads&stack.base=megatron-2024&stack.attention=cudnn"), LAYOUT),
     // Jean Zay: four 100 Gbit/s cards for eight GPUs, "NVLink 4 inter-gpu connects" of the twelve of an A100 (BLOOM's model

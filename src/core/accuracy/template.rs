@@ -6,7 +6,7 @@
 use super::table::Line;
 use crate::run::Run;
 
-/// The Run of `line` by `template`; none where the line leaves out too much or cannot be what it says.
+/// The Run of `line` by `template`; none where the line leaves out too much or contradicts itself.
 #[must_use]
 pub fn run(template: &str, line: Line) -> Option<Run> {
     let text = fill(template, line)?;

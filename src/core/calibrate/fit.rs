@@ -174,7 +174,7 @@ fn mixture_of(measured: &[Measured]) -> Posterior {
     mixture(&data, &[0.0; MULTIPLIERS])
 }
 
-/// Whether the exact model says at `mean` what the components say.
+/// Whether the exact model gives at `mean` what the components give.
 fn agrees(observations: &[Observation], measured: &[Measured], mean: &Vector) -> bool {
     measured.iter().filter(|one| one.is_step).all(|one| {
         let run = &observations[one.observation].run;

@@ -42,7 +42,7 @@ pub struct Standing {
     pub measured_s: f64,
     /// As the shipped constants say.
     pub before_s: f64,
-    /// As the fit says.
+    /// By the fit.
     pub after_s: f64,
     /// As the other runs predict; the shipped constants where there are none.
     pub expected_s: f64,

@@ -20,7 +20,7 @@ const OVERHEAD_SD: (f64, f64) = (1.5, 0.5);
 const RATIO_SD: (f64, f64) = (0.05, 0.03);
 /// An allocated peak further off than this is of another layout.
 const WRONG: f64 = 0.05;
-/// A process takes no less than the model says.
+/// A process takes no less than the model predicts.
 const LEAST_OVERHEAD: f64 = 0.0;
 
 /// An allocated peak against the model's.
@@ -30,7 +30,7 @@ pub struct Allocated {
     pub observation: usize,
     /// GiB as measured.
     pub measured: f64,
-    /// GiB as the model says.
+    /// GiB by the model.
     pub predicted: f64,
     /// What single change of the settings would explain it, where it is off.
     pub suspects: Vec<Suspect>,

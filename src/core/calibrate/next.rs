@@ -1,7 +1,7 @@
 //! The run to make next: the one after which the question's answers would be surest.
 //!
 //! Greedy A-optimal: of the candidates that fit on the GPUs at hand, the one that makes `Σ J V' Jᵀ` over the targets
-//! smallest, with `V' = V - (V Jᵀ)(J V)/(σ² + J V Jᵀ)`. An extreme run carries an extreme error of its layout: the first
+//! smallest, with `V' = V - (V Jᵀ)(J V)/(σ² + J V Jᵀ)`. An extreme run has an extreme error of its layout: the first
 //! run should be a typical one, and is the one on the page.
 
 use super::NOISE;
@@ -115,7 +115,7 @@ fn after(covariance: &Matrix, slopes: &Vector) -> Matrix {
 }
 
 /// The best of `candidates` for `targets`, best first, at most `count`; those that narrow nothing are left out. `known`
-/// says whether there is a run already.
+/// tells whether there is a run already.
 #[must_use]
 pub(crate) fn next_runs(
     found: &Posterior,
@@ -172,7 +172,9 @@ pub fn informed_by(multiplier: Multiplier) -> Message {
             t!("a small hidden size or micro-batch 1; a small batch shows the optimizer")
         }
         Multiplier::NodeLinks => t!("the same run at TP 1 and at TP 8 in a node"),
-        Multiplier::Network => t!("the same run on one node and on many, at the same batch a GPU"),
+        Multiplier::Network => {
+            t!("the same run on one node and on many, at the same batch per GPU")
+        }
         Multiplier::Host => t!("micro-batch 1 and a short sequence; CUDA graphs on and off"),
         Multiplier::Loader => t!("mock data and real data"),
         Multiplier::All => t!("any run"),

@@ -48,7 +48,7 @@ pub struct Observation {
     pub sigma: f64,
     /// Peaks of the fullest GPU.
     pub peaks: Vec<Peak>,
-    /// Measured by itself, of a benchmark or a trace: what a kind of work takes over what the model says of it.
+    /// Measured by itself, of a benchmark or a trace: what a kind of work takes over the model's prediction.
     pub ratios: Vec<(Multiplier, f64)>,
 }
 

@@ -29,7 +29,7 @@ pub struct Request {
     pub plan: Vec<Run>,
 }
 
-/// What a fit says, as plain data.
+/// The result of a fit, as plain data.
 #[derive(Serialize)]
 pub struct Calibration {
     /// Empty where there is an answer.
@@ -77,7 +77,7 @@ pub struct Standing {
     pub measured_s: f64,
     /// As the shipped constants say.
     pub before_s: f64,
-    /// As the fit says.
+    /// By the fit.
     pub after_s: f64,
     /// As the other runs predict; the shipped constants where there are none.
     pub expected_s: f64,
@@ -95,7 +95,7 @@ pub struct Layout {
     pub name: String,
     /// GiB as measured.
     pub measured_gib: f64,
-    /// GiB as the model says.
+    /// GiB by the model.
     pub predicted_gib: f64,
     /// What would explain it.
     pub warning: Message,

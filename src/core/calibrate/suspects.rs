@@ -20,7 +20,7 @@ pub struct Suspect {
     pub key: String,
     /// Its other value, as a link writes it.
     pub value: String,
-    /// What the model then says over what was measured.
+    /// The model's prediction then, over what was measured.
     pub ratio: f64,
 }
 

@@ -21,7 +21,7 @@ pub struct Gpu {
     pub intra: BytesPerSecond,
     /// Network between nodes, one direction, per GPU.
     pub inter: BytesPerSecond,
-    /// Link to the host's memory, one direction, as its data sheet says.
+    /// Link to the host's memory, one direction, by its data sheet.
     pub host: BytesPerSecond,
     /// GPUs on the scale-up link.
     pub per_node: u64,

@@ -1,4 +1,4 @@
-//! A formula to take along: as plain text, and as LaTeX that also GitHub's and a wiki's renderers read.
+//! A formula to copy: as plain text, and as LaTeX that also GitHub's and a wiki's renderers read.
 
 use super::Term;
 use super::formula::{Expr, flat, is_word, signed};
@@ -234,7 +234,7 @@ fn upright(value: &str) -> String {
         }
         flush(&mut word, &mut out);
         out.push_str(match c {
-            '\u{2009}' => "\\,",
+            '\u{202f}' => "\\,",
             ' ' => "\\ ",
             '%' => "\\%",
             '−' => "-",
@@ -259,7 +259,7 @@ mod tests {
             "2.10 \\times 10^{6}\\ \\mathrm{tokens}"
         );
         assert_eq!(
-            upright("12\u{2009}300 GB/s"),
+            upright("12\u{202f}300 GB/s"),
             "12\\,300\\ \\mathrm{GB}/\\mathrm{s}"
         );
         assert_eq!(upright("3.20 µs"), "3.20\\ \\mathrm{\\mu s}");

@@ -1,4 +1,4 @@
-//! What a published method takes for granted, so that a Run outside it is told which settings were ignored.
+//! What a published method assumes, so that a Run outside it gets a warning that names the settings ignored.
 
 use crate::issue::Issue;
 use crate::model::{Biases, Norm};
@@ -33,17 +33,33 @@ fn default(scenario: &Scenario, key: &str) -> bool {
     field(key).is_none_or(|field| !field.is_changed(&scenario.run))
 }
 
+const DENSE: Assumption = assume("model.moe.experts", "a dense FFN", |s| {
+    s.model.moe.is_none()
+});
+const MULTI_HEAD: Assumption = assume("model.mla.kv_lora_rank", "multi-head attention", |s| {
+    s.model.mla.is_none()
+});
+const NO_TOWER: Assumption = assume("model.vision.layers", "no vision tower", |s| {
+    s.model.vision.is_none()
+});
+const ALL_HEADS: Assumption = assume("model.kv_heads", "as many key-value heads as heads", |s| {
+    s.model.kv_heads == s.model.heads
+});
+const TWO_MATRICES: Assumption = assume("model.gated_ffn", "an FFN of two matrices", |s| {
+    !s.model.gated_ffn
+});
+const ONE_TOKEN: Assumption = assume("model.mtp_modules", "no multi-token prediction", |s| {
+    s.model.mtp_modules == 0
+});
+const DROPOUT: Assumption = assume("model.dropout", "dropout masks", |s| s.model.dropout);
+
 /// A dense Llama: RMSNorm, SwiGLU, untied embeddings, no biases, no dropout.
 pub const LLAMA: &[Assumption] = &[
-    assume("model.moe.experts", "a dense FFN", |s| {
-        s.model.moe.is_none()
-    }),
+    DENSE,
     assume("model.mla.kv_lora_rank", "grouped-query attention", |s| {
         s.model.mla.is_none()
     }),
-    assume("model.vision.layers", "no vision tower", |s| {
-        s.model.vision.is_none()
-    }),
+    NO_TOWER,
     assume("model.gated_ffn", "a gated FFN", |s| s.model.gated_ffn),
     assume("model.norm", "RMSNorm", |s| s.model.norm == Norm::Rms),
     assume("model.biases", "no biases", |s| {
@@ -53,9 +69,7 @@ pub const LLAMA: &[Assumption] = &[
     assume("model.tied_embeddings", "untied embeddings", |s| {
         !s.model.tied_embeddings
     }),
-    assume("model.mtp_modules", "no multi-token prediction", |s| {
-        s.model.mtp_modules == 0
-    }),
+    ONE_TOKEN,
 ];
 
 /// What every published method counts in.
@@ -93,7 +107,7 @@ pub const MEGATRON: &[Assumption] = &[
     }),
     assume(
         "fused_swiglu",
-        "an unfused SwiGLU, 8 bytes a token and FFN channel",
+        "an unfused SwiGLU, 8 bytes per token and FFN channel",
         |s| s.software.fused_swiglu,
     ),
     assume("dummy_wgrad", "no dummy weight gradients", |s| {
@@ -104,51 +118,29 @@ pub const MEGATRON: &[Assumption] = &[
 
 /// A dense GPT with multi-head attention and an FFN of two matrices; no vision tower.
 pub(crate) const MULTI_HEAD_GPT: &[Assumption] = &[
-    assume("model.moe.experts", "a dense FFN", |s| {
-        s.model.moe.is_none()
-    }),
-    assume("model.mla.kv_lora_rank", "multi-head attention", |s| {
-        s.model.mla.is_none()
-    }),
-    assume("model.vision.layers", "no vision tower", |s| {
-        s.model.vision.is_none()
-    }),
-    assume("model.kv_heads", "as many key-value heads as heads", |s| {
-        s.model.kv_heads == s.model.heads
-    }),
-    assume("model.gated_ffn", "an FFN of two matrices", |s| {
-        !s.model.gated_ffn
-    }),
+    DENSE,
+    MULTI_HEAD,
+    NO_TOWER,
+    ALL_HEADS,
+    TWO_MATRICES,
     assume("model.ffn", "an FFN of four times the hidden size", |s| {
         s.model.ffn == 4 * s.model.hidden
     }),
-    assume("model.dropout", "dropout masks", |s| s.model.dropout),
-    assume("model.mtp_modules", "no multi-token prediction", |s| {
-        s.model.mtp_modules == 0
-    }),
+    DROPOUT,
+    ONE_TOKEN,
 ];
 
 /// The same for the uneven-pipeline note, whose formulas take any FFN width and a vision tower.
 pub(crate) const MULTI_HEAD_GPT_SHAPES: &[Assumption] = &[
-    assume("model.moe.experts", "a dense FFN", |s| {
-        s.model.moe.is_none()
-    }),
-    assume("model.mla.kv_lora_rank", "multi-head attention", |s| {
-        s.model.mla.is_none()
-    }),
-    assume("model.kv_heads", "as many key-value heads as heads", |s| {
-        s.model.kv_heads == s.model.heads
-    }),
-    assume("model.gated_ffn", "an FFN of two matrices", |s| {
-        !s.model.gated_ffn
-    }),
-    assume("model.dropout", "dropout masks", |s| s.model.dropout),
+    DENSE,
+    MULTI_HEAD,
+    ALL_HEADS,
+    TWO_MATRICES,
+    DROPOUT,
     assume("model.tied_embeddings", "a head of its own", |s| {
         !s.model.tied_embeddings
     }),
-    assume("model.mtp_modules", "no multi-token prediction", |s| {
-        s.model.mtp_modules == 0
-    }),
+    ONE_TOKEN,
 ];
 
 const TENSORS_ONLY: [Assumption; 5] = [

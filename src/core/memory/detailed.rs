@@ -22,7 +22,7 @@ pub use holding::Kind;
 pub(crate) use holding::{Holding, holdings};
 pub use logits::LOSS_KERNELS;
 pub use states::shards;
-pub(crate) use states::trained_bytes;
+pub(crate) use states::{base_weights, trained_bytes};
 use transient::Buffer;
 
 use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};

@@ -6,7 +6,9 @@
 //! blocks. Source: DeepSpeed `stage_1_and_2.py`, `stage3.py` (`estimate_zero...`), Megatron-LM `optimizer/cpu_offloading`,
 //! PyTorch PR 120256, torchao `optim/cpu_offload.py`.
 
-use super::detailed::{Holding, holdings, offloaded_activation_bytes, shards, trained_bytes};
+use super::detailed::{
+    Holding, base_weights, holdings, offloaded_activation_bytes, shards, trained_bytes,
+};
 use super::estimate::{RankLoad, Verdict};
 use crate::run::{Offload, OffloadFramework, OffloadTo, Optimizer, Precision, Scenario};
 use crate::units::Bytes;
@@ -72,6 +74,14 @@ fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
     parts.iter().map(own).sum()
 }
 
+/// Bytes of the frozen base of a rank's shard, as it is stored.
+fn frozen(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let parts = holdings(scenario, load);
+    let frozen = parts.iter().filter(|part| !part.trained);
+    let own = |part: &Holding| base_weights(scenario, part) / shards(scenario, part.kind);
+    frozen.map(own).sum()
+}
+
 /// Bytes of one GPU's states on its host.
 fn states(scenario: &Scenario, load: &RankLoad, offload: &Offload) -> f64 {
     let (p, bytes) = (updated(scenario, load), scenario.trained_bytes());
@@ -87,7 +97,7 @@ fn states(scenario: &Scenario, load: &RankLoad, offload: &Offload) -> f64 {
         }
         OffloadFramework::Megatron => optimizer * p * (4.0 + 4.0 + moments),
         // The stored parameter is the master.
-        OffloadFramework::Fsdp2 => p * (2.0 * bytes.weights + moments),
+        OffloadFramework::Fsdp2 => p * (2.0 * bytes.weights + moments) + frozen(scenario, load),
         OffloadFramework::Torchao => optimizer * p * (2.0 * bytes.weights + moments),
     }
 }

@@ -1,7 +1,7 @@
 //! How much memory each GPU needs, by pipeline rank and by what it is for.
 //!
-//! Memory does not know pipelines: what a schedule makes each rank hold arrives as [`RankLoad`]s, numbers only.
-//! Several methods answer the same question; each lives in its own file and says what it leaves out.
+//! Memory does not depend on pipelines: what a schedule makes each rank hold arrives as [`RankLoad`]s, numbers only.
+//! Several methods answer the same question; each has its own file, which lists what it leaves out.
 
 mod assumptions;
 pub mod curve;

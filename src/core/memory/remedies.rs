@@ -1,5 +1,5 @@
-//! Where to turn when a Run should have fitted and did not: the way to find what it chokes on, and what no estimate
-//! sees. The changes that make a Run fit are in `report/fit`.
+//! What to check when a Run was predicted to fit and ran out of memory, and what no estimate
+//! includes. The changes that make a Run fit are in `report/fit`.
 
 use super::{RankLoad, Verdict, estimate};
 use crate::issue::Issue;
@@ -108,7 +108,7 @@ pub fn narrowing(run: &Run) -> Vec<Step> {
     steps
 }
 
-/// What an estimate that fits does not see, or sees as a mean only.
+/// What an estimate that fits leaves out, or has as a mean only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
     /// Buffers of process groups.

@@ -272,12 +272,11 @@ pub(super) fn down_bytes(model: &Architecture, cut: &Cut) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{Mla, Moe};
-
-    fn cut(tokens: f64, keys: f64, tp: f64, residual: f64, flash: bool) -> Cut {
-        Cut {
+impl Cut {
+    /// For tests: `tokens` that see `keys`, over `tp` ranks, with `residual` of the residual stream and of the linears'
+    /// inputs on each; bf16, FlashAttention where `flash`.
+    pub(crate) fn sample(tokens: f64, keys: f64, tp: f64, residual: f64, flash: bool) -> Self {
+        Self {
             tokens,
             keys,
             tp,
@@ -293,6 +292,12 @@ mod tests {
             element: 2.0,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Mla, Moe};
 
     fn total(model: &Architecture, cut: &Cut) -> f64 {
         layer_inventory(model, model.kind(0), cut)
@@ -313,7 +318,7 @@ mod tests {
             (8.0, 1.0, false, 10.0 + 24.0 / 8.0 + scores / 8.0),
             (8.0, 8.0, false, 34.0 / 8.0 + scores / 8.0),
         ] {
-            let ours = total(&model, &cut(s * b, s, tp, residual, flash)) / sbh;
+            let ours = total(&model, &Cut::sample(s * b, s, tp, residual, flash)) / sbh;
             assert!((ours / printed - 1.0).abs() < 1e-12, "{ours} {printed}");
         }
     }
@@ -327,7 +332,7 @@ mod tests {
         for k in [2.0, 4.0] {
             let cut = Cut {
                 element: k,
-                ..cut(s * b, s, 1.0, 1.0, false)
+                ..Cut::sample(s * b, s, 1.0, 1.0, false)
             };
             let blog = (16.0 * k + 2.0) * s * b * h + (2.0 * k + 1.0) * b * a * s * s;
             assert!((total(&model, &cut) / blog - 1.0).abs() < 1e-12);
@@ -338,7 +343,7 @@ mod tests {
     #[test]
     fn a_llama_8b_layer_keeps_1_06_gib_fused_and_1_28_unfused() {
         let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
-        let fused = cut(8192.0, 8192.0, 1.0, 1.0, true);
+        let fused = Cut::sample(8192.0, 8192.0, 1.0, 1.0, true);
         let unfused = Cut {
             fused_swiglu: false,
             ..fused
@@ -370,7 +375,7 @@ mod tests {
             }),
             ..Architecture::llama(61, 7168, 18432, 128, 128, 129_280)
         };
-        let bf16 = cut(4096.0, 4096.0, 1.0, 1.0, true);
+        let bf16 = Cut::sample(4096.0, 4096.0, 1.0, 1.0, true);
         let low = Cut { fp8: true, ..bf16 };
         let (t, scale) = (4096.0, 4.0 / 128.0);
         let bytes = |name: &str| {
@@ -404,7 +409,7 @@ mod tests {
     #[test]
     fn quantised_inputs_save_a_sixth_in_mxfp8_and_a_quarter_in_nvfp4() {
         let model = Architecture::llama(32, 4096, 14336, 32, 8, 128_256);
-        let whole = cut(8192.0, 8192.0, 1.0, 1.0, true);
+        let whole = Cut::sample(8192.0, 8192.0, 1.0, 1.0, true);
         let statistics = 4.0 * 32.0 * 8192.0;
         for (element, context, printed) in [
             (2.0, false, 34.0),
@@ -426,7 +431,7 @@ mod tests {
     fn a_rank_never_holds_less_than_one_key_value_head() {
         let model = Architecture::llama(32, 4096, 14336, 32, 2, 128_256);
         let kv = |tp| {
-            layer_inventory(&model, model.kind(0), &cut(1.0, 1.0, tp, tp, true))
+            layer_inventory(&model, model.kind(0), &Cut::sample(1.0, 1.0, tp, tp, true))
                 .iter()
                 .find(|kept| kept.role == Role::KeyValue)
                 .map_or(0.0, |kept| kept.bytes)

@@ -207,7 +207,7 @@ fn kda(own: Kda, cut: &Cut) -> Kept {
 }
 
 /// Queries of one rank's heads, the key-value head and the compressor's input in fp32 on every rank, the output before
-/// its grouped projection and between its two. Inferred from Automodel `deepseek_v4/layers.py`; nobody prints it.
+/// its grouped projection and between its two. Inferred from Automodel `deepseek_v4/layers.py`; no source prints it.
 fn compressed(model: &Architecture, own: Compressed, ratio: u8, cut: &Cut, kept: &mut Vec<Kept>) {
     let (t, e, a) = (
         cut.tokens,
@@ -244,21 +244,7 @@ mod tests {
 
     /// Bytes a token of a mixer alone, at t = 1: `reference/architectures.md`, sections 2.5 to 2.9.
     fn bytes(model: &Architecture, mixer: Mixer) -> f64 {
-        let cut = Cut {
-            tokens: 1.0,
-            keys: 1e9,
-            tp: 1.0,
-            residual: 1.0,
-            linear_input: 1.0,
-            etp: 1.0,
-            routed: 1.0,
-            outputs: 1.0,
-            flash: true,
-            fused_swiglu: true,
-            fp8: false,
-            quantised: None,
-            element: 2.0,
-        };
+        let cut = Cut::sample(1.0, 1e9, 1.0, 1.0, true);
         let kind = LayerKind::new(mixer, crate::model::Ffn::None);
         let norm = 4.0 * model.hidden as f64;
         let kept = layer_inventory(model, kind, &cut);

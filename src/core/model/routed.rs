@@ -85,21 +85,7 @@ mod tests {
             }),
             ..Architecture::llama(4, 5120, 12288, 128, 128, 102_400)
         };
-        let cut = Cut {
-            tokens: 4096.0,
-            keys: 4096.0,
-            tp: 1.0,
-            residual: 1.0,
-            linear_input: 1.0,
-            etp: 1.0,
-            routed: 1.0,
-            outputs: 1.0,
-            flash: true,
-            fused_swiglu: true,
-            fp8: false,
-            quantised: None,
-            element: 2.0,
-        };
+        let cut = Cut::sample(4096.0, 4096.0, 1.0, 1.0, true);
         let bytes: f64 = (0..4)
             .flat_map(|index| layer_inventory(&model, model.kind(index), &cut))
             .map(|kept| kept.bytes)

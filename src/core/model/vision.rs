@@ -78,21 +78,7 @@ mod tests {
             vision: Some(vision(frozen)),
             ..Architecture::llama(28, 3584, 18944, 28, 4, 152_064)
         };
-        let cut = Cut {
-            tokens: 1024.0,
-            keys: 1024.0,
-            tp: 1.0,
-            residual: 1.0,
-            linear_input: 1.0,
-            etp: 1.0,
-            routed: 1.0,
-            outputs: 1.0,
-            flash: true,
-            fused_swiglu: true,
-            fp8: false,
-            quantised: None,
-            element: 2.0,
-        };
+        let cut = Cut::sample(1024.0, 1024.0, 1.0, 1.0, true);
         let bytes = |frozen| -> f64 {
             let kept = vision_inventory(&model(frozen), 1.0, &cut);
             kept.iter().map(|tensor| tensor.bytes).sum()

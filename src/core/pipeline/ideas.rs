@@ -1,6 +1,6 @@
-//! What each schedule's idea is, what it costs and asks for: three lines a schedule, for those who choose one.
+//! Each schedule's idea, cost and requirements: three lines a schedule, for choosing one.
 //!
-//! Apart from the rows of `rows.rs`, so that whoever only runs schedules need not carry the words.
+//! Separate from `rows.rs`: programs that only run schedules do not contain these texts.
 
 use super::papers;
 use crate::source::{self, Source};
@@ -14,7 +14,7 @@ pub struct Idea {
     pub idea: &'static str,
     /// What that costs.
     pub cost: &'static str,
-    /// What it asks for.
+    /// What it requires.
     pub needs: &'static str,
     /// Where it is described.
     pub source: &'static Source,
@@ -122,30 +122,30 @@ pub static IDEAS: &[Idea] = &[
     },
     Idea {
         id: "zb-v",
-        idea: "Two chunks a rank in a V: zero bubble in the memory of 1F1B.",
+        idea: "Two chunks per rank in a V: zero bubble in the memory of 1F1B.",
         cost: "No idle time inside a rank's span for tF = tB = tW; 2p chunks held on every rank.",
-        needs: "Two chunks a rank, m ≥ 2p − 1, equal tF, tB and tW.",
+        needs: "Two chunks per rank, m ≥ 2p − 1, equal tF, tB and tW.",
         source: &papers::CONTROLLABLE,
     },
     Idea {
         id: "zb-v-auto",
         idea: "ZB-V laid out from the real durations within a memory limit.",
         cost: "2p chunks on a rank by default, as ZB-V.",
-        needs: "Two chunks a rank; durations of F, B and W that are known and steady.",
+        needs: "Two chunks per rank; durations of F, B and W that are known and steady.",
         source: &papers::CONTROLLABLE,
     },
     Idea {
         id: "v-half",
         idea: "A V of two chunks whose lifetimes are balanced: half the activations of 1F1B.",
         cost: "About half of 1F1B's bubble for equal tF, tB and tW; 2(⌊p/2⌋ + 1) chunks held.",
-        needs: "Two chunks a rank, near-equal tF, tB and tW.",
+        needs: "Two chunks per rank, near-equal tF, tB and tW.",
         source: &papers::CONTROLLABLE,
     },
     Idea {
         id: "v-min",
         idea: "A V of two chunks with the least activations: a third of 1F1B's.",
         cost: "About two thirds of 1F1B's bubble for equal times, more where they differ; 2⌈(p + 2)/3⌉ chunks held.",
-        needs: "Two chunks a rank, near-equal tF, tB and tW.",
+        needs: "Two chunks per rank, near-equal tF, tB and tW.",
         source: &papers::CONTROLLABLE,
     },
     Idea {
@@ -157,9 +157,9 @@ pub static IDEAS: &[Idea] = &[
     },
     Idea {
         id: "dualpipev",
-        idea: "DualPipe cut in half: the V of two chunks a rank, without the second copy of the weights.",
+        idea: "DualPipe cut in half: the V of two chunks per rank, without the second copy of the weights.",
         cost: "Bubble (p − 1)(F&B + B − 3W) of a chunk; 2p + 1 chunks held.",
-        needs: "m ≥ 2p, two chunks a rank; a fused forward-backward block.",
+        needs: "m ≥ 2p, two chunks per rank; a fused forward-backward block.",
         source: &papers::DUALPIPE,
     },
     Idea {

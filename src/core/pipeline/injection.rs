@@ -133,7 +133,7 @@ mod tests {
         measure(&order, &durations).unwrap().1.makespan_s
     }
 
-    /// Equal micro-batches, room for p of them: 1F1B's `(m + p − 1)(tF + tBW)`.
+    /// Equal micro-batches, at most p of them held: 1F1B's `(m + p − 1)(tF + tBW)`.
     #[test]
     fn equal_micro_batches_take_as_long_as_1f1b() {
         for (p, m) in [(1, 4), (2, 6), (4, 8), (4, 3), (8, 16)] {

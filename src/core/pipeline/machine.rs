@@ -13,7 +13,7 @@ use super::row::Loop;
 use super::simulate::{Half, TimedOp};
 use std::ops::Range;
 
-/// Marks a result that is not made yet and that the rank in the other bits sleeps on; ranks count from 1, 0 is nobody.
+/// Marks a result that does not exist yet and that the rank in the other bits waits for; ranks count from 1, 0 is none.
 const ASLEEP: u32 = 1 << 31;
 
 /// When a result was made, and on which rank, from 1.

@@ -1,6 +1,6 @@
 //! An order: for each rank the list of what it runs, and how stages lie on ranks.
 //!
-//! Every schedule, generated or typed by a person, is one of these; nothing after the generators knows which.
+//! Every schedule, generated or typed by a person, is one of these; what follows does not depend on its origin.
 
 use super::fault::Fault;
 use super::op::{BadToken, Item, Kind, Op};
@@ -17,7 +17,7 @@ pub enum Placement {
     Snake,
     /// S = p, held twice: direction 0 has stage s on rank s, direction 1 on rank p − 1 − s.
     Bidirectional,
-    /// As the order itself says, op by op.
+    /// As the order itself has it, op by op.
     Given,
 }
 

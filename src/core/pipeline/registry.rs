@@ -1,4 +1,4 @@
-//! What there is to know of a schedule: what it is, what it asks for, who makes its order. Menus, help and validation
+//! The properties of a schedule: its names, its requirements, the function that makes its order. Menus, help and validation
 //! read this; the rows themselves are in `rows.rs`.
 
 use super::durations::Durations;

@@ -55,7 +55,7 @@ pub struct Reply {
     pub steady_s: Option<f64>,
     /// Tokens, a list a rank.
     pub order: Vec<Vec<String>>,
-    /// Every op with its times, unless the request says not to.
+    /// Every op with its times, unless the request leaves them out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ops: Vec<OpEntry>,
 }
@@ -182,7 +182,7 @@ impl Sizes {
     }
 }
 
-/// Reads the fields of an object and remembers what was wrong and what was never asked for.
+/// Reads the fields of an object, and collects faults and the fields that were not read.
 struct Reader<'a> {
     entries: &'a [(String, Value)],
     asked: Vec<&'static str>,

@@ -12,7 +12,7 @@ fn no_warnings(_: &Spec) -> Vec<Issue> {
     Vec::new()
 }
 
-/// What a row says unless it says otherwise.
+/// The defaults of a row.
 const ROW: Schedule = Schedule {
     id: "",
     name: "",

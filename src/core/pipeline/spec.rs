@@ -181,7 +181,7 @@ pub(super) fn check(spec: &Spec) -> Result<(), Issue> {
     guard_size(spec)
 }
 
-/// Ops of the order that `spec` asks for.
+/// Ops of the order that `spec` describes.
 #[must_use]
 pub(crate) fn op_count(spec: &Spec) -> u64 {
     op_count_of_one_microbatch(spec).saturating_mul(u64::from(spec.microbatches))
@@ -244,7 +244,7 @@ fn guard_size(spec: &Spec) -> Result<(), Issue> {
             ops,
             limit
         );
-        // Some orders want whole rounds of the ranks, or an even number.
+        // Some orders need whole rounds of the ranks, or an even number.
         let round = 2 * u64::from(spec.pp);
         let fewer = [most, most / round * round, most / 2 * 2];
         let fewer = fewer.into_iter().filter(|count| *count > 0);

@@ -1,4 +1,4 @@
-//! What a timeline says: makespan, the three bubbles that papers print, activations held, messages.
+//! Figures of a timeline: makespan, the three bubbles that papers print, activations held, messages.
 //!
 //! busy(r) = the op durations of rank r as executed; ideal = mean of busy(r).
 //! * `bubble_fraction` = 1 − ideal / makespan: share of the ranks' time that is idle (GPipe, Chimera, Hanayo);

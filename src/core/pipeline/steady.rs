@@ -9,7 +9,7 @@
 use super::Durations;
 use std::ops::Range;
 
-/// Steps that are followed where micro-batches have lengths of their own, half of them to forget the start.
+/// Steps that are followed where micro-batches have lengths of their own, half of them discarded as the start.
 const STEPS: usize = 16;
 
 /// The dependencies that set the pace of a pipeline.

@@ -2,7 +2,7 @@
 //!
 //! One line a rank, one action a cell, an empty cell where the rank idles. PyTorch wrote two dialects: the newer has `I`
 //! for the gradient of the input and `B` for the whole backward, the older `B` for the gradient of the input and `BW`
-//! for the whole. They are told apart op by op: a `B` whose weight gradient stands by itself is of the input only.
+//! for the whole. They are distinguished op by op: a `B` whose weight gradient stands by itself is of the input only.
 //! Actions that move data (`SEND_F`, `RECV_B`, `UNSHARD`, `REDUCE_GRAD`, ...) follow from the order and are left out.
 
 use super::op::{BadToken, Item, Kind, Op};

@@ -25,7 +25,7 @@ use crate::units::{MemoryUnit, Seconds};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 
-/// Above this share of idle time the page says that micro-batches are few.
+/// Idle share of the pipeline above which the report warns that micro-batches are few.
 const MUCH_BUBBLE: f64 = 0.2;
 
 /// A Run understood, simulated and measured.
@@ -511,7 +511,7 @@ fn much_bubble(scenario: &Scenario, stats: &Stats, endless: bool) -> Option<Issu
             )
         };
         let issue = Issue::warning("stage_layers", message);
-        // A rank of one stage says what its layers take.
+        // The time of a rank of one stage is that of its layers.
         let alone = scenario.stage_layers.len() == stats.busy_s.len()
             && stats.weight_copies.iter().all(|copies| *copies == 1);
         let split = level(&scenario.stage_layers, &stats.busy_s).filter(|_| alone);

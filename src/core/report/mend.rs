@@ -1,6 +1,6 @@
 //! Fixes that work: whatever an issue proposes is tried on the Run before it is shown.
 //!
-//! Who finds a fault knows one field of the Run and proposes values that may mend it; whether a value divides the GPUs,
+//! A check that finds a fault sees one field of the Run and proposes values that may mend it; whether a value divides the GPUs,
 //! suits the schedule and keeps the batch whole is known only here, where the whole Run is.
 
 use super::evaluate::Draft;

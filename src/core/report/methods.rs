@@ -15,7 +15,7 @@ pub struct MethodRow {
     pub method: Method,
     /// How the page names it.
     pub label: &'static str,
-    /// Whether the Run asks for it.
+    /// Whether the Run selects it.
     pub chosen: bool,
     /// Its fullest rank.
     pub fullest: StageMemory,

@@ -2,7 +2,7 @@
 //! relates to what the step counts as exposed.
 //!
 //! The step (as calibrated) lets each rank hide gradients behind one backward pass and charges the rank that is left with
-//! most, as if no rank had a bubble after its last op. The picture knows those bubbles. Where the charged rank is one
+//! most, as if no rank had a bubble after its last op. The picture includes those bubbles. Where the charged rank is one
 //! that ends the step, both say the same.
 
 use super::evaluate::Evaluation;
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// The picture, which knows bubbles, never shows more than the step counts with them left out.
+    /// The picture, which includes bubbles, never shows more than the step counts with them left out.
     #[test]
     fn eager_buckets_show_at_most_what_the_step_counts() {
         for schedule in [

@@ -11,7 +11,7 @@ use crate::run::presets::{Measured, PUBLISHED};
 use crate::sort::{sort, sort_by};
 use crate::units::Seconds;
 
-/// Who says a split.
+/// The rule or method that a split is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// As many layers on each stage as it goes.
@@ -27,7 +27,7 @@ pub enum Origin {
 /// A split of the Run's layers, and what it gives.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// Who says it, in the order of [`Origin`].
+    /// Its origins, in the order of [`Origin`].
     pub origins: Vec<Origin>,
     /// Layers a stage.
     pub layers: Vec<u64>,
@@ -58,7 +58,7 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// The split that `origin` says.
+    /// The split by `origin`.
     #[must_use]
     pub fn of(&self, origin: Origin) -> Option<&Split> {
         let said = |split: &&Split| split.origins.contains(&origin);

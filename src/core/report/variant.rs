@@ -104,7 +104,7 @@ pub fn memory_limit(run: &Run) -> u64 {
     limit.unwrap_or(run.pp)
 }
 
-/// What `run` becomes under the schedule `id`: two chunks a rank where it wants several and has one, layers split anew
+/// What `run` becomes under the schedule `id`: two chunks a rank where it needs several and has one, layers split anew
 /// where their number of stages changes.
 #[must_use]
 pub fn with_schedule(run: &Run, id: &str) -> Vec<(&'static str, String)> {

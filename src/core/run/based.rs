@@ -1,4 +1,4 @@
-//! "A preset, or a preset with changes, or all of it": the three ways to say a model, a GPU or a precision.
+//! "A preset, or a preset with changes, or all of it": the three ways to set a model, a GPU or a precision.
 
 use crate::issue::Issue;
 use crate::message::{Message, verbatim};

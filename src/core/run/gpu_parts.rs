@@ -1,4 +1,4 @@
-//! The figures of a GPU and the bytes of a precision as a Run says them, and what they mean together with a preset.
+//! The figures of a GPU and the bytes of a precision as a Run sets them, and their values together with a preset.
 
 use super::based::{Based, Missing, title};
 use super::choices::Choice;
@@ -43,7 +43,7 @@ impl Based<GpuParts> {
     /// The figures meant.
     ///
     /// # Errors
-    /// One issue for every figure that nothing says.
+    /// One issue for every figure that is not set.
     pub fn resolve(&self) -> Result<Gpu, Vec<Issue>> {
         let base = self.base.and_then(presets::gpu).map(|preset| preset.gpu);
         let parts = &self.parts;
@@ -101,7 +101,7 @@ impl Based<GpuParts> {
                 base.map(|g| g.inter),
                 &mut missing,
             ),
-            // PCIe of the fourth generation where nothing says more.
+            // PCIe of the fourth generation where nothing else is set.
             host: parts
                 .host_gb_per_s
                 .map(|rate| BytesPerSecond(rate * 1e9))
@@ -130,7 +130,7 @@ impl Based<PrecisionParts> {
     /// The bytes meant.
     ///
     /// # Errors
-    /// One issue for every entry that nothing says.
+    /// One issue for every entry that is not set.
     pub fn resolve(&self) -> Result<Precision, Vec<Issue>> {
         let base = self
             .base

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Names that are not fields although someone may look for them, and what to use instead.
 const DERIVED: &[(&str, &str)] = &[("dp", "dp is derived: gpus / (tp pp cp); set gpus instead")];
 
-/// Issues that are told at most: as many as a link has settings.
+/// Most issues that are reported: as many as a link has settings.
 const MAX_ISSUES: usize = 512;
 
 impl Run {
@@ -219,7 +219,7 @@ impl Run {
         Some(run)
     }
 
-    /// Sets the field `key` to what `parse` makes of its text; `instead` says what is used where that cannot be.
+    /// Sets the field `key` to what `parse` makes of its text; `instead` names what is used where that fails.
     fn read(
         &mut self,
         key: &str,

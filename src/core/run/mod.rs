@@ -31,10 +31,9 @@ pub use adapter::{Adapter, AdapterMethod, AdapterParts, AdapterType, BaseFormat,
 pub use based::Based;
 pub(crate) use check::divides_by;
 pub use check::{MAX_PARAMETERS, MAX_STAGES};
-pub(crate) use choices::TpOverlap;
 pub use choices::{
     AttentionKernel, Choice, CpComm, CrossEntropy, Method, Module, MoeDispatch, OneOf, Optimizer,
-    Recompute, Reduction, Schedule, Variant,
+    Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
 pub use fields::MAX_COUNT;
 pub use gpu_parts::{GpuParts, PrecisionParts};

@@ -1,4 +1,4 @@
-//! The layers of a model as a Run says them, and the shapes of what mixes tokens besides attention.
+//! The layers of a model as a Run sets them, and the shapes of what mixes tokens besides attention.
 
 use super::based::{Based, Missing};
 use super::model_parts::ModelParts;

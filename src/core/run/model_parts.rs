@@ -1,4 +1,4 @@
-//! The shapes of a model as a Run says them, and what they mean together with a preset.
+//! The shapes of a model as a Run sets them, and their values together with a preset.
 
 use super::based::{Based, Missing, title};
 use super::presets;
@@ -81,7 +81,7 @@ impl Based<ModelParts> {
     /// The shapes meant.
     ///
     /// # Errors
-    /// One issue for every shape that nothing says.
+    /// One issue for every shape that is not set.
     pub fn resolve(&self) -> Result<Architecture, Vec<Issue>> {
         let base = self
             .base

@@ -1,4 +1,4 @@
-//! What leaves the GPU for the memory of its host or its disks, and whose way that is.
+//! What leaves the GPU for the memory of its host or its disks, and by which framework.
 
 use super::choices::{Choice, OneOf, one_of};
 use super::{Run, Software};

@@ -103,7 +103,7 @@ pub struct Profile {
     pub version: Option<String>,
 }
 
-/// Letters of the correlations: the k-th of 64 says (k - 32)/32.
+/// Letters of the correlations: the k-th of 64 means (k - 32)/32.
 pub(crate) const LETTERS: &[u8; 64] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -214,7 +214,7 @@ fn pairs() -> impl Iterator<Item = (usize, usize)> {
     (0..MULTIPLIERS).flat_map(|row| (0..row).map(move |column| (row, column)))
 }
 
-/// What a letter says; an unknown one says nothing.
+/// The value of a letter; none for an unknown one.
 fn correlation(letter: u8) -> f64 {
     let position = LETTERS.iter().position(|known| *known == letter);
     position.map_or(0.0, |k| (k as f64 - 32.0) / 32.0)

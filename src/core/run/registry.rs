@@ -1,6 +1,6 @@
 //! What can be set, as data: one [`Field`] a setting, from which the link, JSON, the form, the hints and the tests come.
 //!
-//! This file says what a field is; the rows are in `fields.rs`, what may be set in `set.rs`, texts in `text.rs`.
+//! This file defines what a field is; the rows are in `fields.rs`, what may be set in `set.rs`, texts in `text.rs`.
 
 use super::Run;
 use super::choices::Choice;
@@ -25,7 +25,7 @@ pub enum Group {
     Method,
 }
 
-/// The values that the stepper beside a field walks through.
+/// The values that the stepper beside a field goes through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Steps {
     /// The next larger or smaller value that gives a valid Run.
@@ -126,7 +126,7 @@ pub struct Field {
     pub symbol: &'static str,
     /// Unit beside the input.
     pub unit: &'static str,
-    /// One line that says what it is.
+    /// Its description, one line.
     pub hint: &'static str,
     /// Shown only on request: the rarely used and the parts of a preset.
     pub advanced: bool,

@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn batch_and_cluster_grow_by_round_numbers_that_divide() {
-        // One data-parallel rank: every batch divides, and 257 is none that anyone wants.
+        // One data-parallel rank: every batch divides, and 257 is not a usual one.
         let wide = Run {
             tp: 16,
             ..Run::default()

@@ -222,7 +222,7 @@ impl Scenario {
         self.software.grad_reduce_bytes.unwrap_or(kept)
     }
 
-    /// Model FLOPs a step, counted as the Run says.
+    /// Model FLOPs a step, by the Run's convention.
     #[must_use]
     pub fn model_flops(&self) -> f64 {
         self.flops_per_token(self.run.attention_flops) * self.tokens_per_step()

@@ -1,5 +1,5 @@
 //! Setting a field to a value. Nothing panics and nothing is guessed: a value of the wrong type or out of range is
-//! refused with a message that says what would work.
+//! refused with a message that names what would work.
 
 use super::Run;
 use super::choices::Choice;

@@ -6,7 +6,7 @@ use super::presets::{STACKS, Stack};
 use super::{OverlapShares, Run};
 use crate::units::Seconds;
 
-/// Parts of a stack that no other field says; none: the preset's.
+/// Parts of a stack that no other field sets; none: the preset's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StackParts {
     /// The attention kernel.
@@ -121,7 +121,7 @@ impl Run {
         }
     }
 
-    /// The attention kernel: the stack's, unless `flash_attention` says otherwise.
+    /// The attention kernel: the stack's, unless `flash_attention` is set.
     #[must_use]
     pub fn attention_kernel(&self) -> AttentionKernel {
         let said = self.stack.parts.attention;

@@ -1,7 +1,7 @@
-//! Questions with one answer: how few GPUs can train this, how long may a sequence be, how large a micro-batch, what is
-//! cheapest for a token budget.
+//! Questions with one answer: how few GPUs can train this, how long may a sequence be, how large a micro-batch. And what
+//! is cheapest for a token budget: a row for each number of GPUs.
 
-use super::ranking::{Found, fits};
+use super::ranking::fits;
 use super::sweep::{Grown, Points, Sweep, Until, doublings};
 use crate::report::report;
 use crate::run::Run;
@@ -21,8 +21,6 @@ pub enum Question {
     FewestGpus,
     /// Longest sequence, by doubling, that some layout on these GPUs fits.
     LongestSequence,
-    /// GPUs, up to those of the run, that train its tokens in the fewest GPU-hours.
-    Cheapest,
 }
 
 /// What is known of the answer to a question.
@@ -44,37 +42,18 @@ impl Question {
                 let values = doublings(run.seq_len, MAX_TOKENS);
                 (Grown::SeqLen, values, Until::Fails)
             }
-            Self::Cheapest => {
-                let mut values = doublings(1, run.gpus);
-                if values.last() != Some(&run.gpus) {
-                    values.push(run.gpus);
-                }
-                (Grown::Gpus, values, Until::End)
-            }
         };
         Sweep::new(run, grown, values, until)
     }
+}
 
-    /// The answer of a finished sweep: the value and the best layout there.
-    #[must_use]
-    pub fn best(self, sweep: &Points) -> Option<(u64, &Found)> {
-        match self {
-            Self::FewestGpus | Self::LongestSequence => sweep.last_fit(),
-            Self::Cheapest => {
-                let rate = |found: &Found| found.figures.tokens_per_s_per_gpu;
-                let points = sweep.points.iter();
-                let found = points.filter_map(|point| Some((point.value, point.best.as_deref()?)));
-                // Equal costs: fewer GPUs.
-                found.reduce(|best, next| {
-                    if rate(next.1) > rate(best.1) {
-                        next
-                    } else {
-                        best
-                    }
-                })
-            }
-        }
+/// The fastest layouts of `run` on 1, 2, 4, … GPUs up to those that it has.
+pub(crate) fn fewer_gpus(run: &Run) -> Sweep {
+    let mut values = doublings(1, run.gpus);
+    if values.last() != Some(&run.gpus) {
+        values.push(run.gpus);
     }
+    Sweep::new(run, Grown::Gpus, values, Until::End)
 }
 
 /// The largest micro-batch that divides the batch and fits in the layout of `run`.
@@ -104,7 +83,7 @@ mod tests {
         };
         let mut sweep = Question::FewestGpus.sweep(&run);
         sweep.finish();
-        let (gpus, found) = Question::FewestGpus.best(&sweep.found).unwrap();
+        let (gpus, found) = sweep.found.last_fit().unwrap();
         assert!((2..=8).contains(&gpus), "{gpus}");
         assert_eq!(found.run.gpus, gpus);
     }

@@ -33,7 +33,7 @@ pub enum Split {
     SpareLast,
     /// The embedding and the head count as one layer each (Llama 3).
     SpareEnds,
-    /// As the run says.
+    /// The run's own.
     Given,
 }
 

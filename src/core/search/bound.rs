@@ -223,28 +223,25 @@ impl Layout<'_> {
         (sync.exposed().0, end.0)
     }
 
-    /// Whether it needs more memory than there is.
+    /// Memory of its fullest rank at least, bytes; none where that is more than there is.
     #[must_use]
-    pub(crate) fn runs_out(&self) -> bool {
+    pub(crate) fn peak(&self) -> Option<f64> {
         if self.scenario.run.memory_method != Method::Detailed {
-            return self.estimate_runs_out();
+            return self.estimated_peak();
         }
-        let usable = self.scenario.gpu.usable;
         let sorts = self.profile.sorts.iter().zip(self.owned);
-        let mut needed = sorts.map(|(sort, owned)| {
+        let needed = sorts.map(|(sort, owned)| {
             let alive = self.heaviest(&sort.kinds, &sort.alive);
             let chunks = sort.kinds.iter().map(|kind| self.bytes[*kind]);
-            detailed::needed(
-                self.scenario,
-                owned.bytes,
-                chunks.zip(alive.iter().copied()),
-            )
+            let chunks = chunks.zip(alive.iter().copied());
+            detailed::needed(self.scenario, owned.bytes, chunks).0
         });
-        needed.any(|needed| needed * (1.0 - ROUNDING) > usable)
+        let peak = needed.fold(0.0, f64::max) * (1.0 - ROUNDING);
+        (peak <= self.scenario.gpu.usable.0).then_some(peak)
     }
 
     /// The same by a method that is not made of these parts.
-    fn estimate_runs_out(&self) -> bool {
+    fn estimated_peak(&self) -> Option<f64> {
         let facts = &self.profile.facts;
         let load = |rank: &RankFacts| {
             let kinds: Vec<usize> = rank.stages.iter().map(|s| self.kinds.of[*s]).collect();
@@ -256,7 +253,8 @@ impl Layout<'_> {
         };
         let loads: Vec<RankLoad> = facts.ranks.iter().map(load).collect();
         let estimate = memory::estimate(self.scenario, &loads);
-        estimate.verdict() == Verdict::Oom || estimate.peak().1 > estimate.capacity
+        let peak = estimate.peak().1;
+        (estimate.verdict() != Verdict::Oom && peak <= estimate.capacity).then_some(peak.0)
     }
 
     /// The instant of `alive` at which chunks of `kinds` weigh most, as the report finds it.

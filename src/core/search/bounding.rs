@@ -35,7 +35,7 @@ impl Bounding {
         self.next >= space.blocks.len()
     }
 
-    /// Bounds the layouts of the next block; says how many units of work that was.
+    /// Bounds the layouts of the next block; returns the units of work that this took.
     pub fn step(&mut self, space: &Space) -> u64 {
         let index = self.next;
         self.next += 1;
@@ -90,9 +90,9 @@ impl Bounding {
             // ZeRO-3 keeps and recomputes differently.
             layout.bytes = bytes[usize::from(member.zero == 3)]
                 .get_or_insert_with(|| stages.bytes(&block, &scenario, &family.kinds));
-            if layout.runs_out() {
+            let Some(peak) = layout.peak() else {
                 continue;
-            }
+            };
             // ZeRO 0 and 1 move nothing within a micro-batch; what ZeRO-2 moves hangs on the schedule's groups.
             let key = [member.zero.max(1), scenario.reductions()];
             let known = paths.iter().position(|(known, _)| *known == key);
@@ -103,6 +103,7 @@ impl Bounding {
             });
             self.promises.push(Promise {
                 bound: layout.time(&paths[known].1),
+                peak,
                 place: Place::new(index, at),
             });
         }

@@ -57,7 +57,7 @@ impl Search {
         }
     }
 
-    /// Works for about `budget` units, each of a microsecond or a few, and says how far it is.
+    /// Works for about `budget` units, each of a microsecond or a few, and returns the progress.
     pub fn step(&mut self, budget: u64) -> Progress {
         let mut left = budget.max(1);
         while left > 0 && !self.done {
@@ -100,6 +100,18 @@ impl Search {
     #[must_use]
     pub fn found(&self, place: Place) -> Option<Rc<Found>> {
         self.known.found(place)
+    }
+
+    /// Whether the layout at `place` was reported.
+    #[must_use]
+    pub(crate) fn is_reported(&self, place: Place) -> bool {
+        self.known.has(place)
+    }
+
+    /// The layout at `place`, reported now if it was not, and the units of work that this took.
+    pub(crate) fn ask(&mut self, place: Place) -> (Option<Rc<Found>>, u64) {
+        let (_, work) = self.known.ask(&self.space, place);
+        (self.known.found(place), work)
     }
 
     /// What is searched.

@@ -1,4 +1,4 @@
-//! What a bound needs to know of an order: who holds which stages, how much of it is alive at once, what a rank does first
+//! What a bound needs of an order: which rank holds which stages, how much of it is alive at once, what a rank does first
 //! and last.
 
 use crate::pipeline::stats::Alive;

@@ -1,9 +1,9 @@
 //! The best layout, found and explained: which parallel sizes, ZeRO stage, micro-batch, schedule and recomputation make
 //! a step shortest on a given cluster.
 //!
-//! A [`Space`] lists the layouts that divide the model and the GPUs; [`bound`] says what each takes at least; a
-//! [`Search`] asks the full report of those that may still win, so that its answer is the one of reporting them all.
-//! It is resumable: [`Search::step`] works for a budget and says how far it is, for a page that must stay smooth.
+//! A [`Space`] lists the layouts that divide the model and the GPUs; [`bound`] computes what each takes at least; a
+//! [`Search`] computes the full report of those that may still win, so that its answer is the one of reporting them all.
+//! It is resumable: [`Search::step`] works for a budget and returns the progress, so that a page stays responsive.
 
 pub mod answers;
 pub mod axes;
@@ -12,6 +12,7 @@ mod bounding;
 mod engine;
 pub mod facts;
 pub mod filter;
+pub mod front;
 pub mod map;
 pub mod orders;
 mod rank;

@@ -1,4 +1,4 @@
-//! The schedules of a block as a bound sees them: made once for every (schedule, chunks, ranks, micro-batches) and shared
+//! The schedules of a block as a bound needs them: made once for every (schedule, chunks, ranks, micro-batches) and shared
 //! by all layouts.
 
 use super::axes::{Chunks, Split};

@@ -1,6 +1,6 @@
 //! The second pass of a search: the full report of the most promising layouts, until no other can be among the fastest.
 //!
-//! Exact: a layout is left unreported only where its bound says that it is slower than the last of those already
+//! Exact: a layout is left unreported only where its bound is slower than the last of those already
 //! reported. Several rankings over parts of a space share what was reported.
 
 use super::space::Space;
@@ -52,6 +52,8 @@ impl Place {
 pub struct Promise {
     /// The least step time, seconds.
     pub bound: f64,
+    /// Memory of the fullest GPU at least, bytes.
+    pub peak: f64,
     /// Which layout.
     pub place: Place,
 }
@@ -136,7 +138,7 @@ pub struct Found {
     pub place: Place,
 }
 
-/// What a report said of a layout.
+/// The outcome of a layout's report.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// It counts as feasible.
@@ -161,7 +163,13 @@ impl Known {
         }
     }
 
-    /// What the report of a layout says, and the units of work that it took.
+    /// Whether the report of the layout at `place` was asked.
+    #[must_use]
+    pub fn has(&self, place: Place) -> bool {
+        self.0.contains_key(&place)
+    }
+
+    /// The outcome of a layout's report, and the units of work that it took.
     pub fn ask(&mut self, space: &Space, place: Place) -> (&Outcome, u64) {
         let mut work = 1;
         let outcome = self.0.entry(place).or_insert_with(|| {
@@ -268,7 +276,7 @@ impl Ranking {
         last.map(|found| found.figures.time_s.0)
     }
 
-    /// Asks the report of the most promising layout; says how many units of work that was.
+    /// Reports the most promising layout; returns the units of work that this took.
     pub fn step(&mut self, space: &Space, known: &mut Known) -> u64 {
         let Some(promise) = self.queue.pop() else {
             return 1;

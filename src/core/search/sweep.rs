@@ -4,6 +4,7 @@ use super::engine::Search;
 use super::ranking::Found;
 use super::request::Request;
 use crate::run::Run;
+use crate::sort::sort_by;
 use serde::{Deserialize, Serialize};
 use std::rc::Rc;
 
@@ -69,6 +70,16 @@ impl Points {
     pub fn last_fit(&self) -> Option<(u64, &Found)> {
         let mut points = self.points.iter().rev();
         points.find_map(|point| Some((point.value, point.best.as_deref()?)))
+    }
+
+    /// The layouts found, those that train most tokens a second and GPU first.
+    #[must_use]
+    pub fn cheapest(&self) -> Vec<Rc<Found>> {
+        let rate = |found: &Found| found.figures.tokens_per_s_per_gpu;
+        let found = self.points.iter().filter_map(|point| point.best.clone());
+        let mut found: Vec<_> = found.collect();
+        sort_by(&mut found, |a, b| rate(b).total_cmp(&rate(a)));
+        found
     }
 }
 

@@ -1,6 +1,6 @@
 //! How long compute takes: kernels by shape and GPU, each stage's passes, the optimizer, and what a step is made of.
 //!
-//! Time knows neither pipelines nor traffic: waiting and communication arrive as numbers.
+//! Time depends on neither pipelines nor traffic: waiting and communication arrive as numbers.
 
 mod adapter;
 mod attention;

@@ -89,7 +89,7 @@ pub static RANGES: &[Range] = &[
     class(&[], None, true, (0.84, 1.3), 130, "published runs with routed experts"),
 ];
 
-/// The class of `scenario`, or all runs of its kind where nobody published ten of it.
+/// The class of `scenario`, or all runs of its kind where fewer than ten of it are published.
 #[must_use]
 pub fn range(scenario: &Scenario) -> Range {
     let (products, experts) = (Products::of(scenario), scenario.model.moe.is_some());
@@ -118,7 +118,7 @@ pub struct RangeOf {
 }
 
 impl Range {
-    /// What the report says of it.
+    /// Its text in the report.
     #[must_use]
     pub fn behind(&self) -> RangeOf {
         RangeOf {

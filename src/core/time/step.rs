@@ -124,7 +124,7 @@ pub struct MfuBy {
     pub mfu: f64,
 }
 
-/// Utilisation by every convention that knows the model, at `tokens` a second and GPU.
+/// Utilisation by every convention that covers the model, at `tokens` a second and GPU.
 fn mfu_by(scenario: &Scenario, tokens: f64, peak: Peak) -> Vec<MfuBy> {
     let seq = scenario.run.seq_len;
     let one = |convention: &Convention| {
@@ -183,7 +183,7 @@ pub struct Step {
     pub high_s: Seconds,
     /// The published runs behind the range.
     pub range: RangeOf,
-    /// Standard deviation of the logarithm of the time, where a profile says it: what the range then comes from.
+    /// Standard deviation of the logarithm of the time, where a profile has it: what the range then comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_sd: Option<f64>,
     /// Days for the token budget, where one is given.

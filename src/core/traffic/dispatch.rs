@@ -1,4 +1,4 @@
-//! A token's way to its experts and back: which copies cross the network, which stay on the scale-up link.
+//! The path of a token to its experts and back: which copies cross the network, which stay on the scale-up link.
 //!
 //! All-to-all sends a copy for every expert. Once a node: one copy for every node that has some of the token's experts,
 //! passed on to those ranks that have them while the next is on the network (`DeepSeek-V3`, section 3.2.2). A router that is limited to

@@ -1,6 +1,6 @@
-//! Who sends what to whom, how long the wire takes, and what compute can hide it.
+//! Which rank sends what to which, how long the link takes, and what compute can hide it.
 //!
-//! Traffic knows neither time nor pipelines: the compute it may hide behind arrives as seconds.
+//! Traffic depends on neither time nor pipelines: the compute it may hide behind arrives as seconds.
 
 mod beside;
 mod collective;

@@ -71,7 +71,7 @@ pub(crate) fn playbook_term(
         given("n", "ranks that share them", scenario.zero.shard as f64),
         Term::given(
             "T",
-            "tokens a micro-batch",
+            "tokens per micro-batch",
             scenario.tokens_per_rank(),
             Unit::Tokens,
         ),
@@ -85,7 +85,7 @@ pub(crate) fn playbook_term(
         ),
         Term::given(
             "e",
-            "bytes an element",
+            "bytes per element",
             element(scenario, name),
             Unit::Bytes,
         ),
@@ -105,7 +105,7 @@ pub(crate) fn playbook_term(
     )
     .over(formula, &book)
     .from(&PLAYBOOK, "appendix A3")
-    .note("at the data-sheet peaks of compute and wire; at most 1: compute can hide it")
+    .note("at the data-sheet peaks of compute and wire; at most 1: can be hidden")
     .note("the playbook counts elements: its printed form has no e");
     if name == "dp" {
         return term.note("the printed form keeps num_params in the numerator, which cancels");

@@ -5,7 +5,7 @@
 
 use crate::units::{BytesPerSecond, FlopsPerSecond};
 
-/// FLOPs that a GPU computes while a byte travels, F/B.
+/// FLOPs that a GPU computes in the time of a byte on the link, F/B.
 #[must_use]
 pub fn flops_per_byte(peak: FlopsPerSecond, wire: BytesPerSecond) -> f64 {
     peak.0 / wire.0

@@ -1,4 +1,4 @@
-//! How quantities are printed: a fitting unit, three significant digits, thin spaces between thousands.
+//! How quantities are printed: a fitting unit, three significant digits, narrow no-break spaces between thousands.
 
 use super::{Bytes, GIB, Seconds};
 
@@ -202,7 +202,7 @@ pub fn group(number: &str) -> String {
     let mut out = String::from(if sign.is_empty() { "" } else { "−" });
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && whole.len() > 4 && (whole.len() - index).is_multiple_of(3) {
-            out.push('\u{2009}');
+            out.push('\u{202f}');
         }
         out.push(digit);
     }
@@ -242,8 +242,8 @@ mod tests {
         assert_eq!(number(6.25, 3), "6.25");
         assert_eq!(scientific(2_097_152.0), "2.10e6");
         assert_eq!(scientific(9.999e8), "1.00e9");
-        assert_eq!(scientific(65_536.0), "65\u{2009}536");
-        assert_eq!(significant(12_345.0, 3), "12\u{2009}300");
+        assert_eq!(scientific(65_536.0), "65\u{202f}536");
+        assert_eq!(significant(12_345.0, 3), "12\u{202f}300");
         assert_eq!(significant(0.012_345, 3), "0.0123");
         assert_eq!(MemoryUnit::Gib.show(Bytes::from_gib(61.24)), "61.2 GiB");
         assert_eq!(MemoryUnit::Gb.show(Bytes(61.24e9)), "61.2 GB");

@@ -1,4 +1,4 @@
-//! What transformers' own code says of each kind of model, where the file does not.
+//! What transformers' code defines for each kind of model where the file leaves it out.
 //!
 //! Source: huggingface/transformers, `models/<kind>/configuration_<kind>.py` and `modeling_<kind>.py`.
 
@@ -23,11 +23,11 @@ pub(crate) struct Family {
     pub norm: Norm,
     /// Gate, up and down projections.
     pub gated: bool,
-    /// Norm of queries and keys, unless `use_qk_norm` says no.
+    /// Norm of queries and keys, unless `use_qk_norm` is false.
     pub qk_norm: QkNorm,
     /// Norms after attention and FFN too.
     pub post_norms: bool,
-    /// Biases, unless the file says.
+    /// Biases, unless the file sets them.
     pub biases: Biases,
     /// Whether `attention_bias` decides.
     pub attention_bias_key: bool,
@@ -55,6 +55,8 @@ pub(crate) struct Family {
     pub shared_experts: u64,
     /// Layers from one with experts to the next, where the file does not say.
     pub sparse_step: u64,
+    /// Shapes that the library takes where the file is silent, by entry.
+    pub defaults: &'static [(&'static str, u64)],
     /// What the calculator does not count.
     pub notes: &'static [&'static str],
 }
@@ -87,6 +89,7 @@ const LLAMA: Family = Family {
     beside: false,
     shared_experts: 0,
     sparse_step: 1,
+    defaults: &[],
     notes: &[],
 };
 
@@ -103,13 +106,13 @@ const ROUTER: &str = "the load-balancing bias of the router (a number an expert)
 static FAMILIES: &[Family] = &[
     LLAMA,
     Family {
-        kinds: &["qwen2"],
+        kinds: &["qwen2", "qwen2_vl", "qwen2_5_vl"],
         biases: Biases::Qkv,
         attention_bias_key: false,
         ..LLAMA
     },
     Family {
-        kinds: &["qwen3"],
+        kinds: &["qwen3", "qwen3_vl"],
         qk_norm: QkNorm::Head,
         ..LLAMA
     },
@@ -126,15 +129,26 @@ static FAMILIES: &[Family] = &[
         ..LLAMA
     },
     Family {
-        kinds: &["gemma3", "gemma3_text"],
+        kinds: &["gemma3"],
         tied: true,
         post_norms: true,
         qk_norm: QkNorm::Head,
         mixers: Mixers::Windows(6),
+        // Its files leave out what is as in `configuration_gemma3.py`.
+        defaults: &[
+            ("hidden_size", 2304),
+            ("intermediate_size", 9216),
+            ("num_hidden_layers", 26),
+            ("num_attention_heads", 8),
+            ("num_key_value_heads", 4),
+            ("head_dim", 256),
+            ("sliding_window", 4096),
+            ("vocab_size", 262_208),
+        ],
         ..LLAMA
     },
     Family {
-        kinds: &["gemma4", "gemma4_text"],
+        kinds: &["gemma4"],
         tied: true,
         post_norms: true,
         qk_norm: QkNorm::Head,
@@ -153,9 +167,19 @@ static FAMILIES: &[Family] = &[
         ..EXPERTS
     },
     Family {
+        kinds: &["olmo2"],
+        qk_norm: QkNorm::All,
+        ..LLAMA
+    },
+    Family {
         kinds: &["olmo3"],
         qk_norm: QkNorm::All,
         mixers: Mixers::Windows(4),
+        ..LLAMA
+    },
+    Family {
+        kinds: &["smollm3"],
+        tied: true,
         ..LLAMA
     },
     Family {
@@ -167,20 +191,20 @@ static FAMILIES: &[Family] = &[
         ..EXPERTS
     },
     Family {
-        kinds: &["llama4", "llama4_text"],
+        kinds: &["llama4"],
         mixers: Mixers::Chunks(4),
         shared_experts: 1,
         ..EXPERTS
     },
     Family {
-        kinds: &["qwen3_next", "qwen3_5_moe", "qwen3_5_moe_text"],
+        kinds: &["qwen3_next", "qwen3_5_moe"],
         qk_norm: QkNorm::Head,
         gate: true,
         notes: &[GATE],
         ..EXPERTS
     },
     Family {
-        kinds: &["qwen3_5", "qwen3_5_text"],
+        kinds: &["qwen3_5"],
         qk_norm: QkNorm::Head,
         gate: true,
         ..LLAMA
@@ -240,6 +264,14 @@ static FAMILIES: &[Family] = &[
         ..LLAMA
     },
     Family {
+        kinds: &["gpt_neox"],
+        norm: Norm::Layer,
+        gated: false,
+        biases: Biases::All,
+        attention_bias_key: false,
+        ..LLAMA
+    },
+    Family {
         kinds: &["gpt2"],
         norm: Norm::Layer,
         gated: false,
@@ -263,7 +295,7 @@ static FAMILIES: &[Family] = &[
         ..EXPERTS
     },
     Family {
-        kinds: &["qwen3_moe"],
+        kinds: &["qwen3_moe", "qwen3_vl_moe"],
         qk_norm: QkNorm::Head,
         ..EXPERTS
     },
@@ -295,8 +327,9 @@ static FAMILIES: &[Family] = &[
     },
 ];
 
-/// The family of a `model_type`.
+/// The family of a `model_type`; `_text` is the language model of one that sees.
 pub(crate) fn family(kind: &str) -> Option<&'static Family> {
+    let kind = kind.strip_suffix("_text").unwrap_or(kind);
     FAMILIES.iter().find(|family| family.kinds.contains(&kind))
 }
 

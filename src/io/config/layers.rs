@@ -1,4 +1,4 @@
-//! The kinds of a model's layers as config.json says them: lists by layer, rules by number, and the shapes of what mixes
+//! The kinds of a model's layers as config.json lists them: lists by layer, rules by number, and the shapes of what mixes
 //! tokens. Source: `reference/architectures.md`, section 1.1; transformers' `configuration_<kind>.py`.
 
 use super::Reader;
@@ -12,7 +12,7 @@ use crate::core::t;
 const MAX_LAYERS: u64 = 100_000;
 
 impl Reader<'_> {
-    /// Whether the file says `key`.
+    /// Whether the file has `key`.
     pub(super) fn has(&self, key: &str) -> bool {
         !matches!(self.config.get(key), None | Some(Value::Null))
     }
@@ -133,7 +133,7 @@ impl Reader<'_> {
         };
         let (heads, width) = (number("num_heads"), number("head_dim"));
         (parts.kda_heads, parts.kda_head_dim) = (heads, width);
-        // Kimi K3 says that its gate has no rank of its own.
+        // Kimi K3's configuration states that its gate has no rank of its own.
         parts.kda_gate_rank = number("gate_rank").or(width);
         self.take(
             "linear_attn_config",
@@ -173,7 +173,7 @@ impl Reader<'_> {
         Some(whole)
     }
 
-    /// What mixes the tokens of each layer, where the file says it: an FFN of `Both` is not said.
+    /// What mixes the tokens of each layer, where the file states it; the FFN of `Both` is not in the file.
     fn mixers(
         &mut self,
         family: &Family,
@@ -289,7 +289,7 @@ impl Reader<'_> {
         Some(kinds.collect())
     }
 
-    /// Whether each layer has experts, where the file says more than how many dense layers come first.
+    /// Whether each layer has experts, where the file has more than the number of leading dense layers.
     fn ffns(&mut self, family: &Family, parts: &mut ModelParts, layers: u64) -> Option<Vec<bool>> {
         parts.experts?;
         if let Some(list) = self.list(&["mlp_layer_types"], "experts, by layer") {

@@ -21,7 +21,7 @@ pub struct Config {
     pub kind: String,
     /// The shapes, for a Run's model without a base.
     pub parts: ModelParts,
-    /// Entry and what it says of the model.
+    /// The entry and its meaning for the model.
     pub used: Vec<(String, Message)>,
     /// What the file does not say, and what is taken instead.
     pub assumed: Vec<Message>,
@@ -42,8 +42,8 @@ impl Config {
     }
 }
 
-/// What every decoder in the manner of Llama says.
-const SHARED: [&str; 3] = ["hidden_act", "num_key_value_heads", "intermediate_size"];
+/// The entries of every decoder like Llama.
+const SHARED: [&str; 3] = ["hidden_size", "num_key_value_heads", "intermediate_size"];
 /// Names that a count of experts goes by.
 const EXPERTS: [&str; 3] = ["num_local_experts", "num_experts", "n_routed_experts"];
 /// Names of how many of them a token visits.
@@ -88,6 +88,7 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
     };
     let mut reader = Reader {
         config: text,
+        defaults: family.defaults,
         used: Vec::new(),
         assumed: Vec::new(),
         errors: Vec::new(),
@@ -108,7 +109,12 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
         base: None,
         parts: parts.clone(),
     };
-    model.resolve()?;
+    // A shape that can be mended is read as it is, and mended where the Run is shown.
+    if let Err(issues) = model.resolve()
+        && issues.iter().any(|issue| issue.fix.is_none())
+    {
+        return Err(issues);
+    }
     let beyond = out_of_range(&Run {
         model,
         ..Run::default()
@@ -137,6 +143,8 @@ pub fn read(config: &Value) -> Result<Config, Vec<Issue>> {
 /// Walks over a file and keeps book of what it takes.
 struct Reader<'a> {
     config: &'a Value,
+    /// What the library takes where the file is silent.
+    defaults: &'static [(&'static str, u64)],
     used: Vec<(String, Message)>,
     assumed: Vec<Message>,
     errors: Vec<Issue>,
@@ -172,10 +180,24 @@ impl Reader<'_> {
         None
     }
 
-    /// The same, refused where it is missing.
+    /// The library's default for the first of `keys` that it has one for, noted.
+    fn default(&mut self, keys: &[&str], what: &'static str) -> Option<u64> {
+        let (_, default) = self.defaults.iter().find(|(key, _)| keys.contains(key))?;
+        self.assumed.push(t!(
+            "{what} {word}: the library's default for this kind",
+            what,
+            word = *default
+        ));
+        Some(*default)
+    }
+
+    /// The same, refused where neither file nor library says it.
     fn need(&mut self, keys: &[&str], what: &'static str) -> Option<u64> {
         let errors = self.errors.len();
-        let count = self.count(keys, what);
+        let mut count = self.count(keys, what);
+        if count.is_none() && self.errors.len() == errors {
+            count = self.default(keys, what);
+        }
         if count.is_none() && self.errors.len() == errors {
             let message = t!(
                 "{keys} is missing ({what})",
@@ -187,7 +209,7 @@ impl Reader<'_> {
         count
     }
 
-    /// The same with what the library takes where it is missing.
+    /// The same with what is taken where neither says it.
     fn count_or(
         &mut self,
         keys: &[&str],
@@ -195,11 +217,13 @@ impl Reader<'_> {
         default: u64,
         why: &'static str,
     ) -> u64 {
-        self.count(keys, what).unwrap_or_else(|| {
-            self.assumed
-                .push(t!("{what} {default}: {why}", what, default, why));
-            default
-        })
+        let said = self.count(keys, what);
+        said.or_else(|| self.default(keys, what))
+            .unwrap_or_else(|| {
+                self.assumed
+                    .push(t!("{what} {default}: {why}", what, default, why));
+                default
+            })
     }
 
     fn yes(&mut self, key: &str, what: &'static str, default: bool) -> bool {
@@ -295,7 +319,9 @@ impl Reader<'_> {
             let keys = ["n_positions", "max_position_embeddings"];
             parts.learned_positions = self.need(&keys, "learned positions");
         }
-        if family.experts {
+        // A hybrid's letters say whether it has experts.
+        let dense = self.has("hybrid_override_pattern") && !EXPERTS.iter().any(|key| self.has(key));
+        if family.experts && !dense {
             self.experts(family, &mut parts);
         }
         if family.latent {

@@ -63,6 +63,31 @@ const MINIMAX_M2: &str = r#"{"architectures":["MiniMaxM2ForCausalLM"],"head_dim"
 "num_experts_per_tok":8,"num_hidden_layers":62,"num_key_value_heads":8,"num_local_experts":256,"qk_norm_type":"per_layer",
 "rotary_dim":64,"scoring_func":"sigmoid","tie_word_embeddings":false,"use_qk_norm":true,"vocab_size":200064}"#;
 
+/// As released: the file leaves out heads, head width and vocabulary.
+const GEMMA_3_4B: &str = r#"{"architectures":["Gemma3ForConditionalGeneration"],"model_type":"gemma3",
+"text_config":{"hidden_size":2560,"intermediate_size":10240,"model_type":"gemma3_text","num_hidden_layers":34,
+"rope_scaling":{"factor":8.0,"rope_type":"linear"},"sliding_window":1024},"vision_config":{"hidden_size":1152}}"#;
+const GEMMA_3_27B: &str = r#"{"architectures":["Gemma3ForConditionalGeneration"],"model_type":"gemma3",
+"text_config":{"head_dim":128,"hidden_size":5376,"intermediate_size":21504,"model_type":"gemma3_text",
+"num_attention_heads":32,"num_hidden_layers":62,"num_key_value_heads":16,"query_pre_attn_scalar":168,
+"sliding_window":1024},"vision_config":{"hidden_size":1152}}"#;
+const NEMOTRON_H_8B: &str = r#"{"architectures":["NemotronHForCausalLM"],"attention_bias":false,"attention_head_dim":128,
+"conv_kernel":4,"expand":2,"hidden_size":4096,"hybrid_override_pattern":"M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M*-M-M-M-M-M-",
+"intermediate_size":21504,"mamba_head_dim":64,"mamba_num_heads":128,"mlp_hidden_act":"relu2","model_type":"nemotron_h",
+"n_groups":8,"num_attention_heads":32,"num_hidden_layers":52,"num_key_value_heads":8,"ssm_state_size":128,
+"tie_word_embeddings":false,"vocab_size":131072}"#;
+const QWEN_3_VL_30B: &str = r#"{"architectures":["Qwen3VLMoeForConditionalGeneration"],"model_type":"qwen3_vl_moe",
+"text_config":{"attention_bias":false,"decoder_sparse_step":1,"head_dim":128,"hidden_size":2048,
+"intermediate_size":6144,"mlp_only_layers":[],"model_type":"qwen3_vl_moe_text","moe_intermediate_size":768,
+"num_attention_heads":32,"num_experts":128,"num_experts_per_tok":8,"num_hidden_layers":48,"num_key_value_heads":4,
+"vocab_size":151936},"tie_word_embeddings":false,"vision_config":{"depth":27}}"#;
+const SMOLLM_3: &str = r#"{"architectures":["SmolLM3ForCausalLM"],"attention_bias":false,"hidden_act":"silu",
+"hidden_size":2048,"intermediate_size":11008,"mlp_bias":false,"model_type":"smollm3","num_attention_heads":16,
+"num_hidden_layers":36,"num_key_value_heads":4,"vocab_size":128256}"#;
+const PYTHIA_6_9B: &str = r#"{"architectures":["GPTNeoXForCausalLM"],"hidden_act":"gelu","hidden_size":4096,
+"intermediate_size":16384,"model_type":"gpt_neox","num_attention_heads":32,"num_hidden_layers":32,
+"tie_word_embeddings":false,"use_parallel_residual":true,"vocab_size":50432}"#;
+
 fn parse(json: &str) -> Value {
     serde_json::from_str(json).unwrap()
 }
@@ -84,6 +109,13 @@ fn published_parameter_counts_are_met_to_half_a_percent() {
         (MINIMAX_M2, 228.69e9),
         (GLM_45_AIR, 106.852e9),
         (DEEPSEEK_V3, 671.0e9),
+        // Gemma 3's report, table 1: embedding and the rest of the language model.
+        (GEMMA_3_4B, 675e6 + 3209e6),
+        (GEMMA_3_27B, 1416e6 + 25_600e6),
+        (NEMOTRON_H_8B, 8.10e9),
+        (QWEN_3_VL_30B, 30_532_122_624.0),
+        (SMOLLM_3, 3_075_098_624.0),
+        (PYTHIA_6_9B, 6_857_302_016.0),
     ] {
         let imported = read(&parse(config)).unwrap();
         let model = imported.model().resolve().unwrap();
@@ -177,7 +209,7 @@ fn an_imported_model_makes_a_run_and_survives_its_link() {
     }
 }
 
-/// A kind that nobody knows says what it shares with those that are known, and that there may be more.
+/// The message for an unknown kind names what it shares with known ones, and that there may be more.
 #[test]
 fn an_unknown_kind_is_read_by_its_entries_and_says_so() {
     for (config, kind) in [

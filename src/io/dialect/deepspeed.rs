@@ -145,7 +145,7 @@ fn batch(reader: &mut SettingsReader) {
     let micro = reader.count("train_micro_batch_size_per_gpu", "micro-batch");
     let steps = reader.count(
         "gradient_accumulation_steps",
-        "micro-batches a step and rank",
+        "micro-batches per step and rank",
     );
     if let Some(micro) = micro {
         reader.set("micro_batch", &Value::from(micro.max(1)));

@@ -1,4 +1,4 @@
-//! What torchrun is told of the cluster, in an argument or in a variable of the script around it.
+//! torchrun's description of the cluster, in an argument or in a variable of the script around it.
 
 use super::Entries;
 use super::settings_reader::SettingsReader;
@@ -18,11 +18,13 @@ pub(crate) struct Launcher {
 impl Launcher {
     /// Scripts keep the size of the cluster in variables: they count where no argument is a number.
     pub(crate) fn take_variables(&self, script: &Script, entries: &mut Entries) {
-        for (name, variables) in [self.nodes, self.each] {
+        let slurm = ["SLURM_NNODES", "SLURM_GPUS_PER_NODE"];
+        for ((name, variables), slurm) in [self.nodes, self.each].into_iter().zip(slurm) {
             let known = entries
                 .iter()
                 .any(|(known, value)| known == name && first_number(value));
-            if let Some(count) = script.number(variables).filter(|_| !known) {
+            let count = script.number(variables).or_else(|| script.number(&[slurm]));
+            if let Some(count) = count.filter(|_| !known) {
                 entries.push((name.to_owned(), Value::from(count)));
             }
         }
@@ -36,15 +38,30 @@ impl Launcher {
         }
     }
 
+    /// Whether an argument says how many GPUs there are.
+    pub fn is_said(&self, reader: &SettingsReader) -> bool {
+        reader.has(self.nodes.0) || reader.has(self.each.0)
+    }
+
     /// Takes the number of GPUs.
     pub fn read(&self, reader: &mut SettingsReader) {
         let nodes = reader.count(self.nodes.0, "nodes");
         let each = reader.count(self.each.0, "GPUs per node");
         match (nodes, each) {
             (Some(nodes), Some(each)) => {
-                reader.set("gpus", &Value::from(nodes.saturating_mul(each)));
+                let gpus = nodes.saturating_mul(each);
+                reader.set("gpus", &Value::from(gpus));
+                // A rack on one NVLink is many nodes of the launcher; other nodes are what it starts on.
+                let run = &reader.run;
+                let now = run
+                    .gpus_per_node
+                    .or(run.gpu.resolve().map(|gpu| gpu.per_node).ok());
+                let elsewhere = now.is_some_and(|now| now <= 8 && share(gpus, now) != each);
+                if nodes > 1 && elsewhere {
+                    reader.set("gpus_per_node", &Value::from(each));
+                }
             }
-            // torchrun starts one node unless it is told.
+            // torchrun starts one node by default.
             (None, Some(each)) if !reader.has(self.nodes.0) => {
                 reader.set("gpus", &Value::from(each));
             }
@@ -61,13 +78,19 @@ impl Launcher {
     /// Says nodes, and GPUs of each: the largest number a node can hold that divides all of them.
     pub fn write(&self, scenario: &Scenario, writer: &mut SettingsWriter) {
         let (gpus, per_node) = (scenario.layout.gpus, scenario.layout.per_node);
-        let each = (1..=per_node.min(gpus))
-            .rev()
-            .find(|each| gpus.is_multiple_of(*each));
-        let each = each.unwrap_or(1);
+        let each = share(gpus, per_node);
         writer.count(self.nodes.0, gpus / each);
         writer.count(self.each.0, each);
     }
+}
+
+/// GPUs of each node: the most that one can hold where all hold as many.
+fn share(gpus: u64, per_node: u64) -> u64 {
+    let counts = (1..=per_node.min(gpus)).rev();
+    counts
+        .into_iter()
+        .find(|each| gpus.is_multiple_of(*each))
+        .unwrap_or(1)
 }
 
 fn first_number(value: &Value) -> bool {

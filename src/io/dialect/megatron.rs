@@ -29,7 +29,7 @@ pub(crate) static DIALECT: Dialect = Dialect {
 };
 
 const LAUNCHER: Launcher = Launcher {
-    nodes: ("--nnodes", &["NNODES", "NUM_NODES", "SLURM_NNODES"]),
+    nodes: ("--nnodes", &["NNODES", "NUM_NODES"]),
     each: (
         "--nproc-per-node",
         &["GPUS_PER_NODE", "NPROC_PER_NODE", "NGPUS_PER_NODE"],

@@ -64,7 +64,7 @@ fn read(reader: &mut SettingsReader) {
     let count = reader
         .count(
             "tokens.batch_accumulation_per_replica",
-            "micro-batches a step and rank",
+            "micro-batches per step and rank",
         )
         .unwrap_or(1);
     let global = reader

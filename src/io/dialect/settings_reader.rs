@@ -1,4 +1,4 @@
-//! Takes a program's settings into a Run and keeps reader: what was used for what, what was assumed, what is left.
+//! Reads a program's settings into a Run, and records what was used for what, what was assumed and what is left.
 
 use super::{Entries, Same};
 use crate::core::issue::Issue;
@@ -235,6 +235,8 @@ impl SettingsReader {
         match model.resolve() {
             Ok(shapes) if self.run.model.resolve().as_ref() == Ok(&shapes) => {}
             Ok(shapes) => self.run.model = named(&shapes).unwrap_or(model),
+            // One that can be mended is taken as it is, and mended where the Run is shown.
+            Err(issues) if issues.iter().all(|issue| issue.fix.is_some()) => self.run.model = model,
             Err(issues) => self.errors.extend(issues),
         }
     }

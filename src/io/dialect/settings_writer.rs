@@ -1,4 +1,4 @@
-//! How a dialect says a Run: one setting after the other, each by the kind of its value.
+//! How a dialect writes a Run: one setting after the other, each by the kind of its value.
 
 use super::{Entries, Same};
 use crate::core::run::registry::field;

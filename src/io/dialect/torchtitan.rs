@@ -38,12 +38,13 @@ const LAUNCHER: Launcher = Launcher {
 };
 
 /// Sections of a file of settings.
-const SECTIONS: [&str; 6] = [
+const SECTIONS: [&str; 7] = [
     "training",
     "parallelism",
     "model",
     "activation_checkpoint",
     "optimizer",
+    "compile",
     "job",
 ];
 
@@ -62,14 +63,24 @@ pub(crate) fn is_file(file: &Result<Entries, Issue>) -> bool {
     entries.is_ok_and(|entries| entries.iter().any(|(name, _)| knows(name)))
 }
 
-/// With the compiler where the settings say so: `compile.enable`, before `training.compile`.
+/// With the compiler where the settings say so: `compile.enable`, before `training.compile`; `compile.components` are
+/// the model and the loss unless they are said.
 fn compiled(entries: &Entries) -> &'static str {
-    let on = |(name, value): &(String, Value)| {
-        let name = name.trim_start_matches('-').replace('-', "_");
-        matches!(name.as_str(), "compile.enable" | "training.compile")
-            && matches!(value, Value::Bool(true))
+    let value = |wanted: &[&str]| {
+        let plain = |name: &str| name.trim_start_matches('-').replace('-', "_");
+        let latest = entries.iter().rev();
+        latest
+            .filter(|(name, _)| wanted.contains(&&*plain(name)))
+            .map(|(_, value)| value)
+            .next()
     };
-    if entries.iter().any(on) {
+    let model = Value::Text("model".to_owned());
+    let of_the_model = match value(&["compile.components"]) {
+        Some(Value::List(parts)) => parts.contains(&model),
+        Some(part) => *part == model,
+        None => true,
+    };
+    if of_the_model && value(&["compile.enable", "training.compile"]) == Some(&Value::Bool(true)) {
         "torchtitan"
     } else {
         "torchtitan-eager"
@@ -105,7 +116,10 @@ pub fn entries(text: &str) -> Result<Entries, Issue> {
 
 fn read(reader: &mut SettingsReader) {
     reader.same(SAME, DIALECT.name);
-    LAUNCHER.read(reader);
+    match parallel::gpus(reader) {
+        Some(gpus) if !LAUNCHER.is_said(reader) => reader.set("gpus", &Value::from(gpus)),
+        _ => LAUNCHER.read(reader),
+    }
     training::model(reader);
     parallel::read(reader);
     training::read(reader);
@@ -129,6 +143,52 @@ fn print(entries: &Entries, comments: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::core::run::{Recompute, Run};
+
+    /// `parallel_dims.py`: the world is replicas x shards x CP x TP x PP; only the shards may be -1, what is left over.
+    #[test]
+    fn degrees_say_how_many_gpus_there_are() {
+        let degrees = |shards: i64, launcher: &str| {
+            format!(
+                "{launcher} x --model.name=llama3 --model.flavor=8B --training.local_batch_size=2 \
+                --parallelism.data_parallel_replicate_degree=3 --parallelism.data_parallel_shard_degree={shards} \
+                --parallelism.context_parallel_degree=2 --parallelism.tensor_parallel_degree=4"
+            )
+        };
+        for (shards, launcher, gpus) in [
+            (8, "", 3 * 8 * 2 * 4),
+            (-1, "", 64),
+            (-1, "NNODES=6 NGPU=8", 48),
+        ] {
+            let text = degrees(shards, launcher);
+            let mut reader = SettingsReader::new(entries(&text).unwrap(), Run::default());
+            read(&mut reader);
+            let run = reader.run;
+            assert_eq!(run.gpus, gpus, "{text}");
+            assert_eq!(run.global_batch, 2 * gpus / 8, "{text}");
+        }
+    }
+
+    /// `job_config.py`: `Compile.components` are "model" and "loss" where nothing is said.
+    #[test]
+    fn a_model_is_compiled_where_its_settings_say_so() {
+        for (text, stack) in [
+            ("[compile]\nenable = true\n", "torchtitan"),
+            (
+                "[compile]\nenable = true\ncomponents = [\"loss\"]\n",
+                "torchtitan-eager",
+            ),
+            (
+                "[compile]\nenable = true\ncomponents = [\"loss\", \"model\"]\n",
+                "torchtitan",
+            ),
+            (
+                "[compile]\nenable = false\ncomponents = [\"model\"]\n",
+                "torchtitan-eager",
+            ),
+        ] {
+            assert_eq!(compiled(&entries(text).unwrap()), stack, "{text}");
+        }
+    }
 
     #[test]
     fn a_file_and_its_overrides_say_the_same() {

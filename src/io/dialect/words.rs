@@ -117,7 +117,11 @@ impl Reader {
                     let value = self.variable(&mut chars);
                     word.get_or_insert_default().push_str(&value);
                 }
-                ('#', None) if word.is_none() => while chars.next_if(|c| *c != '\n').is_some() {},
+                ('#', None) if word.is_none() => {
+                    let line: String =
+                        std::iter::from_fn(|| chars.next_if(|c| *c != '\n')).collect();
+                    self.batch_options(&line);
+                }
                 (c, None) if c.is_whitespace() || matches!(c, '(' | ')' | ';' | '&' | '|') => {
                     self.end(word.take(), depth);
                     match c {
@@ -133,6 +137,30 @@ impl Reader {
             }
         }
         self.end(word, depth);
+    }
+
+    /// The size of a job in a comment `SBATCH --nodes=32 --gpus-per-node=h100:8`, in the variables that Slurm sets of it.
+    fn batch_options(&mut self, comment: &str) {
+        let mut options = comment
+            .strip_prefix("SBATCH")
+            .unwrap_or_default()
+            .split([' ', '\t', '='])
+            .take_while(|word| !word.starts_with('#'))
+            .filter(|word| !word.is_empty());
+        while let Some(option) = options.next() {
+            let variable = match option {
+                "-N" | "--nodes" => "SLURM_NNODES",
+                "--gpus-per-node" | "--gres" => "SLURM_GPUS_PER_NODE",
+                _ => continue,
+            };
+            // "gpu:h100:8"; "2-4" nodes are at least 2.
+            let said = options.next().unwrap_or_default();
+            let count = said.rsplit(':').next().unwrap_or_default();
+            let count = count.split('-').next().unwrap_or_default();
+            if count.parse::<u64>().is_ok() {
+                self.set(variable, count);
+            }
+        }
     }
 
     /// What stands behind a `$`: the value, or the name where the script does not set it.
@@ -188,7 +216,7 @@ impl Reader {
         out
     }
 
-    /// The value of a variable, while there is room for it.
+    /// The value of a variable, while the text is below its limit.
     fn put_in(&mut self, name: &str) -> Option<String> {
         let value = self.script.known(name)?.to_owned();
         self.left = self.left.checked_sub(value.len())?;
@@ -315,6 +343,27 @@ mod tests {
         assert_eq!(value("--eq"), Value::Number(5.0));
         assert!(entries.iter().all(|(name, _)| name != "--fake-argument"));
         assert_eq!(script.number(&["TP"]), Some(4));
+    }
+
+    /// `sbatch --help`: `-N, --nodes=N`, `--gpus-per-node=[type:]n`, `--gres=gpu[:type]:n`; the job gets them as variables.
+    #[test]
+    fn the_size_of_a_batch_job_is_in_its_comments() {
+        for (options, nodes, each) in [
+            ("#SBATCH --nodes=32\n#SBATCH --gpus-per-node=4", 32, 4),
+            ("#SBATCH -N 6 --gres=gpu:h100:8 # --nodes=9", 6, 8),
+            ("#SBATCH --nodes=2-4\n#SBATCH --gpus-per-node h200:8", 2, 8),
+        ] {
+            let script = Script::read(&format!(
+                "#!/bin/bash\n{options}\nx --nnodes $SLURM_NNODES\n"
+            ));
+            assert_eq!(script.number(&["SLURM_NNODES"]), Some(nodes), "{options}");
+            assert_eq!(
+                script.number(&["SLURM_GPUS_PER_NODE"]),
+                Some(each),
+                "{options}"
+            );
+            assert_eq!(script.arguments()[0].1, Value::from(nodes), "{options}");
+        }
     }
 
     /// As launch scripts are written: arrays that grow, arguments quoted with their values, defaults in quotes, and a

@@ -165,7 +165,7 @@ mod tests {
                     "{row:?}"
                 );
             }
-            // Busy and idle make up the pipeline; nobody runs past its end.
+            // Busy and idle make up the pipeline; no rank runs past its end.
             let makespan = evaluation.timeline().makespan();
             assert_eq!(ranks.len() - 1, evaluation.timeline().ranks.len());
             for row in &ranks[1..] {

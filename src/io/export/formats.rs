@@ -1,4 +1,4 @@
-//! The forms that a Run can be taken out in, each naming version, date and link.
+//! The formats that a Run can be exported in, each naming version, date and link.
 
 use super::{csv, markdown};
 use crate::core::issue::Issue;
@@ -131,13 +131,13 @@ pub fn export(run: &Run, id: &str, stamp: &Stamp) -> Result<String, Vec<Issue>> 
     })
 }
 
-/// The form that launches `run`: the settings of the program that its software is, Megatron-LM's where that has none.
+/// The format that launches `run`: the settings of the program that its software is, Megatron-LM's where that has none.
+/// By the ids: the page calls this, and the dialects with all that reads them are in the importer's module.
 #[must_use]
 pub fn launcher(run: &Run) -> &'static str {
     let stack = run.stack.base.unwrap_or_default();
-    let own = [&torchtitan::DIALECT, &deepspeed::DIALECT];
-    let found = own.iter().find(|dialect| stack.starts_with(dialect.id));
-    found.map_or(megatron::DIALECT.id, |dialect| dialect.id)
+    let own = FORMATS.iter().find(|format| stack.starts_with(format.id));
+    own.map_or("megatron", |format| format.id)
 }
 
 /// Settings of a program, with what they leave out in comments.

@@ -26,7 +26,7 @@ const ALWAYS: [&str; 11] = [
     "recompute",
 ];
 
-/// The run, memory by stage, the step, communication and what to know.
+/// The run, memory by stage, the step, communication and notes.
 #[must_use]
 pub(crate) fn markdown(evaluation: &Evaluation, stamp: &Stamp) -> String {
     let report = &evaluation.report;
@@ -240,11 +240,11 @@ fn section(title: &str, head: &[&str], mut rows: Vec<Vec<String>>) -> String {
     let mut lines: Vec<String> = rows
         .iter()
         .map(|cells| {
-            // Some wikis show the thin spaces between thousands as boxes.
+            // Some wikis show the narrow no-break spaces between thousands as boxes.
             let line = cells
                 .join("\u{1f}")
                 .replace('|', "\\|")
-                .replace('\u{2009}', " ");
+                .replace('\u{202f}', " ");
             format!("| {} |\n", line.replace('\u{1f}', " | "))
         })
         .collect();

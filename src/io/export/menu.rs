@@ -1,4 +1,4 @@
-//! The page's dialog for taking a run out: the forms to choose from, and the chosen one as text.
+//! The page's export dialog: the formats to choose from, and the chosen one as text.
 
 use super::formats::FORMATS;
 use crate::core::message::verbatim;

@@ -1,4 +1,4 @@
-//! What is taken out: a report for a wiki, figures as JSON and CSV, launch settings of other programs; and the pipeline
+//! Exports: a report for a wiki, figures as JSON and CSV, launch settings of other programs; and the pipeline
 //! timeline as a table of ops, a picture, a trace for Perfetto.
 
 mod bars;

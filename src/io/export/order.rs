@@ -1,4 +1,4 @@
-//! An export that the page asks the second module for, as data.
+//! An export that the page requests from the second module, as data.
 
 use super::formats::{Stamp, export};
 use crate::io::link;

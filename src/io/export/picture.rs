@@ -59,7 +59,7 @@ impl Picture<'_> {
     /// Paints it with title, names, paper and hatch.
     ///
     /// # Errors
-    /// Whatever the backend says, in words.
+    /// Errors of the drawing backend, in words.
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB, scale: f64) -> Result<(), String> {
         let report = &self.evaluation.report;
         let title = format!(

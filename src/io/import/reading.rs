@@ -1,4 +1,4 @@
-//! What the page asks the importer's module and what it is answered, as data in the language of the page.
+//! Requests of the page to the importer's module and their replies, as data in the language of the page.
 
 use super::read;
 use crate::core::issue::Issue;

@@ -1,7 +1,7 @@
-//! What an import says before it is taken: what it was recognised as, what it changes, what it used, assumed, ignored.
+//! What an import shows before it is applied: what it was recognised as, what it changes, what it used, assumed, ignored.
 
 use super::Reading;
-use crate::core::issue::Issue;
+use crate::core::issue::{Fix, Issue};
 use crate::core::message::Message;
 use crate::core::report::evaluate;
 use crate::core::run::Run;
@@ -10,7 +10,7 @@ use crate::core::t;
 use crate::core::units::{MemoryUnit, show_count};
 use crate::io::link;
 use crate::view::node::markup::{Node, el, fold, leaf, load, table, text};
-use crate::view::panels::issues::{line, list};
+use crate::view::panels::issues::line;
 use crate::view::panels::words;
 
 /// What a text would make of `present`; or why it cannot be read.
@@ -121,17 +121,30 @@ fn outcome(run: &Run) -> Node {
             );
             leaf("p", "muted", &said)
         }
-        Err(issues) => [
-            leaf(
-                "p",
-                "issue warning",
-                "With the rest of this page it does not work yet:",
-            ),
-            el("ul", &[("class", "gaps")], &[list(&issues)]),
-        ]
-        .into_iter()
-        .collect(),
+        Err(issues) => {
+            let items: Node = issues.iter().map(|issue| mended(issue, run)).collect();
+            let words = "With the rest of this page it does not work yet:";
+            Node::from_iter([
+                leaf("p", "issue warning", words),
+                el("ul", &[("class", "gaps")], &[items]),
+            ])
+        }
     }
+}
+
+/// What is wrong with the Run that was read, with a button for each way to mend it, which takes the mended Run.
+fn mended(issue: &Issue, run: &Run) -> Node {
+    let button = |fix: &Fix| {
+        Some(load(
+            "fix",
+            &run.with_texts(&fix.set)?,
+            "",
+            &[text(&fix.label)],
+        ))
+    };
+    let words = Issue::error(&*issue.field, issue.message.clone());
+    let buttons = issue.fixes().filter_map(button).collect();
+    el("li", &[], &[line(&words), buttons])
 }
 
 /// The fields that would change.
@@ -200,5 +213,42 @@ mod tests {
         }
         let html = summary_of("nothing that is known").to_html();
         assert!(html.contains("issue error"));
+    }
+
+    /// The Runs that the buttons of a fix would take.
+    fn mends(text: &str) -> Vec<Run> {
+        let shown = summary_of(text);
+        assert!(shown.to_html().contains("issue error"), "{text}");
+        let runs = shown
+            .actions()
+            .into_iter()
+            .filter_map(|action| match action {
+                Action::Load(run) => Some((**run).clone()),
+                _ => None,
+            });
+        // The last button takes the Run as it was read.
+        let mut runs: Vec<Run> = runs.collect();
+        runs.pop();
+        runs
+    }
+
+    /// What does not work as it is read offers what would: the button takes the Run that was read, mended.
+    #[test]
+    fn a_fix_of_an_import_mends_what_was_read() {
+        // Llama-3.1-8B has 32 heads; 8 layers are no whole repeats of a pattern of 3.
+        let seven =
+            "--tensor-model-parallel-size 7 --seq-length 4096 --nnodes 7 --nproc-per-node 8";
+        let config = r#"{"model_type":"nemotron_h","hidden_size":1024,"num_attention_heads":8,"num_key_value_heads":8,
+            "head_dim":128,"intermediate_size":4096,"vocab_size":1024,"num_hidden_layers":8,"hybrid_override_pattern":"M*-",
+            "mamba_num_heads":8,"mamba_head_dim":64,"ssm_state_size":64,"n_groups":1,"n_routed_experts":8,"num_experts_per_tok":2,"moe_intermediate_size":512}"#;
+        for (text, key) in [(seven, "tp"), (config, "model.layers")] {
+            let runs = mends(text);
+            assert!(!runs.is_empty(), "{}", summary_of(text).to_html());
+            for run in runs {
+                let errors = evaluate(&run).err().unwrap_or_default();
+                assert!(errors.iter().all(|issue| issue.field != key), "{errors:?}");
+                assert!(run.model.base.is_none() || run.seq_len == 4096, "{text}");
+            }
+        }
     }
 }

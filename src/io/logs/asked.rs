@@ -1,4 +1,4 @@
-//! What the page asks of a file, a piece at a time, and what it is answered, as data in the language of the page.
+//! Requests of the page about a file, a piece at a time, and their replies, as data in the language of the page.
 
 use super::{LogReader, Reading, Steps};
 use crate::core::calibrate::Observation;
@@ -19,7 +19,7 @@ pub struct Piece {
 /// How the answer is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
-    /// The link of the Run that says what the file does not.
+    /// The link of the Run that fills in what the file leaves out.
     pub link: String,
     /// Texts of the page's language.
     pub catalogue: Catalogue,
@@ -30,7 +30,7 @@ pub struct Wanted {
 pub enum Answer {
     /// It is taken: the next one is awaited.
     More,
-    /// Nothing more has to be read: the end says why.
+    /// Nothing more has to be read: the final reply names the reason.
     Enough,
     /// The file is understood.
     Understood(Box<Understood>),

@@ -34,7 +34,7 @@ pub(crate) struct Heard {
     pub mamf: Mamf,
     /// What an out-of-memory message needed, GiB: at least.
     pub ran_out: Option<f64>,
-    /// The step of the last line that told one.
+    /// The step of the last line that printed one.
     step: Option<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Log {
 }
 
 impl Heard {
-    /// The series of a quantity, of the program that says most of it.
+    /// The series of a quantity, of the program that printed most of it.
     #[must_use]
     pub(crate) fn series_of(&self, quantity: Quantity) -> Option<(Program, &Series)> {
         let all = self

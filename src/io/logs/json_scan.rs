@@ -1,8 +1,8 @@
-//! JSON of any length, byte by byte: what stands in it is told as it comes, and nothing of it is kept.
+//! JSON of any length, byte by byte: its values are reported as they are read, and none is kept.
 
-/// Text is told up to here; the rest of a long one is dropped.
+/// Longest text that is reported, bytes; the rest of a longer one is dropped.
 const MAX_TEXT: usize = 256;
-/// Nested deeper than this, nothing is told.
+/// Values nested deeper than this are not reported.
 const MAX_DEPTH: usize = 64;
 
 /// What comes.
@@ -14,7 +14,7 @@ pub(crate) enum Event<'a> {
     End,
     /// A text.
     Text(&'a str),
-    /// A number; what is neither text nor number is not told.
+    /// A number; what is neither text nor number is not reported.
     Number(f64),
 }
 

@@ -1,6 +1,6 @@
 //! Logs of training programs and of benchmarks, traces and memory snapshots: what was measured, and of which run.
 //!
-//! A [`LogReader`] takes the bytes in pieces, keeps a few numbers, and says at the end what it understood. It knows no page
+//! A [`LogReader`] takes the bytes in pieces, keeps a few numbers, and returns at the end what it understood. It knows no page
 //! and holds no text, so that a file of gigabytes needs no more memory than a short one.
 
 pub mod asked;

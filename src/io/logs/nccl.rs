@@ -15,7 +15,7 @@ pub(crate) struct Nccl {
     pub collective: Option<String>,
     /// Bytes, seconds and bus bandwidth (bytes a second) of each row, out of place.
     rows: Vec<(f64, f64, f64)>,
-    /// The mean over all sizes, which says nothing of large ones.
+    /// The mean over all sizes, from which the rate of large ones does not follow.
     pub average: Option<f64>,
 }
 
@@ -133,7 +133,7 @@ const TYPES: &[&str] = &[
     "bf16", "fp8_e4m3", "fp8_e5m2", "f8e4m3", "f8e5m2",
 ];
 
-/// What MAMF-finder found, TFLOP/s: the mean at the best shape where it says one.
+/// What MAMF-finder found, TFLOP/s: the mean at the best shape where it prints one.
 #[derive(Default)]
 pub(crate) struct Mamf {
     mean: Option<f64>,

@@ -55,14 +55,14 @@ impl Program {
     }
 }
 
-/// What a number says.
+/// What a number means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Number of the step.
     Iteration,
     /// Seconds of a step.
     Seconds,
-    /// Sequences a step, told by the line itself.
+    /// Sequences a step, printed in the line itself.
     GlobalBatch,
     /// Sequences trained on so far.
     Totals,
@@ -106,7 +106,7 @@ pub(crate) struct Pattern {
     pub program: Program,
     /// Words that stand in it, in this order.
     pub words: &'static [&'static str],
-    /// Words before a number, what the number says, and what it is multiplied by to be seconds, GiB or a count.
+    /// Words before a number, what the number means, and what it is multiplied by to be seconds, GiB or a count.
     pub numbers: &'static [(&'static str, Quantity, f64)],
 }
 

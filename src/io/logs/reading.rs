@@ -1,4 +1,4 @@
-//! What a file says of a run: its layout, its step, its peaks, and every guess that was made on the way.
+//! What a file states of a run: its layout, its step, its peaks, and every guess that was made.
 
 use super::collect::Heard;
 use super::patterns::{Program, Quantity};
@@ -46,7 +46,7 @@ pub struct Reading {
     pub sigma: f64,
     /// Peaks of the fullest GPU that it tells of.
     pub peaks: Vec<Peak>,
-    /// What was measured by itself, over what the model says.
+    /// What was measured by itself, over what the model predicts.
     pub ratios: Vec<(Multiplier, f64)>,
     /// What was found, and how it was read: entry and meaning.
     pub used: Vec<(Message, Message)>,
@@ -193,11 +193,11 @@ impl Reading {
         {
             let meaning = if is_tokens {
                 t!(
-                    "tokens a step: {sequences} sequences",
+                    "tokens per step: {sequences} sequences",
                     sequences = significant(sequences, 4)
                 )
             } else {
-                t!("sequences a step")
+                t!("sequences per step")
             };
             self.used
                 .push((verbatim(format!("global batch size {batch:.0}")), meaning));
@@ -324,28 +324,28 @@ impl Reading {
             (
                 Quantity::TokensPerSecond,
                 tokens,
-                t!("tokens a second over all GPUs"),
+                t!("tokens per second over all GPUs"),
             ),
             (
                 Quantity::TokensPerGpu,
                 tokens / gpus,
-                t!("tokens a second and GPU"),
+                t!("tokens per second and GPU"),
             ),
             (
                 Quantity::CurrentSamplesPerSecond,
                 batch,
-                t!("sequences a second over all GPUs"),
+                t!("sequences per second over all GPUs"),
             ),
             (
                 Quantity::Iterations,
                 0.0,
                 t!("seconds of a step, by the progress bar"),
             ),
-            (Quantity::StepsPerSecond, 1.0, t!("steps a second")),
+            (Quantity::StepsPerSecond, 1.0, t!("steps per second")),
             (
                 Quantity::SamplesPerSecond,
                 batch,
-                t!("sequences a second over all GPUs, mean since the start"),
+                t!("sequences per second over all GPUs, mean since the start"),
             ),
         ];
         for (quantity, work, words) in rows {
@@ -408,7 +408,7 @@ impl Reading {
             let own = rate.median * step.seconds;
             if (own / tokens - 1.0).abs() > SAME_COUNT {
                 let whole = |count: f64| group(&format!("{count:.0}"));
-                self.notes.push(t!("by its own tokens a second a step has {own} tokens a GPU, the run {tokens}: check batch, sequence and GPUs", own = whole(own), tokens = whole(tokens)));
+                self.notes.push(t!("by its own tokens per second a step has {own} tokens per GPU, the run {tokens}: check batch, sequence and GPUs", own = whole(own), tokens = whole(tokens)));
             }
         }
     }

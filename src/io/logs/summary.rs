@@ -1,4 +1,4 @@
-//! What a file says, before it is kept as a run: what it was read as, what was measured, what is taken from the page.
+//! The contents of a file, before it is kept as a run: what it was read as, what was measured, what is taken from the page.
 
 use super::asked::Understood;
 use crate::core::issue::Issue;

@@ -249,7 +249,7 @@ impl Events {
                 .used
                 .push((verbatim("deviceProperties"), verbatim(device)));
         }
-        // What a kind of work takes by itself says more than the step alone.
+        // The time of a kind of work determines more constants than the step alone.
         if let Ok(model) = Components::of(&reading.run, &[0.0; MULTIPLIERS]) {
             for (kind, micro) in [
                 (

@@ -1,4 +1,4 @@
-//! Small pictures as SVG: across in shares of the width, so that they fill whatever room they get and text keeps its
+//! Small pictures as SVG: across in shares of the width, so that they fill the width they get and text keeps its
 //! size; down in CSS pixels.
 //!
 //! In the page colours are its tokens and follow its theme; a file of its own names them.
@@ -38,7 +38,7 @@ pub struct Box {
 
 /// Room for names on the left, CSS pixels; the style sheet has it too.
 pub const NAMES: f64 = 64.0;
-/// The width that decides what is told apart, pixels.
+/// Width below which neighbours are drawn as one, pixels.
 pub(crate) const DETAIL: f64 = 800.0;
 /// Ops from this width on are kept apart, pixels, by so much paper.
 const APART: f64 = 3.0;
@@ -199,7 +199,7 @@ impl Drawing {
         }
         pieces
     }
-    /// For the page; `label` says to those who do not see it what is shown.
+    /// For the page; `label` describes it to screen readers.
     #[must_use]
     pub fn inline(self, label: impl Into<Message>) -> Node {
         let height = format!("height:{}px", px(self.height));

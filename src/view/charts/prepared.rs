@@ -1,4 +1,4 @@
-//! A timeline made ready to be drawn and asked about: what every frame and every tooltip needs, built once.
+//! A timeline prepared for drawing and for tooltips: what every frame and every tooltip needs, built once.
 
 use super::lod::Sums;
 use crate::core::pipeline::stats::weight_versions;

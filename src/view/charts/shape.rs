@@ -1,4 +1,4 @@
-//! Where the rows of a timeline stand: for whoever paints them and whoever points at them.
+//! Where the rows of a timeline are: for painting and for hit tests.
 
 /// Height of the axis with its numbers, CSS pixels.
 const AXIS: f64 = 22.0;
@@ -16,7 +16,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Rows for `count` ranks: 28 px where there is room, thinner where there are many.
+    /// Rows for `count` ranks: 28 px where they fit, thinner where there are many.
     #[must_use]
     pub fn fitting(count: usize) -> Self {
         let pitch = (480.0 / count.max(1) as f64).clamp(4.0, 34.0);

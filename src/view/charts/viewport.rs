@@ -52,7 +52,7 @@ impl Viewport {
     pub fn panned(self, seconds: f64) -> Self {
         self.placed(self.start + seconds, self.span())
     }
-    /// Shows `[start, end]` with a little room on both sides.
+    /// Shows `[start, end]` with a margin on both sides.
     #[must_use]
     pub fn showing(self, start: f64, end: f64) -> Self {
         let span = ((end - start) * 6.0).clamp(self.full * MIN_SPAN, self.full);

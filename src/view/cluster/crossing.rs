@@ -287,7 +287,7 @@ mod tests {
         );
     }
 
-    /// Changing the order through the table gives the step that the table says.
+    /// Changing the order by the table gives the step that the table shows.
     #[test]
     fn the_traffic_answers_to_the_order() {
         let of = evaluation(&Run::default());

@@ -75,17 +75,9 @@ mod tests {
     use super::*;
     use crate::core::cluster::RankOrder;
 
-    fn mesh(order: RankOrder, per_node: u64, [tp, cp, dp, pp]: [u64; 4]) -> Mesh {
-        Mesh {
-            tp,
-            cp,
-            dp,
-            pp,
-            ep: 1,
-            etp: 1,
-            per_node,
-            order,
-        }
+    fn mesh(order: RankOrder, per_node: u64, sizes: [u64; 4]) -> Mesh {
+        let default = super::super::scene::tests::mesh(sizes, per_node);
+        Mesh { order, ..default }
     }
 
     /// Every block has a place of its own, and a row of blocks within stages holds one stage.

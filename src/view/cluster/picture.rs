@@ -65,7 +65,7 @@ impl Look<'_> {
         let wire = self.wires.iter().find(|wire| wire.kind == kind);
         wire.map_or(1.0, Wire::thickness)
     }
-    /// A cell in full colour, with its number where there is room.
+    /// A cell in full colour, with its number where it fits.
     fn cell(&self, cell: Cell, single: bool, ring: &str) -> Node {
         let colour = self.colour(cell.stage);
         let (r, g, b) = colour;
@@ -202,7 +202,7 @@ impl Look<'_> {
         let name = words(self.scene.gutter, self.scene.height + 14.0, "", name);
         std::iter::once(name).chain(each).collect()
     }
-    /// The picture; `label` says what it shows.
+    /// The picture; `label` describes it.
     #[must_use]
     pub fn view(&self, label: Message) -> Node {
         let scene = self.scene;

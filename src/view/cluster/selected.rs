@@ -1,4 +1,4 @@
-//! The selected GPU: its groups with what they send, what it holds, how much it works, whom it waits for.
+//! The selected GPU: its groups with what they send, what it holds, how much it works, what it waits for.
 
 use super::names::layers;
 use super::wires::{Wire, load};

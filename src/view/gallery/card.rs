@@ -63,7 +63,7 @@ fn difference(gallery: &Gallery, is_own: bool, figures: &ScheduleFigures) -> Nod
     leaf("span", class, share)
 }
 
-/// What those hear who do not see a picture, and those read who point at it.
+/// The picture in words: its label for screen readers and its tooltip.
 fn described(gallery: &Gallery, variant: Variant, figures: &ScheduleFigures) -> Message {
     t!(
         "{name}: step {step}, bubble {bubble}, peak {peak} of {capacity}, {held} stage-micro-batches held",

@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// GPipe holds every micro-batch: with long sequences it is the first that does not fit, and says so.
+    /// GPipe holds every micro-batch: with long sequences it is the first that does not fit, and its card names the reason.
     #[test]
     fn what_does_not_fit_says_how_much_is_too_much() {
         let run = Run {

@@ -41,7 +41,7 @@ pub enum GalleryAction {
 }
 
 impl Look {
-    /// What a link says: `view.ticked`, `view.sort`, `view.axis`, `view.limit`.
+    /// Its state in a link: `view.ticked`, `view.sort`, `view.axis`, `view.limit`.
     #[must_use]
     pub fn linked([ticked, sort, axis, limit]: [Option<&str>; 4]) -> Self {
         let named = |list: &str| -> Vec<Variant> {

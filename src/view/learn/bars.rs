@@ -119,7 +119,7 @@ pub(super) fn part(bars: &[Bar], at: usize, part: usize) -> f64 {
 
 const ROW: f64 = 30.0;
 const AXIS: f64 = 20.0;
-/// Share of the width for names that are longer than the room beside the picture.
+/// Share of the width for names that are longer than the margin beside the picture.
 const NAMES: f64 = 0.24;
 
 impl Live {

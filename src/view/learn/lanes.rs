@@ -1,4 +1,4 @@
-//! Two lanes on one axis: what a GPU computes, what its wire carries meanwhile, and what waits for the other.
+//! Two lanes on one axis: what a GPU computes, what its link transfers meanwhile, and what waits for the other.
 
 use super::Live;
 use super::caption::{colours, data};
@@ -171,7 +171,7 @@ fn lay(drawing: &mut Drawing, block: &Block, last: f64, y: f64) {
     let (x, width) = (block.from / last, (block.to - block.from) / last);
     let at = Box {
         x,
-        // Neighbours are told apart by a hair of paper.
+        // A hairline of background separates neighbours.
         width: (width - 0.0015).max(width * 0.7),
         y,
         height: LANE - GAP,

@@ -301,7 +301,7 @@ fn fits(dials: &Dials) -> Live {
     });
     let text = vec![
         t!(
-            "All of it must fit at the worst moment of the step, with what no tensor accounts for: the CUDA context, communicators, fragments of freed memory."
+            "All of it must fit at the worst moment of the step, with fragmentation and CUDA overhead: the CUDA context, communicators, fragments of freed memory."
         ),
         t!(
             "No formula knows that to the byte. The calculator says a range that held for published runs: with TP {t} this run needs {low} to {high}.",

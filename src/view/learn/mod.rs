@@ -48,7 +48,7 @@ pub struct Step {
     pub sliders: &'static [Slider],
     /// Text, formula and picture for values of the sliders.
     pub live: fn(&Dials) -> Live,
-    /// Who says so, and where.
+    /// The source, and the place in it.
     pub source: (&'static Source, &'static str),
     /// Settings that show it on the Run of the page; empty: the Run as it is.
     pub on_run: &'static [(&'static str, &'static str)],

@@ -156,7 +156,7 @@ pub fn on_run(
     el("p", &[], &[button, text(" "), text(said)])
 }
 
-/// Who says what a step says, and where.
+/// The sources of a step.
 #[must_use]
 pub fn source(current: StepId) -> Node {
     let (source, place) = current.step().source;

@@ -1,4 +1,4 @@
-//! What a press does: the actions of a view, as values that the page's dispatcher carries out.
+//! What a press does: the actions of a view, as values that the page's dispatcher executes.
 
 use crate::core::cluster::{GroupKind, Link};
 use crate::core::pipeline::packing::Spread;

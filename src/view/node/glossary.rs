@@ -1,4 +1,4 @@
-//! The field's words, each with a source; marked where they stand, so that pointing at one or focusing it says what it is.
+//! The field's words, each with a source; marked where they are used: hover or focus shows the meaning.
 
 use super::markup::{Node, cited_at, el, leaf, text};
 use crate::core::message::{Catalogue, Message, verbatim};
@@ -15,7 +15,7 @@ pub struct Word {
     pub names: &'static [&'static str],
     /// What it is, in a sentence.
     pub meaning: &'static str,
-    /// Who says so.
+    /// The source of the definition.
     pub source: &'static Source,
     /// Where.
     pub place: &'static str,
@@ -168,7 +168,7 @@ pub fn marked(message: &Message, catalogue: &Catalogue) -> Node {
 /// What a word means, and where that is written.
 #[must_use]
 pub fn meaning(word: &Word) -> Node {
-    // A name and no link: who walks through the form by keyboard meets settings only.
+    // A name and no link: the Tab key stops at settings only.
     let source = text(verbatim(format!("{}, {}", word.source.short, word.place)));
     let named = el("small", &[("translate", "no")], &[source]);
     Node::from_iter([text(word.meaning), text(" "), named])

@@ -2,11 +2,11 @@
 //!
 //! Like the timeline's, sizes come in CSS pixels with the device pixels that make one.
 
-use super::{Painted, px};
+use super::{Painted, px, time_label};
 use crate::core::t;
 use crate::core::units::{Bytes, GIB, MemoryUnit, Seconds, group};
 use crate::view::charts::palette::{Palette, Rgb};
-use crate::view::charts::ticks::{tick_label, ticks};
+use crate::view::charts::ticks::ticks;
 use crate::view::panels::over_time::Areas;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -37,7 +37,7 @@ impl AreaPicture<'_> {
     /// Paints everything.
     ///
     /// # Errors
-    /// Whatever the backend says.
+    /// Errors of the drawing backend.
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         self.paint_scale(backend)?;
         self.paint_areas(backend)?;
@@ -170,15 +170,9 @@ impl AreaPicture<'_> {
             let at = tick / self.makespan.0 * self.width();
             let x = self.px(GUTTER + at);
             backend.draw_line((x, y), (x, self.px(AREA + 4.0)), &ink(self.palette.line))?;
-            let side = if at > self.width() - 24.0 {
-                HPos::Right
-            } else if at < 24.0 {
-                HPos::Left
-            } else {
-                HPos::Center
-            };
+            let (label, side) = time_label(tick, at, self.width());
             backend.draw_text(
-                &tick_label(tick),
+                &label,
                 &self.text(side, VPos::Top),
                 (x, self.px(AREA + 7.0)),
             )?;

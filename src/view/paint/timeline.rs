@@ -3,12 +3,12 @@
 //! Backends count whole device pixels and know no scale factor: the caller sizes the surface in device pixels and says
 //! how many of them make a CSS pixel.
 
-use super::{Painted, px};
+use super::{Painted, px, time_label};
 use crate::core::pipeline::Kind;
 use crate::view::charts::palette::{Palette, Rgb, blend, ink_on};
 use crate::view::charts::shape::Shape;
 use crate::view::charts::strokes::steps;
-use crate::view::charts::ticks::{tick_label, ticks};
+use crate::view::charts::ticks::ticks;
 use crate::view::charts::timeline::Cell;
 use crate::view::charts::viewport::Viewport;
 use plotters::prelude::*;
@@ -29,7 +29,7 @@ const MOST_LIGHT: f64 = 0.9;
 /// From one line of the hatch to the next.
 const HATCH: f64 = 6.0;
 
-/// What a picture outside the page carries with it.
+/// What a picture outside the page has besides its blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// A line above it.
@@ -72,7 +72,7 @@ impl TimelinePicture<'_> {
     /// Paints everything.
     ///
     /// # Errors
-    /// Whatever the backend says.
+    /// Errors of the drawing backend.
     pub fn paint<DB: DrawingBackend>(&self, backend: &mut DB) -> Painted<DB> {
         match &self.frame {
             None => self.paint_gaps(backend)?,
@@ -174,7 +174,7 @@ impl TimelinePicture<'_> {
 
     fn paint_cell<DB: DrawingBackend>(&self, cell: &Cell, backend: &mut DB) -> Painted<DB> {
         let top = cell.row as f64 * self.shape.rows.pitch;
-        // A hairline of paper keeps neighbours apart where there is room for one.
+        // A hairline of background separates neighbours where they are wide enough.
         let gap = if cell.width >= 4.0 && cell.op.is_some() {
             1.0
         } else {
@@ -238,15 +238,9 @@ impl TimelinePicture<'_> {
             let at = self.view.x(tick, self.width);
             let x = self.across(at);
             backend.draw_line((x, y), (x, self.down(top + 4.0)), &line)?;
-            let side = if at < 24.0 {
-                HPos::Left
-            } else if at > self.width - 24.0 {
-                HPos::Right
-            } else {
-                HPos::Center
-            };
+            let (label, side) = time_label(tick, at, self.width);
             let text = text_style(11.0 * self.scale, self.palette.muted, side, VPos::Top);
-            backend.draw_text(&tick_label(tick), &text, (x, self.down(top + 7.0)))?;
+            backend.draw_text(&label, &text, (x, self.down(top + 7.0)))?;
         }
         Ok(())
     }

@@ -169,7 +169,7 @@ pub fn ring(scenario: &Scenario, unit: MemoryUnit) -> Node {
         t!("The number of ranks is an example: this run has no context parallelism.")
     };
     let facts = t!(
-        "At data-sheet peaks a block of keys and values takes {ratio} of the attention it hides behind: at most 1, it hides. A rank keeps at least {chunk} a sequence for the ring: the block of keys and values in use, the next one, queries and output (6 b d c bytes with as many key-value heads as heads, (2 + 4 k/a) b d c with fewer, b = {bytes} bytes an element). Plain takes {balanced} times as long as zig-zag; the time model takes zig-zag.",
+        "At data-sheet peaks a block of keys and values takes {ratio} of the attention it hides behind: at most 1, it hides. A rank keeps at least {chunk} per sequence for the ring: the block of keys and values in use, the next one, queries and output (6 b d c bytes with as many key-value heads as heads, (2 + 4 k/a) b d c with fewer, b = {bytes} bytes per element). Plain takes {balanced} times as long as zig-zag; the time model takes zig-zag.",
         ratio = significant(ratio, 3),
         chunk = unit.fitting(ring_buffer(scenario, chunk)),
         bytes = scenario.precision.computes.activation(),

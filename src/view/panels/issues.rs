@@ -120,7 +120,7 @@ pub fn refused(notices: &[Issue]) -> Node {
     el("div", &[("role", "status")], &[words, lines])
 }
 
-/// What a frame says that cannot show the Run of its link; nothing where it can.
+/// The message of a frame that cannot show the Run of its link; nothing where it can.
 #[must_use]
 pub fn framed(errors: &[Issue], notices: &[Issue], stands_in: bool) -> Node {
     if errors.is_empty() && notices.is_empty() {

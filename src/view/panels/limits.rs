@@ -8,7 +8,7 @@ use crate::core::run::{MAX_COUNT, MAX_PARAMETERS, MAX_STAGES, OneOf};
 use crate::core::t;
 use crate::view::node::markup::{Node, cited, el, leaf, text};
 
-/// What no method and no formula here knows of, beside [`NOT_MODELLED`].
+/// What no method and no formula here counts, besides [`NOT_MODELLED`].
 const SCOPE: &[&str] = &[
     "It estimates training. Inference, serving and fine-tuning with adapters are other calculations.",
     "Every GPU, link and node is the same; ranks are placed in Megatron's order (tp fastest, then cp, dp, pp).",
@@ -19,7 +19,7 @@ const SCOPE: &[&str] = &[
     "Host memory, disks, energy and the price of anything but GPU-hours are not computed.",
 ];
 
-/// What the model of time does not know about.
+/// What the model of time leaves out.
 pub(super) const NOT_MODELLED: &[&str] = &[
     "stragglers, other jobs on the network, congestion between groups of one job",
     "checkpoints, evaluation, restarts",

@@ -1,4 +1,4 @@
-//! What panels and pages say, as view trees: a module a panel.
+//! Panels and pages as view trees, one module per panel.
 
 pub mod about;
 pub mod accuracy;

@@ -163,7 +163,7 @@ fn not_hidden(evaluation: &Evaluation) -> Node {
         leaf(
             "span",
             "",
-            "This schedule pairs passes so that the messages of one may hide behind the other.",
+            "This schedule pairs passes so that the messages of one overlap with the other.",
         ),
         text(" "),
         leaf(

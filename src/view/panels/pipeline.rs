@@ -1,7 +1,7 @@
 //! The pipeline in text: legend, what an op waits for, the chain that fixes the time, the picture as a table.
 
 use super::words;
-use crate::core::message::Message;
+use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::trace::{Cause, Place};
 use crate::core::pipeline::{Half, Kind, TimedOp, Trace};
 use crate::core::report::{Evaluation, Figure};
@@ -118,7 +118,7 @@ pub(super) fn op_name(op: TimedOp) -> Message {
     )
 }
 
-/// What the tooltip says of the op at `place`, line by line.
+/// The lines of the tooltip for the op at `place`.
 #[must_use]
 pub fn describe(trace: &Trace, place: Place) -> Vec<Message> {
     let Some(op) = trace.get(place) else {
@@ -178,7 +178,7 @@ pub fn critical(path: &[(Place, TimedOp)]) -> Message {
     )
 }
 
-/// Rank names beside the rows, as many as there is room for, and what the chosen rank holds at most.
+/// Rank names beside the rows, as many as fit, and what the chosen rank holds at most.
 #[must_use]
 pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a few
@@ -222,9 +222,9 @@ pub fn rank_names(evaluation: &Evaluation, shape: Shape, chosen: usize) -> Node 
     }
     Node::from_iter([
         names,
-        foot(26.0, "GiB".into()),
+        foot(26.0, "memory".into()),
         foot(44.0, t!("rank {rank}", rank = chosen)),
-        foot(62.0, t!("peak {peak}", peak)),
+        foot(62.0, verbatim(format!("{peak} GiB"))),
     ])
 }
 

@@ -1,4 +1,4 @@
-//! Published runs: what was measured of them beside what the calculator says.
+//! Published runs: what was measured of them beside what the calculator predicts.
 
 use super::words;
 use crate::core::memory::Verdict;
@@ -11,7 +11,7 @@ use crate::core::units::{
 };
 use crate::view::node::markup::{Node, cited_at, el, leaf, load, table, text};
 
-/// A measured figure: its name, what was published, what the calculator says, and the share that this is off.
+/// A measured figure: its name, what was published, what is predicted, and the relative error.
 fn figure(measured: Measured, evaluation: &Evaluation) -> (&'static str, String, String, f64) {
     let step = &evaluation.report.step;
     let rate = |value: f64| format!("{} TFLOP/s", significant(value, 3));
@@ -131,7 +131,7 @@ pub fn all(run: &Run) -> Node {
         .collect();
     [
         leaf("h2", "", "Published runs"),
-        leaf("p", "muted", "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is held to."),
+        leaf("p", "muted", "Each is loaded whole, with what its authors measured beside what is computed here. The accuracy panel has every measurement the calculator is tested against."),
         table("Published runs", &["", "figure", "published", "computed", "off", "source"], &rows),
     ]
     .into_iter()

@@ -79,7 +79,7 @@ impl Sort {
         format!("{down}{}", COLUMNS[self.column].0)
     }
 
-    /// What a link says; the default where it says no column.
+    /// The column that a link names; the default where it names none.
     #[must_use]
     pub fn named(text: &str) -> Self {
         let key = text.strip_prefix('-').unwrap_or(text);
@@ -233,7 +233,7 @@ pub fn compare_options(chosen: &str) -> Node {
     Node::from_iter([none, others])
 }
 
-/// What the schedule's idea is, what it costs, what it needs, and who says so.
+/// The schedule's idea, its cost, its requirements and its source.
 #[must_use]
 pub fn about(idea: &Idea) -> Node {
     let from = cited(idea.source, idea.source.short);

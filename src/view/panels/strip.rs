@@ -155,34 +155,32 @@ fn budget(run: &Run, step: &Step) -> Node {
     let hours = days * 24.0 * run.gpus as f64;
     let count = show_count(tokens);
     let time = t!(
-        "{hours} GPU-hours, {days} days",
+        "{days} days, {hours} GPU-h",
         hours = show_count(hours),
         days = significant(days, 3)
     );
-    let (name, value, caption) = match run.price_per_gpu_hour {
-        Some(price) => {
-            let name = t!(
-                "{tokens} tokens at {price} per GPU-hour",
-                tokens = count,
-                price = significant(price, 3)
-            );
-            (name, verbatim(show_count(hours * price)), time)
-        }
-        None => (
-            t!("GPU-hours for {tokens} tokens", tokens = count),
-            verbatim(show_count(hours)),
-            t!("{days} days", days = significant(days, 3)),
-        ),
+    let (name, title, value, caption) = if let Some(price) = run.price_per_gpu_hour {
+        let title = t!(
+            "{tokens} tokens at {price} per GPU-hour",
+            tokens = count.clone(),
+            price = significant(price, 3)
+        );
+        let name = t!("Cost of {tokens} tokens", tokens = count);
+        (name, title, verbatim(show_count(hours * price)), time)
+    } else {
+        let name = t!("GPU-hours for {tokens} tokens", tokens = count);
+        let days = t!("{days} days", days = significant(days, 3));
+        (name.clone(), name, verbatim(show_count(hours)), days)
     };
     let marks = el("span", &[("class", "whisker")], &[]);
     let cells = [
-        leaf("span", "name", &name),
+        leaf("span", "name", name),
         leaf("span", "value", value),
         marks,
         leaf("span", "range", caption),
     ];
     el("button", &[("class", "key")], &cells)
-        .title(name)
+        .title(title)
         .on(Action::Focus("tokens_total"))
 }
 

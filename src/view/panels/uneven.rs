@@ -232,7 +232,7 @@ pub fn uneven(balance: &Balance, gpu: &Message) -> Node {
         let set = vec![("stage_layers", String::new())];
         notes.push(apply("fix", set, "", "split evenly"));
     }
-    // Where the rule has something to say, it says it beside the other two, faster or not.
+    // Where the rule applies, its split is shown beside the other two, faster or not.
     if let Some(rule) =
         of(Origin::Rule).filter(|rule| rule.layers != even.layers || !notes.is_empty())
     {

@@ -203,10 +203,10 @@ mod tests {
             gpus: 16_384,
             ..Run::default()
         };
-        assert_eq!(name(&run).to_string(), "Llama 3.1 8B on 16\u{2009}384 GPUs");
+        assert_eq!(name(&run).to_string(), "Llama 3.1 8B on 16\u{202f}384 GPUs");
         assert_eq!(
             line(&run).to_string(),
-            "Llama 3.1 8B · 16\u{2009}384 × H100 80 GB · TP2 PP4"
+            "Llama 3.1 8B · 16\u{202f}384 × H100 80 GB · TP2 PP4"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The page of the dialog: what is brought in, what is typed, what is kept, what it teaches.
+//! The page of the dialog: what is imported, what is typed, what is kept, what it teaches.
 
 use crate::core::calibrate::{MemoryKind, Observation, Peak};
 use crate::core::issue::Issue;
@@ -89,7 +89,7 @@ fn page(state: State) -> AnyView {
     .into_any()
 }
 
-/// What the file says that was read last.
+/// The contents of the file that was read last.
 fn read(state: State) -> Node {
     let present = state.run.with(bare);
     state.runs.read.with(|read| match read {

@@ -37,7 +37,7 @@ pub struct Runs {
     label: RwSignal<String>,
     /// The GPUs that the next run may take; none: those of the largest run.
     gpus: RwSignal<Option<u64>>,
-    /// What the file that was read last says.
+    /// The contents of the file that was read last.
     read: RwSignal<Option<Answer>>,
     /// The share of the file that is read, while it is.
     progress: RwSignal<Option<f64>>,

@@ -1,4 +1,4 @@
-//! A text or a file that is brought in, read piece by piece by the importer's module; a later one ends it.
+//! A text or a file that is imported, read piece by piece by the importer's module; a later one ends it.
 
 use super::{Runs, use_profile};
 use crate::core::run::Run;
@@ -144,7 +144,7 @@ impl Runs {
     }
 }
 
-/// The Run that says what a file does not, and the language of the page.
+/// The Run that fills in what a file leaves out, and the language of the page.
 fn wanted(state: State) -> Wanted {
     let run: Run = state.run.with_untracked(bare);
     Wanted {

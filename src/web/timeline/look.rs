@@ -161,7 +161,7 @@ impl Look {
             self.clock.set(None);
         }
     }
-    /// Zooms as `action` says; false where it says something else.
+    /// Zooms by `action`; false where `action` is not a zoom.
     pub fn zoomed(self, action: TimelineAction) -> bool {
         match action {
             TimelineAction::In => self.zoom(2.0),

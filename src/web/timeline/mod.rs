@@ -1,4 +1,4 @@
-//! The pipeline panel: the timeline of the Run's schedule, a second one under it, and what there is to know of them.
+//! The pipeline panel: the timeline of the Run's schedule, a second one under it, and their figures.
 
 mod custom;
 mod export;

@@ -89,13 +89,13 @@ pub struct Pace {
 const UNITS: u64 = 1000;
 /// Milliseconds between two replies of a plan.
 const REPLY_MS: f64 = 100.0;
-/// Milliseconds after which a search for what would fit says that it goes on.
+/// Milliseconds after which a search for what would fit reports that it is still running.
 const SILENT_MS: f64 = 150.0;
 /// Planner sessions that are kept: the plan panel's and one in the background.
 const MAX_SESSIONS: usize = 2;
 
 impl Pace {
-    /// Repeats `step` until it says that it is over, or until the slice ends; true where it is over.
+    /// Repeats `step` until it returns true or the slice ends; true where the work is over.
     fn slice(self, mut step: impl FnMut() -> bool) -> bool {
         let begun = (self.now)();
         loop {

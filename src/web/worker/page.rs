@@ -50,7 +50,7 @@ thread_local! {
     static CONNECTION: RefCell<Connection> = RefCell::default();
 }
 
-/// Asks for `job`; `handle` is told of its progress until it is done or cancelled.
+/// Starts `job`; `handle` is called with its progress until it is done or cancelled.
 ///
 /// A background search, for instance: `let request = request(Job::Plan(PlanQuery::search(&run)), handle)` starts it,
 /// `handle` gets `Progress::Reply(Reply::Plan(result))` as rows are found and `Progress::Done` at the end, and
@@ -78,7 +78,7 @@ pub fn request(job: Job, handle: impl FnMut(Progress) + 'static) -> Request {
 }
 
 impl Request {
-    /// Drops the job: nothing more is told of it. A search ends after its slice; a worker that simulates and has nothing
+    /// Cancels the job: its handler is not called again. A search ends after its slice; a worker that simulates and has nothing
     /// else to do is ended.
     pub(crate) fn cancel(self) {
         let cancelled = CONNECTION.with_borrow_mut(|connection| {

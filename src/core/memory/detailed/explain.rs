@@ -49,7 +49,7 @@ pub fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
     )
     .by("W + G + O + A + B + X", parts)
     .note("leaves out CUDA graphs, user buffers of overlapped communication and the data loader")
-    .note("held against what the driver shows a process, not the size on the box")
+    .note("compared with what the driver shows a process, not with the nominal size")
 }
 
 /// The same of a rank whose peak is that of a moment: what is there then.
@@ -67,7 +67,7 @@ fn at_the_fullest_moment(memory: &StageMemory, rank: usize) -> Term {
     bytes("T", t!("memory of pipeline rank {rank}", rank), memory.total.0)
         .by("W + G + O + A + B + X", parts.collect())
         .note("where gradients are freed after a step, at the fullest of three moments: the loss, a layer's backward pass or the optimizer's step")
-        .note("held against what the driver shows a process, not the size on the box")
+        .note("compared with what the driver shows a process, not with the nominal size")
 }
 
 fn bytes(symbol: &'static str, name: impl Into<Message>, value: f64) -> Term {
@@ -148,7 +148,7 @@ impl Explained<'_> {
                     Unit::Parameters,
                 ),
             ];
-            // Frozen parameters are nobody's to share.
+            // Frozen parameters are not sharded.
             let over = |stage| {
                 let shared = match stage {
                     2 => scenario.shards_gradients(),

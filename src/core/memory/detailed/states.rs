@@ -31,7 +31,8 @@ pub fn shards(scenario: &Scenario, kind: Kind) -> f64 {
 }
 
 /// Bytes of the frozen base: linears as they are quantised, the rest as it computes.
-fn base_weights(scenario: &Scenario, holding: &Holding) -> f64 {
+#[must_use]
+pub(crate) fn base_weights(scenario: &Scenario, holding: &Holding) -> f64 {
     let whole = scenario.precision.gathered_weight();
     let quantised = scenario.base_weight().unwrap_or(whole);
     (holding.elements - holding.linears) * whole + holding.linears * quantised
@@ -64,19 +65,25 @@ pub fn states(scenario: &Scenario, holding: &Holding, versions: u64) -> States {
         base_weights(scenario, holding)
     };
     let weights = of_weights * versions.max(1) as f64 / over(zero >= 3);
-    if !holding.trained {
-        return States {
+    let whole = if holding.trained {
+        States {
+            weights,
+            gradients: p * bytes.gradients() / over(scenario.shards_gradients()),
+            optimizer: optimizer(scenario, holding, over(zero >= 1)),
+        }
+    } else {
+        States {
             weights,
             ..States::default()
-        };
-    }
-    let whole = States {
-        weights,
-        gradients: p * bytes.gradients() / over(scenario.shards_gradients()),
-        optimizer: optimizer(scenario, holding, over(zero >= 1)),
+        }
+    };
+    let masters = if holding.trained {
+        p * bytes.master
+    } else {
+        0.0
     };
     match &scenario.offload {
-        Some(offload) => left(&whole, offload, p * bytes.master / over(zero >= 1)),
+        Some(offload) => left(&whole, offload, masters / over(zero >= 1)),
         None => whole,
     }
 }

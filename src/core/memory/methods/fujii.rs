@@ -218,8 +218,8 @@ fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
         .over(
             format!("s b h ({terms})/(t c)"),
             &[
-                count("s", "tokens a sequence", x.s),
-                count("b", "sequences a micro-batch", x.b),
+                count("s", "tokens per sequence", x.s),
+                count("b", "sequences per micro-batch", x.b),
                 count("h", "hidden size", x.h),
                 count("f", "FFN size", x.f),
                 count("a", "heads", x.a),

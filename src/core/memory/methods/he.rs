@@ -151,7 +151,7 @@ fn explain(scenario: &Scenario, memory: &StageMemory) -> Term {
     let book = [
         count("L", "layers", x.layers),
         count("b", "sequences of a data-parallel rank", x.b),
-        Term::given("s", "tokens a sequence", x.s, Unit::Tokens),
+        Term::given("s", "tokens per sequence", x.s, Unit::Tokens),
         count("h", "hidden size", x.h),
         count("a", "heads", x.a),
         bytes("k", "bytes an activation", x.k),

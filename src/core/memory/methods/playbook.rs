@@ -164,7 +164,7 @@ fn explain(scenario: &Scenario, rank: usize, load: &RankLoad) -> Term {
             Unit::Ratio,
         ),
         Term::given("s", "tokens of a sequence on a rank", layer.s, Unit::Tokens),
-        count("b", "sequences a micro-batch", layer.b),
+        count("b", "sequences per micro-batch", layer.b),
         count("h", "hidden size", layer.h),
         count("a", "heads", layer.a),
         bytes("k", "bytes an activation", layer.k),

@@ -103,7 +103,7 @@ pub(crate) fn explain_split(scenario: &Scenario) -> Option<Term> {
     let (rule, block) = (Rule::of(scenario), llm(scenario));
     let tokens = scenario.run.seq_len as f64;
     let layer = [
-        Term::given("N", "tokens a sequence", tokens, Unit::Tokens),
+        Term::given("N", "tokens per sequence", tokens, Unit::Tokens),
         count("h", "hidden size", block.h),
         count("F", "FFN size", block.f),
     ];
@@ -186,12 +186,12 @@ impl Part {
             count("n", "layers of the rank", self.layers),
             count(
                 "b",
-                "sequences a micro-batch",
+                "sequences per micro-batch",
                 scenario.run.micro_batch as f64,
             ),
             Term::given(
                 "s",
-                "tokens a sequence",
+                "tokens per sequence",
                 scenario.run.seq_len as f64,
                 Unit::Tokens,
             ),

@@ -1,4 +1,4 @@
-//! An order that somebody typed: any ranks, stages and micro-batches, as long as it runs.
+//! An order that was typed or pasted: any ranks, stages and micro-batches, as long as it runs.
 
 use crate::issue::Issue;
 use crate::pipeline::op::{Item, Op};

@@ -109,7 +109,7 @@ fn megatron(spec: &Spec, g: u32) -> Order {
 /// Source: Narayanan et al. 2021, section 2.2; Megatron-LM `get_schedule_table` for g; Llama 3, section 3.3.2 (g free).
 pub(crate) fn interleaved(spec: &Spec) -> Result<Order, Issue> {
     if spec.virtual_stages == 1 {
-        let message = "interleaved 1F1B needs at least 2 chunks a rank: with 1 it is plain 1F1B";
+        let message = "interleaved 1F1B needs at least 2 chunks per rank: with 1 it is plain 1F1B";
         return Err(Issue::error("virtual_stages", message).with_fix("virtual_stages", 2));
     }
     let g = spec.group.unwrap_or(spec.pp);

@@ -19,7 +19,7 @@ struct Switches {
     fill_f: bool,
 }
 
-/// The limit leaves no room for what must run next.
+/// The limit is too low for what must run next.
 struct NoRoom;
 
 const F: usize = 0;

@@ -177,7 +177,7 @@ fn loader(evaluation: &Evaluation) -> Term {
                 "for a sample, over the square of its tokens",
                 scenario.software.loader_ns * 1e-9,
             ),
-            Term::given("s", "tokens a sequence", run.seq_len as f64, Unit::Tokens),
+            Term::given("s", "tokens per sequence", run.seq_len as f64, Unit::Tokens),
             count("n", "samples of a rank", samples),
             scale,
         ],
@@ -231,7 +231,7 @@ pub fn compute(evaluation: &Evaluation) -> Term {
                 Term::given("k", "tokens at which it runs at half of it", ATTENTION_HALF.value, Unit::Tokens),
             ])
             .from(ATTENTION_HALF.source, ATTENTION_HALF.place)
-            .note("n: causal half of 4 a d s FLOPs per token; s: tokens a rank sees; q: tiles of all heads"),
+            .note("n: causal half of 4 a d s FLOPs per token; s: tokens that a rank sees; q: tiles of all heads"),
         seconds("G", "gaps that the host leaves, a layer and micro-batch", host)
             .marked(Provenance::AddedUp, "g layers micro-batches")
             .with(vec![seconds("g", "a layer and micro-batch", rates.host.0)])

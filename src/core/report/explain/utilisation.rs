@@ -156,7 +156,7 @@ fn whole(symbol: &'static str, value: f64, model: &Architecture, counted: Counte
         .note("the backward pass is twice the forward one")
 }
 
-/// Model FLOPs of a step, counted as the Run says.
+/// Model FLOPs of a step, by the Run's convention.
 fn model_flops(evaluation: &Evaluation) -> Term {
     let (report, scenario) = (&evaluation.report, &evaluation.scenario);
     let tokens = report.layout.tokens_per_step;
@@ -175,7 +175,7 @@ fn model_flops(evaluation: &Evaluation) -> Term {
         "m D",
         vec![
             token,
-            Term::given("D", "tokens a step", tokens, Unit::Tokens),
+            Term::given("D", "tokens per step", tokens, Unit::Tokens),
         ],
     )
 }
@@ -240,7 +240,7 @@ fn by(evaluation: &Evaluation, row: &MfuBy) -> Option<Term> {
     let tokens = evaluation.report.layout.tokens_per_step;
     let mut parts = vec![
         token,
-        Term::given("D", "tokens a step", tokens, Unit::Tokens),
+        Term::given("D", "tokens per step", tokens, Unit::Tokens),
     ];
     parts.extend(below(evaluation));
     let name = t!("as {convention} counts", convention = convention.name);
@@ -261,7 +261,7 @@ fn token_flops(evaluation: &Evaluation, convention: &Convention, value: f64) -> 
         router,
     };
     if convention.id == "megatron" {
-        // It knows no windows.
+        // It counts no windows.
         let whole_keys = Architecture {
             window: seq,
             chunk: seq,
@@ -321,7 +321,7 @@ pub fn tokens(evaluation: &Evaluation) -> Term {
             vec![
                 Term::given(
                     "D",
-                    "tokens a step",
+                    "tokens per step",
                     report.layout.tokens_per_step,
                     Unit::Tokens,
                 ),

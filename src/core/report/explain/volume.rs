@@ -145,7 +145,7 @@ impl<'a> Inputs<'a> {
         ]
     }
 
-    /// Dispatch and combine, forward and backward, with what the Run says of copies and bytes.
+    /// Dispatch and combine, forward and backward, with the Run's copies and bytes.
     fn experts(&self, plain: Term, book: &[Term]) -> Term {
         let scenario = self.scenario;
         let mut book = book.to_vec();

@@ -130,7 +130,7 @@ impl Check<'_> {
             self.error(
                 "microbatch_lengths",
                 t!(
-                    "{lengths} lengths for {microbatches} micro-batches a rank",
+                    "{lengths} lengths for {microbatches} micro-batches per rank",
                     lengths = lengths.len(),
                     microbatches
                 ),

@@ -6,7 +6,7 @@ use crate::run::layout::even_split;
 use crate::run::{AttentionKernel, CpComm, Format, Module, Recompute, Schedule};
 use crate::t;
 
-/// More pipeline stages than this are refused before anything is allocated for them; nobody has trained on a tenth of it.
+/// More pipeline stages than this are refused before anything is allocated for them; no published run has a tenth of it.
 pub const MAX_STAGES: u64 = 4096;
 impl Check<'_> {
     pub fn sequence(&mut self) {
@@ -90,7 +90,7 @@ impl Check<'_> {
             self.issues.push(
                 Issue::error(
                     "virtual_stages",
-                    "interleaving needs at least 2 chunks a rank",
+                    "interleaving needs at least 2 chunks per rank",
                 )
                 .with_fix("virtual_stages", 2)
                 .or_fix("schedule", "1f1b"),

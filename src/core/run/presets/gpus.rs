@@ -4,7 +4,7 @@
 use crate::cluster::Gpu;
 use crate::run::choices::Choice;
 use crate::source::{
-    DEEPEP, FUJII_2024, H20_SHEET, LOCKWOOD, STAS, Source, TORCH_OOM, TORCHTITAN, TSUBAME,
+    DEEPEP, FUJII_2024, H20_SHEET, LOCKWOOD, NANOCHAT, STAS, Source, TORCH_OOM, TORCHTITAN, TSUBAME,
 };
 use crate::units::{Bytes, BytesPerSecond, FlopsPerSecond, GIB};
 
@@ -17,7 +17,7 @@ pub struct GpuPreset {
     pub gpu: Gpu,
     /// Where peaks, memory and links stand.
     pub source: &'static Source,
-    /// What the reader should know of the figures.
+    /// A note on the figures.
     pub remark: &'static str,
     /// Where the usable memory was read.
     pub usable_source: &'static Source,
@@ -332,6 +332,51 @@ pub static GPUS: &[GpuPreset] = &[
         per_node: 8,
         source: &STAS,
         remark: "full mesh of 7 x 76.5 GB/s without a switch; the part that the driver keeps is taken from MI300X",
+        usable_source: &TORCH_OOM,
+    }
+    .preset(),
+    Sheet {
+        id: "rtx-4090",
+        label: "RTX 4090 24 GB",
+        gib: (24.0, 23.65),
+        tflops: (165.2, 330.3, 330.3),
+        hbm_tb: 1.008,
+        intra_gb: 31.0,
+        nic_gbit: 10.0,
+        host_gb: 32.0,
+        per_node: 8,
+        source: &NANOCHAT,
+        remark: "accumulation in fp32, half of what fp16 accumulation reaches; PCIe 4 without peer-to-peer copies: what GPUs exchange passes through the host; a network of 10 Gb/s is assumed",
+        usable_source: &TORCH_OOM,
+    }
+    .preset(),
+    Sheet {
+        id: "rtx-5090",
+        label: "RTX 5090 32 GB",
+        gib: (32.0, 31.36),
+        tflops: (209.5, 419.0, 1676.0),
+        hbm_tb: 1.792,
+        intra_gb: 63.0,
+        nic_gbit: 10.0,
+        host_gb: 64.0,
+        per_node: 8,
+        source: &NANOCHAT,
+        remark: "accumulation in fp32; sheets that print 419 or 838 TFLOP/s count fp16 accumulation or sparsity; PCIe 5 without peer-to-peer copies: what GPUs exchange passes through the host; a network of 10 Gb/s is assumed",
+        usable_source: &TORCH_OOM,
+    }
+    .preset(),
+    Sheet {
+        id: "l40s",
+        label: "L40S 48 GB",
+        gib: (48.0, 44.4),
+        tflops: (362.0, 733.0, 733.0),
+        hbm_tb: 0.864,
+        intra_gb: 31.0,
+        nic_gbit: 100.0,
+        host_gb: 32.0,
+        per_node: 8,
+        source: &STAS,
+        remark: "PCIe 4, no NVLink",
         usable_source: &TORCH_OOM,
     }
     .preset(),

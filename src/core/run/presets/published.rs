@@ -1,6 +1,6 @@
-//! Published training runs: what was run, as a link says it, and what its authors measured.
+//! Published training runs: the run, as a link, and what its authors measured.
 //!
-//! What a source does not print follows its software; `assumed` says what.
+//! What a source does not print follows its software; `assumed` lists it.
 
 use crate::run::Run;
 use crate::source::{
@@ -49,12 +49,17 @@ impl PublishedRun {
     /// Its Run.
     #[must_use]
     pub fn run(&self) -> Run {
-        let pairs = self.link.split('&').filter_map(|pair| pair.split_once('='));
-        let pairs: Vec<_> = pairs
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect();
-        Run::from_pairs(&pairs).0
+        linked(self.link)
     }
+}
+
+/// The Run of a link's pairs.
+pub(super) fn linked(link: &str) -> Run {
+    let pairs = link.split('&').filter_map(|pair| pair.split_once('='));
+    let pairs: Vec<_> = pairs
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    Run::from_pairs(&pairs).0
 }
 
 /// The published run that `run` is, unchanged.

@@ -1,14 +1,15 @@
-//! The planner, as a query and the work that answers it. A [`PlanQuery`] says what is wanted: commands change it, and it
+//! The planner, as a query and the work that answers it. A [`PlanQuery`] is the request: commands change it, and it
 //! can be sent to another thread. A [`PlanSession`] does the work in slices, keeps what it found from one query to the
 //! next, and gives a [`PlanResult`] at any time.
 
 mod query;
 
-pub use query::{Asked, Fold, PlanCommand, PlanQuery};
+pub use query::{Asked, Fold, Order, PlanCommand, PlanQuery};
 
-use super::answers::{Answer, MAX_GPUS, Question, largest_micro_batch};
+use super::answers::{Answer, MAX_GPUS, Question, fewer_gpus, largest_micro_batch};
 use super::engine::{Progress, Search};
 use super::filter::Filter;
+use super::front::{Front, Layouts};
 use super::map::{Cells, Map};
 use super::ranking::{Found, Promise, Ranking};
 use super::request::{Request, TOP};
@@ -36,6 +37,10 @@ pub struct PlanResult {
     pub done: bool,
     /// The fastest layouts that the filter keeps, strictly by step time.
     pub rows: Vec<Rc<Found>>,
+    /// The Pareto front of step time and memory, and the other layouts that the filter keeps.
+    pub layouts: Layouts,
+    /// The fastest layouts on fewer GPUs, while the order asks for them.
+    pub cheapest: Option<Points>,
     /// The fastest layout of all.
     pub best: Option<Rc<Found>>,
     /// The pinned layouts.
@@ -48,7 +53,7 @@ pub struct PlanResult {
     pub answer: Option<Answer>,
 }
 
-/// Of a query that asks for nothing.
+/// Of an empty query.
 impl Default for PlanResult {
     fn default() -> Self {
         Self {
@@ -56,6 +61,8 @@ impl Default for PlanResult {
             share: 1.0,
             done: true,
             rows: Vec::new(),
+            layouts: Layouts::default(),
+            cheapest: None,
             best: None,
             pinned: Vec::new(),
             map: None,
@@ -89,6 +96,8 @@ pub struct PlanSession {
     request: Option<Request>,
     /// The filtered rows, while something is filtered.
     filtered: Option<Ranking>,
+    front: Option<Front>,
+    cheapest: Option<Sweep>,
     map: Option<Map>,
     sweep: Option<Sweep>,
     answering: Option<Answering>,
@@ -109,6 +118,8 @@ impl PlanSession {
             question,
             request: None,
             filtered: None,
+            front: None,
+            cheapest: None,
             map: None,
             sweep: None,
             answering: None,
@@ -129,7 +140,7 @@ impl PlanSession {
         let before = std::mem::replace(&mut self.query, query.clone());
         let now = &self.query;
         if before.filter != now.filter {
-            (self.filtered, self.map) = (None, None);
+            (self.filtered, self.front, self.map) = (None, None, None);
         }
         if before.picture != now.picture {
             self.map = None;
@@ -161,7 +172,14 @@ impl PlanSession {
             if self.request.is_none() {
                 self.request = Request::new(&self.question, &[], TOP).ok();
             }
-            if !self.search(budget) {
+            if !self.search(budget) || !self.front(budget) {
+                return false;
+            }
+        }
+        if self.query.order == Order::Cheapest {
+            let question = &self.question;
+            let sweep = self.cheapest.get_or_insert_with(|| fewer_gpus(question));
+            if !sweep.step(budget) {
                 return false;
             }
         }
@@ -223,6 +241,21 @@ impl PlanSession {
         ranking.is_over()
     }
 
+    /// Works on the Pareto front where it is shown; true when it is found.
+    fn front(&mut self, budget: u64) -> bool {
+        let (query, request) = (&self.query, self.request.as_mut());
+        let shown = query.is_open(Fold::Pareto) || query.order == Order::Leanest;
+        let Some(request) = request.filter(|_| shown) else {
+            return true;
+        };
+        let search = &mut request.search;
+        let front = self.front.get_or_insert_with(|| {
+            let filter = &query.filter;
+            Front::new(&kept(search, filter), filter.fits)
+        });
+        front.step(search, budget)
+    }
+
     /// Approximate share of the present work that is done.
     fn share(&self) -> f64 {
         if let Some(request) = &self.request
@@ -231,10 +264,15 @@ impl PlanSession {
         {
             return progress.share;
         }
-        let sweep = match &self.answering {
-            Some(Answering::Sweep(_, sweep)) if sweep.share() < 1.0 => Some(&**sweep),
-            _ => self.sweep.as_ref().filter(|sweep| sweep.share() < 1.0),
+        let answering = match &self.answering {
+            Some(Answering::Sweep(_, sweep)) => Some(&**sweep),
+            _ => None,
         };
+        let sweeps = [self.cheapest.as_ref(), answering, self.sweep.as_ref()];
+        let sweep = sweeps
+            .into_iter()
+            .flatten()
+            .find(|sweep| sweep.share() < 1.0);
         match (sweep, &self.map) {
             (Some(sweep), _) => sweep.share(),
             (None, Some(map)) => map.found.share(),
@@ -256,6 +294,8 @@ impl PlanSession {
             share: self.share(),
             done,
             rows: self.rows().to_vec(),
+            layouts: self.front.as_ref().map(Front::layouts).unwrap_or_default(),
+            cheapest: self.cheapest.as_ref().map(|sweep| sweep.found.clone()),
             best: search.and_then(|search| search.best().first().cloned()),
             pinned: search.map(found).unwrap_or_default(),
             map: map.map(|map| map.found.clone()),
@@ -280,6 +320,9 @@ fn sweep(run: &Run, grown: Grown) -> Sweep {
 
 /// The promises of `search` that `filter` keeps.
 fn kept(search: &Search, filter: &Filter) -> Vec<Promise> {
+    if filter.is_empty() {
+        return search.promises().to_vec();
+    }
     let space = search.space();
     let mut at = usize::MAX;
     let mut members = Vec::new();

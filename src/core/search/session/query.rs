@@ -23,6 +23,8 @@ pub struct PlanQuery {
     pub stopped: bool,
     /// What rows are shown.
     pub filter: Filter,
+    /// Which rows, and in which order.
+    pub order: Order,
     /// Layouts to compare.
     pub pinned: Vec<Place>,
     /// What the map is drawn over.
@@ -33,6 +35,33 @@ pub struct PlanQuery {
     pub asked: Option<Asked>,
     /// The open folds.
     pub open: Vec<Fold>,
+}
+
+/// The order of the rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// The shortest steps first.
+    #[default]
+    Fastest,
+    /// The least memory first, of the layouts that no other beats in both memory and step time.
+    Leanest,
+    /// The fewest GPU-hours for the tokens first, of the fastest layouts on up to the run's GPUs.
+    Cheapest,
+}
+
+impl Order {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Fastest, Self::Leanest, Self::Cheapest];
+
+    /// What it is called.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Fastest => "Fastest",
+            Self::Leanest => "Least memory",
+            Self::Cheapest => "Cheapest",
+        }
+    }
 }
 
 /// What has one answer.
@@ -57,6 +86,8 @@ pub enum PlanCommand {
     FilterFits,
     /// Shows only the layouts with this value of the axis, or all again.
     Filter(Axis, u64),
+    /// Orders the rows.
+    Order(Order),
     /// Shows only the layouts up to this tensor-parallel size, or all again.
     MaxTp(u64),
     /// Removes all filters.
@@ -115,6 +146,7 @@ impl PlanCommand {
             Self::Toggle(fold) => format!("toggle:{}", fold.name()),
             Self::FilterFits => "filter:fits".to_owned(),
             Self::Filter(axis, value) => format!("filter:{}={value}", axis.name()),
+            Self::Order(order) => format!("order:{order:?}"),
             Self::MaxTp(tp) => format!("filter:max-TP={tp}"),
             Self::ClearFilter => "filter:none".to_owned(),
             Self::Pin(place) => format!("pin:{}.{}", place.block(), place.member()),
@@ -129,14 +161,13 @@ impl PlanCommand {
             Self::Sweep(Grown::GlobalBatch) => "sweep:global_batch".to_owned(),
             Self::Ask(Asked::Sweep(Question::FewestGpus)) => "ask:fewest".to_owned(),
             Self::Ask(Asked::Sweep(Question::LongestSequence)) => "ask:longest".to_owned(),
-            Self::Ask(Asked::Sweep(Question::Cheapest)) => "ask:cheapest".to_owned(),
             Self::Ask(Asked::MicroBatch) => "ask:micro-batch".to_owned(),
         }
     }
 }
 
 impl PlanQuery {
-    /// A query that asks for nothing yet.
+    /// An empty query.
     #[must_use]
     pub fn new(run: &Run) -> Self {
         Self {
@@ -144,6 +175,7 @@ impl PlanQuery {
             searches: false,
             stopped: false,
             filter: Filter::default(),
+            order: Order::default(),
             pinned: Vec::new(),
             picture: Picture::default(),
             sweep: None,
@@ -161,7 +193,7 @@ impl PlanQuery {
         }
     }
 
-    /// Whether it asks for nothing that takes work.
+    /// Whether nothing in it takes work.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         !self.searches && self.sweep.is_none() && self.asked.is_none()
@@ -199,6 +231,7 @@ impl PlanQuery {
             PlanCommand::Toggle(fold) => toggle(&mut self.open, fold),
             PlanCommand::FilterFits => self.filter.fits = !self.filter.fits,
             PlanCommand::Filter(axis, value) => self.filter.toggle(axis, value),
+            PlanCommand::Order(order) => self.order = order,
             PlanCommand::MaxTp(tp) => self.filter.toggle_max_tp(tp),
             PlanCommand::ClearFilter => self.filter = Filter::default(),
             PlanCommand::Pin(place) => {

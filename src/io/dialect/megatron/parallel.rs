@@ -35,7 +35,7 @@ pub fn batch(reader: &mut SettingsReader) {
     let dp = (run.gpus / (run.tp * run.pp * run.cp).max(1)).max(1);
     let all = run.micro_batch.saturating_mul(dp);
     reader.assume(t!(
-        "global batch {all}: one micro-batch a rank where Megatron-LM is not told",
+        "global batch {all}: one micro-batch per rank, Megatron-LM's default",
         all
     ));
     reader.set(global.field, &Value::from(all));

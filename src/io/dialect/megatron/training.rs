@@ -73,7 +73,7 @@ fn kernels(reader: &mut SettingsReader) {
     let legacy = reader.flag("--use-flash-attn", "FlashAttention");
     let backend = reader.word("--attention-backend", "attention");
     let layers = reader.word("--transformer-impl", "layers of");
-    // Megatron-LM's own layers store the scores unless they are told otherwise; Transformer Engine picks a kernel.
+    // Megatron-LM's own layers store the scores by default; Transformer Engine picks a kernel.
     let stored = matches!(backend.as_deref(), Some("unfused" | "local"))
         || layers.as_deref() == Some("local") && backend.is_none();
     let fused = legacy || !stored;

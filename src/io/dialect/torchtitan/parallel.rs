@@ -61,6 +61,24 @@ pub fn read(reader: &mut SettingsReader) {
     shards(reader);
 }
 
+/// The GPUs that the degrees multiply to; none where the shards are what is left over.
+pub fn gpus(reader: &mut SettingsReader) -> Option<u64> {
+    let mut degree = |name: &str| match reader.value(name) {
+        Some(Value::Number(degree)) => crate::core::units::whole(degree),
+        _ => Some(1),
+    };
+    let shards = "parallelism.data_parallel_shard_degree";
+    let sizes = [
+        degree("parallelism.data_parallel_replicate_degree")?,
+        degree("parallelism.context_parallel_degree")?,
+        degree("parallelism.tensor_parallel_degree")?,
+        degree("parallelism.pipeline_parallel_degree")?,
+        degree(shards)?,
+    ];
+    let product = sizes.into_iter().try_fold(1, u64::checked_mul)?;
+    reader.has(shards).then_some(product)
+}
+
 /// "Expert tensor parallelism degree. 1 means disabled. No effect for non-MoE models, or when ep = 1."
 fn experts(reader: &mut SettingsReader) {
     let told = reader.count("parallelism.expert_tensor_parallel_degree", "ETP");
@@ -90,7 +108,7 @@ fn pipeline(reader: &mut SettingsReader) {
     }
     let each = reader.count(
         "parallelism.pipeline_parallel_layers_per_stage",
-        "layers a stage",
+        "layers per stage",
     );
     // What embedding and head count for, in layers.
     let ends = ENDS.map(|name| {
@@ -100,9 +118,13 @@ fn pipeline(reader: &mut SettingsReader) {
     });
     let layers = reader.run.model.resolve().map_or(0, |model| model.layers);
     let run = &mut reader.run;
+    if run.pp == 1 {
+        // Its files name a schedule for the pipeline that an override may add.
+        run.schedule = Schedule::OneFOneB;
+    }
     let chunks = match (run.schedule.fixed_chunks(&run.schedule_options), each) {
         (Some(chunks), _) => chunks,
-        // Looped schedules have two stages a rank unless told.
+        // Looped schedules have two stages a rank by default.
         (None, Some(each)) => (layers + ends[0] + ends[1])
             .div_ceil(each.max(1))
             .div_ceil(run.pp.max(1))

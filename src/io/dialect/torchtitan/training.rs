@@ -1,26 +1,45 @@
 //! What is trained and how in torchtitan's settings: model, batch, precision, recomputation.
 
-use crate::core::run::{Based, ModelParts, Optimizer, PrecisionParts, Recompute, Scenario, Value};
+use crate::core::run::{
+    Based, ModelParts, Optimizer, PrecisionParts, Recompute, Scenario, TpOverlap, Value,
+};
 use crate::core::t;
 use crate::io::dialect::settings_reader::SettingsReader;
 use crate::io::dialect::settings_writer::SettingsWriter;
-use crate::io::dialect::{computes, steps};
+use crate::io::dialect::{computes, is_precision, steps};
 
 /// Name and flavor of the models that are presets too.
-const FLAVORS: [(&str, &str, &str); 4] = [
+const FLAVORS: [(&str, &str, &str); 12] = [
     ("llama3", "8B", "llama-3.1-8b"),
     ("llama3", "70B", "llama-3.1-70b"),
     ("llama3", "405B", "llama-3.1-405b"),
     ("deepseek_v3", "671B", "deepseek-v3"),
+    ("qwen3", "8B", "qwen-3-8b"),
+    ("qwen3", "32B", "qwen-3-32b"),
+    ("qwen3", "30B-A3B", "qwen-3-30b-a3b"),
+    ("qwen3", "235B-A22B", "qwen-3-235b-a22b"),
+    ("llama4", "17bx16e", "llama-4-scout"),
+    ("llama4", "17bx128e", "llama-4-maverick"),
+    ("gpt_oss", "20b", "gpt-oss-20b"),
+    ("gpt_oss", "120b", "gpt-oss-120b"),
 ];
 
 /// Takes the model, which the pipeline is cut from.
 pub fn model(reader: &mut SettingsReader) {
-    let name = reader.word("model.name", "model");
-    let flavor = reader.word("model.flavor", "flavor");
-    let found = FLAVORS
-        .iter()
-        .find(|(known, of, _)| name.as_deref() == Some(known) && flavor.as_deref() == Some(of));
+    // Since 2026 `--module llama3 --config llama3_8b` names both.
+    let module = reader.word("module", "model");
+    let config = reader.word("config", "configuration");
+    let name = reader.word("model.name", "model").or(module);
+    let flavor = reader.word("model.flavor", "flavor").or_else(|| {
+        let rest = config?.strip_prefix(name.as_deref()?)?.to_owned();
+        Some(rest.trim_start_matches('_').replace('_', "-"))
+    });
+    let found = FLAVORS.iter().find(|(known, of, _)| {
+        name.as_deref() == Some(known)
+            && flavor
+                .as_ref()
+                .is_some_and(|flavor| flavor.eq_ignore_ascii_case(of))
+    });
     match (found, name, flavor) {
         (Some((.., id)), ..) => {
             let preset: Based<ModelParts> = Based::preset(id);
@@ -65,8 +84,8 @@ fn sharded(id: &'static str) -> Based<PrecisionParts> {
 
 fn batch(reader: &mut SettingsReader) {
     let local = reader
-        .count("training.local_batch_size", "sequences a rank")
-        .or_else(|| reader.count("training.batch_size", "sequences a rank"));
+        .count("training.local_batch_size", "sequences per rank")
+        .or_else(|| reader.count("training.batch_size", "sequences per rank"));
     let global = reader.number("training.global_batch_size", "global batch");
     let piece = reader.count(
         "parallelism.pipeline_parallel_microbatch_size",
@@ -92,6 +111,21 @@ fn batch(reader: &mut SettingsReader) {
 }
 
 fn training(reader: &mut SettingsReader) {
+    // What the stack follows (`compiled`).
+    reader.flag("compile.enable", "compiled");
+    reader.word("compile.components", "compiled parts:");
+    let kept = reader.word("training.dtype", "weights kept in");
+    let kept_in_bf16 = kept.as_deref() == Some("bfloat16");
+    let reduced = reader.word("training.mixed_precision_reduce", "gradients reduced in");
+    let bytes = if reduced.as_deref() == Some("bfloat16") {
+        2.0
+    } else {
+        4.0
+    };
+    reader.run.stack.parts.grad_reduce_bytes = (kept_in_bf16 != (bytes < 4.0)).then_some(bytes);
+    if reader.flag("parallelism.enable_async_tensor_parallel", "async TP") {
+        reader.run.stack.parts.tp_overlap = Some(TpOverlap::AsyncTp);
+    }
     let dtype = reader.word("training.mixed_precision_param", "computes in");
     let converters = reader.word("model.converters", "converters");
     let converts = |name: &str| {
@@ -108,6 +142,7 @@ fn training(reader: &mut SettingsReader) {
         None => reader.precision(match dtype.as_deref() {
             _ if converts("float8") => "te-fp8",
             Some("float32") => "fp32",
+            _ if kept_in_bf16 => "bf16-pure",
             _ => "fsdp-mixed",
         }),
     }
@@ -178,6 +213,23 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     writer.count("training.global_batch_size", run.global_batch);
     if let Some(steps) = steps(run) {
         writer.count("training.steps", steps);
+    }
+    let software = &s.software;
+    if software.compile {
+        writer.flag("compile.enable", true);
+    }
+    if software.tp_overlap == TpOverlap::AsyncTp {
+        writer.flag("parallelism.enable_async_tensor_parallel", true);
+    }
+    let kept_in_bf16 = is_precision(run, "bf16-pure");
+    if kept_in_bf16 {
+        writer.text("training.dtype", "bfloat16");
+    }
+    let reduced = software
+        .grad_reduce_bytes
+        .unwrap_or(if kept_in_bf16 { 2.0 } else { 4.0 });
+    if reduced < 4.0 {
+        writer.text("training.mixed_precision_reduce", "bfloat16");
     }
     let whole = computes(&run.precision) == "fp32";
     writer.text(

@@ -72,7 +72,7 @@ impl Layer {
             waits,
         })
     }
-    /// What a ring over `group` carries by the data sheets: it leaves each node over the cards of all its members there.
+    /// Bandwidth of a ring over `group` by the data sheets: it leaves each node over the cards of all its members there.
     fn wire(&self, group: Group) -> BytesPerSecond {
         let gpu = &self.scenario.gpu;
         let cards = BytesPerSecond(gpu.inter.0 * group.in_node as f64);

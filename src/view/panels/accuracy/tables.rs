@@ -1,4 +1,4 @@
-//! The tables: errors by source, verdicts by band, misses, the constants; and the one miss that is told in words.
+//! The tables: errors by source, verdicts by band, misses, the constants; and the one miss that is explained in words.
 
 use crate::core::accuracy::{Bench, Fact, Measured, constants, verdict_bands};
 use crate::core::message::{Message, verbatim};

@@ -9,7 +9,7 @@ use crate::view::charts::strips::strips;
 use crate::view::node::markup::{Node, leaf};
 use crate::view::panels::words;
 
-/// Both timelines over one axis that ends with the longer one, and what each says in words.
+/// Both timelines over one axis that ends with the longer one, and the figures of each in words.
 pub fn timelines(runs: [&Evaluation; 2]) -> Node {
     let both = runs.iter().zip(["first", "second"]);
     let drawn: Vec<_> = both

@@ -76,7 +76,7 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> 
     ]
 }
 
-/// The way back from everything small, and what no estimate sees.
+/// The way back to more speed where memory is left, and what no estimate includes.
 #[must_use]
 pub(crate) fn narrow(base: &Evaluation, unit: MemoryUnit) -> Node {
     way_back(&narrow::narrow(base), &narrow::gaps(base), unit)

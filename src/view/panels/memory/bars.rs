@@ -54,7 +54,7 @@ impl Bar {
     }
 }
 
-/// A part shorter than this has no room for a line between it and the next.
+/// A part shorter than this is drawn without a line between it and the next.
 const SLIVER: f64 = 0.008;
 
 impl Segment {

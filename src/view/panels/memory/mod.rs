@@ -1,4 +1,4 @@
-//! The memory panel: geometry of its bars, and what it says, as HTML text.
+//! The memory panel: geometry of its bars, and its view.
 
 mod advice;
 mod bars;

@@ -14,7 +14,7 @@ use crate::view::panels::words;
 const MAX_PARTS: usize = 9;
 /// More bars than this are thin, and only some have a name beside them.
 const MANY: usize = 16;
-/// Bars that end before this share of the plot leave room for words beside them.
+/// Bars that end before this share of the plot have their words beside them.
 const ROOMY: f64 = 0.55;
 
 /// One stacked bar a pipeline rank against the capacity; every part tells what it is made of and opens its formula.
@@ -22,7 +22,7 @@ const ROOMY: f64 = 0.55;
 pub fn picture(evaluation: &Evaluation, selected: Option<usize>, unit: MemoryUnit) -> Node {
     let memory = &evaluation.report.memory;
     let picture = bars(memory);
-    // Where what is told of a part stands beside the bars and hides none.
+    // The description of a part stands beside the bars and hides none.
     let end = picture.bars.iter().map(Bar::end).fold(0.0, f64::max);
     let beside = (end < ROOMY).then_some(end);
     let rows: Node = picture
@@ -79,7 +79,7 @@ fn row(
     unit: MemoryUnit,
 ) -> Node {
     let name = bar.name();
-    // The fullest rank's parts take the Tab key; the arrows walk on from there.
+    // The Tab key reaches the fullest rank's parts; arrow keys move on from there.
     let tab = if bar.is_peak { "0" } else { "-1" };
     let mut track: Vec<Node> = bar
         .segments

@@ -1,5 +1,5 @@
 //! How the cost grows: step time, memory and efficiency of the best layout at each number of GPUs, sequence length or
-//! batch, as small curves over a doubling axis; hover tells the layout, a table says the same.
+//! batch, as small curves over a doubling axis; hover shows the layout, a table has the same figures.
 
 use super::pareto::label;
 use super::rows::layout;
@@ -33,8 +33,8 @@ pub(crate) fn sweeps(view: &View) -> Node {
 fn axis_name(grown: Grown) -> &'static str {
     match grown {
         Grown::Gpus => "GPUs",
-        Grown::SeqLen => "tokens a sequence",
-        Grown::GlobalBatch => "sequences a step",
+        Grown::SeqLen => "tokens per sequence",
+        Grown::GlobalBatch => "sequences per step",
     }
 }
 

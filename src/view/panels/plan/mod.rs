@@ -1,5 +1,5 @@
 //! The plan: how far the search is, the ranked layouts and why each beats the next, what of them is
-//! compared, maps, curves, answers, and the playbook's walk. Every button carries a [`PlanCommand`].
+//! compared, maps, curves, answers, and the playbook's walk. Every button has a [`PlanCommand`].
 
 mod compare;
 mod curves;
@@ -181,7 +181,7 @@ mod tests {
     use crate::core::search::answers::Question;
     use crate::core::search::filter::Axis;
     use crate::core::search::map::Picture;
-    use crate::core::search::session::{Asked, PlanSession};
+    use crate::core::search::session::{Asked, Order, PlanSession};
     use crate::core::search::sweep::Grown;
 
     /// Both parts as HTML, and the Runs that their buttons load.
@@ -256,6 +256,38 @@ mod tests {
         assert!(!html.contains("NaN"));
     }
 
+    /// Every order shows rows with the run above them, and orders by what it says.
+    #[test]
+    fn rows_stand_in_the_order_that_was_chosen() {
+        let (query, result) = finished(&[
+            PlanCommand::Search,
+            PlanCommand::Order(Order::Cheapest),
+            PlanCommand::Toggle(Fold::Rows),
+        ]);
+        let (html, _) = shown(&query, &result);
+        // Eight billion parameters fit on some of 1, 2, 4 and 8 GPUs, and on one with 80 GB do not.
+        let rows = result.cheapest.as_ref().unwrap().cheapest();
+        let rates = rows.iter().map(|one| -one.figures.tokens_per_s_per_gpu);
+        assert!((1..4).contains(&rows.len()) && rates.is_sorted());
+        assert_eq!(html.matches(">Compare<").count(), rows.len());
+        assert!(
+            html.contains("GPU-hours") && html.contains("8 GPUs"),
+            "{html}"
+        );
+        let (query, result) = finished(&[PlanCommand::Search, PlanCommand::Order(Order::Leanest)]);
+        let peaks: Vec<f64> = result
+            .layouts
+            .front
+            .iter()
+            .map(|one| one.figures.peak.bytes.0)
+            .collect();
+        assert!(peaks.len() > 3 && peaks.is_sorted());
+        let first = MemoryUnit::Gib.number(result.layouts.front[0].figures.peak.bytes);
+        let (html, _) = shown(&query, &result);
+        let row = html.split("<tr").nth(2).unwrap();
+        assert!(row.contains(&first), "{first}: {row}");
+    }
+
     #[test]
     fn two_pinned_rows_are_compared() {
         let (mut query, result) = finished(&[PlanCommand::Search]);
@@ -281,6 +313,6 @@ mod tests {
         let [head, body] = panel(&view(&query, &result));
         assert_eq!(head, Node::none());
         let asks = |action: &&&Action| matches!(action, Action::Plan(PlanCommand::Ask(_)));
-        assert_eq!(body.actions().iter().filter(asks).count(), 4);
+        assert_eq!(body.actions().iter().filter(asks).count(), 3);
     }
 }

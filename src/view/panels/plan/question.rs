@@ -8,18 +8,17 @@ use crate::core::search::answers::{Answer, MAX_GPUS, Question};
 use crate::core::search::session::{Asked, PlanCommand};
 use crate::core::search::sweep::Points;
 use crate::core::t;
-use crate::core::units::{group, show_seconds, significant};
+use crate::core::units::{group, show_seconds};
 use crate::view::node::markup::{Node, el, load, text};
 
 const fn ask(question: Question) -> PlanCommand {
     PlanCommand::Ask(Asked::Sweep(question))
 }
 
-const BUTTONS: [(PlanCommand, &str); 4] = [
+const BUTTONS: [(PlanCommand, &str); 3] = [
     (ask(Question::FewestGpus), "Fewest GPUs"),
     (ask(Question::LongestSequence), "Longest sequence"),
     (PlanCommand::Ask(Asked::MicroBatch), "Largest micro-batch"),
-    (ask(Question::Cheapest), "Cheapest for the tokens"),
 ];
 
 /// The buttons, and the last answer.
@@ -52,7 +51,7 @@ fn show(view: &View, answer: &Answer) -> Node {
             let tried = sweep.points.last().map_or(0, |point| point.value);
             (t!("Searching; {tried} tried.", tried), None)
         }
-        Answer::Sweep(question, sweep) => swept(view, *question, sweep),
+        Answer::Sweep(question, sweep) => swept(*question, sweep),
     };
     let used = run.map_or_else(Node::none, |run| load("fix", &run, "", &[text("use this")]));
     el(
@@ -62,9 +61,8 @@ fn show(view: &View, answer: &Answer) -> Node {
     )
 }
 
-fn swept(view: &View, question: Question, sweep: &Points) -> (Message, Option<Run>) {
-    let run = &view.query.run;
-    let Some((value, found)) = question.best(sweep) else {
+fn swept(question: Question, sweep: &Points) -> (Message, Option<Run>) {
+    let Some((value, found)) = sweep.last_fit() else {
         let none = match question {
             Question::FewestGpus => {
                 t!(
@@ -75,7 +73,6 @@ fn swept(view: &View, question: Question, sweep: &Points) -> (Message, Option<Ru
             Question::LongestSequence => {
                 t!("No sequence of this length or more fits on these GPUs.")
             }
-            Question::Cheapest => t!("Nothing up to this number of GPUs can train this."),
         };
         return (none, None);
     };
@@ -95,38 +92,6 @@ fn swept(view: &View, question: Question, sweep: &Points) -> (Message, Option<Ru
             how,
             time
         ),
-        Question::Cheapest => {
-            let tokens = run.tokens_total.unwrap_or(1e12);
-            let hours = tokens / step.tokens_per_s_per_gpu / 3600.0;
-            let days = hours / 24.0 / found.run.gpus as f64;
-            let mut figures = vec![
-                t!("{hours} GPU-hours", hours = significant(hours, 3)),
-                t!("{days} days", days = significant(days, 3)),
-            ];
-            if let Some(price) = run.price_per_gpu_hour {
-                figures.push(t!(
-                    "cost {cost} at {price} per GPU-hour",
-                    cost = significant(hours * price, 3),
-                    price
-                ));
-            }
-            let figures = Message::joined(", ", figures);
-            if run.tokens_total.is_some() {
-                t!(
-                    "{number} GPUs train the token budget in the fewest GPU-hours: {figures}; {how}.",
-                    number,
-                    figures,
-                    how
-                )
-            } else {
-                t!(
-                    "{number} GPUs train 10¹² tokens (no budget is set) in the fewest GPU-hours: {figures}; {how}.",
-                    number,
-                    figures,
-                    how
-                )
-            }
-        }
     };
     (words, Some(found.run.clone()))
 }

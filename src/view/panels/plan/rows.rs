@@ -6,32 +6,44 @@ use crate::core::memory::verdict::HALF_BAND;
 use crate::core::message::{Message, verbatim};
 use crate::core::run::{OneOf, Recompute, Run};
 use crate::core::search::filter::{Axis, Filter};
-use crate::core::search::session::{Fold, PlanCommand};
+use crate::core::search::session::{Fold, Order, PlanCommand};
+use crate::core::search::sweep::Points;
 use crate::core::search::{Axes, Figures, Found, Place, TIE, recommended, ties, why as reason};
 use crate::core::t;
-use crate::core::units::{Bytes, group, show_off, show_percent, show_seconds, significant};
+use crate::core::units::{
+    Bytes, group, show_count, show_off, show_percent, show_seconds, significant,
+};
+use crate::view::charts::figure::key;
 use crate::view::node::action::Compare;
-use crate::view::node::markup::{Action, Node, el, leaf, percent, scrolled, text};
+use crate::view::node::markup::{Action, Node, choices, el, leaf, percent, scrolled, text};
 use crate::view::panels::words;
+use std::borrow::Cow;
+use std::rc::Rc;
 use std::sync::Arc;
 
-/// The sizes of a layout in one line: those that are not 1, and what is not usual.
-pub fn layout(found: &Found) -> Message {
-    let run = &found.run;
+/// The sizes that are not 1, and the data-parallel one.
+fn sizes(run: &Run, dp: u64) -> String {
     let sizes = [
         ("TP", run.tp),
         ("PP", run.pp),
         ("CP", run.cp),
         ("EP", run.ep),
         ("ETP", run.etp),
+        ("DP", dp),
     ];
-    let mut list: Vec<Message> = sizes
-        .into_iter()
-        .filter(|(_, size)| *size > 1)
-        .map(|(name, size)| verbatim(format!("{name} {size}")))
-        .collect();
-    list.push(verbatim(format!("DP {}", found.figures.dp)));
-    list.push(verbatim(format!("ZeRO-{}", run.zero)));
+    let named = sizes.into_iter();
+    let named = named.filter(|(name, size)| *size > 1 || *name == "DP");
+    let sizes: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
+    sizes.join(" · ")
+}
+
+/// A layout in one line: its sizes, and what is not usual.
+pub fn layout(found: &Found) -> Message {
+    let run = &found.run;
+    let mut list = vec![
+        verbatim(sizes(run, found.figures.dp)),
+        verbatim(format!("ZeRO-{}", run.zero)),
+    ];
     list.push(t!(
         "micro-batch {micro_batch}",
         micro_batch = run.micro_batch
@@ -53,17 +65,6 @@ pub fn layout(found: &Found) -> Message {
 
 /// The sizes of a layout, and below them what else a row has: the form's symbols, and no word that a figure implies.
 fn short(run: &Run, dp: u64) -> [Message; 2] {
-    let sizes = [
-        ("TP", run.tp),
-        ("PP", run.pp),
-        ("CP", run.cp),
-        ("EP", run.ep),
-        ("ETP", run.etp),
-        ("DP", dp),
-    ];
-    let sizes = sizes.into_iter();
-    let named = sizes.filter(|(name, size)| *size > 1 || *name == "DP");
-    let sizes: Vec<String> = named.map(|(name, size)| format!("{name} {size}")).collect();
     let mut list = vec![verbatim(format!("ZeRO-{}", run.zero))];
     if run.pp > 1 {
         // Several chunks of a plain 1F1B are an interleaved one.
@@ -85,7 +86,7 @@ fn short(run: &Run, dp: u64) -> [Message; 2] {
             .filter(|(is, _)| *is)
             .map(|(_, word)| (*word).into()),
     );
-    [verbatim(sizes.join(" · ")), Message::joined(", ", list)]
+    [verbatim(sizes(run, dp)), Message::joined(", ", list)]
 }
 
 /// The schedule with its chunks a rank.
@@ -100,7 +101,21 @@ pub fn schedule(run: &Run) -> String {
 
 /// What rows are shown, as chips to press: the usual ones, and the others folded.
 pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
-    let filter = &view.query.filter;
+    let (order, filter) = (view.query.order, &view.query.filter);
+    let orders = Order::ALL.map(|one| {
+        let command = Action::Plan(PlanCommand::Order(one));
+        (command, one.label().into(), one == order)
+    });
+    let parts = key(&[
+        ("c-compute", "compute"),
+        ("hatch", "bubble"),
+        ("c-exposed", "exposed"),
+        ("c-opt-step", "optimizer"),
+    ]);
+    let orders = choices(["Show", "Order of the layouts"], orders, parts);
+    if order == Order::Cheapest {
+        return orders;
+    }
     let fits = (PlanCommand::FilterFits, filter.fits, t!("no tight ones"));
     let sizes = Axis::Tp.values(axes).into_iter();
     let sizes = sizes.map(|tp| {
@@ -120,28 +135,47 @@ pub(crate) fn chips(view: &View, axes: &Axes) -> Node {
     let clear = (!filter.is_empty())
         .then(|| button("link", PlanCommand::ClearFilter, None, "show all again"));
     let lines: Node = [usual, others].into_iter().chain(clear).collect();
-    el("div", &[("class", "filters")], &[lines])
+    Node::from_iter([orders, el("div", &[("class", "filters")], &[lines])])
 }
 
-/// Step time, tokens a second and MFU rank layouts alike: one of the last two is enough.
-const HEAD: [(&str, &str); 7] = [
-    ("", "number"),
-    ("layout", ""),
-    ("step", ""),
-    ("what the step is made of", "grow"),
-    ("MFU", "phone-hide"),
-    ("peak", ""),
-    ("", "tools"),
-];
+/// Step time, tokens a second and MFU rank layouts of as many GPUs alike: one of the last two is enough.
+fn head(order: Order) -> [(&'static str, &'static str); 7] {
+    let (used, peak) = match order {
+        Order::Cheapest => (("GPU-hours", ""), ("peak", "phone-hide")),
+        _ => (("MFU", "phone-hide"), ("peak", "")),
+    };
+    [
+        ("", "number"),
+        ("layout", ""),
+        ("step", ""),
+        ("what the step is made of", "grow"),
+        used,
+        peak,
+        ("", "tools"),
+    ]
+}
 
-/// Rows that are shown until someone asks for more.
+/// The rows in the order that is asked for.
+fn ordered<'a>(view: &'a View) -> Cow<'a, [Rc<Found>]> {
+    match view.query.order {
+        Order::Fastest => Cow::Borrowed(&view.result.rows[..]),
+        Order::Leanest => Cow::Borrowed(&view.result.layouts.front[..]),
+        Order::Cheapest => {
+            let sweep = view.result.cheapest.as_ref();
+            Cow::Owned(sweep.map(Points::cheapest).unwrap_or_default())
+        }
+    }
+}
+
+/// Rows that are shown before "Show more" is pressed.
 const FIRST: usize = 9;
 
 /// The page's own run above the ranked layouts, each with what it changes; `done`: the search is over.
 pub fn rows(view: &View, done: bool) -> Node {
-    let found = &view.result.rows;
+    let order = view.query.order;
+    let found = &ordered(view)[..];
     if found.is_empty() {
-        return if done && !view.query.filter.is_empty() {
+        return if done && view.result.done && !view.query.filter.is_empty() {
             leaf(
                 "p",
                 "muted",
@@ -156,10 +190,16 @@ pub fn rows(view: &View, done: bool) -> Node {
         figures: Figures::from(&own.report),
         place: Place::new(0, 0),
     });
-    let times = found.iter().map(|one| one.figures.time_s.0);
-    let times = times.chain(own.iter().map(|own| own.figures.time_s.0));
-    let longest = times.fold(f64::MIN_POSITIVE, f64::max);
-    let (tied, simplest) = (ties(found), recommended(found));
+    let work = |one: &Found| one.figures.time_s.0 * one.run.gpus as f64;
+    let works = found
+        .iter()
+        .map(|one| work(one))
+        .chain(own.iter().map(work));
+    let most = works.fold(f64::MIN_POSITIVE, f64::max);
+    let (tied, simplest) = match order {
+        Order::Fastest => (ties(found), recommended(found)),
+        _ => (0, None),
+    };
     let all = view.query.is_open(Fold::Rows);
     let shown = if all { found.len() } else { FIRST };
     let ranked = found.iter().enumerate().take(shown).map(|(index, one)| {
@@ -170,13 +210,11 @@ pub fn rows(view: &View, done: bool) -> Node {
         } else {
             ""
         };
-        row(view, Some(index), one, own.as_ref(), longest, mark)
+        row(view, Some(index), one, own.as_ref(), most, mark)
     });
-    let first = own
-        .as_ref()
-        .map(|own| row(view, None, own, None, longest, ""));
+    let first = own.as_ref().map(|own| row(view, None, own, None, most, ""));
     let lines: Vec<Node> = first.into_iter().chain(ranked).collect();
-    let head: Node = HEAD
+    let head: Node = head(order)
         .iter()
         .map(|(name, class)| leaf(if name.is_empty() { "td" } else { "th" }, class, *name))
         .collect();
@@ -188,12 +226,12 @@ pub fn rows(view: &View, done: bool) -> Node {
     let rows = el(
         "div",
         &[("class", "rows")],
-        &[scrolled("Layouts by step time", table)],
+        &[scrolled("Ranked layouts", table)],
     );
     let legend = t!(
         "Changes are against your run. b: micro-batch · × n: chunks per rank · uneven: fewer layers beside the embedding or the head"
     );
-    let notes = [legend, rule()].map(|note: Message| leaf("p", "muted note", note));
+    let notes = [legend, rule(view)].map(|note: Message| leaf("p", "muted note", note));
     let more = (found.len() > FIRST).then(|| {
         let words = if all {
             t!("Show the first {count}", count = FIRST)
@@ -206,12 +244,28 @@ pub fn rows(view: &View, done: bool) -> Node {
 }
 
 /// How rows are ordered, and which are rows at all.
-fn rule() -> Message {
-    t!(
-        "Strictly by time; ≈ ties with the first within {tie} %, of which one is the simplest. A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {band} % of it.",
-        tie = significant(TIE * 100.0, 2),
+fn rule(view: &View) -> Message {
+    let order = match view.query.order {
+        Order::Fastest => t!(
+            "Strictly by time; ≈ ties with the first within {tie} %, of which one is the simplest.",
+            tie = significant(TIE * 100.0, 2)
+        ),
+        Order::Leanest => t!("By memory; each is the fastest of those that need no more."),
+        Order::Cheapest => t!(
+            "The fastest layout on each of 1, 2, 4, … GPUs up to those of the run; GPU-hours for {tokens} tokens.",
+            tokens = show_count(tokens(view))
+        ),
+    };
+    let feasible = t!(
+        "A layout counts as feasible if its estimated need, fragmentation included, is no more than the driver shows: of 144 published runs that did, 143 ran (the rule was chosen, and the estimate fitted, with them in view); tight is within {band} % of it.",
         band = significant(HALF_BAND.value * 100.0, 1)
-    )
+    );
+    Message::joined(" ", [order, feasible])
+}
+
+/// Tokens to train: the run's, or 10¹² where it has none.
+fn tokens(view: &View) -> f64 {
+    view.query.run.tokens_total.unwrap_or(1e12)
 }
 
 /// A layout: `index` of a ranked one, none of the page's own; what it changes of `own`.
@@ -220,7 +274,7 @@ fn row(
     index: Option<usize>,
     one: &Found,
     own: Option<&Found>,
-    longest: f64,
+    most: f64,
     mark: &'static str,
 ) -> Node {
     let figures = &one.figures;
@@ -231,7 +285,9 @@ fn row(
         let class = if better { "change better" } else { "change" };
         leaf("small", class, verbatim(words))
     };
-    let faster = own.map(|own| {
+    let order = view.query.order;
+    let alike = own.filter(|own| own.run.gpus == one.run.gpus);
+    let faster = alike.map(|own| {
         let share = figures.time_s / own.figures.time_s - 1.0;
         change(show_off(share, 1), share < 0.0)
     });
@@ -245,17 +301,28 @@ fn row(
     let tight = memory.verdict != Verdict::Fits;
     let peak = leaf("span", "", view.unit.number(memory.bytes)).title(words::fullest(memory));
     let warned = tight.then(|| leaf("span", "tight", "▲ ").label("may not fit"));
-    let mfu = leaf("span", "", show_percent(figures.mfu)).title(t!("{rate} tokens/s/GPU", rate));
+    let used = if order == Order::Cheapest {
+        let hours = |one: &Found| tokens(view) / one.figures.tokens_per_s_per_gpu / 3600.0;
+        let dearer = own.map(|own| {
+            let share = hours(one) / hours(own) - 1.0;
+            change(show_off(share, 1), share < 0.0)
+        });
+        let hours = leaf("span", "", show_count(hours(one)));
+        std::iter::once(hours).chain(dearer).collect()
+    } else {
+        leaf("span", "", show_percent(figures.mfu))
+    };
+    let used = el("div", &[], &[used]).title(t!("{rate} tokens/s/GPU", rate));
     let cells: [Node; 7] = [
         text(index.map_or(0, |index| index + 1).to_string()),
         name(view, one, own, mark),
         std::iter::once(time).chain(faster).collect(),
-        made_of(figures, longest),
-        mfu,
+        made_of(figures, most / one.run.gpus as f64),
+        used,
         warned.into_iter().chain([peak]).chain(leaner).collect(),
         tools(one, index.is_none()),
     ];
-    let cells: Node = HEAD
+    let cells: Node = head(order)
         .iter()
         .zip(cells)
         .map(|((_, class), cell)| el("td", &[("class", class)], &[cell]))
@@ -266,11 +333,16 @@ fn row(
 
 /// The layout's name; of a ranked one a fold with the reason, in a sentence.
 fn name(view: &View, one: &Found, own: Option<&Found>, mark: &'static str) -> Node {
-    let [sizes, others] = short(&one.run, one.figures.dp);
+    let [mut sizes, others] = short(&one.run, one.figures.dp);
+    if view.query.order == Order::Cheapest {
+        let gpus = t!("{gpus} GPUs", gpus = one.run.gpus);
+        sizes = Message::joined(" · ", [gpus, sizes]);
+    }
     let tag = (!mark.is_empty()).then(|| leaf("span", "tag", mark));
     let sizes = std::iter::once(leaf("b", "", sizes)).chain(tag);
     let lines: Node = sizes.chain([leaf("small", "", others)]).collect();
-    let Some(own) = own else {
+    // Layouts on other GPUs are places of another search, and differ in more than their layout.
+    let Some(own) = own.filter(|_| view.query.order != Order::Cheapest) else {
         return el("div", &[], &[lines]);
     };
     let pinned = view.query.pinned.contains(&one.place);

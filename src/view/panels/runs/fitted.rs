@@ -83,7 +83,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         return Node::none();
     };
     let row = |next: &crate::core::calibrate::Next| {
-        // It is opened with what the page knows already.
+        // Opened with the values that are known already.
         let run = Run {
             profile: present.profile.clone(),
             ..next.run.clone()
@@ -106,7 +106,7 @@ fn next(of: &Calibrated, present: &Run, command: impl Fn(&Run) -> Option<String>
         (false, cells)
     };
     let rows: Vec<_> = of.next.iter().map(row).collect();
-    let head = ["run", "teaches most", "your question now", "after it"];
+    let head = ["run", "informs most", "range now", "range after it"];
     let mut parts = vec![
         leaf("h3", "", "The next run to try"),
         leaf(

@@ -80,7 +80,7 @@ fn said(found: &GradientSync) -> Message {
         .map(|rank| rank.behind + rank.bubble)
         .sum();
     let total: f64 = found.ranks.iter().map(|rank| rank.total).sum();
-    // Beside a step of years the traffic is too short to be told from nothing.
+    // In a step of years the traffic is below the rounding error.
     let share = if total > 0.0 { hidden / total } else { 1.0 };
     let rank_of = found.ranks.get(found.charged.rank);
     let slowed = rank_of.map_or(0.0, |rank| rank.slowed);
