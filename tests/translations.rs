@@ -215,7 +215,7 @@ fn cluster_view(evaluation: &Evaluation) -> [Node; 9] {
         base(&scene, evaluation),
         legend(wires, Some(0.1), unit),
         leaf("p", "", cluster::busiest(&all)),
-        leaf("p", "", cluster::summary(&scene)),
+        leaf("p", "", cluster::summary(&scene, None)),
         selected(evaluation, 1, wires, unit),
         crossings(evaluation, 1, wires, unit),
         reordered_table(evaluation),

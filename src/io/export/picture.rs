@@ -165,16 +165,19 @@ pub fn stacked(pictures: &[Picture], unit: MemoryUnit) -> String {
             &[text(verbatim(words))],
         )
     };
-    let rule = |d: &str, colour: &str| el("path", &[("d", d), ("stroke", colour)], &[]);
+    let rule = |d: &str, colour: &str, opacity: &str| {
+        let stroke = [("d", d), ("stroke", colour), ("stroke-opacity", opacity)];
+        el("path", &stroke, &[])
+    };
     let across = first.width + NAMES;
     let mut axis = vec![
         words(8.0, 18.0, "start", &rgb(ink), whose(first.evaluation)),
-        rule(&format!("M{NAMES} {top}H{across}"), &muted),
+        rule(&format!("M{NAMES} {top}H{across}"), &muted, "1"),
     ];
     for tick in ticks(first.view.start, first.view.end, 8) {
         let x = NAMES + first.view.x(tick, first.width);
         // Over the lanes too: what stands at one time stands at one place.
-        axis.push(rule(&format!("M{x:.1} {TITLE}V{top}"), &line));
+        axis.push(rule(&format!("M{x:.1} {TITLE}V{top}"), &line, "0.5"));
         axis.push(words(x, top + 16.0, "middle", &muted, tick_label(tick)));
     }
     let axis = Node::from_iter(axis).to_html();

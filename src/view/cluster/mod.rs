@@ -36,9 +36,9 @@ use wires::Wire;
 /// A node with more GPUs than this is a domain of several machines.
 const MAX_NODE: u64 = 16;
 
-/// What the picture shows, in a sentence.
+/// What the picture shows, in a sentence; `load`: the links whose load colours it.
 #[must_use]
-pub fn summary(scene: &Scene) -> Message {
+pub fn summary(scene: &Scene, load: Option<Link>) -> Message {
     let mesh = scene.mesh;
     let (nodes, n) = (mesh.nodes(), mesh.per_node.min(mesh.ranks()));
     let size = if nodes == 1 {
@@ -50,6 +50,10 @@ pub fn summary(scene: &Scene) -> Message {
     } else {
         t!("{nodes} nodes of {n} GPUs.", nodes, n)
     };
+    // The legend has the scale of a load.
+    if load.is_some() {
+        return size;
+    }
     let drawn = match scene.level {
         Level::Gpus => t!("Colour is the pipeline stage."),
         Level::Blocks(1) if scene.block() == mesh.per_node => {

@@ -9,6 +9,7 @@ use super::wires::Wire;
 use crate::core::cluster::GroupKind;
 use crate::core::message::{Message, verbatim};
 use crate::core::pipeline::Kind;
+use crate::core::sort::sort_by;
 use crate::core::t;
 use crate::core::units::show_percent;
 use crate::view::charts::ink::Ink;
@@ -159,19 +160,31 @@ impl Look<'_> {
             across.max_by(|one, other| one.0.total_cmp(&other.0))
         };
         let label = |wire: &Wire| {
-            let (length, right, y) = widest(wire)?;
             let members = self.scene.mesh.members(wire.kind, self.gpu);
             let per_node = self.scene.mesh.per_node;
             let (kind, busy) = (wire.kind.name(), show_percent(wire.busy));
-            let label = if members.on_one_rail(per_node) && !members.share_node(per_node) {
+            if members.on_one_rail(per_node) && !members.share_node(per_node) {
                 let rail = self.gpu % per_node;
                 t!("{kind}, rail {rail}, {busy} busy", kind, rail, busy)
             } else {
                 wire.words()
-            };
-            (length > 160.0).then(|| words(right - 8.0, y + 4.0, "on-link", label))
+            }
         };
-        self.wires.iter().filter_map(label).collect()
+        // The busiest first: labels of links that are too close to its own are left out.
+        let mut wires: Vec<&Wire> = self.wires.iter().collect();
+        sort_by(&mut wires, |one, other| other.busy.total_cmp(&one.busy));
+        let mut lines: Vec<f64> = Vec::new();
+        let mut labels = Vec::new();
+        for wire in wires {
+            let Some((length, right, y)) = widest(wire) else {
+                continue;
+            };
+            if length > 160.0 && lines.iter().all(|line| (line - y).abs() > 12.0) {
+                lines.push(y);
+                labels.push(words(right - 8.0, y + 4.0, "on-link", label(wire)));
+            }
+        }
+        labels.into_iter().collect()
     }
     /// The node of the selected GPU, opened below its cell.
     fn opened(&self) -> Node {

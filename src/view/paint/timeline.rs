@@ -206,13 +206,14 @@ impl TimelinePicture<'_> {
             && height >= LABEL_HEIGHT
         {
             let number = timed.op.microbatch.to_string();
-            let versioned = version.into_iter().flat_map(|version| {
-                let short = format!("v{version}");
-                [format!("{number}·{short}"), short]
-            });
+            // Not the number alone where blocks beside it show their version.
+            let labels = match version {
+                Some(version) => vec![format!("{number}·v{version}"), format!("v{version}")],
+                None => vec![number],
+            };
             let font = 11.0f64.min(height - 2.0) * self.scale;
             let fits = |label: &String| label.chars().count() as f64 * 6.5 <= cell.width - 4.0;
-            if let Some(label) = versioned.chain([number.clone()]).find(fits) {
+            if let Some(label) = labels.into_iter().find(fits) {
                 let middle = (i32::midpoint(left, right), i32::midpoint(upper, lower));
                 let text = text_style(font, ink_on(colour), HPos::Center, VPos::Center);
                 backend.draw_text(&label, &text, middle)?;

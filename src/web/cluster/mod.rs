@@ -31,6 +31,9 @@ use player::player;
 use std::sync::Arc;
 use wasm_bindgen::JsCast;
 
+/// The colours of loads go up to this share of the step at least.
+const SCALE: f64 = 0.25;
+
 /// What is drawn while only the pointer moves.
 struct Drawn {
     evaluation: Arc<Evaluation>,
@@ -101,13 +104,13 @@ impl Map {
         self.traffic
             .with(|all| all.get(rank).cloned().unwrap_or_default())
     }
-    /// How busy the links are that colour the picture, by pipeline rank, and the busiest of them.
+    /// How busy the links are that colour the picture, by pipeline rank, and the end of their scale.
     fn loads(self) -> Option<(Vec<f64>, f64)> {
         let link = self.state.chosen.get().load?;
         let loads: Vec<f64> = self
             .traffic
             .with(|all| all.iter().map(|wires| load(wires, link)).collect());
-        let most = loads.iter().copied().fold(0.0, f64::max);
+        let most = loads.iter().copied().fold(SCALE, f64::max);
         Some((loads, most))
     }
     /// A view of the cluster that is computed while it is open.
@@ -159,7 +162,7 @@ impl Map {
                     .get(stage_of_tone(scene, tone))
                     .copied()
                     .unwrap_or(0.0)
-                    / most.max(f64::MIN_POSITIVE)
+                    / most
             };
             (0..tones(scene)).map(share).collect::<Vec<f64>>()
         });
@@ -176,7 +179,7 @@ impl Map {
             lit: &waits.kinds,
             lit_stage: waits.link(self.state.rank().unwrap_or(0)),
         };
-        picture.view(summary(scene))
+        picture.view(summary(scene, self.state.chosen.get().load))
     }
     /// The GPU at a pointer.
     fn under(self, event: &web_sys::MouseEvent) -> Option<u64> {
