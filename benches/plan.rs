@@ -23,32 +23,11 @@ fn main() {
         microbatch_lengths: Some(lengths),
         ..of("llama-3.1-8b", 1024, 4096)
     };
-    for (name, run) in [
-        ("Llama 3.1 8B on 64 H100", of("llama-3.1-8b", 64, 256)),
-        (
-            "Llama 3.1 70B on 1024 H100",
-            of("llama-3.1-70b", 1024, 1024),
-        ),
-        (
-            "Llama 3.1 405B on 1024 H100",
-            of("llama-3.1-405b", 1024, 2048),
-        ),
-        (
-            "Llama 3.1 405B on 4096 H100",
-            of("llama-3.1-405b", 4096, 2048),
-        ),
-        (
-            "Llama 3.1 405B on 16384 H100 (aim 0.05 s)",
-            of("llama-3.1-405b", 16384, 2048),
-        ),
-        ("DeepSeek-V3 on 2048 H100", of("deepseek-v3", 2048, 15360)),
-        ("720 layers and heads on 720720 (aim 1 s)", many_divisors),
-        ("512 unequal micro-batches on 1024 (aim 1 s)", unequal),
-    ] {
+    let searched = |name: &str, run: &Run| {
         let start = Instant::now();
-        let Ok(mut request) = Request::new(&run, &[], 20) else {
+        let Ok(mut request) = Request::new(run, &[], 20) else {
             println!("{name}: no such run");
-            continue;
+            return;
         };
         let divided = start.elapsed().as_secs_f64();
         let mut bounded = None;
@@ -87,5 +66,22 @@ fn main() {
             );
             println!("    {}", row.why);
         }
+    };
+    for (name, model, gpus, batch) in [
+        ("Llama 3.1 8B on 64 H100", "llama-3.1-8b", 64, 256),
+        ("Llama 3.1 70B on 1024 H100", "llama-3.1-70b", 1024, 1024),
+        ("Llama 3.1 405B on 1024 H100", "llama-3.1-405b", 1024, 2048),
+        ("Llama 3.1 405B on 4096 H100", "llama-3.1-405b", 4096, 2048),
+        (
+            "Llama 3.1 405B on 16384 H100 (aim 0.05 s)",
+            "llama-3.1-405b",
+            16384,
+            2048,
+        ),
+        ("DeepSeek-V3 on 2048 H100", "deepseek-v3", 2048, 15360),
+    ] {
+        searched(name, &of(model, gpus, batch));
     }
+    searched("720 layers and heads on 720720 (aim 1 s)", &many_divisors);
+    searched("512 unequal micro-batches on 1024 (aim 1 s)", &unequal);
 }

@@ -210,7 +210,7 @@ fn line(method: Method, unknown: bool, draws: usize) -> Vec<[(f64, f64); KS.len(
     (0..SOURCES.len()).map(one).collect()
 }
 
-/// The aims of the whole protocol, printed beside the baseline. Those from a start that nobody fitted, 8.1 % for table 3 and
+/// The aims of the whole protocol, printed beside the baseline. Those from a start that was not fitted, 8.1 % for table 3 and
 /// 4.8 for table 4 after five runs, were measured with other draws of the start (its mean error was 15.8 and 15.2 % where
 /// these have 21.1 and 20.3) and before the constants were fitted again, after which table 4 starts at 4.4 % instead of 4.0:
 /// table 3 meets its aim, table 4 comes to 5.4. Asserted is what constants gain over the median scale of the same draws.
@@ -315,7 +315,7 @@ fn one_run_teaches_a_source_of_one_recipe() {
     }
 }
 
-/// From a start that nobody fitted, five runs and constants predict better than five runs and a median scale.
+/// From a start that was not fitted, five runs and constants predict better than five runs and a median scale.
 #[test]
 fn constants_beat_a_scale_where_nothing_was_fitted() {
     for index in [0, 6] {

@@ -133,7 +133,7 @@ fn npms_packages_are_few_exact_and_harmless() {
         assert!(package["integrity"].is_string(), "{path} has no checksum");
         assert!(package["hasInstallScript"] != true, "{path} runs a script");
         let licence = package["license"].as_str().unwrap();
-        // axe-core is MPL-2.0: a tool of the tests, changed by nobody here.
+        // axe-core is MPL-2.0: a tool of the tests, unchanged here.
         assert!(
             licence == "MPL-2.0" || may(licence, &allowed),
             "{path}: {licence}"

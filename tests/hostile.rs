@@ -1,4 +1,4 @@
-//! Whatever somebody pastes, types or links: nothing panics, nothing shown is NaN or infinite, a refusal names its
+//! Any pasted, typed or linked input: nothing panics, nothing shown is NaN or infinite, a refusal names its
 //! field, and what is taken can be written down and read back.
 //!
 //! `SHARDSCOPE_CASES=1000000 make fuzz` tries as many inputs as it says (through the entries
@@ -462,7 +462,7 @@ fn issues(text: &str, all: &[Issue]) -> Result<(), String> {
     Ok(())
 }
 
-/// Nothing shown is NaN or infinite, unless somebody typed it.
+/// Nothing shown is NaN or infinite, unless it was typed.
 fn words(text: &str, shown: &str) -> Result<(), String> {
     let bad = |word: &str| matches!(word, "NaN" | "inf" | "Infinity") && !text.contains(word);
     let mut words = shown.split(|c: char| !c.is_alphanumeric());

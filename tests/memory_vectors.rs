@@ -222,7 +222,7 @@ fn korthikanti_figure_1_is_met_to_a_hundredth_gib() {
         let model = shardscope::core::model::Architecture::gpt(layers, hidden, heads, 51200, 0);
         let biases = 7 * hidden;
         let layer = shardscope::core::model::layer_elements(&model, model.kind(0));
-        let matrices = layer.sharded + layer.key_value - biases;
+        let matrices = layer.sharded + layer.key_value.iter().sum::<u64>() - biases;
         let ours = 18.0 * (layers * matrices) as f64 / (8 * p) as f64 / memory::GIB;
         for (ours, printed) in [
             (ours, states),

@@ -211,3 +211,38 @@ fn attention_in_fp8_is_refused_where_the_recipe_has_none() {
         }
     }
 }
+
+/// Megatron-LM, `is_first_last_bf16_layer`: a model whose layers all stay in bf16 computes and keeps what a bf16 model
+/// does, and each layer between the ends has its share of the difference.
+#[test]
+fn layers_that_stay_in_bf16_take_and_keep_what_bf16_does() {
+    let run = |precision, first, last| {
+        let mut run = Run {
+            gpu: Based::preset("b200-sxm"),
+            ..with(precision, &llama())
+        };
+        run.precision.parts.bf16_first = first;
+        run.precision.parts.bf16_last = last;
+        let report = report(&run);
+        let stage = report.memory.per_stage[0].clone();
+        [
+            report.step.compute_s.0,
+            stage.weights.0,
+            stage.activations.0,
+        ]
+    };
+    for precision in ["mxfp8", "nvfp4", "fp8-current"] {
+        let [none, bf16] = [
+            run(precision, None, None),
+            run("bf16-fp32-grads", None, None),
+        ];
+        for (first, last, share) in [(32, 0, 1.0), (3, 5, 0.25), (40, 40, 1.0), (0, 8, 0.25)] {
+            let ours = run(precision, Some(first), Some(last));
+            for figure in 0..3 {
+                let by_hand = none[figure] + share * (bf16[figure] - none[figure]);
+                near(ours[figure], by_hand);
+            }
+        }
+        assert!(none[0] < bf16[0] && none[1] > bf16[1]);
+    }
+}

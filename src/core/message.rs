@@ -1,4 +1,4 @@
-//! A text for people: an English template and its typed arguments, formatted where it is shown, in the reader's language.
+//! A text of the page: an English template and its typed arguments, formatted where it is shown, in the reader's language.
 //!
 //! `t!("{n} layers on rank {rank}", n, rank)` makes one. A catalogue of another language is keyed by the template; a
 //! template without a row is shown in English. What is the same in every language (names, formulas, quantities with

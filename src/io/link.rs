@@ -259,7 +259,7 @@ fn unescape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The format's default never changes; the page starts with what people train with now, and says so.
+    /// The format's default never changes; the page starts with today's software, which its link names.
     #[test]
     fn a_page_without_an_address_starts_with_the_software_of_2025() {
         let start = opened("").run;

@@ -1,4 +1,4 @@
-//! One panel, or one step of a lesson, in someone's page: no inputs, what is wrong in words, the way to the whole
+//! One panel, or one step of a lesson, embedded in another page: no inputs, what is wrong in words, the way to the whole
 //! calculator.
 //!
 //! Its height, and what the page around it asks, are `public/lazy/embed_protocol.js`'s business: it sets the address, which the Run

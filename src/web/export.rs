@@ -25,7 +25,7 @@ impl Exports {
         }
     }
 
-    /// The text of `order`; none until it is written, which tells whoever reads this signal.
+    /// The text of `order`; none until it is written, which updates this signal.
     pub fn text(self, order: Order) -> Option<String> {
         let known = self.written.with(|written| {
             let known = written.iter().find(|(of, _)| *of == order);

@@ -89,7 +89,7 @@ pub(crate) fn field_row(state: State, field: &'static Field) -> AnyView {
             let _ = field.set(run, &Value::Null);
         });
     };
-    // What its label means, from the first time that someone looks at it.
+    // The meaning of its label, computed on the first hover or focus.
     let looked = RwSignal::new(false);
     let word = find(field.label);
     let means = view_of(move || match word {

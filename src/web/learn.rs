@@ -111,7 +111,7 @@ fn lesson(state: State) -> AnyView {
     .into_any()
 }
 
-/// The open step alone, in someone's page: what can be moved first.
+/// The open step alone, in an embed: what can be moved first.
 pub fn framed(state: State) -> AnyView {
     let open = Open::new(state);
     let picture =

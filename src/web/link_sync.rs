@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Typing settles this long before the address changes: browsers refuse more than a few changes a second.
 const SETTLE: Duration = Duration::from_millis(150);
 
-/// Keeps both in step; inside someone's page the address is left alone.
+/// Keeps both in step; in an embed the address is not changed.
 pub fn keep(state: State) {
     let pending = StoredValue::new(None::<TimeoutHandle>);
     if state.embed().is_none() {

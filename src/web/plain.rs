@@ -20,7 +20,7 @@ const MAX_NESTED_READS: u32 = 4;
 /// Letters of a key, and about as many of a path of them.
 const LONGEST_KEY: u32 = 200;
 
-// As js_sys has them, but an exception (of a proxy, of a getter) comes back instead of flying on.
+// As js_sys has them, but an exception (of a proxy, of a getter) is returned as an error.
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(catch, js_namespace = Array, js_name = isArray)]

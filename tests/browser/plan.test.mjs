@@ -91,6 +91,20 @@ test('chips filter the rows, and show all again', async () => {
   await eventually(names, (all) => all.some((name) => !name.includes('ZeRO-3')));
 });
 
+test('layouts are shown by cost and by memory too', async () => {
+  const { page, problems } = await planned();
+  const hours = panel(page).getByRole('columnheader', { name: 'GPU-hours' });
+  await chip(page, 'order:Cheapest').click();
+  await hours.waitFor();
+  await idle(page);
+  await rows(page).nth(1).getByText(/\d GPUs/).waitFor();
+  await chip(page, 'order:Leanest').click();
+  await pressed(page, 'order:Leanest');
+  await hours.waitFor({ state: 'detached' });
+  assert.equal(await rows(page).count(), 10);
+  assert.deepEqual(problems, []);
+});
+
 test('pinned rows stand side by side with differences', async () => {
   const { page } = await planned();
   for (const at of [0, 4]) {

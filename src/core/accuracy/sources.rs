@@ -277,7 +277,7 @@ pub static SOURCES: &[Source] = &[
         outside!("model.base=llama-3.1-70b&gpu={gpu_id}&stack.base=fsdp2&stack.attention=cudnn"), PRECISE),
     // A local batch is cut into as many micro-batches as there are stages.
     source("torchtitan, Llama 3.1 405B on H100", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "405B")], Quantity::TokensPerGpu,
-        "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&stack.tp_overlap=async-tp&cp_comm=ring", PRECISE),
+        "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&stack.tp_overlap=async-tp&cp_comm=all-gather", PRECISE),
     source("torchtitan, Llama 3.1 8B on H200", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "8B")], Quantity::TokensPerGpu,
         "model.base=llama-3.1-8b&gpu={gpu_id}&gpus={gpus}&tp=1&pp=1&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch=2&global_batch={gbs}&stack=torchtitan", PRECISE),
     source("fms-fsdp, Llama 2", Kind::Shown, THROUGHPUT, &[("source", "fms-fsdp"), ("recompute", "none")], Quantity::TokensPerGpu,

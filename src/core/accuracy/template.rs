@@ -190,6 +190,10 @@ fn recipe(line: Line) -> String {
     if overlapped {
         said += "&overlap.ep=1";
     }
+    // Its recipe of NVFP4 keeps the last 14 of 88 layers in bf16 (`mixed_precision.py`).
+    if is("Super") && line.text("precision").contains("NVFP4") {
+        said += "&precision.bf16_last=14";
+    }
     if !recompute.is_empty() {
         said += "&recompute.modules=";
         said += recompute;

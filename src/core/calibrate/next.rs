@@ -87,6 +87,7 @@ pub fn candidates(question: &Run, plan: &[Run], gpus: u64) -> Vec<Run> {
         let run = Run {
             measured_step_s: None,
             stage_layers: None,
+            mtp_stage: None,
             ..run
         };
         let fits = || report(&run).is_ok_and(|report| report.memory.verdict != Verdict::Oom);

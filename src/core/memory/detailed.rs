@@ -147,6 +147,8 @@ pub struct ChunkBytes {
     pub momentary: f64,
     /// What recomputation brings back.
     pub recomputed: f64,
+    /// What sends and receives beside compute hold.
+    pub exchanged: f64,
     /// It ends the model.
     pub last: bool,
 }
@@ -159,6 +161,7 @@ pub(crate) fn chunk_bytes(scenario: &Scenario, stage: usize) -> ChunkBytes {
         layers: kept.bytes() * resident(scenario, stage),
         momentary: transient::largest(scenario, &[stage]).1,
         recomputed: kept.recomputed,
+        exchanged: transient::double_buffers(scenario, &[stage]).unwrap_or(0.0),
         last: holding::is_last(scenario, stage),
     }
 }
@@ -208,12 +211,14 @@ pub fn needed(
     if scenario.peaks_by_moment() {
         return Bytes(fragmentation(scenario) * lasting) + process(scenario);
     }
-    let (mut kept, mut heads, mut momentary, mut recomputed) = (0.0, 0.0, 0.0f64, 0.0f64);
+    let (mut kept, mut heads) = (0.0, 0.0);
+    let (mut momentary, mut recomputed, mut exchanged) = (0.0f64, 0.0f64, 0.0f64);
     for (chunk, alive) in chunks {
         kept += chunk.layers * alive;
         heads += if chunk.last { alive } else { 0.0 };
         momentary = momentary.max(chunk.momentary);
         recomputed = recomputed.max(chunk.recomputed);
+        exchanged = exchanged.max(chunk.exchanged);
     }
     let (mut logits, mut peak, mut inputs) = (0.0, 0.0, 0.0);
     if heads > 0.0 {
@@ -221,7 +226,6 @@ pub fn needed(
         peak = heads.min(1.0) * logits::momentary(scenario);
         inputs = heads * logits::inputs(scenario);
     }
-    let exchanged = transient::double_buffers(scenario).unwrap_or(0.0);
     let blocks = lasting + kept + inputs + momentary + recomputed + exchanged;
     Bytes(fragmentation(scenario) * blocks + logits + peak) + process(scenario)
 }

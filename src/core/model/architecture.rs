@@ -267,21 +267,16 @@ impl Architecture {
         self.heads * self.head_dim
     }
 
-    /// Width of keys (or values) over all key-value heads.
+    /// Ranks of `tp` that cut keys and values of the first and of the second shape of heads: one for each head at most.
+    /// Latent attention makes as many of them as of queries.
     #[must_use]
-    pub(crate) fn kv_width(&self) -> u64 {
-        self.kv_heads * self.head_dim
-    }
-
-    /// Ranks of `tp` that cut keys and values: one for each head at most. Latent attention makes as many of them as of
-    /// queries.
-    #[must_use]
-    pub(crate) fn key_value_ranks(&self, tp: u64) -> u64 {
-        let heads = if self.mla.is_some() {
+    pub(crate) fn key_value_ranks(&self, tp: u64) -> [u64; 2] {
+        let first = if self.mla.is_some() {
             self.heads
         } else {
             self.kv_heads
         };
-        tp.min(heads).max(1)
+        let second = self.second.map_or(first, |second| second.kv_heads);
+        [first, second].map(|heads| tp.min(heads).max(1))
     }
 }

@@ -42,7 +42,7 @@ fn mixer(model: &Architecture, mixer: Mixer) -> LayerElements {
         Mixer::None => None,
         Mixer::Full | Mixer::Window | Mixer::Second | Mixer::Chunked => model
             .attention_heads(mixer)
-            .map(|heads| attention(model, heads)),
+            .map(|heads| attention(model, heads, mixer == Mixer::Second)),
         Mixer::Latent => model.mla.map(|mla| latent(model, mla)),
         Mixer::Sparse => model.mla.map(|mla| {
             let selects = model
@@ -68,7 +68,7 @@ fn gate(model: &Architecture, width: u64) -> u64 {
 }
 
 /// Attention: q, k, v and output projections with the norms of q and k, sinks and a gate.
-fn attention(model: &Architecture, heads: Heads) -> LayerElements {
+fn attention(model: &Architecture, heads: Heads, second: bool) -> LayerElements {
     let (h, q, kv) = (model.hidden, heads.queries(), heads.projected_kv());
     let (column_bias, row_bias) = match model.biases {
         Biases::None => (0, 0),
@@ -85,13 +85,14 @@ fn attention(model: &Architecture, heads: Heads) -> LayerElements {
         ),
     };
     let sinks = if model.sinks { heads.query } else { 0 };
+    let pair = (h + column_bias) * kv + key_norm;
     LayerElements {
         sharded: (h + column_bias) * q
             + query_norm
             + sinks
             + h * heads.output()
             + gate(model, heads.output()),
-        key_value: (h + column_bias) * kv + key_norm,
+        key_value: if second { [0, pair] } else { [pair, 0] },
         replicated: row_bias + head_norms,
         ..LayerElements::default()
     }

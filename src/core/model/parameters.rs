@@ -12,9 +12,9 @@ use std::ops::Range;
 pub struct LayerElements {
     /// Cut by tensor parallelism.
     pub sharded: u64,
-    /// Projections of keys and values, cut by tensor parallelism down to a head: of more ranks than heads several hold
-    /// the same one.
-    pub key_value: u64,
+    /// Projections of keys and values with the first and the second shape of heads, cut by tensor parallelism down to a
+    /// head: of more ranks than heads several hold the same one.
+    pub key_value: [u64; 2],
     /// Whole on every tensor-parallel rank: norms, router, row biases, latent down-projections.
     pub replicated: u64,
     /// Routed experts, cut by expert and expert-tensor parallelism.
@@ -27,19 +27,23 @@ impl LayerElements {
     /// All elements.
     #[must_use]
     pub fn total(self) -> u64 {
-        self.sharded + self.key_value + self.replicated + self.experts
+        self.dense() + self.experts
     }
     /// The elements that one token visits.
     #[must_use]
     pub fn active(self) -> u64 {
-        self.sharded + self.key_value + self.replicated + self.experts_active
+        self.dense() + self.experts_active
+    }
+    /// Those outside the routed experts.
+    fn dense(self) -> u64 {
+        self.sharded + self.key_value.iter().sum::<u64>() + self.replicated
     }
     /// Both blocks together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
             sharded: self.sharded + other.sharded,
-            key_value: self.key_value + other.key_value,
+            key_value: [0, 1].map(|shape| self.key_value[shape] + other.key_value[shape]),
             replicated: self.replicated + other.replicated,
             experts: self.experts + other.experts,
             experts_active: self.experts_active + other.experts_active,
@@ -50,16 +54,17 @@ impl LayerElements {
     pub fn times(self, count: u64) -> Self {
         Self {
             sharded: count * self.sharded,
-            key_value: count * self.key_value,
+            key_value: self.key_value.map(|held| count * held),
             replicated: count * self.replicated,
             experts: count * self.experts,
             experts_active: count * self.experts_active,
         }
     }
-    /// Elements outside the experts on one rank of `tp`: `sharded/t + key_value/min(t, k) + replicated`.
+    /// Elements outside the experts on one rank of `tp`: `sharded/t + key_value/min(t, k) + replicated`, k of each shape.
     #[must_use]
     pub(crate) fn dense_per_rank(self, model: &Architecture, tp: u64) -> f64 {
-        let key_value = self.key_value as f64 / model.key_value_ranks(tp) as f64;
+        let each = self.key_value.iter().zip(model.key_value_ranks(tp));
+        let key_value: f64 = each.map(|(held, ranks)| *held as f64 / ranks as f64).sum();
         self.sharded as f64 / tp as f64 + key_value + self.replicated as f64
     }
     /// Routed-expert elements on one rank of `ep` · `etp`.
@@ -102,12 +107,13 @@ impl Architecture {
         }
     }
 
-    /// Elements of one multi-token-prediction module without its layer: the 2 h × h projection and two norms.
+    /// Elements of one multi-token-prediction module without its layer: the 2 h × h projection, a norm of either half
+    /// and one before the head.
     #[must_use]
     pub(crate) fn mtp_projection(&self) -> LayerElements {
         LayerElements {
             sharded: 2 * self.hidden * self.hidden,
-            replicated: 2 * norm_width(self, self.hidden),
+            replicated: 3 * norm_width(self, self.hidden),
             ..LayerElements::default()
         }
     }

@@ -286,6 +286,17 @@ impl Kinds {
     }
 }
 
+impl Kinds {
+    /// These and `times` those.
+    #[must_use]
+    pub(crate) fn with(mut self, others: &Self, times: u64) -> Self {
+        for (kind, layers) in others.iter() {
+            self.add(*kind, times * layers);
+        }
+        self
+    }
+}
+
 impl Deref for Kinds {
     type Target = [(LayerKind, u64)];
     fn deref(&self) -> &Self::Target {

@@ -38,7 +38,7 @@ pub enum PatternError {
 }
 
 impl PatternError {
-    /// What to tell people about `text`.
+    /// The message about `text`.
     #[must_use]
     pub fn message(self, text: &str) -> Message {
         let at = |at: usize| text.chars().nth(at).map_or_else(String::new, String::from);

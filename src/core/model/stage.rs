@@ -12,14 +12,15 @@ pub fn stage_range(stage_layers: &[u64], stage: usize) -> Range<u64> {
     first..first + held
 }
 
-/// Elements of global stage `stage`: its layers; the embedding and the vision tower on the first; final norm, head and
-/// multi-token prediction on the last. Tied embeddings stand on both ends of a pipeline, once where there is one stage;
-/// multi-token prediction embeds again on the last stage.
+/// Elements of global stage `stage`: its layers; the embedding and the vision tower on the first; final norm and head on
+/// the last; multi-token prediction where it `predicts`. Tied embeddings stand on both ends of a pipeline, once where there is one
+/// stage; multi-token prediction embeds again where neither end stands.
 #[must_use]
 pub(crate) fn stage_elements(
     model: &Architecture,
     stage_layers: &[u64],
     stage: usize,
+    predicts: bool,
 ) -> LayerElements {
     let last = stage + 1 == stage_layers.len();
     let mut elements = model.layers_elements(stage_range(stage_layers, stage));
@@ -31,8 +32,10 @@ pub(crate) fn stage_elements(
         if !(model.tied_embeddings && stage == 0) {
             elements = elements.plus(model.head());
         }
+    }
+    if predicts && model.mtp_modules > 0 {
         elements = elements.plus(model.module_elements().times(model.mtp_modules));
-        if model.mtp_modules > 0 && stage != 0 {
+        if stage != 0 && !(last && model.tied_embeddings) {
             elements = elements.plus(model.embedding());
         }
     }
@@ -42,6 +45,7 @@ pub(crate) fn stage_elements(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::layer_elements;
 
     #[test]
     fn stages_add_up_to_the_model() {
@@ -49,7 +53,7 @@ mod tests {
         for split in [vec![32], vec![8; 4], vec![7, 9, 9, 7]] {
             let stages = 0..split.len();
             let elements: u64 = stages
-                .map(|stage| stage_elements(&model, &split, stage).total())
+                .map(|stage| stage_elements(&model, &split, stage, true).total())
                 .sum();
             assert_eq!(elements, model.elements().total());
         }
@@ -64,17 +68,43 @@ mod tests {
         let by_hand = 80.0 * layer + 2.0 * v * h / t + h;
         assert_eq!((by_hand / 1e6_f64).round(), 4495.0);
         let model = Architecture::llama(80, 8192, 28672, 64, 8, 128_256);
-        let stages = (0..4).map(|stage| stage_elements(&model, &[20; 4], stage));
+        let stages = (0..4).map(|stage| stage_elements(&model, &[20; 4], stage, true));
         let ours: f64 = stages.map(|held| held.dense_per_rank(&model, 16)).sum();
         assert!((ours / by_hand - 1.0).abs() < 1e-12, "{ours} {by_hand}");
+    }
+
+    /// Gemma 4 31B at tp 8: 16 key-value heads of 256 in windows, 4 of 512 that are keys and values in full attention, which
+    /// two ranks each hold: a rank has `h (2 2 256)` of the former and `h 512` of the latter, as at tp 4.
+    #[test]
+    fn heads_of_a_second_shape_are_copied_where_ranks_are_more() {
+        use crate::model::{Ffn, LayerKind, Mixer, SecondHeads};
+        let h = 5376.0;
+        let model = Architecture {
+            head_dim: 256,
+            second: Some(SecondHeads {
+                kv_heads: 4,
+                head_dim: 512,
+                shared_kv: true,
+            }),
+            ..Architecture::llama(60, 5376, 21504, 32, 16, 262_144)
+        };
+        let rank = |mixer, tp: u64| {
+            let held = layer_elements(&model, LayerKind::new(mixer, Ffn::Dense));
+            let cut = held.sharded as f64 / tp as f64;
+            held.dense_per_rank(&model, tp) - cut - held.replicated as f64
+        };
+        assert_eq!(rank(Mixer::Window, 8), h * 2.0 * 2.0 * 256.0);
+        assert_eq!(rank(Mixer::Window, 4), h * 2.0 * 4.0 * 256.0);
+        assert_eq!(rank(Mixer::Second, 8), h * 512.0);
+        assert_eq!(rank(Mixer::Second, 4), h * 512.0);
     }
 
     #[test]
     fn tied_embeddings_stand_on_both_ends_of_a_pipeline() {
         let model = Architecture::gpt(48, 1600, 25, 50257, 1024);
-        let one = stage_elements(&model, &[48], 0).total();
+        let one = stage_elements(&model, &[48], 0, true).total();
         let two: u64 = (0..2)
-            .map(|stage| stage_elements(&model, &[24, 24], stage).total())
+            .map(|stage| stage_elements(&model, &[24, 24], stage, true).total())
             .sum();
         assert_eq!(two - one, 50257 * 1600);
     }

@@ -1,4 +1,4 @@
-//! What an op waits for: the dependency rules of a pipeline, once, for the simulator and for whoever explains it.
+//! What an op waits for: the dependency rules of a pipeline, once, for the simulator and for explanations.
 //!
 //! * F(s, i) after F(s−1, i);
 //! * B(s, i), whole or input only, after F(s, i) and after the gradient of stage s+1;

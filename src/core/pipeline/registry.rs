@@ -31,7 +31,7 @@ pub(crate) enum Make {
     Sometimes(fn(&Spec) -> Result<Order, Issue>, fn(&Spec) -> bool),
     /// Lays out ops by how long they take.
     Timed(fn(&Spec, &Durations) -> Result<Order, Issue>),
-    /// Reads an order that somebody typed.
+    /// Reads an order that was typed.
     Given(fn(&Spec) -> Result<Built, Issue>),
 }
 

@@ -14,7 +14,7 @@ use crate::run::Variant;
 use crate::t;
 
 /// Most ops that an order may have: 64 ranks of two chunks, 4096 micro-batches, three kinds of op. A picture of more
-/// helps nobody and the tab would freeze.
+/// is of no use and the tab would freeze.
 pub const MAX_OPS: u64 = 1_600_000;
 
 /// A schedule and its sizes.

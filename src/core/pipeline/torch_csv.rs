@@ -21,7 +21,7 @@ const MOVES: [&str; 7] = [
     "REDUCE_GRAD",
 ];
 
-/// The order that somebody pasted, in tokens of the contract: those themselves, or PyTorch's CSV.
+/// The order that was pasted, in tokens of the contract: those themselves, or PyTorch's CSV.
 ///
 /// # Errors
 /// The first cell that is neither.

@@ -59,6 +59,7 @@ pub(super) fn layer_seconds(scenario: &Scenario) -> Vec<f64> {
     apart.stage_layers = vec![1; usize::try_from(scenario.model.layers).unwrap_or(0)];
     apart.stage_layers.insert(0, 0);
     apart.stage_layers.push(0);
+    apart.mtp_stage = apart.last_stage();
     let clock = Clock::new(&apart);
     Kinds::new(&apart).each(|stage| Pass::of(&apart, &clock, stage).total().0)
 }

@@ -131,9 +131,13 @@ fn with_chunks(run: &Run, id: &str, chunks: Option<u64>) -> Vec<(&'static str, S
         set.push(("virtual_stages", chunks.to_string()));
     }
     let stages = |run: &Run| run.schedule.stages(run);
-    if run.stage_layers.is_some() && run.with_texts(&set).as_ref().map(stages) != Some(stages(run))
-    {
-        set.push(("stage_layers", String::new()));
+    let split = [
+        ("stage_layers", run.stage_layers.is_some()),
+        ("mtp_stage", run.mtp_stage.is_some()),
+    ];
+    if run.with_texts(&set).as_ref().map(stages) != Some(stages(run)) {
+        let said = split.into_iter().filter(|(_, said)| *said);
+        set.extend(said.map(|(field, _)| (field, String::new())));
     }
     set
 }

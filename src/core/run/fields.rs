@@ -314,6 +314,7 @@ pub static FIELDS: &[Field] = &[
         get: |run| run.stage_layers.as_ref(),
         set: |run, value| run.stage_layers = value,
     }).advanced(),
+    row("mtp_stage", Parallelism, "Stage of MTP", "", "", "global stage that holds the MTP modules, counted from 0; unset: the last, with the loss", maybe_count!(0, 1 << 16, By(1.0), mtp_stage)).advanced(),
 
     row("seq_len", Training, "Sequence", "s", "tokens", "tokens per sequence (8k is 8192)", count!(1, MAX_COUNT, Double, seq_len)),
     row("micro_batch", Training, "Micro-batch", "b", "seq", "sequences that a rank works on at once", count!(1, 1 << 30, Valid, micro_batch)),
@@ -339,6 +340,8 @@ pub static FIELDS: &[Field] = &[
     row("precision.moment1", Training, "First moment", "", "B", "bytes per parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment1)).advanced(),
     row("precision.moment2", Training, "Second moment", "", "B", "bytes per parameter", maybe_number!(0.0, 16.0, 1.0, precision.parts.moment2)).advanced(),
     row("precision.param_gather", Training, "Low-precision weights", "", "", "linears keep no bf16 copy (Megatron's fp8-param-gather)", maybe_toggle!(precision.parts.param_gather)).advanced(),
+    row("precision.bf16_first", Training, "First layers in bf16", "", "", "layers at the start whose linears stay in bf16 under an fp8 or fp4 policy", maybe_count!(0, 100_000, By(1.0), precision.parts.bf16_first)).advanced(),
+    row("precision.bf16_last", Training, "Last layers in bf16", "", "", "layers at the end whose linears stay in bf16 under an fp8 or fp4 policy", maybe_count!(0, 100_000, By(1.0), precision.parts.bf16_last)).advanced(),
     row("optimizer", Training, "Optimizer", "", "", "by the states it keeps", choice!(Optimizer, optimizer)),
     row("adapter.method", Training, "Adapters", "", "", "train low-rank adapters beside a frozen base; unset: everything is trained", maybe_choice!(AdapterMethod, adapter.method)),
     row("adapter.rank", Training, "Adapter rank", "r", "", "rank of the adapters; unset: 8", maybe_count!(1, 1 << 16, Double, adapter.rank)).advanced(),

@@ -37,6 +37,8 @@ pub struct PrecisionParts {
     pub moment1: Option<f64>,
     pub moment2: Option<f64>,
     pub param_gather: Option<bool>,
+    pub bf16_first: Option<u64>,
+    pub bf16_last: Option<u64>,
 }
 
 impl Based<GpuParts> {
@@ -144,6 +146,7 @@ impl Based<PrecisionParts> {
             computes: self.computes(),
             recipe,
             param_gather: recipe.is_some() && parts.param_gather == Some(true),
+            bf16_ends: [parts.bf16_first, parts.bf16_last].map(Option::unwrap_or_default),
             weights: need("precision.weights", parts.weights, base.map(|p| p.weights)),
             grads: need("precision.grads", parts.grads, base.map(|p| p.grads)),
             grad_accumulation: need(
@@ -213,6 +216,8 @@ impl From<Precision> for PrecisionParts {
             moment1: Some(bytes.moment1),
             moment2: Some(bytes.moment2),
             param_gather: bytes.recipe.map(|_| bytes.param_gather),
+            bf16_first: bytes.is_low().then_some(bytes.bf16_ends[0]),
+            bf16_last: bytes.is_low().then_some(bytes.bf16_ends[1]),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::t;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Names that are not fields although someone may look for them, and what to use instead.
+/// Names that are not fields but may be expected, and what to use instead.
 const DERIVED: &[(&str, &str)] = &[("dp", "dp is derived: gpus / (tp pp cp); set gpus instead")];
 
 /// Most issues that are reported: as many as a link has settings.

@@ -3,9 +3,12 @@
 use super::Scenario;
 use crate::model::MAX_KINDS;
 
-/// What stages of one kind share: layers of each kind of the model, where they begin in its pattern, whether it is the
-/// first, whether it is the last.
-pub type Alike = [u64; MAX_KINDS + 3];
+/// What stages of one kind share besides their layers: where those begin in the pattern, whether it is the first, whether
+/// it is the last, modules of multi-token prediction, hidden states that it sends, layers in bf16 at its start and end.
+const BESIDE: usize = 7;
+
+/// What stages of one kind share: layers of each kind of the model, and what else tells them apart.
+pub type Alike = [u64; MAX_KINDS + BESIDE];
 
 /// Which stages are alike: same layers of every kind, same ends.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,13 +33,21 @@ impl Kinds {
         let mut kinds = Self::default();
         let mut start = 0;
         for (stage, count) in layers.iter().enumerate() {
-            let mut key = [0; MAX_KINDS + 3];
+            let mut key = [0; MAX_KINDS + BESIDE];
             for (kind, held) in model.kinds(start..start + count).iter() {
                 let place = all.iter().position(|(known, _)| known == kind);
                 key[place.unwrap_or(0)] = *held;
             }
-            let ends = [u64::from(stage == 0), u64::from(stage == end)];
-            key[MAX_KINDS..].copy_from_slice(&[start % period, ends[0], ends[1]]);
+            let [first, last] = scenario.bf16_ends(&(start..start + count));
+            key[MAX_KINDS..].copy_from_slice(&[
+                start % period,
+                u64::from(stage == 0),
+                u64::from(stage == end),
+                scenario.modules_on(stage),
+                scenario.states_sent(stage),
+                first,
+                last,
+            ]);
             start += count;
             let known = kinds.keys.iter().position(|other| *other == key);
             kinds.of.push(known.unwrap_or(kinds.keys.len()));

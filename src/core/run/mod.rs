@@ -24,6 +24,7 @@ mod resolved;
 mod scenario;
 mod set;
 mod stack;
+mod stages;
 mod text;
 mod value;
 
@@ -96,6 +97,8 @@ pub struct Run {
     pub virtual_stages: u64,
     /// Layers of each global stage; none: even.
     pub stage_layers: Option<Vec<u64>>,
+    /// Global stage of the multi-token-prediction modules; none: the last.
+    pub mtp_stage: Option<u64>,
     /// Tokens a sequence.
     pub seq_len: u64,
     /// Sequences a micro-batch.
@@ -218,6 +221,7 @@ impl Default for Run {
             schedule_options: ScheduleOptions::default(),
             virtual_stages: 1,
             stage_layers: None,
+            mtp_stage: None,
             seq_len: 8192,
             micro_batch: 1,
             global_batch: 256,

@@ -40,6 +40,8 @@ pub struct Precision {
     pub recipe: Option<&'static Recipe>,
     /// Whether the weights of the linears are kept in the recipe's copies alone.
     pub param_gather: bool,
+    /// Layers at the start and at the end of the model whose linears compute in bf16 whatever the others do.
+    pub bf16_ends: [u64; 2],
     /// The weights that compute.
     pub weights: f64,
     /// Gradients.
@@ -62,6 +64,7 @@ impl Precision {
             computes,
             recipe: None,
             param_gather: false,
+            bf16_ends: [0; 2],
             weights,
             grads,
             grad_accumulation,
@@ -69,6 +72,12 @@ impl Precision {
             moment1,
             moment2,
         }
+    }
+
+    /// Whether linears compute in eight bits or fewer.
+    #[must_use]
+    pub(crate) fn is_low(self) -> bool {
+        matches!(self.computes, Format::Fp8 | Format::Fp4)
     }
 
     /// Bytes of a weight as it computes and travels: FSDP's fp32 shards are gathered in bf16.

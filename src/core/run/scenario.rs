@@ -40,6 +40,8 @@ pub struct Scenario {
     pub chunks: u64,
     /// Layers of each global stage.
     pub stage_layers: Vec<u64>,
+    /// The stage of the multi-token-prediction modules.
+    pub mtp_stage: usize,
     /// What works but is doubtful.
     pub warnings: Vec<Issue>,
 }
@@ -84,6 +86,10 @@ impl Scenario {
             offload: run.offload.resolve(run, &software),
             software: factors.software(software),
             factors,
+            mtp_stage: run
+                .mtp_stage
+                .and_then(|stage| usize::try_from(stage).ok())
+                .unwrap_or(stage_layers.len().saturating_sub(1)),
             chunks: run.schedule.stages(run) / run.pp,
             stage_layers,
             warnings,

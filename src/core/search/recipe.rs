@@ -189,6 +189,7 @@ fn plain(run: &Run, model: &Architecture, tp: u64, pp: u64) -> Run {
         schedule_options: ScheduleOptions::default(),
         virtual_stages: 1,
         stage_layers: None,
+        mtp_stage: None,
         hsdp_shard: None,
         sequence_parallel: true,
         measured_step_s: None,

@@ -164,6 +164,7 @@ impl Request {
             schedule_options: usual.schedule_options,
             virtual_stages: usual.virtual_stages,
             stage_layers: None,
+            mtp_stage: None,
             hsdp_shard: None,
             measured_step_s: None,
             ..run.clone()

@@ -267,6 +267,7 @@ impl Space {
             micro_batch: block.micro_batch,
             sequence_parallel: block.sequence_parallel,
             recompute: self.axes.recompute[block.recompute].clone(),
+            mtp_stage: self.base.mtp_stage.filter(|_| block.split == Split::Given),
             stage_layers: self.layers_of(block.split, block.pp.saturating_mul(block.chunks)),
             zero: member.zero,
             schedule: member.chunks.schedule,

@@ -9,7 +9,7 @@ use super::layer::{LayerTime, accumulation, layer_time};
 use super::muon::seconds_a_parameter;
 use super::rates::Rates;
 use super::vision::tower_time;
-use crate::model::{Kinds, LayerKind, stage_range};
+use crate::model::{Kinds, LayerKind};
 use crate::run::{Module, Recompute, Saved, Scenario};
 use crate::units::Seconds;
 
@@ -55,8 +55,8 @@ impl ComputeTime {
 #[derive(Clone, Debug)]
 pub struct Clock {
     rates: Rates,
-    /// Of every kind of layer.
-    layers: Vec<(LayerKind, LayerTime)>,
+    /// Of every kind of layer, and whether it stays in bf16.
+    layers: Vec<((LayerKind, bool), LayerTime)>,
     weight: Output,
 }
 
@@ -66,15 +66,20 @@ impl Clock {
     pub fn new(scenario: &Scenario) -> Self {
         let rates = Rates::of(scenario);
         let model = &scenario.model;
-        let mut layers: Vec<(LayerKind, LayerTime)> = Vec::new();
+        let mut layers: Vec<((LayerKind, bool), LayerTime)> = Vec::new();
         let modules = if model.mtp_modules > 0 {
             model.module_kinds().to_vec()
         } else {
             Vec::new()
         };
-        for (kind, _) in model.all_kinds().iter().chain(&modules) {
-            if !layers.iter().any(|(known, _)| known == kind) {
-                layers.push((*kind, layer_time(scenario, &rates, *kind)));
+        let plain = scenario.keeps_bf16().then(|| Rates::unquantised(scenario));
+        let forms = [(Some(&rates), false), (plain.as_ref(), true)];
+        for (rates, bf16) in forms {
+            let Some(rates) = rates else { continue };
+            for (kind, _) in model.all_kinds().iter().chain(&modules) {
+                if !layers.iter().any(|(known, _)| *known == (*kind, bf16)) {
+                    layers.push(((*kind, bf16), layer_time(scenario, rates, *kind)));
+                }
             }
         }
         Self {
@@ -85,10 +90,14 @@ impl Clock {
     }
 
     /// The time of a layer of each of `kinds`, and how many there are.
-    fn of<'a>(&'a self, kinds: &'a Kinds) -> impl Iterator<Item = (&'a LayerTime, f64)> {
-        kinds.iter().filter_map(|(kind, count)| {
+    fn of<'a>(
+        &'a self,
+        kinds: &'a Kinds,
+        bf16: bool,
+    ) -> impl Iterator<Item = (&'a LayerTime, f64)> {
+        kinds.iter().filter_map(move |(kind, count)| {
             let mut layers = self.layers.iter();
-            let (_, time) = layers.find(|(known, _)| known == kind)?;
+            let (_, time) = layers.find(|(known, _)| *known == (*kind, bf16))?;
             Some((time, *count as f64))
         })
     }
@@ -102,13 +111,15 @@ impl Clock {
     /// Passes of global stage `stage`.
     #[must_use]
     pub fn stage(&self, scenario: &Scenario, stage: usize) -> ComputeTime {
-        let range = stage_range(&scenario.stage_layers, stage);
+        let range = scenario.layers_of(stage);
         let layers = (range.end - range.start) as f64;
         let mut time = ComputeTime::default();
         let mut again = 0.0;
-        for (layer, count) in self.of(&scenario.model.kinds(range)) {
-            time.add(layer, count);
-            again += repeated(scenario, layer, layers) * count;
+        for (part, bf16) in scenario.by_precision(range) {
+            for (layer, count) in self.of(&scenario.model.kinds(part), bf16) {
+                time.add(layer, count);
+                again += repeated(scenario, layer, layers) * count;
+            }
         }
         if layers > 0.0 && time.forward.0 > 0.0 {
             time.repeated = again / time.forward.0;
@@ -118,7 +129,8 @@ impl Clock {
         if stage == 0 {
             self.first(scenario, &mut time);
         }
-        if stage + 1 == scenario.stage_layers.len() {
+        self.prediction(scenario, scenario.modules_on(stage), &mut time);
+        if stage == scenario.last_stage() {
             self.last(scenario, &mut time);
         }
         time
@@ -138,7 +150,7 @@ impl Clock {
         }
     }
 
-    /// Head, loss, multi-token prediction: a module is its layers, a `2 h x h` projection and the head once more.
+    /// Head and loss, once more for each module of multi-token prediction.
     fn last(&self, scenario: &Scenario, time: &mut ComputeTime) {
         let (model, t) = (&scenario.model, scenario.layout.tp as f64);
         let (n, h, v) = (
@@ -162,16 +174,23 @@ impl Clock {
         time.forward += Seconds(heads * (head(n, v, h, Output::Plain) + loss));
         time.backward_input += Seconds(heads * (head(n, h, v, Output::Plain) + loss));
         time.backward_weight += Seconds(heads * weight);
-        if model.mtp_modules > 0 {
-            let modules = model.mtp_modules as f64;
-            for (layer, count) in self.of(&model.module_kinds()) {
-                time.add(layer, modules * count);
-            }
-            let [forward, input, weight] = linear(&self.rates, n, 2.0 * h, h / t, self.weight);
-            time.forward += Seconds(modules * forward);
-            time.backward_input += Seconds(modules * input);
-            time.backward_weight += Seconds(modules * weight);
+    }
+
+    /// Modules of multi-token prediction: their layers and a `2 h x h` projection each.
+    fn prediction(&self, scenario: &Scenario, modules: u64, time: &mut ComputeTime) {
+        if modules == 0 {
+            return;
         }
+        let (h, t) = (scenario.model.hidden as f64, scenario.layout.tp as f64);
+        let modules = modules as f64;
+        for (layer, count) in self.of(&scenario.model.module_kinds(), false) {
+            time.add(layer, modules * count);
+        }
+        let n = scenario.tokens_per_rank();
+        let [forward, input, weight] = linear(&self.rates, n, 2.0 * h, h / t, self.weight);
+        time.forward += Seconds(modules * forward);
+        time.backward_input += Seconds(modules * input);
+        time.backward_weight += Seconds(modules * weight);
     }
 }
 

@@ -5,7 +5,7 @@
 //! and repeat the steps. Source: Megatron-LM `optimizer/muon.py` (`--muon-tp-mode duplicated`), Moonlight section 2.
 
 use super::rates::Rates;
-use crate::model::{Architecture, Moe};
+use crate::model::{Architecture, Ffn, Mixer, Mla};
 use crate::run::{Optimizer, Scenario};
 
 /// Newton-Schulz steps.
@@ -37,69 +37,108 @@ pub(crate) fn seconds_a_parameter(scenario: &Scenario, rates: &Rates) -> f64 {
 pub(crate) fn flops_a_parameter(scenario: &Scenario) -> f64 {
     let model = &scenario.model;
     let (t, etp) = (scenario.layout.tp as f64, scenario.layout.etp as f64);
-    let (mut work, mut elements) = (0.0, 0.0);
-    for (rows, columns, count, ranks) in matrices(model, t, etp) {
-        work += count * flops(rows, columns) * ranks;
-        elements += count * rows * columns;
+    let mut matrices = Vec::new();
+    let mut adam = 0.0;
+    for (kind, layers) in model.all_kinds().iter() {
+        let layers = *layers as f64;
+        adam += layers * mixer(model, kind.mixer, layers, t, &mut matrices);
+        ffn(model, kind.ffn, layers, [t, etp], &mut matrices);
     }
     let ends = model.embedding().total() + model.head().total();
-    let adam = if model.tied_embeddings {
+    let ends = if model.tied_embeddings {
         ends / 2
     } else {
         ends
     };
-    work / (elements + adam as f64)
-}
-
-fn matrices(model: &Architecture, t: f64, etp: f64) -> Vec<Matrix> {
-    let (h, layers) = (model.hidden as f64, model.layers as f64);
-    let up = if model.gated_ffn { 2.0 } else { 1.0 };
-    let routed = model.moe_layers() as f64;
-    let mut list = attention(model, layers, t);
-    let kinds = model.all_kinds();
-    let dense = kinds.iter().filter(|(kind, _)| kind.ffn.is_dense());
-    let dense: f64 = dense.map(|(_, count)| *count as f64).sum();
-    list.push((up * model.ffn as f64, h, dense, t));
-    list.push((h, model.ffn as f64, dense, t));
-    if let Some(Moe {
-        experts,
-        expert_ffn,
-        shared_experts,
-        ..
-    }) = model.moe
-    {
-        let (width, many) = (expert_ffn as f64, routed * experts as f64);
-        list.push((up * width, h, many, etp));
-        list.push((h, width, many, etp));
-        let shared = (shared_experts * expert_ffn) as f64;
-        list.push((up * shared, h, routed, t));
-        list.push((h, shared, routed, t));
+    let (mut work, mut elements) = (0.0, ends as f64 + adam);
+    for (rows, columns, count, ranks) in matrices {
+        work += count * flops(rows, columns) * ranks;
+        elements += count * rows * columns;
     }
-    list
+    work / elements
 }
 
-/// Projections of `layers` layers, queries, keys and values apart.
-fn attention(model: &Architecture, layers: f64, t: f64) -> Vec<Matrix> {
-    let (h, a) = (model.hidden as f64, model.heads as f64);
-    let Some(mla) = model.mla else {
-        let (q, kv) = (model.query_width() as f64, model.kv_width() as f64);
-        return vec![(q, h, 2.0 * layers, t), (kv, h, 2.0 * layers, t)];
+/// Matrices of an FFN of `layers` layers.
+fn ffn(model: &Architecture, ffn: Ffn, layers: f64, [t, etp]: [f64; 2], list: &mut Vec<Matrix>) {
+    let h = model.hidden as f64;
+    let up = if model.gated_ffn { 2.0 } else { 1.0 };
+    let mut pair = |width: f64, input: f64, count: f64, ranks: f64| {
+        list.extend([
+            (up * width, input, count, ranks),
+            (input, width, count, ranks),
+        ]);
     };
+    if ffn.is_dense() {
+        pair(model.ffn as f64, h, layers, t);
+    }
+    if let Some(moe) = model.moe.filter(|_| ffn.is_routed()) {
+        let input = moe.input(model.hidden) as f64;
+        pair(
+            moe.expert_ffn as f64,
+            input,
+            layers * moe.experts as f64,
+            etp,
+        );
+        let shared = (moe.shared_experts * moe.expert_ffn) as f64;
+        pair(shared, h, layers, t);
+        if moe.latent > 0 {
+            list.extend([(input, h, layers, 1.0), (h, input, layers, 1.0)]);
+        }
+    }
+}
+
+/// Projections of `layers` layers with `mixer`, queries, keys and values apart; returns the elements of one layer that Adam
+/// steps, the input projection of Mamba-2. Source: Megatron-LM `mamba_mixer.py`, `use_muon`.
+fn mixer(model: &Architecture, mixer: Mixer, layers: f64, t: f64, list: &mut Vec<Matrix>) -> f64 {
+    let h = model.hidden as f64;
+    if let (Mixer::Latent | Mixer::Sparse, Some(mla)) = (mixer, model.mla) {
+        latent(model, mla, layers, t, list);
+        return 0.0;
+    }
+    let (projected, inner) = match (mixer, model.mamba, model.delta_net, model.kda) {
+        (Mixer::Mamba, Some(own), ..) => {
+            list.push((h, own.inner() as f64, layers, t));
+            return h * own.projected() as f64;
+        }
+        (Mixer::DeltaNet, _, Some(own), _) => (2 * (own.keys() + own.values()), own.values()),
+        (Mixer::Kda, _, _, Some(own)) => (4 * own.inner(), own.inner()),
+        _ => {
+            let Some(heads) = model.attention_heads(mixer) else {
+                return 0.0;
+            };
+            let keys = heads.projected_kv() as f64 / 2.0;
+            list.extend([
+                (heads.queries() as f64, h, layers, t),
+                (keys, h, 2.0 * layers, t),
+                (h, heads.output() as f64, layers, t),
+            ]);
+            return 0.0;
+        }
+    };
+    list.extend([
+        (projected as f64, h, layers, t),
+        (h, inner as f64, layers, t),
+    ]);
+    0.0
+}
+
+/// Projections of latent attention; those down are whole on every rank.
+fn latent(model: &Architecture, mla: Mla, layers: f64, t: f64, list: &mut Vec<Matrix>) {
+    let (h, a) = (model.hidden as f64, model.heads as f64);
     let (nope, rope) = (mla.qk_nope_head_dim as f64, mla.qk_rope_head_dim as f64);
     let (value, rank) = (mla.v_head_dim as f64, mla.kv_lora_rank as f64);
     let query = a * (nope + rope);
-    let mut list = vec![
+    list.extend([
         (rank + rope, h, layers, 1.0),
         (a * (nope + value), rank, layers, t),
         (h, a * value, layers, t),
-    ];
+    ]);
     if mla.q_lora_rank > 0 {
         let q = mla.q_lora_rank as f64;
         list.extend([(q, h, layers, 1.0), (query, q, layers, t)]);
     } else {
         list.push((query, h, layers, t));
     }
-    list
 }
 
 #[cfg(test)]
@@ -113,6 +152,30 @@ mod tests {
         let work = flops(4096.0, 14336.0);
         assert!((work / 5.5e12 - 1.0).abs() < 0.01, "{work}");
         assert!((work / (4096.0 * 14336.0) / 9.4e4 - 1.0).abs() < 0.01);
+    }
+
+    /// Nemotron 3 Nano: 23 of 52 layers are Mamba-2, whose input projection Adam steps, and 6 attention: the steps are those
+    /// of its matrices layer by layer, `20 m² n + 10 m³` each.
+    #[test]
+    fn a_hybrid_model_steps_the_matrices_of_each_kind_of_layer() {
+        let run = Run {
+            model: Based::preset("nemotron-3-nano"),
+            optimizer: Optimizer::Muon,
+            tp: 1,
+            pp: 1,
+            ..Run::default()
+        };
+        let scenario = Scenario::new(&run).unwrap();
+        let (h, model) = (2688.0, &scenario.model);
+        let (moe, mamba) = (model.moe.unwrap(), model.mamba.unwrap());
+        let (q, kv) = (32.0 * 128.0, 2.0 * 128.0);
+        let (inner, wide) = (mamba.inner() as f64, moe.expert_ffn as f64);
+        let shared = wide * moe.shared_experts as f64;
+        let experts = moe.experts as f64 * 2.0 * flops(wide, h) + 2.0 * flops(shared, h);
+        let attention = 2.0 * flops(q, h) + 2.0 * flops(kv, h);
+        let by_hand = 6.0 * attention + 23.0 * (flops(inner, h) + experts);
+        let ours = flops_a_parameter(&scenario) * model.elements().total() as f64;
+        assert!((ours / by_hand - 1.0).abs() < 2e-3, "{ours} {by_hand}");
     }
 
     /// Survey, section 6: 6 % of DeepSeek-V3's training FLOPs at 4 M tokens, 0.4 % at 63 M.

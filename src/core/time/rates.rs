@@ -7,7 +7,7 @@ use super::compute::STEP_END;
 use super::families::family;
 use super::kernels::kernel_shares;
 use crate::run::presets::{FSDP, MEGATRON_2024, MEGATRON_2025};
-use crate::run::{AttentionKernel, Format, Multiplier, Scenario, recipe};
+use crate::run::{AttentionKernel, Format, Multiplier, Precision, Scenario, recipe};
 use crate::source::{
     Cited, FUJII_2024, LLM_FOUNDRY, MEGATRON_BRIDGE, NEMO, SIMUMAX, TRANSFORMER_ENGINE,
 };
@@ -184,11 +184,26 @@ impl Rates {
     /// The rates of `scenario`: family shares of its own peaks, that of the linears by precision ([`Peak`]).
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
+        Self::with(scenario, scenario.precision)
+    }
+
+    /// The rates of layers that stay in bf16 whatever the others compute in.
+    #[must_use]
+    pub(crate) fn unquantised(scenario: &Scenario) -> Self {
+        let bf16 = Precision {
+            computes: Format::Bf16,
+            recipe: None,
+            ..scenario.precision
+        };
+        Self::with(scenario, bf16)
+    }
+
+    fn with(scenario: &Scenario, precision: Precision) -> Self {
         let family = family(scenario);
         let (gpu, software) = (&scenario.gpu, &scenario.software);
         let id = scenario.run.gpu.base.unwrap_or("");
         let shares = kernel_shares(software.attention, id, family);
-        let computes = scenario.precision.computes;
+        let computes = precision.computes;
         let half = if computes == Format::Fp32 { 0.5 } else { 1.0 };
         let compute = 1.0 / scenario.factors.of(Multiplier::Gemm) / slowest(scenario.layout.gpus);
         let reached = software.gemm * compute;
@@ -202,13 +217,14 @@ impl Rates {
             .min(gpu.hbm.0 * ELEMENTWISE.value);
         // fp8 without a recipe of Transformer Engine casts no less.
         let cast = (computes == Format::Fp8).then_some(&recipe::DELAYED);
-        let recipe = scenario.precision.recipe.or(cast);
+        let recipe = precision.recipe.or(cast);
         let moved = recipe.map_or(0.0, |recipe| recipe.moved(gpu));
         let written = recipe.map_or(0.0, |recipe| recipe.written(gpu));
         // The fused kernel is one of a SwiGLU between quantised products.
-        let quantised = matches!(computes, Format::Fp8 | Format::Fp4);
-        let fused_experts =
-            software.moe_fused && gpu.computes_in_fp4() && quantised && scenario.model.gated_ffn;
+        let fused_experts = software.moe_fused
+            && gpu.computes_in_fp4()
+            && precision.is_low()
+            && scenario.model.gated_ffn;
         let host = if software.cuda_graphs {
             GRAPH_SHARE
         } else {
@@ -235,7 +251,7 @@ impl Rates {
                 } else {
                     PERMUTE.value
                 },
-            element: scenario.precision.computes.activation(),
+            element: computes.activation(),
             quantise: moved / quantising,
             quantise_normed: written / quantising,
             microbatches: scenario.layout.microbatches.max(1) as f64,

@@ -1,4 +1,4 @@
-//! What a training step is made of, and the figures people quote about it.
+//! What a training step is made of, and the figures quoted about it.
 
 use super::range::{RangeOf, range};
 use super::rates::Peak;

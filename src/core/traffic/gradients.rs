@@ -21,8 +21,9 @@ pub struct Held {
     pub dense: f64,
     /// Routed experts.
     pub experts: f64,
-    /// Of those outside the experts, projections of keys and values whose heads other tensor-parallel ranks hold too.
-    pub copied: f64,
+    /// Of those outside the experts, projections of keys and values whose heads other tensor-parallel ranks hold too, by
+    /// the shape of the heads.
+    pub copied: [f64; 2],
 }
 
 impl Held {
@@ -32,16 +33,20 @@ impl Held {
         let (model, layout) = (&scenario.model, &scenario.layout);
         let ranks = model.key_value_ranks(layout.tp);
         stages.iter().fold(Self::default(), |sum, stage| {
-            let held = stage_elements(model, &scenario.stage_layers, *stage);
-            let copied = if layout.tp > ranks {
-                held.key_value as f64 / ranks as f64
-            } else {
-                0.0
+            let predicts = scenario.modules_on(*stage) > 0;
+            let held = stage_elements(model, &scenario.stage_layers, *stage, predicts);
+            let copied = |shape: usize| {
+                let ranks = ranks[shape];
+                if layout.tp > ranks {
+                    held.key_value[shape] as f64 / ranks as f64
+                } else {
+                    0.0
+                }
             };
             Self {
                 dense: sum.dense + held.dense_per_rank(model, layout.tp),
                 experts: sum.experts + held.experts_per_rank(layout.ep, layout.etp),
-                copied: sum.copied + copied,
+                copied: [0, 1].map(|shape| sum.copied[shape] + copied(shape)),
             }
         })
     }
@@ -88,7 +93,7 @@ pub struct StepMessages {
     pub reduce: Seconds,
     /// Updated weights.
     pub gather: Seconds,
-    /// Gradients of embeddings that both ends of the pipeline hold.
+    /// Gradients of embeddings that several ranks of the pipeline hold.
     pub tied: Seconds,
     /// Of gradients and weights, those of routed experts.
     pub experts: Sent,
@@ -146,7 +151,7 @@ pub fn step_messages(scenario: &Scenario, held: Held) -> StepMessages {
             bytes += 2.0 * own * sent(copies);
         }
     }
-    let (ends, tied) = tied_ends(scenario, &fabric);
+    let (ends, tied) = embeddings(scenario, &fabric);
     let (copies, copied) = copied_heads(scenario, &fabric, held);
     StepMessages {
         bytes: Bytes(bytes + ends + copies),
@@ -175,40 +180,47 @@ pub fn step_sync(scenario: &Scenario, held: Held, forward: Seconds, backward: Se
     once * scenario.updates()
 }
 
-/// Tied embeddings stand on both ends of a pipeline: their gradients are added up after the last backward pass.
-fn tied_ends(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
+/// Embeddings that stand on several ranks of a pipeline, tied on both ends and with multi-token prediction: their gradients
+/// are added up after the last backward pass, `2 g v h/t (n - 1)/n`. Source: Megatron-LM `language_module.py`.
+fn embeddings(scenario: &Scenario, fabric: &Fabric) -> (f64, Seconds) {
     let (model, layout) = (&scenario.model, &scenario.layout);
-    if !model.tied_embeddings || layout.pp <= 1 {
+    let size = scenario.embedding_copies();
+    if size <= 1 {
         return (0.0, Seconds::ZERO);
     }
     let bytes =
         scenario.reduced_gradient() * (model.vocab * model.hidden) as f64 / layout.tp as f64;
     let apart = layout.mesh().span(Axis::Pp).offset(layout.pp - 1);
-    let in_node = if apart < layout.per_node { 2 } else { 1 };
-    let pair = Group { size: 2, in_node };
-    (bytes, fabric.all_reduce(pair, Bytes(bytes)))
+    let in_node = if apart < layout.per_node { size } else { 1 };
+    let sent = 2.0 * bytes * (size as f64 - 1.0) / size as f64;
+    (
+        sent,
+        fabric.all_reduce(Group { size, in_node }, Bytes(bytes)),
+    )
 }
 
 /// Tensor-parallel ranks that hold the same key-value head, `t/k` side by side, add up the gradients of its projections:
 /// `2 g P (y - 1)/y`, of the shards where gradients are sharded.
 fn copied_heads(scenario: &Scenario, fabric: &Fabric, held: Held) -> (f64, Seconds) {
-    if held.copied <= 0.0 {
-        return (0.0, Seconds::ZERO);
-    }
     let (layout, zero) = (&scenario.layout, scenario.zero);
-    let copies = layout.tp / scenario.model.key_value_ranks(layout.tp);
     let shard = if scenario.shards_gradients() {
         zero.shard
     } else {
         1
     };
-    let own = scenario.reduced_gradient() * held.copied / shard as f64;
-    let group = layout.mesh().tensor_group(copies);
-    let n = copies as f64;
-    (
-        2.0 * own * (n - 1.0) / n,
-        fabric.all_reduce(group, Bytes(own)),
-    )
+    let ranks = scenario.model.key_value_ranks(layout.tp);
+    let shapes = ranks.into_iter().zip(held.copied);
+    let shapes = shapes.filter(|(_, copied)| *copied > 0.0);
+    shapes.fold((0.0, Seconds::ZERO), |sum, (ranks, copied)| {
+        let copies = layout.tp / ranks;
+        let own = scenario.reduced_gradient() * copied / shard as f64;
+        let group = layout.mesh().tensor_group(copies);
+        let n = copies as f64;
+        (
+            sum.0 + 2.0 * own * (n - 1.0) / n,
+            sum.1 + fabric.all_reduce(group, Bytes(own)),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -219,7 +231,7 @@ mod tests {
     const HELD: Held = Held {
         dense: 1e9,
         experts: 0.0,
-        copied: 0.0,
+        copied: [0.0; 2],
     };
 
     fn sync(run: &Run, window: f64) -> Wait {
@@ -257,10 +269,10 @@ mod tests {
             let held = Held::of(&scenario, &[0]);
             (held, step_messages(&scenario, held).bytes.0)
         };
-        assert_eq!(of(8).0.copied, 0.0);
+        assert_eq!(of(8).0.copied, [0.0; 2]);
         let (held, bytes) = of(16);
         let key_value = 80.0 * 2.0 * 8192.0 * 128.0;
-        assert_eq!(held.copied, key_value);
+        assert_eq!(held.copied, [key_value, 0.0]);
         let dp = 16.0;
         let sent = 2.0 * 4.0 * (held.dense * (dp - 1.0) / dp + key_value / 2.0);
         assert!((bytes / sent - 1.0).abs() < 1e-12);

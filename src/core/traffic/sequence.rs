@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(sum(false), 7.5);
     }
 
-    /// A causal mask leaves `c²/2` of `c²` blocks to do, whoever does them: with the plain split rank r does r and a half,
+    /// A causal mask leaves `c²/2` of `c²` blocks to compute, on any rank: with the plain split rank r does r and a half,
     /// with the zig-zag split each rank does `c/2`, half a block in every step.
     #[test]
     fn both_splits_do_the_same_work_and_only_zigzag_divides_it_evenly() {

@@ -6,7 +6,7 @@
 
 use super::dispatch::{element_bytes, is_once_a_node, once_a_node};
 use crate::cluster::{Axis, Link};
-use crate::model::{Architecture, Heads, LayerKind, Mixer, stage_range};
+use crate::model::{Architecture, Heads, LayerKind, Mixer};
 use crate::run::{CpComm, Scenario};
 use crate::units::{Bytes, BytesPerSecond};
 
@@ -26,7 +26,8 @@ pub struct MicrobatchTraffic {
     /// Expert parallel: dispatch and combine, forward and backward: `8 K T h/t (e-1)/e` times the imbalance; once a node
     /// `8 (X + I) T h/t` with X copies over the network and I inside nodes; an fp8 dispatch takes half of its half.
     pub ep: Bytes,
-    /// Pipeline: the output forward and the gradient backward, `4 T h`, over t with sequence parallelism.
+    /// Pipeline: the output forward and the gradient backward, `4 T h`, over t with sequence parallelism; behind modules
+    /// of multi-token prediction that stand apart, once for each more.
     pub pp: Bytes,
 }
 
@@ -34,7 +35,7 @@ pub struct MicrobatchTraffic {
 #[must_use]
 pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffic {
     let (model, layout, run) = (&scenario.model, &scenario.layout, &scenario.run);
-    let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
+    let kinds = scenario.kinds_on(stage);
     let tokens = scenario.tokens_per_rank();
     let activation = scenario.precision.computes.activation();
     let h = model.hidden as f64;
@@ -61,7 +62,7 @@ pub fn microbatch_traffic(scenario: &Scenario, stage: usize) -> MicrobatchTraffi
     let moe_layers = routed_layers(scenario, stage);
     let cut = if layout.sequence_parallel { t } else { 1.0 };
     let boundary = if layout.pp > 1 {
-        2.0 * activation * tokens * h / cut
+        2.0 * activation * tokens * h / cut * scenario.states_sent(stage) as f64
     } else {
         0.0
     };
@@ -85,8 +86,7 @@ pub(crate) fn tensor_pairs(model: &Architecture, kind: LayerKind) -> f64 {
 /// Layers of global stage `stage` that route tokens to experts.
 #[must_use]
 pub(crate) fn routed_layers(scenario: &Scenario, stage: usize) -> f64 {
-    let range = stage_range(&scenario.stage_layers, stage);
-    let kinds = scenario.model.kinds(range);
+    let kinds = scenario.kinds_on(stage);
     let routed = kinds.iter().filter(|(kind, _)| kind.ffn.is_routed());
     routed.map(|(_, count)| *count as f64).sum()
 }

@@ -14,7 +14,6 @@ use super::volume::{
     stage_message, tensor_pairs,
 };
 use crate::cluster::Axis;
-use crate::model::stage_range;
 use crate::run::{CpComm, Recompute, Scenario, TpOverlap};
 use crate::units::{Bytes, Seconds};
 use std::ops::{Add, Mul};
@@ -170,7 +169,7 @@ fn repeated(recompute: &Recompute, layers: f64) -> f64 {
 pub fn stage_waits(scenario: &Scenario, stage: usize, windows: &StageWindows) -> StageWaits {
     let fabric = Fabric::of(scenario);
     let traffic = microbatch_traffic(scenario, stage);
-    let range = stage_range(&scenario.stage_layers, stage);
+    let range = scenario.layers_of(stage);
     let layers = (range.end - range.start) as f64;
     let again = 1.0 + repeated(&scenario.run.recompute, layers);
     let (zero3, gradients) = shards(scenario, stage, windows, &fabric);
@@ -208,7 +207,7 @@ fn tensor(
     } else {
         fabric.all_reduce(group, message)
     };
-    let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
+    let kinds = scenario.kinds_on(stage);
     let each = kinds.iter();
     let pairs: f64 = each
         .map(|(kind, n)| *n as f64 * tensor_pairs(model, *kind))
@@ -258,7 +257,7 @@ fn context(
     let group = layout.mesh().group(Axis::Cp);
     let (steps, c) = ((layout.cp - 1) as f64, layout.cp as f64);
     let model = &scenario.model;
-    let kinds = model.kinds(stage_range(&scenario.stage_layers, stage));
+    let kinds = scenario.kinds_on(stage);
     let cores = kinds.iter();
     let cores = cores.filter(|(kind, _)| model.attention_heads(kind.mixer).is_some());
     let layers = cores.map(|(_, count)| *count as f64).sum::<f64>();

@@ -20,6 +20,8 @@ pub(crate) struct Script {
     pub words: Vec<String>,
     /// The variables that it sets.
     pub variables: Vec<(String, String)>,
+    /// Those that it sets to several values and then uses: branches are not decided, the last value counts.
+    pub ambiguous: Vec<String>,
 }
 
 impl Script {
@@ -40,7 +42,8 @@ impl Script {
         names.iter().find_map(|name| self.known(name)?.parse().ok())
     }
 
-    fn known(&self, name: &str) -> Option<&str> {
+    /// The last value of a variable.
+    pub fn known(&self, name: &str) -> Option<&str> {
         let mut latest = self.variables.iter().rev();
         let (_, value) = latest.find(|(known, _)| known == name)?;
         Some(value)
@@ -220,6 +223,12 @@ impl Reader {
     fn put_in(&mut self, name: &str) -> Option<String> {
         let value = self.script.known(name)?.to_owned();
         self.left = self.left.checked_sub(value.len())?;
+        let other = |(known, set): &(String, String)| known == name && *set != value;
+        let script = &mut self.script;
+        if script.variables.iter().any(other) && !script.ambiguous.iter().any(|known| known == name)
+        {
+            script.ambiguous.push(name.to_owned());
+        }
         Some(value)
     }
 
@@ -343,6 +352,16 @@ mod tests {
         assert_eq!(value("--eq"), Value::Number(5.0));
         assert!(entries.iter().all(|(name, _)| name != "--fake-argument"));
         assert_eq!(script.number(&["TP"]), Some(4));
+    }
+
+    /// A launch script for several sizes of a model sets the same variables in each branch.
+    #[test]
+    fn variables_with_several_values_are_named() {
+        let script = Script::read(
+            "if [ $SIZE = 7B ]; then\nLAYERS=28\nTP=2\nelse\nLAYERS=80\nTP=2\nfi\nx --num-layers $LAYERS --tp $TP $LAYERS\n",
+        );
+        assert_eq!(script.ambiguous, ["LAYERS"]);
+        assert_eq!(script.number(&["LAYERS"]), Some(80));
     }
 
     /// `sbatch --help`: `-N, --nodes=N`, `--gpus-per-node=[type:]n`, `--gres=gpu[:type]:n`; the job gets them as variables.

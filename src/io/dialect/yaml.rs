@@ -11,7 +11,7 @@ use crate::core::t;
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maps and lists within each other: whoever reads the value calls itself at each.
+/// Maps and lists within each other: readers of the value recurse at each.
 const MAX_DEPTH: usize = 64;
 /// Values and bytes of text that aliases may repeat: an alias of aliases grows without end.
 const MAX_REPEATED: usize = 400_000;

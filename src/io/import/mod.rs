@@ -10,7 +10,7 @@ mod sniff;
 pub mod summary;
 
 use super::config;
-use super::dialect::{Dialect, Entries, entries, settings_reader::SettingsReader};
+use super::dialect::{Dialect, Entries, entries, settings_reader::SettingsReader, words::Script};
 use super::{json, link};
 use crate::core::issue::Issue;
 use crate::core::message::Message;
@@ -24,7 +24,7 @@ pub use reading::{Question, Reading};
 
 /// Longer texts are not read; the longest settings known have some 10 kB.
 const MAX_LENGTH: usize = 400_000;
-/// Texts that nest deeper are not read: whoever reads them calls itself at each level.
+/// Texts that nest deeper are not read: readers recurse at each level.
 const MAX_DEPTH: usize = 64;
 
 /// How deep brackets of any kind are nested, in JSON those outside of strings: what a shell quotes it still expands.
@@ -174,7 +174,16 @@ fn from_dialect(dialect: &Dialect, text: &str, present: &Run) -> Result<Meaning,
             "what the settings do not say; they were edited since",
         );
     }
-    finish(dialect, reader, format, exported.is_none().then_some(stack))
+    let mut read = finish(dialect, reader, format, exported.is_none().then_some(stack))?;
+    let script = Script::read(text);
+    read.assumed.extend(script.ambiguous.iter().map(|name| {
+        t!(
+            "{name} is set to several values in the text: the last one, {value}, is taken",
+            name = name.clone(),
+            value = script.known(name).unwrap_or_default().to_owned()
+        )
+    }));
+    Ok(read)
 }
 
 /// Reads the settings of a program that are at hand as entries, over `present`.

@@ -69,7 +69,7 @@ pub static WORDS: &[Word] = &[
     word(&["FlashAttention"], (&FLASH_3, "section 2.3"), "Attention computed tile by tile on the chip, so that its scores are never stored."),
     word(&["gated FFN", "SwiGLU"], (&LLAMA_2, "section 2.2"), "An FFN with a third matrix, whose output scales the inner values one by one."),
     word(&["tied embeddings"], (&MEGATRON, "arguments"), "One matrix for embedding and output head; first and last stage add up its gradients."),
-    word(&["MTP modules", "multi-token prediction"], (&DEEPSEEK_V3, "section 2.2"), "Layers behind the last that predict tokens further ahead, each with the head's logits once more."),
+    word(&["MTP modules", "multi-token prediction", "stage of MTP"], (&DEEPSEEK_V3, "section 2.2"), "Layers behind the last that predict tokens further ahead, each with the head's logits once more."),
     word(&["shared experts"], (&DEEPSEEK_V3, "section 2.1.2"), "FFNs that every token passes, beside those it is routed to."),
     word(&["routed experts", "experts per token", "experts"], (&MIXTRAL, "section 2.1"), "FFNs side by side, of which a router sends every token to a few."),
     word(&["capacity factor"], (&MEGATRON, "mixture of experts"), "How many tokens an expert takes, over the average; the rest is dropped."),

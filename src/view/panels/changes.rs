@@ -1,4 +1,4 @@
-//! Two Runs setting by setting, in people's words: what was changed of the default, what a second Run has otherwise.
+//! Two Runs setting by setting, in words: what was changed of the default, what a second Run has otherwise.
 
 use crate::core::message::{Message, verbatim};
 use crate::core::run::registry::{FIELDS, Field, Slot};
@@ -10,7 +10,7 @@ use crate::view::node::markup::{Action, Node, el, leaf, load, text};
 pub struct Change {
     /// Which.
     pub field: &'static Field,
-    /// What it was or is elsewhere, as people read it.
+    /// Its other value, as shown.
     pub from: Message,
     /// What it is.
     pub to: Message,

@@ -10,13 +10,13 @@ use crate::view::node::markup::{Node, cited, el, leaf, text};
 
 /// What no method and no formula here counts, besides [`NOT_MODELLED`].
 const SCOPE: &[&str] = &[
-    "It estimates training. Inference, serving and fine-tuning with adapters are other calculations.",
-    "Every GPU, link and node is the same; ranks are placed in Megatron's order (tp fastest, then cp, dp, pp).",
+    "It estimates training, fine-tuning with adapters included. Inference and serving are other calculations.",
+    "Every GPU, link and node is the same; ranks are placed in the order that the run sets, by default Megatron's (tp fastest, then cp, dp, pp).",
     "TPUs and other machines without NVIDIA's or AMD's GPUs are not covered: they are a torus under a compiler (XLA) that decides what overlaps, and neither has a model here.",
     "Rubin and Ascend 910B have no preset: their published peaks contradict each other.",
     "The step is one in steady state: no warm-up, no first allocation, no compilation.",
     "Communication has a time by latency and bandwidth; messages on one link do not wait for each other.",
-    "Host memory, disks, energy and the price of anything but GPU-hours are not computed.",
+    "Energy and the price of anything but GPU-hours are not computed; host memory and disks are counted for what is offloaded only.",
 ];
 
 /// What the model of time leaves out.
@@ -28,7 +28,7 @@ pub(super) const NOT_MODELLED: &[&str] = &[
     "DeepSpeed of 2021 and 2022, whose ZeRO-1 sent more than it had to (BLOOM)",
     "the host's data loader, unless its floor is given",
     "experts that are not evenly loaded, unless the imbalance is given",
-    "in-network reduction (NVLS, SHARP), asynchronous tensor parallelism, overlapped all-to-all",
+    "in-network reduction (NVLS, SHARP)",
 ];
 
 /// What the calculator does not model.

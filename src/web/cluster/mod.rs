@@ -286,7 +286,7 @@ fn whole(state: State) -> AnyView {
     .into_any()
 }
 
-/// The picture alone, in someone's page.
+/// The picture alone, in an embed.
 pub fn map(state: State) -> AnyView {
     head_and_map(Map::new(state, flag(|| true)))
 }

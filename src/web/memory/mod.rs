@@ -96,7 +96,7 @@ fn suggestion(state: State) -> AnyView {
     .into_any()
 }
 
-/// Arrow keys walk over the parts of the bars: left and right within one, up and down between them.
+/// Arrow keys move over the parts of the bars: left and right within one, up and down between them.
 fn walk(event: &web_sys::KeyboardEvent) {
     let target = event.target();
     let Some(here) = target

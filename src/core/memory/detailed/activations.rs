@@ -1,7 +1,7 @@
 //! Activations that one chunk keeps of one micro-batch.
 
 use super::frozen;
-use super::holding::{is_last, layers_of};
+use super::holding::layers_of;
 use crate::memory::recompute::Policy;
 use crate::model::{
     Cut, Kept as Tensor, LayerKind, Quantised, Role, layer_inventory, vision_inventory,
@@ -195,7 +195,7 @@ impl Chunks {
 struct Layers<'a> {
     scenario: &'a Scenario,
     cut: Cut,
-    known: Vec<(LayerKind, Vec<Tensor>)>,
+    known: Vec<((LayerKind, bool), Vec<Tensor>)>,
 }
 
 impl<'a> Layers<'a> {
@@ -207,12 +207,19 @@ impl<'a> Layers<'a> {
         }
     }
 
-    /// The tensors of a layer of `kind`.
-    fn tensors(&mut self, kind: LayerKind) -> &[Tensor] {
-        let known = self.known.iter().position(|(known, _)| *known == kind);
+    /// The tensors of a layer of `kind`, whose linears stay in `bf16` or are quantised.
+    fn tensors(&mut self, kind: LayerKind, bf16: bool) -> &[Tensor] {
+        let key = (kind, bf16);
+        let known = self.known.iter().position(|(known, _)| *known == key);
         let at = known.unwrap_or_else(|| {
-            let tensors = layer_inventory(&self.scenario.model, kind, &self.cut);
-            self.known.push((kind, tensors));
+            let quantised = self.cut.quantised.filter(|_| !bf16);
+            let cut = Cut {
+                quantised,
+                fp8: self.cut.fp8 && !bf16,
+                ..self.cut
+            };
+            let tensors = layer_inventory(&self.scenario.model, kind, &cut);
+            self.known.push((key, tensors));
             self.known.len() - 1
         });
         &self.known[at].1
@@ -235,8 +242,10 @@ impl<'a> Layers<'a> {
                 continue;
             }
             let policy = Policy::of(scenario, position);
-            for (kind, count) in scenario.model.kinds(part).iter() {
-                self.add(&policy, *count as f64, *kind, &mut sum);
+            for (part, bf16) in scenario.by_precision(part) {
+                for (kind, count) in scenario.model.kinds(part).iter() {
+                    self.add(&policy, *count as f64, (*kind, bf16), &mut sum);
+                }
             }
         }
         if stage == 0 {
@@ -245,16 +254,16 @@ impl<'a> Layers<'a> {
                 sum.add(tensor.name, tensor.bytes, 1.0, 1.0);
             }
         }
-        if is_last(scenario, stage) && scenario.model.mtp_modules > 0 {
+        if scenario.modules_on(stage) > 0 {
             self.prediction(&mut sum);
         }
         sum
     }
 
-    fn add(&mut self, policy: &Policy, count: f64, kind: LayerKind, sum: &mut Kept) {
+    fn add(&mut self, policy: &Policy, count: f64, of: (LayerKind, bool), sum: &mut Kept) {
         let (mut dropped, mut routed) = (0.0, None);
         let scenario = self.scenario;
-        for tensor in self.tensors(kind) {
+        for tensor in self.tensors(of.0, of.1) {
             let left = policy.kept(tensor.role);
             let share = left * frozen::kept(scenario, tensor.role);
             if tensor.role == Role::Routed {
@@ -287,7 +296,7 @@ impl<'a> Layers<'a> {
         let modules = model.mtp_modules as f64;
         let kinds = model.module_kinds();
         let of = |(kind, count): &(LayerKind, u64)| -> f64 {
-            let kept = self.tensors(*kind).iter();
+            let kept = self.tensors(*kind, false).iter();
             *count as f64 * kept.map(|tensor| tensor.bytes).sum::<f64>()
         };
         let layer: f64 = kinds.iter().map(of).sum();

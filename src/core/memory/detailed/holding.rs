@@ -1,14 +1,14 @@
 //! Which parameters a pipeline rank holds, and over how many ranks their states are sharded.
 
 use crate::memory::estimate::RankLoad;
-use crate::model::{Kinds, LayerElements, layer_elements, stage_range};
+use crate::model::{Kinds, LayerElements, Mixer, layer_elements, stage_range};
 use crate::run::{Adapter, Saved, Scenario};
 use std::ops::Range;
 
 /// Megatron pads the vocabulary to a multiple of this times t. Source: Megatron-LM `--make-vocab-size-divisible-by`.
 const VOCABULARY_MULTIPLE: u64 = 128;
 
-/// Who shards a parameter's states, if anyone trains it.
+/// Which group shards a parameter's states, if it is trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Sharded over d c, or the HSDP group.
@@ -91,8 +91,14 @@ fn largest_matrices(scenario: &Scenario) -> [f64; 2] {
     let (model, layout) = (&scenario.model, &scenario.layout);
     let h = model.hidden as f64;
     let up = if model.gated_ffn { 2.0 } else { 1.0 };
-    let (t, ranks) = (layout.tp as f64, model.key_value_ranks(layout.tp) as f64);
-    let attention = model.query_width() as f64 / t + 2.0 * model.kv_width() as f64 / ranks;
+    let t = layout.tp as f64;
+    let ranks = model.key_value_ranks(layout.tp);
+    let shapes = [Mixer::Full, Mixer::Second].map(|mixer| model.attention_heads(mixer));
+    let widths = shapes.into_iter().zip(ranks).filter_map(|(heads, ranks)| {
+        let heads = heads?;
+        Some(heads.queries() as f64 / t + heads.projected_kv() as f64 / ranks as f64)
+    });
+    let attention = widths.fold(0.0, f64::max);
     let dense = h * attention.max(up * model.ffn as f64 / t);
     let expert = model.moe.map_or(0.0, |moe| {
         h * up * moe.expert_ffn as f64 / layout.etp as f64
@@ -168,15 +174,18 @@ impl Holdings<'_> {
         block.replicated.saturating_sub(down) as f64
     }
 
-    fn block(&mut self, name: &'static str, count: u64, block: LayerElements) {
+    /// `count` blocks, whose linears a recipe quantises unless they stay in `bf16`.
+    fn block(&mut self, name: &'static str, count: u64, block: LayerElements, bf16: bool) {
         let (layout, count) = (&self.scenario.layout, count as f64);
         let [dense, expert] = largest_matrices(self.scenario);
         let own = if block.sharded > 0 { dense } else { 0.0 };
         let elements = count * block.dense_per_rank(&self.scenario.model, layout.tp);
-        let linears = elements - count * self.beside_linears(block);
+        let quantised = |linears: f64| if bf16 { 0.0 } else { linears };
+        let linears = quantised(elements - count * self.beside_linears(block));
         self.add_matrices(name, elements, Kind::Dense, linears, own);
         let experts = count * block.experts_per_rank(layout.ep, layout.etp);
-        self.add_matrices("routed experts", experts, Kind::Expert, experts, expert);
+        let linears = quantised(experts);
+        self.add_matrices("routed experts", experts, Kind::Expert, linears, expert);
     }
 
     fn stage(&mut self, stage: usize, load: &RankLoad) {
@@ -191,29 +200,30 @@ impl Holdings<'_> {
             );
             self.vision();
         }
-        for (kind, count) in kinds_of(scenario, stage).iter() {
-            self.block("layers", *count, layer_elements(model, *kind));
+        for (part, bf16) in scenario.by_precision(layers_of(scenario, stage)) {
+            for (kind, count) in model.kinds(part).iter() {
+                self.block("layers", *count, layer_elements(model, *kind), bf16);
+            }
         }
         if last {
-            self.block("final norm", 1, model.final_norm());
+            self.block("final norm", 1, model.final_norm(), false);
             // Tied weights live once on a rank that has both ends, and on both ends where two ranks do.
             if !(model.tied_embeddings && load.stages.contains(&0)) {
                 self.add("head", embedding_elements(scenario), Kind::Dense);
             }
-            self.prediction(load);
         }
+        self.prediction(scenario.modules_on(stage), load);
     }
 
-    /// Multi-token prediction: a layer and its projection each, on the last stage, and the embedding of the tokens it
-    /// reads ahead where the last stage has none. Source: Megatron-LM `multi_token_prediction.py`.
-    fn prediction(&mut self, load: &RankLoad) {
-        let model = &self.scenario.model;
-        if model.mtp_modules == 0 {
+    /// Multi-token prediction: a layer and its projection each, and the embedding of the tokens it reads ahead where its
+    /// rank has none. Source: Megatron-LM `multi_token_prediction.py`.
+    fn prediction(&mut self, modules: u64, load: &RankLoad) {
+        if modules == 0 {
             return;
         }
-        let module = model.module_elements();
-        self.block("multi-token prediction", model.mtp_modules, module);
-        if !load.stages.contains(&0) && !model.tied_embeddings {
+        let module = self.scenario.model.module_elements();
+        self.block("multi-token prediction", modules, module, false);
+        if !load.stages.contains(&0) && self.scenario.embeds_again() {
             let copy = embedding_elements(self.scenario);
             self.add("embedding for multi-token prediction", copy, Kind::Dense);
         }

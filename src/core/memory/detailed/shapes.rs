@@ -67,8 +67,12 @@ pub fn tensor(
     bytes: f64,
 ) -> Term {
     let term = Term::given(symbol, name, bytes, Unit::Bytes);
-    // Formulas are of layers that are all alike; the others' tensors differ by kind.
-    match formula(scenario, name).filter(|_| scenario.model.is_plain()) {
+    // Formulas are of layers that are all alike; the others' tensors differ by kind or by precision, and what stages send
+    // where multi-token prediction stands apart.
+    let alike = scenario.model.is_plain()
+        && !scenario.keeps_bf16()
+        && scenario.mtp_stage == scenario.last_stage();
+    match formula(scenario, name).filter(|_| alike) {
         Some(formula) => match scale(scenario, name) {
             Some(low) => {
                 let name = "bytes of an element with its scale over those of bf16";

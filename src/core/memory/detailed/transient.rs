@@ -57,7 +57,8 @@ pub(crate) fn transients(
         Buffer::momentary(name, bytes),
         Buffer::momentary("recomputed layer", again.fold(0.0, f64::max)),
     ];
-    let beside = double_buffers(scenario).map(|bytes| Buffer::held("p2p double buffers", bytes));
+    let beside = double_buffers(scenario, &load.stages)
+        .map(|bytes| Buffer::held("p2p double buffers", bytes));
     momentary.into_iter().chain(beside)
 }
 
@@ -73,15 +74,19 @@ pub fn largest(scenario: &Scenario, stages: &[usize]) -> Named {
 }
 
 /// What sends and receives beside compute hold, where the schedule has them.
-pub(crate) fn double_buffers(scenario: &Scenario) -> Option<f64> {
+pub(crate) fn double_buffers(scenario: &Scenario, stages: &[usize]) -> Option<f64> {
     let beside = exchanges_behind_compute(scenario.run.schedule) && scenario.layout.pp > 1;
-    beside.then(|| 2.0 * boundary(scenario))
+    beside.then(|| 2.0 * boundary(scenario, stages))
 }
 
-/// A stage's output of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism.
-fn boundary(scenario: &Scenario) -> f64 {
+/// What one of `stages` receives of one micro-batch: in bf16 `2 T h`, over t with sequence parallelism, once more for each
+/// module of multi-token prediction that stands before it.
+fn boundary(scenario: &Scenario, stages: &[usize]) -> f64 {
     let cut = cut(scenario);
-    cut.element * cut.tokens * scenario.model.hidden as f64 / cut.residual
+    let before = stages.iter().filter_map(|stage| stage.checked_sub(1));
+    let states = before.map(|stage| scenario.states_sent(stage)).max();
+    let one = cut.element * cut.tokens * scenario.model.hidden as f64 / cut.residual;
+    one * states.unwrap_or(1) as f64
 }
 
 /// Schedules that send and receive while they compute.
@@ -105,7 +110,7 @@ fn candidates(scenario: &Scenario, stages: &[usize]) -> Vec<Named> {
         list.push(("sequence-parallel gather", whole * (1.0 - 1.0 / cut.tp)));
     }
     if scenario.layout.pp > 1 {
-        list.push(("p2p receive buffer", boundary(scenario)));
+        list.push(("p2p receive buffer", boundary(scenario, stages)));
     }
     list
 }

@@ -112,7 +112,8 @@ fn parameters(scenario: &Scenario, load: &RankLoad) -> f64 {
     load.stages
         .iter()
         .map(|stage| {
-            let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage);
+            let predicts = scenario.modules_on(*stage) > 0;
+            let held = stage_elements(&scenario.model, &scenario.stage_layers, *stage, predicts);
             held.dense_per_rank(&scenario.model, layout.tp)
                 + held.experts_per_rank(layout.ep, layout.etp)
         })

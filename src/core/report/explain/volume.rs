@@ -4,7 +4,7 @@ use super::super::Evaluation;
 use crate::cluster::Axis;
 use crate::explain::{Provenance, Term, Unit};
 use crate::message::Message;
-use crate::model::{LayerKind, stage_range};
+use crate::model::LayerKind;
 use crate::run::{CpComm, Reduction, Scenario};
 use crate::source::{MEGATRON, PLAYBOOK, ZERO};
 use crate::t;
@@ -79,10 +79,10 @@ impl<'a> Inputs<'a> {
         let load = evaluation.loads.get(evaluation.busiest)?;
         let copies = load.stages.len() as f64 / scenario.chunks as f64;
         let model = &scenario.model;
-        let kinds = load.stages.iter().flat_map(|stage| {
-            let range = stage_range(&scenario.stage_layers, *stage);
-            model.kinds(range).to_vec()
-        });
+        let kinds = load
+            .stages
+            .iter()
+            .flat_map(|stage| scenario.kinds_on(*stage).to_vec());
         let sum = |each: &dyn Fn(LayerKind) -> f64| -> f64 {
             let kinds = kinds.clone();
             kinds.map(|(kind, count)| count as f64 * each(kind)).sum()
@@ -230,26 +230,18 @@ impl<'a> Inputs<'a> {
         plain.by("Σ V_i", parts)
     }
 
-    /// Gradients between ranks that hold the same parameters besides data parallelism: heads of keys and values, and tied
+    /// Gradients between ranks that hold the same parameters besides data parallelism: heads of keys and values, and
     /// embeddings.
-    fn copies(&self) -> impl Iterator<Item = Term> {
+    fn copies(&self) -> Vec<Term> {
         let (scenario, layout) = (self.scenario, &self.scenario.layout);
         let model = &scenario.model;
-        let heads = layout.tp / model.key_value_ranks(layout.tp);
         let shard = if scenario.shards_gradients() {
             scenario.zero.shard
         } else {
             1
         };
-        let copied = self.held.copied;
-        let book = [
-            Term::given(
-                "P",
-                "parameters of keys and values",
-                copied,
-                Unit::Parameters,
-            ),
-            count("y", "ranks that hold the same head", heads as f64),
+        let ranks = model.key_value_ranks(layout.tp);
+        let mut book = vec![
             count("N", "ranks that share the gradients", shard as f64),
             count("k", "updates of the weights", scenario.updates()),
             bytes(
@@ -260,19 +252,29 @@ impl<'a> Inputs<'a> {
             count("v", "vocabulary", model.vocab as f64),
             count("h", "hidden size", model.hidden as f64),
             count("t", "tensor parallel", layout.tp as f64),
+            count(
+                "n",
+                "ranks of the pipeline that hold the embedding",
+                scenario.embedding_copies() as f64,
+            ),
         ];
-        let tied = model.tied_embeddings && layout.pp > 1;
-        let heads = part(
-            "keys and values, between the ranks that hold the same head",
-            "2 g P k (y - 1)/(y N)",
-            &book,
-        );
         let ends = part(
-            "tied embeddings, between the ends of the pipeline",
-            "g v h k/t",
+            "embeddings, between the ranks of the pipeline that hold them",
+            "2 g v h k (n - 1)/(n t)",
             &book,
         );
-        heads.into_iter().chain(ends.filter(|_| tied))
+        let held = self.held.copied.into_iter().zip(ranks);
+        let heads = held.map(|(copied, ranks)| {
+            let name = "parameters of keys and values";
+            book.push(Term::given("P", name, copied, Unit::Parameters));
+            let same = layout.tp / ranks;
+            book.push(count("y", "ranks that hold the same head", same as f64));
+            let name = "keys and values, between the ranks that hold the same head";
+            let term = part(name, "2 g P k (y - 1)/(y N)", &book);
+            book.truncate(book.len() - 2);
+            term
+        });
+        heads.chain([ends]).flatten().collect()
     }
 }
 

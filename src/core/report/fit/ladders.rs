@@ -104,11 +104,14 @@ fn parallelism(scenario: &Scenario) -> Vec<Ladder> {
         let fitting = divisors(moe.experts).filter(|size| *size > run.ep);
         all.push(ladder("ep", fitting.map(|size| number("ep", size))));
     }
-    if run.stage_layers.is_some()
-        && let Some(pipeline) = all.iter_mut().find(|ladder| ladder.field == "pp")
-    {
+    let split = [
+        ("stage_layers", run.stage_layers.is_some()),
+        ("mtp_stage", run.mtp_stage.is_some()),
+    ];
+    if let Some(pipeline) = all.iter_mut().find(|ladder| ladder.field == "pp") {
         for rung in &mut pipeline.rungs {
-            rung.push(("stage_layers", String::new()));
+            let said = split.into_iter().filter(|(_, said)| *said);
+            rung.extend(said.map(|(field, _)| (field, String::new())));
         }
     }
     all

@@ -60,6 +60,7 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -
     check.adapter(precision);
     check.offload();
     check.schedule();
+    check.mtp_stage();
     let stage_layers = check.stage_layers();
     Checked {
         layout,

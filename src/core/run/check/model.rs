@@ -3,7 +3,7 @@
 use super::{Check, divisors};
 use crate::cluster::Gpu;
 use crate::issue::Issue;
-use crate::model::{Architecture, AttentionCount, Moe, model_flops_per_token};
+use crate::model::{Architecture, AttentionCount, Mixer, Moe, model_flops_per_token};
 use crate::run::{AttentionKernel, Format};
 use crate::t;
 
@@ -18,10 +18,23 @@ const MAX_NAME: usize = 40;
 /// Whether the heads and the FFN of `model` divide over `tp` tensor-parallel ranks.
 #[must_use]
 pub(crate) fn divides_by(model: &Architecture, tp: u64) -> bool {
-    let kv_heads = model.kv_heads;
-    let kv_fits = kv_heads.is_multiple_of(tp) || tp.is_multiple_of(kv_heads);
     let whole = model.heads.is_multiple_of(tp) && model.ffn.is_multiple_of(tp);
-    whole && (model.mla.is_some() || kv_fits)
+    whole && uncut_heads(model, tp).is_none()
+}
+
+/// Key-value heads of the first or the second shape that neither divide over `tp` ranks nor are repeated on whole groups
+/// of them.
+fn uncut_heads(model: &Architecture, tp: u64) -> Option<u64> {
+    let first = (model.mla.is_none()).then_some(model.kv_heads);
+    let second = model.second.filter(|_| has_second(model));
+    let shapes = [first, second.map(|second| second.kv_heads)];
+    let uncut = |heads: &u64| !heads.is_multiple_of(tp) && !tp.is_multiple_of(*heads);
+    shapes.into_iter().flatten().find(uncut)
+}
+
+/// Whether any layer has heads of the second shape.
+fn has_second(model: &Architecture) -> bool {
+    model.any_layer(|kind| kind.mixer == Mixer::Second)
 }
 
 impl Check<'_> {
@@ -57,18 +70,22 @@ impl Check<'_> {
             );
             return;
         }
-        if m.kv_heads > m.heads || !m.heads.is_multiple_of(m.kv_heads) {
+        let second = m.second.filter(|_| has_second(m));
+        let shapes = [
+            ("model.kv_heads", Some(m.kv_heads)),
+            ("model.second.kv_heads", second.map(|own| own.kv_heads)),
+        ];
+        for (field, kv_heads) in shapes {
             let heads = m.heads;
-            self.error_near(
-                "model.kv_heads",
-                t!(
+            let kv_heads = kv_heads.unwrap_or(heads);
+            if kv_heads > heads || !heads.is_multiple_of(kv_heads) {
+                let message = t!(
                     "{heads} query heads do not divide over {kv_heads} key-value heads",
                     heads,
-                    kv_heads = m.kv_heads
-                ),
-                m.kv_heads.min(heads),
-                divisors(heads),
-            );
+                    kv_heads
+                );
+                self.error_near(field, message, kv_heads.min(heads), divisors(heads));
+            }
         }
         if m.head_dim == 0 {
             self.error(
@@ -258,7 +275,7 @@ impl Check<'_> {
         } else {
             t!(
                 "{kv_heads} key-value heads neither divide by tp={tp} nor divide it",
-                kv_heads = m.kv_heads,
+                kv_heads = uncut_heads(&m, tp).unwrap_or(m.kv_heads),
                 tp
             )
         };

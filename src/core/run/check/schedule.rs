@@ -104,6 +104,24 @@ impl Check<'_> {
         }
     }
 
+    /// Where multi-token prediction stands: on the last virtual stage of a rank other than the first, as Megatron-LM's
+    /// `validate_layer_layout` demands, or with the loss.
+    pub(crate) fn mtp_stage(&mut self) {
+        let run = self.run;
+        let stages = run.schedule.stages(run);
+        let Some(stage) = run.mtp_stage else { return };
+        let last = stages.saturating_sub(1);
+        let fitting = stages.saturating_sub(run.pp) + 1..stages;
+        if stage != last && !fitting.contains(&stage) {
+            let message = t!(
+                "multi-token prediction stands on the last virtual stage of any rank but the first: a stage from {first} to {last}",
+                first = fitting.start.min(last),
+                last
+            );
+            self.error_near("mtp_stage", message, stage, fitting.chain([last]));
+        }
+    }
+
     /// Layers of every global stage.
     pub fn stage_layers(&mut self) -> Vec<u64> {
         let (run, layers) = (self.run, self.model.layers);

@@ -215,7 +215,7 @@ mod tests {
             if preset.place.contains("with one module") {
                 counted.mtp_modules = 1;
             }
-            let ours = stage_elements(&counted, &[counted.layers], 0).total() as f64;
+            let ours = stage_elements(&counted, &[counted.layers], 0, true).total() as f64;
             let off = ours / preset.published - 1.0;
             let named = preset.source.short == "MaxText"
                 || preset.place.contains("its name")

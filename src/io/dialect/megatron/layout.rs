@@ -18,17 +18,14 @@ pub fn read(reader: &mut SettingsReader) {
     let chunks = reader.count("--num-virtual-stages-per-pipeline-rank", "virtual stages");
     let pattern = reader.word("--pipeline-model-parallel-layout", "layers by stage");
     let pp = reader.run.pp.max(1);
-    let stages = pattern.as_deref().map(stages);
-    let stages = match stages {
-        Some(None) => {
-            let message =
-                "--pipeline-model-parallel-layout: stages of t, E, m and L, apart by |, are read";
-            reader.errors.push(Issue::error("stage_layers", message));
-            None
-        }
-        Some(stages) => stages,
-        None => None,
-    };
+    let layout = pattern.as_deref().map(stages);
+    if layout == Some(None) {
+        let message =
+            "--pipeline-model-parallel-layout: stages of t, E, m and L, apart by |, are read";
+        reader.errors.push(Issue::error("stage_layers", message));
+    }
+    let (stages, predicts) = layout.flatten().unzip();
+    reader.run.mtp_stage = predicts.flatten();
     let chunks = chunks
         .or_else(|| Some(layers / pp / each?.max(1)))
         .or_else(|| Some(stages.as_ref()?.len() as u64 / pp))
@@ -120,18 +117,19 @@ fn lightened(layers: u64, stages: u64, embedding: u64, loss: u64) -> Option<Vec<
     Some(list)
 }
 
-/// Layers of the stages of a layout such as `Et*3|(t|)*3,m|L`.
-fn stages(layout: &str) -> Option<Vec<u64>> {
+/// Layers of the stages of a layout such as `Et*3|(t|)*3,m|L`, and the stage of multi-token prediction where it is not the
+/// last.
+fn stages(layout: &str) -> Option<(Vec<u64>, Option<u64>)> {
     let layout: Vec<char> = layout
         .chars()
         .filter(|c| !c.is_whitespace() && !matches!(c, ',' | '"' | '\''))
         .collect();
     let flat = expand(&layout, 0)?;
-    Some(
-        flat.split('|')
-            .map(|stage| stage.chars().filter(|c| *c == 't').count() as u64)
-            .collect(),
-    )
+    let stages: Vec<&str> = flat.split('|').collect();
+    let layers = stages.iter().map(|stage| stage.matches('t').count() as u64);
+    let predicts = stages.iter().rposition(|stage| stage.contains('m'));
+    let apart = predicts.filter(|stage| stage + 1 < stages.len());
+    Some((layers.collect(), apart.map(|stage| stage as u64)))
 }
 
 /// A layout with its repetitions written out: `t*3` and `(t|)*3`.
@@ -185,10 +183,11 @@ pub fn write(s: &Scenario, writer: &mut SettingsWriter) {
     // A schedule that Megatron-LM has not may have other stages than what is said instead.
     let as_said = s.stage_layers.len() as u64 == run.pp * chunks;
     let even = s.stage_layers.windows(2).all(|pair| pair[0] == pair[1]);
-    if as_said && !even {
+    let apart = s.model.mtp_modules > 0 && s.mtp_stage + 1 < s.stage_layers.len();
+    if as_said && (!even || apart) {
         writer.text(
             "--pipeline-model-parallel-layout",
-            &written(&s.stage_layers, s.model.mtp_modules),
+            &written(&s.stage_layers, s.model.mtp_modules, s.mtp_stage),
         );
     }
     if chunks > 1 {
@@ -219,15 +218,18 @@ fn group(run: &Run) -> Option<u64> {
     run.schedule_options.group.filter(|group| *group != run.pp)
 }
 
-/// Stages as a layout: `Et*7|t*9|t*9|t*7L`, multi-token-prediction modules as `m` before the loss.
-fn written(stages: &[u64], modules: u64) -> String {
+/// Stages as a layout: `Et*7|t*9|t*9|t*7L`, multi-token-prediction modules as `m` behind the layers of stage `predicts`.
+fn written(stages: &[u64], modules: u64, predicts: usize) -> String {
     let many = |letter: &str, count: u64| match count {
         0 => String::new(),
         1 => letter.to_owned(),
         count => format!("{letter}*{count}"),
     };
-    let layers: Vec<String> = stages.iter().map(|count| many("t", *count)).collect();
-    format!("E{}{}L", layers.join("|"), many("m", modules))
+    let layers = stages.iter().enumerate().map(|(stage, count)| {
+        let here = if stage == predicts { modules } else { 0 };
+        many("t", *count) + &many("m", here)
+    });
+    format!("E{}L", layers.collect::<Vec<_>>().join("|"))
 }
 
 #[cfg(test)]
@@ -236,13 +238,24 @@ mod tests {
 
     #[test]
     fn layouts_are_read_and_written() {
-        assert_eq!(stages("Et*3|(t|)*3,m|L"), Some(vec![3, 1, 1, 1, 0, 0]));
-        assert_eq!(stages("E|t|tt*2|L"), Some(vec![0, 1, 3, 0]));
+        assert_eq!(
+            stages("Et*3|(t|)*3,m|L"),
+            Some((vec![3, 1, 1, 1, 0, 0], Some(4)))
+        );
+        assert_eq!(stages("E|t|tt*2|L"), Some((vec![0, 1, 3, 0], None)));
         assert_eq!(stages("x"), None);
         assert_eq!(stages("(t*99999)*99999"), None);
         let uneven = [7, 9, 1, 0, 8];
-        assert_eq!(stages(&written(&uneven, 1)), Some(uneven.to_vec()));
-        assert_eq!(written(&[3, 1], 1), "Et*3|tmL");
+        assert_eq!(
+            stages(&written(&uneven, 1, 4)),
+            Some((uneven.to_vec(), None))
+        );
+        assert_eq!(
+            stages(&written(&uneven, 2, 3)),
+            Some((uneven.to_vec(), Some(3)))
+        );
+        assert_eq!(written(&[3, 1], 1, 1), "Et*3|tmL");
+        assert_eq!(written(&[3, 1, 0, 0], 1, 2), "Et*3|t|m|L");
     }
 
     #[test]

@@ -40,7 +40,10 @@ pub fn read(reader: &mut SettingsReader) {
     let gathered = ["--fp8-param-gather", "--fp4-param-gather"]
         .map(|name| reader.flag(name, "weights of linears in low precision alone"))
         .contains(&true);
+    let [first, last] = ends_in_bf16(reader);
     let mut parts = PrecisionParts {
+        bf16_first: first.filter(|_| low.is_some()),
+        bf16_last: last.filter(|_| low.is_some()),
         grads: (low.is_some() && reduce).then_some(2.0),
         param_gather: (low.is_some() && gathered).then_some(true),
         ..PrecisionParts::default()
@@ -65,9 +68,6 @@ fn low_precision(reader: &mut SettingsReader) -> Option<&'static str> {
     if attention && eight {
         reader.run.stack.parts.attention = Some(AttentionKernel::Fp8);
     }
-    if reader.flag("--first-last-layers-bf16", "first and last layers in bf16") {
-        reader.assume("every layer in low precision: those that stay in bf16 are not told apart");
-    }
     if four {
         return Some("nvfp4");
     }
@@ -86,6 +86,19 @@ fn low_precision(reader: &mut SettingsReader) -> Option<&'static str> {
             |(_, id)| *id,
         )),
     }
+}
+
+/// Layers at the start and at the end that stay in bf16: one each unless their numbers are said.
+fn ends_in_bf16(reader: &mut SettingsReader) -> [Option<u64>; 2] {
+    let kept = reader.flag("--first-last-layers-bf16", "first and last layers in bf16");
+    let names = [
+        ("--num-layers-at-start-in-bf16", "first layers in bf16"),
+        ("--num-layers-at-end-in-bf16", "last layers in bf16"),
+    ];
+    names.map(|(name, what)| {
+        let said = reader.count(name, what);
+        kept.then(|| said.unwrap_or(1))
+    })
 }
 
 /// Bytes of the states that a precision-aware optimizer keeps.
@@ -172,6 +185,12 @@ pub fn write(run: &Run, writer: &mut SettingsWriter) {
             if bytes.param_gather {
                 writer.yes("--fp4-param-gather");
             }
+        }
+        let [first, last] = bytes.bf16_ends;
+        if bytes.recipe.is_some() && first + last > 0 {
+            writer.yes("--first-last-layers-bf16");
+            writer.count("--num-layers-at-start-in-bf16", first);
+            writer.count("--num-layers-at-end-in-bf16", last);
         }
         if aware {
             writer.yes("--use-precision-aware-optimizer");
