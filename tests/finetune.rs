@@ -4,12 +4,13 @@
 
 mod common;
 
-use shardscope::core::accuracy::{Evidence, Measured, Prediction, Quantity};
+use shardscope::core::accuracy::{Evidence, Kind, LEFT_OUT, Measured, Prediction, Quantity, read};
 use shardscope::core::memory::Verdict;
 use shardscope::core::model::Target;
+use shardscope::core::report::staircase::staircase;
 use shardscope::core::report::{Report, report};
 use shardscope::core::run::{AdapterMethod, AdapterParts, BaseFormat, Based, Run};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn rows() -> Vec<Evidence> {
     common::evidence("finetune_measured.csv")
@@ -72,15 +73,15 @@ fn memory_between_steps_is_met_within_1_percent() {
 /// The aims: 5 % on average on one GPU, 8 % on several.
 #[test]
 fn peaks_are_met_within_5_percent_on_one_gpu_and_8_on_several() {
-    let errors = errors(&[Quantity::Allocated]);
-    assert!(errors.len() >= 60, "{}", errors.len());
-    for (source, mean) in table(&errors) {
-        let aim = if source.contains("one GPU") {
-            0.05
-        } else {
-            0.08
-        };
-        assert!(mean <= aim, "{source}: {mean}");
+    table(&errors(&[Quantity::Allocated]));
+    for (several, aim, least) in [(false, 0.05, 20), (true, 0.08, 50)] {
+        let (sum, count) = mean_of(&[Quantity::Allocated], |row| (row.run.gpus > 1) == several);
+        assert!(count >= least, "{count}");
+        assert!(
+            sum / count as f64 <= aim,
+            "{several}: {}",
+            sum / count as f64
+        );
     }
 }
 
@@ -102,9 +103,29 @@ fn what_ran_out_of_memory_is_never_said_to_fit() {
 /// The aim: tokens a second within 20 %.
 #[test]
 fn the_speed_of_adapters_is_met_within_20_percent() {
-    for (source, mean) in table(&errors(&[Quantity::TokensPerGpu])) {
-        assert!(mean <= 0.2, "{source}: {mean}");
-    }
+    table(&errors(&[Quantity::TokensPerGpu]));
+    let (sum, count) = mean_of(&[Quantity::TokensPerGpu], |_| true);
+    assert!(
+        count >= 80 && sum / count as f64 <= 0.2,
+        "{}",
+        sum / count as f64
+    );
+}
+
+/// Sum of absolute errors and number of the rows of a quantity that are `wanted`; of what is shown only, none.
+fn mean_of(about: &[Quantity], wanted: impl Fn(&Evidence) -> bool) -> (f64, usize) {
+    let rows = rows();
+    let held = |row: &&Evidence| {
+        let source = row.source();
+        about.contains(&source.quantity) && source.kind != Kind::Shown && wanted(row)
+    };
+    let errors = rows.iter().filter(held).filter_map(|row| {
+        let (Measured::Memory(measured) | Measured::Step(measured)) = row.measured else {
+            return None;
+        };
+        Some((Prediction::of(row).unwrap().value / measured - 1.0).abs())
+    });
+    errors.fold((0.0, 0), |(sum, count), error| (sum + error, count + 1))
 }
 
 fn figures(run: &Run) -> Report {
@@ -269,4 +290,96 @@ fn settings_without_meaning_are_refused_with_what_would_work() {
         run.with_texts(&[("adapter.targets", "wings".to_owned())])
             .is_none()
     );
+}
+
+/// torchtune's table of Llama 3.2 3B (README, memory optimizations): every step takes less, down to the run that was chosen.
+/// The staircase begins at 14 bytes a parameter beside gradients: bf16 weights, fp32 masters and moments (ZeRO, section 3.1).
+#[test]
+fn the_staircase_leads_from_full_fine_tuning_to_the_run() {
+    let mut run = one_gpu("llama-3.1-8b", "bf16-pure");
+    run.stack = Based::preset("torchtune");
+    run.adapter.method = Some(AdapterMethod::Qlora);
+    run.optimizer = shardscope::core::run::Optimizer::Adam8Bit;
+    let stairs = staircase(&run);
+    assert_eq!(stairs.len(), 6);
+    let first = &stairs[0].memory;
+    let states = (first.weights + first.optimizer).0;
+    assert!((states / (14.0 * 8_030_261_248.0) - 1.0).abs() < 1e-3);
+    let peaks: Vec<f64> = stairs.iter().map(|stair| -stair.memory.total.0).collect();
+    assert!(peaks.is_sorted(), "{peaks:?}");
+    let chosen = figures(&run);
+    let last = stairs.last().unwrap();
+    assert_eq!(last.memory.total, chosen.memory.peak_bytes);
+    assert_eq!(last.step, chosen.step.time_s);
+    // What training of many GPUs is has no staircase.
+    assert!(staircase(&Run::default()).is_empty());
+}
+
+/// Every row of the table is computed, or counted with what it leaves out.
+#[test]
+fn every_row_is_computed_or_counted_with_the_reason() {
+    let csv = std::fs::read_to_string("public/data/finetune_measured.csv").unwrap();
+    let lines: Vec<&str> = csv.lines().filter(|line| !line.starts_with('#')).collect();
+    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in &lines[1..] {
+        let one = format!("{}\n{line}\n", lines[0]);
+        if read("finetune_measured.csv", &one).0.is_empty() {
+            let source = line.split(',').nth(1).unwrap();
+            let known = LEFT_OUT.iter().find(|(part, ..)| source.contains(part));
+            *left
+                .entry(known.unwrap_or_else(|| panic!("{line}")).0)
+                .or_default() += 1;
+        }
+    }
+    for (source, count, _) in LEFT_OUT {
+        assert_eq!(left.get(source), Some(&count), "{source}");
+    }
+}
+
+/// Bytes a logit of the loss kernels were read off slopes: with the rows of any one model left out, the others give the same
+/// within a tenth, and meet those of the one within the aims.
+#[test]
+fn a_model_left_out_of_the_slopes_is_met_all_the_same() {
+    let rows = rows();
+    let about = [Quantity::Allocated];
+    let peaks = rows.iter().filter(|row| {
+        let source = row.source();
+        about.contains(&source.quantity) && source.kind == Kind::Fitted
+    });
+    // Measured, predicted, and the part of it that the constant gives.
+    let facts: Vec<(&str, [f64; 3])> = peaks
+        .filter_map(|row| {
+            let Measured::Memory(measured) = row.measured else {
+                return None;
+            };
+            let ranks = figures(&row.run).memory.per_stage;
+            let logits = ranks[0].items.iter().find(|item| item.name == "logits");
+            let logits = logits.map_or(0.0, |item| item.bytes.gib());
+            let model = row.label.split(',').next().unwrap();
+            Some((model, [measured, ranks[0].allocated().gib(), logits]))
+        })
+        .collect();
+    let models: BTreeSet<&str> = facts.iter().map(|(model, _)| *model).collect();
+    assert!(models.len() >= 4, "{models:?}");
+    for left in models {
+        let (mut top, mut bottom) = (0.0, 0.0);
+        for (_, [measured, ours, logits]) in facts.iter().filter(|(model, _)| *model != left) {
+            top += (measured - ours) * logits;
+            bottom += logits * logits;
+        }
+        let more = top / bottom;
+        assert!(more.abs() < 0.1, "{left}: {more}");
+        let own = facts.iter().filter(|(model, _)| *model == left);
+        let errors: Vec<f64> = own
+            .map(|(_, [measured, ours, logits])| ((ours + more * logits) / measured - 1.0).abs())
+            .collect();
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        println!(
+            "{left}: constant {:+.2} %, {} rows within {:.2} %",
+            100.0 * more,
+            errors.len(),
+            100.0 * mean
+        );
+        assert!(mean <= 0.05, "{left}: {mean}");
+    }
 }

@@ -205,6 +205,12 @@ fn every_change_that_should_make_a_run_fit_does_cheapest_first() {
                 one.label()
             );
             assert_eq!(after.step.time_s, one.step, "{}", encode(&run));
+            let host = after.memory.host.and_then(|host| host.verdict);
+            assert!(
+                host.is_none_or(|host| host == Verdict::Fits),
+                "{}",
+                encode(&run)
+            );
         }
         assert!(
             list.windows(2).all(|pair| pair[0].dearer <= pair[1].dearer),

@@ -110,7 +110,7 @@ fn simumax_rows_of_both_tables_agree() {
 }
 
 #[test]
-fn torchtitan_reserved_memory_is_met_within_10_percent_on_average() {
+fn torchtitan_reserved_memory_is_met_within_5_percent_on_average() {
     let mut errors = errors(PEAKS, "torchtitan");
     errors.extend(self::errors(PEAKS, "PyTorch"));
     assert_eq!(errors.len(), 11);
@@ -119,17 +119,13 @@ fn torchtitan_reserved_memory_is_met_within_10_percent_on_average() {
         mean(&errors) * 100.0,
         worst(&errors) * 100.0
     );
-    assert!(mean(&errors) <= 0.10);
+    assert!(mean(&errors) <= 0.05);
 }
 
-/// Reported, not met: two H200 rows of the same shape as torchtitan's own need 20 GiB less than those.
+/// torchtitan of 2025, which compiles the loss too, on H200: 20 GiB less than the same shape at the end of 2024.
 #[test]
-fn the_two_trainy_rows_are_shown() {
+fn the_two_trainy_rows_are_met_within_10_percent() {
     let errors = errors(PEAKS, "Trainy");
     assert_eq!(errors.len(), 2);
-    // A snapshot: how far off they are, so that a change does not go unseen.
-    assert!(
-        errors.iter().all(|error| (0.1..0.6).contains(error)),
-        "{errors:?}"
-    );
+    assert!(worst(&errors) <= 0.10, "{errors:?}");
 }

@@ -27,6 +27,7 @@ fn deepspeed(zero: u64) -> Run {
         pp: 1,
         zero,
         global_batch: 8,
+        host_memory_gib: Some(4096.0),
         ..Run::default()
     }
 }
@@ -69,6 +70,7 @@ fn megatron_moves_the_moments_alone() {
         pp: 2,
         ep: 4,
         seq_len: 4096,
+        host_memory_gib: Some(4096.0),
         ..Run::default()
     };
     let held = |pairs: &[(&str, &str)]| {
@@ -159,6 +161,45 @@ fn a_host_that_is_too_small_is_said_to_be() {
     assert_eq!(verdict("128"), (Verdict::Oom, true));
     assert_eq!(verdict("190"), (Verdict::Tight, true));
     assert_eq!(verdict("256"), (Verdict::Fits, false));
+}
+
+/// Nothing leaves for a host of which nothing is known, and what is offered is enough.
+#[test]
+fn offloading_without_host_memory_is_refused_with_what_is_enough() {
+    for pairs in [
+        &[("offload.optimizer", "cpu")][..],
+        &[("offload.optimizer", "cpu"), ("offload.parameters", "cpu")],
+        &[("offload.activations", "cpu")],
+        &[("stack", "fsdp2"), ("offload.parameters", "cpu")],
+        &[("adapter.method", "lora"), ("offload.parameters", "cpu")],
+    ] {
+        let run = with(&with(&deepspeed(3), pairs), &[("host_memory_gib", "")]);
+        let errors = report(&run).unwrap_err().errors;
+        assert_eq!(errors[0].field, "host_memory_gib", "{pairs:?}");
+        let mended = run
+            .with_texts(&errors[0].fix.as_ref().unwrap().set)
+            .unwrap();
+        let host = figures(&mended).memory.host.unwrap();
+        assert_eq!(host.verdict, Some(Verdict::Fits), "{pairs:?} {host:?}");
+    }
+}
+
+/// fp8 where no tensor core computes in it, and ranks and targets that are none, are errors at their fields.
+#[test]
+fn fp8_on_an_a100_is_refused_with_what_works() {
+    let run = with(
+        &deepspeed(1),
+        &[("gpu", "a100-sxm-80gb"), ("precision", "te-fp8")],
+    );
+    let errors = report(&run).unwrap_err().errors;
+    assert_eq!(errors[0].field, "precision");
+    assert!(
+        report(
+            &run.with_texts(&errors[0].fix.as_ref().unwrap().set)
+                .unwrap()
+        )
+        .is_ok()
+    );
 }
 
 /// Each framework's refusals, at the field, with a fix that works.

@@ -71,6 +71,7 @@ const NAMES: &[&str] = &[
     "torchtitan",
     "nanotron",
     "llm-foundry",
+    "verl",
     "uneven-pp",
     "auto",
     "dropout",
@@ -193,7 +194,7 @@ fn is_english(template: &str) -> bool {
 }
 
 /// Links of runs that between them show most of what there is to say.
-const RUNS: [&str; 9] = [
+const RUNS: [&str; 13] = [
     "v=1",
     "v=1&model=deepseek-v3&gpus=2048&tp=1&pp=16&ep=64&zero=1&schedule=dualpipe&global_batch=15360",
     "v=1&model=llama-3.1-70b&gpus=64&tp=8&pp=4&cp=2&schedule=zb-h1&recompute=selective&memory_method=fujii",
@@ -203,6 +204,10 @@ const RUNS: [&str; 9] = [
     "v=1&pp=4&schedule=pipedream-2bw&memory_method=playbook",
     "v=1&model=gpt-3-175b&gpus=1024&tp=8&pp=16&memory_method=korthikanti&precision=fp16&recompute=full",
     "v=1&tp=7&gpus=60&wings=2&seq_len=4q",
+    "v=1&gpus=1&tp=1&pp=1&zero=0&global_batch=4&stack=hf-trainer&precision=bf16&adapter.method=qlora&recompute=full",
+    "v=1&gpus=8&tp=1&pp=1&zero=3&global_batch=8&stack=deepspeed&precision=bf16&offload.optimizer=cpu&offload.parameters=nvme&offload.activations=cpu&host_memory_gib=512",
+    "v=1&gpus=8&tp=1&pp=1&zero=3&global_batch=8&stack=fsdp2&precision=fsdp-mixed&phases.framework=verl&phases.critic=policy&phases.reward=policy",
+    "v=1&gpus=8&tp=1&pp=1&global_batch=8&offload.activations=cpu&phases.framework=trl&phases.offload=true&phases.reference=true",
 ];
 
 /// What the cluster view says of a run.

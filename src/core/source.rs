@@ -111,6 +111,7 @@ sources! {
     TORCHAO = "torchao", "PyTorch, torchao: torchao/optim (commit 36027d8)", "https://github.com/pytorch/ao";
     TORCHTUNE = "torchtune", "PyTorch, torchtune: recipes and README (commit bd2a0fc)", "https://github.com/pytorch/torchtune";
     NANOCHAT = "nanochat", "Karpathy, nanochat issue 60: dense bf16 peaks with fp32 accumulation, from NVIDIA's whitepapers; memory, links and lower precisions as sellers print them", "https://github.com/karpathy/nanochat/issues/60";
+    CUDA_NOTES = "CUDA-Learn-Notes", "DefTruth and contributors, CUDA-Learn-Notes: kernels/hgemm, cuBLAS on L20 and RTX 4090", "https://github.com/DefTruth/CUDA-Learn-Notes";
     H20_SHEET = "H20 data", "H20 96 GB figures as vendors print them (148 TFLOP/s bf16, 4.0 TB/s)", "H20 96GB specification";
 }
 

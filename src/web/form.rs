@@ -1,5 +1,7 @@
 //! The inputs: the registry's fields in their sections, the rarely used on request, a search over all of them.
 
+use crate::core::report::staircase::is_tuned;
+use crate::core::run::OffloadParts;
 use crate::core::run::registry::{FIELDS, Field, Group};
 use crate::core::t;
 use crate::view::panels::derived::derived;
@@ -14,8 +16,11 @@ use crate::web::state::State;
 use leptos::prelude::*;
 
 /// The sections in the order of the page: group, what the keys of a part of it begin with, and title.
-const SECTIONS: [(Group, &str, &str); 8] = [
+const SECTIONS: [(Group, &str, &str); 11] = [
     (Group::Training, "", "Run"),
+    (Group::Training, "adapter.", "Fine-tuning"),
+    (Group::Training, "offload.", "Offloading"),
+    (Group::Training, "phases.", "Reinforcement learning"),
     (Group::Cluster, "", "Cluster"),
     (Group::Parallelism, "", "Layout"),
     (Group::Model, "", "Model"),
@@ -93,7 +98,9 @@ fn matches(field: &Field, words: &str) -> bool {
 fn section(state: State, group: Group, of: &'static str, title: &'static str) -> AnyView {
     let is_part = !of.is_empty();
     let chosen = RwSignal::new(None::<bool>);
-    let more = RwSignal::new(is_part);
+    // Adapters have some that are rarely set.
+    let folds = !is_part || of == "adapter.";
+    let more = RwSignal::new(!folds);
     let fields = move || {
         let all = FIELDS.iter();
         all.filter(move |field| field.group == group && part(field) == of)
@@ -109,7 +116,12 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
     let has_issue =
         move |field: &Field| state.issues().iter().any(|issue| issue.field == field.key);
     let opens = move || {
-        let usual = !matches!(group, Group::Method) && !is_part;
+        let usual = match of {
+            "" => !matches!(group, Group::Method),
+            "adapter." => state.run.with(is_tuned),
+            "offload." | "phases." => changed() > 0,
+            _ => false,
+        };
         searching() || fields().any(has_issue) || chosen.get().unwrap_or(usual)
     };
     let open = Signal::from(Memo::new(move |_| opens()));
@@ -132,7 +144,17 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             let model = state.run.with(|run| run.model.resolve());
             field.key == "ep" && model.is_ok_and(|model| model.moe.is_some())
         };
-        let usual = move || !field.advanced || more.get() || used() || experts();
+        // What is offloaded has to fit somewhere.
+        let host = move || {
+            let offloads = || state.run.with(|run| run.offload != OffloadParts::default());
+            field.key == "host_memory_gib" && offloads()
+        };
+        // Without a pipeline its schedule steps back.
+        let plain = move || {
+            let of_pipelines = matches!(field.key, "schedule" | "virtual_stages");
+            !(field.advanced || of_pipelines && state.run.with(|run| run.pp == 1))
+        };
+        let usual = move || plain() || more.get() || used() || experts() || host();
         open.get() && (usual() || edited() || has_issue(field))
     };
     let row = move |field: &'static Field| {
@@ -148,7 +170,7 @@ fn section(state: State, group: Group, of: &'static str, title: &'static str) ->
             })
         }
     };
-    let has_more = !is_part && fields().any(|field| field.advanced);
+    let has_more = folds && fields().any(|field| field.advanced);
     let count = move || match changed() {
         0 => String::new(),
         n => translated(t!("{n} changed", n)),

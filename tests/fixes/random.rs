@@ -35,8 +35,8 @@ const FIELDS: &[(&str, u64, &[&str])] = &[
         "gpus",
         1,
         &[
-            "8", "12", "16", "24", "48", "60", "64", "64", "72", "96", "100", "128", "256", "512",
-            "1000", "1024",
+            "1", "2", "4", "8", "12", "16", "24", "48", "60", "64", "64", "72", "96", "100", "128",
+            "256", "512", "1000", "1024",
         ],
     ),
     ("gpus_per_node", 4, &["4", "6", "8", "16", "72"]),
@@ -127,6 +127,46 @@ const FIELDS: &[(&str, u64, &[&str])] = &[
         &["fujii-4d", "he-blog", "uneven-pp", "playbook"],
     ),
     ("gpu", 3, &["a100-sxm-80gb", "h200-sxm-141gb", "b200-sxm"]),
+    (
+        "stack",
+        4,
+        &["hf-trainer", "hf-fused", "torchtune", "deepspeed", "fsdp2"],
+    ),
+    ("adapter.method", 6, &["lora", "dora", "qlora"]),
+    ("adapter.rank", 40, &["8", "64"]),
+    ("adapter.base", 40, &["nf4", "int8", "gptq4"]),
+    ("adapter.targets", 30, &["q_proj,v_proj", "gate_proj"]),
+    (
+        "optimizer",
+        8,
+        &["adam-8bit", "adam-8bit-paged", "galore", "lion"],
+    ),
+    ("offload.optimizer", 12, &["cpu", "cpu", "nvme"]),
+    ("offload.gradients", 20, &["cpu", "nvme"]),
+    ("offload.parameters", 12, &["cpu", "cpu", "nvme"]),
+    ("offload.activations", 12, &["cpu", "nvme"]),
+    (
+        "offload.framework",
+        30,
+        &["deepspeed", "megatron", "fsdp2", "torchao"],
+    ),
+    ("offload.fraction", 40, &["0.5"]),
+    ("host_memory_gib", 3, &["64", "512", "2048"]),
+    (
+        "phases.framework",
+        8,
+        &["verl", "openrlhf", "trl", "nemo-rl"],
+    ),
+    (
+        "phases.placement",
+        20,
+        &["colocated", "engine-apart", "apart"],
+    ),
+    ("phases.rollout_gib", 16, &["20", "60", "100"]),
+    ("phases.rollout_tp", 20, &["2", "3", "8"]),
+    ("phases.sleep", 20, &["off", "2"]),
+    ("phases.critic", 16, &["policy", "llama-2-7b"]),
+    ("phases.reward", 16, &["policy", "gpt-2-xl"]),
 ];
 
 const MODELS: &[&str] = &[

@@ -76,7 +76,11 @@ fn evidence(index: usize, source: &Source, line: Line) -> Option<Evidence> {
             let tokens = (run.global_batch * run.seq_len) as f64;
             let rate = line.number("tokens_per_s_per_gpu");
             let rate = rate.or_else(|| line.number("tokens_per_s"))?;
-            Measured::Step(tokens / rate / run.gpus as f64)
+            // Of all GPUs together, or of one.
+            let scope = line.text("tokens_scope");
+            let whole = scope.starts_with("all GPUs") || scope.ends_with("(whole run)");
+            let sharers = if whole { 1 } else { run.gpus };
+            Measured::Step(tokens / rate / sharers as f64)
         }
         Quantity::Allocated | Quantity::AllocatedLast | Quantity::Reserved => {
             let peak = line.number("measured_GiB");

@@ -10,6 +10,7 @@ mod nearest;
 mod sources;
 mod table;
 mod template;
+mod tuned;
 
 pub use bench::{BandCount, Bench, Fact, Prediction, SourceError, verdict_bands};
 pub use constants::{Constant, constants};
@@ -17,3 +18,4 @@ pub use evidence::{Evidence, Measured, read};
 pub use nearest::nearest;
 pub use sources::{FILES, Kind, Quantity, SOURCES, Source};
 pub use table::{Line, Table};
+pub use tuned::LEFT_OUT;

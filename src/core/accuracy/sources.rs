@@ -84,7 +84,11 @@ impl Source {
             let (key, value) = pair.trim().split_once('=')?;
             matches!(key, "stack" | "stack.base").then_some(value)
         });
-        said.unwrap_or("megatron-2025, megatron-2026")
+        match said {
+            Some("{tuned_hf_stack}") => "hf-trainer, hf-fused",
+            Some(id) if !id.starts_with('{') => id,
+            _ => "megatron-2025, megatron-2026",
+        }
     }
 }
 
@@ -150,16 +154,20 @@ macro_rules! outside {
 }
 
 /// Torchtitan's FSDP, whose H100 have 96 GiB; a local batch is cut into as many micro-batches as there are stages.
-const TORCHTITAN: &str = "stack=torchtitan&model={id}&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}\
+const TORCHTITAN: &str = "stack={titan}&model={id}&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&schedule={schedule}&virtual_stages={chunks}\
     &zero=3&precision=fsdp-mixed&recompute={first_word}&seq_len={seq}&micro_batch={local}&global_batch={local_batch}";
 
-/// fms-acceleration's Hugging Face Trainer: A100 80 GB, every layer recomputed.
-const FMS_RUN: &str = "stack={hf_stack}&model={tuned_model}&gpu=a100-sxm-80gb&gpus={gpus}&tp=1&pp=1&zero={fsdp_zero}&sequence_parallel=false\
-    &precision={tuned_precision}&cross_entropy={hf_loss}&recompute=full&seq_len={tokens}&micro_batch={micro_batch}&global_batch={tuned_batch}\
-    &adapter.method={tuned_method|}&adapter.base={tuned_base|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}&adapter.sharded={tuned_sharded|}&adapter.upcast={tuned_upcast|}";
+/// Hugging Face Trainer and what is built like it, one GPU or FSDP.
+const HF_RUN: &str = "stack={tuned_hf_stack}&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp=1&pp=1&zero={tuned_fsdp_zero}&sequence_parallel=false\
+    &precision={tuned_precision}&cross_entropy={tuned_hf_loss}&recompute={tuned_recompute}&seq_len={tokens}&micro_batch={micro_batch}&global_batch={tuned_batch}\
+    &adapter.method={tuned_method|}&adapter.base={tuned_base|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}&adapter.sharded={tuned_sharded|}&adapter.upcast={tuned_upcast|}\
+    &adapter.modules_to_save={tuned_saved|}&adapter.dtype={tuned_dtype|}&offload.parameters={tuned_offload|}&host_memory_gib=2048";
+/// torchtune's 70B recipe: FSDP2, compiled, two sequences a GPU.
+const TORCHTUNE_RUN: &str = "stack=torchtune&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp=1&pp=1&zero=3&sequence_parallel=false&precision=bf16-pure\
+    &recompute=full&seq_len={tokens}&micro_batch={micro_batch}&global_batch={tuned_batch}&adapter.method={tuned_method}&adapter.rank={tuned_rank}&adapter.targets={tuned_targets}";
 /// Megatron-Bridge's recipes: 32 sequences a step; those of LoRA recompute a layer of the 20 to 40 of a rank, left out here.
-const BRIDGE_RUN: &str = "stack=megatron-2025&model={tuned_model}&gpu={gpu_label}&gpus={gpus}&tp={part_tp}&pp={part_pp}&schedule=interleaved-1f1b&virtual_stages={part_vp}\
-    &precision={bridge_precision}&seq_len={seq}&micro_batch={micro_batch}&global_batch=32\
+const BRIDGE_RUN: &str = "stack=megatron-2025&{tuned_model}&gpu={tuned_gpu_label}&gpus={gpus}&tp={tuned_part_tp}&pp={tuned_part_pp}&schedule=interleaved-1f1b&virtual_stages={tuned_part_vp}\
+    &precision={tuned_bridge_precision}&seq_len={seq}&micro_batch={micro_batch}&global_batch=32\
     &adapter.method={tuned_method|}&adapter.rank={tuned_rank|}&adapter.targets={tuned_targets|}";
 /// Labels of fine-tuning rows.
 const TUNED_LABEL: &str = "{model}, {method}, {framework}, {gpus} GPUs, b {micro_batch}";
@@ -277,11 +285,11 @@ pub static SOURCES: &[Source] = &[
         outside!("model.base=llama-3.1-70b&gpu={gpu_id}&stack.base=fsdp2&stack.attention=cudnn"), PRECISE),
     // A local batch is cut into as many micro-batches as there are stages.
     source("torchtitan, Llama 3.1 405B on H100", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "405B")], Quantity::TokensPerGpu,
-        "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&stack.tp_overlap=async-tp&cp_comm=all-gather", PRECISE),
+        "model.base=llama-3.1-405b&gpu=h100-sxm-96gb&gpus={gpus}&tp={tp}&pp={pp}&cp={cp}&schedule={schedule}&virtual_stages={chunks}&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch={cut_batch}&global_batch={gbs}&stack.base=torchtitan&cross_entropy=megatron&stack.tp_overlap=async-tp&cp_comm=all-gather", PRECISE),
     source("torchtitan, Llama 3.1 8B on H200", Kind::Shown, THROUGHPUT, &[("source", "torchtitan"), ("model", "8B")], Quantity::TokensPerGpu,
         "model.base=llama-3.1-8b&gpu={gpu_id}&gpus={gpus}&tp=1&pp=1&zero=3&precision=fp8-current&recompute={recompute}&seq_len={seq}&micro_batch=2&global_batch={gbs}&stack=torchtitan", PRECISE),
     source("fms-fsdp, Llama 2", Kind::Shown, THROUGHPUT, &[("source", "fms-fsdp"), ("recompute", "none")], Quantity::TokensPerGpu,
-        "model.base=llama-2-7b&gpu.base=h100-sxm-80gb&gpu.inter_gb_per_s=12.5&gpus={gpus}&tp=1&pp=1&zero=3&hsdp_shard=8&precision=bf16&seq_len={seq}&micro_batch={mbs}&global_batch={gbs}&stack=torchtitan", LAYOUT),
+        "model.base=llama-2-7b&gpu.base=h100-sxm-80gb&gpu.inter_gb_per_s=12.5&gpus={gpus}&tp=1&pp=1&zero=3&hsdp_shard=8&precision=bf16&seq_len={seq}&micro_batch={mbs}&global_batch={gbs}&stack=torchtitan&cross_entropy=megatron", LAYOUT),
     source("Uneven PP note, vision-language on H20", Kind::Shown, "uneven_pp_h20.csv", &[], Quantity::StepSeconds,
         "stack=megatron-2024&model.layers=28&model.hidden=3584&model.ffn=18944&model.heads=28&model.kv_heads=28&model.vocab=152064&model.gated_ffn=false&model.tied_embeddings=false&model.norm=layernorm&model.biases=all&model.vision.image_width=224&model.vision.image_height=224&model.vision.channels=3&model.vision.patch=14&model.vision.hidden=4096&model.vision.ffn=16384&model.vision.layers=28&gpu=h20-sxm-96gb&gpus=4&tp=2&pp=2&seq_len=1024&micro_batch=1&global_batch=32&precision=bf16&stage_layers={first},{second}",
         "{first} and {second} layers on the two ranks"),
@@ -306,16 +314,29 @@ pub static SOURCES: &[Source] = &[
     // Fine-tuning. Bytes a logit of each kernel were read off these slopes. Samples without padding have no stated longest
     // micro-batch: their steady memory and throughput count, the peaks of adapters do not, those of full fine-tuning, which
     // hardly depend on it, do.
-    source("fms-acceleration, adapters between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora")], Quantity::Steady, FMS_RUN, TUNED_LABEL),
-    source("fms-acceleration, full fine-tuning between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Steady, FMS_RUN, TUNED_LABEL),
-    source("fms-acceleration, peaks of adapters on one GPU", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed"), ("gpus", "=1")], Quantity::Allocated, FMS_RUN, TUNED_LABEL),
+    source("fms-acceleration, adapters between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora")], Quantity::Steady, HF_RUN, TUNED_LABEL),
+    source("fms-acceleration, full fine-tuning between steps", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Steady, HF_RUN, TUNED_LABEL),
+    source("fms-acceleration, peaks of adapters on one GPU", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed"), ("gpus", "=1")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
     Source {
         without: &[("gpus", "=1")],
-        ..source("fms-acceleration, peaks of adapters on several GPUs", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed")], Quantity::Allocated, FMS_RUN, TUNED_LABEL)
+        ..source("fms-acceleration, peaks of adapters on several GPUs", Kind::Fitted, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed")], Quantity::Allocated, HF_RUN, TUNED_LABEL)
     },
-    source("fms-acceleration, peaks of full fine-tuning", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Allocated, FMS_RUN, TUNED_LABEL),
-    source("fms-acceleration, adapters that ran out", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed"), ("outcome", "OOM")], Quantity::Outcome, FMS_RUN, TUNED_LABEL),
-    source("fms-acceleration, speed of adapters", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed")], Quantity::TokensPerGpu, FMS_RUN, TUNED_LABEL),
+    source("fms-acceleration, peaks of full fine-tuning", Kind::Fitted, TUNED, &[("source", FMS), ("method", "=full")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
+    source("fms-acceleration, adapters that ran out", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed"), ("outcome", "OOM")], Quantity::Outcome, HF_RUN, TUNED_LABEL),
+    source("fms-acceleration, speed of adapters", Kind::Held, TUNED, &[("source", FMS), ("method", "lora"), ("seq", "packed")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
+    // Not in view of any constant; kinds of peaks that are not what PyTorch allocated are shown only.
+    source("Automodel, full fine-tuning of Llama 3.2 1B", Kind::Held, TUNED, &[("source", "Automodel"), ("method", "=full")], Quantity::Allocated, HF_RUN, TUNED_LABEL),
+    source("torchtune, LoRA of Llama 3.1 70B", Kind::Shown, TUNED, &[("source", "torchtune"), ("method", "=lora")], Quantity::Allocated, TORCHTUNE_RUN, TUNED_LABEL),
+    source("torchtune, speed of LoRA of Llama 3.1 70B", Kind::Held, TUNED, &[("source", "torchtune"), ("method", "=lora")], Quantity::TokensPerGpu, TORCHTUNE_RUN, TUNED_LABEL),
+    source("Qwen, LoRA", Kind::Shown, TUNED, &[("source", "QwenLM"), ("method", "=lora")], Quantity::Reserved, HF_RUN, TUNED_LABEL),
+    source("Qwen, LoRA with embedding and head", Kind::Shown, TUNED, &[("source", "QwenLM"), ("method", "=lora+emb")], Quantity::Reserved, HF_RUN, TUNED_LABEL),
+    source("Qwen, Q-LoRA", Kind::Shown, TUNED, &[("source", "QwenLM"), ("method", "gptq")], Quantity::Reserved, HF_RUN, TUNED_LABEL),
+    source("Qwen, speed of LoRA", Kind::Held, TUNED, &[("source", "QwenLM"), ("method", "=lora")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
+    source("Qwen, speed of Q-LoRA", Kind::Held, TUNED, &[("source", "QwenLM"), ("method", "gptq")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
+    source("fsdp_qlora, QLoRA", Kind::Shown, TUNED, &[("source", "fsdp_qlora"), ("method", "qlora"), ("gpu", "RTX")], Quantity::Reserved, HF_RUN, TUNED_LABEL),
+    source("fsdp_qlora, LoRA", Kind::Shown, TUNED, &[("source", "fsdp_qlora"), ("method", "=lora"), ("gpu", "RTX")], Quantity::Reserved, HF_RUN, TUNED_LABEL),
+    source("fsdp_qlora, speed on RTX 4090", Kind::Held, TUNED, &[("source", "fsdp_qlora"), ("gpu", "RTX 4090")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
+    source("fsdp_qlora, speed on data-centre GPUs", Kind::Held, TUNED, &[("source", "fsdp_qlora"), ("gpu", "00")], Quantity::TokensPerGpu, HF_RUN, TUNED_LABEL),
     source("Megatron-Bridge, LoRA of Llama 3 70B", Kind::Held, TUNED, &[("source", "Megatron-Bridge"), ("method", "=lora"), ("model", "Llama 3 70B")], Quantity::TokensPerGpu, BRIDGE_RUN, TUNED_LABEL),
     source("Megatron-Bridge, full fine-tuning of Llama 3 70B", Kind::Held, TUNED, &[("source", "performance-summary-archive"), ("method", "=full")], Quantity::TokensPerGpu, BRIDGE_RUN, TUNED_LABEL),
 ];

@@ -4,6 +4,7 @@
 //! derived, because sources say the same thing in different words: see [`derived`].
 
 use super::table::Line;
+use super::tuned::tuned;
 use crate::run::Run;
 
 /// The Run of `line` by `template`; none where the line leaves out too much or contradicts itself.
@@ -58,7 +59,7 @@ pub fn fill(template: &str, line: Line) -> Option<String> {
 /// - `local`, `local_batch`: torchtitan's local batch, cut into as many micro-batches as there are stages
 /// - `four_batches`, `four_dp`: batches long enough to fill the pipeline, where the peak does not depend on them
 /// - `first_word`: of `recompute`
-/// - `tokens`, `tuned_...`, `hf_...`, `part_...`: of fine-tuning runs, see [`tuned`]
+/// - `tokens`, `tuned_...`: of fine-tuning runs, see [`tuned`]
 fn derived(column: &str, line: Line) -> Option<String> {
     let count = |column, other| line.count(column, other).unwrap_or(other).max(1);
     let pp = count("pp", 1);
@@ -149,17 +150,24 @@ fn derived(column: &str, line: Line) -> Option<String> {
         "tuned_batch" => {
             (count("micro_batch", 1) * count("gpus", 1) * count("grad_accum", 1)).to_string()
         }
-        "tuned_model" | "tuned_method" | "tuned_base" | "tuned_rank" | "tuned_targets"
-        | "tuned_sharded" | "tuned_upcast" | "tuned_precision" | "hf_stack" | "hf_loss"
-        | "fsdp_zero" | "gpu_label" | "part_tp" | "part_pp" | "part_vp" | "bridge_precision" => {
-            tuned(column, line)?
-        }
+        "titan" => titan(line).to_owned(),
+        _ if column.starts_with("tuned_") => tuned(column.strip_prefix("tuned_")?, line)?,
         "first_word" => {
             let words = line.text("recompute").split([' ', ',']);
             words.take(1).collect()
         }
         _ => return None,
     })
+}
+
+/// torchtitan's rows say what is compiled; the loss is since 2025.
+fn titan(line: Line) -> &'static str {
+    let notes = line.text("notes");
+    match () {
+        () if notes.ends_with("FSDP") || notes.contains("FSDP;") => "torchtitan-eager",
+        () if line.text("source").contains("2025") => "torchtitan",
+        () => "torchtitan&cross_entropy=megatron",
+    }
 }
 
 /// What Megatron-Bridge's recipes (`scripts/performance/configs`) say besides the parallel sizes: CUDA graphs, dispatcher,
@@ -199,75 +207,6 @@ fn recipe(line: Line) -> String {
         said += recompute;
     }
     said
-}
-
-/// Columns of fine-tuning runs: presets, what is trained and by which kernels, from the words of the table.
-fn tuned(column: &str, line: Line) -> Option<String> {
-    let (method, framework) = (line.text("method"), line.text("framework"));
-    let (source, parallel) = (line.text("source"), line.text("parallel"));
-    let adapts = method.contains("lora") || method.contains("dora");
-    let part = |key: &str| {
-        let words = parallel.split(' ');
-        words.filter_map(|word| word.strip_prefix(key)).next_back()
-    };
-    let several = line.count("gpus", 1)? > 1;
-    let text = match column {
-        "tuned_model" => {
-            let models = [
-                ("Mixtral-8x7B", "mixtral-8x7b"),
-                ("Mistral-7B", "mistral-7b"),
-                ("Llama-3-8B", "llama-3.1-8b"),
-                ("Llama 3 70B", "llama-3.1-70b"),
-                ("Llama-3-70B", "llama-3.1-70b"),
-                ("Llama-2-70", "llama-2-70b"),
-                ("Llama-2-7", "llama-2-7b"),
-                ("Llama-2-13", "llama-2-13b"),
-            ];
-            let model = line.text("model");
-            models.iter().find(|(name, _)| model.contains(name))?.1
-        }
-        "tuned_method" if method.contains("qlora") => "qlora",
-        "tuned_method" if method.contains("dora") => "dora",
-        "tuned_method" if adapts => "lora",
-        // TheBloke's cards: groups of 128, Mixtral without.
-        "tuned_base" if method.contains("gptq") && line.text("model").contains("Mixtral") => {
-            "gptq4-row"
-        }
-        "tuned_base" if method.contains("gptq") => "gptq4",
-        "tuned_base" if method.contains("nf4") => "nf4-double",
-        "tuned_rank" if adapts => line.text("adapter_rank").trim_end_matches(".0"),
-        "tuned_targets" if adapts => {
-            let targets = line.text("targets");
-            let named = targets.replace("linear_qkv", "q_proj k_proj v_proj");
-            return Some(named.replace(' ', ","));
-        }
-        "tuned_sharded" if parallel.contains("adapters DDP") => "false",
-        "tuned_upcast" if framework.contains("baseline-peft-bnb") => "true",
-        "tuned_precision" if adapts => "bf16",
-        "tuned_precision" => "bf16-pure",
-        "hf_stack" if framework.contains("foak") => "hf-fused",
-        "hf_stack" => "hf-trainer",
-        "hf_loss" if framework.contains("-liger") => "fused-linear",
-        // The files of one release of the software share its loss.
-        "hf_loss" if framework.contains("foak") && source.contains("_liger.csv") => "te-fused",
-        "hf_loss" if framework.contains("foak") => "megatron-fused",
-        "hf_loss" => "megatron",
-        "fsdp_zero" if several && parallel.contains("FSDP") => "3",
-        "fsdp_zero" => "0",
-        "gpu_label" => match line.text("gpu") {
-            "H100-80GB" | "H100" => "h100-sxm-80gb",
-            "GB200" => "gb200",
-            "GB300" => "gb300",
-            _ => return None,
-        },
-        "part_tp" => part("tp")?,
-        "part_pp" => part("pp")?,
-        "part_vp" => part("vp")?,
-        "bridge_precision" if line.text("precision") == "MXFP8" => "mxfp8",
-        "bridge_precision" => "fp8-current",
-        _ => "",
-    };
-    Some(text.to_owned())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod activations;
 mod dummies;
 mod explain;
+mod forward;
 mod frozen;
 mod holding;
 mod logits;
@@ -18,11 +19,12 @@ mod states;
 mod transient;
 
 use activations::Chunks;
+pub(crate) use forward::items as forward_items;
 pub use holding::Kind;
 pub(crate) use holding::{Holding, holdings};
 pub use logits::LOSS_KERNELS;
 pub use states::shards;
-pub(crate) use states::{base_weights, trained_bytes};
+pub(crate) use states::{base_weights, weights};
 use transient::Buffer;
 
 use super::estimate::{Component, Item, Nature, RankLoad, StageMemory};

@@ -7,7 +7,7 @@
 //! PyTorch PR 120256, torchao `optim/cpu_offload.py`.
 
 use super::detailed::{
-    Holding, base_weights, holdings, offloaded_activation_bytes, shards, trained_bytes,
+    Holding, base_weights, holdings, offloaded_activation_bytes, shards, weights,
 };
 use super::estimate::{RankLoad, Verdict};
 use crate::run::{Offload, OffloadFramework, OffloadTo, Optimizer, Precision, Scenario};
@@ -54,26 +54,6 @@ pub fn updated(scenario: &Scenario, load: &RankLoad) -> f64 {
     parts.iter().filter(|part| part.trained).map(own).sum()
 }
 
-/// Bytes of all parameters of a rank's shard, in what they compute in.
-fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
-    let parts = holdings(scenario, load);
-    let own = |part: &Holding| {
-        let sharded = scenario.zero.stage >= 3;
-        let bytes = if part.trained {
-            trained_bytes(scenario, part.kind).gathered_weight()
-        } else {
-            scenario.gathered_weight()
-        };
-        bytes * part.elements
-            / if sharded {
-                shards(scenario, part.kind)
-            } else {
-                1.0
-            }
-    };
-    parts.iter().map(own).sum()
-}
-
 /// Bytes of the frozen base of a rank's shard, as it is stored.
 fn frozen(scenario: &Scenario, load: &RankLoad) -> f64 {
     let parts = holdings(scenario, load);
@@ -102,11 +82,11 @@ fn states(scenario: &Scenario, load: &RankLoad, offload: &Offload) -> f64 {
     }
 }
 
-/// What the host of a node holds; none where nothing leaves the GPUs.
+/// What the host of a node holds, with what is `away` of each GPU for a while; none where nothing leaves the GPUs.
 #[must_use]
-pub fn host(scenario: &Scenario, loads: &[RankLoad]) -> Option<HostMemory> {
+pub fn host(scenario: &Scenario, loads: &[RankLoad], away: Bytes) -> Option<HostMemory> {
     let paged = scenario.run.optimizer == Optimizer::Adam8BitPaged;
-    if scenario.offload.is_none() && !paged {
+    if scenario.offload.is_none() && !paged && away == Bytes::ZERO {
         return None;
     }
     let (offload, layout) = (scenario.offload.as_ref(), &scenario.layout);
@@ -124,7 +104,7 @@ pub fn host(scenario: &Scenario, loads: &[RankLoad]) -> Option<HostMemory> {
         [offload.optimizer, offload.parameters].contains(&Some(OffloadTo::Nvme))
     };
     let disk = offload.is_some_and(on_disk);
-    let states = pages + if disk { 0.0 } else { all };
+    let states = gpus * away.0 + pages + if disk { 0.0 } else { all };
     let activations = match offload.and_then(|offload| offload.activations) {
         Some(_) => gpus * most(&|load| offloaded_activation_bytes(scenario, load)),
         None => 0.0,

@@ -9,6 +9,7 @@ pub mod detailed;
 mod estimate;
 pub mod host;
 pub mod methods;
+pub mod phases;
 pub mod recompute;
 pub(crate) mod remedies;
 pub mod verdict;

@@ -11,7 +11,7 @@ use super::{LayoutReport, Memory, Parameters, Pipeline, Report};
 use crate::issue::Issue;
 use crate::memory::Verdict;
 use crate::memory::host::HostMemory;
-use crate::memory::verdict::chance;
+use crate::memory::verdict::{Need, chance};
 use crate::memory::{self, RankLoad};
 use crate::pipeline::balance::level;
 use crate::pipeline::stats::{fill_and_drain, peak_in_flight};
@@ -163,7 +163,6 @@ impl Draft {
             stats = stats.in_steady_state(step_s);
         }
         let loads = loads(scenario, full.as_ref().unwrap_or(&order));
-        let estimate = memory::estimate(scenario, &loads);
         let ends = ends(&self, &loads);
         let (busiest, mut overlap, mut step) = step(&self, &loads, &ends, &stats);
         narrow(&mut step, &self, &loads, &stats);
@@ -171,17 +170,16 @@ impl Draft {
         for row in &mut overlap {
             row.rescale(scale);
         }
-        let (peak_stage, peak_bytes) = estimate.peak();
-        let verdict = estimate.verdict();
+        let (memory, method_warnings) = memory_of(scenario, &loads);
+        let verdict = memory.verdict;
         let elements = scenario.model.elements();
         let mut all_warnings = scenario.warnings.clone();
         all_warnings.extend(warnings.into_iter().map(|issue| in_run(issue, scenario)));
-        all_warnings.extend(estimate.warnings);
+        all_warnings.extend(method_warnings);
         all_warnings.extend(memory::remedies::fused_loss(scenario, &loads, verdict));
         all_warnings.extend(often_reduced(scenario, &loads, verdict));
         all_warnings.extend(much_bubble(scenario, &stats, spec.schedule.endless));
-        let host = memory::host::host(scenario, &loads);
-        all_warnings.extend(host.as_ref().and_then(host_memory));
+        all_warnings.extend(memory.host.as_ref().and_then(host_memory));
         let all_warnings = mend(&scenario.run, Some(spec), all_warnings);
         let report = Report {
             errors: Vec::new(),
@@ -196,19 +194,7 @@ impl Draft {
                 active: elements.active(),
                 per_stage: ends.iter().map(|end| end.held.total()).collect(),
             },
-            memory: Memory {
-                method: scenario.run.memory_method.id(),
-                per_stage: estimate.per_stage,
-                peak_stage,
-                peak_bytes,
-                capacity_bytes: estimate.capacity,
-                need_low_bytes: estimate.need.low,
-                need_bytes: estimate.need.likely,
-                need_high_bytes: estimate.need.high,
-                chance: chance(scenario.run.memory_method, verdict),
-                verdict,
-                host,
-            },
+            memory,
             offload: loads.get(busiest).and_then(|load| of_rank(&self, load)),
             pipeline: Pipeline {
                 schedule: spec.schedule.id,
@@ -237,6 +223,42 @@ impl Draft {
             }),
         }
     }
+}
+
+/// Memory of the ranks that hold `loads`, and what the method says of it; the peak is that of a phase that is larger.
+fn memory_of(scenario: &Scenario, loads: &[RankLoad]) -> (Memory, Vec<Issue>) {
+    let estimate = memory::estimate(scenario, loads);
+    let (peak_stage, mut peak_bytes) = estimate.peak();
+    let (mut need, method) = (estimate.need, scenario.run.memory_method);
+    let phases = memory::phases::phases(scenario, loads, &estimate.per_stage);
+    for phase in &phases {
+        if phase.memory.total > peak_bytes {
+            peak_bytes = phase.memory.total;
+            need = Need::calibrated(peak_bytes);
+        }
+    }
+    let away = memory::phases::away(scenario, loads, &estimate.per_stage);
+    let verdict = need.verdict(estimate.capacity);
+    let mut known = chance(method, verdict);
+    if !phases.is_empty() {
+        // No phase of reinforcement learning is among them.
+        (known.like, known.ran_out) = (0, 0);
+    }
+    let memory = Memory {
+        method: method.id(),
+        per_stage: estimate.per_stage,
+        peak_stage,
+        peak_bytes,
+        capacity_bytes: estimate.capacity,
+        need_low_bytes: need.low,
+        need_bytes: need.likely,
+        need_high_bytes: need.high,
+        chance: known,
+        verdict,
+        phases,
+        host: memory::host::host(scenario, loads, away),
+    };
+    (memory, estimate.warnings)
 }
 
 /// What the parameters of a rank cost at the end of a step.

@@ -15,6 +15,7 @@ use super::schedule::{in_run, spec};
 use super::{Evaluation, evaluate};
 use crate::issue::Issue;
 use crate::memory::{self, RankLoad, Verdict};
+use crate::message::{Message, verbatim};
 use crate::pipeline::spec::op_count;
 use crate::pipeline::{Spec, preview};
 use crate::run::registry::{Slot, field};
@@ -85,7 +86,7 @@ fn known_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Set, D::Er
 impl Suggestion {
     /// "TP 4, Recomputed layers 3": what was chosen, in the form's own words.
     #[must_use]
-    pub fn label(&self) -> String {
+    pub fn label(&self) -> Message {
         let chosen = self.set.len() - usize::from(self.global_batch.is_some());
         words(&self.set[..chosen])
     }
@@ -107,7 +108,11 @@ struct Candidate {
     work: u64,
 }
 
-/// `run` with the global batch raised to the next that divides where it has to be; what it means.
+/// Fields that follow a change by themselves: the batch is raised to the next that divides, the host gets memory for
+/// what is offloaded.
+const FOLLOW: [&str; 2] = ["global_batch", "host_memory_gib"];
+
+/// `run` with what has to follow its changes; what it means.
 fn followed(mut run: Run) -> Option<(Scenario, Spec)> {
     for _ in 0..3 {
         let issues = match foreseen(&run) {
@@ -115,7 +120,7 @@ fn followed(mut run: Run) -> Option<(Scenario, Spec)> {
             Err(issues) => issues,
         };
         let fix = match issues.as_slice() {
-            [only] if only.field == "global_batch" => only.fix.as_ref()?,
+            [only] if FOLLOW.contains(&only.field.as_str()) => only.fix.as_ref()?,
             _ => return None,
         };
         run = run.with_texts(&fix.set)?;
@@ -207,7 +212,17 @@ impl Base {
         if !self.reached(report.memory.verdict, report.memory.peak_bytes) {
             return None;
         }
+        // What a host could not hold does not fit.
+        let host = report.memory.host.and_then(|host| host.verdict);
+        if host.is_some_and(|verdict| verdict != Verdict::Fits) {
+            return None;
+        }
         let mut set = set.clone();
+        if let Some(gib) = run.host_memory_gib
+            && run.host_memory_gib != before.host_memory_gib
+        {
+            set.push(("host_memory_gib", gib.to_string()));
+        }
         let batch = (run.global_batch != before.global_batch).then_some(run.global_batch);
         if let Some(batch) = batch {
             set.push(("global_batch", batch.to_string()));
@@ -227,27 +242,26 @@ impl Base {
 }
 
 /// The fields in the form's own words.
-fn words(set: &[(&str, String)]) -> String {
-    let words: Vec<String> = set
+#[must_use]
+pub fn words(set: &[(&str, String)]) -> Message {
+    let words = set
         .iter()
         .filter(|(_, text)| !text.is_empty())
         .filter_map(|(key, text)| {
             let field = field(key)?;
             let name = match field.symbol {
-                "" | "b" => field.label,
-                symbol => symbol,
+                "" | "b" => Message::plain(field.label),
+                symbol => verbatim(symbol),
             };
             let value = match &field.slot {
                 Slot::Choice { options, .. } | Slot::Set { options, .. } => options()
                     .into_iter()
                     .find(|option| option.id == text)
-                    .map_or(text.as_str(), |option| option.label)
-                    .to_owned(),
-                Slot::Toggle { .. } => if text == "true" { "on" } else { "off" }.to_owned(),
-                _ => text.clone(),
+                    .map_or_else(|| verbatim(text), |option| Message::plain(option.label)),
+                Slot::Toggle { .. } => Message::plain(if text == "true" { "on" } else { "off" }),
+                _ => verbatim(text),
             };
-            Some(format!("{name} {value}"))
-        })
-        .collect();
-    words.join(", ")
+            Some(Message::joined(" ", [name, value]))
+        });
+    Message::joined(", ", words)
 }

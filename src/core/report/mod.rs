@@ -17,6 +17,7 @@ mod passes;
 mod reduction;
 mod schedule;
 mod schedules;
+pub mod staircase;
 pub mod sync;
 pub mod unequal;
 mod uneven;
@@ -34,6 +35,7 @@ pub use variant::{Variant, memory_limit, schedule_ids, with_schedule};
 
 use crate::issue::Issue;
 use crate::memory::host::HostMemory;
+use crate::memory::phases::Phase;
 use crate::memory::verdict::Chance;
 use crate::memory::{StageMemory, Verdict};
 use crate::run::{Run, Value};
@@ -111,12 +113,28 @@ pub struct Memory {
     pub verdict: Verdict,
     /// What became of the measured runs with this verdict.
     pub chance: Chance,
+    /// What the fullest GPU holds in each phase of reinforcement learning; the largest is the peak.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
     /// What the host of a node holds, where something is offloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostMemory>,
 }
 
 impl Memory {
+    /// What is there at the peak: the largest phase, else the fullest rank.
+    #[must_use]
+    pub fn fullest(&self) -> Option<&StageMemory> {
+        let phases = self.phases.iter().map(|phase| &phase.memory);
+        let mut all = phases.chain(self.per_stage.get(self.peak_stage));
+        all.find(|memory| memory.total == self.peak_bytes)
+    }
+    /// The largest phase, where there are phases.
+    #[must_use]
+    pub fn peak_phase(&self) -> Option<&Phase> {
+        let mut all = self.phases.iter();
+        all.find(|phase| phase.memory.total == self.peak_bytes)
+    }
     /// The fullest rank.
     #[must_use]
     pub fn peak(&self) -> Peak {

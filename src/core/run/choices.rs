@@ -198,6 +198,8 @@ one_of! {
         MegatronFused = "megatron-fused" "Megatron, fused",
         /// Transformer Engine's, in place.
         TeFused = "te-fused" "Transformer Engine, fused",
+        /// PyTorch's, compiled: the cast to fp32 and the softmax stay inside one kernel.
+        Compiled = "compiled" "PyTorch, compiled",
         /// A slice of the logits at a time.
         Chunked = "chunked" "chunked",
         /// One kernel with the head: no logits are kept (Liger, cut cross-entropy).

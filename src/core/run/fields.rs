@@ -8,6 +8,7 @@ use super::choices::{
     Recompute, Reduction, Schedule, TpOverlap, Variant,
 };
 use super::offload::{OffloadFramework, OffloadTo};
+use super::phases::{PhasesBy, Placement, SecondModel, Sleep};
 use super::precision::POLICIES;
 use super::presets::{GPUS, MODELS, STACKS};
 use super::profile::MULTIPLIERS;
@@ -119,6 +120,23 @@ macro_rules! maybe_choice {
             get: |run| run.$($path).+.map(OneOf::id),
             set: |run, id| {
                 let value = id.and_then(<$kind>::from_id);
+                if id.is_some() && value.is_none() {
+                    return false;
+                }
+                run.$($path).+ = value;
+                true
+            },
+        }
+    };
+}
+/// A second model: the policy's shapes or a preset's; may be unset.
+macro_rules! maybe_model {
+    ($($path:ident).+) => {
+        Slot::Choice {
+            options: SecondModel::options,
+            get: |run| run.$($path).+.map(SecondModel::id),
+            set: |run, id| {
+                let value = id.and_then(SecondModel::from_id);
                 if id.is_some() && value.is_none() {
                     return false;
                 }
@@ -344,10 +362,10 @@ pub static FIELDS: &[Field] = &[
     row("precision.bf16_last", Training, "Last layers in bf16", "", "", "layers at the end whose linears stay in bf16 under an fp8 or fp4 policy", maybe_count!(0, 100_000, By(1.0), precision.parts.bf16_last)).advanced(),
     row("optimizer", Training, "Optimizer", "", "", "by the states it keeps", choice!(Optimizer, optimizer)),
     row("adapter.method", Training, "Adapters", "", "", "train low-rank adapters beside a frozen base; unset: everything is trained", maybe_choice!(AdapterMethod, adapter.method)),
-    row("adapter.rank", Training, "Adapter rank", "r", "", "rank of the adapters; unset: 8", maybe_count!(1, 1 << 16, Double, adapter.rank)).advanced(),
-    row("adapter.targets", Training, "Adapted linears", "", "", "linears of a layer with an adapter; unset: all", maybe_set!(Target, adapter.targets)).advanced(),
+    row("adapter.rank", Training, "Adapter rank", "r", "", "rank of the adapters; unset: 8", maybe_count!(1, 1 << 16, Double, adapter.rank)),
+    row("adapter.targets", Training, "Adapted linears", "", "", "linears of a layer with an adapter; unset: all", maybe_set!(Target, adapter.targets)),
     row("adapter.dtype", Training, "Adapter type", "", "", "what adapters are kept in: PEFT casts them to fp32", maybe_choice!(AdapterType, adapter.dtype)).advanced(),
-    row("adapter.base", Training, "Base stored as", "", "", "how the frozen linears are quantised; unset: QLoRA's NF4 with double quantisation, else not", maybe_choice!(BaseFormat, adapter.base)).advanced(),
+    row("adapter.base", Training, "Base format", "", "", "how the frozen linears are quantised; unset: QLoRA's NF4 with double quantisation, else not", maybe_choice!(BaseFormat, adapter.base)),
     row("adapter.modules_to_save", Training, "Trained whole", "", "", "copies of the embedding or the head that are trained beside the adapters", maybe_set!(Saved, adapter.modules_to_save)).advanced(),
     row("adapter.sharded", Training, "Sharded adapters", "", "", "adapters are sharded as the base is; off: every rank has all of them", maybe_toggle!(adapter.sharded)).advanced(),
     row("adapter.upcast", Training, "fp32 residual", "", "", "prepare_model_for_kbit_training: layers' inputs wait in fp32", maybe_toggle!(adapter.upcast)).advanced(),
@@ -357,6 +375,15 @@ pub static FIELDS: &[Field] = &[
     row("offload.activations", Training, "Offload activations", "", "", "what layers keep for the backward pass waits on the host", maybe_choice!(OffloadTo, offload.activations)).advanced(),
     row("offload.framework", Training, "Offload by", "", "", "whose implementation; unset: the software's", maybe_choice!(OffloadFramework, offload.framework)).advanced(),
     row("offload.fraction", Training, "Offloaded states", "", "share", "of the optimizer's states that leave; unset: all", maybe_number!(0.0, 1.0, 0.25, offload.fraction)).advanced(),
+    row("phases.framework", Training, "RL framework", "", "", "whose layout of the phases of reinforcement learning; unset: no phases. Memory only", maybe_choice!(PhasesBy, phases.framework)).advanced(),
+    row("phases.placement", Training, "Placement", "", "", "which models share GPUs; unset: the framework's", maybe_choice!(Placement, phases.placement)).advanced(),
+    row("phases.rollout_gib", Training, "Rollout engine", "", "GiB", "what the engine reserves of a GPU; unset: the framework's share", maybe_number!(0.1, 1e6, 8.0, phases.rollout_gib)).advanced(),
+    row("phases.rollout_tp", Training, "Rollout TP", "", "", "GPUs that share the weights of an engine; unset: 1", maybe_count!(1, 1 << 10, Double, phases.rollout_tp)).advanced(),
+    row("phases.sleep", Training, "Engine sleeps", "", "", "what the engine leaves on the GPU while others work; unset: the framework's", maybe_choice!(Sleep, phases.sleep)).advanced(),
+    row("phases.offload", Training, "Offload idle models", "", "", "models leave the GPU while they do not work; unset: the framework's", maybe_toggle!(phases.offload)).advanced(),
+    row("phases.reference", Training, "Reference", "", "", "a frozen copy of the policy; adapters need none. Unset: the framework's", maybe_toggle!(phases.reference)).advanced(),
+    row("phases.critic", Training, "Critic", "", "", "the trained critic of PPO; unset: none", maybe_model!(phases.critic)).advanced(),
+    row("phases.reward", Training, "Reward model", "", "", "a frozen reward model; unset: rules", maybe_model!(phases.reward)).advanced(),
     row("recompute", Training, "Recompute", "", "", "activations dropped and computed again in the backward pass", Slot::Choice {
         options: || vec![
             Choice { id: "none", label: "none" },

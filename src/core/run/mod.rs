@@ -15,6 +15,7 @@ mod layout;
 mod model_layers;
 mod model_parts;
 mod offload;
+mod phases;
 pub mod precision;
 pub mod presets;
 mod profile;
@@ -43,6 +44,8 @@ pub use layout::{Layout, Zero, even_split};
 pub use model_parts::ModelParts;
 pub use offload::{Offload, OffloadParts};
 pub(crate) use offload::{OffloadFramework, OffloadTo};
+pub use phases::{Phases, PhasesParts};
+pub(crate) use phases::{Placement, SecondModel, Sleep};
 pub use precision::{Format, Precision};
 pub use profile::{Factors, LONGEST_NAME, MULTIPLIERS, Matrix, Multiplier, Profile, Vector};
 pub use recipe::Recipe;
@@ -121,6 +124,8 @@ pub struct Run {
     pub adapter: AdapterParts,
     /// What leaves the GPU for its host.
     pub offload: OffloadParts,
+    /// Phases of reinforcement learning; no framework: there are none.
+    pub phases: PhasesParts,
     /// Recomputation.
     pub recompute: Recompute,
     /// Attention without stored scores; none: the stack's.
@@ -233,6 +238,7 @@ impl Default for Run {
             optimizer: Optimizer::Adam,
             adapter: AdapterParts::default(),
             offload: OffloadParts::default(),
+            phases: PhasesParts::default(),
             recompute: Recompute::None,
             flash_attention: None,
             attention_flops: AttentionCount::Causal,

@@ -62,16 +62,22 @@ pub struct Offload {
 }
 
 impl OffloadParts {
-    /// What it means in `run` under `software`; none where nothing leaves.
+    /// Whether anything leaves the GPU.
     #[must_use]
-    pub fn resolve(&self, run: &Run, software: &Software) -> Option<Offload> {
-        let leaves = [
+    pub(crate) fn leaves(&self) -> bool {
+        let parts = [
             self.optimizer,
             self.gradients,
             self.parameters,
             self.activations,
         ];
-        if leaves.iter().all(Option::is_none) {
+        parts.iter().any(Option::is_some)
+    }
+
+    /// What it means in `run` under `software`; none where nothing leaves.
+    #[must_use]
+    pub fn resolve(&self, run: &Run, software: &Software) -> Option<Offload> {
+        if !self.leaves() {
             return None;
         }
         let framework = self.framework.unwrap_or_else(|| usual(run, software));

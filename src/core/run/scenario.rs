@@ -6,6 +6,7 @@ use super::check::{Checked, check};
 use super::choices::{Reduction, Schedule};
 use super::layout::{Layout, Zero};
 use super::offload::Offload;
+use super::phases::Phases;
 use super::precision::Precision;
 use super::profile::Factors;
 use super::stack::Software;
@@ -34,6 +35,8 @@ pub struct Scenario {
     pub adapter: Option<Adapter>,
     /// What leaves the GPU for its host.
     pub offload: Option<Offload>,
+    /// Phases of reinforcement learning.
+    pub phases: Option<Phases>,
     /// What each kind of work takes over the shipped constants; `gpu` and `software` hold their part of it.
     pub factors: Factors,
     /// Model chunks a rank.
@@ -78,6 +81,7 @@ impl Scenario {
         Ok(Self {
             run: run.clone(),
             model,
+            phases: run.phases.resolve(&gpu),
             gpu: factors.gpu(gpu),
             layout,
             zero,

@@ -46,6 +46,8 @@ pub struct Software {
     /// Whether sharding and recomputation are PyTorch's own: recomputation of a layer ends with the last tensor that its
     /// backward pass reads, and ZeRO-2 gathers weights in every micro-batch.
     pub fsdp: bool,
+    /// Whether keys and values are repeated for every query head before attention.
+    pub repeats_kv: bool,
     /// Whether gradients and states stand in flat buffers that stay (Megatron's DDP and distributed optimizer).
     pub flat_buffers: bool,
     /// Whether gradients are freed after every step and the peak is that of a moment: loss, a layer's backward pass or
@@ -99,6 +101,7 @@ impl Run {
             compile: parts.compile.unwrap_or(preset.compile),
             fused_kernels: preset.fused_kernels,
             fsdp: preset.fsdp,
+            repeats_kv: preset.repeats_kv,
             flat_buffers: preset.flat_buffers,
             frees_gradients: preset.frees_gradients,
             sums_whole: preset.sums_whole,

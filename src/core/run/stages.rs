@@ -1,10 +1,25 @@
 //! What a global stage holds: layers, by what their linears compute in, and the modules of multi-token prediction.
 
 use super::Scenario;
-use crate::model::{Kinds, stage_range};
+use crate::model::{Heads, Kinds, Mixer, stage_range};
 use std::ops::Range;
 
 impl Scenario {
+    /// The heads of `mixer` as attention reads them: PyTorch's models may repeat keys and values for every query head.
+    #[must_use]
+    pub(crate) fn attended(&self, mixer: Mixer) -> Option<Heads> {
+        let heads = self.model.attention_heads(mixer)?;
+        let repeats = self.software.repeats_kv;
+        Some(Heads {
+            key_value: if repeats {
+                heads.query
+            } else {
+                heads.key_value
+            },
+            ..heads
+        })
+    }
+
     /// The layers of global stage `stage`, by index in the model.
     #[must_use]
     pub(crate) fn layers_of(&self, stage: usize) -> Range<u64> {

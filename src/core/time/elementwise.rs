@@ -95,7 +95,7 @@ pub(crate) fn loss_bytes(kernel: CrossEntropy) -> f64 {
     match kernel {
         CrossEntropy::Megatron => 30.0,
         CrossEntropy::MegatronFused | CrossEntropy::Chunked => 16.0,
-        CrossEntropy::TeFused | CrossEntropy::FusedLinear => 8.0,
+        CrossEntropy::TeFused | CrossEntropy::Compiled | CrossEntropy::FusedLinear => 8.0,
     }
 }
 

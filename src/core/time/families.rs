@@ -2,7 +2,7 @@
 //! power, clocks and tiles leave.
 
 use crate::run::Scenario;
-use crate::source::{MEGATRON_BRIDGE, SIMUMAX, STAS, Source, TORCHTITAN};
+use crate::source::{CUDA_NOTES, MEGATRON_BRIDGE, SIMUMAX, STAS, Source, TORCHTITAN};
 
 /// What one family of GPUs sustains, as shares of its data-sheet bf16 (or fp8) peak.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +74,17 @@ pub static FAMILIES: &[Family] = &[
         attention_tile: 128,
         source: &TORCHTITAN,
         remark: "500 W instead of 700: H100 times the root of 5/7, as parts that power limits; attention leaves power to spare",
+    },
+    Family {
+        presets: &["rtx-4090", "l40s", "rtx-5090"],
+        gemm: 0.92,
+        gemm_fp8: 0.83,
+        gemm_fp4: 0.83,
+        attention: (0.72, 0.57),
+        multiprocessors: 128,
+        attention_tile: 128,
+        source: &CUDA_NOTES,
+        remark: "cuBLAS reaches 105 to 115 of 119.5 on the L20, which is Ada too: the peak with accumulation in fp32 is half of what the tensor cores could feed; FlashAttention-2 as on the A100 that it was written for",
     },
     Family {
         presets: &["h20-sxm-96gb"],

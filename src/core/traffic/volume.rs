@@ -103,7 +103,7 @@ pub(crate) fn context_bytes(scenario: &Scenario, mixer: Mixer) -> Bytes {
     if let Some(width) = recurrent_width(model, mixer, layout.cp * layout.tp) {
         return Bytes(2.0 * moved * width / t * ring(layout.cp));
     }
-    let Some(heads) = model.attention_heads(mixer) else {
+    let Some(heads) = scenario.attended(mixer) else {
         return Bytes(0.0);
     };
     let kv = key_width(heads, layout.tp);
@@ -166,7 +166,7 @@ pub(crate) fn stage_message(scenario: &Scenario) -> Bytes {
 /// the keys on a rank.
 #[must_use]
 pub(crate) fn layer_block(scenario: &Scenario, mixer: Mixer) -> Bytes {
-    let heads = scenario.model.attention_heads(mixer);
+    let heads = scenario.attended(mixer);
     let width = heads.map_or(0.0, |heads| key_width(heads, scenario.layout.tp));
     let activation = scenario.precision.computes.activation();
     Bytes(2.0 * activation * scenario.tokens_per_rank() * width)

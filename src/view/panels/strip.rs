@@ -85,16 +85,24 @@ fn memory(memory: &Memory, unit: MemoryUnit) -> Node {
             high = unit.show(memory.need_high_bytes)
         )
     };
-    let name = t!(
-        "Memory of the fullest GPU, rank {rank}",
-        rank = memory.peak_stage
-    );
-    let cells = [
+    let name = match memory.peak_phase() {
+        Some(phase) => t!("Memory of the fullest phase: {phase}", phase = phase.name),
+        None => t!(
+            "Memory of the fullest GPU, rank {rank}",
+            rank = memory.peak_stage
+        ),
+    };
+    let mut cells = vec![
         leaf("span", "name", name),
         el("span", &[("class", "value")], &value),
         el("span", &[("class", "capacity-bar")], &bar),
         leaf("span", "range", likely),
     ];
+    let host = memory
+        .host
+        .as_ref()
+        .and_then(|host| words::host(host, unit));
+    cells.extend(host.map(|host| leaf("span", "range", host)));
     ask(class, Figure::Memory(memory.peak_stage), &cells).title(words::known(memory))
 }
 

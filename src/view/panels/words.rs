@@ -1,6 +1,7 @@
 //! Each picture in a sentence, for screen readers, titles and exports.
 
 use crate::core::memory::Verdict;
+use crate::core::memory::host::HostMemory;
 use crate::core::memory::verdict::Chance;
 use crate::core::message::{Message, verbatim};
 use crate::core::report::{Memory, Peak, Pipeline, Report};
@@ -21,7 +22,7 @@ pub fn verdict(verdict: Verdict) -> &'static str {
 /// "Rank 0 peaks at 61.2 GiB of 79.2 GiB; activations are the largest part, 41 %."
 #[must_use]
 pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
-    let Some(rank) = memory.per_stage.get(memory.peak_stage) else {
+    let Some(rank) = memory.fullest() else {
         return Message::default();
     };
     let (component, bytes) = rank
@@ -37,6 +38,17 @@ pub fn memory(memory: &Memory, unit: MemoryUnit) -> Message {
         component,
         share = format!("{:.0}", 100.0 * (bytes / memory.peak_bytes))
     )
+}
+
+/// What a node's host holds of what it has: "Host: 96.0 of 128 GiB, Fits".
+#[must_use]
+pub fn host(host: &HostMemory, unit: MemoryUnit) -> Option<Message> {
+    Some(t!(
+        "Host memory: {peak} of {capacity}, {verdict}",
+        peak = unit.number(host.total_bytes),
+        capacity = unit.show(host.capacity_bytes?),
+        verdict = verdict(host.verdict?)
+    ))
 }
 
 /// What is known of the verdict: "Uses 38.0 % of usable memory. None of 132 measured runs with this verdict ran out."

@@ -52,6 +52,7 @@ pub(crate) fn MemoryPanel() -> impl IntoView {
     let picture = shown(state, move || Some(Panel::MemoryBars(state.rank())));
     let suggested = (!alone).then(|| suggestion(state));
     let bands = shown(state, || Some(Panel::MemoryBands));
+    let tuning = shown(state, || Some(Panel::Tuning));
     view! {
         <section aria-labelledby="memory-title" class="stale-able" class:stale=flag(move || state.is_stale())>
             <div class="panel-head">
@@ -70,6 +71,7 @@ pub(crate) fn MemoryPanel() -> impl IntoView {
             </div>
             {over_time::view(state, over_time.into())}
             <div class="bands" use:patched=bands></div>
+            <div use:patched=tuning></div>
             {advice}
         </section>
     }

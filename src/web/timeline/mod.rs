@@ -62,6 +62,9 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
     });
     let split = shown(state, move || split(look));
     let [splits, gradients, unequal] = FOLDS;
+    // Of one stage there is little to see: it is shown on request.
+    let wanted = RwSignal::new(embedded);
+    let alone = flag(move || !wanted.get() && state.run.with(|run| run.pp == 1));
     let folds = move || {
         [
             fold(state, splits, || Panel::Splits),
@@ -74,7 +77,11 @@ pub(crate) fn TimelinePanel() -> impl IntoView {
         ]
     };
     view! {
-        <section aria-labelledby="timeline-title">
+        <section aria-labelledby="timeline-title" class:alone=alone>
+            <p class="one-stage muted" hidden=flag(move || !alone.get())>
+                {say("One stage: there is no pipeline to see.")}" "
+                <button class="link" on:click=move |_| wanted.set(true)>{say("Show the timeline")}</button>
+            </p>
             <div class="panel-head">
                 <h2 id="timeline-title">{say("Pipeline timeline")}</h2>
                 <span class="spring"></span>

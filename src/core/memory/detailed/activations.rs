@@ -4,9 +4,9 @@ use super::frozen;
 use super::holding::layers_of;
 use crate::memory::recompute::Policy;
 use crate::model::{
-    Cut, Kept as Tensor, LayerKind, Quantised, Role, layer_inventory, vision_inventory,
+    Cut, Kept as Tensor, LayerKind, Mixer, Quantised, Role, layer_inventory, vision_inventory,
 };
-use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Scenario};
+use crate::run::{AttentionKernel, CpComm, Kinds, Recipe, Recompute, Scenario};
 
 /// Pieces that a chunk of one kind of layers has at most, about.
 const PIECES: usize = 16;
@@ -143,6 +143,20 @@ pub(crate) fn kept_copy(scenario: &Scenario) -> Option<&'static Recipe> {
         .filter(|_| !again.contains(&stack))
 }
 
+/// Keys and values that attention keeps over those that were projected: recomputation that keeps every second product keeps
+/// those, and repeats them again.
+fn repeated_keys(scenario: &Scenario, mixer: Mixer, tp: f64) -> f64 {
+    let again = scenario.run.recompute == Recompute::Selective;
+    let (Some(heads), Some(read)) = (
+        scenario.model.attention_heads(mixer),
+        scenario.attended(mixer).filter(|_| !again),
+    ) else {
+        return 1.0;
+    };
+    let on_rank = |heads: u64| (heads as f64 / tp).max(1.0);
+    on_rank(read.key_value) / on_rank(heads.key_value)
+}
+
 /// Rows of the experts of a rank as a recipe pads them, over those that they get: half of the multiple an expert.
 fn expert_padding(scenario: &Scenario) -> f64 {
     let (layout, model) = (&scenario.layout, &scenario.model);
@@ -218,7 +232,12 @@ impl<'a> Layers<'a> {
                 fp8: self.cut.fp8 && !bf16,
                 ..self.cut
             };
-            let tensors = layer_inventory(&self.scenario.model, kind, &cut);
+            let mut tensors = layer_inventory(&self.scenario.model, kind, &cut);
+            let times = repeated_keys(self.scenario, kind.mixer, cut.tp);
+            let pairs = tensors.iter_mut();
+            for tensor in pairs.filter(|tensor| tensor.role == Role::KeyValue) {
+                tensor.bytes *= times;
+            }
             self.known.push((key, tensors));
             self.known.len() - 1
         });
@@ -276,6 +295,8 @@ impl<'a> Layers<'a> {
         let (cut, hidden) = (&self.cut, self.scenario.model.hidden as f64);
         let output = cut.element * cut.tokens * hidden / cut.residual;
         match policy {
+            // The compiler's partition of the graph keeps nothing that no backward pass reads.
+            Policy::EverySecondProduct if scenario.software.compile => {}
             Policy::EverySecondProduct => sum.add("FFN output", output, 1.0, count),
             Policy::Products => {
                 sum.add("attention projection", output, 1.0, count);

@@ -15,7 +15,7 @@ pub struct LossKernel {
 }
 
 /// Slices of a chunked cross-entropy. Source: ISEEKYAN/Megatron-LM PR 132, 4.638 to 0.580 GiB for 8192 x 151936.
-const CHUNKS: f64 = 8.0;
+pub(super) const CHUNKS: f64 = 8.0;
 
 const MEGATRON_UNFUSED: Cited<LossKernel> = Cited::new(
     LossKernel {
@@ -50,6 +50,16 @@ const PYTORCH: Cited<LossKernel> = Cited::new(
     "cross_entropy(logits.float()): bf16 logits, fp32 copy, log-probabilities",
 );
 
+/// Logits in bf16, and their gradient beside them: neither the fp32 copy nor the softmax is written.
+const COMPILED: Cited<LossKernel> = Cited::new(
+    LossKernel {
+        held: 2.0,
+        peak: 4.0,
+    },
+    &TORCHTITAN,
+    "components/loss.py: the loss among the compiled parts",
+);
+
 /// A kernel that joins head and loss keeps the gradient of its input and no logits.
 const FUSED_LINEAR: Cited<LossKernel> = Cited::new(
     LossKernel {
@@ -61,11 +71,12 @@ const FUSED_LINEAR: Cited<LossKernel> = Cited::new(
 );
 
 /// Every loss kernel with its own figures; chunks cut those of the unfused ones.
-pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 4] = [
+pub const LOSS_KERNELS: [(&str, Cited<LossKernel>); 5] = [
     ("Megatron's, unfused", MEGATRON_UNFUSED),
     ("Megatron's, fused", MEGATRON_FUSED),
     ("Transformer Engine's", TE_FUSED),
     ("PyTorch's", PYTORCH),
+    ("PyTorch's, compiled", COMPILED),
 ];
 
 /// The loss kernel of a scenario and where its bytes stand. FSDP comes with PyTorch's own cross-entropy.
@@ -93,6 +104,7 @@ pub(crate) fn loss_kernel(scenario: &Scenario) -> Cited<LossKernel> {
         CrossEntropy::Megatron => unfused,
         CrossEntropy::MegatronFused => MEGATRON_FUSED,
         CrossEntropy::TeFused => TE_FUSED,
+        CrossEntropy::Compiled => COMPILED,
         CrossEntropy::Chunked => over(unfused, CHUNKS),
         CrossEntropy::FusedLinear => FUSED_LINEAR,
     }
@@ -105,6 +117,7 @@ fn full_precision(scenario: &Scenario) -> Cited<LossKernel> {
     let (logits, held, peak) = match scenario.software.cross_entropy {
         CrossEntropy::FusedLinear => (FUSED_LINEAR, 0.0, 0.0),
         CrossEntropy::TeFused => (TE_FUSED, 4.0, 4.0),
+        CrossEntropy::Compiled => (COMPILED, 4.0, 8.0),
         CrossEntropy::MegatronFused => (MEGATRON_FUSED, 4.0, 8.0),
         CrossEntropy::Megatron if pytorch => (PYTORCH, 8.0, 8.0),
         CrossEntropy::Megatron => (MEGATRON_UNFUSED, 4.0, 8.0),
@@ -127,7 +140,9 @@ pub(crate) fn eager_kernel(kernel: CrossEntropy) -> Cited<f64> {
     match kernel {
         CrossEntropy::Megatron => cited(14.0, "a100_80gb.csv: 2 + 4 + 4 + 4"),
         CrossEntropy::MegatronFused => cited(10.0, "a100_80gb.csv, -foak: 2 + 4 + 4"),
-        CrossEntropy::TeFused => cited(8.0, "a100_80gb_liger.csv, -foak: 4 + 4"),
+        CrossEntropy::TeFused | CrossEntropy::Compiled => {
+            cited(8.0, "a100_80gb_liger.csv, -foak: 4 + 4")
+        }
         CrossEntropy::Chunked => cited(14.0 / CHUNKS, "a100_80gb.csv, in chunks"),
         CrossEntropy::FusedLinear => cited(0.0, "a100_80gb_liger.csv, -liger"),
     }

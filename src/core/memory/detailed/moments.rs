@@ -233,7 +233,9 @@ impl<'a> Rank<'a> {
     /// With FSDP the gradients of the layers' outputs stay until the backward pass of the model ends, in place of that of
     /// one layer: peaks over tokens rise by `4 h L`, not `2 h L`, and by 4 h less a layer.
     fn boundaries(&self) -> Option<Item> {
-        let full = self.scenario.run.recompute == Recompute::Full;
+        // Seen under Hugging Face's trainer alone.
+        let full =
+            self.scenario.run.recompute == Recompute::Full && self.scenario.software.sums_whole;
         let layers: u64 = self
             .load
             .stages
@@ -301,7 +303,8 @@ impl<'a> Rank<'a> {
         matrix * (f64::from(u8::from(base)) + sums)
     }
 
-    /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam.
+    /// Gradients, and a temporary as large as the trained weights: PyTorch's multi-tensor Adam. torchtune's recipes fuse it
+    /// (`fused: True`).
     fn step(&self) -> Vec<Item> {
         if self
             .scenario
@@ -320,9 +323,14 @@ impl<'a> Rank<'a> {
             bytes / over
         };
         let trained = self.holdings.iter().filter(|part| part.trained);
+        let temporary = if self.scenario.software.trains_bf16 {
+            0.0
+        } else {
+            trained.map(of).sum()
+        };
         vec![
             gradient_items(self.gradients(true)),
-            momentary("temporaries of the optimizer", trained.map(of).sum()),
+            momentary("temporaries of the optimizer", temporary),
         ]
     }
 }

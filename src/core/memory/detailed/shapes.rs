@@ -71,7 +71,8 @@ pub fn tensor(
     // where multi-token prediction stands apart.
     let alike = scenario.model.is_plain()
         && !scenario.keeps_bf16()
-        && scenario.mtp_stage == scenario.last_stage();
+        && scenario.mtp_stage == scenario.last_stage()
+        && !(scenario.software.repeats_kv && name.contains("keys and values"));
     match formula(scenario, name).filter(|_| alike) {
         Some(formula) => match scale(scenario, name) {
             Some(low) => {

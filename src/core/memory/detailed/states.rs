@@ -1,6 +1,7 @@
 //! Weights, gradients and optimizer states, sharded as ZeRO says.
 
-use super::holding::{Holding, Kind};
+use super::holding::{Holding, Kind, holdings};
+use crate::memory::estimate::RankLoad;
 use crate::model::linears;
 use crate::run::{Offload, OffloadTo, Optimizer, Precision, Scenario};
 
@@ -45,6 +46,27 @@ pub(crate) fn trained_bytes(scenario: &Scenario, kind: Kind) -> Precision {
         (Some(adapter), Kind::Adapter) => adapter.bytes,
         _ => scenario.precision,
     }
+}
+
+/// Bytes of all parameters of a rank's shard, in what they compute in; of a frozen base as it is stored.
+#[must_use]
+pub(crate) fn weights(scenario: &Scenario, load: &RankLoad) -> f64 {
+    let parts = holdings(scenario, load);
+    let own = |part: &Holding| {
+        let sharded = scenario.zero.stage >= 3;
+        let bytes = if part.trained {
+            trained_bytes(scenario, part.kind).gathered_weight() * part.elements
+        } else {
+            base_weights(scenario, part)
+        };
+        bytes
+            / if sharded {
+                shards(scenario, part.kind)
+            } else {
+                1.0
+            }
+    };
+    parts.iter().map(own).sum()
 }
 
 /// `P (w/n3 + g/n2 + o/n1) + L q` where n1, n2, n3 is N from ZeRO-1, 2, 3 on and 1 below; n2 is 1 as well where ZeRO-2 reduces

@@ -172,7 +172,7 @@ fn context_exchange(scenario: &Scenario, cut: &Cut) -> Named {
     let (model, cp) = (&scenario.model, scenario.layout.cp as f64);
     let kinds = model.all_kinds();
     let widths = kinds.iter().filter_map(|(kind, _)| {
-        let heads = model.attention_heads(kind.mixer)?;
+        let heads = scenario.attended(kind.mixer)?;
         let kv_heads = (heads.key_value as f64 / cut.tp).max(1.0);
         let pair = kv_heads * (heads.qk + heads.value) as f64;
         Some((

@@ -1,7 +1,8 @@
 //! Which settings of a Run may make it smaller, and their values from the smallest change to the largest.
 
+use super::super::staircase::is_tuned;
 use super::{Ladder, Set};
-use crate::run::{AttentionKernel, Format, OneOf, Recompute, Run, Scenario};
+use crate::run::{AttentionKernel, Format, OneOf, Optimizer, Recompute, Run, Scenario};
 
 /// Context parallelism beyond this is not suggested.
 const MAX_CP: u64 = 64;
@@ -52,8 +53,52 @@ pub(crate) fn ladders(scenario: &Scenario) -> Vec<Ladder> {
             [one("flash_attention", "true")].into_iter(),
         ));
     }
+    if is_tuned(run) {
+        all.extend(tuning(scenario));
+    }
     all.retain(|ladder| !ladder.rungs.is_empty());
     all
+}
+
+/// What fine-tuning can do besides: train adapters beside a frozen or a quantised base, keep less for the optimizer, move
+/// states, parameters or activations to the host as the software does. A check that refuses a combination drops it.
+fn tuning(scenario: &Scenario) -> [Ladder; 5] {
+    let (run, software) = (&scenario.run, &scenario.software);
+    let quantised = scenario
+        .adapter
+        .as_ref()
+        .map(|adapter| adapter.base.is_some());
+    let adapters: &[&str] = match quantised {
+        None => &["lora", "qlora"],
+        Some(false) => &["qlora"],
+        Some(true) => &[],
+    };
+    let mut shorter = Vec::new();
+    if run.optimizer == Optimizer::Adam && !software.flat_buffers && run.adapter.method.is_none() {
+        if software.frees_gradients && run.precision.base != Some("bf16-pure") {
+            shorter.push(one("precision", "bf16-pure"));
+        }
+        shorter.push(one("optimizer", "adam-8bit"));
+    }
+    let parts = &run.offload;
+    let moved = |key: &'static str, known: bool, zero: u64| {
+        let mut rung = one(key, "cpu");
+        if run.zero < zero && run.gpus > 1 {
+            rung.extend(number("zero", zero));
+        }
+        ladder(key, (!known).then_some(rung).into_iter())
+    };
+    let sharded = u64::from(!software.flat_buffers) + 1;
+    [
+        ladder(
+            "adapter.method",
+            adapters.iter().map(|method| one("adapter.method", method)),
+        ),
+        ladder("optimizer", shorter.into_iter()),
+        moved("offload.optimizer", parts.optimizer.is_some(), sharded),
+        moved("offload.parameters", parts.parameters.is_some(), 3),
+        moved("offload.activations", parts.activations.is_some(), 0),
+    ]
 }
 
 /// More GPUs, by doubling.

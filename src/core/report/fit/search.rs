@@ -395,10 +395,10 @@ mod tests {
     fn a_run_that_no_setting_saves_is_given_more_gpus() {
         let run = Run {
             model: Based::preset("llama-3.1-405b"),
-            gpus: 8,
+            gpus: 16,
             tp: 8,
             pp: 1,
-            global_batch: 8,
+            global_batch: 16,
             ..Run::default()
         };
         let list = hold(&run);

@@ -5,6 +5,7 @@ mod layout;
 mod model;
 mod offload;
 mod pattern;
+mod phases;
 mod schedule;
 
 pub use model::MAX_PARAMETERS;
@@ -58,7 +59,8 @@ pub fn check(run: &Run, model: &Architecture, gpu: &Gpu, precision: Precision) -
     check.context_masks();
     check.full_precision();
     check.adapter(precision);
-    check.offload();
+    check.offload(gpu, &layout);
+    check.phases(gpu);
     check.schedule();
     check.mtp_stage();
     let stage_layers = check.stage_layers();

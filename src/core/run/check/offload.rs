@@ -1,13 +1,15 @@
 //! Which combinations of offloading each framework refuses, and why.
 
 use super::Check;
+use crate::cluster::Gpu;
 use crate::issue::Issue;
 use crate::message::Message;
-use crate::run::{Offload, OffloadFramework, OffloadTo, OneOf, Optimizer, Recompute};
+use crate::run::{Layout, Offload, OffloadFramework, OffloadTo, OneOf, Optimizer, Recompute};
 use crate::t;
+use crate::units::Bytes;
 
 impl Check<'_> {
-    pub fn offload(&mut self) {
+    pub fn offload(&mut self, gpu: &Gpu, layout: &Layout) {
         let (run, parts) = (self.run, &self.run.offload);
         let Some(offload) = parts.resolve(run, &run.software()) else {
             let said = [
@@ -20,6 +22,9 @@ impl Check<'_> {
             }
             return;
         };
+        if run.host_memory_gib.is_none() {
+            self.host(offload, gpu, layout);
+        }
         match offload.framework {
             OffloadFramework::DeepSpeed => self.deepspeed(offload),
             OffloadFramework::Megatron => self.megatron(offload),
@@ -45,6 +50,40 @@ impl Check<'_> {
             let message = "activations go to host memory: no framework here writes them to disks";
             self.refuse("offload.activations", message, "offload.activations", "cpu");
         }
+    }
+
+    /// What is offloaded has to go somewhere: the fix is at least what a node needs, in steps of 64 GiB.
+    fn host(&mut self, offload: Offload, gpu: &Gpu, layout: &Layout) {
+        let run = self.run;
+        let held = self.model.elements().total() as f64 / (run.tp * run.pp) as f64;
+        let shared = if run.zero == 0 { 1 } else { layout.dp * run.cp };
+        let shard = run.hsdp_shard.unwrap_or(shared).max(1) as f64;
+        let bytes = match (offload.framework, run.adapter.method) {
+            (OffloadFramework::DeepSpeed, None) => 27.0,
+            (OffloadFramework::DeepSpeed, Some(_)) => 4.0,
+            (_, None) => 18.0,
+            (_, Some(_)) => 3.0,
+        };
+        let states = [offload.optimizer, offload.gradients, offload.parameters];
+        let mut need = 0.0;
+        if states.iter().any(Option::is_some) {
+            need += bytes * held / shard;
+        }
+        if offload.activations.is_some() {
+            let tokens = run.seq_len as f64 * run.micro_batch as f64 / run.cp as f64;
+            let width = (self.model.hidden + self.model.ffn) as f64;
+            let layers = self.model.layers as f64;
+            need += 16.0 * tokens * width * layers / run.tp as f64;
+        }
+        let gpus = run.gpus_per_node.unwrap_or(gpu.per_node).min(run.gpus);
+        let gib = Bytes(need * gpus as f64).gib();
+        let enough = (gib / 64.0).ceil().clamp(1.0, 1e5) * 64.0;
+        let message = t!(
+            "say how much memory a node's host has: something is offloaded to it, {enough} GiB are enough here",
+            enough = format!("{enough:.0}")
+        );
+        let issue = Issue::error("host_memory_gib", message);
+        self.issues.push(issue.with_fix("host_memory_gib", enough));
     }
 
     fn refuse(

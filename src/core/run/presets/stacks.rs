@@ -50,6 +50,7 @@ pub(crate) const MEGATRON_2024: Software = Software {
     compile: false,
     fused_kernels: true,
     fsdp: false,
+    repeats_kv: false,
     flat_buffers: true,
     frees_gradients: false,
     sums_whole: false,
@@ -91,6 +92,12 @@ pub const FSDP: Software = Software {
     fsdp: true,
     flat_buffers: false,
     ..MEGATRON_2024
+};
+
+/// torchtitan, whose Llama repeats keys and values for every query head (`model.py`, `repeat_kv`).
+const TITAN: Software = Software {
+    repeats_kv: true,
+    ..FSDP
 };
 
 /// Hugging Face Trainer with PEFT: PyTorch's operators and FSDP, gradients summed whole over micro-batches.
@@ -167,15 +174,16 @@ pub static STACKS: &[Stack] = &[
         Software {
             compile: true,
             fused_swiglu: true,
-            ..FSDP
+            cross_entropy: CrossEntropy::Compiled,
+            ..TITAN
         },
         &TORCHTITAN,
-        "FSDP2; the compiler fuses norms, rotary embedding and SwiGLU",
+        "FSDP2; the compiler fuses norms, rotary embedding, SwiGLU and since 2025 the loss",
     ),
     stack(
         "torchtitan-eager",
         "torchtitan, eager",
-        FSDP,
+        TITAN,
         &TORCHTITAN,
         "FSDP2 without the compiler",
     ),

@@ -5,8 +5,9 @@ mod tables;
 
 use super::limits::NOT_MODELLED;
 use super::runs::standings;
-use crate::core::accuracy::{Bench, Fact, nearest};
+use crate::core::accuracy::{Bench, Fact, LEFT_OUT, nearest};
 use crate::core::calibrate::{Observation, Standing};
+use crate::core::message::verbatim;
 use crate::core::report::Evaluation;
 use crate::core::t;
 use crate::core::time::range;
@@ -119,6 +120,15 @@ fn summary(bench: &Bench) -> Node {
     pieces.into_iter().collect()
 }
 
+/// How many rows of which source say too little, and what they leave out.
+fn left_out() -> Node {
+    let line = |(source, n, why): (&str, usize, &'static str)| {
+        let name = verbatim(source.trim_end_matches(['@', ':']));
+        leaf("li", "", t!("{n} of {name}: {why}", n, name, why))
+    };
+    el("ul", &[], &[LEFT_OUT.into_iter().map(line).collect()])
+}
+
 /// What stands below the pictures: worst misses first, the uneven pipeline, the constants, what is left out.
 fn details(bench: &Bench) -> Node {
     let facts = bench.worst_first();
@@ -132,6 +142,7 @@ fn details(bench: &Bench) -> Node {
         ),
         uneven(bench),
         fold("How each constant was obtained", constants_table()),
+        fold("Fine-tuning rows that are not computed", left_out()),
         fold("What is not modelled", list(NOT_MODELLED)),
     ]
     .into_iter()

@@ -1,14 +1,15 @@
 //! What would make a Run fit, and how to narrow down one that should have.
 
+use super::tuning::change;
 use super::verdict;
 use crate::core::memory::Verdict;
-use crate::core::message::{Message, verbatim};
+use crate::core::message::Message;
 use crate::core::report::fit::{Suggestion, Suggestions};
 use crate::core::report::narrow::{self, Counted, Narrowing};
 use crate::core::report::{Evaluation, Memory};
 use crate::core::source::HE_BLOG;
 use crate::core::t;
-use crate::core::units::{MemoryUnit, show_percent, show_seconds};
+use crate::core::units::{MemoryUnit, show_seconds};
 use crate::view::node::markup::{Node, apply, el, leaf, table, text};
 
 /// The changes that a search found to make a Run fit, or to take less where it does.
@@ -59,14 +60,7 @@ fn suggestion(memory: &Memory, one: &Suggestion, unit: MemoryUnit) -> Vec<Node> 
         let words = t!("global batch {batch}", batch);
         leaf("small", "", &words)
     });
-    let more = one.dearer - 1.0;
-    let cost = if more.abs() < 5e-4 {
-        t!("the same")
-    } else if more > 0.0 {
-        verbatim(format!("+{}", show_percent(more)))
-    } else {
-        verbatim(format!("−{}", show_percent(-more)))
-    };
+    let cost = change(one.dearer - 1.0);
     vec![
         el("span", &[], &[button, batch]),
         text(unit.number(one.peak)),

@@ -140,7 +140,9 @@ pub(crate) fn bars_on(memory: &Memory, scale: Bytes) -> Bars {
         {
             let share = |bytes: Bytes| (bytes / scale).min(1.0);
             bar.is_peak = true;
-            bar.range = Some((share(memory.need_low_bytes), share(memory.need_high_bytes)));
+            // With phases the range is that of the largest one.
+            let range = (share(memory.need_low_bytes), share(memory.need_high_bytes));
+            bar.range = memory.phases.is_empty().then_some(range);
         }
     }
     Bars {

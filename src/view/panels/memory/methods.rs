@@ -1,6 +1,6 @@
 //! The same Run by every memory method, side by side.
 
-use super::verdict;
+use super::{mini, verdict};
 use crate::core::memory::Component;
 use crate::core::memory::methods::Slip;
 use crate::core::message::{Message, verbatim};
@@ -10,7 +10,7 @@ use crate::core::run::OneOf;
 use crate::core::run::registry::field;
 use crate::core::t;
 use crate::core::units::{Bytes, MemoryUnit};
-use crate::view::node::markup::{Action, Node, ask, cited, el, fold, leaf, percent, table, text};
+use crate::view::node::markup::{Action, Node, ask, cited, el, fold, leaf, table, text};
 
 /// The table of methods, and what each leaves out.
 #[must_use]
@@ -67,30 +67,8 @@ fn line(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Vec<Node> {
         ask("figure", figure, &[text(unit.number(row.fullest.total))]),
         text(unit.number(row.capacity)),
         text(&place),
-        bar(row, longest, unit),
+        mini(&row.fullest, row.capacity, longest, unit),
     ]
-}
-
-/// A small bar on the scale of all methods.
-fn bar(row: &MethodRow, longest: Bytes, unit: MemoryUnit) -> Node {
-    let mut parts: Vec<Node> = Component::ALL
-        .into_iter()
-        .zip(row.fullest.components())
-        .filter(|(_, (_, bytes))| bytes.0 > 0.0)
-        .map(|(component, (name, bytes))| {
-            let class = format!("c-{}", component.name());
-            let title = t!(
-                "{component} {bytes}",
-                component = name,
-                bytes = unit.show(bytes)
-            );
-            let style = percent("width", bytes / longest);
-            el("i", &[("class", &class), ("style", &style)], &[]).title(title)
-        })
-        .collect();
-    let mark = percent("left", row.capacity / longest);
-    parts.push(el("u", &[("style", &mark)], &[]));
-    el("div", &[("class", "mini"), ("aria-hidden", "true")], &parts)
 }
 
 /// The components of every method in figures.

@@ -6,6 +6,7 @@ mod methods;
 mod panel;
 mod table;
 mod thin;
+mod tuning;
 
 pub(crate) use advice::narrow;
 pub use advice::suggestions;
@@ -16,10 +17,13 @@ pub use panel::{measured, picture};
 pub(crate) use table::data_table;
 pub use thin::suggested;
 pub(crate) use thin::thin;
+pub use tuning::tuning;
 
-use crate::core::memory::{Component, Verdict};
+use crate::core::memory::{Component, StageMemory, Verdict};
 use crate::core::message::Message;
-use crate::view::node::markup::{Node, el, leaf, text};
+use crate::core::t;
+use crate::core::units::{Bytes, MemoryUnit};
+use crate::view::node::markup::{Node, el, leaf, percent, text};
 
 /// A component's swatch and name.
 #[must_use]
@@ -64,6 +68,28 @@ pub(crate) fn parts_tip(title: impl Into<Message>, parts: &[(Message, String)]) 
     ]
     .into_iter()
     .collect()
+}
+
+/// A small bar of `memory` with a mark at `capacity`, on a scale that ends at `longest`.
+fn mini(memory: &StageMemory, capacity: Bytes, longest: Bytes, unit: MemoryUnit) -> Node {
+    let mut parts: Vec<Node> = Component::ALL
+        .into_iter()
+        .zip(memory.components())
+        .filter(|(_, (_, bytes))| bytes.0 > 0.0)
+        .map(|(component, (name, bytes))| {
+            let class = format!("c-{}", component.name());
+            let title = t!(
+                "{component} {bytes}",
+                component = name,
+                bytes = unit.show(bytes)
+            );
+            let style = percent("width", bytes / longest);
+            el("i", &[("class", &class), ("style", &style)], &[]).title(title)
+        })
+        .collect();
+    let mark = percent("left", capacity / longest);
+    parts.push(el("u", &[("style", &mark)], &[]));
+    el("div", &[("class", "mini"), ("aria-hidden", "true")], &parts)
 }
 
 /// The mark and word of a verdict.

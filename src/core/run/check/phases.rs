@@ -1,0 +1,56 @@
+//! What phases of reinforcement learning need: a framework, an engine that the GPU holds, second models that this layout
+//! can run.
+
+use super::Check;
+use crate::cluster::Gpu;
+use crate::issue::Issue;
+use crate::run::{Method, Scenario};
+use crate::t;
+use crate::units::MemoryUnit;
+
+impl Check<'_> {
+    pub fn phases(&mut self, gpu: &Gpu) {
+        let (run, parts) = (self.run, &self.run.phases);
+        let Some(phases) = parts.resolve(gpu) else {
+            if let Some(field) = parts.said() {
+                let message = t!("{field} says nothing without a framework", field);
+                let issue = Issue::error("phases.framework", message);
+                self.issues.push(issue.with_fix("phases.framework", "verl"));
+            }
+            return;
+        };
+        if phases.rollout.0 > gpu.usable.0 {
+            let message = t!(
+                "the engine cannot reserve more than the GPU has, {usable}",
+                usable = MemoryUnit::Gib.show(gpu.usable)
+            );
+            let issue = Issue::error("phases.rollout_gib", message);
+            let half = (gpu.usable.gib() / 2.0).ceil();
+            self.issues.push(issue.with_fix("phases.rollout_gib", half));
+        }
+        if !run.gpus.is_multiple_of(phases.rollout_tp) {
+            let message = t!("the engines' GPUs must divide {gpus}", gpus = run.gpus);
+            let sizes = super::divisors(run.gpus).filter(|size| *size <= 1 << 10);
+            self.error_near("phases.rollout_tp", message, phases.rollout_tp, sizes);
+        }
+        for (field, second) in [
+            ("phases.critic", phases.critic),
+            ("phases.reward", phases.reward),
+        ] {
+            let wrong = second.and_then(|second| Scenario::new(&run.of_second(second)).err());
+            // What is wrong with the policy too is said of the policy.
+            let own = |issue: &Issue| self.issues.iter().any(|known| known.field == issue.field);
+            if let Some(first) = wrong.into_iter().flatten().find(|issue| !own(issue)) {
+                let message = t!("this model cannot run so: {reason}", reason = first.message);
+                self.issues
+                    .push(Issue::error(field, message).with_fix(field, "policy"));
+            }
+        }
+        if run.memory_method != Method::Detailed {
+            let message = "this method knows no phases: it counts the policy's training alone";
+            let issue = Issue::warning("memory_method", message);
+            self.warnings
+                .push(issue.with_fix("memory_method", "detailed"));
+        }
+    }
+}

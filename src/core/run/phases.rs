@@ -1,0 +1,219 @@
+//! Reinforcement learning after pre-training: which models there are beside the trained policy, where they stand, and what
+//! of them stays on a GPU while another works.
+
+use super::Run;
+use super::choices::{Choice, CrossEntropy, OneOf, one_of};
+use super::presets::MODELS;
+use crate::cluster::Gpu;
+use crate::units::Bytes;
+
+one_of! {
+    /// Whose layout of the phases it is.
+    PhasesBy {
+        /// verl: one hybrid engine, everything on the same GPUs.
+        Verl = "verl" "verl",
+        /// `OpenRLHF`: every model on GPUs of its own.
+        OpenRlhf = "openrlhf" "OpenRLHF",
+        /// TRL: GRPO with vLLM beside the trainer.
+        Trl = "trl" "TRL",
+        /// NeMo-RL: the engine beside the trainer, which leaves the GPU while it generates.
+        NemoRl = "nemo-rl" "NeMo-RL",
+    }
+}
+
+one_of! {
+    /// Which models share GPUs.
+    Placement {
+        /// All of them.
+        Colocated = "colocated" "all on the same GPUs",
+        /// All but the rollout engine.
+        EngineApart = "engine-apart" "the engine on its own",
+        /// None: as many GPUs for each as for the policy.
+        Apart = "apart" "each on its own",
+    }
+}
+
+one_of! {
+    /// What the rollout engine leaves on the GPU while others work.
+    Sleep {
+        /// Its whole reservation.
+        Off = "off" "stays",
+        /// Nothing; weights wait in host memory.
+        Host = "1" "weights to the host",
+        /// Nothing; weights are dropped.
+        Dropped = "2" "drops everything",
+    }
+}
+
+/// A second model: the policy's own shapes, or a preset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondModel(&'static str);
+
+impl SecondModel {
+    /// The model that the policy is.
+    const OWN: Choice = Choice {
+        id: "policy",
+        label: "as the policy",
+    };
+
+    /// Every possible one.
+    pub fn options() -> Vec<Choice> {
+        let presets = MODELS.iter().map(|preset| preset.choice);
+        [Self::OWN].into_iter().chain(presets).collect()
+    }
+
+    /// The one of this id.
+    pub fn from_id(id: &str) -> Option<Self> {
+        let known = Self::options().into_iter();
+        let mut ids = known.map(|choice| choice.id);
+        ids.find(|known| known.eq_ignore_ascii_case(id)).map(Self)
+    }
+
+    /// Its id.
+    pub fn id(self) -> &'static str {
+        self.0
+    }
+}
+
+/// What a person sets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PhasesParts {
+    /// Whose layout; none: there are no phases.
+    pub framework: Option<PhasesBy>,
+    /// Which models share GPUs; none: the framework's.
+    pub placement: Option<Placement>,
+    /// What the rollout engine reserves of a GPU, GiB; none: the framework's share.
+    pub rollout_gib: Option<f64>,
+    /// GPUs that share the weights of an engine; none: one.
+    pub rollout_tp: Option<u64>,
+    /// What the engine leaves while others work; none: the framework's.
+    pub sleep: Option<Sleep>,
+    /// Whether models leave the GPU while they do not work; none: the framework's.
+    pub offload: Option<bool>,
+    /// Whether a frozen reference is held against the policy; none: the framework's.
+    pub reference: Option<bool>,
+    /// The trained critic of PPO.
+    pub critic: Option<SecondModel>,
+    /// A reward model; none: rules.
+    pub reward: Option<SecondModel>,
+}
+
+/// Phases understood.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phases {
+    /// Whose layout.
+    pub framework: PhasesBy,
+    /// Which models share GPUs.
+    pub placement: Placement,
+    /// What the rollout engine reserves of a GPU.
+    pub rollout: Bytes,
+    /// GPUs that share the weights of an engine.
+    pub rollout_tp: u64,
+    /// What the engine leaves while others work.
+    pub sleep: Sleep,
+    /// Whether models leave the GPU while they do not work.
+    pub offload: bool,
+    /// Whether there is a reference.
+    pub reference: bool,
+    /// The critic.
+    pub critic: Option<SecondModel>,
+    /// The reward model.
+    pub reward: Option<SecondModel>,
+}
+
+/// What a framework does where nothing is said.
+struct Usual {
+    placement: Placement,
+    /// Share of the GPU's memory that the engine reserves.
+    share: f64,
+    sleep: Sleep,
+    offload: bool,
+    reference: bool,
+}
+
+impl PhasesBy {
+    /// Source: verl `rollout.yaml` (`gpu_memory_utilization` 0.5, `free_cache_engine`) and `fsdp_config.param_offload`;
+    /// `OpenRLHF` `cli/train_ppo_ray.py` (0.95, its colocated example 0.5); TRL `grpo_config.py`
+    /// (`vllm_gpu_memory_utilization` 0.3, `vllm_enable_sleep_mode` off, `beta` 0: no reference); NeMo-RL
+    /// `grpo_math_1B.yaml` (0.6, `colocated.enabled`) and `grpo.py` (`offload_before_refit`).
+    fn usual(self) -> Usual {
+        let (placement, share, sleep, offload, reference) = match self {
+            Self::Verl => (Placement::Colocated, 0.5, Sleep::Host, false, true),
+            Self::OpenRlhf => (Placement::Apart, 0.95, Sleep::Off, false, true),
+            Self::Trl => (Placement::Colocated, 0.3, Sleep::Off, false, false),
+            Self::NemoRl => (Placement::Colocated, 0.6, Sleep::Host, true, true),
+        };
+        Usual {
+            placement,
+            share,
+            sleep,
+            offload,
+            reference,
+        }
+    }
+}
+
+/// Share of a GPU that `OpenRLHF`'s colocated example gives its engine.
+const OPENRLHF_COLOCATED: f64 = 0.5;
+
+impl PhasesParts {
+    /// What they mean on `gpu`; none without a framework.
+    #[must_use]
+    pub fn resolve(&self, gpu: &Gpu) -> Option<Phases> {
+        let framework = self.framework?;
+        let usual = framework.usual();
+        let placement = self.placement.unwrap_or(usual.placement);
+        let share = match framework {
+            PhasesBy::OpenRlhf if placement == Placement::Colocated => OPENRLHF_COLOCATED,
+            _ => usual.share,
+        };
+        let given = self.rollout_gib.map(Bytes::from_gib);
+        Some(Phases {
+            framework,
+            placement,
+            rollout: given.unwrap_or(gpu.usable * share),
+            rollout_tp: self.rollout_tp.unwrap_or(1),
+            sleep: self.sleep.unwrap_or(usual.sleep),
+            offload: self.offload.unwrap_or(usual.offload),
+            reference: self.reference.unwrap_or(usual.reference),
+            critic: self.critic,
+            reward: self.reward,
+        })
+    }
+
+    /// The parts that say something only with a framework, by their keys.
+    #[must_use]
+    pub(super) fn said(&self) -> Option<&'static str> {
+        let parts = [
+            ("phases.placement", self.placement.is_some()),
+            ("phases.rollout_gib", self.rollout_gib.is_some()),
+            ("phases.rollout_tp", self.rollout_tp.is_some()),
+            ("phases.sleep", self.sleep.is_some()),
+            ("phases.offload", self.offload.is_some()),
+            ("phases.reference", self.reference.is_some()),
+            ("phases.critic", self.critic.is_some()),
+            ("phases.reward", self.reward.is_some()),
+        ];
+        let said = parts.into_iter().find(|(_, said)| *said);
+        said.map(|(key, _)| key)
+    }
+}
+
+impl Run {
+    /// The Run that trains the `second` model in this one's layout: its head gives one number, so that it has no logits.
+    #[must_use]
+    pub(crate) fn of_second(&self, second: SecondModel) -> Self {
+        let mut run = Self {
+            phases: PhasesParts::default(),
+            stage_layers: None,
+            cross_entropy: Some(CrossEntropy::FusedLinear),
+            ..self.clone()
+        };
+        if second.0 != SecondModel::OWN.id {
+            run.model = super::Based::preset(second.0);
+        }
+        // The head's matrix is h wide and one high: nothing beside the embedding.
+        run.model.parts.tied_embeddings = Some(true);
+        run
+    }
+}

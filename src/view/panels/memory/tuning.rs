@@ -1,0 +1,206 @@
+//! What fine-tuning adds to the memory panel: the phases of reinforcement learning, what is offloaded, and the staircase
+//! from full fine-tuning to the run. Nothing of it stands there of other runs.
+
+use super::{mini, verdict};
+use crate::core::memory::StageMemory;
+use crate::core::memory::host::HostMemory;
+use crate::core::message::{Message, verbatim};
+use crate::core::report::fit::words;
+use crate::core::report::staircase::{Stair, staircase};
+use crate::core::report::{Evaluation, Memory, OffloadStep};
+use crate::core::sort::sort_by;
+use crate::core::t;
+use crate::core::units::{Bytes, MemoryUnit, Seconds, show_percent, show_seconds};
+use crate::view::node::markup::{Node, el, leaf, table, text};
+
+/// All three, as far as the run has them.
+#[must_use]
+pub fn tuning(evaluation: &Evaluation, unit: MemoryUnit) -> Node {
+    let report = &evaluation.report;
+    let memory = &report.memory;
+    let run = &evaluation.scenario.run;
+    [
+        phases(memory, unit),
+        offloaded(memory.host.as_ref(), report.offload.as_ref(), unit),
+        stairs(&staircase(run), unit),
+    ]
+    .into_iter()
+    .collect()
+}
+
+fn section(title: &'static str, content: Node, note: &'static str) -> Node {
+    let parts = [leaf("h3", "", title), content, leaf("p", "muted", note)];
+    el("div", &[("class", "tuning")], &parts)
+}
+
+fn longest<'a>(all: impl Iterator<Item = &'a StageMemory>, capacity: Bytes) -> Bytes {
+    all.map(|memory| memory.total).fold(capacity, Bytes::max)
+}
+
+/// A bar a phase.
+fn phases(memory: &Memory, unit: MemoryUnit) -> Node {
+    if memory.phases.is_empty() {
+        return Node::none();
+    }
+    let capacity = memory.capacity_bytes;
+    let most = longest(memory.phases.iter().map(|phase| &phase.memory), capacity);
+    let rows: Vec<(bool, Vec<Node>)> = memory
+        .phases
+        .iter()
+        .map(|phase| {
+            let held = &phase.memory;
+            let cells = vec![
+                text(phase.name),
+                text(unit.number(held.total)),
+                text(largest(held, unit)),
+                mini(held, capacity, most, unit),
+            ];
+            (held.total == memory.peak_bytes, cells)
+        })
+        .collect();
+    let peak = t!("peak {value}", value = unit.name());
+    let head = [t!("phase"), peak, t!("largest parts"), t!("components")];
+    section(
+        "Phases of reinforcement learning",
+        table("Phases of reinforcement learning", &head, &rows),
+        "The largest decides the verdict. Memory only: step time is the policy's update alone. The engine's reservation is given, its CUDA graphs stay beside it.",
+    )
+}
+
+/// The three largest named parts of a GPU's memory.
+fn largest(memory: &StageMemory, unit: MemoryUnit) -> Message {
+    let mut parts: Vec<(&'static str, Bytes)> = Vec::new();
+    for item in &memory.items {
+        match parts.iter_mut().find(|(name, _)| *name == item.name) {
+            Some((_, bytes)) => *bytes += item.bytes,
+            None => parts.push((item.name, item.bytes)),
+        }
+    }
+    sort_by(&mut parts, |a, b| b.1.0.total_cmp(&a.1.0));
+    let parts = parts.into_iter().take(3);
+    let part = |(name, bytes): (&'static str, Bytes)| {
+        Message::joined(" ", [name.into(), verbatim(unit.show(bytes))])
+    };
+    Message::joined(", ", parts.map(part))
+}
+
+/// What the host of a node holds, what crosses the link to it in a step, and what of that shows.
+fn offloaded(host: Option<&HostMemory>, step: Option<&OffloadStep>, unit: MemoryUnit) -> Node {
+    let Some(host) = host else {
+        return Node::none();
+    };
+    let bytes = |name: &'static str, bytes: Bytes| (name, text(unit.show(bytes)));
+    let time = |name: &'static str, time: Seconds| (name, text(show_seconds(time)));
+    let mut rows = vec![
+        bytes("states on the host, with pinned buffers", host.states_bytes),
+        bytes("activations on the host", host.activations_bytes),
+        bytes("on disks", host.disk_bytes),
+    ];
+    rows.retain(|(name, _)| match *name {
+        "on disks" => host.disk_bytes.0 > 0.0,
+        "activations on the host" => host.activations_bytes.0 > 0.0,
+        _ => true,
+    });
+    let on_host = match (host.capacity_bytes, host.verdict) {
+        (Some(capacity), Some(word)) => {
+            let size = t!(
+                "{peak} of {capacity}",
+                peak = unit.number(host.total_bytes),
+                capacity = unit.show(capacity)
+            );
+            Node::from_iter([verdict(word), text(" "), text(size)])
+        }
+        _ => text(unit.show(host.total_bytes)),
+    };
+    rows.push(("host memory of a node", on_host));
+    if let Some(step) = step {
+        rows.extend([
+            bytes("sent to the host, a GPU and step", step.to_host_bytes),
+            bytes("fetched from it", step.to_gpu_bytes),
+            time("on the link", step.transfer_s),
+            time("the optimizer on the host", step.host_step_s),
+            time("hidden behind compute", step.hidden_s),
+            time("what the step is longer by", step.exposed_s),
+        ]);
+    }
+    let rows: Vec<(bool, Vec<Node>)> = rows
+        .into_iter()
+        .map(|(name, value)| (false, vec![text(name), value]))
+        .collect();
+    let head = [t!("offloading"), t!("value")];
+    section(
+        "Offloading",
+        table("Offloading", &head, &rows),
+        "Published steps of an optimizer on the host take 0.1 to 1.5 ns a parameter of the node: measure one step.",
+    )
+}
+
+/// From full fine-tuning to the run, a row a change.
+fn stairs(stairs: &[Stair], unit: MemoryUnit) -> Node {
+    let Some(first) = stairs.first() else {
+        return Node::none();
+    };
+    let capacity = first.capacity;
+    let most = longest(stairs.iter().map(|stair| &stair.memory), capacity);
+    let before = [first].into_iter().chain(stairs);
+    let rows: Vec<(bool, Vec<Node>)> = stairs
+        .iter()
+        .zip(before)
+        .map(|(stair, before)| {
+            let name = if stair.set.is_empty() {
+                t!("full fine-tuning, bf16 and Adam")
+            } else {
+                words(stair.set.get(..1).unwrap_or_default())
+            };
+            let saved = before.memory.total - stair.memory.total;
+            let (sign, size) = if saved.0 < 0.0 {
+                ("+", Bytes(-saved.0))
+            } else {
+                ("−", saved)
+            };
+            let longer = stair.step / before.step - 1.0;
+            let (saved, cost) = if stair.set.is_empty() {
+                (verbatim("–"), verbatim("–"))
+            } else {
+                let size = verbatim(format!("{sign}{}", unit.number(size)));
+                (size, change(longer))
+            };
+            let cells = vec![
+                text(name),
+                verdict(stair.verdict),
+                text(unit.number(stair.memory.total)),
+                text(saved),
+                text(show_seconds(stair.step)),
+                text(cost),
+                mini(&stair.memory, capacity, most, unit),
+            ];
+            (false, cells)
+        })
+        .collect();
+    let peak = t!("peak {value}", value = unit.name());
+    let head = [
+        t!("change"),
+        t!("verdict"),
+        peak,
+        t!("memory"),
+        t!("step"),
+        t!("time"),
+        t!("components"),
+    ];
+    section(
+        "From full fine-tuning to this run",
+        table("From full fine-tuning to this run", &head, &rows),
+        "One change at a time, each with what it saves and what it costs in time.",
+    )
+}
+
+/// A change of time: "+12.0 %".
+pub(super) fn change(share: f64) -> Message {
+    if share.abs() < 5e-4 {
+        t!("the same")
+    } else if share > 0.0 {
+        verbatim(format!("+{}", show_percent(share)))
+    } else {
+        verbatim(format!("−{}", show_percent(-share)))
+    }
+}
